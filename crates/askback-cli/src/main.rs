@@ -1,0 +1,2 @@
+//! The `askback` command.
+fn main() {}

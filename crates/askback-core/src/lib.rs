@@ -1,0 +1,18 @@
+//! The Model Context Protocol as pure functions: messages, the five revisions, forms, asking, and
+//! the engines of both sides.
+//!
+//! Nothing in this crate opens a socket, reads a clock, a file, the environment or a random
+//! source. Time and entropy come in as arguments; bytes and decisions go out as values. The crate
+//! is `no_std` (it needs `alloc`), which keeps it that way.
+#![no_std]
+
+extern crate alloc;
+
+pub mod ask;
+pub mod engine;
+pub mod forms;
+pub mod jsonrpc;
+pub mod limits;
+pub mod protocol;
+pub mod revision;
+pub mod wire;

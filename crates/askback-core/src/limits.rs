@@ -1,0 +1,100 @@
+//! Every bound askback puts on what a peer may make it do, in one place.
+
+use core::time::Duration;
+
+/// The bounds on messages, forms, questions and flows.
+///
+/// Nothing a peer sends may make a server or client grow or wait without end; each way it could is
+/// bounded by a field here. The defaults suit a person answering and a server on the open
+/// internet; [`Limits::default`] is the only place that sets them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Limits {
+    /// The longest message read from a peer, in bytes.
+    pub message_bytes: usize,
+    /// The most messages in one batch (2025-03-26 only).
+    pub batch_messages: usize,
+    /// The most requests of one peer in progress at a time.
+    pub requests_in_flight: usize,
+    /// The most subscriptions (`subscriptions/listen` or `resources/subscribe`) of one connection.
+    pub subscriptions: usize,
+    /// The most fields in a form.
+    pub form_fields: usize,
+    /// The most options of one choice in a form.
+    pub form_options: usize,
+    /// The longest form schema read from a peer, in bytes of JSON.
+    pub form_bytes: usize,
+    /// The longest `pattern` of a text field, in bytes; a longer one is shown but not checked.
+    pub pattern_bytes: usize,
+    /// The longest text answer accepted in one field, in bytes.
+    pub answer_bytes: usize,
+    /// How often an answer that breaks its form is asked again before the question is refused.
+    pub ask_attempts: u32,
+    /// The most questions in one round.
+    pub questions_per_round: usize,
+    /// The most rounds of one flow (mainstream clients give up at eight to ten).
+    pub rounds: u32,
+    /// The round from which a flow is logged as unusually long.
+    pub rounds_warned: u32,
+    /// How long a question of a handshake revision waits for its answer.
+    pub ask: Duration,
+    /// How long one `ctx.run` or `ctx.commit` may take.
+    pub run: Duration,
+    /// How long a request may work, the time a person is asked not counted.
+    pub request: Duration,
+    /// How long a sealed `requestState` can be answered: a person's time for one round.
+    pub round_ttl: Duration,
+    /// How long a flow may last in all.
+    pub flow_ttl: Duration,
+    /// The longest `requestState`, in characters.
+    pub state_bytes: usize,
+    /// The size of a sealed state above which recorded steps go to the store, in characters.
+    pub spill_bytes: usize,
+    /// The most values in one completion (the specification's bound).
+    pub completion_values: usize,
+    /// The most rounds in which a sampled model may call tools before the loop is ended.
+    pub tool_rounds: u32,
+    /// How long a client waits for the answer to its era probe before it takes the server for one
+    /// of a handshake revision.
+    pub probe: Duration,
+    /// How often a server may ask within [`Limits::asks_window`] before a client refuses.
+    pub asks: u32,
+    /// The window of [`Limits::asks`].
+    pub asks_window: Duration,
+    /// The most entries a client keeps in its cache of lists and reads.
+    pub cache_entries: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        const MINUTE: u64 = 60;
+        Self {
+            message_bytes: 4 << 20,
+            batch_messages: 64,
+            requests_in_flight: 256,
+            subscriptions: 64,
+            form_fields: 64,
+            form_options: 256,
+            form_bytes: 32 << 10,
+            pattern_bytes: 256,
+            answer_bytes: 64 << 10,
+            ask_attempts: 3,
+            questions_per_round: 16,
+            rounds: 10,
+            rounds_warned: 6,
+            ask: Duration::from_secs(10 * MINUTE),
+            run: Duration::from_secs(MINUTE),
+            request: Duration::from_secs(5 * MINUTE),
+            round_ttl: Duration::from_secs(15 * MINUTE),
+            flow_ttl: Duration::from_secs(24 * 60 * MINUTE),
+            state_bytes: 64 << 10,
+            spill_bytes: 32 << 10,
+            completion_values: 100,
+            tool_rounds: 10,
+            probe: Duration::from_secs(5),
+            asks: 60,
+            asks_window: Duration::from_secs(MINUTE),
+            cache_entries: 256,
+        }
+    }
+}
