@@ -1,9 +1,12 @@
-//! Forms: the flat schema subset as types, the check of an answer, and what is wrong with it.
+//! Forms: what a server may ask a person to fill in.
+//!
+//! A form is one thing seen four ways: a derive gives the schema, the schema is checked before it
+//! is asked, an answer is checked before it is sent and again when it arrives, and the words of
+//! those checks are what every front end shows.
 
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
+mod schema;
 
-/// A form: what `requestedSchema` carries.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct FormSchema(Value);
+pub use schema::{
+    BooleanField, ChoiceField, ChoicesField, Content, Field, FieldKind, FormSchema, NumberField,
+    Opt, TextField, TextFormat,
+};

@@ -1,0 +1,130 @@
+//! The flat schema subset as types.
+
+use alloc::{string::String, vec::Vec};
+
+use serde_json::{Map, Value};
+
+/// The values of a filled-in form, by field name: what `ElicitResult.content` carries.
+pub type Content = Map<String, Value>;
+
+/// A form: what `requestedSchema` carries, in the order its author gave the fields.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct FormSchema {
+    /// The fields, in order.
+    pub fields: Vec<Field>,
+    /// What else stood at the root of the schema (`$schema`, `title`, …), kept as it came.
+    pub annotations: Map<String, Value>,
+}
+
+/// One field of a form.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Field {
+    /// The property name under which the answer is sent.
+    pub name: String,
+    /// The label shown to a person; the name where absent.
+    pub title: Option<String>,
+    /// A sentence that says what is wanted.
+    pub description: Option<String>,
+    /// Whether an answer must give this field.
+    pub required: bool,
+    /// What may be filled in.
+    pub kind: FieldKind,
+}
+
+/// What a field takes.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum FieldKind {
+    /// A text.
+    Text(TextField),
+    /// A number or an integer.
+    Number(NumberField),
+    /// A yes or no.
+    Boolean(BooleanField),
+    /// One of several options.
+    Choice(ChoiceField),
+    /// Any number of several options.
+    Choices(ChoicesField),
+}
+
+/// A text field.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct TextField {
+    /// The least length, in characters (Unicode scalar values).
+    pub min_length: Option<u64>,
+    /// The greatest length, in characters (Unicode scalar values).
+    pub max_length: Option<u64>,
+    /// A regular expression the text must match somewhere.
+    pub pattern: Option<String>,
+    /// The form of the text.
+    pub format: Option<TextFormat>,
+    /// The value filled in beforehand.
+    pub default: Option<String>,
+}
+
+/// The formats a text field may have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum TextFormat {
+    /// A mail address.
+    Email,
+    /// A URI with a scheme (RFC 3986).
+    Uri,
+    /// A date, `2026-06-15` (RFC 3339 `full-date`).
+    Date,
+    /// A date and time with an offset, `2026-06-15T09:30:00Z` (RFC 3339 `date-time`).
+    DateTime,
+}
+
+/// A number field.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct NumberField {
+    /// Whether only whole numbers are taken.
+    pub integer: bool,
+    /// The least value.
+    pub minimum: Option<serde_json::Number>,
+    /// The greatest value.
+    pub maximum: Option<serde_json::Number>,
+    /// The value filled in beforehand.
+    pub default: Option<serde_json::Number>,
+}
+
+/// A yes-or-no field.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct BooleanField {
+    /// The value filled in beforehand.
+    pub default: Option<bool>,
+}
+
+/// An option of a choice.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Opt {
+    /// The value that is sent.
+    pub value: String,
+    /// What a person reads; the value where absent.
+    pub title: Option<String>,
+}
+
+/// A choice of one.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ChoiceField {
+    /// The options, in order.
+    pub options: Vec<Opt>,
+    /// Whether titles are written as `enumNames`, the way of 2025-06-18, in every revision.
+    pub enum_names: bool,
+    /// The value filled in beforehand.
+    pub default: Option<String>,
+}
+
+/// A choice of several.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ChoicesField {
+    /// The options, in order.
+    pub options: Vec<Opt>,
+    /// The least number of options to choose.
+    pub min_items: Option<u64>,
+    /// The greatest number of options to choose.
+    pub max_items: Option<u64>,
+    /// The values filled in beforehand.
+    pub default: Option<Vec<String>>,
+}
