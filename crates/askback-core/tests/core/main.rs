@@ -1,0 +1,19 @@
+//! The tests of `askback-core`, in one binary.
+
+mod canonical;
+mod keys;
+mod seal;
+
+use proptest::test_runner::{Config, RngSeed};
+
+/// The same cases in every run; `PROPTEST_RNG_SEED` and `PROPTEST_CASES` ask for others and more.
+fn proptest_config() -> Config {
+    let mut config = Config {
+        failure_persistence: None,
+        ..Config::default()
+    };
+    if config.rng_seed == RngSeed::Random {
+        config.rng_seed = RngSeed::Fixed(0);
+    }
+    config
+}
