@@ -4,8 +4,12 @@
 //! is asked, an answer is checked before it is sent and again when it arrives, and the words of
 //! those checks are what every front end shows.
 
+mod number;
+mod read;
 mod schema;
+mod write;
 
+pub use read::SchemaError;
 pub use schema::{
     BooleanField, ChoiceField, ChoicesField, Content, Field, FieldKind, FormSchema, NumberField,
     Opt, TextField, TextFormat,

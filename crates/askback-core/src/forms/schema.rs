@@ -128,3 +128,36 @@ pub struct ChoicesField {
     /// The values filled in beforehand.
     pub default: Option<Vec<String>>,
 }
+
+impl FormSchema {
+    /// The field of that name.
+    pub fn field(&self, name: &str) -> Option<&Field> {
+        self.fields.iter().find(|field| field.name == name)
+    }
+}
+
+impl TextFormat {
+    /// The name of the format in JSON Schema.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Email => "email",
+            Self::Uri => "uri",
+            Self::Date => "date",
+            Self::DateTime => "date-time",
+        }
+    }
+
+    /// The format of that name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        [Self::Email, Self::Uri, Self::Date, Self::DateTime]
+            .into_iter()
+            .find(|format| format.name() == name)
+    }
+}
+
+impl Opt {
+    /// What a person reads: the title, or the value where there is none.
+    pub fn label(&self) -> &str {
+        self.title.as_deref().unwrap_or(&self.value)
+    }
+}

@@ -1,0 +1,72 @@
+//! Numbers compared exactly.
+//!
+//! A JSON number arrives as `u64`, `i64` or `f64`. Comparing through `f64` would call 2^53 and
+//! 2^53 + 1 equal, so integers are compared as integers and against floats without rounding.
+
+use core::cmp::Ordering;
+
+use serde_json::Number;
+
+/// The order of two numbers by value; `3` and `3.0` are equal.
+pub(super) fn compare(left: &Number, right: &Number) -> Ordering {
+    match (parts(left), parts(right)) {
+        (Parts::Integer(left), Parts::Integer(right)) => left.cmp(&right),
+        (Parts::Integer(left), Parts::Float(right)) => integer_to_float(left, right),
+        (Parts::Float(left), Parts::Integer(right)) => integer_to_float(right, left).reverse(),
+        // Both are finite; `partial_cmp` and not `total_cmp`, for which -0.0 is below 0.0.
+        (Parts::Float(left), Parts::Float(right)) => {
+            left.partial_cmp(&right).unwrap_or(Ordering::Equal)
+        }
+    }
+}
+
+/// The number as an integer, if it is a whole one within `i128`.
+pub(super) fn to_i128(number: &Number) -> Option<i128> {
+    match parts(number) {
+        Parts::Integer(integer) => Some(integer),
+        Parts::Float(float) => {
+            let integer = float as i128;
+            (integer_to_float(integer, float) == Ordering::Equal).then_some(integer)
+        }
+    }
+}
+
+/// The number as a count, if it is a whole one from 0 on.
+pub(super) fn to_u64(number: &Number) -> Option<u64> {
+    to_i128(number).and_then(|integer| u64::try_from(integer).ok())
+}
+
+/// Whether the number has no fraction; `3.0` has none.
+pub(super) fn is_integral(number: &Number) -> bool {
+    match parts(number) {
+        Parts::Integer(_) => true,
+        // Above 2^53 every float is whole; `core` has no `fract` for them.
+        Parts::Float(float) => float % 1.0 == 0.0,
+    }
+}
+
+enum Parts {
+    Integer(i128),
+    Float(f64),
+}
+
+fn parts(number: &Number) -> Parts {
+    if let Some(integer) = number.as_u64() {
+        Parts::Integer(integer.into())
+    } else if let Some(integer) = number.as_i64() {
+        Parts::Integer(integer.into())
+    } else {
+        // Every other JSON number is a float, and a finite one.
+        Parts::Float(number.as_f64().unwrap_or(0.0))
+    }
+}
+
+/// Compares without rounding the integer: the float's whole part is exact in `i128` (or beyond
+/// every `i64` and `u64`, where the cast saturates and keeps the order), its rest decides a tie.
+fn integer_to_float(integer: i128, float: f64) -> Ordering {
+    let whole = float as i128;
+    integer.cmp(&whole).then_with(|| {
+        let rest = float % 1.0;
+        0.0.partial_cmp(&rest).unwrap_or(Ordering::Equal)
+    })
+}

@@ -1,0 +1,198 @@
+//! Writes a form as the JSON of a `requestedSchema`.
+//!
+//! Everything the form says is written, in its newest shape; what a revision cannot say is taken
+//! out beforehand by `lower`.
+
+use alloc::string::String;
+
+use serde::ser::{Serialize, SerializeMap, Serializer};
+
+use super::{
+    BooleanField, ChoiceField, ChoicesField, Field, FieldKind, FormSchema, NumberField, Opt,
+    TextField,
+};
+
+/// The keywords of the root that the form itself gives; an annotation cannot replace them.
+pub(super) const ROOT_KEYWORDS: [&str; 3] = ["type", "properties", "required"];
+
+impl FormSchema {
+    /// The form as JSON text: a `requestedSchema`, or the `inputSchema` of a tool.
+    pub fn to_json(&self) -> String {
+        // Writing fails only for keys that are not text or a `Serialize` that gives up; this one
+        // writes text keys, text, finite numbers and values that came from JSON.
+        serde_json::to_string(self).expect("a form is always JSON")
+    }
+}
+
+impl Serialize for FormSchema {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        for (key, value) in &self.annotations {
+            if !ROOT_KEYWORDS.contains(&key.as_str()) {
+                map.serialize_entry(key, value)?;
+            }
+        }
+        map.serialize_entry("type", "object")?;
+        map.serialize_entry("properties", &Properties(&self.fields))?;
+        if self.fields.iter().any(|field| field.required) {
+            map.serialize_entry("required", &Required(&self.fields))?;
+        }
+        map.end()
+    }
+}
+
+struct Properties<'a>(&'a [Field]);
+
+impl Serialize for Properties<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|field| (&field.name, Property(field))))
+    }
+}
+
+struct Required<'a>(&'a [Field]);
+
+impl Serialize for Required<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let required = self.0.iter().filter(|field| field.required);
+        serializer.collect_seq(required.map(|field| &field.name))
+    }
+}
+
+struct Property<'a>(&'a Field);
+
+impl Serialize for Property<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Field {
+            title,
+            description,
+            kind,
+            ..
+        } = self.0;
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("type", type_name(kind))?;
+        entry(&mut map, "title", title.as_ref())?;
+        entry(&mut map, "description", description.as_ref())?;
+        match kind {
+            FieldKind::Text(text) => write_text(&mut map, text)?,
+            FieldKind::Number(number) => write_number(&mut map, number)?,
+            FieldKind::Boolean(BooleanField { default }) => {
+                entry(&mut map, "default", default.as_ref())?;
+            }
+            FieldKind::Choice(choice) => write_choice(&mut map, choice)?,
+            FieldKind::Choices(choices) => write_choices(&mut map, choices)?,
+        }
+        map.end()
+    }
+}
+
+fn type_name(kind: &FieldKind) -> &'static str {
+    match kind {
+        FieldKind::Text(_) | FieldKind::Choice(_) => "string",
+        FieldKind::Number(NumberField { integer: true, .. }) => "integer",
+        FieldKind::Number(_) => "number",
+        FieldKind::Boolean(_) => "boolean",
+        FieldKind::Choices(_) => "array",
+    }
+}
+
+fn write_text<M: SerializeMap>(map: &mut M, text: &TextField) -> Result<(), M::Error> {
+    entry(map, "minLength", text.min_length.as_ref())?;
+    entry(map, "maxLength", text.max_length.as_ref())?;
+    entry(map, "pattern", text.pattern.as_ref())?;
+    entry(
+        map,
+        "format",
+        text.format.map(|format| format.name()).as_ref(),
+    )?;
+    entry(map, "default", text.default.as_ref())
+}
+
+fn write_number<M: SerializeMap>(map: &mut M, number: &NumberField) -> Result<(), M::Error> {
+    entry(map, "minimum", number.minimum.as_ref())?;
+    entry(map, "maximum", number.maximum.as_ref())?;
+    entry(map, "default", number.default.as_ref())
+}
+
+fn write_choice<M: SerializeMap>(map: &mut M, choice: &ChoiceField) -> Result<(), M::Error> {
+    if !titled(&choice.options) {
+        map.serialize_entry("enum", &Values(&choice.options))?;
+    } else if choice.enum_names {
+        map.serialize_entry("enum", &Values(&choice.options))?;
+        map.serialize_entry("enumNames", &Names(&choice.options))?;
+    } else {
+        map.serialize_entry("oneOf", &Titled(&choice.options))?;
+    }
+    entry(map, "default", choice.default.as_ref())
+}
+
+fn write_choices<M: SerializeMap>(map: &mut M, choices: &ChoicesField) -> Result<(), M::Error> {
+    entry(map, "minItems", choices.min_items.as_ref())?;
+    entry(map, "maxItems", choices.max_items.as_ref())?;
+    map.serialize_entry("items", &Items(&choices.options))?;
+    entry(map, "default", choices.default.as_ref())
+}
+
+fn entry<M: SerializeMap, T: Serialize>(
+    map: &mut M,
+    key: &'static str,
+    value: Option<&T>,
+) -> Result<(), M::Error> {
+    match value {
+        Some(value) => map.serialize_entry(key, value),
+        None => Ok(()),
+    }
+}
+
+fn titled(options: &[Opt]) -> bool {
+    options.iter().any(|option| option.title.is_some())
+}
+
+struct Items<'a>(&'a [Opt]);
+
+impl Serialize for Items<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        if titled(self.0) {
+            map.serialize_entry("anyOf", &Titled(self.0))?;
+        } else {
+            map.serialize_entry("type", "string")?;
+            map.serialize_entry("enum", &Values(self.0))?;
+        }
+        map.end()
+    }
+}
+
+struct Values<'a>(&'a [Opt]);
+
+impl Serialize for Values<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.0.iter().map(|option| &option.value))
+    }
+}
+
+struct Names<'a>(&'a [Opt]);
+
+impl Serialize for Names<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.0.iter().map(Opt::label))
+    }
+}
+
+struct Titled<'a>(&'a [Opt]);
+
+impl Serialize for Titled<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.0.iter().map(TitledOption))
+    }
+}
+
+struct TitledOption<'a>(&'a Opt);
+
+impl Serialize for TitledOption<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(2))?;
+        map.serialize_entry("const", &self.0.value)?;
+        map.serialize_entry("title", self.0.label())?;
+        map.end()
+    }
+}

@@ -1,0 +1,3 @@
+//! Forms: read, written, checked, lowered.
+
+mod read;
