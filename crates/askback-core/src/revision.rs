@@ -1,1 +1,446 @@
-//! revision
+//! The five revisions of the protocol, the two eras they fall into, and one table of what exists
+//! in which.
+//!
+//! The era is chosen once, at the door: per session by `initialize`, per request by `_meta`. Below
+//! the door nobody compares revisions; whoever needs to know whether something exists asks the
+//! [`Facts`] or [`Revision::has`].
+
+use core::{fmt, str::FromStr};
+
+use Kind::{ClientNotification, ClientRequest, InputRequest, ServerNotification, ServerRequest};
+use Revision::{V2024_11_05, V2025_03_26, V2025_06_18, V2025_11_25, V2026_07_28};
+
+/// A revision of the Model Context Protocol, ordered by date.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Revision {
+    /// 2024-11-05, the first.
+    V2024_11_05,
+    /// 2025-03-26: batches, audio, tool annotations, Streamable HTTP.
+    V2025_03_26,
+    /// 2025-06-18: elicitation, structured content, resource links; batches gone.
+    V2025_06_18,
+    /// 2025-11-25: links to open, multiple choice, sampling with tools, tasks.
+    V2025_11_25,
+    /// 2026-07-28: no handshake; every request stands alone and a result may ask.
+    V2026_07_28,
+}
+
+/// How two sides come to speak: the specification's own two names (2026-07-28,
+/// basic/versioning).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Era {
+    /// A session opened by `initialize`, in which the server may send requests.
+    Legacy,
+    /// Each request carries its own context; questions travel in results.
+    Modern,
+}
+
+/// Who says a method, and in which way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// A request of the client.
+    ClientRequest,
+    /// A request of the server, on a session of a legacy revision.
+    ServerRequest,
+    /// A question inside an `InputRequiredResult`.
+    InputRequest,
+    /// A notification of the client.
+    ClientNotification,
+    /// A notification of the server.
+    ServerNotification,
+}
+
+/// What exists in a revision beside its methods.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Facts {
+    /// Several messages may be sent as one JSON array.
+    pub batches: bool,
+    /// Content blocks may be audio.
+    pub audio: bool,
+    /// Tools carry hints about what they do.
+    pub tool_annotations: bool,
+    /// `notifications/progress` carries a message.
+    pub progress_message: bool,
+    /// Servers declare `completions`.
+    pub completions_capability: bool,
+    /// Content blocks may be links to resources.
+    pub resource_links: bool,
+    /// Tools have an output schema and results structured content.
+    pub structured_content: bool,
+    /// Structured content and output schemas may be of any JSON type, not only objects.
+    pub structured_any: bool,
+    /// Named things have a `title` for people.
+    pub titles: bool,
+    /// Content blocks, listed things and resource contents carry `_meta`.
+    pub item_meta: bool,
+    /// Annotations carry `lastModified`.
+    pub last_modified: bool,
+    /// `completion/complete` carries the arguments already given.
+    pub completion_context: bool,
+    /// Servers may ask for a form to be filled in.
+    pub elicitation_form: bool,
+    /// Servers may ask for a link to be opened.
+    pub elicitation_url: bool,
+    /// A question to open a link has an `elicitationId`, and its end is told by
+    /// `notifications/elicitation/complete`.
+    pub completion_notice: bool,
+    /// A request may fail with "open these links first" (-32042).
+    pub url_elicitation_error: bool,
+    /// What a form may say.
+    pub forms: FormFacts,
+    /// Named things, and the implementations themselves, have icons.
+    pub icons: bool,
+    /// Implementations have a description and a web site.
+    pub implementation_details: bool,
+    /// Sampling may offer the model tools, and messages hold several blocks.
+    pub sampling_tools: bool,
+    /// Long work may be a task of the core protocol.
+    pub tasks: bool,
+    /// Sides declare extensions among their capabilities.
+    pub extensions: bool,
+    /// Clients tell when their roots change.
+    pub roots_list_changed: bool,
+    /// Either side may ask whether the other is there.
+    pub ping: bool,
+    /// Clients choose how much is logged for the session with `logging/setLevel`; where this is
+    /// false each request chooses in its `_meta`.
+    pub set_level: bool,
+    /// Clients watch resources with `resources/subscribe`; where this is false they listen with
+    /// `subscriptions/listen`.
+    pub subscribe: bool,
+    /// Every result says whether it is complete.
+    pub result_type: bool,
+    /// Requests carry revision, identity and capabilities in `_meta`, and results the identity of
+    /// the server.
+    pub request_meta: bool,
+    /// Lists and reads say for how long and by whom they may be kept.
+    pub cache_hints: bool,
+    /// The error code that says a resource does not exist.
+    pub resource_not_found: i64,
+    /// What holds for the HTTP transport.
+    pub http: HttpFacts,
+}
+
+/// What a form may say in a revision.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FormFacts {
+    /// The titles of a choice are written as `enumNames`.
+    pub enum_names: bool,
+    /// The titles of a choice are written as `oneOf`.
+    pub one_of_titles: bool,
+    /// A field may take several options.
+    pub multi_choice: bool,
+    /// Which fields may have a value filled in beforehand.
+    pub defaults: Defaults,
+    /// A text field may have a `pattern`.
+    pub pattern: bool,
+}
+
+/// Which fields of a form may have a value filled in beforehand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Defaults {
+    /// Only yes-or-no fields.
+    BooleanOnly,
+    /// Every field.
+    All,
+}
+
+/// What holds for the HTTP transport in a revision.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HttpFacts {
+    /// One endpoint that answers with JSON or a stream; where this is false, the older pair of an
+    /// event stream and a message endpoint.
+    pub streamable: bool,
+    /// Sessions are named by `Mcp-Session-Id`, and a broken stream can be resumed.
+    pub sessions: bool,
+    /// Requests name their revision in `MCP-Protocol-Version`.
+    pub version_header: bool,
+    /// Requests repeat their method and name in `Mcp-Method` and `Mcp-Name`.
+    pub method_headers: bool,
+}
+
+/// A text that names no revision known here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("not a protocol revision known here; they are {}", Revision::NAMES)]
+pub struct UnknownRevision;
+
+impl Revision {
+    /// All revisions, oldest first.
+    pub const ALL: [Self; 5] = [
+        V2024_11_05,
+        V2025_03_26,
+        V2025_06_18,
+        V2025_11_25,
+        V2026_07_28,
+    ];
+
+    /// The newest revision.
+    pub const LATEST: Self = V2026_07_28;
+
+    /// The newest revision that opens with a handshake.
+    pub const LATEST_LEGACY: Self = V2025_11_25;
+
+    const NAMES: &'static str = "2024-11-05, 2025-03-26, 2025-06-18, 2025-11-25 and 2026-07-28";
+
+    /// The date that names the revision on the wire.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            V2024_11_05 => "2024-11-05",
+            V2025_03_26 => "2025-03-26",
+            V2025_06_18 => "2025-06-18",
+            V2025_11_25 => "2025-11-25",
+            V2026_07_28 => "2026-07-28",
+        }
+    }
+
+    /// The era of the revision.
+    pub const fn era(self) -> Era {
+        match self {
+            V2024_11_05 | V2025_03_26 | V2025_06_18 | V2025_11_25 => Era::Legacy,
+            V2026_07_28 => Era::Modern,
+        }
+    }
+
+    /// What exists in the revision.
+    pub const fn facts(self) -> &'static Facts {
+        match self {
+            V2024_11_05 => &FACTS_2024_11_05,
+            V2025_03_26 => &FACTS_2025_03_26,
+            V2025_06_18 => &FACTS_2025_06_18,
+            V2025_11_25 => &FACTS_2025_11_25,
+            V2026_07_28 => &FACTS_2026_07_28,
+        }
+    }
+
+    /// Whether a method exists in the revision.
+    pub fn has(self, kind: Kind, method: &str) -> bool {
+        self.methods(kind).any(|known| known == method)
+    }
+
+    /// The methods of a kind that exist in the revision.
+    pub fn methods(self, kind: Kind) -> impl Iterator<Item = &'static str> {
+        METHODS
+            .iter()
+            .filter(move |row| row.kind == kind && row.since <= self && self <= row.until)
+            .map(|row| row.method)
+    }
+}
+
+impl fmt::Display for Revision {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+impl FromStr for Revision {
+    type Err = UnknownRevision;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Self::ALL
+            .into_iter()
+            .find(|revision| revision.as_str() == text)
+            .ok_or(UnknownRevision)
+    }
+}
+
+struct Row {
+    kind: Kind,
+    method: &'static str,
+    since: Revision,
+    until: Revision,
+}
+
+const fn row(kind: Kind, method: &'static str, since: Revision, until: Revision) -> Row {
+    Row {
+        kind,
+        method,
+        since,
+        until,
+    }
+}
+
+const FIRST: Revision = V2024_11_05;
+const LAST: Revision = V2026_07_28;
+const LAST_LEGACY: Revision = V2025_11_25;
+
+/// Every method, who says it, and the first and last revision it exists in.
+#[rustfmt::skip]
+static METHODS: [Row; 45] = [
+    row(ClientRequest, "initialize", FIRST, LAST_LEGACY),
+    row(ClientRequest, "server/discover", V2026_07_28, LAST),
+    row(ClientRequest, "ping", FIRST, LAST_LEGACY),
+    row(ClientRequest, "tools/list", FIRST, LAST),
+    row(ClientRequest, "tools/call", FIRST, LAST),
+    row(ClientRequest, "prompts/list", FIRST, LAST),
+    row(ClientRequest, "prompts/get", FIRST, LAST),
+    row(ClientRequest, "resources/list", FIRST, LAST),
+    row(ClientRequest, "resources/templates/list", FIRST, LAST),
+    row(ClientRequest, "resources/read", FIRST, LAST),
+    row(ClientRequest, "resources/subscribe", FIRST, LAST_LEGACY),
+    row(ClientRequest, "resources/unsubscribe", FIRST, LAST_LEGACY),
+    row(ClientRequest, "subscriptions/listen", V2026_07_28, LAST),
+    row(ClientRequest, "completion/complete", FIRST, LAST),
+    row(ClientRequest, "logging/setLevel", FIRST, LAST_LEGACY),
+    row(ClientRequest, "tasks/get", V2025_11_25, LAST_LEGACY),
+    row(ClientRequest, "tasks/result", V2025_11_25, LAST_LEGACY),
+    row(ClientRequest, "tasks/cancel", V2025_11_25, LAST_LEGACY),
+    row(ClientRequest, "tasks/list", V2025_11_25, LAST_LEGACY),
+
+    row(ServerRequest, "ping", FIRST, LAST_LEGACY),
+    row(ServerRequest, "sampling/createMessage", FIRST, LAST_LEGACY),
+    row(ServerRequest, "roots/list", FIRST, LAST_LEGACY),
+    row(ServerRequest, "elicitation/create", V2025_06_18, LAST_LEGACY),
+    row(ServerRequest, "tasks/get", V2025_11_25, LAST_LEGACY),
+    row(ServerRequest, "tasks/result", V2025_11_25, LAST_LEGACY),
+    row(ServerRequest, "tasks/cancel", V2025_11_25, LAST_LEGACY),
+    row(ServerRequest, "tasks/list", V2025_11_25, LAST_LEGACY),
+
+    row(InputRequest, "sampling/createMessage", V2026_07_28, LAST),
+    row(InputRequest, "roots/list", V2026_07_28, LAST),
+    row(InputRequest, "elicitation/create", V2026_07_28, LAST),
+
+    row(ClientNotification, "notifications/initialized", FIRST, LAST_LEGACY),
+    row(ClientNotification, "notifications/cancelled", FIRST, LAST),
+    row(ClientNotification, "notifications/progress", FIRST, LAST_LEGACY),
+    row(ClientNotification, "notifications/roots/list_changed", FIRST, LAST_LEGACY),
+    row(ClientNotification, "notifications/tasks/status", V2025_11_25, LAST_LEGACY),
+
+    row(ServerNotification, "notifications/cancelled", FIRST, LAST),
+    row(ServerNotification, "notifications/progress", FIRST, LAST),
+    row(ServerNotification, "notifications/message", FIRST, LAST),
+    row(ServerNotification, "notifications/resources/list_changed", FIRST, LAST),
+    row(ServerNotification, "notifications/resources/updated", FIRST, LAST),
+    row(ServerNotification, "notifications/prompts/list_changed", FIRST, LAST),
+    row(ServerNotification, "notifications/tools/list_changed", FIRST, LAST),
+    row(ServerNotification, "notifications/subscriptions/acknowledged", V2026_07_28, LAST),
+    row(ServerNotification, "notifications/elicitation/complete", V2025_11_25, LAST_LEGACY),
+    row(ServerNotification, "notifications/tasks/status", V2025_11_25, LAST_LEGACY),
+];
+
+const FACTS_2024_11_05: Facts = Facts {
+    batches: false,
+    audio: false,
+    tool_annotations: false,
+    progress_message: false,
+    completions_capability: false,
+    resource_links: false,
+    structured_content: false,
+    structured_any: false,
+    titles: false,
+    item_meta: false,
+    last_modified: false,
+    completion_context: false,
+    elicitation_form: false,
+    elicitation_url: false,
+    completion_notice: false,
+    url_elicitation_error: false,
+    forms: FormFacts {
+        enum_names: false,
+        one_of_titles: false,
+        multi_choice: false,
+        defaults: Defaults::BooleanOnly,
+        pattern: false,
+    },
+    icons: false,
+    implementation_details: false,
+    sampling_tools: false,
+    tasks: false,
+    extensions: false,
+    roots_list_changed: true,
+    ping: true,
+    set_level: true,
+    subscribe: true,
+    result_type: false,
+    request_meta: false,
+    cache_hints: false,
+    resource_not_found: -32002,
+    http: HttpFacts {
+        streamable: false,
+        sessions: false,
+        version_header: false,
+        method_headers: false,
+    },
+};
+
+const FACTS_2025_03_26: Facts = Facts {
+    batches: true,
+    audio: true,
+    tool_annotations: true,
+    progress_message: true,
+    completions_capability: true,
+    http: HttpFacts {
+        streamable: true,
+        sessions: true,
+        version_header: false,
+        method_headers: false,
+    },
+    ..FACTS_2024_11_05
+};
+
+const FACTS_2025_06_18: Facts = Facts {
+    batches: false,
+    resource_links: true,
+    structured_content: true,
+    titles: true,
+    item_meta: true,
+    last_modified: true,
+    completion_context: true,
+    elicitation_form: true,
+    forms: FormFacts {
+        enum_names: true,
+        one_of_titles: false,
+        multi_choice: false,
+        defaults: Defaults::BooleanOnly,
+        pattern: false,
+    },
+    http: HttpFacts {
+        version_header: true,
+        ..FACTS_2025_03_26.http
+    },
+    ..FACTS_2025_03_26
+};
+
+const FACTS_2025_11_25: Facts = Facts {
+    elicitation_url: true,
+    completion_notice: true,
+    url_elicitation_error: true,
+    forms: FormFacts {
+        enum_names: true,
+        one_of_titles: true,
+        multi_choice: true,
+        defaults: Defaults::All,
+        pattern: true,
+    },
+    icons: true,
+    implementation_details: true,
+    sampling_tools: true,
+    tasks: true,
+    ..FACTS_2025_06_18
+};
+
+const FACTS_2026_07_28: Facts = Facts {
+    structured_any: true,
+    completion_notice: false,
+    url_elicitation_error: false,
+    forms: FormFacts {
+        pattern: false,
+        ..FACTS_2025_11_25.forms
+    },
+    tasks: false,
+    extensions: true,
+    roots_list_changed: false,
+    ping: false,
+    set_level: false,
+    subscribe: false,
+    result_type: true,
+    request_meta: true,
+    cache_hints: true,
+    resource_not_found: -32602,
+    http: HttpFacts {
+        streamable: true,
+        sessions: false,
+        version_header: true,
+        method_headers: true,
+    },
+    ..FACTS_2025_11_25
+};

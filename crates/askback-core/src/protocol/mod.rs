@@ -1,1 +1,90 @@
-//! protocol
+//! The one vocabulary: every message of every revision as a type, in the shape of the newest.
+//!
+//! The types are a superset. A field that exists only in some revisions is an `Option`, and says
+//! in which; [`wire`](crate::wire) leaves out what the revision in use does not have. Reading is
+//! lenient where revisions differ and strict where a shape is simply wrong.
+//!
+//! `resultType` is not a field: whether a result is complete or asks is what [`Outcome`] says.
+
+pub mod codes;
+
+mod capability;
+mod completion;
+mod content;
+mod elicit;
+mod keyed;
+mod lifecycle;
+mod logging;
+mod meta;
+mod method;
+mod number;
+mod outcome;
+mod paging;
+mod progress;
+mod prompt;
+mod raw;
+mod resource;
+mod roots;
+mod sampling;
+mod subscribe;
+mod task;
+mod tool;
+
+pub use capability::{
+    ClientCapabilities, ClientTaskRequests, ClientTasksCapability, ElicitationCapability,
+    ElicitationTaskRequests, JsonObject, PromptsCapability, ResourcesCapability, RootsCapability,
+    SamplingCapability, SamplingTaskRequests, ServerCapabilities, ServerTaskRequests,
+    ServerTasksCapability, ToolTaskRequests, ToolsCapability,
+};
+pub use completion::{
+    CompleteArgument, CompleteContext, CompleteParams, CompleteResult, Completion, PromptReference,
+    Reference, ResourceTemplateReference,
+};
+pub use content::{
+    Annotations, AudioContent, BlobResourceContents, ContentBlock, EmbeddedResource, ImageContent,
+    ResourceContents, ResourceLink, Role, SamplingBlock, TextContent, TextResourceContents,
+    ToolResultContent, ToolUseContent,
+};
+pub use elicit::{
+    ElicitAction, ElicitFormParams, ElicitParams, ElicitResult, ElicitUrlParams,
+    ElicitationCompleteParams, FormMode, UrlElicitationRequired,
+};
+pub use keyed::Keyed;
+pub use lifecycle::{
+    DiscoverResult, Icon, IconTheme, Implementation, InitializeParams, InitializeResult,
+    MissingCapability, UnsupportedVersion,
+};
+pub use logging::{LoggingLevel, LoggingMessageParams, SetLevelParams};
+pub use meta::{Meta, ProgressToken};
+pub use method::{ClientNotification, ClientRequest, Params, ServerNotification, ServerRequest};
+pub use outcome::{
+    COMPLETE, INPUT_REQUIRED, InputRequest, InputRequests, InputRequiredResult, InputResponse,
+    InputResponses, Outcome,
+};
+pub use paging::{CacheScope, EmptyResult, NotificationParams, PaginatedParams, RequestParams};
+pub use progress::{CancelledParams, ProgressParams};
+pub use prompt::{
+    GetPromptParams, GetPromptResult, ListPromptsResult, Prompt, PromptArgument, PromptMessage,
+};
+pub use raw::{RawJson, RawObject, Schema};
+pub use resource::{
+    ListResourceTemplatesResult, ListResourcesResult, ReadResourceParams, ReadResourceResult,
+    Resource, ResourceTemplate,
+};
+pub use roots::{ListRootsResult, Root};
+pub use sampling::{
+    CreateMessageParams, CreateMessageResult, IncludeContext, ModelHint, ModelPreferences,
+    SamplingContent, SamplingMessage, ToolChoice, ToolChoiceMode,
+};
+pub use subscribe::{
+    ResourceUpdatedParams, SubscribeParams, SubscriptionFilter, SubscriptionsAcknowledgedParams,
+    SubscriptionsListenParams, SubscriptionsListenResult,
+};
+pub use task::{
+    CreateTaskResult, ListTasksResult, RelatedTask, Task, TaskMetadata, TaskParams, TaskState,
+    TaskStatus,
+};
+pub use tool::{
+    CallToolParams, CallToolResult, ListToolsResult, TaskSupport, Tool, ToolAnnotations,
+    ToolExecution,
+};

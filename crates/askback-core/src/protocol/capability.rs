@@ -1,0 +1,235 @@
+//! What each side can do.
+
+use alloc::string::String;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// A JSON object nobody here looks into.
+pub type JsonObject = Map<String, Value>;
+
+/// What a client can do.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct ClientCapabilities {
+    /// It answers questions put to a person (from 2025-06-18 on).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub elicitation: Option<ElicitationCapability>,
+    /// It asks its model for others.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sampling: Option<SamplingCapability>,
+    /// It says where a server may work.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub roots: Option<RootsCapability>,
+    /// Its answers may be tasks (2025-11-25).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tasks: Option<ClientTasksCapability>,
+    /// Extensions it speaks, by name (from 2026-07-28 on).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub extensions: Option<JsonObject>,
+    /// What no specification names.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub experimental: Option<JsonObject>,
+}
+
+/// How a client lets a person be asked. An empty object means forms only (2025-11-25 and
+/// 2026-07-28, client/elicitation, Capabilities).
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct ElicitationCapability {
+    /// By forms.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub form: Option<JsonObject>,
+    /// By links.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub url: Option<JsonObject>,
+}
+
+/// How a client asks its model for others.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct SamplingCapability {
+    /// It can include its own context.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub context: Option<JsonObject>,
+    /// It can offer the model tools.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tools: Option<JsonObject>,
+}
+
+/// How a client says where a server may work.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RootsCapability {
+    /// It tells when that changes (handshake revisions).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub list_changed: Option<bool>,
+}
+
+/// Which answers of a client may be tasks (2025-11-25).
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct ClientTasksCapability {
+    /// It lists its tasks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub list: Option<JsonObject>,
+    /// It cancels its tasks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cancel: Option<JsonObject>,
+    /// The requests that may be tasks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub requests: Option<ClientTaskRequests>,
+}
+
+/// The requests to a client that may be tasks.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct ClientTaskRequests {
+    /// Those of sampling.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sampling: Option<SamplingTaskRequests>,
+    /// Those of elicitation.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub elicitation: Option<ElicitationTaskRequests>,
+}
+
+/// The requests of sampling that may be tasks.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SamplingTaskRequests {
+    /// `sampling/createMessage`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub create_message: Option<JsonObject>,
+}
+
+/// The requests of elicitation that may be tasks.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct ElicitationTaskRequests {
+    /// `elicitation/create`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub create: Option<JsonObject>,
+}
+
+/// What a server can do.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct ServerCapabilities {
+    /// It has tools.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tools: Option<ToolsCapability>,
+    /// It has prompts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prompts: Option<PromptsCapability>,
+    /// It has resources.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub resources: Option<ResourcesCapability>,
+    /// It completes arguments (from 2025-03-26 on).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub completions: Option<JsonObject>,
+    /// It logs to its client.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub logging: Option<JsonObject>,
+    /// Its work may be tasks (2025-11-25).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tasks: Option<ServerTasksCapability>,
+    /// Extensions it speaks, by name (from 2026-07-28 on).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub extensions: Option<JsonObject>,
+    /// What no specification names.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub experimental: Option<JsonObject>,
+}
+
+/// That a server has tools.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ToolsCapability {
+    /// It tells when the list changes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub list_changed: Option<bool>,
+}
+
+/// That a server has prompts.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PromptsCapability {
+    /// It tells when the list changes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub list_changed: Option<bool>,
+}
+
+/// That a server has resources.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ResourcesCapability {
+    /// It tells when a resource changes that is watched.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub subscribe: Option<bool>,
+    /// It tells when the list changes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub list_changed: Option<bool>,
+}
+
+/// Which work of a server may be tasks (2025-11-25).
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct ServerTasksCapability {
+    /// It lists its tasks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub list: Option<JsonObject>,
+    /// It cancels its tasks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cancel: Option<JsonObject>,
+    /// The requests that may be tasks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub requests: Option<ServerTaskRequests>,
+}
+
+/// The requests to a server that may be tasks.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct ServerTaskRequests {
+    /// Those of tools.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tools: Option<ToolTaskRequests>,
+}
+
+/// The requests of tools that may be tasks.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct ToolTaskRequests {
+    /// `tools/call`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub call: Option<JsonObject>,
+}
+
+impl ClientCapabilities {
+    /// Whether a person can be asked to fill in a form.
+    pub fn elicits_form(&self) -> bool {
+        self.elicitation
+            .as_ref()
+            .is_some_and(|modes| modes.form.is_some() || modes.url.is_none())
+    }
+
+    /// Whether a person can be asked to open a link.
+    pub fn elicits_url(&self) -> bool {
+        self.elicitation
+            .as_ref()
+            .is_some_and(|modes| modes.url.is_some())
+    }
+
+    /// Whether the model can be asked.
+    pub fn samples(&self) -> bool {
+        self.sampling.is_some()
+    }
+
+    /// Whether the model can be offered tools.
+    pub fn samples_with_tools(&self) -> bool {
+        self.sampling
+            .as_ref()
+            .is_some_and(|sampling| sampling.tools.is_some())
+    }
+
+    /// Whether the client's own context can be included when the model is asked.
+    pub fn samples_with_context(&self) -> bool {
+        self.sampling
+            .as_ref()
+            .is_some_and(|sampling| sampling.context.is_some())
+    }
+
+    /// Whether the client says where a server may work.
+    pub fn roots(&self) -> bool {
+        self.roots.is_some()
+    }
+}

@@ -1,0 +1,93 @@
+//! Completing an argument while it is typed.
+
+use alloc::{boxed::Box, collections::BTreeMap, string::String, vec::Vec};
+
+use serde::{Deserialize, Serialize};
+
+use super::Meta;
+
+/// Whose argument is completed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "type")]
+pub enum Reference {
+    /// A prompt's.
+    #[serde(rename = "ref/prompt")]
+    Prompt(PromptReference),
+    /// A resource template's.
+    #[serde(rename = "ref/resource")]
+    Resource(ResourceTemplateReference),
+}
+
+/// Names a prompt.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct PromptReference {
+    /// Its name for programs.
+    pub name: String,
+    /// Its name for people (from 2025-06-18 on).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+}
+
+/// Names a resource template.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct ResourceTemplateReference {
+    /// The URI or URI template.
+    pub uri: String,
+}
+
+/// What `completion/complete` asks.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CompleteParams {
+    /// Whose argument it is.
+    #[serde(rename = "ref")]
+    pub reference: Reference,
+    /// The argument and what is typed of it.
+    pub argument: CompleteArgument,
+    /// What is already known (from 2025-06-18 on).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub context: Option<CompleteContext>,
+    /// What travels beside.
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Box<Meta>>,
+}
+
+/// The argument to complete.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct CompleteArgument {
+    /// Its name.
+    pub name: String,
+    /// What is typed so far.
+    pub value: String,
+}
+
+/// What is already known when an argument is completed.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct CompleteContext {
+    /// The other arguments, as far as they are given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub arguments: Option<BTreeMap<String, String>>,
+}
+
+/// The result of `completion/complete`.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct CompleteResult {
+    /// The suggestions.
+    pub completion: Completion,
+    /// What travels beside.
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Box<Meta>>,
+}
+
+/// Suggestions for an argument.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Completion {
+    /// The suggestions, best first; at most a hundred.
+    pub values: Vec<String>,
+    /// How many there are in all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub total: Option<u64>,
+    /// Whether there are more than were sent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub has_more: Option<bool>,
+}

@@ -1,0 +1,524 @@
+//! Content: what tools, prompts and models say.
+
+use alloc::{borrow::Cow, boxed::Box, format, string::String, vec::Vec};
+
+use serde::{Deserialize, Deserializer, Serialize, de};
+
+use super::{Icon, Meta, RawJson, RawObject, number, raw};
+
+/// Who speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Role {
+    /// The person.
+    User,
+    /// The model.
+    Assistant,
+}
+
+/// For whom something is meant, and how much it matters.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Annotations {
+    /// For whom it is meant.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub audience: Option<Vec<Role>>,
+    /// How much it matters, from 0 (can be left out) to 1 (is needed).
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        serialize_with = "number::serialize_some"
+    )]
+    pub priority: Option<f64>,
+    /// When it last changed, as ISO 8601 (from 2025-06-18 on).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_modified: Option<String>,
+}
+
+/// One piece of what a tool or prompt says.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum ContentBlock {
+    /// Text.
+    Text(TextContent),
+    /// A picture.
+    Image(ImageContent),
+    /// Sound (from 2025-03-26 on).
+    Audio(AudioContent),
+    /// A resource that can be read (from 2025-06-18 on).
+    ResourceLink(ResourceLink),
+    /// A resource with what it holds.
+    Resource(EmbeddedResource),
+}
+
+/// One piece of what is said to or by a model that is sampled.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum SamplingBlock {
+    /// Text.
+    Text(TextContent),
+    /// A picture.
+    Image(ImageContent),
+    /// Sound (from 2025-03-26 on).
+    Audio(AudioContent),
+    /// The model calls a tool (from 2025-11-25 on).
+    ToolUse(ToolUseContent),
+    /// What the tool said (from 2025-11-25 on).
+    ToolResult(ToolResultContent),
+}
+
+/// Text.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+pub struct TextContent {
+    /// The text.
+    pub text: String,
+    /// For whom it is meant.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub annotations: Option<Annotations>,
+    /// What travels beside.
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Box<Meta>>,
+}
+
+/// A picture.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ImageContent {
+    /// The picture in base64.
+    pub data: String,
+    /// Its media type, such as `image/png`.
+    pub mime_type: String,
+    /// For whom it is meant.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub annotations: Option<Annotations>,
+    /// What travels beside.
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Box<Meta>>,
+}
+
+/// Sound.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AudioContent {
+    /// The sound in base64.
+    pub data: String,
+    /// Its media type, such as `audio/wav`.
+    pub mime_type: String,
+    /// For whom it is meant.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub annotations: Option<Annotations>,
+    /// What travels beside.
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Box<Meta>>,
+}
+
+/// A resource that can be read, not necessarily one that is listed.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ResourceLink {
+    /// Where it is.
+    pub uri: String,
+    /// Its name for programs.
+    pub name: String,
+    /// Its name for people.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// What it holds, in words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// Its media type.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mime_type: Option<String>,
+    /// Its size in bytes, before any encoding.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub size: Option<u64>,
+    /// Pictures for it (from 2025-11-25 on).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub icons: Option<Vec<Icon>>,
+    /// For whom it is meant.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub annotations: Option<Annotations>,
+    /// What travels beside.
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Box<Meta>>,
+}
+
+/// A resource with what it holds.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct EmbeddedResource {
+    /// What it holds.
+    pub resource: ResourceContents,
+    /// For whom it is meant.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub annotations: Option<Annotations>,
+    /// What travels beside.
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Box<Meta>>,
+}
+
+/// What a resource holds.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum ResourceContents {
+    /// Text.
+    Text(TextResourceContents),
+    /// Bytes.
+    Blob(BlobResourceContents),
+}
+
+/// A resource that is text.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TextResourceContents {
+    /// Where it is.
+    pub uri: String,
+    /// Its media type.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mime_type: Option<String>,
+    /// The text.
+    pub text: String,
+    /// What travels beside.
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Box<Meta>>,
+}
+
+/// A resource that is bytes.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct BlobResourceContents {
+    /// Where it is.
+    pub uri: String,
+    /// Its media type.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mime_type: Option<String>,
+    /// The bytes in base64.
+    pub blob: String,
+    /// What travels beside.
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Box<Meta>>,
+}
+
+/// A model calls a tool.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+pub struct ToolUseContent {
+    /// What the result will refer to.
+    pub id: String,
+    /// The name of the tool.
+    pub name: String,
+    /// The arguments.
+    pub input: RawObject,
+    /// What travels beside.
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Box<Meta>>,
+}
+
+/// What a tool said that a model called.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ToolResultContent {
+    /// The [`ToolUseContent::id`] it answers.
+    pub tool_use_id: String,
+    /// What the tool said.
+    pub content: Vec<ContentBlock>,
+    /// The same for programs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub structured_content: Option<RawJson>,
+    /// Whether the tool failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub is_error: Option<bool>,
+    /// What travels beside.
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Box<Meta>>,
+}
+
+impl ContentBlock {
+    /// A piece of text.
+    pub fn text(text: impl Into<String>) -> Self {
+        Self::Text(TextContent::new(text))
+    }
+
+    /// A picture in base64.
+    pub fn image(data: impl Into<String>, mime_type: impl Into<String>) -> Self {
+        Self::Image(ImageContent {
+            data: data.into(),
+            mime_type: mime_type.into(),
+            ..ImageContent::default()
+        })
+    }
+
+    /// Sound in base64.
+    pub fn audio(data: impl Into<String>, mime_type: impl Into<String>) -> Self {
+        Self::Audio(AudioContent {
+            data: data.into(),
+            mime_type: mime_type.into(),
+            ..AudioContent::default()
+        })
+    }
+
+    /// A resource that can be read.
+    pub fn link(uri: impl Into<String>, name: impl Into<String>) -> Self {
+        Self::ResourceLink(ResourceLink {
+            uri: uri.into(),
+            name: name.into(),
+            ..ResourceLink::default()
+        })
+    }
+
+    /// A resource with what it holds.
+    pub fn resource(resource: ResourceContents) -> Self {
+        Self::Resource(EmbeddedResource {
+            resource,
+            annotations: None,
+            meta: None,
+        })
+    }
+}
+
+impl From<&str> for ContentBlock {
+    fn from(text: &str) -> Self {
+        Self::text(text)
+    }
+}
+
+impl From<String> for ContentBlock {
+    fn from(text: String) -> Self {
+        Self::text(text)
+    }
+}
+
+impl SamplingBlock {
+    /// A piece of text.
+    pub fn text(text: impl Into<String>) -> Self {
+        Self::Text(TextContent::new(text))
+    }
+}
+
+impl TextContent {
+    /// Text for everyone.
+    pub fn new(text: impl Into<String>) -> Self {
+        Self {
+            text: text.into(),
+            ..Self::default()
+        }
+    }
+}
+
+impl ResourceContents {
+    /// A resource that is text.
+    pub fn text(uri: impl Into<String>, text: impl Into<String>) -> Self {
+        Self::Text(TextResourceContents {
+            uri: uri.into(),
+            text: text.into(),
+            ..TextResourceContents::default()
+        })
+    }
+
+    /// A resource that is bytes, in base64.
+    pub fn blob(uri: impl Into<String>, blob: impl Into<String>) -> Self {
+        Self::Blob(BlobResourceContents {
+            uri: uri.into(),
+            blob: blob.into(),
+            ..BlobResourceContents::default()
+        })
+    }
+
+    /// Where the resource is.
+    pub fn uri(&self) -> &str {
+        match self {
+            Self::Text(text) => &text.uri,
+            Self::Blob(blob) => &blob.uri,
+        }
+    }
+
+    /// The same contents with a media type.
+    #[must_use]
+    pub fn with_mime_type(mut self, mime_type: impl Into<String>) -> Self {
+        *match &mut self {
+            Self::Text(text) => &mut text.mime_type,
+            Self::Blob(blob) => &mut blob.mime_type,
+        } = Some(mime_type.into());
+        self
+    }
+}
+
+impl<'de> Deserialize<'de> for ContentBlock {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let block = Block::deserialize(deserializer)?;
+        match &*block.kind {
+            "text" => block.text().map(Self::Text),
+            "image" => block.image().map(Self::Image),
+            "audio" => block.audio().map(Self::Audio),
+            "resource_link" => block.resource_link().map(Self::ResourceLink),
+            "resource" => block.resource().map(Self::Resource),
+            other => Err(unknown(
+                other,
+                "text, image, audio, resource_link and resource",
+            )),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for SamplingBlock {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let block = Block::deserialize(deserializer)?;
+        match &*block.kind {
+            "text" => block.text().map(Self::Text),
+            "image" => block.image().map(Self::Image),
+            "audio" => block.audio().map(Self::Audio),
+            "tool_use" => block.tool_use().map(Self::ToolUse),
+            "tool_result" => block.tool_result().map(Self::ToolResult),
+            other => Err(unknown(
+                other,
+                "text, image, audio, tool_use and tool_result",
+            )),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for ResourceContents {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let Contents {
+            uri,
+            mime_type,
+            text,
+            blob,
+            meta,
+        } = Contents::deserialize(deserializer)?;
+        match (text, blob) {
+            (Some(text), None) => Ok(Self::Text(TextResourceContents {
+                uri,
+                mime_type,
+                text,
+                meta,
+            })),
+            (None, Some(blob)) => Ok(Self::Blob(BlobResourceContents {
+                uri,
+                mime_type,
+                blob,
+                meta,
+            })),
+            _ => Err(de::Error::custom(
+                "the contents of a resource have either `text` or `blob`",
+            )),
+        }
+    }
+}
+
+/// The members of every type of content. `type` may stand anywhere, and large data should be read
+/// only once, so all members are read and the type decides afterwards which are needed.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Block<'a> {
+    #[serde(rename = "type", borrow)]
+    kind: Cow<'a, str>,
+    text: Option<String>,
+    data: Option<String>,
+    mime_type: Option<String>,
+    uri: Option<String>,
+    name: Option<String>,
+    title: Option<String>,
+    description: Option<String>,
+    size: Option<u64>,
+    icons: Option<Vec<Icon>>,
+    resource: Option<ResourceContents>,
+    id: Option<String>,
+    input: Option<RawObject>,
+    tool_use_id: Option<String>,
+    content: Option<Vec<ContentBlock>>,
+    #[serde(default, deserialize_with = "raw::present")]
+    structured_content: Option<RawJson>,
+    is_error: Option<bool>,
+    annotations: Option<Annotations>,
+    #[serde(rename = "_meta")]
+    meta: Option<Box<Meta>>,
+}
+
+impl Block<'_> {
+    fn text<E: de::Error>(self) -> Result<TextContent, E> {
+        Ok(TextContent {
+            text: need(self.text, "text")?,
+            annotations: self.annotations,
+            meta: self.meta,
+        })
+    }
+
+    fn image<E: de::Error>(self) -> Result<ImageContent, E> {
+        Ok(ImageContent {
+            data: need(self.data, "data")?,
+            mime_type: need(self.mime_type, "mimeType")?,
+            annotations: self.annotations,
+            meta: self.meta,
+        })
+    }
+
+    fn audio<E: de::Error>(self) -> Result<AudioContent, E> {
+        Ok(AudioContent {
+            data: need(self.data, "data")?,
+            mime_type: need(self.mime_type, "mimeType")?,
+            annotations: self.annotations,
+            meta: self.meta,
+        })
+    }
+
+    fn resource_link<E: de::Error>(self) -> Result<ResourceLink, E> {
+        Ok(ResourceLink {
+            uri: need(self.uri, "uri")?,
+            name: need(self.name, "name")?,
+            title: self.title,
+            description: self.description,
+            mime_type: self.mime_type,
+            size: self.size,
+            icons: self.icons,
+            annotations: self.annotations,
+            meta: self.meta,
+        })
+    }
+
+    fn resource<E: de::Error>(self) -> Result<EmbeddedResource, E> {
+        Ok(EmbeddedResource {
+            resource: need(self.resource, "resource")?,
+            annotations: self.annotations,
+            meta: self.meta,
+        })
+    }
+
+    fn tool_use<E: de::Error>(self) -> Result<ToolUseContent, E> {
+        Ok(ToolUseContent {
+            id: need(self.id, "id")?,
+            name: need(self.name, "name")?,
+            input: need(self.input, "input")?,
+            meta: self.meta,
+        })
+    }
+
+    fn tool_result<E: de::Error>(self) -> Result<ToolResultContent, E> {
+        Ok(ToolResultContent {
+            tool_use_id: need(self.tool_use_id, "toolUseId")?,
+            content: need(self.content, "content")?,
+            structured_content: self.structured_content,
+            is_error: self.is_error,
+            meta: self.meta,
+        })
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Contents {
+    uri: String,
+    mime_type: Option<String>,
+    text: Option<String>,
+    blob: Option<String>,
+    #[serde(rename = "_meta")]
+    meta: Option<Box<Meta>>,
+}
+
+fn need<T, E: de::Error>(member: Option<T>, name: &'static str) -> Result<T, E> {
+    member.ok_or_else(|| E::missing_field(name))
+}
+
+fn unknown<E: de::Error>(kind: &str, known: &str) -> E {
+    E::custom(format!(
+        "there is no content of type {kind:?} here; the types are {known}"
+    ))
+}

@@ -1,0 +1,258 @@
+//! Elicitation: a server asks a person.
+
+use alloc::{borrow::Cow, boxed::Box, format, string::String, vec::Vec};
+
+use serde::{Deserialize, Deserializer, Serialize, de};
+
+use super::{Meta, TaskMetadata};
+use crate::forms::{Content, FormSchema};
+
+/// What `elicitation/create` asks.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum ElicitParams {
+    /// Fill in a form.
+    Form(ElicitFormParams),
+    /// Open a link (from 2025-11-25 on).
+    Url(ElicitUrlParams),
+}
+
+/// Fill in a form.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ElicitFormParams {
+    /// Whether the mode is named: it need not be, and before 2025-11-25 it has no name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mode: Option<FormMode>,
+    /// Why the answer is needed, in words.
+    pub message: String,
+    /// The form.
+    pub requested_schema: FormSchema,
+    /// The question shall be a task (2025-11-25).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub task: Option<TaskMetadata>,
+    /// What travels beside.
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Box<Meta>>,
+}
+
+/// Open a link.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+#[serde(tag = "mode", rename = "url", rename_all = "camelCase")]
+pub struct ElicitUrlParams {
+    /// Why it should be opened, in words.
+    pub message: String,
+    /// The link.
+    pub url: String,
+    /// What the notice of the end will name (2025-11-25).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub elicitation_id: Option<String>,
+    /// The question shall be a task (2025-11-25).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub task: Option<TaskMetadata>,
+    /// What travels beside.
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Box<Meta>>,
+}
+
+/// The name of the form mode.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum FormMode {
+    /// `form`.
+    Form,
+}
+
+/// The answer to `elicitation/create`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ElicitResult {
+    /// What the person did.
+    pub action: ElicitAction,
+    /// The form as it was filled in; only on accepting a form.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub content: Option<Content>,
+    /// What travels beside.
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Box<Meta>>,
+}
+
+/// What a person did with a question.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ElicitAction {
+    /// Answered it. For a link: agreed to open it, which does not say that anything came of it.
+    Accept,
+    /// Said no. Some peers say `reject`, as drafts of 2025-06-18 did.
+    #[serde(alias = "reject")]
+    Decline,
+    /// Went away without choosing.
+    Cancel,
+}
+
+/// What `notifications/elicitation/complete` says: what was behind the link is done (2025-11-25).
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ElicitationCompleteParams {
+    /// The [`ElicitUrlParams::elicitation_id`] of the question.
+    pub elicitation_id: String,
+    /// What travels beside.
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Box<Meta>>,
+}
+
+/// The data of [`URL_ELICITATION_REQUIRED`](super::codes::URL_ELICITATION_REQUIRED): open these
+/// links, then send the request again (2025-11-25).
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct UrlElicitationRequired {
+    /// The links.
+    pub elicitations: Vec<ElicitUrlParams>,
+}
+
+impl ElicitParams {
+    /// A question that is a form.
+    pub fn form(message: impl Into<String>, requested_schema: FormSchema) -> Self {
+        Self::Form(ElicitFormParams {
+            mode: Some(FormMode::Form),
+            message: message.into(),
+            requested_schema,
+            ..ElicitFormParams::default()
+        })
+    }
+
+    /// A question to open a link.
+    pub fn url(message: impl Into<String>, url: impl Into<String>) -> Self {
+        Self::Url(ElicitUrlParams {
+            message: message.into(),
+            url: url.into(),
+            ..ElicitUrlParams::default()
+        })
+    }
+
+    /// Why the answer is needed, in words.
+    pub fn message(&self) -> &str {
+        match self {
+            Self::Form(form) => &form.message,
+            Self::Url(url) => &url.message,
+        }
+    }
+
+    /// What travels beside.
+    pub fn meta(&self) -> Option<&Meta> {
+        match self {
+            Self::Form(form) => form.meta.as_deref(),
+            Self::Url(url) => url.meta.as_deref(),
+        }
+    }
+
+    /// What travels beside, to be changed.
+    pub fn meta_mut(&mut self) -> &mut Option<Box<Meta>> {
+        match self {
+            Self::Form(form) => &mut form.meta,
+            Self::Url(url) => &mut url.meta,
+        }
+    }
+}
+
+impl ElicitResult {
+    /// The form, filled in.
+    pub fn accept(content: Content) -> Self {
+        Self {
+            action: ElicitAction::Accept,
+            content: Some(content),
+            meta: None,
+        }
+    }
+
+    /// Yes, the link will be opened.
+    pub fn agree() -> Self {
+        Self::from(ElicitAction::Accept)
+    }
+
+    /// No.
+    pub fn decline() -> Self {
+        Self::from(ElicitAction::Decline)
+    }
+
+    /// Neither yes nor no.
+    pub fn cancel() -> Self {
+        Self::from(ElicitAction::Cancel)
+    }
+}
+
+impl From<ElicitAction> for ElicitResult {
+    fn from(action: ElicitAction) -> Self {
+        Self {
+            action,
+            content: None,
+            meta: None,
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for ElicitParams {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let question = Question::deserialize(deserializer)?;
+        match question.mode.as_deref() {
+            None => question.form(None).map(Self::Form),
+            Some("form") => question.form(Some(FormMode::Form)).map(Self::Form),
+            Some("url") => question.url().map(Self::Url),
+            Some(other) => Err(unknown(other, "form and url")),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for ElicitUrlParams {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let question = Question::deserialize(deserializer)?;
+        match question.mode.as_deref() {
+            Some("url") => question.url(),
+            Some(other) => Err(unknown(other, "url alone")),
+            None => Err(de::Error::missing_field("mode")),
+        }
+    }
+}
+
+/// The members of both modes; the mode may stand anywhere, so it decides afterwards.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Question<'a> {
+    #[serde(borrow)]
+    mode: Option<Cow<'a, str>>,
+    message: String,
+    requested_schema: Option<FormSchema>,
+    url: Option<String>,
+    elicitation_id: Option<String>,
+    task: Option<TaskMetadata>,
+    #[serde(rename = "_meta")]
+    meta: Option<Box<Meta>>,
+}
+
+impl Question<'_> {
+    fn form<E: de::Error>(self, mode: Option<FormMode>) -> Result<ElicitFormParams, E> {
+        Ok(ElicitFormParams {
+            mode,
+            message: self.message,
+            requested_schema: self
+                .requested_schema
+                .ok_or_else(|| E::missing_field("requestedSchema"))?,
+            task: self.task,
+            meta: self.meta,
+        })
+    }
+
+    fn url<E: de::Error>(self) -> Result<ElicitUrlParams, E> {
+        Ok(ElicitUrlParams {
+            message: self.message,
+            url: self.url.ok_or_else(|| E::missing_field("url"))?,
+            elicitation_id: self.elicitation_id,
+            task: self.task,
+            meta: self.meta,
+        })
+    }
+}
+
+fn unknown<E: de::Error>(mode: &str, known: &str) -> E {
+    E::custom(format!(
+        "there is no elicitation mode {mode:?} here; the modes are {known}"
+    ))
+}

@@ -1,0 +1,154 @@
+//! How two sides come to know each other.
+
+use alloc::{boxed::Box, string::String, vec::Vec};
+
+use serde::{Deserialize, Serialize};
+
+use super::{CacheScope, ClientCapabilities, Meta, ServerCapabilities};
+
+/// A program that speaks the protocol.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Implementation {
+    /// Its name for programs.
+    pub name: String,
+    /// Its name for people (from 2025-06-18 on).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// Its version.
+    pub version: String,
+    /// What it is (from 2025-11-25 on).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// Pictures for it (from 2025-11-25 on).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub icons: Option<Vec<Icon>>,
+    /// Its web site (from 2025-11-25 on).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub website_url: Option<String>,
+}
+
+/// A picture that stands for something.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Icon {
+    /// Where it is: an `https:` or `data:` URI.
+    pub src: String,
+    /// Its media type.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mime_type: Option<String>,
+    /// The sizes it is good for, such as `48x48`, or `any`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sizes: Option<Vec<String>>,
+    /// The background it is made for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub theme: Option<IconTheme>,
+}
+
+/// The background an icon is made for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum IconTheme {
+    /// A light one.
+    Light,
+    /// A dark one.
+    Dark,
+}
+
+/// What `initialize` says (handshake revisions).
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct InitializeParams {
+    /// The newest revision the client speaks.
+    pub protocol_version: String,
+    /// What the client can do.
+    pub capabilities: ClientCapabilities,
+    /// The client.
+    pub client_info: Implementation,
+    /// What travels beside.
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Box<Meta>>,
+}
+
+/// The result of `initialize` (handshake revisions).
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct InitializeResult {
+    /// The revision of the session.
+    pub protocol_version: String,
+    /// What the server can do.
+    pub capabilities: ServerCapabilities,
+    /// The server.
+    pub server_info: Implementation,
+    /// How to use the server, for the model.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub instructions: Option<String>,
+    /// What travels beside.
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Box<Meta>>,
+}
+
+/// The result of `server/discover` (from 2026-07-28 on).
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct DiscoverResult {
+    /// The revisions the server speaks without a handshake.
+    pub supported_versions: Vec<String>,
+    /// What the server can do.
+    pub capabilities: ServerCapabilities,
+    /// How to use the server, for the model.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub instructions: Option<String>,
+    /// For how long this may be kept, in milliseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ttl_ms: Option<i64>,
+    /// Who may keep it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cache_scope: Option<CacheScope>,
+    /// What travels beside; it names the server.
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Box<Meta>>,
+}
+
+/// The data of [`UNSUPPORTED_VERSION`](super::codes::UNSUPPORTED_VERSION).
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct UnsupportedVersion {
+    /// The revision the request spoke.
+    pub requested: String,
+    /// The revisions the server speaks.
+    pub supported: Vec<String>,
+}
+
+/// The data of [`MISSING_CAPABILITY`](super::codes::MISSING_CAPABILITY).
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct MissingCapability {
+    /// What the client would have to declare.
+    pub required_capabilities: ClientCapabilities,
+}
+
+impl Implementation {
+    /// A program of which only what is needed is said.
+    pub fn new(name: impl Into<String>, version: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            version: version.into(),
+            ..Self::default()
+        }
+    }
+
+    /// The name a person should read.
+    pub fn display_name(&self) -> &str {
+        self.title.as_deref().unwrap_or(&self.name)
+    }
+}
+
+impl Icon {
+    /// A picture of which only the place is said.
+    pub fn new(src: impl Into<String>) -> Self {
+        Self {
+            src: src.into(),
+            ..Self::default()
+        }
+    }
+}

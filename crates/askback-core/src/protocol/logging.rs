@@ -1,0 +1,56 @@
+//! Log lines a server sends to its client.
+
+use alloc::{boxed::Box, string::String};
+
+use serde::{Deserialize, Serialize};
+
+use super::{Meta, RawJson};
+
+/// How grave a log line is: the severities of syslog (RFC 5424), least first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LoggingLevel {
+    /// For finding faults.
+    Debug,
+    /// What happens in the normal course.
+    Info,
+    /// Normal, but worth notice.
+    Notice,
+    /// Something may go wrong.
+    Warning,
+    /// Something went wrong.
+    Error,
+    /// A part does not work any more.
+    Critical,
+    /// Someone has to act at once.
+    Alert,
+    /// Nothing works any more.
+    Emergency,
+}
+
+/// What `logging/setLevel` asks (handshake revisions).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SetLevelParams {
+    /// The least level to send from now on.
+    pub level: LoggingLevel,
+    /// What travels beside.
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Box<Meta>>,
+}
+
+/// What `notifications/message` says.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct LoggingMessageParams {
+    /// How grave it is.
+    pub level: LoggingLevel,
+    /// Which part of the server says it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub logger: Option<String>,
+    /// What it says: any JSON.
+    pub data: RawJson,
+    /// What travels beside.
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Box<Meta>>,
+}

@@ -1,0 +1,175 @@
+//! `_meta`: what travels beside the payload.
+
+use alloc::{boxed::Box, string::String};
+use core::fmt;
+
+use serde::{
+    Deserialize, Deserializer, Serialize, Serializer,
+    de::{self, DeserializeOwned, MapAccess, Visitor},
+    ser::SerializeMap,
+};
+use serde_json::{Map, Value};
+
+use super::{ClientCapabilities, Implementation, LoggingLevel, RelatedTask};
+use crate::jsonrpc::RequestId;
+
+/// What names the progress of a request; the requester chooses it.
+pub type ProgressToken = RequestId;
+
+/// The `_meta` of any message or item: the keys the specification reserves as fields, everything
+/// else in [`Meta::extra`] (2026-07-28, basic, `_meta`).
+///
+/// A reserved key that stands twice, or whose value has another shape, is refused.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Meta {
+    /// `progressToken`: the requester wants to be told of progress, under this name.
+    pub progress_token: Option<ProgressToken>,
+    /// The revision a request speaks.
+    pub protocol_version: Option<String>,
+    /// The client that sends a request.
+    pub client_info: Option<Implementation>,
+    /// What the client can do, for this request.
+    pub client_capabilities: Option<ClientCapabilities>,
+    /// The least level the client wants to be logged to it during this request.
+    pub log_level: Option<LoggingLevel>,
+    /// The subscription a notification belongs to: the id of its `subscriptions/listen`.
+    pub subscription_id: Option<RequestId>,
+    /// The server that gave a result.
+    pub server_info: Option<Implementation>,
+    /// The task a message belongs to (2025-11-25).
+    pub related_task: Option<RelatedTask>,
+    /// Every other key.
+    pub extra: Map<String, Value>,
+}
+
+mod key {
+    pub(super) const PROGRESS_TOKEN: &str = "progressToken";
+    pub(super) const PROTOCOL_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
+    pub(super) const CLIENT_INFO: &str = "io.modelcontextprotocol/clientInfo";
+    pub(super) const CLIENT_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
+    pub(super) const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
+    pub(super) const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
+    pub(super) const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
+    pub(super) const RELATED_TASK: &str = "io.modelcontextprotocol/related-task";
+    pub(super) const ASK_KEY: &str = "dev.askback/key";
+    pub(super) const REASON: &str = "dev.askback/reason";
+}
+
+impl Meta {
+    /// The key of the question this `_meta` belongs to, where a server of ours asks on a session:
+    /// what `inputRequests` says by itself, a handshake revision says here.
+    pub fn ask_key(&self) -> Option<&str> {
+        self.extra.get(key::ASK_KEY).and_then(Value::as_str)
+    }
+
+    /// Sets [`Meta::ask_key`].
+    pub fn set_ask_key(&mut self, value: impl Into<String>) {
+        self.extra
+            .insert(key::ASK_KEY.into(), Value::String(value.into()));
+    }
+
+    /// Why nothing came of a call, as one word for programs (`declined`, `cancelled`, …), where a
+    /// server of ours says so in a result.
+    pub fn reason(&self) -> Option<&str> {
+        self.extra.get(key::REASON).and_then(Value::as_str)
+    }
+
+    /// Sets [`Meta::reason`].
+    pub fn set_reason(&mut self, value: impl Into<String>) {
+        self.extra
+            .insert(key::REASON.into(), Value::String(value.into()));
+    }
+
+    /// Whether nothing is said.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// This `_meta` as it stands in a message, absent if nothing is said.
+    pub fn boxed(self) -> Option<Box<Self>> {
+        (!self.is_empty()).then(|| Box::new(self))
+    }
+}
+
+impl Serialize for Meta {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        entry(&mut map, key::PROGRESS_TOKEN, &self.progress_token)?;
+        entry(&mut map, key::PROTOCOL_VERSION, &self.protocol_version)?;
+        entry(&mut map, key::CLIENT_INFO, &self.client_info)?;
+        entry(
+            &mut map,
+            key::CLIENT_CAPABILITIES,
+            &self.client_capabilities,
+        )?;
+        entry(&mut map, key::LOG_LEVEL, &self.log_level)?;
+        entry(&mut map, key::SUBSCRIPTION_ID, &self.subscription_id)?;
+        entry(&mut map, key::SERVER_INFO, &self.server_info)?;
+        entry(&mut map, key::RELATED_TASK, &self.related_task)?;
+        for (key, value) in &self.extra {
+            map.serialize_entry(key, value)?;
+        }
+        map.end()
+    }
+}
+
+impl<'de> Deserialize<'de> for Meta {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(MetaVisitor)
+    }
+}
+
+struct MetaVisitor;
+
+impl<'de> Visitor<'de> for MetaVisitor {
+    type Value = Meta;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Meta, A::Error> {
+        let mut meta = Meta::default();
+        while let Some(name) = map.next_key::<String>()? {
+            match name.as_str() {
+                key::PROGRESS_TOKEN => fill(&mut meta.progress_token, &name, &mut map)?,
+                key::PROTOCOL_VERSION => fill(&mut meta.protocol_version, &name, &mut map)?,
+                key::CLIENT_INFO => fill(&mut meta.client_info, &name, &mut map)?,
+                key::CLIENT_CAPABILITIES => fill(&mut meta.client_capabilities, &name, &mut map)?,
+                key::LOG_LEVEL => fill(&mut meta.log_level, &name, &mut map)?,
+                key::SUBSCRIPTION_ID => fill(&mut meta.subscription_id, &name, &mut map)?,
+                key::SERVER_INFO => fill(&mut meta.server_info, &name, &mut map)?,
+                key::RELATED_TASK => fill(&mut meta.related_task, &name, &mut map)?,
+                _ => {
+                    let value = map.next_value()?;
+                    meta.extra.insert(name, value);
+                }
+            }
+        }
+        Ok(meta)
+    }
+}
+
+fn entry<M: SerializeMap, T: Serialize>(
+    map: &mut M,
+    key: &str,
+    value: &Option<T>,
+) -> Result<(), M::Error> {
+    match value {
+        Some(value) => map.serialize_entry(key, value),
+        None => Ok(()),
+    }
+}
+
+fn fill<'de, T: DeserializeOwned, A: MapAccess<'de>>(
+    slot: &mut Option<T>,
+    key: &str,
+    map: &mut A,
+) -> Result<(), A::Error> {
+    if slot.replace(map.next_value()?).is_some() {
+        return Err(de::Error::custom(format_args!(
+            "{key:?} stands twice in _meta"
+        )));
+    }
+    Ok(())
+}

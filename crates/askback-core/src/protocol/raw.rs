@@ -1,0 +1,236 @@
+//! JSON that is carried and not looked into.
+//!
+//! Arguments, structured results and schemas belong to the author of a tool. They are kept as the
+//! text they came as: nothing is lost on the way (`3` does not become `3.0`, members keep their
+//! order) and nothing is built that nobody reads. Two of them are equal if they are the same
+//! value, however they are spelled.
+
+use alloc::{borrow::ToOwned, boxed::Box, string::String};
+use core::fmt;
+
+use serde::{Deserialize, Deserializer, Serialize, de};
+use serde_json::{Value, value::RawValue};
+
+/// Any JSON value, as text.
+#[derive(Clone, Serialize)]
+#[serde(transparent)]
+pub struct RawJson(Box<RawValue>);
+
+/// A JSON object, as text.
+#[derive(Clone, PartialEq, Serialize)]
+#[serde(transparent)]
+pub struct RawObject(RawJson);
+
+/// A JSON Schema of a tool, as text: an object.
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Schema(RawObject);
+
+impl RawJson {
+    /// Writes a value as JSON.
+    ///
+    /// # Errors
+    ///
+    /// What the `Serialize` of the value refuses, and maps whose keys are not strings.
+    pub fn new<T: Serialize + ?Sized>(value: &T) -> Result<Self, serde_json::Error> {
+        serde_json::value::to_raw_value(value).map(Self)
+    }
+
+    /// Takes text that is JSON.
+    ///
+    /// # Errors
+    ///
+    /// If the text is not one JSON value.
+    pub fn from_text(text: String) -> Result<Self, serde_json::Error> {
+        RawValue::from_string(text).map(Self)
+    }
+
+    /// The value as text, without surrounding white space.
+    pub fn as_str(&self) -> &str {
+        self.0.get()
+    }
+
+    /// The value as a type.
+    ///
+    /// # Errors
+    ///
+    /// If it does not fit the type.
+    pub fn decode<'a, T: Deserialize<'a>>(&'a self) -> Result<T, serde_json::Error> {
+        serde_json::from_str(self.0.get())
+    }
+
+    fn is_object(&self) -> bool {
+        self.as_str().starts_with('{')
+    }
+}
+
+impl RawObject {
+    /// Writes a value as JSON.
+    ///
+    /// # Errors
+    ///
+    /// If the value cannot be written, or is no object.
+    pub fn new<T: Serialize + ?Sized>(value: &T) -> Result<Self, serde_json::Error> {
+        RawJson::new(value).and_then(Self::checked)
+    }
+
+    /// Takes text that is a JSON object.
+    ///
+    /// # Errors
+    ///
+    /// If the text is not one JSON object.
+    pub fn from_text(text: String) -> Result<Self, serde_json::Error> {
+        RawJson::from_text(text).and_then(Self::checked)
+    }
+
+    /// The object as text, without surrounding white space.
+    pub fn as_str(&self) -> &str {
+        self.0.as_str()
+    }
+
+    /// The object as a type.
+    ///
+    /// # Errors
+    ///
+    /// If it does not fit the type.
+    pub fn decode<'a, T: Deserialize<'a>>(&'a self) -> Result<T, serde_json::Error> {
+        self.0.decode()
+    }
+
+    /// The object as any JSON.
+    pub fn into_json(self) -> RawJson {
+        self.0
+    }
+
+    fn checked<E: de::Error>(json: RawJson) -> Result<Self, E> {
+        if json.is_object() {
+            Ok(Self(json))
+        } else {
+            Err(E::custom("expected an object"))
+        }
+    }
+}
+
+impl Schema {
+    /// Writes a schema as JSON.
+    ///
+    /// # Errors
+    ///
+    /// If the value cannot be written, or is no object.
+    pub fn new<T: Serialize + ?Sized>(value: &T) -> Result<Self, serde_json::Error> {
+        RawObject::new(value).map(Self)
+    }
+
+    /// Takes text that is a JSON object.
+    ///
+    /// # Errors
+    ///
+    /// If the text is not one JSON object.
+    pub fn from_text(text: String) -> Result<Self, serde_json::Error> {
+        RawObject::from_text(text).map(Self)
+    }
+
+    /// The schema as text, without surrounding white space.
+    pub fn as_str(&self) -> &str {
+        self.0.as_str()
+    }
+
+    /// The schema as a type.
+    ///
+    /// # Errors
+    ///
+    /// If it does not fit the type.
+    pub fn decode<'a, T: Deserialize<'a>>(&'a self) -> Result<T, serde_json::Error> {
+        self.0.decode()
+    }
+}
+
+impl Default for RawJson {
+    /// `null`.
+    fn default() -> Self {
+        Self(RawValue::NULL.to_owned())
+    }
+}
+
+impl Default for RawObject {
+    /// `{}`.
+    fn default() -> Self {
+        Self(RawJson(constant("{}")))
+    }
+}
+
+impl Default for Schema {
+    /// The schema of an object of which nothing else is said.
+    fn default() -> Self {
+        Self(RawObject(RawJson(constant(r#"{"type":"object"}"#))))
+    }
+}
+
+impl PartialEq for RawJson {
+    fn eq(&self, other: &Self) -> bool {
+        if self.as_str() == other.as_str() {
+            return true;
+        }
+        match (self.decode::<Value>(), other.decode::<Value>()) {
+            (Ok(a), Ok(b)) => a == b,
+            _ => false,
+        }
+    }
+}
+
+impl fmt::Debug for RawJson {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl fmt::Debug for RawObject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl fmt::Debug for Schema {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl From<RawObject> for RawJson {
+    fn from(object: RawObject) -> Self {
+        object.0
+    }
+}
+
+impl From<RawObject> for Schema {
+    fn from(object: RawObject) -> Self {
+        Self(object)
+    }
+}
+
+impl<'de> Deserialize<'de> for RawJson {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Box::<RawValue>::deserialize(deserializer).map(Self)
+    }
+}
+
+impl<'de> Deserialize<'de> for RawObject {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        RawJson::deserialize(deserializer).and_then(Self::checked)
+    }
+}
+
+/// Reads a member that is present, so that `null` is a value and not an absence.
+pub(super) fn present<'de, D, T>(deserializer: D) -> Result<Option<T>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Deserialize<'de>,
+{
+    T::deserialize(deserializer).map(Some)
+}
+
+/// Text that stands in this file and is JSON.
+fn constant(text: &'static str) -> Box<RawValue> {
+    // The texts stand in this file, next to their uses, and are JSON.
+    RawValue::from_string(text.into()).expect("a constant of this file is JSON")
+}

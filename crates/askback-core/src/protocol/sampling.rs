@@ -1,0 +1,302 @@
+//! Sampling: a server asks the client's model.
+
+use alloc::{boxed::Box, string::String, vec, vec::Vec};
+use core::fmt;
+
+use serde::{
+    Deserialize, Deserializer, Serialize, Serializer,
+    de::{
+        MapAccess, SeqAccess, Visitor,
+        value::{MapAccessDeserializer, SeqAccessDeserializer},
+    },
+};
+
+use super::{JsonObject, Meta, Role, SamplingBlock, TaskMetadata, Tool, number};
+
+/// What `sampling/createMessage` asks.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CreateMessageParams {
+    /// The conversation so far.
+    pub messages: Vec<SamplingMessage>,
+    /// The most tokens to generate.
+    pub max_tokens: u64,
+    /// What the model should be told first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub system_prompt: Option<String>,
+    /// Which model would suit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model_preferences: Option<ModelPreferences>,
+    /// How freely to choose words.
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        serialize_with = "number::serialize_some"
+    )]
+    pub temperature: Option<f64>,
+    /// Texts at which to stop.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stop_sequences: Option<Vec<String>>,
+    /// What of the client's context to include; anything but none needs the client's
+    /// `sampling.context`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub include_context: Option<IncludeContext>,
+    /// The tools the model may call (from 2025-11-25 on; needs the client's `sampling.tools`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tools: Option<Vec<Tool>>,
+    /// Whether it must call one (from 2025-11-25 on).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tool_choice: Option<ToolChoice>,
+    /// For the provider of the model.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub metadata: Option<JsonObject>,
+    /// The sampling shall be a task (2025-11-25).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub task: Option<TaskMetadata>,
+    /// What travels beside.
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Box<Meta>>,
+}
+
+/// The answer to `sampling/createMessage`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CreateMessageResult {
+    /// Who speaks: the assistant.
+    pub role: Role,
+    /// What the model said.
+    pub content: SamplingContent,
+    /// Which model it was.
+    pub model: String,
+    /// Why it stopped: `endTurn`, `stopSequence`, `maxTokens`, `toolUse`, or a word of the
+    /// provider's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stop_reason: Option<String>,
+    /// What travels beside.
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Box<Meta>>,
+}
+
+/// One message to or from a model.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SamplingMessage {
+    /// Who speaks.
+    pub role: Role,
+    /// What is said.
+    pub content: SamplingContent,
+    /// What travels beside (from 2025-11-25 on).
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Box<Meta>>,
+}
+
+/// What is said in one message: a block or a list of blocks, which the wire tells apart.
+#[derive(Debug, Clone, PartialEq)]
+pub enum SamplingContent {
+    /// One block by itself: the only way before 2025-11-25.
+    One(Box<SamplingBlock>),
+    /// A list of blocks.
+    Many(Vec<SamplingBlock>),
+}
+
+/// Which model would suit. The client decides.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ModelPreferences {
+    /// Names of models, best first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hints: Option<Vec<ModelHint>>,
+    /// How much the price matters, from 0 to 1.
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        serialize_with = "number::serialize_some"
+    )]
+    pub cost_priority: Option<f64>,
+    /// How much the speed matters, from 0 to 1.
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        serialize_with = "number::serialize_some"
+    )]
+    pub speed_priority: Option<f64>,
+    /// How much the wits matter, from 0 to 1.
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        serialize_with = "number::serialize_some"
+    )]
+    pub intelligence_priority: Option<f64>,
+}
+
+/// A name of a model, or a part of one.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct ModelHint {
+    /// The name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+}
+
+/// What of the client's context to include.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum IncludeContext {
+    /// Nothing.
+    None,
+    /// What belongs to this server.
+    ThisServer,
+    /// What belongs to any server.
+    AllServers,
+}
+
+/// Whether a model must call a tool.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct ToolChoice {
+    /// The rule; absent means [`ToolChoiceMode::Auto`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mode: Option<ToolChoiceMode>,
+}
+
+/// Whether a model must call a tool.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ToolChoiceMode {
+    /// It may.
+    Auto,
+    /// It must.
+    Required,
+    /// It must not.
+    None,
+}
+
+impl SamplingMessage {
+    /// What the person says.
+    pub fn user(content: impl Into<SamplingContent>) -> Self {
+        Self {
+            role: Role::User,
+            content: content.into(),
+            meta: None,
+        }
+    }
+
+    /// What the model says.
+    pub fn assistant(content: impl Into<SamplingContent>) -> Self {
+        Self {
+            role: Role::Assistant,
+            content: content.into(),
+            meta: None,
+        }
+    }
+}
+
+impl CreateMessageParams {
+    /// A request to answer one message of a person.
+    pub fn new(text: impl Into<String>, max_tokens: u64) -> Self {
+        Self {
+            messages: vec![SamplingMessage::user(SamplingBlock::text(text))],
+            max_tokens,
+            ..Self::default()
+        }
+    }
+}
+
+impl CreateMessageResult {
+    /// A text of a model.
+    pub fn text(model: impl Into<String>, text: impl Into<String>) -> Self {
+        Self {
+            role: Role::Assistant,
+            content: SamplingBlock::text(text).into(),
+            model: model.into(),
+            stop_reason: Some("endTurn".into()),
+            meta: None,
+        }
+    }
+}
+
+impl SamplingContent {
+    /// The blocks, however they were written.
+    pub fn blocks(&self) -> &[SamplingBlock] {
+        match self {
+            Self::One(block) => core::slice::from_ref(block),
+            Self::Many(blocks) => blocks,
+        }
+    }
+
+    /// The blocks, however they were written.
+    pub fn into_blocks(self) -> Vec<SamplingBlock> {
+        match self {
+            Self::One(block) => vec![*block],
+            Self::Many(blocks) => blocks,
+        }
+    }
+
+    /// All text among the blocks, one block a line.
+    pub fn text(&self) -> String {
+        let mut text = String::new();
+        for block in self.blocks() {
+            if let SamplingBlock::Text(block) = block {
+                if !text.is_empty() {
+                    text.push('\n');
+                }
+                text.push_str(&block.text);
+            }
+        }
+        text
+    }
+}
+
+impl From<SamplingBlock> for SamplingContent {
+    fn from(block: SamplingBlock) -> Self {
+        Self::One(Box::new(block))
+    }
+}
+
+impl From<Vec<SamplingBlock>> for SamplingContent {
+    fn from(blocks: Vec<SamplingBlock>) -> Self {
+        Self::Many(blocks)
+    }
+}
+
+impl From<&str> for SamplingContent {
+    fn from(text: &str) -> Self {
+        SamplingBlock::text(text).into()
+    }
+}
+
+impl From<String> for SamplingContent {
+    fn from(text: String) -> Self {
+        SamplingBlock::text(text).into()
+    }
+}
+
+impl Serialize for SamplingContent {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::One(block) => block.serialize(serializer),
+            Self::Many(blocks) => blocks.serialize(serializer),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for SamplingContent {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(SamplingContentVisitor)
+    }
+}
+
+struct SamplingContentVisitor;
+
+impl<'de> Visitor<'de> for SamplingContentVisitor {
+    type Value = SamplingContent;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a content block or a list of them")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
+        SamplingBlock::deserialize(MapAccessDeserializer::new(map)).map(Into::into)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, seq: A) -> Result<Self::Value, A::Error> {
+        Vec::deserialize(SeqAccessDeserializer::new(seq)).map(SamplingContent::Many)
+    }
+}

@@ -1,0 +1,74 @@
+//! Being told of changes.
+
+use alloc::{boxed::Box, string::String, vec::Vec};
+
+use serde::{Deserialize, Serialize};
+
+use super::Meta;
+
+/// What `resources/subscribe` and `resources/unsubscribe` ask (handshake revisions).
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct SubscribeParams {
+    /// The resource to watch, or no longer to watch.
+    pub uri: String,
+    /// What travels beside.
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Box<Meta>>,
+}
+
+/// Of which changes to be told (2026-07-28, basic/patterns/subscriptions).
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SubscriptionFilter {
+    /// The list of tools.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tools_list_changed: Option<bool>,
+    /// The list of prompts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prompts_list_changed: Option<bool>,
+    /// The list of resources.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub resources_list_changed: Option<bool>,
+    /// These resources.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub resource_subscriptions: Option<Vec<String>>,
+}
+
+/// What `subscriptions/listen` asks (from 2026-07-28 on).
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct SubscriptionsListenParams {
+    /// Of which changes to be told.
+    pub notifications: SubscriptionFilter,
+    /// What travels beside.
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Box<Meta>>,
+}
+
+/// The result of `subscriptions/listen`: the server has ended it. Its `_meta` names the
+/// subscription.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct SubscriptionsListenResult {
+    /// What travels beside; it holds the subscription's id.
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Box<Meta>>,
+}
+
+/// What `notifications/subscriptions/acknowledged` says: the part of the wish that is granted.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct SubscriptionsAcknowledgedParams {
+    /// Of which changes the client will be told.
+    pub notifications: SubscriptionFilter,
+    /// What travels beside; it holds the subscription's id.
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Box<Meta>>,
+}
+
+/// What `notifications/resources/updated` says.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct ResourceUpdatedParams {
+    /// The resource that changed.
+    pub uri: String,
+    /// What travels beside.
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Box<Meta>>,
+}

@@ -1,0 +1,198 @@
+//! Tools: what a server can do for a model.
+
+use alloc::{boxed::Box, string::String, vec, vec::Vec};
+
+use serde::{Deserialize, Serialize};
+
+use super::{
+    CacheScope, ContentBlock, Icon, InputResponses, Meta, RawJson, RawObject, Schema, TaskMetadata,
+    raw,
+};
+
+/// A tool.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Tool {
+    /// Its name for programs.
+    pub name: String,
+    /// Its name for people (from 2025-06-18 on).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// What it does, for the model.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// What its arguments look like, verbatim.
+    pub input_schema: Schema,
+    /// What its structured content looks like, verbatim (from 2025-06-18 on).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub output_schema: Option<Schema>,
+    /// Hints about what it does (from 2025-03-26 on).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub annotations: Option<ToolAnnotations>,
+    /// How it may be called (2025-11-25).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub execution: Option<ToolExecution>,
+    /// Pictures for it (from 2025-11-25 on).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub icons: Option<Vec<Icon>>,
+    /// What travels beside.
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Box<Meta>>,
+}
+
+/// Hints about what a tool does. They come from the server and are not to be trusted unless the
+/// server is.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ToolAnnotations {
+    /// Its name for people, where [`Tool::title`] says none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// It changes nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub read_only_hint: Option<bool>,
+    /// What it changes may be lost.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub destructive_hint: Option<bool>,
+    /// Calling it twice is the same as once.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub idempotent_hint: Option<bool>,
+    /// It deals with the world outside.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub open_world_hint: Option<bool>,
+}
+
+/// How a tool may be called (2025-11-25).
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ToolExecution {
+    /// Whether a call may be a task; absent means it may not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub task_support: Option<TaskSupport>,
+}
+
+/// Whether a call of a tool may be a task (2025-11-25).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum TaskSupport {
+    /// It must not be.
+    Forbidden,
+    /// It may be.
+    Optional,
+    /// It must be.
+    Required,
+}
+
+/// The result of `tools/list`.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ListToolsResult {
+    /// The tools of this page.
+    pub tools: Vec<Tool>,
+    /// Where the next page begins.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next_cursor: Option<String>,
+    /// For how long the list may be kept, in milliseconds (from 2026-07-28 on).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ttl_ms: Option<i64>,
+    /// Who may keep it (from 2026-07-28 on).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cache_scope: Option<CacheScope>,
+    /// What travels beside.
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Box<Meta>>,
+}
+
+/// What `tools/call` asks.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CallToolParams {
+    /// The name of the tool.
+    pub name: String,
+    /// The arguments, as they came.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub arguments: Option<RawObject>,
+    /// Answers to the questions of the round before (from 2026-07-28 on).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub input_responses: Option<InputResponses>,
+    /// What the round before gave to be sent back (from 2026-07-28 on).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub request_state: Option<String>,
+    /// The call shall be a task (2025-11-25).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub task: Option<TaskMetadata>,
+    /// What travels beside.
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Box<Meta>>,
+}
+
+/// The result of `tools/call`.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CallToolResult {
+    /// What the tool says.
+    pub content: Vec<ContentBlock>,
+    /// The same for programs (from 2025-06-18 on; there an object, from 2026-07-28 on any JSON).
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "raw::present"
+    )]
+    pub structured_content: Option<RawJson>,
+    /// Whether the tool failed; absent means it did not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub is_error: Option<bool>,
+    /// What travels beside.
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Box<Meta>>,
+}
+
+impl Tool {
+    /// A tool of which only what is needed is said.
+    pub fn new(name: impl Into<String>, input_schema: Schema) -> Self {
+        Self {
+            name: name.into(),
+            input_schema,
+            ..Self::default()
+        }
+    }
+
+    /// The name a person should read.
+    pub fn display_name(&self) -> &str {
+        let hinted = || self.annotations.as_ref().and_then(|a| a.title.as_deref());
+        self.title.as_deref().or_else(hinted).unwrap_or(&self.name)
+    }
+}
+
+impl CallToolParams {
+    /// A call without arguments.
+    pub fn new(name: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            ..Self::default()
+        }
+    }
+}
+
+impl CallToolResult {
+    /// A result that is one piece of text.
+    pub fn text(text: impl Into<String>) -> Self {
+        Self {
+            content: vec![ContentBlock::text(text)],
+            ..Self::default()
+        }
+    }
+
+    /// A failure in words a model can act on.
+    pub fn error(text: impl Into<String>) -> Self {
+        Self {
+            is_error: Some(true),
+            ..Self::text(text)
+        }
+    }
+
+    /// Whether the tool failed.
+    pub fn failed(&self) -> bool {
+        self.is_error == Some(true)
+    }
+}
