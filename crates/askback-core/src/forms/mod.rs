@@ -4,11 +4,22 @@
 //! is asked, an answer is checked before it is sent and again when it arrives, and the words of
 //! those checks are what every front end shows.
 
+mod check;
+mod dialect;
+mod format;
+mod issue;
+mod lint;
 mod number;
+mod pattern;
 mod read;
 mod schema;
+mod secret;
+mod text;
+mod words;
 mod write;
 
+pub use dialect::{Defaults, Dialect, Lowered, lower};
+pub use issue::{Issue, Issues};
 pub use read::SchemaError;
 pub use schema::{
     BooleanField, ChoiceField, ChoicesField, Content, Field, FieldKind, FormSchema, NumberField,
