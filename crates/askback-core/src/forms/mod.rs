@@ -5,6 +5,8 @@
 //! those checks are what every front end shows.
 
 mod check;
+#[doc(hidden)]
+pub mod derive;
 mod dialect;
 mod format;
 mod issue;
@@ -15,8 +17,11 @@ mod read;
 mod schema;
 mod secret;
 mod text;
+mod typed;
 mod words;
 mod write;
+
+pub use jiff::{Timestamp, civil::Date};
 
 pub use dialect::{Defaults, Dialect, Lowered, lower};
 pub use issue::{Issue, Issues};
@@ -25,3 +30,4 @@ pub use schema::{
     BooleanField, ChoiceField, ChoicesField, Content, Field, FieldKind, FormSchema, NumberField,
     Opt, TextField, TextFormat,
 };
+pub use typed::{Form, FormChoice, FormField, Sort};

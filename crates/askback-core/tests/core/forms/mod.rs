@@ -6,6 +6,7 @@ mod lint;
 mod pattern;
 mod property;
 mod read;
+mod regression;
 mod secret;
 mod text;
 mod words;
