@@ -1,1 +1,5 @@
 //! askback.
+
+mod entropy;
+pub mod keys;
+mod private_file;

@@ -1,0 +1,3 @@
+//! The tests of `askback`, in one binary.
+
+mod keys;
