@@ -3,3 +3,4 @@
 mod entropy;
 pub mod keys;
 mod private_file;
+pub mod store;
