@@ -56,6 +56,8 @@ pub struct Limits {
     pub state_bytes: usize,
     /// The size of a sealed state above which recorded steps go to the store, in characters.
     pub spill_bytes: usize,
+    /// The most bytes an in-memory store keeps of claims, and again of spilled steps.
+    pub store_bytes: usize,
     /// The most values in one completion (the specification's bound).
     pub completion_values: usize,
     /// The most rounds in which a sampled model may call tools before the loop is ended.
@@ -97,6 +99,7 @@ impl Default for Limits {
             flow_ttl: Duration::from_secs(24 * 60 * MINUTE),
             state_bytes: 64 << 10,
             spill_bytes: 32 << 10,
+            store_bytes: 64 << 20,
             completion_values: 100,
             tool_rounds: 10,
             probe: Duration::from_secs(5),

@@ -1,1 +1,6 @@
 //! askback.
+
+mod entropy;
+pub mod keys;
+mod private_file;
+pub mod store;

@@ -1,0 +1,395 @@
+//! Where the keys come from that seal a flow's state.
+//!
+//! An operator configures a key ring or a file of keys. Where nothing is configured, as on a
+//! person's own machine, a key file is made on first use, so that a restarted server still opens
+//! what it has sealed. A server that cannot keep such a file works with a key of its own process
+//! and says so.
+
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+
+use askback_core::ask::keys::{Key, KeyRing, KeyRingError};
+use sha2::{Digest, Sha256};
+use zeroize::Zeroizing;
+
+use crate::entropy::entropy;
+use crate::private_file::{self, Creation};
+
+/// Where a server's keys come from.
+#[derive(Debug, Default)]
+#[non_exhaustive]
+pub enum KeySource {
+    /// This ring.
+    Ring(KeyRing),
+    /// A file the operator has made, which must be there: one key a line, the active one first.
+    File(PathBuf),
+    /// A file that is made on first use, in the directory for the state of applications.
+    #[default]
+    StateFile,
+}
+
+/// Keys ready for use.
+#[derive(Debug)]
+pub struct Keys {
+    /// The keys.
+    pub ring: KeyRing,
+    /// Where they came from.
+    pub origin: KeyOrigin,
+}
+
+/// Where keys came from, which decides how far they can be relied on.
+#[derive(Debug)]
+pub enum KeyOrigin {
+    /// Somebody configured them. Only such keys are shared by the processes of a fleet.
+    Configured,
+    /// From the file that askback keeps for the service.
+    StateFile(PathBuf),
+    /// Made up by this process, for the reason given, which is worth a warning in the log.
+    Process(KeyWarning),
+}
+
+/// Why a server's key ends with its process.
+#[derive(Debug, thiserror::Error)]
+pub enum KeyWarning {
+    /// The environment names no directory for the state of applications.
+    #[error("no key is kept, as there is no home directory: {PROCESS_KEY}")]
+    NoStateDirectory,
+    /// The key file can be neither read nor made.
+    #[error("no key is kept in {}, which cannot be used ({error}): {PROCESS_KEY}", path.display())]
+    Unusable {
+        /// The key file.
+        path: PathBuf,
+        /// What the operating system said.
+        error: io::Error,
+    },
+}
+
+const PROCESS_KEY: &str =
+    "calls that wait for an answer end when this process does; configure a key to keep them";
+
+/// Why there are no keys. Whoever runs the server can mend it.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum KeyError {
+    /// A key file cannot be read.
+    #[error("the key file {} cannot be read: {error}", path.display())]
+    Unreadable {
+        /// The key file.
+        path: PathBuf,
+        /// What the operating system said.
+        error: io::Error,
+    },
+    /// Others than its owner may read or write a key file.
+    #[error(
+        "the key file {path} is open to other users (mode {mode:03o}): run `chmod 600 {path}`, \
+         and put a new key in it if somebody may have seen this one",
+        path = path.display()
+    )]
+    Exposed {
+        /// The key file.
+        path: PathBuf,
+        /// Its permission bits.
+        mode: u32,
+    },
+    /// A key file does not hold keys.
+    #[error("the key file {} holds no key ring: {error}", path.display())]
+    Invalid {
+        /// The key file.
+        path: PathBuf,
+        /// What is wrong with it.
+        error: KeyRingError,
+    },
+    /// The operating system has no random bytes for a new key.
+    #[error("no new key can be made: {0}")]
+    NoEntropy(io::Error),
+}
+
+impl KeySource {
+    /// Reads the keys, or makes them where this source says so.
+    ///
+    /// `service` is the configured name of the service and names its state file; `state_dir` is
+    /// what [`state_dir`] found. Files are read and written here: not for an async task to call.
+    ///
+    /// # Errors
+    ///
+    /// When keys are there and must not be used, or a file that was configured cannot be read.
+    pub fn load(self, service: &str, state_dir: Option<&Path>) -> Result<Keys, KeyError> {
+        match self {
+            Self::Ring(ring) => Ok(Keys {
+                ring,
+                origin: KeyOrigin::Configured,
+            }),
+            Self::File(path) => match File::open(&path) {
+                Ok(file) => Ok(Keys {
+                    ring: read_ring(file, path)?,
+                    origin: KeyOrigin::Configured,
+                }),
+                Err(error) => Err(KeyError::Unreadable { path, error }),
+            },
+            Self::StateFile => match state_dir {
+                Some(directory) => load_state_file(state_file(directory, service)),
+                None => process_key(KeyWarning::NoStateDirectory),
+            },
+        }
+    }
+}
+
+/// The directory for the state of this user's applications, if the environment tells.
+///
+/// `$XDG_STATE_HOME` or `~/.local/state`; on macOS `~/Library/Application Support`; on Windows
+/// `%LOCALAPPDATA%`. Nothing else here reads the environment.
+pub fn state_dir() -> Option<PathBuf> {
+    state_dir_on(Platform::CURRENT, |name| std::env::var_os(name))
+}
+
+#[derive(Clone, Copy)]
+enum Platform {
+    Xdg,
+    MacOs,
+    Windows,
+}
+
+impl Platform {
+    const CURRENT: Self = if cfg!(windows) {
+        Self::Windows
+    } else if cfg!(target_os = "macos") {
+        Self::MacOs
+    } else {
+        Self::Xdg
+    };
+}
+
+fn state_dir_on(
+    platform: Platform,
+    variable: impl Fn(&str) -> Option<OsString>,
+) -> Option<PathBuf> {
+    // A relative path would mean another directory wherever the server is started; the XDG base
+    // directory specification has it ignored.
+    let directory = |name| {
+        variable(name)
+            .map(PathBuf::from)
+            .filter(|path| path.is_absolute())
+    };
+    match platform {
+        Platform::Xdg => directory("XDG_STATE_HOME")
+            .or_else(|| directory("HOME").map(|home| home.join(".local/state"))),
+        Platform::MacOs => directory("HOME").map(|home| home.join("Library/Application Support")),
+        Platform::Windows => directory("LOCALAPPDATA"),
+    }
+}
+
+fn state_file(directory: &Path, service: &str) -> PathBuf {
+    let mut name = file_stem(service);
+    name.push_str(".key");
+    directory.join("askback").join(name)
+}
+
+/// A service's name as a file name on every system.
+///
+/// A name that has to be changed for that gets a digest of the original, so that two services
+/// never share a file.
+fn file_stem(service: &str) -> String {
+    const LONGEST: usize = 64;
+    let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "-_.".contains(c);
+    let stem: String = service
+        .chars()
+        .map(|c| c.to_ascii_lowercase())
+        .map(|c| if is_plain(c) { c } else { '-' })
+        .take(LONGEST)
+        .collect();
+    let is_fit = stem == service
+        && stem.starts_with(|c: char| c.is_ascii_alphanumeric())
+        && !is_device(&stem);
+    if is_fit {
+        return stem;
+    }
+    let digest = Sha256::digest(service);
+    let digest: String = digest[..4].iter().map(|b| format!("{b:02x}")).collect();
+    format!("service-{stem}-{digest}")
+}
+
+/// Whether Windows takes a lower-case name for a device, whatever follows its first dot.
+fn is_device(stem: &str) -> bool {
+    let name = stem.split('.').next().unwrap_or_default();
+    let numbered = name.strip_prefix("com").or(name.strip_prefix("lpt"));
+    matches!(name, "con" | "prn" | "aux" | "nul") || numbered.is_some_and(|rest| rest.len() == 1)
+}
+
+fn load_state_file(path: PathBuf) -> Result<Keys, KeyError> {
+    match File::open(&path) {
+        Ok(file) => kept(file, path),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => make_state_file(path),
+        Err(error) => process_key(KeyWarning::Unusable { path, error }),
+    }
+}
+
+fn make_state_file(path: PathBuf) -> Result<Keys, KeyError> {
+    let (key, text) = new_key()?;
+    let created = path
+        .parent()
+        .map_or(Ok(()), create_private_directory)
+        .and_then(|()| private_file::create(&path, |draft| write_durably(draft, &text)));
+    match created {
+        Ok(Creation::Created) => Ok(Keys {
+            ring: KeyRing::new(key),
+            origin: KeyOrigin::StateFile(path),
+        }),
+        // Another process was quicker, and its key counts.
+        Ok(Creation::Existed) => match File::open(&path) {
+            Ok(file) => kept(file, path),
+            Err(error) => process_key(KeyWarning::Unusable { path, error }),
+        },
+        Err(error) => process_key(KeyWarning::Unusable { path, error }),
+    }
+}
+
+fn kept(file: File, path: PathBuf) -> Result<Keys, KeyError> {
+    Ok(Keys {
+        ring: read_ring(file, path.clone())?,
+        origin: KeyOrigin::StateFile(path),
+    })
+}
+
+fn process_key(warning: KeyWarning) -> Result<Keys, KeyError> {
+    let (key, _) = new_key()?;
+    Ok(Keys {
+        ring: KeyRing::new(key),
+        origin: KeyOrigin::Process(warning),
+    })
+}
+
+fn read_ring(file: File, path: PathBuf) -> Result<KeyRing, KeyError> {
+    /// Room for hundreds of keys; what is longer is no key file.
+    const LONGEST: u64 = 64 << 10;
+    let mut text = Zeroizing::new(String::new());
+    let read = file
+        .metadata()
+        .map(|metadata| private_file::exposure(&metadata))
+        .and_then(|exposure| {
+            file.take(LONGEST)
+                .read_to_string(&mut text)
+                .map(|_| exposure)
+        });
+    match read {
+        Err(error) => Err(KeyError::Unreadable { path, error }),
+        Ok(Some(mode)) => Err(KeyError::Exposed { path, mode }),
+        Ok(None) => text
+            .parse()
+            .map_err(|error| KeyError::Invalid { path, error }),
+    }
+}
+
+/// A new key, and the text of a file that holds it.
+fn new_key() -> Result<(Key, Zeroizing<String>), KeyError> {
+    let secret = Zeroizing::new(entropy::<32>().map_err(KeyError::NoEntropy)?);
+    let key = Key::new(&secret);
+    let mut text = Zeroizing::new(String::with_capacity(256));
+    text.push_str("# Seals what a client carries between two rounds of a call. Keep it secret.\n");
+    for byte in secret.iter() {
+        for digit in [byte >> 4, byte & 15] {
+            text.push(char::from(b"0123456789abcdef"[usize::from(digit)]));
+        }
+    }
+    text.push('\n');
+    Ok((key, text))
+}
+
+fn write_durably(path: &Path, text: &str) -> io::Result<()> {
+    let mut file = File::options().write(true).open(path)?;
+    file.write_all(text.as_bytes())?;
+    file.sync_all()
+}
+
+fn create_private_directory(path: &Path) -> io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_state_directory_is_the_platforms() {
+        #[track_caller]
+        fn check(platform: Platform, variables: &[(&str, &str)], want: Option<&str>) {
+            let found = state_dir_on(platform, |name| {
+                let (_, value) = variables.iter().find(|(known, _)| *known == name)?;
+                Some(value.into())
+            });
+            assert_eq!(found.as_deref(), want.map(Path::new));
+        }
+        use Platform::{MacOs, Windows, Xdg};
+        let home = ("HOME", "/home/ada");
+        check(Xdg, &[home], Some("/home/ada/.local/state"));
+        check(Xdg, &[home, ("XDG_STATE_HOME", "/state")], Some("/state"));
+        check(
+            Xdg,
+            &[home, ("XDG_STATE_HOME", "")],
+            Some("/home/ada/.local/state"),
+        );
+        check(
+            Xdg,
+            &[home, ("XDG_STATE_HOME", "state")],
+            Some("/home/ada/.local/state"),
+        );
+        check(Xdg, &[("HOME", "ada")], None);
+        check(Xdg, &[], None);
+        check(
+            MacOs,
+            &[home, ("XDG_STATE_HOME", "/state")],
+            Some("/home/ada/Library/Application Support"),
+        );
+        check(MacOs, &[], None);
+        let local = if cfg!(windows) {
+            r"C:\Users\ada\Local"
+        } else {
+            "/ada/local"
+        };
+        check(Windows, &[home, ("LOCALAPPDATA", local)], Some(local));
+        check(Windows, &[home], None);
+    }
+
+    #[test]
+    fn a_service_has_a_file_of_its_own() {
+        for plain in ["travel", "travel-2.eu_west", "0", "console", "comet"] {
+            assert_eq!(file_stem(plain), plain);
+        }
+        let long = "x".repeat(65);
+        let others = [
+            "",
+            ".",
+            "..",
+            ".travel",
+            "-rf",
+            "../travel",
+            "a/b",
+            "a\\b",
+            "a-b ",
+            "Travel",
+            "r\u{e9}sum\u{e9}",
+            "a\0b",
+            "con",
+            "nul.tar",
+            "com1",
+            "service-x\n",
+            &long,
+        ];
+        let stems: std::collections::HashSet<_> = others.map(file_stem).into();
+        assert_eq!(stems.len(), others.len());
+        for stem in &stems {
+            let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+            assert!(
+                stem.starts_with("service-") && stem.chars().all(is_plain),
+                "{stem}"
+            );
+            assert!(stem.len() <= 81, "{stem}");
+        }
+        assert_eq!(file_stem("a/b"), "service-a-b-c14cddc0");
+    }
+}

@@ -1,0 +1,75 @@
+//! Files that only their owner may read, made whole or not at all.
+
+use std::ffi::OsString;
+use std::fs::{self, OpenOptions};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::entropy::entropy;
+
+/// Whether [`create`] made the file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Creation {
+    /// The file is new and is as it was to be filled.
+    Created,
+    /// There was one already, perhaps made by another process just now. It is untouched.
+    Existed,
+}
+
+/// Creates the file `path`, readable and writable by its owner alone, as `fill` makes it.
+///
+/// `fill` is given the path of an empty file next to it. Of several processes that do this at
+/// once exactly one creates the file, and nobody ever sees it half made: it is filled under
+/// another name, and a hard link, which fails where its name is taken, gives it its own.
+///
+/// # Errors
+///
+/// Those of `fill` and of the file system, also when it has no hard links.
+pub(crate) fn create<E: From<io::Error>>(
+    path: &Path,
+    fill: impl FnOnce(&Path) -> Result<(), E>,
+) -> Result<Creation, E> {
+    if path.try_exists()? {
+        return Ok(Creation::Existed);
+    }
+    let draft = create_draft(path)?;
+    let filled = fill(&draft);
+    let linked = filled.map(|()| fs::hard_link(&draft, path));
+    // A draft that stays behind is as private as the file itself.
+    let _ = fs::remove_file(&draft);
+    match linked? {
+        Ok(()) => Ok(Creation::Created),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(Creation::Existed),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// The permissions of a file, if others than its owner have any.
+///
+/// On systems without permission bits, where the directory protects the file, none are reported.
+pub(crate) fn exposure(metadata: &fs::Metadata) -> Option<u32> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        let mode = metadata.permissions().mode() & 0o777;
+        (mode & 0o077 != 0).then_some(mode)
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = metadata;
+        None
+    }
+}
+
+fn create_draft(path: &Path) -> io::Result<PathBuf> {
+    let mut name = OsString::from(".");
+    name.push(path.file_name().ok_or(io::ErrorKind::InvalidInput)?);
+    name.push(format!(".{:016x}", u64::from_ne_bytes(entropy()?)));
+    let draft = path.with_file_name(name);
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(&draft)?;
+    Ok(draft)
+}

@@ -1,0 +1,4 @@
+//! The tests of `askback`, in one binary.
+
+mod keys;
+mod store;

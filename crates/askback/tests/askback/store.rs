@@ -1,0 +1,493 @@
+//! What every store promises, and what only the SQLite store does.
+
+use std::sync::{Arc, Barrier};
+use std::thread;
+use std::time::Duration;
+
+use askback::store::{Claim, MemoryStore, Millis, Store, StoreError, StoreFuture};
+use askback_core::ask::FlowId;
+
+const FLOW: FlowId = FlowId([1; 16]);
+const NOW: Millis = 1_800_000_000_000;
+const LEASE: Duration = Duration::from_secs(60);
+const LEASE_END: Millis = NOW + 60_000;
+const EXPIRES: Millis = NOW + 86_400_000;
+
+fn wait<T>(future: StoreFuture<'_, T>) -> Result<T, StoreError> {
+    tokio::runtime::Builder::new_current_thread()
+        .build()
+        .unwrap()
+        .block_on(future)
+}
+
+fn claim(store: &dyn Store, flow: FlowId, name: &str, now: Millis) -> Claim {
+    wait(store.claim(flow, name, now, LEASE, EXPIRES)).unwrap()
+}
+
+fn finish(store: &dyn Store, name: &str, value: &[u8]) -> Result<(), StoreError> {
+    wait(store.finish(FLOW, name, value))
+}
+
+fn get(store: &dyn Store, id: u8) -> Option<Vec<u8>> {
+    wait(store.get([id; 32])).unwrap()
+}
+
+/// Runs a test with every store. What it gets opens the same store again at each call: for a
+/// store that outlives its process as another process would.
+fn with_every_store(test: impl Fn(&(dyn Fn() -> Arc<dyn Store> + Sync))) {
+    let memory = Arc::new(MemoryStore::default());
+    test(&|| memory.clone());
+
+    #[cfg(feature = "sqlite")]
+    {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("store.db");
+        test(&|| Arc::new(askback::store::SqliteStore::open(&path).unwrap()));
+    }
+}
+
+#[test]
+fn a_claim_is_granted_once() {
+    with_every_store(|open| {
+        let store = open();
+        assert_eq!(claim(&*store, FLOW, "book", NOW), Claim::Granted);
+        assert_eq!(claim(&*store, FLOW, "book", NOW), Claim::Busy);
+        assert_eq!(claim(&*open(), FLOW, "book", NOW), Claim::Busy);
+        // Flows and names are apart.
+        for (flow, name) in [
+            (FlowId([2; 16]), "book"),
+            (FLOW, "pay"),
+            (FLOW, "Book"),
+            (FLOW, "book "),
+            (FLOW, "book\0"),
+            (FLOW, ""),
+        ] {
+            assert_eq!(claim(&*store, flow, name, NOW), Claim::Granted, "{name:?}");
+            assert_eq!(claim(&*store, flow, name, NOW), Claim::Busy, "{name:?}");
+        }
+    });
+}
+
+#[test]
+fn of_many_claims_at_once_one_is_granted() {
+    const CLAIMANTS: usize = 8;
+    const NAMES: usize = 40;
+    with_every_store(|open| {
+        let start = Barrier::new(CLAIMANTS);
+        let shared = open();
+        let granted: Vec<usize> = thread::scope(|scope| {
+            let claimants: Vec<_> = (0..CLAIMANTS)
+                .map(|number| {
+                    let (shared, start) = (shared.clone(), &start);
+                    scope.spawn(move || {
+                        // Half of them share one store, half open it anew.
+                        let store = if number % 2 == 0 { shared } else { open() };
+                        start.wait();
+                        let is_granted = |name: &usize| {
+                            claim(&*store, FLOW, &name.to_string(), NOW) == Claim::Granted
+                        };
+                        (0..NAMES).filter(is_granted).collect::<Vec<_>>()
+                    })
+                })
+                .collect();
+            claimants
+                .into_iter()
+                .flat_map(|claimant| claimant.join().unwrap())
+                .collect()
+        });
+        let mut names = granted;
+        names.sort();
+        assert_eq!(names, (0..NAMES).collect::<Vec<_>>());
+    });
+}
+
+#[test]
+fn a_finished_claim_gives_its_value_for_ever() {
+    with_every_store(|open| {
+        let store = open();
+        for value in [&b"TRV-12345678"[..], b"", &[0xff; 100_000]] {
+            let name = value.len().to_string();
+            assert_eq!(claim(&*store, FLOW, &name, NOW), Claim::Granted);
+            finish(&*store, &name, value).unwrap();
+            for now in [0, NOW, LEASE_END + 1, EXPIRES + 1, Millis::MAX] {
+                assert_eq!(
+                    claim(&*store, FLOW, &name, now),
+                    Claim::Done(value.to_vec())
+                );
+                assert_eq!(
+                    claim(&*open(), FLOW, &name, now),
+                    Claim::Done(value.to_vec())
+                );
+            }
+        }
+    });
+}
+
+#[test]
+fn a_claim_not_finished_in_time_is_abandoned() {
+    with_every_store(|open| {
+        let store = open();
+        assert_eq!(claim(&*store, FLOW, "book", NOW), Claim::Granted);
+        for (now, want) in [
+            (NOW - 1, Claim::Busy),
+            (LEASE_END - 1, Claim::Busy),
+            (LEASE_END, Claim::Abandoned),
+            (EXPIRES + 1, Claim::Abandoned),
+            (Millis::MAX, Claim::Abandoned),
+            (NOW, Claim::Busy), // to ask is not to change
+        ] {
+            assert_eq!(claim(&*store, FLOW, "book", now), want, "{now}");
+        }
+        // Late, but now it is known.
+        finish(&*store, "book", b"late").unwrap();
+        assert_eq!(
+            claim(&*store, FLOW, "book", LEASE_END),
+            Claim::Done(b"late".to_vec())
+        );
+    });
+}
+
+#[test]
+fn only_a_claim_is_finished_and_with_one_value() {
+    with_every_store(|open| {
+        let store = open();
+        assert!(matches!(
+            finish(&*store, "book", b"1"),
+            Err(StoreError::Unclaimed)
+        ));
+        assert_eq!(claim(&*store, FLOW, "book", NOW), Claim::Granted);
+        finish(&*store, "book", b"1").unwrap();
+        finish(&*store, "book", b"1").unwrap();
+        assert!(matches!(
+            finish(&*store, "book", b"2"),
+            Err(StoreError::Finished)
+        ));
+        assert_eq!(
+            claim(&*store, FLOW, "book", NOW),
+            Claim::Done(b"1".to_vec())
+        );
+    });
+}
+
+#[test]
+fn times_beyond_reason_do_no_harm() {
+    with_every_store(|open| {
+        let store = open();
+        let first = wait(store.claim(FLOW, "book", Millis::MAX, Duration::MAX, Millis::MAX));
+        assert_eq!(first.unwrap(), Claim::Granted);
+        assert_eq!(claim(&*store, FLOW, "book", NOW), Claim::Busy);
+        let second = wait(store.claim(FLOW, "pay", 0, Duration::ZERO, 1));
+        assert_eq!(second.unwrap(), Claim::Granted);
+        assert_eq!(claim(&*store, FLOW, "pay", 0), Claim::Abandoned);
+    });
+}
+
+#[test]
+fn steps_are_kept_as_they_were_first_put() {
+    with_every_store(|open| {
+        let store = open();
+        assert_eq!(get(&*store, 1), None);
+        let large = vec![7; 100_000];
+        wait(store.put([1; 32], &large, NOW, EXPIRES)).unwrap();
+        wait(store.put([2; 32], b"", NOW, EXPIRES)).unwrap();
+        wait(store.put([1; 32], b"other", NOW, EXPIRES)).unwrap();
+        assert_eq!(get(&*store, 1), Some(large.clone()));
+        assert_eq!(get(&*open(), 1), Some(large));
+        assert_eq!(get(&*store, 2), Some(vec![]));
+        assert_eq!(get(&*store, 3), None);
+    });
+}
+
+#[test]
+fn purge_removes_what_has_expired_and_nothing_else() {
+    with_every_store(|open| {
+        let store = open();
+        let until = |name, expires| wait(store.claim(FLOW, name, NOW, LEASE, expires)).unwrap();
+        until("soon", NOW + 10);
+        until("done", NOW + 10);
+        until("later", NOW + 11);
+        finish(&*store, "done", b"value").unwrap();
+        wait(store.put([1; 32], b"soon", NOW, NOW + 10)).unwrap();
+        wait(store.put([2; 32], b"later", NOW, NOW + 11)).unwrap();
+        // Putting again can lengthen the time of a step and not shorten it.
+        wait(store.put([3; 32], b"longer", NOW, NOW + 5)).unwrap();
+        wait(store.put([3; 32], b"longer", NOW, NOW + 20)).unwrap();
+        wait(store.put([3; 32], b"longer", NOW, NOW + 1)).unwrap();
+
+        assert_eq!(wait(store.purge(NOW + 9)).unwrap(), 0);
+        assert_eq!(
+            claim(&*store, FLOW, "done", NOW),
+            Claim::Done(b"value".to_vec())
+        );
+        assert_eq!(wait(store.purge(NOW + 10)).unwrap(), 3);
+        assert_eq!(wait(store.purge(NOW + 10)).unwrap(), 0);
+        assert_eq!(claim(&*store, FLOW, "later", NOW), Claim::Busy);
+        assert_eq!((get(&*store, 1), get(&*store, 2).is_some()), (None, true));
+        assert!(get(&*store, 3).is_some());
+        assert!(matches!(
+            finish(&*store, "soon", b""),
+            Err(StoreError::Unclaimed)
+        ));
+
+        assert_eq!(wait(store.purge(NOW + 11)).unwrap(), 2);
+        assert_eq!(wait(store.purge(NOW + 20)).unwrap(), 1);
+        assert_eq!(get(&*store, 3), None);
+    });
+}
+
+#[test]
+fn a_full_memory_refuses_claims_and_forgets_none() {
+    let store = MemoryStore::new(1000);
+    let mut granted = 0;
+    let refused = loop {
+        match wait(store.claim(FLOW, &format!("{granted:08}"), NOW, LEASE, NOW + 10)) {
+            Ok(claim) => assert_eq!(claim, Claim::Granted),
+            Err(error) => break error,
+        }
+        granted += 1;
+    };
+    assert!(matches!(refused, StoreError::Full { max_bytes: 1000 }));
+    assert!(granted > 1);
+    // Known claims are answered, their values kept, and steps have their own room.
+    assert_eq!(claim(&store, FLOW, "00000000", NOW), Claim::Busy);
+    finish(&store, "00000000", &[1; 5000]).unwrap();
+    wait(store.put([1; 32], &[1; 500], NOW, NOW + 10)).unwrap();
+    let second = wait(store.put([2; 32], &[1; 500], NOW, NOW + 10));
+    assert!(matches!(second, Err(StoreError::Full { .. })));
+    assert_eq!(
+        claim(&store, FLOW, "00000000", NOW),
+        Claim::Done(vec![1; 5000])
+    );
+
+    // What has expired makes room by itself.
+    assert_eq!(claim(&store, FLOW, "new", NOW + 10), Claim::Granted);
+    wait(store.put([2; 32], &[1; 500], NOW + 10, NOW + 20)).unwrap();
+    assert_eq!((get(&store, 1), get(&store, 2).is_some()), (None, true));
+}
+
+#[cfg(feature = "sqlite")]
+mod sqlite {
+    use std::fs;
+    use std::path::Path;
+    use std::process::{Command, Output};
+
+    use askback::store::SqliteStore;
+    use askback::store::rusqlite::{Connection, TransactionBehavior};
+
+    use super::*;
+
+    /// Tells the test binary, started anew by a test, which file to work on. Without it the tests
+    /// that are meant for such a process have nothing to do.
+    const CHILD_PATH: &str = "ASKBACK_TEST_STORE";
+
+    #[test]
+    fn a_store_can_be_shared_between_threads() {
+        fn assert_shareable<T: Send + Sync + 'static>() {}
+        assert_shareable::<SqliteStore>();
+        assert_shareable::<Arc<dyn Store>>();
+    }
+
+    #[test]
+    fn many_may_open_a_new_store_at_once() {
+        for _ in 0..10 {
+            let directory = tempfile::tempdir().unwrap();
+            let path = directory.path().join("store.db");
+            let start = Barrier::new(8);
+            thread::scope(|scope| {
+                for number in 0..8u8 {
+                    let (path, start) = (&path, &start);
+                    scope.spawn(move || {
+                        start.wait();
+                        let store = SqliteStore::open(path).unwrap();
+                        wait(store.put([number; 32], &[number], NOW, EXPIRES)).unwrap();
+                    });
+                }
+            });
+            let store = SqliteStore::open(&path).unwrap();
+            assert!((0..8).all(|number| get(&store, number) == Some(vec![number])));
+        }
+    }
+
+    #[test]
+    fn what_was_begun_is_done_though_nobody_waits() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("store.db");
+        let store = SqliteStore::open(&path).unwrap();
+        assert_eq!(claim(&store, FLOW, "book", NOW), Claim::Granted);
+        let mut finishing = store.finish(FLOW, "book", b"value");
+        let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+        let _ = finishing.as_mut().poll(&mut context);
+        drop(finishing);
+        drop(store);
+        let store = SqliteStore::open(&path).unwrap();
+        assert_eq!(
+            claim(&store, FLOW, "book", NOW),
+            Claim::Done(b"value".to_vec())
+        );
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn the_file_is_its_owners_alone() {
+        use std::os::unix::fs::PermissionsExt;
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("store.db");
+        let store = SqliteStore::open(&path).unwrap();
+        assert_eq!(claim(&store, FLOW, "book", NOW), Claim::Granted);
+        let mut files = 0;
+        for entry in fs::read_dir(directory.path()).unwrap() {
+            let entry = entry.unwrap();
+            let mode = entry.metadata().unwrap().permissions().mode() & 0o777;
+            assert_eq!(mode, 0o600, "{:?}", entry.path());
+            files += 1;
+        }
+        assert_eq!(files, 3, "the database, its log and the index of that");
+        drop(store);
+
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
+        let error = SqliteStore::open(&path).unwrap_err().to_string();
+        assert!(error.contains("chmod 600"), "{error}");
+    }
+
+    #[test]
+    fn what_cannot_be_a_store_is_refused() {
+        let directory = tempfile::tempdir().unwrap();
+        let missing = directory.path().join("missing/store.db");
+        assert!(SqliteStore::open(missing).is_err());
+        let no_database = directory.path().join("text");
+        fs::write(&no_database, "not a database, ".repeat(100)).unwrap();
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            fs::set_permissions(&no_database, fs::Permissions::from_mode(0o600)).unwrap();
+        }
+        let error = SqliteStore::open(no_database).unwrap_err();
+        assert!(error.to_string().contains("not a database"), "{error}");
+    }
+
+    fn bookings(connection: &Connection) -> u32 {
+        connection
+            .query_row("SELECT count(*) FROM bookings", [], |row| row.get(0))
+            .unwrap()
+    }
+
+    /// Books in an author's own database and transaction; the outcome of the claim.
+    fn book(connection: &mut Connection, committed: bool) -> Claim {
+        let transaction = connection
+            .transaction_with_behavior(TransactionBehavior::Immediate)
+            .unwrap();
+        let claim = SqliteStore::claim_in(&transaction, FLOW, "book", NOW, LEASE, EXPIRES).unwrap();
+        if claim == Claim::Granted {
+            transaction
+                .execute("INSERT INTO bookings VALUES ('TRV-1')", [])
+                .unwrap();
+            SqliteStore::finish_in(&transaction, FLOW, "book", b"TRV-1").unwrap();
+        }
+        if committed {
+            transaction.commit().unwrap();
+        }
+        claim
+    }
+
+    #[test]
+    fn claim_and_effect_are_committed_together() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("author.db");
+        let mut connection = Connection::open(&path).unwrap();
+        connection
+            .execute_batch("CREATE TABLE bookings (reference TEXT)")
+            .unwrap();
+        SqliteStore::create_tables(&connection).unwrap();
+        SqliteStore::create_tables(&connection).unwrap();
+
+        assert_eq!(book(&mut connection, false), Claim::Granted);
+        assert_eq!(bookings(&connection), 0);
+        assert_eq!(book(&mut connection, true), Claim::Granted);
+        assert_eq!(bookings(&connection), 1);
+        for _ in 0..3 {
+            assert_eq!(book(&mut connection, true), Claim::Done(b"TRV-1".to_vec()));
+        }
+        let mut other = Connection::open(&path).unwrap();
+        assert_eq!(book(&mut other, true), Claim::Done(b"TRV-1".to_vec()));
+        assert_eq!(bookings(&connection), 1);
+
+        let transaction = connection.transaction().unwrap();
+        let finish = |name| SqliteStore::finish_in(&transaction, FLOW, name, b"other");
+        assert!(matches!(finish("book"), Err(StoreError::Finished)));
+        assert!(matches!(finish("pay"), Err(StoreError::Unclaimed)));
+    }
+
+    fn run_child(test: &str, path: &Path) -> Output {
+        Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", test, "--nocapture", "--test-threads=1"])
+            .env(CHILD_PATH, path)
+            .output()
+            .unwrap()
+    }
+
+    fn child_store() -> Option<SqliteStore> {
+        let path = std::env::var_os(CHILD_PATH)?;
+        Some(SqliteStore::open(path).unwrap())
+    }
+
+    #[test]
+    fn of_many_processes_one_is_granted_each_claim() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("store.db");
+        let outputs = thread::scope(|scope| {
+            let children = [(); 4]
+                .map(|()| scope.spawn(|| run_child("store::sqlite::child_claims_all", &path)));
+            children.map(|child| child.join().unwrap())
+        });
+        let mut granted = Vec::new();
+        for output in &outputs {
+            assert!(output.status.success(), "{output:?}");
+            let said = String::from_utf8_lossy(&output.stdout);
+            granted.extend(
+                said.lines()
+                    .filter_map(|line| line.strip_prefix("granted "))
+                    .map(|name| name.parse::<usize>().unwrap()),
+            );
+        }
+        granted.sort();
+        assert_eq!(granted, (0..50).collect::<Vec<_>>());
+    }
+
+    #[test]
+    #[expect(clippy::print_stdout, reason = "the parent reads it")]
+    fn child_claims_all() {
+        let Some(store) = child_store() else { return };
+        // The harness has begun a line.
+        println!();
+        for name in 0..50 {
+            if claim(&store, FLOW, &name.to_string(), NOW) == Claim::Granted {
+                println!("granted {name}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_claim_of_a_process_that_dies_is_abandoned() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("store.db");
+        let output = run_child("store::sqlite::child_claims_and_dies", &path);
+        assert!(!output.status.success());
+        let store = SqliteStore::open(&path).unwrap();
+        for (now, want) in [(NOW, Claim::Busy), (LEASE_END, Claim::Abandoned)] {
+            assert_eq!(claim(&store, FLOW, "book", now), want);
+        }
+        assert_eq!(
+            claim(&store, FLOW, "pay", NOW),
+            Claim::Done(b"paid".to_vec())
+        );
+    }
+
+    #[test]
+    fn child_claims_and_dies() {
+        let Some(store) = child_store() else { return };
+        assert_eq!(claim(&store, FLOW, "pay", NOW), Claim::Granted);
+        finish(&store, "pay", b"paid").unwrap();
+        assert_eq!(claim(&store, FLOW, "book", NOW), Claim::Granted);
+        std::process::abort();
+    }
+}
