@@ -4,6 +4,7 @@ mod canonical;
 mod forms;
 mod keys;
 mod seal;
+mod wire;
 
 use proptest::test_runner::{Config, RngSeed};
 

@@ -1,0 +1,187 @@
+//! Every message survives being read into its type and written back, in each of its revisions.
+
+use askback_core::{
+    jsonrpc::{self, ErrorObject, Incoming, Message, RequestId, Response},
+    limits::Limits,
+    protocol::{
+        CallToolResult, ClientNotification, ClientRequest, CompleteResult, CreateMessageResult,
+        DiscoverResult, ElicitResult, EmptyResult, GetPromptResult, HasMeta, InitializeResult,
+        InputRequest, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
+        ListRootsResult, ListTasksResult, ListToolsResult, MissingCapability, RawJson,
+        ReadResourceResult, ServerNotification, ServerRequest, SubscriptionsListenResult,
+        TaskState, UnsupportedVersion, UrlElicitationRequired, codes,
+    },
+    revision::Revision,
+    wire::{self, Lower},
+};
+use serde::{Serialize, de::DeserializeOwned};
+use serde_json::{Value, value::RawValue};
+
+use super::{Case, Kind, read};
+
+#[test]
+fn every_message_is_written_back_as_it_came() {
+    check("cases");
+}
+
+#[test]
+fn the_messages_of_the_guides_are_written_back_as_they_came() {
+    check("seeds");
+}
+
+#[test]
+fn what_a_revision_has_not_is_left_out_or_said_in_another_way() {
+    check("lowered");
+}
+
+fn check(directory: &str) {
+    for case in read::<Case>(directory) {
+        for revision in case.revisions() {
+            let written = write_back(&case, revision)
+                .unwrap_or_else(|error| panic!("{revision}: {error}: {}", case.message));
+            let expected = case.written.get(revision.as_str()).unwrap_or(&case.message);
+            assert_eq!(&written, expected, "{revision}");
+        }
+    }
+}
+
+fn write_back(case: &Case, revision: Revision) -> Result<Value, ErrorObject> {
+    let text = case.message.to_string();
+    let value = |bytes: Vec<u8>| serde_json::from_slice(&bytes).unwrap();
+    match case.kind {
+        Kind::InputRequest => {
+            let question: InputRequest = decode(&text)?;
+            let question = wire::lower(question, revision);
+            return Ok(serde_json::to_value(question).unwrap());
+        }
+        Kind::InputResponse => {
+            let question = InputRequest::parse(case.method().unwrap(), Some(&question(case)))?;
+            let answer = question
+                .read_response(&decode::<RawJson>(&text)?)
+                .map_err(|error| ErrorObject::invalid_params(error.to_string()))?;
+            let answer = wire::lower(answer, revision);
+            return Ok(serde_json::to_value(answer).unwrap());
+        }
+        _ => {}
+    }
+    match jsonrpc::parse(text.as_bytes(), &Limits::default()).map_err(|bad| bad.error)? {
+        Incoming::Batch(batch) => {
+            let messages: Vec<_> = batch
+                .into_iter()
+                .map(|message| message.map(|message| message.to_vec()))
+                .collect::<Result<_, _>>()
+                .map_err(|bad| bad.error)?;
+            Ok(value(jsonrpc::write_batch(&messages)))
+        }
+        Incoming::Single(message) => single(case, revision, message).map(value),
+    }
+}
+
+fn single(case: &Case, revision: Revision, message: Message) -> Result<Vec<u8>, ErrorObject> {
+    match (case.kind, message) {
+        (Kind::ClientRequest, Message::Request(call)) => {
+            let request: ClientRequest =
+                wire::read(revision, &call.method, call.params.as_deref())?;
+            Ok(wire::lower(request, revision).to_vec(&call.id))
+        }
+        (Kind::ServerRequest, Message::Request(call)) => {
+            let request: ServerRequest =
+                wire::read(revision, &call.method, call.params.as_deref())?;
+            Ok(wire::lower(request, revision).to_vec(&call.id))
+        }
+        (Kind::ClientNotification, Message::Notification(call)) => {
+            let notification: ClientNotification =
+                wire::read(revision, &call.method, call.params.as_deref())?;
+            Ok(wire::lower(notification, revision).to_vec())
+        }
+        (Kind::ServerNotification, Message::Notification(call)) => {
+            let notification: ServerNotification =
+                wire::read(revision, &call.method, call.params.as_deref())?;
+            Ok(wire::lower(notification, revision).to_vec())
+        }
+        (Kind::Result | Kind::Answer, Message::Response(response)) => {
+            let id = response.id.unwrap();
+            result(case, revision, &id, &response.outcome?)
+        }
+        (Kind::Error, Message::Response(response)) => Ok(error(revision, response)),
+        (kind, message) => panic!("{kind:?} is {message:?}"),
+    }
+}
+
+fn result(
+    case: &Case,
+    revision: Revision,
+    id: &RequestId,
+    raw: &RawValue,
+) -> Result<Vec<u8>, ErrorObject> {
+    let write = (revision, id, raw);
+    match case.method().unwrap() {
+        "initialize" => outcome::<InitializeResult>(write),
+        "server/discover" => outcome::<DiscoverResult>(write),
+        "ping" | "logging/setLevel" | "resources/subscribe" | "resources/unsubscribe" => {
+            outcome::<EmptyResult>(write)
+        }
+        "tools/list" => outcome::<ListToolsResult>(write),
+        "tools/call" => outcome::<CallToolResult>(write),
+        "prompts/list" => outcome::<ListPromptsResult>(write),
+        "prompts/get" => outcome::<GetPromptResult>(write),
+        "resources/list" => outcome::<ListResourcesResult>(write),
+        "resources/templates/list" => outcome::<ListResourceTemplatesResult>(write),
+        "resources/read" => outcome::<ReadResourceResult>(write),
+        "subscriptions/listen" => outcome::<SubscriptionsListenResult>(write),
+        "completion/complete" => outcome::<CompleteResult>(write),
+        "elicitation/create" => outcome::<ElicitResult>(write),
+        "sampling/createMessage" => outcome::<CreateMessageResult>(write),
+        "roots/list" => outcome::<ListRootsResult>(write),
+        "tasks/get" | "tasks/cancel" => outcome::<TaskState>(write),
+        "tasks/list" => outcome::<ListTasksResult>(write),
+        // What came of a task is the result of the request it stands for.
+        "tasks/result" if case.kind == Kind::Result => outcome::<CallToolResult>(write),
+        "tasks/result" => outcome::<ElicitResult>(write),
+        other => panic!("no result type for {other}"),
+    }
+}
+
+fn outcome<T: DeserializeOwned + Lower + HasMeta + Serialize>(
+    (revision, id, raw): (Revision, &RequestId, &RawValue),
+) -> Result<Vec<u8>, ErrorObject> {
+    let outcome = wire::read_outcome::<T>(revision, raw)
+        .map_err(|error| ErrorObject::internal(error.to_string()))?;
+    Ok(wire::write_outcome(revision, id, outcome, None))
+}
+
+/// Data that has a type goes through it.
+fn error(revision: Revision, response: Response) -> Vec<u8> {
+    let mut error = response.outcome.unwrap_err();
+    error.data = error.data.map(|data| match error.code {
+        codes::UNSUPPORTED_VERSION => through::<UnsupportedVersion>(data),
+        codes::MISSING_CAPABILITY => through::<MissingCapability>(data),
+        codes::URL_ELICITATION_REQUIRED => {
+            let data: UrlElicitationRequired = serde_json::from_value(data).unwrap();
+            serde_json::to_value(wire::lower(data, revision)).unwrap()
+        }
+        _ => data,
+    });
+    jsonrpc::write_error(response.id.as_ref(), &error)
+}
+
+fn through<T: DeserializeOwned + Serialize>(data: Value) -> Value {
+    let data: T = serde_json::from_value(data).unwrap();
+    serde_json::to_value(data).unwrap()
+}
+
+/// Some question of the kind an answer belongs to.
+fn question(case: &Case) -> Box<RawValue> {
+    let params = match case.method().unwrap() {
+        "elicitation/create" => {
+            r#"{"mode": "url", "message": "Go on?", "url": "https://a.example"}"#
+        }
+        "sampling/createMessage" => r#"{"messages": [], "maxTokens": 1}"#,
+        _ => "{}",
+    };
+    RawValue::from_string(params.to_owned()).unwrap()
+}
+
+fn decode<T: DeserializeOwned>(text: &str) -> Result<T, ErrorObject> {
+    serde_json::from_str(text).map_err(|error| ErrorObject::invalid_params(error.to_string()))
+}

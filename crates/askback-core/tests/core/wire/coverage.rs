@@ -1,0 +1,167 @@
+//! No kind of message and no kind of thing inside one is without a case.
+
+use askback_core::revision::{self, Defaults, Facts, Revision};
+use serde_json::Value;
+
+use super::{Case, Kind, read};
+
+/// Which kinds of cases a kind of method needs: one for what is said, one for what is answered.
+const NEEDED: [(revision::Kind, Kind, Option<Kind>); 5] = [
+    (
+        revision::Kind::ClientRequest,
+        Kind::ClientRequest,
+        Some(Kind::Result),
+    ),
+    (
+        revision::Kind::ServerRequest,
+        Kind::ServerRequest,
+        Some(Kind::Answer),
+    ),
+    (
+        revision::Kind::InputRequest,
+        Kind::InputRequest,
+        Some(Kind::InputResponse),
+    ),
+    (
+        revision::Kind::ClientNotification,
+        Kind::ClientNotification,
+        None,
+    ),
+    (
+        revision::Kind::ServerNotification,
+        Kind::ServerNotification,
+        None,
+    ),
+];
+
+#[test]
+fn every_method_of_every_revision_has_its_cases() {
+    let cases = read::<Case>("cases");
+    let has = |revision: Revision, kind: Kind, method: &str| {
+        cases.iter().any(|case| {
+            case.kind == kind
+                && case.method() == Some(method)
+                && case.revisions().any(|known| known == revision)
+        })
+    };
+    let mut missing = Vec::new();
+    for revision in Revision::ALL {
+        for (methods, said, answered) in NEEDED {
+            for method in revision.methods(methods) {
+                for kind in [Some(said), answered].into_iter().flatten() {
+                    if !has(revision, kind, method) {
+                        missing.push((revision.as_str(), kind, method));
+                    }
+                }
+            }
+        }
+    }
+    assert_eq!(missing, [], "messages without a case");
+}
+
+/// A thing inside messages, whether a revision has it, and the members by which it is known
+/// (`type=image` is a member with a value).
+type Thing = (&'static str, fn(&Facts) -> bool, &'static str);
+
+#[rustfmt::skip]
+const THINGS: &[Thing] = &[
+    ("text", |_| true, "type=text text"),
+    ("image", |_| true, "type=image data"),
+    ("audio", |f| f.audio, "type=audio data"),
+    ("link", |f| f.resource_links, "type=resource_link uri"),
+    ("embedded text", |_| true, "uri text"),
+    ("embedded bytes", |_| true, "uri blob"),
+    ("tool use", |f| f.sampling_tools, "type=tool_use input"),
+    ("tool result", |f| f.sampling_tools, "type=tool_result toolUseId"),
+    ("tool choice", |f| f.sampling_tools, "toolChoice"),
+    ("hints of a tool", |f| f.tool_annotations, "readOnlyHint"),
+    ("output schema", |f| f.structured_content, "outputSchema"),
+    ("structured content", |f| f.structured_content, "structuredContent"),
+    ("icon", |f| f.icons, "src"),
+    ("title", |f| f.titles, "name title"),
+    ("last change", |f| f.last_modified, "lastModified"),
+    ("prompt reference", |_| true, "type=ref/prompt name"),
+    ("resource reference", |_| true, "type=ref/resource uri"),
+    ("completion context", |f| f.completion_context, "argument context"),
+    ("words with progress", |f| f.progress_message, "progress message"),
+    ("completions", |f| f.completions_capability, "completions"),
+    ("link to open", |f| f.elicitation_url, "mode=url url"),
+    ("end of a link", |f| f.completion_notice, "elicitationId"),
+    ("links to open first", |f| f.url_elicitation_error, "elicitations"),
+    ("task", |f| f.tasks, "taskId status"),
+    ("wish for a task", |f| f.tasks, "task name"),
+    ("task of a message", |f| f.tasks, "io.modelcontextprotocol/related-task"),
+    ("extension", |f| f.extensions, "extensions"),
+    ("questions", |f| f.result_type, "resultType=input_required inputRequests"),
+    ("answers", |f| f.result_type, "inputResponses requestState"),
+    ("cache hints", |f| f.cache_hints, "ttlMs cacheScope"),
+    ("revision of a request", |f| f.request_meta, "io.modelcontextprotocol/protocolVersion"),
+    ("client of a request", |f| f.request_meta, "io.modelcontextprotocol/clientInfo"),
+    ("level of a request", |f| f.request_meta, "io.modelcontextprotocol/logLevel"),
+    ("server of a result", |f| f.request_meta, "io.modelcontextprotocol/serverInfo"),
+    ("subscription", |f| !f.subscribe, "io.modelcontextprotocol/subscriptionId"),
+];
+
+/// The same for things inside forms.
+#[rustfmt::skip]
+const FORM_THINGS: &[Thing] = &[
+    ("text", |f| f.elicitation_form, "type=string"),
+    ("number", |f| f.elicitation_form, "type=number"),
+    ("integer", |f| f.elicitation_form, "type=integer"),
+    ("yes or no", |f| f.elicitation_form, "type=boolean"),
+    ("choice", |f| f.elicitation_form, "type=string enum"),
+    ("names of a choice", |f| f.forms.enum_names, "type=string enumNames"),
+    ("titles of a choice", |f| f.forms.one_of_titles, "type=string oneOf"),
+    ("choice of several", |f| f.forms.multi_choice, "type=array items"),
+    ("titles of several", |f| f.forms.multi_choice, "anyOf"),
+    ("default", |f| f.forms.defaults == Defaults::All, "type=string default"),
+    ("pattern", |f| f.forms.pattern, "type=string pattern"),
+];
+
+#[test]
+fn everything_inside_messages_has_a_case() {
+    let cases = read::<Case>("cases");
+    let check = |things: &[Thing], parts: fn(&Value) -> Vec<&Value>| {
+        for revision in Revision::ALL {
+            for (name, exists, members) in things {
+                let seen = cases
+                    .iter()
+                    .filter(|case| case.revisions().any(|known| known == revision))
+                    .flat_map(|case| parts(&case.message))
+                    .any(|part| holds(part, members));
+                assert_eq!(seen, exists(revision.facts()), "{name} in {revision}");
+            }
+        }
+    };
+    check(THINGS, |message| vec![message]);
+    check(FORM_THINGS, |message| find(message, "requestedSchema"));
+}
+
+/// Whether an object with these members stands anywhere in a value.
+fn holds(value: &Value, members: &str) -> bool {
+    let here = members.split(' ').all(|member| {
+        let (name, text) = match member.split_once('=') {
+            Some((name, text)) => (name, Some(text)),
+            None => (member, None),
+        };
+        value
+            .get(name)
+            .is_some_and(|found| text.is_none() || found.as_str() == text)
+    });
+    here || children(value).any(|child| holds(child, members))
+}
+
+/// The values of a member, wherever it stands.
+fn find<'a>(value: &'a Value, name: &str) -> Vec<&'a Value> {
+    let here = value.get(name).into_iter();
+    here.chain(children(value).flat_map(|child| find(child, name)))
+        .collect()
+}
+
+fn children(value: &Value) -> Box<dyn Iterator<Item = &Value> + '_> {
+    match value {
+        Value::Object(object) => Box::new(object.values()),
+        Value::Array(list) => Box::new(list.iter()),
+        _ => Box::new(std::iter::empty()),
+    }
+}

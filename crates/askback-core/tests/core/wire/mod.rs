@@ -1,0 +1,82 @@
+//! Every kind of message in every revision, and what becomes of a message on the way to an older
+//! one.
+
+mod cases;
+mod coverage;
+
+use std::{collections::BTreeMap, fs, path::Path};
+
+use askback_core::revision::Revision;
+use serde::{Deserialize, de::DeserializeOwned};
+use serde_json::Value;
+
+/// A message as it stands on the wire, and the revisions in which it does.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Case {
+    kind: Kind,
+    /// The method a result or an answer belongs to.
+    method: Option<String>,
+    since: Option<String>,
+    until: Option<String>,
+    message: Value,
+    /// How it is written in a revision, where that is not as it came.
+    #[serde(default)]
+    written: BTreeMap<String, Value>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Kind {
+    ClientRequest,
+    ServerRequest,
+    /// A question inside a result, and the answer to one inside a request.
+    InputRequest,
+    InputResponse,
+    ClientNotification,
+    ServerNotification,
+    /// The response of a server, and of a client.
+    Result,
+    Answer,
+    Error,
+    Batch,
+}
+
+impl Case {
+    fn revisions(&self) -> impl Iterator<Item = Revision> {
+        let revision = |text: &Option<String>| text.as_ref().map(|text| text.parse().unwrap());
+        let since = revision(&self.since).unwrap_or(Revision::V2024_11_05);
+        let until = revision(&self.until).unwrap_or(Revision::LATEST);
+        Revision::ALL
+            .into_iter()
+            .filter(move |revision| (since..=until).contains(revision))
+    }
+
+    /// The method, as the message or the case names it.
+    fn method(&self) -> Option<&str> {
+        self.method
+            .as_deref()
+            .or_else(|| self.message.get("method")?.as_str())
+    }
+}
+
+/// Everything in the JSON files of a directory beside this file, each a list.
+fn read<T: DeserializeOwned>(directory: &str) -> Vec<T> {
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/core/wire")
+        .join(directory);
+    let mut files: Vec<_> = fs::read_dir(&directory)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .collect();
+    files.sort();
+    let mut all = Vec::new();
+    for file in files {
+        let text = fs::read_to_string(&file).unwrap();
+        let list: Vec<T> = serde_json::from_str(&text)
+            .unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+        all.extend(list);
+    }
+    assert!(!all.is_empty(), "no cases in {}", directory.display());
+    all
+}
