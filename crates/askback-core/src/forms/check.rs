@@ -176,7 +176,7 @@ fn check_choices(field: &ChoicesField, value: &Value) -> Result<(), String> {
     let most = field.max_items.unwrap_or(most).min(most);
     // Counted first: a list longer than the options is not worth looking through.
     if count > most {
-        return Err(format!("choose at most {most}"));
+        return Err(choose_at_most(most));
     }
     let mut seen: Vec<&str> = Vec::with_capacity(values.len());
     for value in values {
@@ -201,6 +201,11 @@ fn is_option(options: &[Opt], value: &str) -> bool {
 /// "must be one of window, aisle".
 pub(super) fn one_of(options: &[Opt]) -> String {
     format!("must be one of {}", values(options))
+}
+
+/// "choose at most 2".
+pub(super) fn choose_at_most(most: u64) -> String {
+    format!("choose at most {most}")
 }
 
 /// "choose from window, aisle".

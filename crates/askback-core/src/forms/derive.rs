@@ -8,53 +8,95 @@ use core::cmp::Ordering;
 use serde_json::Number;
 
 use super::{
-    Content, Field, FieldKind, FormChoice, FormField, FormSchema, Issues, TextFormat, number, typed,
+    Content, Field, FieldKind, FormChoice, FormField, FormSchema, Issues, Opt, Sort, TextFormat,
+    number, typed,
 };
 
 /// A form of these fields.
-pub fn schema(fields: Vec<Field>) -> FormSchema {
+pub fn schema<const N: usize>(fields: [Field; N]) -> FormSchema {
     FormSchema {
-        fields,
+        fields: fields.into(),
         ..FormSchema::default()
     }
 }
 
-/// A field of a type.
-pub fn field<T: FormField>(name: &str) -> FieldBuilder {
-    FieldBuilder(Field {
-        name: name.into(),
-        title: None,
-        description: None,
-        required: !T::OPTIONAL,
-        kind: T::kind(),
-    })
+/// A field of a form: its name and what its type does.
+///
+/// The generated code asks for the trait in one place only, where it makes this, so that a type
+/// that has it not is told of once.
+pub struct FieldOf<T> {
+    name: &'static str,
+    /// What sort of field it is.
+    pub sort: Sort,
+    optional: bool,
+    kind: fn() -> FieldKind,
+    read: fn(Option<&Value>) -> Result<T, String>,
+    write: fn(&T) -> Option<Value>,
+}
+
+/// A field of that name and type.
+pub const fn field<T: FormField>(name: &'static str) -> FieldOf<T> {
+    FieldOf {
+        name,
+        sort: T::SORT,
+        optional: T::OPTIONAL,
+        kind: T::kind,
+        read: T::read,
+        write: T::write,
+    }
+}
+
+impl<T> FieldOf<T> {
+    /// The schema of the field, to be completed.
+    pub fn schema(&self) -> FieldBuilder<T> {
+        FieldBuilder {
+            field: Field {
+                name: self.name.into(),
+                title: None,
+                description: None,
+                required: !self.optional,
+                kind: (self.kind)(),
+            },
+            write: self.write,
+        }
+    }
+
+    /// Puts the field's value into an answer, if it has one.
+    pub fn put(&self, value: &T, content: &mut Content) {
+        if let Some(value) = (self.write)(value) {
+            content.insert(self.name.into(), value);
+        }
+    }
 }
 
 /// A field under construction. A setter that does not suit the kind changes nothing; the macro has
 /// refused such an attribute by the field's sort before.
-pub struct FieldBuilder(Field);
+pub struct FieldBuilder<T> {
+    field: Field,
+    write: fn(&T) -> Option<Value>,
+}
 
-impl FieldBuilder {
+impl<T> FieldBuilder<T> {
     /// The finished field.
     pub fn build(self) -> Field {
-        self.0
+        self.field
     }
 
     /// Sets the title.
     pub fn title(mut self, title: &str) -> Self {
-        self.0.title = Some(title.into());
+        self.field.title = Some(title.into());
         self
     }
 
     /// Sets the description.
     pub fn description(mut self, description: &str) -> Self {
-        self.0.description = Some(description.into());
+        self.field.description = Some(description.into());
         self
     }
 
     /// Sets the least number, unless the type is narrower.
     pub fn min(mut self, min: impl IntoNumber) -> Self {
-        if let FieldKind::Number(field) = &mut self.0.kind {
+        if let FieldKind::Number(field) = &mut self.field.kind {
             tighten(&mut field.minimum, min.into_number(), Ordering::Greater);
         }
         self
@@ -62,7 +104,7 @@ impl FieldBuilder {
 
     /// Sets the greatest number, unless the type is narrower.
     pub fn max(mut self, max: impl IntoNumber) -> Self {
-        if let FieldKind::Number(field) = &mut self.0.kind {
+        if let FieldKind::Number(field) = &mut self.field.kind {
             tighten(&mut field.maximum, max.into_number(), Ordering::Less);
         }
         self
@@ -70,7 +112,7 @@ impl FieldBuilder {
 
     /// Sets the least length.
     pub fn min_length(mut self, min: u64) -> Self {
-        if let FieldKind::Text(field) = &mut self.0.kind {
+        if let FieldKind::Text(field) = &mut self.field.kind {
             field.min_length = Some(min);
         }
         self
@@ -78,7 +120,7 @@ impl FieldBuilder {
 
     /// Sets the greatest length.
     pub fn max_length(mut self, max: u64) -> Self {
-        if let FieldKind::Text(field) = &mut self.0.kind {
+        if let FieldKind::Text(field) = &mut self.field.kind {
             field.max_length = Some(max);
         }
         self
@@ -86,7 +128,7 @@ impl FieldBuilder {
 
     /// Sets the pattern.
     pub fn pattern(mut self, pattern: &str) -> Self {
-        if let FieldKind::Text(field) = &mut self.0.kind {
+        if let FieldKind::Text(field) = &mut self.field.kind {
             field.pattern = Some(pattern.into());
         }
         self
@@ -94,7 +136,7 @@ impl FieldBuilder {
 
     /// Sets the format.
     pub fn format(mut self, format: TextFormat) -> Self {
-        if let FieldKind::Text(field) = &mut self.0.kind {
+        if let FieldKind::Text(field) = &mut self.field.kind {
             field.format = Some(format);
         }
         self
@@ -102,7 +144,7 @@ impl FieldBuilder {
 
     /// Sets the least number of options.
     pub fn min_items(mut self, min: u64) -> Self {
-        if let FieldKind::Choices(field) = &mut self.0.kind {
+        if let FieldKind::Choices(field) = &mut self.field.kind {
             field.min_items = Some(min);
         }
         self
@@ -110,7 +152,7 @@ impl FieldBuilder {
 
     /// Sets the greatest number of options.
     pub fn max_items(mut self, max: u64) -> Self {
-        if let FieldKind::Choices(field) = &mut self.0.kind {
+        if let FieldKind::Choices(field) = &mut self.field.kind {
             field.max_items = Some(max);
         }
         self
@@ -118,15 +160,15 @@ impl FieldBuilder {
 
     /// Writes titles as `enumNames`.
     pub fn enum_names(mut self) -> Self {
-        if let FieldKind::Choice(field) = &mut self.0.kind {
+        if let FieldKind::Choice(field) = &mut self.field.kind {
             field.enum_names = true;
         }
         self
     }
 
     /// Sets the default; the field is then not required.
-    pub fn default<T: FormField>(mut self, default: &T) -> Self {
-        self.0.required = false;
+    pub fn default(mut self, default: &T) -> Self {
+        self.field.required = false;
         let texts = |values: Vec<Value>| {
             let texts = values.into_iter().filter_map(|value| match value {
                 Value::String(text) => Some(text),
@@ -134,7 +176,7 @@ impl FieldBuilder {
             });
             texts.collect()
         };
-        match (&mut self.0.kind, default.write()) {
+        match (&mut self.field.kind, (self.write)(default)) {
             (FieldKind::Text(field), Some(Value::String(text))) => field.default = Some(text),
             (FieldKind::Number(field), Some(Value::Number(number))) => field.default = Some(number),
             (FieldKind::Boolean(field), Some(Value::Bool(value))) => field.default = Some(value),
@@ -165,34 +207,27 @@ impl<'a> Reader<'a> {
     }
 
     /// The value of a field, or nothing and an issue.
-    pub fn field<T: FormField>(&mut self, name: &str) -> Option<T> {
-        match T::read(self.content.get(name)) {
+    pub fn field<T>(&mut self, field: &FieldOf<T>) -> Option<T> {
+        match (field.read)(self.content.get(field.name)) {
             Ok(value) => Some(value),
             Err(message) => {
-                self.issues.push(name, message);
+                self.issues.push(field.name, message);
                 None
             }
         }
     }
 
     /// The value of a field, or its default where it is not given.
-    pub fn field_or<T: FormField>(&mut self, name: &str, default: impl FnOnce() -> T) -> Option<T> {
-        match self.content.get(name) {
+    pub fn field_or<T>(&mut self, field: &FieldOf<T>, default: impl FnOnce() -> T) -> Option<T> {
+        match self.content.get(field.name) {
             None | Some(Value::Null) => Some(default()),
-            Some(_) => self.field(name),
+            Some(_) => self.field(field),
         }
     }
 
     /// What is wrong.
     pub fn into_issues(self) -> Issues {
         self.issues
-    }
-}
-
-/// Puts a field's value into an answer, if it has one.
-pub fn put<T: FormField>(content: &mut Content, name: &str, value: &T) {
-    if let Some(value) = value.write() {
-        content.insert(name.into(), value);
     }
 }
 
@@ -208,6 +243,36 @@ pub fn choice_kind<E: FormChoice>() -> FieldKind {
 /// The message of an issue.
 pub fn read_choice<E: FormChoice>(value: Option<&Value>) -> Result<E, String> {
     typed::read_choice(value)
+}
+
+/// The JSON value of an option of an enum.
+pub fn write_choice<E: FormChoice>(option: &E) -> Option<Value> {
+    Some(option.value().into())
+}
+
+/// Options from their values and titles.
+pub fn options<const N: usize>(options: [(&str, Option<&str>); N]) -> Vec<Opt> {
+    let options = options.into_iter().map(|(value, title)| Opt {
+        value: value.into(),
+        title: title.map(String::from),
+    });
+    options.collect()
+}
+
+/// A type whose default may be written as a literal text.
+#[diagnostic::on_unimplemented(
+    message = "a text cannot be the default of a field of type `{Self}`",
+    label = "not a text"
+)]
+pub trait FromLiteral {
+    /// The default.
+    fn from_literal(text: &str) -> Self;
+}
+
+impl FromLiteral for String {
+    fn from_literal(text: &str) -> Self {
+        text.into()
+    }
 }
 
 /// A Rust number that may bound a field.

@@ -3,6 +3,21 @@
 //! A form is one thing seen four ways: a derive gives the schema, the schema is checked before it
 //! is asked, an answer is checked before it is sent and again when it arrives, and the words of
 //! those checks are what every front end shows.
+//!
+//! ```
+//! use askback_core::{forms::FormSchema, limits::Limits};
+//!
+//! let limits = Limits::default();
+//! let schema = r#"{"type": "object", "properties": {
+//!     "nights": {"type": "integer", "minimum": 1, "maximum": 30}
+//! }, "required": ["nights"]}"#;
+//! let form = FormSchema::parse(schema.as_bytes(), &limits)?;
+//! assert_eq!(form.fields[0].hint(), "a whole number from 1 to 30");
+//!
+//! let answer = form.parse_strings([("nights", "45")], &limits);
+//! assert_eq!(answer.unwrap_err().to_string(), "`nights`: must be at most 30");
+//! # Ok::<(), askback_core::forms::SchemaError>(())
+//! ```
 
 mod check;
 #[doc(hidden)]

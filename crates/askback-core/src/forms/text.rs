@@ -12,7 +12,7 @@ use serde_json::{Number, Value};
 
 use super::{
     Content, Field, FieldKind, FormSchema, Issue, Issues, NumberField, Opt,
-    check::{MISSING, UNKNOWN, choose_from, one_of},
+    check::{MISSING, UNKNOWN, choose_at_most, choose_from, one_of},
     number,
 };
 use crate::limits::Limits;
@@ -157,6 +157,10 @@ fn parse_choices(options: &[Opt], text: &str) -> Result<Value, String> {
         let Some((run, option)) = found else {
             return Err(choose_from(options));
         };
+        // More than there are options can be no answer, and reading on would have no bound.
+        if chosen.len() == options.len() {
+            return Err(choose_at_most(options.len() as u64));
+        }
         chosen.push(Value::from(option.value.as_str()));
         rest = &rest[run..];
     }

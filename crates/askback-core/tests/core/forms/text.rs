@@ -115,6 +115,7 @@ fn several_options_are_separated_by_commas() {
             ("c,d,b", Ok(json!(["c,d", "b"]))),
             ("", Ok(json!([]))),
             (" , a,", Ok(json!(["a"]))),
+            ("a, a, a, a", Err("choose at most 3")),
             ("a, z", Err("choose from a, b, c,d")),
         ],
     );

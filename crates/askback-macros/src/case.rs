@@ -1,0 +1,128 @@
+//! Names written in another case.
+
+/// A way to write a name of several words.
+#[derive(Clone, Copy)]
+pub(crate) enum Case {
+    Lower,
+    Upper,
+    Snake,
+    ScreamingSnake,
+    Kebab,
+    Camel,
+    Pascal,
+}
+
+impl Case {
+    /// Every case by its own name, as `rename_all` takes it.
+    pub(crate) const NAMES: [(&'static str, Self); 7] = [
+        ("lowercase", Self::Lower),
+        ("UPPERCASE", Self::Upper),
+        ("snake_case", Self::Snake),
+        ("SCREAMING_SNAKE_CASE", Self::ScreamingSnake),
+        ("kebab-case", Self::Kebab),
+        ("camelCase", Self::Camel),
+        ("PascalCase", Self::Pascal),
+    ];
+
+    /// The name in this case.
+    pub(crate) fn write(self, name: &str) -> String {
+        let words = words(name);
+        match self {
+            Self::Lower => words.concat(),
+            Self::Upper => words.concat().to_uppercase(),
+            Self::Snake => words.join("_"),
+            Self::ScreamingSnake => words.join("_").to_uppercase(),
+            Self::Kebab => words.join("-"),
+            Self::Camel => {
+                let rest = words.iter().skip(1).map(|word| capitalized(word));
+                words.iter().take(1).cloned().chain(rest).collect()
+            }
+            Self::Pascal => words.iter().map(|word| capitalized(word)).collect(),
+        }
+    }
+}
+
+/// The name as a person would write it: `NoPreference` is "No preference".
+pub(crate) fn sentence(name: &str) -> String {
+    capitalized(&words(name).join(" "))
+}
+
+/// The words of a name, in lower case.
+fn words(name: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let mut before = '_';
+    let mut chars = name.chars().peekable();
+    while let Some(c) = chars.next() {
+        // `HTMLPage` is "html page": the last capital of a row begins the next word.
+        let next_is_lower = chars.peek().is_some_and(|next| next.is_lowercase());
+        let begins = c.is_uppercase() && (!before.is_uppercase() || next_is_lower) && before != '_';
+        if begins || c == '_' {
+            words.push(String::new());
+        }
+        if c != '_'
+            && let Some(word) = words.last_mut()
+        {
+            word.extend(c.to_lowercase());
+        }
+        before = c;
+    }
+    words.retain(|word| !word.is_empty());
+    words
+}
+
+fn capitalized(word: &str) -> String {
+    let mut chars = word.chars();
+    let first = chars.next().map(char::to_uppercase);
+    first.into_iter().flatten().chain(chars).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_in_every_case() {
+        let check = |name: &str, expected: [&str; 7]| {
+            for ((case_name, case), expected) in Case::NAMES.into_iter().zip(expected) {
+                assert_eq!(case.write(name), expected, "{name} in {case_name}");
+            }
+        };
+        check(
+            "SeaView",
+            [
+                "seaview", "SEAVIEW", "sea_view", "SEA_VIEW", "sea-view", "seaView", "SeaView",
+            ],
+        );
+        check(
+            "first_name",
+            [
+                "firstname",
+                "FIRSTNAME",
+                "first_name",
+                "FIRST_NAME",
+                "first-name",
+                "firstName",
+                "FirstName",
+            ],
+        );
+        check(
+            "HTMLPage2",
+            [
+                "htmlpage2",
+                "HTMLPAGE2",
+                "html_page2",
+                "HTML_PAGE2",
+                "html-page2",
+                "htmlPage2",
+                "HtmlPage2",
+            ],
+        );
+        check("_x", ["x", "X", "x", "X", "x", "x", "X"]);
+    }
+
+    #[test]
+    fn names_as_sentences() {
+        assert_eq!(sentence("NoPreference"), "No preference");
+        assert_eq!(sentence("Aisle"), "Aisle");
+    }
+}

@@ -1,0 +1,281 @@
+//! The `#[form(...)]` attributes, read and checked as far as tokens tell.
+
+use proc_macro2::{Span, TokenStream};
+use quote::{ToTokens, quote};
+use syn::{
+    Attribute, DeriveInput, Error, Expr, ExprLit, ExprUnary, Lit, LitInt, LitStr, Path, Result,
+    UnOp, meta::ParseNestedMeta, parse_quote, spanned::Spanned,
+};
+
+use crate::case::Case;
+
+/// What is said of the struct or enum as a whole.
+#[derive(Default)]
+pub(super) struct Container {
+    krate: Option<Path>,
+    pub(super) key: Option<LitStr>,
+    pub(super) rename_all: Option<Case>,
+    pub(super) enum_names: Option<Span>,
+}
+
+/// What is said of a field.
+#[derive(Default)]
+pub(super) struct Field {
+    pub(super) title: Option<LitStr>,
+    pub(super) description: Option<LitStr>,
+    pub(super) rename: Option<LitStr>,
+    pub(super) default: Option<Expr>,
+    pub(super) constraints: Vec<Constraint>,
+}
+
+/// What is said of a variant.
+#[derive(Default)]
+pub(super) struct Variant {
+    pub(super) title: Option<LitStr>,
+    pub(super) rename: Option<LitStr>,
+}
+
+/// An attribute that suits fields of some sorts only. The sort is a matter of the type, which a
+/// macro cannot see, so the compiler is given an assertion to check.
+pub(super) struct Constraint {
+    /// The attribute, and the name of the setter that it calls.
+    pub(super) name: &'static str,
+    pub(super) span: Span,
+    /// The argument of the setter.
+    pub(super) value: TokenStream,
+    /// The sorts of fields it suits.
+    pub(super) sorts: &'static [&'static str],
+    /// What is said where it does not suit.
+    pub(super) refusal: &'static str,
+}
+
+impl Container {
+    pub(super) fn read(input: &DeriveInput) -> Result<Self> {
+        let mut container = Self::default();
+        let Self {
+            krate,
+            key,
+            rename_all,
+            enum_names,
+        } = &mut container;
+        each(&input.attrs, |name, meta| match name {
+            "crate" => once(krate, &meta, text(&meta)?.parse()?),
+            "key" => once(key, &meta, named(&meta)?),
+            "rename_all" => once(rename_all, &meta, case(&meta)?),
+            "enum_names" => once(enum_names, &meta, meta.path.span()),
+            _ => Err(unknown(
+                &meta,
+                "`key`, `rename_all`, `enum_names` and `crate`",
+            )),
+        })?;
+        Ok(container)
+    }
+
+    /// Where the generated code finds the forms of askback.
+    pub(super) fn forms(&self) -> TokenStream {
+        match &self.krate {
+            Some(krate) => quote!(#krate::__private::forms),
+            None => quote!(::askback::__private::forms),
+        }
+    }
+}
+
+impl Field {
+    pub(super) fn read(attributes: &[Attribute]) -> Result<Self> {
+        let mut field = Self::default();
+        each(attributes, |name, meta| match name {
+            "title" => once(&mut field.title, &meta, text(&meta)?),
+            "description" => once(&mut field.description, &meta, text(&meta)?),
+            "rename" => once(&mut field.rename, &meta, named(&meta)?),
+            "default" => once(&mut field.default, &meta, meta.value()?.parse()?),
+            _ => match Constraint::read(name, &meta)? {
+                Some(new) if field.constraints.iter().any(|c| c.name == new.name) => {
+                    Err(twice(&meta))
+                }
+                Some(new) => {
+                    field.constraints.push(new);
+                    Ok(())
+                }
+                None => Err(unknown(
+                    &meta,
+                    "`title`, `description`, `rename`, `default`, `min`, `max`, `min_length`, \
+                     `max_length`, `pattern`, `format`, `min_items`, `max_items` and `enum_names`",
+                )),
+            },
+        })?;
+        Ok(field)
+    }
+}
+
+impl Variant {
+    pub(super) fn read(attributes: &[Attribute]) -> Result<Self> {
+        let mut variant = Self::default();
+        each(attributes, |name, meta| match name {
+            "title" => once(&mut variant.title, &meta, text(&meta)?),
+            "rename" => once(&mut variant.rename, &meta, named(&meta)?),
+            _ => Err(unknown(&meta, "`title` and `rename`")),
+        })?;
+        Ok(variant)
+    }
+}
+
+impl Constraint {
+    /// Reads the attribute of that name, if there is one.
+    fn read(name: &str, meta: &ParseNestedMeta<'_>) -> Result<Option<Self>> {
+        const NUMBERS: (&[&str], &str) = (&["Integer", "Number"], "is for numbers");
+        const TEXTS: (&[&str], &str) = (&["Text"], "is for a `String`");
+        const LISTS: (&[&str], &str) = (&["Choices"], "is for a `Vec` of options");
+        const CHOICES: (&[&str], &str) = (&["Choice"], "is for a choice of one");
+        let (name, value, (sorts, refusal)) = match name {
+            "min" | "max" => {
+                let bound: Expr = meta.value()?.parse()?;
+                let suits = if is_float(&bound) {
+                    (&["Number"][..], "of a whole number must be whole")
+                } else {
+                    NUMBERS
+                };
+                let name = if name == "min" { "min" } else { "max" };
+                (name, wide(bound).into_token_stream(), suits)
+            }
+            "min_length" => ("min_length", expression(meta)?, TEXTS),
+            "max_length" => ("max_length", expression(meta)?, TEXTS),
+            "pattern" => ("pattern", text(meta)?.into_token_stream(), TEXTS),
+            "format" => ("format", format(meta)?, TEXTS),
+            "min_items" => ("min_items", expression(meta)?, LISTS),
+            "max_items" => ("max_items", expression(meta)?, LISTS),
+            "enum_names" => ("enum_names", TokenStream::new(), CHOICES),
+            _ => return Ok(None),
+        };
+        Ok(Some(Self {
+            name,
+            span: meta.path.span(),
+            value,
+            sorts,
+            refusal,
+        }))
+    }
+}
+
+fn each(
+    attributes: &[Attribute],
+    mut read: impl FnMut(&str, ParseNestedMeta<'_>) -> Result<()>,
+) -> Result<()> {
+    for attribute in attributes {
+        if attribute.path().is_ident("form") {
+            attribute.parse_nested_meta(|meta| {
+                let name = meta.path.get_ident().map(ToString::to_string);
+                read(&name.unwrap_or_default(), meta)
+            })?;
+        }
+    }
+    Ok(())
+}
+
+fn once<T>(slot: &mut Option<T>, meta: &ParseNestedMeta<'_>, value: T) -> Result<()> {
+    match slot.replace(value) {
+        None => Ok(()),
+        Some(_) => Err(twice(meta)),
+    }
+}
+
+fn twice(meta: &ParseNestedMeta<'_>) -> Error {
+    let name = meta.path.to_token_stream();
+    meta.error(format!("`{name}` is given twice"))
+}
+
+fn unknown(meta: &ParseNestedMeta<'_>, known: &str) -> Error {
+    let name = meta.path.to_token_stream();
+    meta.error(format!(
+        "there is no attribute `{name}` here; there are {known}"
+    ))
+}
+
+fn text(meta: &ParseNestedMeta<'_>) -> Result<LitStr> {
+    meta.value()?.parse()
+}
+
+/// A text that names something and so cannot be empty.
+fn named(meta: &ParseNestedMeta<'_>) -> Result<LitStr> {
+    let name = text(meta)?;
+    if name.value().is_empty() {
+        return Err(Error::new_spanned(name, "a name cannot be empty"));
+    }
+    Ok(name)
+}
+
+fn expression(meta: &ParseNestedMeta<'_>) -> Result<TokenStream> {
+    let expression: Expr = meta.value()?.parse()?;
+    Ok(expression.into_token_stream())
+}
+
+fn case(meta: &ParseNestedMeta<'_>) -> Result<Case> {
+    let wanted = text(meta)?;
+    let known = Case::NAMES.into_iter();
+    match known.clone().find(|(name, _)| *name == wanted.value()) {
+        Some((_, case)) => Ok(case),
+        None => {
+            let names: Vec<_> = known.map(|(name, _)| format!("`{name}`")).collect();
+            let message = format!("there is no such case; there are {}", names.join(", "));
+            Err(Error::new_spanned(wanted, message))
+        }
+    }
+}
+
+/// The variant of `TextFormat`, to be completed with its path.
+fn format(meta: &ParseNestedMeta<'_>) -> Result<TokenStream> {
+    let format = text(meta)?;
+    match format.value().as_str() {
+        "email" => Ok(quote!(Email)),
+        "uri" => Ok(quote!(Uri)),
+        "date" => Ok(quote!(Date)),
+        "date-time" => Ok(quote!(DateTime)),
+        _ => Err(Error::new_spanned(
+            format,
+            "there is no such format; there are `email`, `uri`, `date` and `date-time`",
+        )),
+    }
+}
+
+fn is_float(bound: &Expr) -> bool {
+    match bound {
+        Expr::Lit(ExprLit { lit, .. }) => matches!(lit, Lit::Float(_)),
+        Expr::Unary(ExprUnary {
+            op: UnOp::Neg(_),
+            expr,
+            ..
+        }) => is_float(expr),
+        _ => false,
+    }
+}
+
+/// A whole literal without a type is given the widest there is: left alone it would be an `i32`.
+fn wide(bound: Expr) -> Expr {
+    let widened = |literal: &LitInt, suffix| -> Expr {
+        let literal = LitInt::new(
+            &format!("{}{suffix}", literal.base10_digits()),
+            literal.span(),
+        );
+        parse_quote!(#literal)
+    };
+    match &bound {
+        Expr::Lit(ExprLit {
+            lit: Lit::Int(literal),
+            ..
+        }) if literal.suffix().is_empty() => widened(literal, "u64"),
+        Expr::Unary(ExprUnary {
+            op: UnOp::Neg(minus),
+            expr,
+            ..
+        }) => match &**expr {
+            Expr::Lit(ExprLit {
+                lit: Lit::Int(literal),
+                ..
+            }) if literal.suffix().is_empty() => {
+                let literal = widened(literal, "i64");
+                parse_quote!(#minus #literal)
+            }
+            _ => bound,
+        },
+        _ => bound,
+    }
+}

@@ -1,0 +1,128 @@
+//! An enum as a choice.
+
+use std::collections::HashSet;
+
+use proc_macro2::TokenStream;
+use quote::quote;
+use syn::{DataEnum, DeriveInput, Error, Fields, Ident, Result, ext::IdentExt};
+
+use super::attributes::{self, Container};
+use crate::case::{self, Case};
+
+/// An option of the choice.
+struct Opt<'a> {
+    ident: &'a Ident,
+    value: String,
+    title: Option<String>,
+}
+
+/// The implementations of `FormChoice` and `FormField` for an enum.
+pub(super) fn derive(
+    input: &DeriveInput,
+    data: &DataEnum,
+    container: &Container,
+) -> Result<TokenStream> {
+    if let Some(key) = &container.key {
+        return Err(Error::new_spanned(
+            key,
+            "a choice is asked within a form and has no key",
+        ));
+    }
+    let options = read_options(input, data, container)?;
+    let forms = container.forms();
+    let ident = &input.ident;
+    let enum_names = container.enum_names.is_some();
+    let variants: Vec<_> = options.iter().map(|option| option.ident).collect();
+    let values: Vec<_> = options.iter().map(|option| option.value.as_str()).collect();
+    let titles = options.iter().map(|option| match &option.title {
+        Some(title) => quote!(::core::option::Option::Some(#title)),
+        None => quote!(::core::option::Option::None),
+    });
+    Ok(quote! {
+        #[automatically_derived]
+        impl #forms::FormChoice for #ident {
+            const ENUM_NAMES: bool = #enum_names;
+
+            fn options() -> #forms::derive::Vec<#forms::Opt> {
+                #forms::derive::options([#((#values, #titles)),*])
+            }
+
+            fn value(&self) -> &'static str {
+                match self {
+                    #(Self::#variants => #values,)*
+                }
+            }
+
+            fn from_value(value: &str) -> ::core::option::Option<Self> {
+                match value {
+                    #(#values => ::core::option::Option::Some(Self::#variants),)*
+                    _ => ::core::option::Option::None,
+                }
+            }
+        }
+
+        #[automatically_derived]
+        impl #forms::FormField for #ident {
+            const SORT: #forms::Sort = #forms::Sort::Choice;
+
+            fn kind() -> #forms::FieldKind {
+                #forms::derive::choice_kind::<Self>()
+            }
+
+            fn read(
+                value: ::core::option::Option<&#forms::derive::Value>,
+            ) -> ::core::result::Result<Self, #forms::derive::String> {
+                #forms::derive::read_choice(value)
+            }
+
+            fn write(&self) -> ::core::option::Option<#forms::derive::Value> {
+                #forms::derive::write_choice(self)
+            }
+        }
+    })
+}
+
+fn read_options<'a>(
+    input: &DeriveInput,
+    data: &'a DataEnum,
+    container: &Container,
+) -> Result<Vec<Opt<'a>>> {
+    if data.variants.is_empty() {
+        return Err(Error::new_spanned(&input.ident, "a choice needs options"));
+    }
+    let case = container.rename_all.unwrap_or(Case::Snake);
+    let mut seen = HashSet::new();
+    let mut options = Vec::with_capacity(data.variants.len());
+    for variant in &data.variants {
+        let ident = &variant.ident;
+        if !matches!(variant.fields, Fields::Unit) {
+            let message =
+                format!("option `{ident}`: an option of a choice has no fields: forms are flat");
+            return Err(Error::new_spanned(&variant.fields, message));
+        }
+        let attributes = attributes::Variant::read(&variant.attrs)?;
+        let value = match attributes.rename {
+            Some(value) => value.value(),
+            None => case.write(&ident.unraw().to_string()),
+        };
+        if !seen.insert(value.clone()) {
+            let message = format!("the option `{value}` is there twice");
+            return Err(Error::new_spanned(ident, message));
+        }
+        let title = attributes.title.map(|title| title.value());
+        options.push(Opt {
+            ident,
+            value,
+            title,
+        });
+    }
+    // Titles stand beside each other, so if one option has a title the others get theirs from
+    // the words of their names.
+    if options.iter().any(|option| option.title.is_some()) {
+        for option in &mut options {
+            let name = option.ident.unraw().to_string();
+            option.title.get_or_insert_with(|| case::sentence(&name));
+        }
+    }
+    Ok(options)
+}

@@ -1,0 +1,307 @@
+//! A struct as a form.
+
+use std::collections::HashSet;
+
+use proc_macro2::{Span, TokenStream};
+use quote::{format_ident, quote, quote_spanned};
+use syn::{
+    DataStruct, DeriveInput, Error, Expr, ExprLit, Fields, GenericArgument, Ident, Lit,
+    PathArguments, Result, Type, ext::IdentExt, spanned::Spanned,
+};
+
+use super::{
+    attributes::{self, Constraint, Container},
+    doc_comment, setter,
+};
+use crate::case::Case;
+
+/// A field of the form.
+struct Field<'a> {
+    ident: &'a Ident,
+    ty: &'a Type,
+    /// The name under which it is asked.
+    name: String,
+    /// The constant that stands for it in the generated code.
+    handle: Ident,
+    description: Option<String>,
+    attributes: attributes::Field,
+}
+
+/// The implementation of `Form` for a struct.
+pub(super) fn derive(
+    input: &DeriveInput,
+    data: &DataStruct,
+    container: &Container,
+) -> Result<TokenStream> {
+    if let Some(span) = container.enum_names {
+        return Err(Error::new(span, "`enum_names` is for enums and for fields"));
+    }
+    if let Fields::Unnamed(fields) = &data.fields {
+        let message = "a form has named fields: a person is asked for each by its name";
+        return Err(Error::new_spanned(fields, message));
+    }
+    let fields = read_fields(&data.fields, container)?;
+    let forms = container.forms();
+    let ident = &input.ident;
+    let key = match &container.key {
+        Some(key) => key.value(),
+        None => Case::Snake.write(&ident.unraw().to_string()),
+    };
+    let declarations = fields.iter().map(|field| field.declaration(&forms));
+    let schema = fields.iter().map(|field| field.schema(&forms));
+    let read = read(&fields, &forms);
+    let put = fields.iter().map(|field| {
+        let Field { ident, handle, .. } = field;
+        quote!(#handle.put(&self.#ident, &mut content);)
+    });
+    Ok(quote! {
+        const _: () = {
+            #(#declarations)*
+
+            #[automatically_derived]
+            impl #forms::Form for #ident {
+                const KEY: &'static str = #key;
+
+                fn schema() -> #forms::FormSchema {
+                    #forms::derive::schema([#(#schema),*])
+                }
+
+                fn read(
+                    content: &#forms::Content,
+                ) -> ::core::result::Result<Self, #forms::Issues> {
+                    #read
+                }
+
+                #[allow(unused_mut)]
+                fn write(&self) -> #forms::Content {
+                    let mut content = #forms::Content::new();
+                    #(#put)*
+                    content
+                }
+            }
+        };
+    })
+}
+
+impl Field<'_> {
+    /// The constant that stands for the field, and what the compiler checks of its attributes.
+    fn declaration(&self, forms: &TokenStream) -> TokenStream {
+        let Self {
+            ty, name, handle, ..
+        } = self;
+        let constraints = self.attributes.constraints.iter().map(|constraint| {
+            let Constraint {
+                name: attribute,
+                span,
+                sorts,
+                refusal,
+                ..
+            } = constraint;
+            let message = format!("field `{name}`: `{attribute}` {refusal}");
+            let sorts = sorts.iter().map(|sort| format_ident!("{sort}"));
+            quote_spanned! {*span=>
+                const _: () = ::core::assert!(
+                    ::core::matches!(#handle.sort, #(#forms::Sort::#sorts)|*),
+                    #message,
+                );
+            }
+        });
+        quote! {
+            const #handle: #forms::derive::FieldOf<#ty> = #forms::derive::field::<#ty>(#name);
+            #(#constraints)*
+        }
+    }
+
+    /// The expression that builds the field's schema.
+    fn schema(&self, forms: &TokenStream) -> TokenStream {
+        let handle = &self.handle;
+        let title = self.attributes.title.as_ref().map(|title| title.value());
+        let title = setter("title", title.as_deref());
+        let description = setter("description", self.description.as_deref());
+        let constraints = self.attributes.constraints.iter().map(|constraint| {
+            let Constraint {
+                name, span, value, ..
+            } = constraint;
+            let setter = Ident::new(name, *span);
+            if *name == "format" {
+                quote!(.#setter(#forms::TextFormat::#value))
+            } else {
+                quote!(.#setter(#value))
+            }
+        });
+        let default = self
+            .default(forms)
+            .map(|default| quote!(.default(&#default)));
+        quote!(#handle.schema() #title #description #(#constraints)* #default .build())
+    }
+
+    /// The default as an expression of the field's type.
+    fn default(&self, forms: &TokenStream) -> Option<TokenStream> {
+        let ty = self.ty;
+        let default = self.attributes.default.as_ref()?;
+        Some(match default {
+            // So that `default = "Rome"` does for a `String`.
+            Expr::Lit(ExprLit {
+                lit: Lit::Str(text),
+                ..
+            }) => {
+                quote_spanned!(text.span()=> <#ty as #forms::derive::FromLiteral>::from_literal(#text))
+            }
+            _ => quote_spanned!(default.span()=> { let default: #ty = #default; default }),
+        })
+    }
+}
+
+fn read_fields<'a>(fields: &'a Fields, container: &Container) -> Result<Vec<Field<'a>>> {
+    let mut names = HashSet::new();
+    let mut read = Vec::with_capacity(fields.len());
+    for field in fields {
+        let Some(ident) = &field.ident else { continue };
+        let attributes = attributes::Field::read(&field.attrs)?;
+        let own_name = ident.unraw().to_string();
+        let name = match (&attributes.rename, container.rename_all) {
+            (Some(name), _) => name.value(),
+            (None, Some(case)) => case.write(&own_name),
+            (None, None) => own_name,
+        };
+        if let Some(reason) = refusal(&field.ty) {
+            return Err(Error::new_spanned(
+                &field.ty,
+                format!("field `{name}`: {reason}"),
+            ));
+        }
+        if !names.insert(name.clone()) {
+            return Err(Error::new_spanned(
+                ident,
+                format!("field `{name}` is asked twice"),
+            ));
+        }
+        if let Some(default) = &attributes.default
+            && is_named(&field.ty, "Option")
+        {
+            let message = format!(
+                "field `{name}`: an `Option` with a default would never be `None`; leave out the `Option`"
+            );
+            return Err(Error::new_spanned(default, message));
+        }
+        let description = match &attributes.description {
+            Some(description) => Some(description.value()),
+            None => doc_comment(&field.attrs),
+        };
+        read.push(Field {
+            ident,
+            ty: &field.ty,
+            name,
+            handle: format_ident!("FIELD_{}", read.len()),
+            description,
+            attributes,
+        });
+    }
+    Ok(read)
+}
+
+/// The body of `read`: every field is read before the first fault is told, so that all are told.
+fn read(fields: &[Field<'_>], forms: &TokenStream) -> TokenStream {
+    if fields.is_empty() {
+        return quote! {
+            let _ = content;
+            ::core::result::Result::Ok(Self {})
+        };
+    }
+    let values: Vec<_> = (0..fields.len())
+        .map(|index| Ident::new(&format!("field_{index}"), Span::mixed_site()))
+        .collect();
+    let idents = fields.iter().map(|field| field.ident);
+    let reads = fields.iter().map(|field| {
+        let handle = &field.handle;
+        match field.default(forms) {
+            Some(default) => quote!(reader.field_or(&#handle, || #default)),
+            None => quote!(reader.field(&#handle)),
+        }
+    });
+    quote! {
+        let mut reader = #forms::derive::Reader::new(content);
+        #(let #values = #reads;)*
+        match (#(#values,)*) {
+            (#(::core::option::Option::Some(#values),)*) => {
+                ::core::result::Result::Ok(Self { #(#idents: #values),* })
+            }
+            _ => ::core::result::Result::Err(reader.into_issues()),
+        }
+    }
+}
+
+/// Why a type that is known by its name cannot stand in a form. The trait says the same of every
+/// other type, but cannot name the field.
+fn refusal(ty: &Type) -> Option<&'static str> {
+    match ty {
+        Type::Tuple(_) => Some("a tuple cannot be asked in a form"),
+        Type::Array(_) | Type::Slice(_) => Some(
+            "an array cannot be asked in a form; a list is a `Vec` of an enum that derives `Form`",
+        ),
+        Type::Reference(_) => Some("a form owns what it was answered; use `String` for a text"),
+        Type::Paren(inner) => refusal(&inner.elem),
+        Type::Group(inner) => refusal(&inner.elem),
+        Type::Path(path) => {
+            let last = path.path.segments.last()?;
+            match (
+                last.ident.to_string().as_str(),
+                first_argument(&last.arguments),
+            ) {
+                ("Option", Some(inner)) => refusal(inner),
+                ("Vec", Some(inner)) if is_plain(inner) => Some(
+                    "a list of free values cannot be asked in a form; a list is a `Vec` of an enum that derives `Form`",
+                ),
+                ("HashMap" | "BTreeMap" | "IndexMap" | "Map", _) => {
+                    Some("a map cannot be asked in a form")
+                }
+                ("HashSet" | "BTreeSet" | "IndexSet", _) => Some(
+                    "a set cannot be asked in a form; a list is a `Vec` of an enum that derives `Form`",
+                ),
+                ("usize" | "isize" | "u128" | "i128", None) => Some(
+                    "the size of a number in a form is the same everywhere; use `u64` or `i64`",
+                ),
+                ("char" | "str", None) => Some("use `String` for a text"),
+                _ => None,
+            }
+        }
+        _ => None,
+    }
+}
+
+fn first_argument(arguments: &PathArguments) -> Option<&Type> {
+    let PathArguments::AngleBracketed(arguments) = arguments else {
+        return None;
+    };
+    arguments.args.iter().find_map(|argument| match argument {
+        GenericArgument::Type(ty) => Some(ty),
+        _ => None,
+    })
+}
+
+/// Whether the type is one of those that are a field by themselves.
+fn is_plain(ty: &Type) -> bool {
+    const PLAIN: [&str; 14] = [
+        "String",
+        "bool",
+        "i8",
+        "i16",
+        "i32",
+        "i64",
+        "u8",
+        "u16",
+        "u32",
+        "u64",
+        "f32",
+        "f64",
+        "Date",
+        "Timestamp",
+    ];
+    PLAIN.iter().any(|plain| is_named(ty, plain))
+}
+
+fn is_named(ty: &Type, name: &str) -> bool {
+    let Type::Path(path) = ty else { return false };
+    let last = path.path.segments.last();
+    last.is_some_and(|last| last.ident == name)
+}
