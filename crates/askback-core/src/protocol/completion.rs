@@ -4,7 +4,7 @@ use alloc::{boxed::Box, collections::BTreeMap, string::String, vec::Vec};
 
 use serde::{Deserialize, Serialize};
 
-use super::Meta;
+use super::{Meta, meta::has_meta};
 
 /// Whose argument is completed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -90,4 +90,8 @@ pub struct Completion {
     /// Whether there are more than were sent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub has_more: Option<bool>,
+}
+
+has_meta! {
+    CompleteParams, CompleteResult,
 }

@@ -4,7 +4,7 @@ use alloc::{borrow::Cow, boxed::Box, format, string::String, vec::Vec};
 
 use serde::{Deserialize, Deserializer, Serialize, de};
 
-use super::{Meta, TaskMetadata};
+use super::{HasMeta, Meta, TaskMetadata, meta::has_meta};
 use crate::forms::{Content, FormSchema};
 
 /// What `elicitation/create` asks.
@@ -108,6 +108,10 @@ pub struct UrlElicitationRequired {
     pub elicitations: Vec<ElicitUrlParams>,
 }
 
+has_meta! {
+    ElicitFormParams, ElicitUrlParams, ElicitResult, ElicitationCompleteParams,
+}
+
 impl ElicitParams {
     /// A question that is a form.
     pub fn form(message: impl Into<String>, requested_schema: FormSchema) -> Self {
@@ -135,20 +139,20 @@ impl ElicitParams {
             Self::Url(url) => &url.message,
         }
     }
+}
 
-    /// What travels beside.
-    pub fn meta(&self) -> Option<&Meta> {
+impl HasMeta for ElicitParams {
+    fn meta(&self) -> Option<&Meta> {
         match self {
-            Self::Form(form) => form.meta.as_deref(),
-            Self::Url(url) => url.meta.as_deref(),
+            Self::Form(form) => form.meta(),
+            Self::Url(url) => url.meta(),
         }
     }
 
-    /// What travels beside, to be changed.
-    pub fn meta_mut(&mut self) -> &mut Option<Box<Meta>> {
+    fn meta_slot(&mut self) -> &mut Option<Box<Meta>> {
         match self {
-            Self::Form(form) => &mut form.meta,
-            Self::Url(url) => &mut url.meta,
+            Self::Form(form) => form.meta_slot(),
+            Self::Url(url) => url.meta_slot(),
         }
     }
 }

@@ -4,7 +4,7 @@ use alloc::{boxed::Box, string::String, vec::Vec};
 
 use serde::{Deserialize, Serialize};
 
-use super::{CacheScope, ClientCapabilities, Meta, ServerCapabilities};
+use super::{CacheScope, ClientCapabilities, Meta, ServerCapabilities, meta::has_meta};
 
 /// A program that speaks the protocol.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -125,6 +125,10 @@ pub struct UnsupportedVersion {
 pub struct MissingCapability {
     /// What the client would have to declare.
     pub required_capabilities: ClientCapabilities,
+}
+
+has_meta! {
+    InitializeParams, InitializeResult, DiscoverResult,
 }
 
 impl Implementation {

@@ -4,7 +4,7 @@ use alloc::{boxed::Box, string::String};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Meta, RawJson};
+use super::{Meta, RawJson, meta::has_meta};
 
 /// How grave a log line is: the severities of syslog (RFC 5424), least first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -53,4 +53,8 @@ pub struct LoggingMessageParams {
     /// What travels beside.
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Box<Meta>>,
+}
+
+has_meta! {
+    SetLevelParams, LoggingMessageParams,
 }

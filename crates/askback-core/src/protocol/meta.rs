@@ -42,6 +42,40 @@ pub struct Meta {
     pub extra: Map<String, Value>,
 }
 
+/// What has a `_meta` of its own.
+pub trait HasMeta {
+    /// The `_meta`, if there is one.
+    fn meta(&self) -> Option<&Meta>;
+
+    /// The place of the `_meta`.
+    fn meta_slot(&mut self) -> &mut Option<Box<Meta>>;
+
+    /// The `_meta`, to be written to; made if there is none.
+    fn meta_mut(&mut self) -> &mut Meta {
+        self.meta_slot().get_or_insert_default()
+    }
+}
+
+/// Implements [`HasMeta`] for structs with a field `meta`.
+macro_rules! has_meta {
+    ($($name:ident),* $(,)?) => {
+        $(
+            impl $crate::protocol::HasMeta for $name {
+                fn meta(&self) -> Option<&$crate::protocol::Meta> {
+                    self.meta.as_deref()
+                }
+
+                fn meta_slot(
+                    &mut self,
+                ) -> &mut Option<alloc::boxed::Box<$crate::protocol::Meta>> {
+                    &mut self.meta
+                }
+            }
+        )*
+    };
+}
+pub(super) use has_meta;
+
 mod key {
     pub(super) const PROGRESS_TOKEN: &str = "progressToken";
     pub(super) const PROTOCOL_VERSION: &str = "io.modelcontextprotocol/protocolVersion";

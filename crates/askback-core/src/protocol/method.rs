@@ -7,9 +7,9 @@ use serde_json::value::RawValue;
 
 use super::{
     CallToolParams, CancelledParams, CompleteParams, CreateMessageParams, ElicitParams,
-    ElicitationCompleteParams, GetPromptParams, InitializeParams, InputRequest,
-    LoggingMessageParams, NotificationParams, PaginatedParams, ProgressParams, ReadResourceParams,
-    RequestParams, ResourceUpdatedParams, SetLevelParams, SubscribeParams,
+    ElicitationCompleteParams, GetPromptParams, HasMeta, InitializeParams, InputRequest,
+    LoggingMessageParams, Meta, NotificationParams, PaginatedParams, ProgressParams,
+    ReadResourceParams, RequestParams, ResourceUpdatedParams, SetLevelParams, SubscribeParams,
     SubscriptionsAcknowledgedParams, SubscriptionsListenParams, TaskParams, TaskState,
 };
 use crate::jsonrpc::{self, ErrorObject, RequestId};
@@ -65,6 +65,20 @@ macro_rules! methods {
                     $(Self::$variant(_params) => false $(|| _params.$empty())?,)*
                 };
                 (!omitted).then_some(Params(self))
+            }
+        }
+
+        impl HasMeta for $name {
+            fn meta(&self) -> Option<&Meta> {
+                match self {
+                    $(Self::$variant(params) => params.meta(),)*
+                }
+            }
+
+            fn meta_slot(&mut self) -> &mut Option<Box<Meta>> {
+                match self {
+                    $(Self::$variant(params) => params.meta_slot(),)*
+                }
             }
         }
 

@@ -55,7 +55,7 @@ pub use lifecycle::{
     MissingCapability, UnsupportedVersion,
 };
 pub use logging::{LoggingLevel, LoggingMessageParams, SetLevelParams};
-pub use meta::{Meta, ProgressToken};
+pub use meta::{HasMeta, Meta, ProgressToken};
 pub use method::{ClientNotification, ClientRequest, Params, ServerNotification, ServerRequest};
 pub use outcome::{
     COMPLETE, INPUT_REQUIRED, InputRequest, InputRequests, InputRequiredResult, InputResponse,

@@ -9,8 +9,8 @@ use serde::{
 use serde_json::value::RawValue;
 
 use super::{
-    CreateMessageParams, CreateMessageResult, CreateTaskResult, ElicitParams, ElicitResult, Keyed,
-    ListRootsResult, Meta, RawJson, RequestParams,
+    CreateMessageParams, CreateMessageResult, CreateTaskResult, ElicitParams, ElicitResult,
+    HasMeta, Keyed, ListRootsResult, Meta, RawJson, RequestParams, meta::has_meta,
 };
 use crate::jsonrpc::ErrorObject;
 
@@ -33,7 +33,8 @@ pub enum InputRequest {
 }
 
 /// An answer that was matched with its question.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(untagged)]
 pub enum InputResponse {
     /// To [`InputRequest::Elicit`].
     Elicit(ElicitResult),
@@ -77,6 +78,10 @@ pub const COMPLETE: &str = "complete";
 /// The `resultType` of a result that asks.
 pub const INPUT_REQUIRED: &str = "input_required";
 
+has_meta! {
+    InputRequiredResult,
+}
+
 impl InputRequest {
     /// The name of the method.
     pub const fn method(&self) -> &'static str {
@@ -112,6 +117,24 @@ impl InputRequest {
             Self::Elicit(_) => answer.decode().map(InputResponse::Elicit),
             Self::Sample(_) => answer.decode().map(InputResponse::Sample),
             Self::Roots(_) => answer.decode().map(InputResponse::Roots),
+        }
+    }
+}
+
+impl HasMeta for InputRequest {
+    fn meta(&self) -> Option<&Meta> {
+        match self {
+            Self::Elicit(params) => params.meta(),
+            Self::Sample(params) => params.meta(),
+            Self::Roots(params) => params.meta(),
+        }
+    }
+
+    fn meta_slot(&mut self) -> &mut Option<Box<Meta>> {
+        match self {
+            Self::Elicit(params) => params.meta_slot(),
+            Self::Sample(params) => params.meta_slot(),
+            Self::Roots(params) => params.meta_slot(),
         }
     }
 }

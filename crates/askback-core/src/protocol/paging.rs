@@ -4,7 +4,7 @@ use alloc::{boxed::Box, string::String};
 
 use serde::{Deserialize, Serialize};
 
-use super::Meta;
+use super::{Meta, meta::has_meta};
 
 /// The parameters of a request that asks for nothing in particular (`ping`, `roots/list`,
 /// `server/discover`).
@@ -50,6 +50,10 @@ pub enum CacheScope {
     Public,
     /// Only the client, for the principal it asked for.
     Private,
+}
+
+has_meta! {
+    RequestParams, NotificationParams, PaginatedParams, EmptyResult,
 }
 
 impl RequestParams {

@@ -4,7 +4,7 @@ use alloc::{boxed::Box, string::String};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Meta, ProgressToken, number};
+use super::{Meta, ProgressToken, meta::has_meta, number};
 use crate::jsonrpc::RequestId;
 
 /// What `notifications/progress` says.
@@ -44,4 +44,8 @@ pub struct CancelledParams {
     /// What travels beside.
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Box<Meta>>,
+}
+
+has_meta! {
+    ProgressParams, CancelledParams,
 }

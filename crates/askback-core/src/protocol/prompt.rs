@@ -4,7 +4,7 @@ use alloc::{boxed::Box, collections::BTreeMap, string::String, vec::Vec};
 
 use serde::{Deserialize, Serialize};
 
-use super::{CacheScope, ContentBlock, Icon, InputResponses, Meta, Role};
+use super::{CacheScope, ContentBlock, Icon, InputResponses, Meta, Role, meta::has_meta};
 
 /// A prompt.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -104,6 +104,10 @@ pub struct GetPromptResult {
     /// What travels beside.
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Box<Meta>>,
+}
+
+has_meta! {
+    ListPromptsResult, GetPromptParams, GetPromptResult,
 }
 
 impl Prompt {

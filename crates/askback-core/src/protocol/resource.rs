@@ -4,7 +4,9 @@ use alloc::{boxed::Box, string::String, vec::Vec};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Annotations, CacheScope, Icon, InputResponses, Meta, ResourceContents};
+use super::{
+    Annotations, CacheScope, Icon, InputResponses, Meta, ResourceContents, meta::has_meta,
+};
 
 /// A resource.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -137,6 +139,10 @@ pub struct ReadResourceResult {
     /// What travels beside.
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Box<Meta>>,
+}
+
+has_meta! {
+    ListResourcesResult, ListResourceTemplatesResult, ReadResourceParams, ReadResourceResult,
 }
 
 impl Resource {

@@ -4,7 +4,7 @@ use alloc::{boxed::Box, string::String, vec::Vec};
 
 use serde::{Deserialize, Serialize};
 
-use super::Meta;
+use super::{Meta, meta::has_meta};
 
 /// A place a server may work in.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -27,6 +27,10 @@ pub struct ListRootsResult {
     /// What travels beside.
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Box<Meta>>,
+}
+
+has_meta! {
+    ListRootsResult,
 }
 
 impl Root {

@@ -11,7 +11,7 @@ use serde::{
     },
 };
 
-use super::{JsonObject, Meta, Role, SamplingBlock, TaskMetadata, Tool, number};
+use super::{JsonObject, Meta, Role, SamplingBlock, TaskMetadata, Tool, meta::has_meta, number};
 
 /// What `sampling/createMessage` asks.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -166,6 +166,10 @@ pub enum ToolChoiceMode {
     Required,
     /// It must not.
     None,
+}
+
+has_meta! {
+    CreateMessageParams, CreateMessageResult,
 }
 
 impl SamplingMessage {

@@ -4,7 +4,7 @@ use alloc::{boxed::Box, string::String, vec::Vec};
 
 use serde::{Deserialize, Serialize};
 
-use super::Meta;
+use super::{Meta, meta::has_meta};
 
 /// What `resources/subscribe` and `resources/unsubscribe` ask (handshake revisions).
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -71,4 +71,8 @@ pub struct ResourceUpdatedParams {
     /// What travels beside.
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Box<Meta>>,
+}
+
+has_meta! {
+    SubscribeParams, SubscriptionsListenParams, SubscriptionsListenResult, SubscriptionsAcknowledgedParams, ResourceUpdatedParams,
 }

@@ -4,7 +4,7 @@ use alloc::{boxed::Box, string::String, vec::Vec};
 
 use serde::{Deserialize, Serialize};
 
-use super::Meta;
+use super::{Meta, meta::has_meta};
 
 /// Long work.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -106,4 +106,8 @@ pub struct ListTasksResult {
     /// What travels beside.
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Box<Meta>>,
+}
+
+has_meta! {
+    CreateTaskResult, TaskParams, TaskState, ListTasksResult,
 }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     CacheScope, ContentBlock, Icon, InputResponses, Meta, RawJson, RawObject, Schema, TaskMetadata,
-    raw,
+    meta::has_meta, raw,
 };
 
 /// A tool.
@@ -145,6 +145,10 @@ pub struct CallToolResult {
     /// What travels beside.
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Box<Meta>>,
+}
+
+has_meta! {
+    ListToolsResult, CallToolParams, CallToolResult,
 }
 
 impl Tool {
