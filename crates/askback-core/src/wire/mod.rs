@@ -1,1 +1,221 @@
-//! wire
+//! Reading and writing for a chosen revision.
+//!
+//! Inside, there is one vocabulary. At the edge a message is read into it with [`read`] and
+//! [`read_outcome`], which accept what any revision says, and lowered before it is written: what
+//! the revision does not have is left out, or said in another way where it can be (a link to a
+//! resource becomes text that names it). What only newer revisions have is added.
+//!
+//! Each revision has a file that holds its differences to the next newer one and nothing else; to
+//! speak an older revision, a message goes down one step after the other.
+
+mod degrade;
+mod lower;
+mod v2024_11_05;
+mod v2025_03_26;
+mod v2025_06_18;
+mod v2025_11_25;
+mod v2026_07_28;
+
+use alloc::vec::Vec;
+
+use serde::{Serialize, de::DeserializeOwned};
+use serde_json::value::RawValue;
+
+pub use lower::Lower;
+use lower::Step;
+
+use crate::{
+    jsonrpc::{self, ErrorObject, RequestId},
+    protocol::{
+        COMPLETE, ClientNotification, ClientRequest, HasMeta, INPUT_REQUIRED, Implementation,
+        Outcome, ServerNotification, ServerRequest,
+    },
+    revision::{Kind, Revision},
+};
+
+/// A request or notification of one side.
+pub trait Method: Sized {
+    /// Who says it, and in which way.
+    const KIND: Kind;
+
+    /// Reads the parameters of a method of any revision.
+    ///
+    /// # Errors
+    ///
+    /// Method not found, or invalid params with the reason.
+    fn parse(method: &str, params: Option<&RawValue>) -> Result<Self, ErrorObject>;
+}
+
+/// Reads a request or notification of a revision.
+///
+/// # Errors
+///
+/// Method not found for a method the revision does not have, invalid params with the reason for
+/// parameters that do not fit.
+pub fn read<M: Method>(
+    revision: Revision,
+    method: &str,
+    params: Option<&RawValue>,
+) -> Result<M, ErrorObject> {
+    if !revision.has(M::KIND, method) {
+        return Err(ErrorObject::method_not_found(method));
+    }
+    M::parse(method, params)
+}
+
+/// Reads the result of a request that may be complete, ask, or have become a task, as far as the
+/// revision has these.
+///
+/// # Errors
+///
+/// If it is none of those the revision has.
+pub fn read_outcome<T: DeserializeOwned>(
+    revision: Revision,
+    result: &RawValue,
+) -> Result<Outcome<T>, serde_json::Error> {
+    let facts = revision.facts();
+    if facts.result_type || facts.tasks {
+        let outcome = Outcome::parse(result)?;
+        let known = match &outcome {
+            Outcome::Done(_) => true,
+            Outcome::NeedInput(_) => facts.result_type,
+            Outcome::Task(_) => facts.tasks,
+        };
+        if known {
+            return Ok(outcome);
+        }
+    }
+    serde_json::from_str(result.get()).map(Outcome::Done)
+}
+
+/// Makes a message into one the revision can say.
+///
+/// What has no place there at all is the caller's concern and passes unchanged: a method the
+/// revision does not have, a question to open a link before there were any.
+#[must_use]
+pub fn lower<T: Lower>(mut message: T, revision: Revision) -> T {
+    for step in steps(revision) {
+        message.lower(*step);
+    }
+    message
+}
+
+/// Writes the response to a request that is done, in the words of a revision. `server` is who the
+/// result says it comes from, where results say so.
+pub fn write_result<T: Lower + HasMeta + Serialize>(
+    revision: Revision,
+    id: &RequestId,
+    result: T,
+    server: Option<&Implementation>,
+) -> Vec<u8> {
+    write_typed(revision, id, result, COMPLETE, server)
+}
+
+/// Writes the response to a request that may ask or have become a task, in the words of a
+/// revision; see [`write_result`].
+///
+/// What the revision cannot say (questions in a result before there were any) is an internal error
+/// on the wire: an engine that lets it come here has a fault.
+pub fn write_outcome<T: Lower + HasMeta + Serialize>(
+    revision: Revision,
+    id: &RequestId,
+    outcome: Outcome<T>,
+    server: Option<&Implementation>,
+) -> Vec<u8> {
+    let facts = revision.facts();
+    match outcome {
+        Outcome::Done(result) => write_result(revision, id, result, server),
+        Outcome::NeedInput(questions) if facts.result_type => {
+            write_typed(revision, id, questions, INPUT_REQUIRED, server)
+        }
+        Outcome::Task(task) if facts.tasks => write_result(revision, id, task, server),
+        Outcome::NeedInput(_) | Outcome::Task(_) => jsonrpc::write_error(
+            Some(id),
+            &ErrorObject::internal("the result cannot be said in this protocol revision"),
+        ),
+    }
+}
+
+impl Method for ClientRequest {
+    const KIND: Kind = Kind::ClientRequest;
+
+    fn parse(method: &str, params: Option<&RawValue>) -> Result<Self, ErrorObject> {
+        Self::parse(method, params)
+    }
+}
+
+impl Method for ServerRequest {
+    const KIND: Kind = Kind::ServerRequest;
+
+    fn parse(method: &str, params: Option<&RawValue>) -> Result<Self, ErrorObject> {
+        Self::parse(method, params)
+    }
+}
+
+impl Method for ClientNotification {
+    const KIND: Kind = Kind::ClientNotification;
+
+    fn parse(method: &str, params: Option<&RawValue>) -> Result<Self, ErrorObject> {
+        Self::parse(method, params)
+    }
+}
+
+impl Method for ServerNotification {
+    const KIND: Kind = Kind::ServerNotification;
+
+    fn parse(method: &str, params: Option<&RawValue>) -> Result<Self, ErrorObject> {
+        Self::parse(method, params)
+    }
+}
+
+/// The steps that lead down to a revision. The vocabulary holds what any revision has, so even the
+/// newest has something to leave out; from the second newest on, the steps are a chain.
+fn steps(revision: Revision) -> &'static [&'static dyn Step] {
+    const CHAIN: &[&dyn Step] = &[
+        &v2025_11_25::Down,
+        &v2025_06_18::Down,
+        &v2025_03_26::Down,
+        &v2024_11_05::Down,
+    ];
+    match revision {
+        Revision::V2026_07_28 => &[&v2026_07_28::Down],
+        Revision::V2025_11_25 => &CHAIN[..1],
+        Revision::V2025_06_18 => &CHAIN[..2],
+        Revision::V2025_03_26 => &CHAIN[..3],
+        Revision::V2024_11_05 => CHAIN,
+    }
+}
+
+fn write_typed<T: Lower + HasMeta + Serialize>(
+    revision: Revision,
+    id: &RequestId,
+    result: T,
+    result_type: &'static str,
+    server: Option<&Implementation>,
+) -> Vec<u8> {
+    #[derive(Serialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Typed<T> {
+        result_type: &'static str,
+        #[serde(flatten)]
+        result: T,
+    }
+    let facts = revision.facts();
+    let mut result = lower(result, revision);
+    if facts.request_meta
+        && let Some(server) = server
+    {
+        result.meta_mut().server_info = Some(server.clone());
+    }
+    if facts.result_type {
+        jsonrpc::write_result(
+            id,
+            &Typed {
+                result_type,
+                result,
+            },
+        )
+    } else {
+        jsonrpc::write_result(id, &result)
+    }
+}

@@ -1,0 +1,108 @@
+//! Saying in text what a revision has no other way to say.
+
+use alloc::{format, string::String};
+
+use crate::protocol::{
+    AudioContent, CallToolResult, ContentBlock, RawJson, ResourceLink, SamplingBlock, TextContent,
+    ToolResultContent, ToolUseContent,
+};
+
+/// A link as text that names it.
+pub(super) fn link(link: &mut ResourceLink) -> TextContent {
+    let name = link.title.as_deref().unwrap_or(&link.name);
+    let mut text = format!("{name}: {}", link.uri);
+    if let Some(description) = &link.description {
+        text.push('\n');
+        text.push_str(description);
+    }
+    TextContent {
+        text,
+        annotations: link.annotations.take(),
+        meta: link.meta.take(),
+    }
+}
+
+/// A note in place of a sound.
+pub(super) fn audio(audio: &mut AudioContent) -> TextContent {
+    TextContent {
+        text: format!("[sound left out: {}]", audio.mime_type),
+        annotations: audio.annotations.take(),
+        meta: audio.meta.take(),
+    }
+}
+
+/// Takes the structured content out of a result. Where nothing else is said it becomes the text.
+pub(super) fn structured(result: &mut CallToolResult) {
+    if let Some(structured) = result.structured_content.take()
+        && result.content.is_empty()
+    {
+        result.content.push(ContentBlock::text(structured.as_str()));
+    }
+}
+
+/// Whether a value can stand where structured content must be an object.
+pub(super) fn is_object(value: &RawJson) -> bool {
+    value.as_str().starts_with('{')
+}
+
+/// A block to or from a model, where there are no tools.
+pub(super) fn tool_block(block: &mut SamplingBlock) {
+    let text = match block {
+        SamplingBlock::ToolUse(call) => tool_use(call),
+        SamplingBlock::ToolResult(result) => tool_result(result),
+        SamplingBlock::Text(_) | SamplingBlock::Image(_) | SamplingBlock::Audio(_) => return,
+    };
+    *block = SamplingBlock::text(text);
+}
+
+/// The blocks as one text: what a message can hold that takes a single block.
+pub(super) fn as_text(blocks: &[SamplingBlock]) -> String {
+    let mut text = String::new();
+    for block in blocks {
+        if !text.is_empty() {
+            text.push('\n');
+        }
+        match block {
+            SamplingBlock::Text(block) => text.push_str(&block.text),
+            SamplingBlock::Image(image) => {
+                text.push_str(&format!("[picture left out: {}]", image.mime_type));
+            }
+            SamplingBlock::Audio(audio) => {
+                text.push_str(&format!("[sound left out: {}]", audio.mime_type));
+            }
+            SamplingBlock::ToolUse(call) => text.push_str(&tool_use(call)),
+            SamplingBlock::ToolResult(result) => text.push_str(&tool_result(result)),
+        }
+    }
+    text
+}
+
+fn tool_use(call: &ToolUseContent) -> String {
+    format!("[call of the tool {}: {}]", call.name, call.input.as_str())
+}
+
+fn tool_result(result: &ToolResultContent) -> String {
+    let mut text = String::from(match result.is_error {
+        Some(true) => "[the tool failed]",
+        _ => "[the tool's result]",
+    });
+    for block in &result.content {
+        text.push('\n');
+        match block {
+            ContentBlock::Text(block) => text.push_str(&block.text),
+            ContentBlock::Image(image) => {
+                text.push_str(&format!("[picture left out: {}]", image.mime_type));
+            }
+            ContentBlock::Audio(audio) => {
+                text.push_str(&format!("[sound left out: {}]", audio.mime_type));
+            }
+            ContentBlock::ResourceLink(link) => text.push_str(&link.uri),
+            ContentBlock::Resource(embedded) => text.push_str(embedded.resource.uri()),
+        }
+    }
+    if let (true, Some(structured)) = (result.content.is_empty(), &result.structured_content) {
+        text.push('\n');
+        text.push_str(structured.as_str());
+    }
+    text
+}

@@ -1,0 +1,547 @@
+//! The walk through a message that lets a step down see each thing in it.
+
+use alloc::{boxed::Box, vec::Vec};
+
+use crate::protocol::{
+    Annotations, CacheScope, CallToolParams, CallToolResult, CancelledParams, ClientCapabilities,
+    ClientNotification, ClientRequest, CompleteParams, CompleteResult, ContentBlock,
+    CreateMessageParams, CreateMessageResult, CreateTaskResult, DiscoverResult, ElicitFormParams,
+    ElicitParams, ElicitResult, ElicitUrlParams, ElicitationCompleteParams, EmptyResult,
+    GetPromptParams, GetPromptResult, Implementation, InitializeParams, InitializeResult,
+    InputRequest, InputRequiredResult, InputResponse, InputResponses, ListPromptsResult,
+    ListResourceTemplatesResult, ListResourcesResult, ListRootsResult, ListTasksResult,
+    ListToolsResult, LoggingMessageParams, Meta, NotificationParams, PaginatedParams,
+    ProgressParams, Prompt, PromptReference, ReadResourceParams, ReadResourceResult, Reference,
+    RequestParams, Resource, ResourceContents, ResourceTemplate, ResourceUpdatedParams,
+    SamplingBlock, SamplingContent, SamplingMessage, ServerCapabilities, ServerNotification,
+    ServerRequest, SetLevelParams, SubscribeParams, SubscriptionsAcknowledgedParams,
+    SubscriptionsListenParams, SubscriptionsListenResult, TaskMetadata, TaskParams, TaskState,
+    Tool, UrlElicitationRequired,
+};
+
+/// A message, or a part of one, that can be lowered to an older revision with
+/// [`lower`](super::lower).
+pub trait Lower {
+    /// Lets a step see each thing in this message, the outer before the inner.
+    fn lower(&mut self, step: &dyn Step);
+}
+
+/// What a revision has not of what the next newer one has. A step says it for each kind of thing;
+/// what it does not mention stays.
+#[expect(unused_variables, reason = "most steps leave most things alone")]
+pub trait Step {
+    /// What any `_meta` says by reserved keys.
+    fn meta(&self, meta: &mut Meta) {}
+    /// The `_meta` of a thing inside a message: a tool, a block of content.
+    fn item_meta(&self, meta: &mut Option<Box<Meta>>) {}
+    /// The `_meta` of a question to a client, or of its answer.
+    fn question_meta(&self, meta: &mut Option<Box<Meta>>) {}
+    /// How long and by whom a result may be kept.
+    fn cache(&self, ttl_ms: &mut Option<i64>, scope: &mut Option<CacheScope>) {}
+    /// What a request sends back from the round before.
+    fn round(
+        &self,
+        responses: &mut Option<InputResponses>,
+        state: &mut Option<alloc::string::String>,
+    ) {
+    }
+    /// That a request shall be a task.
+    fn task(&self, task: &mut Option<TaskMetadata>) {}
+    /// Who somebody is.
+    fn implementation(&self, implementation: &mut Implementation) {}
+    /// What a client can do.
+    fn client_capabilities(&self, capabilities: &mut ClientCapabilities) {}
+    /// What a server can do.
+    fn server_capabilities(&self, capabilities: &mut ServerCapabilities) {}
+    /// A tool.
+    fn tool(&self, tool: &mut Tool) {}
+    /// A prompt.
+    fn prompt(&self, prompt: &mut Prompt) {}
+    /// A resource.
+    fn resource(&self, resource: &mut Resource) {}
+    /// A resource template.
+    fn resource_template(&self, template: &mut ResourceTemplate) {}
+    /// For whom something is meant.
+    fn annotations(&self, annotations: &mut Annotations) {}
+    /// A block of content.
+    fn content(&self, block: &mut ContentBlock) {}
+    /// What a tool says.
+    fn tool_result(&self, result: &mut CallToolResult) {}
+    /// A form to fill in.
+    fn elicit_form(&self, params: &mut ElicitFormParams) {}
+    /// A link to open.
+    fn elicit_url(&self, params: &mut ElicitUrlParams) {}
+    /// A question to a model.
+    fn sampling(&self, params: &mut CreateMessageParams) {}
+    /// The messages to a model.
+    fn sampling_messages(&self, messages: &mut Vec<SamplingMessage>) {}
+    /// The answer of a model.
+    fn sampling_result(&self, content: &mut SamplingContent) {}
+    /// A block of what is said to or by a model.
+    fn sampling_block(&self, block: &mut SamplingBlock) {}
+    /// A wish for a completion.
+    fn complete(&self, params: &mut CompleteParams) {}
+    /// The name of a prompt.
+    fn prompt_reference(&self, reference: &mut PromptReference) {}
+    /// How far a request has come.
+    fn progress(&self, params: &mut ProgressParams) {}
+}
+
+/// Walks the `_meta` of a message; one that says nothing any more is left out.
+fn walk_meta(slot: &mut Option<Box<Meta>>, step: &dyn Step) {
+    let Some(meta) = slot else { return };
+    if let Some(capabilities) = &mut meta.client_capabilities {
+        step.client_capabilities(capabilities);
+    }
+    for implementation in [&mut meta.client_info, &mut meta.server_info] {
+        implementation.lower(step);
+    }
+    step.meta(meta);
+    if meta.is_empty() {
+        *slot = None;
+    }
+}
+
+fn walk_item(
+    meta: &mut Option<Box<Meta>>,
+    annotations: Option<&mut Option<Annotations>>,
+    step: &dyn Step,
+) {
+    if let Some(Some(annotations)) = annotations {
+        step.annotations(annotations);
+    }
+    walk_meta(meta, step);
+    step.item_meta(meta);
+}
+
+macro_rules! lower_meta_only {
+    ($($name:ident),* $(,)?) => {
+        $(
+            impl Lower for $name {
+                fn lower(&mut self, step: &dyn Step) {
+                    walk_meta(&mut self.meta, step);
+                }
+            }
+        )*
+    };
+}
+
+lower_meta_only! {
+    CancelledParams, CompleteResult, CreateTaskResult, ElicitationCompleteParams, EmptyResult,
+    ListTasksResult, LoggingMessageParams, NotificationParams, PaginatedParams, RequestParams,
+    ResourceUpdatedParams, SetLevelParams, SubscribeParams, SubscriptionsAcknowledgedParams,
+    SubscriptionsListenParams, SubscriptionsListenResult, TaskParams, TaskState,
+}
+
+impl<T: Lower> Lower for Option<T> {
+    fn lower(&mut self, step: &dyn Step) {
+        if let Some(thing) = self {
+            thing.lower(step);
+        }
+    }
+}
+
+impl<T: Lower> Lower for Vec<T> {
+    fn lower(&mut self, step: &dyn Step) {
+        for thing in self {
+            thing.lower(step);
+        }
+    }
+}
+
+impl<T: Lower> Lower for Box<T> {
+    fn lower(&mut self, step: &dyn Step) {
+        T::lower(self, step);
+    }
+}
+
+impl Lower for ClientRequest {
+    fn lower(&mut self, step: &dyn Step) {
+        match self {
+            Self::Initialize(params) => params.lower(step),
+            Self::Discover(params) | Self::Ping(params) => params.lower(step),
+            Self::ListTools(params)
+            | Self::ListPrompts(params)
+            | Self::ListResources(params)
+            | Self::ListResourceTemplates(params)
+            | Self::ListTasks(params) => params.lower(step),
+            Self::CallTool(params) => params.lower(step),
+            Self::GetPrompt(params) => params.lower(step),
+            Self::ReadResource(params) => params.lower(step),
+            Self::Subscribe(params) | Self::Unsubscribe(params) => params.lower(step),
+            Self::Listen(params) => params.lower(step),
+            Self::Complete(params) => params.lower(step),
+            Self::SetLevel(params) => params.lower(step),
+            Self::GetTask(params) | Self::GetTaskPayload(params) | Self::CancelTask(params) => {
+                params.lower(step);
+            }
+        }
+    }
+}
+
+impl Lower for ServerRequest {
+    fn lower(&mut self, step: &dyn Step) {
+        match self {
+            Self::Ping(params) | Self::Roots(params) => params.lower(step),
+            Self::Elicit(params) => params.lower(step),
+            Self::Sample(params) => params.lower(step),
+            Self::GetTask(params) | Self::GetTaskPayload(params) | Self::CancelTask(params) => {
+                params.lower(step);
+            }
+            Self::ListTasks(params) => params.lower(step),
+        }
+    }
+}
+
+impl Lower for ClientNotification {
+    fn lower(&mut self, step: &dyn Step) {
+        match self {
+            Self::Initialized(params) | Self::RootsListChanged(params) => params.lower(step),
+            Self::Cancelled(params) => params.lower(step),
+            Self::Progress(params) => params.lower(step),
+            Self::TaskStatus(params) => params.lower(step),
+        }
+    }
+}
+
+impl Lower for ServerNotification {
+    fn lower(&mut self, step: &dyn Step) {
+        match self {
+            Self::Cancelled(params) => params.lower(step),
+            Self::Progress(params) => params.lower(step),
+            Self::Message(params) => params.lower(step),
+            Self::ToolsListChanged(params)
+            | Self::PromptsListChanged(params)
+            | Self::ResourcesListChanged(params) => params.lower(step),
+            Self::ResourceUpdated(params) => params.lower(step),
+            Self::SubscriptionsAcknowledged(params) => params.lower(step),
+            Self::ElicitationComplete(params) => params.lower(step),
+            Self::TaskStatus(params) => params.lower(step),
+        }
+    }
+}
+
+impl Lower for InputRequest {
+    fn lower(&mut self, step: &dyn Step) {
+        match self {
+            Self::Elicit(params) => params.lower(step),
+            Self::Sample(params) => params.lower(step),
+            Self::Roots(params) => params.lower(step),
+        }
+    }
+}
+
+impl Lower for InputResponse {
+    fn lower(&mut self, step: &dyn Step) {
+        match self {
+            Self::Elicit(result) => result.lower(step),
+            Self::Sample(result) => result.lower(step),
+            Self::Roots(result) => result.lower(step),
+        }
+    }
+}
+
+impl Lower for InputRequiredResult {
+    fn lower(&mut self, step: &dyn Step) {
+        for question in self.input_requests.iter_mut().flat_map(|q| q.values_mut()) {
+            question.lower(step);
+        }
+        walk_meta(&mut self.meta, step);
+    }
+}
+
+impl Lower for Implementation {
+    fn lower(&mut self, step: &dyn Step) {
+        step.implementation(self);
+    }
+}
+
+impl Lower for ClientCapabilities {
+    fn lower(&mut self, step: &dyn Step) {
+        step.client_capabilities(self);
+    }
+}
+
+impl Lower for ServerCapabilities {
+    fn lower(&mut self, step: &dyn Step) {
+        step.server_capabilities(self);
+    }
+}
+
+impl Lower for InitializeParams {
+    fn lower(&mut self, step: &dyn Step) {
+        self.capabilities.lower(step);
+        self.client_info.lower(step);
+        walk_meta(&mut self.meta, step);
+    }
+}
+
+impl Lower for InitializeResult {
+    fn lower(&mut self, step: &dyn Step) {
+        self.capabilities.lower(step);
+        self.server_info.lower(step);
+        walk_meta(&mut self.meta, step);
+    }
+}
+
+impl Lower for DiscoverResult {
+    fn lower(&mut self, step: &dyn Step) {
+        self.capabilities.lower(step);
+        step.cache(&mut self.ttl_ms, &mut self.cache_scope);
+        walk_meta(&mut self.meta, step);
+    }
+}
+
+impl Lower for Tool {
+    fn lower(&mut self, step: &dyn Step) {
+        step.tool(self);
+        walk_item(&mut self.meta, None, step);
+    }
+}
+
+impl Lower for ListToolsResult {
+    fn lower(&mut self, step: &dyn Step) {
+        self.tools.lower(step);
+        step.cache(&mut self.ttl_ms, &mut self.cache_scope);
+        walk_meta(&mut self.meta, step);
+    }
+}
+
+impl Lower for CallToolParams {
+    fn lower(&mut self, step: &dyn Step) {
+        step.round(&mut self.input_responses, &mut self.request_state);
+        step.task(&mut self.task);
+        walk_meta(&mut self.meta, step);
+    }
+}
+
+impl Lower for CallToolResult {
+    fn lower(&mut self, step: &dyn Step) {
+        step.tool_result(self);
+        self.content.lower(step);
+        walk_meta(&mut self.meta, step);
+    }
+}
+
+impl Lower for Prompt {
+    fn lower(&mut self, step: &dyn Step) {
+        step.prompt(self);
+        walk_item(&mut self.meta, None, step);
+    }
+}
+
+impl Lower for ListPromptsResult {
+    fn lower(&mut self, step: &dyn Step) {
+        self.prompts.lower(step);
+        step.cache(&mut self.ttl_ms, &mut self.cache_scope);
+        walk_meta(&mut self.meta, step);
+    }
+}
+
+impl Lower for GetPromptParams {
+    fn lower(&mut self, step: &dyn Step) {
+        step.round(&mut self.input_responses, &mut self.request_state);
+        walk_meta(&mut self.meta, step);
+    }
+}
+
+impl Lower for GetPromptResult {
+    fn lower(&mut self, step: &dyn Step) {
+        for message in &mut self.messages {
+            message.content.lower(step);
+        }
+        walk_meta(&mut self.meta, step);
+    }
+}
+
+impl Lower for Resource {
+    fn lower(&mut self, step: &dyn Step) {
+        step.resource(self);
+        walk_item(&mut self.meta, Some(&mut self.annotations), step);
+    }
+}
+
+impl Lower for ResourceTemplate {
+    fn lower(&mut self, step: &dyn Step) {
+        step.resource_template(self);
+        walk_item(&mut self.meta, Some(&mut self.annotations), step);
+    }
+}
+
+impl Lower for ResourceContents {
+    fn lower(&mut self, step: &dyn Step) {
+        let meta = match self {
+            Self::Text(text) => &mut text.meta,
+            Self::Blob(blob) => &mut blob.meta,
+        };
+        walk_item(meta, None, step);
+    }
+}
+
+impl Lower for ListResourcesResult {
+    fn lower(&mut self, step: &dyn Step) {
+        self.resources.lower(step);
+        step.cache(&mut self.ttl_ms, &mut self.cache_scope);
+        walk_meta(&mut self.meta, step);
+    }
+}
+
+impl Lower for ListResourceTemplatesResult {
+    fn lower(&mut self, step: &dyn Step) {
+        self.resource_templates.lower(step);
+        step.cache(&mut self.ttl_ms, &mut self.cache_scope);
+        walk_meta(&mut self.meta, step);
+    }
+}
+
+impl Lower for ReadResourceParams {
+    fn lower(&mut self, step: &dyn Step) {
+        step.round(&mut self.input_responses, &mut self.request_state);
+        walk_meta(&mut self.meta, step);
+    }
+}
+
+impl Lower for ReadResourceResult {
+    fn lower(&mut self, step: &dyn Step) {
+        self.contents.lower(step);
+        step.cache(&mut self.ttl_ms, &mut self.cache_scope);
+        walk_meta(&mut self.meta, step);
+    }
+}
+
+impl Lower for ContentBlock {
+    fn lower(&mut self, step: &dyn Step) {
+        step.content(self);
+        let (meta, annotations) = match self {
+            Self::Text(text) => (&mut text.meta, &mut text.annotations),
+            Self::Image(image) => (&mut image.meta, &mut image.annotations),
+            Self::Audio(audio) => (&mut audio.meta, &mut audio.annotations),
+            Self::ResourceLink(link) => (&mut link.meta, &mut link.annotations),
+            Self::Resource(embedded) => {
+                embedded.resource.lower(step);
+                (&mut embedded.meta, &mut embedded.annotations)
+            }
+        };
+        walk_item(meta, Some(annotations), step);
+    }
+}
+
+impl Lower for SamplingBlock {
+    fn lower(&mut self, step: &dyn Step) {
+        step.sampling_block(self);
+        let (meta, annotations) = match self {
+            Self::Text(text) => (&mut text.meta, Some(&mut text.annotations)),
+            Self::Image(image) => (&mut image.meta, Some(&mut image.annotations)),
+            Self::Audio(audio) => (&mut audio.meta, Some(&mut audio.annotations)),
+            Self::ToolUse(call) => (&mut call.meta, None),
+            Self::ToolResult(result) => {
+                result.content.lower(step);
+                (&mut result.meta, None)
+            }
+        };
+        walk_item(meta, annotations, step);
+    }
+}
+
+impl Lower for SamplingContent {
+    fn lower(&mut self, step: &dyn Step) {
+        match self {
+            Self::One(block) => block.lower(step),
+            Self::Many(blocks) => blocks.lower(step),
+        }
+    }
+}
+
+impl Lower for SamplingMessage {
+    fn lower(&mut self, step: &dyn Step) {
+        self.content.lower(step);
+        walk_item(&mut self.meta, None, step);
+    }
+}
+
+impl Lower for CreateMessageParams {
+    fn lower(&mut self, step: &dyn Step) {
+        step.sampling(self);
+        step.sampling_messages(&mut self.messages);
+        self.messages.lower(step);
+        self.tools.lower(step);
+        step.task(&mut self.task);
+        walk_meta(&mut self.meta, step);
+        step.question_meta(&mut self.meta);
+    }
+}
+
+impl Lower for CreateMessageResult {
+    fn lower(&mut self, step: &dyn Step) {
+        step.sampling_result(&mut self.content);
+        self.content.lower(step);
+        walk_meta(&mut self.meta, step);
+    }
+}
+
+impl Lower for ElicitParams {
+    fn lower(&mut self, step: &dyn Step) {
+        match self {
+            Self::Form(params) => params.lower(step),
+            Self::Url(params) => params.lower(step),
+        }
+    }
+}
+
+impl Lower for ElicitFormParams {
+    fn lower(&mut self, step: &dyn Step) {
+        step.elicit_form(self);
+        step.task(&mut self.task);
+        walk_meta(&mut self.meta, step);
+        step.question_meta(&mut self.meta);
+    }
+}
+
+impl Lower for ElicitUrlParams {
+    fn lower(&mut self, step: &dyn Step) {
+        step.elicit_url(self);
+        step.task(&mut self.task);
+        walk_meta(&mut self.meta, step);
+        step.question_meta(&mut self.meta);
+    }
+}
+
+impl Lower for ElicitResult {
+    fn lower(&mut self, step: &dyn Step) {
+        walk_meta(&mut self.meta, step);
+        step.question_meta(&mut self.meta);
+    }
+}
+
+impl Lower for UrlElicitationRequired {
+    fn lower(&mut self, step: &dyn Step) {
+        self.elicitations.lower(step);
+    }
+}
+
+impl Lower for ListRootsResult {
+    fn lower(&mut self, step: &dyn Step) {
+        for root in &mut self.roots {
+            walk_item(&mut root.meta, None, step);
+        }
+        walk_meta(&mut self.meta, step);
+        step.question_meta(&mut self.meta);
+    }
+}
+
+impl Lower for CompleteParams {
+    fn lower(&mut self, step: &dyn Step) {
+        step.complete(self);
+        if let Reference::Prompt(reference) = &mut self.reference {
+            step.prompt_reference(reference);
+        }
+        walk_meta(&mut self.meta, step);
+    }
+}
+
+impl Lower for ProgressParams {
+    fn lower(&mut self, step: &dyn Step) {
+        step.progress(self);
+        walk_meta(&mut self.meta, step);
+    }
+}
