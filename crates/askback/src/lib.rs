@@ -1,1 +1,3 @@
 //! askback.
+
+pub mod transport;
