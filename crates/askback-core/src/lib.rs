@@ -16,3 +16,9 @@ pub mod limits;
 pub mod protocol;
 pub mod revision;
 pub mod wire;
+
+/// What the code of askback's macros names; free to change.
+#[doc(hidden)]
+pub mod __private {
+    pub use crate::forms;
+}

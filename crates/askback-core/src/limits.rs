@@ -26,6 +26,12 @@ pub struct Limits {
     pub form_bytes: usize,
     /// The longest `pattern` of a text field, in bytes; a longer one is shown but not checked.
     pub pattern_bytes: usize,
+    /// The most memory a compiled `pattern` may take, in bytes; one that needs more is shown but
+    /// not checked.
+    pub pattern_program_bytes: usize,
+    /// The longest text a `pattern` is applied to, in bytes; a longer answer to such a field is
+    /// refused. Matching takes time in proportion to this times the size of the program.
+    pub pattern_text_bytes: usize,
     /// The longest text answer accepted in one field, in bytes.
     pub answer_bytes: usize,
     /// How often an answer that breaks its form is asked again before the question is refused.
@@ -77,6 +83,8 @@ impl Default for Limits {
             form_options: 256,
             form_bytes: 32 << 10,
             pattern_bytes: 256,
+            pattern_program_bytes: 256 << 10,
+            pattern_text_bytes: 4 << 10,
             answer_bytes: 64 << 10,
             ask_attempts: 3,
             questions_per_round: 16,

@@ -360,10 +360,11 @@ fn titled_options(titled: Value) -> Result<Vec<Opt>, String> {
 }
 
 fn mark_required(fields: &mut [Field], required: Option<Value>) -> Result<(), SchemaError> {
-    let required = match required {
-        None => return Ok(()),
-        Some(required) => list(required, "required").map_err(whole)?,
+    let Some(required) = required else {
+        return Ok(());
     };
+    let required = list(required, "required")
+        .map_err(|_| whole("gives a `required` that is no list of texts"))?;
     for name in required {
         match fields.iter_mut().find(|field| field.name == name) {
             Some(field) => field.required = true,

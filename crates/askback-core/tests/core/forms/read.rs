@@ -1,10 +1,22 @@
 //! A `requestedSchema` read from JSON and written back.
 
 use askback_core::{
-    forms::{FieldKind, FormSchema},
+    forms::{FieldKind, FormSchema, NumberField, Opt},
     limits::Limits,
 };
 use serde_json::{Value, json};
+
+use super::field;
+
+/// Reads a form whose only field is `f`, expects the same JSON back.
+#[track_caller]
+fn kept(field: Value) {
+    let schema = json!({"type": "object", "properties": {"f": field}, "required": ["f"]});
+    let form = FormSchema::parse(schema.to_string().as_bytes(), &Limits::default()).unwrap();
+    assert_eq!(serde_json::to_value(&form).unwrap(), schema);
+    assert_eq!(form, serde_json::from_value(schema).unwrap());
+    form.lint(&Limits::default()).unwrap();
+}
 
 /// Reads a form whose only field is `f`, expects the refusal.
 #[track_caller]
@@ -17,16 +29,6 @@ fn refused(field: Value, expected: &str) {
 fn refused_text(schema: &str, expected: &str) {
     let error = FormSchema::parse(schema.as_bytes(), &Limits::default()).unwrap_err();
     assert_eq!(error.to_string(), expected, "{schema}");
-}
-
-/// Reads a form whose only field is `f`, expects the same JSON back.
-#[track_caller]
-fn kept(field: Value) -> FieldKind {
-    let schema = json!({"type": "object", "properties": {"f": field}, "required": ["f"]});
-    let form = FormSchema::parse(schema.to_string().as_bytes(), &Limits::default()).unwrap();
-    assert_eq!(serde_json::to_value(&form).unwrap(), schema);
-    assert_eq!(form, serde_json::from_value(schema).unwrap());
-    form.fields.into_iter().next().unwrap().kind
 }
 
 #[test]
@@ -63,19 +65,208 @@ fn the_order_of_the_fields_is_kept() {
 }
 
 #[test]
-fn what_a_form_cannot_ask_is_refused_with_the_field_and_the_reason() {
-    refused(
+fn what_stands_at_the_root_besides_is_kept() {
+    let schema = json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Contact",
+        "additionalProperties": false,
+        "type": "object",
+        "properties": {"f": {"type": "string", "examples": ["x"], "x-order": 3}},
+    });
+    let form: FormSchema = serde_json::from_value(schema.clone()).unwrap();
+    assert_eq!(form.annotations.len(), 3);
+    let written = serde_json::to_value(&form).unwrap();
+    assert_eq!(written["title"], "Contact");
+    assert_eq!(written["additionalProperties"], false);
+    // What a field says besides is not about the form, and is not kept.
+    assert_eq!(written["properties"], json!({"f": {"type": "string"}}));
+}
+
+#[test]
+fn what_other_writers_do_is_read() {
+    let titled = |title: &str| {
+        FieldKind::Choice(askback_core::forms::ChoiceField {
+            options: vec![Opt {
+                value: "a".into(),
+                title: Some(title.into()),
+            }],
+            ..Default::default()
+        })
+    };
+    // `anyOf` for one choice, `oneOf` for several, null as "no default", counts as floats.
+    let any_of =
+        json!({"type": "string", "anyOf": [{"const": "a", "title": "A"}], "default": null});
+    assert_eq!(field(any_of).kind, titled("A"));
+    let FieldKind::Choices(choices) = field(json!({"type": "array", "minItems": 1.0,
+        "items": {"oneOf": [{"const": "a", "title": "A"}, {"const": "b"}]}}))
+    .kind
+    else {
+        panic!("not a choice of several");
+    };
+    assert_eq!(choices.min_items, Some(1));
+    assert_eq!(choices.options[1].label(), "b");
+    // No fields, or no `properties` at all: a form that only wants a yes.
+    for schema in [
         json!({"type": "object"}),
+        json!({"type": "object", "properties": {}}),
+    ] {
+        assert_eq!(
+            serde_json::from_value::<FormSchema>(schema).unwrap(),
+            FormSchema::default()
+        );
+    }
+}
+
+#[test]
+fn integers_stay_integers() {
+    let FieldKind::Number(NumberField {
+        integer, default, ..
+    }) = field(json!({"type": "integer", "default": 3})).kind
+    else {
+        panic!("not a number");
+    };
+    assert!(integer);
+    assert_eq!(default.unwrap().to_string(), "3");
+}
+
+#[test]
+fn a_form_is_read_through_a_buffer_too() {
+    #[derive(serde::Deserialize)]
+    #[serde(tag = "mode", rename_all = "lowercase")]
+    enum Params {
+        Form { requested: FormSchema },
+    }
+    let json = r#"{"requested":{"type":"object","properties":{"b":{"type":"string"},"a":{"type":"number","maximum":1.5}}},"mode":"form"}"#;
+    let Params::Form { requested } = serde_json::from_str(json).unwrap();
+    assert_eq!(requested.fields[0].name, "b");
+}
+
+#[test]
+fn what_a_form_cannot_ask_is_refused_with_the_field_and_the_reason() {
+    const LIST: &str = "a list can be asked in a form only as a choice of options";
+    refused(
+        json!({"type": "object", "properties": {}}),
         "an object cannot be asked in a form",
     );
+    refused(json!({"type": "array"}), LIST);
+    refused(json!({"type": "array", "items": true}), LIST);
+    refused(json!({"type": "array", "items": {"type": "string"}}), LIST);
+    refused(json!({"type": "array", "items": {"type": "integer"}}), LIST);
     refused(
         json!({"type": "array", "items": {"type": "object"}}),
         "a list of objects cannot be asked in a form",
     );
-    refused(json!(true), "its schema must be an object");
+    refused(
+        json!({"type": "null"}),
+        "nothing but null can be answered to it",
+    );
+    refused(json!({"type": "uuid"}), "`uuid` is not a type");
+    refused(
+        json!({"type": ["string", "null"]}),
+        "its `type` must be one name",
+    );
+    refused(
+        json!({"$ref": "#/$defs/Seat"}),
+        "a reference (`$ref`) cannot be asked in a form",
+    );
+    refused(
+        json!({"anyOf": [{"type": "string"}, {"type": "null"}]}),
+        "it has no `type`",
+    );
+    for schema in [
+        json!(true),
+        json!(1),
+        json!(-1),
+        json!(1.5),
+        json!("s"),
+        json!(null),
+        json!([{}]),
+    ] {
+        refused(schema, "its schema must be an object");
+    }
+}
+
+#[test]
+fn keywords_of_the_wrong_type_are_refused() {
+    refused(
+        json!({"type": "string", "title": 1}),
+        "`title` must be a text",
+    );
+    refused(
+        json!({"type": "string", "minLength": "1"}),
+        "`minLength` must be a number",
+    );
+    refused(
+        json!({"type": "string", "minLength": -1}),
+        "`minLength` must be a whole number from 0 on",
+    );
+    refused(
+        json!({"type": "string", "maxLength": 1.5}),
+        "`maxLength` must be a whole number from 0 on",
+    );
+    refused(
+        json!({"type": "string", "pattern": {}}),
+        "`pattern` must be a text",
+    );
     refused(
         json!({"type": "string", "format": "uuid"}),
         "the format `uuid` is none of email, uri, date and date-time",
+    );
+    refused(
+        json!({"type": "string", "default": 1}),
+        "its `default` must be a text",
+    );
+    refused(
+        json!({"type": "integer", "default": "7"}),
+        "its `default` must be a number",
+    );
+    refused(
+        json!({"type": "number", "minimum": "0"}),
+        "`minimum` must be a number",
+    );
+    refused(
+        json!({"type": "boolean", "default": "no"}),
+        "its `default` must be true or false",
+    );
+    refused(
+        json!({"type": "string", "enum": "a"}),
+        "`enum` must be a list of texts",
+    );
+    refused(
+        json!({"type": "string", "enum": [1]}),
+        "`enum` must hold texts only",
+    );
+    refused(
+        json!({"type": "string", "enum": ["a", "b"], "enumNames": ["A"]}),
+        "`enumNames` has 1 names for 2 options",
+    );
+    refused(
+        json!({"type": "string", "enum": ["a"], "default": ["a"]}),
+        "its `default` must be one of the options",
+    );
+    refused(
+        json!({"type": "string", "oneOf": {}}),
+        "its options must be a list",
+    );
+    refused(
+        json!({"type": "string", "oneOf": ["a"]}),
+        "each option must have a text as its `const`",
+    );
+    refused(
+        json!({"type": "string", "oneOf": [{"const": 1}]}),
+        "each option must have a text as its `const`",
+    );
+    refused(
+        json!({"type": "string", "oneOf": [{"const": "a", "title": 1}]}),
+        "the title of option `a` must be a text",
+    );
+    refused(
+        json!({"type": "string", "enum": ["a"], "oneOf": []}),
+        "its options are given twice",
+    );
+    refused(
+        json!({"type": "array", "items": {"enum": ["a"]}, "default": "a"}),
+        "its `default` must be a list of options",
     );
 }
 
@@ -88,5 +279,68 @@ fn names_given_twice_are_refused() {
     refused_text(
         r#"{"type":"object","properties":{"f":{"type":"string","title":"a","title":"b"}}}"#,
         "field `f`: gives `title` twice",
+    );
+    refused_text(
+        r#"{"type":"object","type":"object","properties":{}}"#,
+        "the form gives `type` twice",
+    );
+    refused_text(
+        r#"{"type":"object","x":1,"x":2}"#,
+        "the form gives `x` twice",
+    );
+    let twice = r#"{"type":"object","properties":{},"properties":{}}"#;
+    assert!(FormSchema::parse(twice.as_bytes(), &Limits::default()).is_err());
+}
+
+#[test]
+fn the_whole_form_is_refused_with_a_reason() {
+    refused_text(r#"{"properties":{}}"#, "the form must be of type `object`");
+    refused_text(r#"{"type":"array"}"#, "the form must be of type `object`");
+    refused_text(
+        r#"{"type":"object","properties":{},"required":["x"]}"#,
+        "the form requires `x`, which is no field of it",
+    );
+    refused_text(
+        r#"{"type":"object","required":"x"}"#,
+        "the form gives a `required` that is no list of texts",
+    );
+    for broken in ["", "{", "[]", "1", r#"{"type":"object","properties":[]}"#] {
+        let error = FormSchema::parse(broken.as_bytes(), &Limits::default()).unwrap_err();
+        assert!(
+            error
+                .to_string()
+                .starts_with("the form is not the JSON of a schema: "),
+            "{error}"
+        );
+    }
+}
+
+#[test]
+fn the_limits_hold() {
+    let mut limits = Limits::default();
+    limits.form_fields = 2;
+    limits.form_options = 2;
+    limits.form_bytes = 200;
+    let check = |schema: Value, expected: Option<&str>| {
+        let read = FormSchema::parse(schema.to_string().as_bytes(), &limits);
+        let error = read.err().map(|error| error.to_string());
+        assert_eq!(error.as_deref(), expected, "{schema}");
+    };
+    let text = json!({"type": "string"});
+    check(
+        json!({"type": "object", "properties": {"a": text, "b": text}}),
+        None,
+    );
+    check(
+        json!({"type": "object", "properties": {"a": text, "b": text, "c": text}}),
+        Some("the form has more than 2 fields"),
+    );
+    check(
+        json!({"type": "object", "properties": {"a": {"type": "string", "enum": ["1", "2", "3"]}}}),
+        Some("field `a`: has more than 2 options"),
+    );
+    check(
+        json!({"type": "object", "title": "t".repeat(200)}),
+        Some("the form is longer than 200 bytes"),
     );
 }

@@ -1,0 +1,218 @@
+//! The check of an answer: by the client before it sends, by the server when it arrives.
+
+use alloc::{format, string::String, vec::Vec};
+use core::cmp::Ordering;
+
+use serde_json::Value;
+
+use super::{
+    ChoicesField, Content, Field, FieldKind, FormSchema, Issue, Issues, NumberField, Opt,
+    TextField, number, pattern::Pattern, words,
+};
+use crate::limits::Limits;
+
+/// How many options a refusal names before it stops.
+const OPTIONS_NAMED: usize = 12;
+
+impl FormSchema {
+    /// Checks an answer. Null counts as not given.
+    ///
+    /// # Errors
+    ///
+    /// One issue for each field that is missing or wrong, in the order of the form, then one for
+    /// each value the form did not ask for.
+    pub fn check(&self, content: &Content, limits: &Limits) -> Result<(), Issues> {
+        let mut issues = Issues::default();
+        for field in &self.fields {
+            match content.get(&field.name) {
+                None | Some(Value::Null) if field.required => {
+                    issues.push(&field.name, MISSING);
+                }
+                None | Some(Value::Null) => {}
+                Some(value) => issues.0.extend(field.check(value, limits).err()),
+            }
+        }
+        let unknown = content.keys().filter(|name| self.field(name).is_none());
+        // As many as a form could have: a sender of more has made its point.
+        for name in unknown.take(limits.form_fields) {
+            issues.push(name, UNKNOWN);
+        }
+        issues.into_result()
+    }
+
+    /// Fills in the defaults of fields that are not given, and leaves out nulls.
+    pub fn with_defaults(&self, mut content: Content) -> Content {
+        for field in &self.fields {
+            if content.get(&field.name).is_none_or(Value::is_null) {
+                match field.default_value() {
+                    Some(value) => content.insert(field.name.clone(), value),
+                    None => content.remove(&field.name),
+                };
+            }
+        }
+        content
+    }
+}
+
+impl Field {
+    /// Checks one value; the first thing that is wrong with it is the answer.
+    ///
+    /// # Errors
+    ///
+    /// The issue, under the name of the field.
+    pub fn check(&self, value: &Value, limits: &Limits) -> Result<(), Issue> {
+        match &self.kind {
+            FieldKind::Text(text) => check_text(text, value, limits),
+            FieldKind::Number(number) => check_number(number, value),
+            FieldKind::Boolean(_) if value.is_boolean() => Ok(()),
+            FieldKind::Boolean(_) => Err("must be yes or no".into()),
+            FieldKind::Choice(choice) => match value {
+                Value::String(value) if is_option(&choice.options, value) => Ok(()),
+                _ => Err(one_of(&choice.options)),
+            },
+            FieldKind::Choices(choices) => check_choices(choices, value),
+        }
+        .map_err(|message| Issue::new(self.name.clone(), message))
+    }
+
+    /// The value filled in beforehand.
+    pub fn default_value(&self) -> Option<Value> {
+        match &self.kind {
+            FieldKind::Text(text) => text.default.clone().map(Value::String),
+            FieldKind::Number(number) => number.default.clone().map(Value::Number),
+            FieldKind::Boolean(boolean) => boolean.default.map(Value::Bool),
+            FieldKind::Choice(choice) => choice.default.clone().map(Value::String),
+            FieldKind::Choices(choices) => choices.default.clone().map(Value::from),
+        }
+    }
+}
+
+/// What is said of a required field that is not given.
+pub(super) const MISSING: &str = "must be given";
+/// What is said of a value under a name that is no field.
+pub(super) const UNKNOWN: &str = "is not asked for";
+
+fn check_text(field: &TextField, value: &Value, limits: &Limits) -> Result<(), String> {
+    let Value::String(text) = value else {
+        return Err("must be a text".into());
+    };
+    if text.len() > limits.answer_bytes {
+        return Err(format!("is longer than {} bytes", limits.answer_bytes));
+    }
+    check_length(field, text)?;
+    match field.format {
+        Some(format) if !format.matches(text) => {
+            return Err(format!("must be {}", format.words()));
+        }
+        _ => {}
+    }
+    match &field.pattern {
+        Some(pattern) => check_pattern(pattern, text, limits),
+        None => Ok(()),
+    }
+}
+
+fn check_length(field: &TextField, text: &str) -> Result<(), String> {
+    // `usize` fits into `u64` on every target there is.
+    let length = text.chars().count() as u64;
+    match (field.min_length, field.max_length) {
+        (Some(min), _) if length == 0 && min > 0 => Err("must not be empty".into()),
+        (Some(min), _) if length < min => {
+            let missing = words::counted(min - length, "more character");
+            Err(format!("needs {missing}"))
+        }
+        (_, Some(max)) if length > max => {
+            let over = words::counted(length - max, "character");
+            Err(format!("is {over} too long"))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn check_pattern(pattern: &str, text: &str, limits: &Limits) -> Result<(), String> {
+    let Ok(compiled) = Pattern::new(pattern, limits) else {
+        // A pattern beyond this engine cannot be judged here; the one who asked will judge it.
+        return Ok(());
+    };
+    if text.len() > limits.pattern_text_bytes {
+        return Err(format!(
+            "is longer than {} bytes",
+            limits.pattern_text_bytes
+        ));
+    }
+    if compiled.matches(text) {
+        Ok(())
+    } else {
+        Err(format!("must match the pattern {pattern}"))
+    }
+}
+
+fn check_number(field: &NumberField, value: &Value) -> Result<(), String> {
+    let number = match value {
+        Value::Number(number) => number,
+        _ if field.integer => return Err("must be a whole number".into()),
+        _ => return Err("must be a number".into()),
+    };
+    if field.integer && !number::is_integral(number) {
+        return Err("must be a whole number".into());
+    }
+    match (&field.minimum, &field.maximum) {
+        (Some(minimum), _) if number::compare(number, minimum) == Ordering::Less => {
+            Err(format!("must be at least {minimum}"))
+        }
+        (_, Some(maximum)) if number::compare(number, maximum) == Ordering::Greater => {
+            Err(format!("must be at most {maximum}"))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn check_choices(field: &ChoicesField, value: &Value) -> Result<(), String> {
+    let Value::Array(values) = value else {
+        return Err("must be a list of options".into());
+    };
+    let count = values.len() as u64;
+    let most = field.options.len() as u64;
+    let most = field.max_items.unwrap_or(most).min(most);
+    // Counted first: a list longer than the options is not worth looking through.
+    if count > most {
+        return Err(format!("choose at most {most}"));
+    }
+    let mut seen: Vec<&str> = Vec::with_capacity(values.len());
+    for value in values {
+        let Some(value) = value.as_str().filter(|v| is_option(&field.options, v)) else {
+            return Err(choose_from(&field.options));
+        };
+        if seen.contains(&value) {
+            return Err(format!("has `{value}` twice"));
+        }
+        seen.push(value);
+    }
+    match field.min_items {
+        Some(min) if count < min => Err(format!("choose at least {min}")),
+        _ => Ok(()),
+    }
+}
+
+fn is_option(options: &[Opt], value: &str) -> bool {
+    options.iter().any(|option| option.value == value)
+}
+
+/// "must be one of window, aisle".
+pub(super) fn one_of(options: &[Opt]) -> String {
+    format!("must be one of {}", values(options))
+}
+
+/// "choose from window, aisle".
+pub(super) fn choose_from(options: &[Opt]) -> String {
+    format!("choose from {}", values(options))
+}
+
+fn values(options: &[Opt]) -> String {
+    let named = options.iter().take(OPTIONS_NAMED);
+    let mut names: Vec<_> = named.map(|option| option.value.as_str()).collect();
+    if options.len() > OPTIONS_NAMED {
+        names.push("…");
+    }
+    names.join(", ")
+}

@@ -1,0 +1,213 @@
+//! Forms for revisions that cannot say everything.
+//!
+//! The same form must work everywhere. What a revision cannot say is written so that a person can
+//! still answer, and read back so that the handler sees the form it asked: see [`lower`].
+
+use alloc::{
+    format,
+    string::{String, ToString},
+    vec::Vec,
+};
+
+use serde_json::Value;
+
+use super::{BooleanField, ChoicesField, Content, Field, FieldKind, FormSchema};
+
+/// What a revision can say in a form.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Dialect {
+    /// Titles of options are written as `enumNames` instead of `oneOf`.
+    pub enum_names: bool,
+    /// There is a choice of several options.
+    pub multi_choice: bool,
+    /// Which fields may have a default.
+    pub defaults: Defaults,
+    /// A text may have a `pattern`.
+    pub pattern: bool,
+}
+
+/// Which fields may have a default.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Defaults {
+    /// Fields of every kind.
+    All,
+    /// Only yes-or-no fields.
+    BooleanOnly,
+}
+
+/// A form as it is asked in a dialect, and the way back from its answer.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Lowered {
+    /// The form to send.
+    pub schema: FormSchema,
+    flattened: Vec<Flattened>,
+}
+
+/// A choice of several that is asked as one yes-or-no field for each option.
+#[derive(Debug, Clone, PartialEq)]
+struct Flattened {
+    name: String,
+    required: bool,
+    at_least_one: bool,
+    /// The names of the yes-or-no fields, each with the option it stands for.
+    parts: Vec<(String, String)>,
+}
+
+/// Writes a form in a dialect: a choice of several as one yes-or-no field for each option, a
+/// default or a pattern that may not stand as a sentence in the description.
+///
+/// The answer goes through [`Lowered::lift`] and is then checked by the form as it was, which
+/// still knows the bounds and the pattern.
+pub fn lower(form: &FormSchema, dialect: &Dialect) -> Lowered {
+    let mut lowered = Lowered {
+        schema: FormSchema {
+            fields: Vec::with_capacity(form.fields.len()),
+            annotations: form.annotations.clone(),
+        },
+        flattened: Vec::new(),
+    };
+    for field in &form.fields {
+        match &field.kind {
+            FieldKind::Choices(choices) if !dialect.multi_choice => {
+                lowered.flatten(form, field, choices);
+            }
+            _ => lowered.schema.fields.push(lower_field(field, dialect)),
+        }
+    }
+    lowered
+}
+
+impl Lowered {
+    /// Turns the answer of the lowered form into one of the form it came from.
+    ///
+    /// Values that the lowered form did not ask for are left where they are, for the check of the
+    /// original form to refuse.
+    pub fn lift(&self, mut content: Content) -> Content {
+        for flattened in &self.flattened {
+            if let Some(chosen) = flattened.take_chosen(&mut content) {
+                content.insert(flattened.name.clone(), chosen);
+            }
+        }
+        content
+    }
+
+    fn flatten(&mut self, form: &FormSchema, field: &Field, choices: &ChoicesField) {
+        let mut parts = Vec::with_capacity(choices.options.len());
+        for (index, option) in choices.options.iter().enumerate() {
+            let name = self.free_name(form, &format!("{}.{}", field.name, option.value));
+            let default = choices.default.as_ref();
+            self.schema.fields.push(Field {
+                name: name.clone(),
+                // Front ends may show each field alone, so each says what it belongs to.
+                title: Some(format!("{}: {}", field.label(), option.label())),
+                description: (index == 0).then(|| {
+                    let hint = field.hint();
+                    with_sentence(field.description.as_deref(), &capitalized(&hint))
+                }),
+                required: false,
+                kind: FieldKind::Boolean(BooleanField {
+                    default: default.map(|chosen| chosen.contains(&option.value)),
+                }),
+            });
+            parts.push((name, option.value.clone()));
+        }
+        self.flattened.push(Flattened {
+            name: field.name.clone(),
+            required: field.required,
+            at_least_one: choices.min_items.is_some_and(|min| min > 0),
+            parts,
+        });
+    }
+
+    /// The wanted name, with a number behind it where the original or the lowered form has it.
+    fn free_name(&self, form: &FormSchema, wanted: &str) -> String {
+        let taken = |name: &str| form.field(name).or(self.schema.field(name)).is_some();
+        let mut name = wanted.to_string();
+        let mut number = 2;
+        while taken(&name) {
+            name = format!("{wanted}-{number}");
+            number += 1;
+        }
+        name
+    }
+}
+
+impl Flattened {
+    /// Takes the yes-or-no fields out of the content and gives the options that were chosen, or
+    /// nothing where the choice was not made.
+    fn take_chosen(&self, content: &mut Content) -> Option<Value> {
+        let mut given = false;
+        let mut chosen = Vec::new();
+        for (name, option) in &self.parts {
+            match content.get(name) {
+                Some(Value::Bool(ticked)) => {
+                    given = true;
+                    if *ticked {
+                        chosen.push(Value::from(option.as_str()));
+                    }
+                }
+                Some(Value::Null) => {}
+                // Not given, or no answer to this question: not ours to judge.
+                _ => continue,
+            }
+            content.remove(name);
+        }
+        // Nothing ticked is how a person skips a choice that need not be made.
+        let skipped = !self.required && (self.at_least_one || !given);
+        if chosen.is_empty() && (skipped || content.contains_key(&self.name)) {
+            return None;
+        }
+        Some(Value::Array(chosen))
+    }
+}
+
+fn lower_field(field: &Field, dialect: &Dialect) -> Field {
+    let mut lowered = field.clone();
+    if let FieldKind::Choice(choice) = &mut lowered.kind {
+        let titled = choice.options.iter().any(|option| option.title.is_some());
+        choice.enum_names |= dialect.enum_names && titled;
+    }
+    if let FieldKind::Text(text) = &mut lowered.kind
+        && !dialect.pattern
+        && let Some(pattern) = text.pattern.take()
+    {
+        describe(&mut lowered, &format!("Must match the pattern {pattern}"));
+    }
+    if dialect.defaults == Defaults::BooleanOnly
+        && let Some(default) = take_default(&mut lowered.kind)
+    {
+        describe(&mut lowered, &format!("Default: {}", field.show(&default)));
+    }
+    lowered
+}
+
+fn take_default(kind: &mut FieldKind) -> Option<Value> {
+    match kind {
+        FieldKind::Text(text) => text.default.take().map(Value::String),
+        FieldKind::Number(number) => number.default.take().map(Value::Number),
+        FieldKind::Boolean(_) => None,
+        FieldKind::Choice(choice) => choice.default.take().map(Value::String),
+        FieldKind::Choices(choices) => choices.default.take().map(Value::from),
+    }
+}
+
+fn describe(field: &mut Field, sentence: &str) {
+    field.description = Some(with_sentence(field.description.as_deref(), sentence));
+}
+
+/// A description with one more sentence at its end.
+fn with_sentence(description: Option<&str>, sentence: &str) -> String {
+    match description.map(str::trim_end).filter(|d| !d.is_empty()) {
+        None => format!("{sentence}."),
+        Some(description) if description.ends_with(['.', '!', '?', ':', '。']) => {
+            format!("{description} {sentence}.")
+        }
+        Some(description) => format!("{description}. {sentence}."),
+    }
+}
+
+fn capitalized(text: &str) -> String {
+    let mut chars = text.chars();
+    let first = chars.next().map(|c| c.to_uppercase());
+    first.into_iter().flatten().chain(chars).collect()
+}

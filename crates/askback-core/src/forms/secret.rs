@@ -1,0 +1,128 @@
+//! Whether a field asks for a secret.
+//!
+//! A form must not ask for passwords, keys, tokens or payment credentials (2026-07-28,
+//! client/elicitation, User Interaction Model); a link is the way for those. This is a guess by
+//! whole words, good enough to stop an honest mistake and to warn a person.
+
+use alloc::string::String;
+
+use super::{Field, FieldKind, TextField};
+
+/// What names a secret wherever it stands. Lower case, words separated by one space.
+const SECRETS: &[&str] = &[
+    "access key",
+    "api key",
+    "api keys",
+    "apikey",
+    "app secret",
+    "client secret",
+    "contraseña",
+    "credentials",
+    "encryption key",
+    "kennwort",
+    "mot de passe",
+    "passphrase",
+    "passwd",
+    "password",
+    "passwords",
+    "passwort",
+    "private key",
+    "pwd",
+    "recovery code",
+    "recovery phrase",
+    "secret key",
+    "seed phrase",
+    "senha",
+    "shared secret",
+    "signing key",
+    "ssh key",
+    "token",
+    "your secret",
+];
+
+/// Secrets that may be numbers too. The ones above are left out there: a number called "token
+/// limit" is no secret.
+const NUMERIC_SECRETS: &[&str] = &[
+    "2fa code",
+    "authentication code",
+    "card no",
+    "card number",
+    "credit card",
+    "cvc",
+    "cvv",
+    "cvv2",
+    "debit card",
+    "mfa code",
+    "one time code",
+    "otp",
+    "passcode",
+    "pin code",
+    "pin number",
+    "security code",
+    "social security number",
+    "ssn",
+    "totp",
+    "verification code",
+    "your pin",
+];
+
+/// What names a secret as the name or title of a field; in a sentence it is a common word.
+const SECRET_NAMES: &[&str] = &["credential", "pin", "secret", "secrets"];
+
+/// Words of scripts that put no space between words, looked for anywhere.
+const UNSPACED_SECRETS: &[&str] = &["密码", "密碼", "口令", "パスワード"];
+
+impl Field {
+    /// Whether the field seems to ask for a secret, judged by its name, title and description.
+    ///
+    /// Only what is typed freely can be one: a date, a mail address or a choice is not.
+    pub fn looks_secret(&self) -> bool {
+        let typed_text = match &self.kind {
+            FieldKind::Text(TextField { format: None, .. }) => true,
+            FieldKind::Number(_) => false,
+            _ => return false,
+        };
+        let title = self.title.as_deref().unwrap_or_default();
+        let description = self.description.as_deref().unwrap_or_default();
+        let name = spaced_words(&self.name) + &spaced_words(title);
+        let all = name.clone() + &spaced_words(description);
+        let unspaced = |text: &str| UNSPACED_SECRETS.iter().any(|secret| text.contains(secret));
+        has_any(&all, NUMERIC_SECRETS)
+            || has_any(&name, SECRET_NAMES)
+            || typed_text && (has_any(&all, SECRETS) || unspaced(&all))
+    }
+}
+
+fn has_any(words: &str, secrets: &[&str]) -> bool {
+    let has = |secret: &&str| {
+        words.match_indices(*secret).any(|(at, _)| {
+            words[..at].ends_with(' ') && words[at + secret.len()..].starts_with(' ')
+        })
+    };
+    secrets.iter().any(has)
+}
+
+/// The words of a name or sentence in lower case, one space before each and one after the last:
+/// `apiKey`, `API_KEY` and "API key" all give " api key ".
+fn spaced_words(text: &str) -> String {
+    let mut words = String::with_capacity(text.len() + 2);
+    words.push(' ');
+    let mut before = ' ';
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        let next_is_lower = chars.peek().is_some_and(|next| next.is_lowercase());
+        let word_begins =
+            c.is_uppercase() && (before.is_lowercase() || before.is_uppercase() && next_is_lower);
+        if (word_begins || !c.is_alphanumeric()) && !words.ends_with(' ') {
+            words.push(' ');
+        }
+        if c.is_alphanumeric() {
+            words.extend(c.to_lowercase());
+        }
+        before = c;
+    }
+    if !words.ends_with(' ') {
+        words.push(' ');
+    }
+    words
+}

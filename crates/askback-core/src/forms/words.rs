@@ -1,0 +1,120 @@
+//! The words of a field: what front ends show beside it.
+
+use alloc::{
+    format,
+    string::{String, ToString},
+    vec::Vec,
+};
+
+use serde_json::{Number, Value};
+
+use super::{ChoicesField, Field, FieldKind, NumberField, Opt, TextField, TextFormat, number};
+
+impl Field {
+    /// What the field is called: its title, or its name where there is none.
+    pub fn label(&self) -> &str {
+        self.title.as_deref().unwrap_or(&self.name)
+    }
+
+    /// What may be filled in, in a few words: "a whole number from 1 to 30".
+    pub fn hint(&self) -> String {
+        match &self.kind {
+            FieldKind::Text(text) => text_hint(text),
+            FieldKind::Number(number) => number_hint(number),
+            FieldKind::Boolean(_) => "yes or no".into(),
+            FieldKind::Choice(_) => "choose one".into(),
+            FieldKind::Choices(choices) => choices_hint(choices),
+        }
+    }
+
+    /// How a value of this field reads to a person: titles for options, yes and no for booleans.
+    pub fn show(&self, value: &Value) -> String {
+        match (&self.kind, value) {
+            (FieldKind::Boolean(_), Value::Bool(true)) => "yes".into(),
+            (FieldKind::Boolean(_), Value::Bool(false)) => "no".into(),
+            (FieldKind::Choice(choice), Value::String(value)) => {
+                option_label(&choice.options, value).into()
+            }
+            (FieldKind::Choices(choices), Value::Array(values)) => {
+                let labels: Vec<_> = values
+                    .iter()
+                    .filter_map(Value::as_str)
+                    .map(|value| option_label(&choices.options, value))
+                    .collect();
+                labels.join(", ")
+            }
+            (_, Value::String(text)) => text.clone(),
+            (_, other) => other.to_string(),
+        }
+    }
+}
+
+impl TextFormat {
+    /// The format in words, with an example: "a date such as 2026-06-15".
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Email => "a mail address such as ada@example.com",
+            Self::Uri => "an address such as https://example.com/page",
+            Self::Date => "a date such as 2026-06-15",
+            Self::DateTime => "a date and time such as 2026-06-15T09:30:00Z",
+        }
+    }
+}
+
+/// "1 character", "2 characters".
+pub(super) fn counted(count: u64, what: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{count} {what}{plural}")
+}
+
+fn text_hint(text: &TextField) -> String {
+    let what = text.format.map_or("a text", TextFormat::words);
+    let length = match (text.min_length.filter(|&min| min > 0), text.max_length) {
+        (None, None) => None,
+        (Some(min), None) => Some(format!("at least {}", counted(min, "character"))),
+        (None, Some(max)) => Some(format!("at most {}", counted(max, "character"))),
+        (Some(min), Some(max)) if min == max => {
+            Some(format!("exactly {}", counted(max, "character")))
+        }
+        (Some(min), Some(max)) => Some(format!("{min} to {}", counted(max, "character"))),
+    };
+    let pattern = text.pattern.as_ref().map(|p| format!("matching {p}"));
+    let parts = [Some(what.to_string()), length, pattern];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+fn number_hint(field: &NumberField) -> String {
+    let what = if field.integer {
+        "a whole number"
+    } else {
+        "a number"
+    };
+    let minimum = field.minimum.as_ref().filter(|n| tells_something(n));
+    let maximum = field.maximum.as_ref().filter(|n| tells_something(n));
+    match (minimum, maximum) {
+        (None, None) => what.into(),
+        (Some(minimum), None) => format!("{what} of at least {minimum}"),
+        (None, Some(maximum)) => format!("{what} of at most {maximum}"),
+        (Some(minimum), Some(maximum)) => format!("{what} from {minimum} to {maximum}"),
+    }
+}
+
+/// A bound of the size of a machine word comes from a type, not from the matter at hand.
+fn tells_something(bound: &Number) -> bool {
+    number::to_i128(bound).is_none_or(|bound| bound.unsigned_abs() < i32::MAX as u128)
+}
+
+fn choices_hint(choices: &ChoicesField) -> String {
+    match (choices.min_items.filter(|&min| min > 0), choices.max_items) {
+        (None, None) => "choose any number".into(),
+        (Some(min), None) => format!("choose at least {min}"),
+        (None, Some(max)) => format!("choose at most {max}"),
+        (Some(min), Some(max)) if min == max => format!("choose exactly {max}"),
+        (Some(min), Some(max)) => format!("choose {min} to {max}"),
+    }
+}
+
+fn option_label<'a>(options: &'a [Opt], value: &'a str) -> &'a str {
+    let chosen = options.iter().find(|option| option.value == value);
+    chosen.map_or(value, Opt::label)
+}

@@ -1,0 +1,255 @@
+//! Forms in revisions that cannot say everything.
+
+use askback_core::{
+    forms::{Defaults, Dialect, Field, FormSchema, lower},
+    limits::Limits,
+};
+use serde_json::{Value, json};
+
+use super::{content, field, form, form_of, optional};
+
+/// Everything can be said.
+const FULL: Dialect = Dialect {
+    enum_names: false,
+    multi_choice: true,
+    defaults: Defaults::All,
+    pattern: true,
+};
+
+/// As little as any revision has.
+const PLAIN: Dialect = Dialect {
+    enum_names: true,
+    multi_choice: false,
+    defaults: Defaults::BooleanOnly,
+    pattern: false,
+};
+
+#[track_caller]
+fn lowered(original: &FormSchema, dialect: &Dialect, expected: Value) {
+    let lowered = lower(original, dialect);
+    lowered.schema.lint(&Limits::default()).unwrap();
+    let written = serde_json::to_value(&lowered.schema).unwrap();
+    assert_eq!(written["properties"], expected);
+    let names: Vec<_> = original
+        .fields
+        .iter()
+        .map(|field| field.name.clone())
+        .collect();
+    let kept = lowered
+        .schema
+        .fields
+        .iter()
+        .map(|field| &field.name)
+        .filter(|name| names.contains(name));
+    assert!(kept.is_sorted_by_key(|name| names.iter().position(|n| n == name)));
+    // What was written is read as it was meant.
+    assert_eq!(
+        serde_json::from_str::<FormSchema>(&lowered.schema.to_json()).unwrap(),
+        lowered.schema
+    );
+}
+
+#[test]
+fn every_kind_in_every_dialect() {
+    let titles = json!([{"const": "a", "title": "A"}, {"const": "b", "title": "B"}]);
+    let cases = [
+        // What is asked, in the full dialect and in the plain one.
+        (
+            json!({"type": "string", "minLength": 1, "format": "uri", "default": "x:"}),
+            json!({"type": "string", "minLength": 1, "format": "uri", "description": "Default: x:."}),
+        ),
+        (
+            json!({"type": "string", "description": "A code", "pattern": "^a", "default": "ab"}),
+            json!({"type": "string", "description": "A code. Must match the pattern ^a. Default: ab."}),
+        ),
+        (
+            json!({"type": "integer", "description": "Nights?", "minimum": 1, "default": 7}),
+            json!({"type": "integer", "description": "Nights? Default: 7.", "minimum": 1}),
+        ),
+        (
+            json!({"type": "number", "default": 0.5}),
+            json!({"type": "number", "description": "Default: 0.5."}),
+        ),
+        (
+            json!({"type": "boolean", "default": true}),
+            json!({"type": "boolean", "default": true}),
+        ),
+        (
+            json!({"type": "string", "enum": ["a", "b"], "default": "b"}),
+            json!({"type": "string", "enum": ["a", "b"], "description": "Default: b."}),
+        ),
+        (
+            json!({"type": "string", "oneOf": titles, "default": "b"}),
+            json!({"type": "string", "enum": ["a", "b"], "enumNames": ["A", "B"], "description": "Default: B."}),
+        ),
+        (
+            json!({"type": "string", "enum": ["a"], "enumNames": ["A"]}),
+            json!({"type": "string", "enum": ["a"], "enumNames": ["A"]}),
+        ),
+    ];
+    for (asked, plain) in cases {
+        let form = form(json!({"f": asked}));
+        lowered(&form, &FULL, json!({"f": asked}));
+        lowered(&form, &PLAIN, json!({"f": plain}));
+    }
+    let several = json!({"type": "array", "items": {"anyOf": titles}, "default": ["a"]});
+    lowered(&form(json!({"f": several})), &FULL, json!({"f": several}));
+    lowered(
+        &form(json!({"f": several})),
+        &Dialect {
+            defaults: Defaults::BooleanOnly,
+            ..FULL
+        },
+        json!({"f": {"type": "array", "items": {"anyOf": titles}, "description": "Default: A."}}),
+    );
+}
+
+/// Two extras of three may be chosen.
+fn extras() -> Value {
+    json!({
+        "type": "array",
+        "title": "Extras",
+        "description": "What else?",
+        "items": {"anyOf": [{"const": "meal", "title": "A meal"}, {"const": "bag", "title": "A bag"},
+            {"const": "bike", "title": "A bike"}]},
+        "minItems": 1,
+        "maxItems": 2,
+        "default": ["bag"],
+    })
+}
+
+#[test]
+fn a_choice_of_several_becomes_a_yes_or_no_for_each_option() {
+    let form = form(json!({"extras": extras()}));
+    lowered(
+        &form,
+        &PLAIN,
+        json!({
+            "extras.meal": {"type": "boolean", "title": "Extras: A meal",
+                "description": "What else? Choose 1 to 2.", "default": false},
+            "extras.bag": {"type": "boolean", "title": "Extras: A bag", "default": true},
+            "extras.bike": {"type": "boolean", "title": "Extras: A bike", "default": false},
+        }),
+    );
+    let lowered = lower(&form, &PLAIN);
+    let names: Vec<_> = lowered
+        .schema
+        .fields
+        .iter()
+        .map(|field| &field.name)
+        .collect();
+    assert_eq!(names, ["extras.meal", "extras.bag", "extras.bike"]);
+    assert!(lowered.schema.fields.iter().all(|field| !field.required));
+}
+
+#[test]
+fn the_answers_are_read_back() {
+    let required = Field {
+        name: "f".into(),
+        ..field(extras())
+    };
+    let optional_some = Field {
+        required: false,
+        ..required.clone()
+    };
+    let any = optional(json!({"type": "array", "items": {"enum": ["meal", "bag"]}}));
+    let any_required = Field {
+        required: true,
+        ..any.clone()
+    };
+    let check = |field: &Field, given: Value, lifted: Value, fault: Option<&str>| {
+        let form = form_of([field.clone()]);
+        let answer = lower(&form, &PLAIN).lift(content(given.clone()));
+        assert_eq!(answer, content(lifted), "{given}");
+        let issues = form.check(&answer, &Limits::default()).err();
+        assert_eq!(
+            issues.map(|issues| issues.to_string()).as_deref(),
+            fault,
+            "{given}"
+        );
+    };
+    check(
+        &required,
+        json!({"f.bike": true, "f.bag": false}),
+        json!({"f": ["bike"]}),
+        None,
+    );
+    check(
+        &required,
+        json!({"f.bike": true, "f.meal": true}),
+        json!({"f": ["meal", "bike"]}),
+        None,
+    );
+    check(
+        &required,
+        json!({"f.bike": true, "f.meal": true, "f.bag": true}),
+        json!({"f": ["meal", "bag", "bike"]}),
+        Some("`f`: choose at most 2"),
+    );
+    check(
+        &required,
+        json!({}),
+        json!({"f": []}),
+        Some("`f`: choose at least 1"),
+    );
+    check(
+        &required,
+        json!({"f.bike": false}),
+        json!({"f": []}),
+        Some("`f`: choose at least 1"),
+    );
+    // Nothing ticked in a choice that need not be made is a choice not made.
+    check(&optional_some, json!({"f.bike": false}), json!({}), None);
+    check(&optional_some, json!({"f.bike": null}), json!({}), None);
+    check(&any, json!({}), json!({}), None);
+    check(&any, json!({"f.bag": false}), json!({"f": []}), None);
+    check(&any_required, json!({}), json!({"f": []}), None);
+    // A client that answers the choice itself is understood.
+    check(
+        &required,
+        json!({"f": ["bag"]}),
+        json!({"f": ["bag"]}),
+        None,
+    );
+    // What is no answer to the question is left for the check.
+    check(
+        &any,
+        json!({"f.bag": "yes"}),
+        json!({"f.bag": "yes"}),
+        Some("`f.bag`: is not asked for"),
+    );
+}
+
+#[test]
+fn names_do_not_collide() {
+    let choice = json!({"type": "array", "items": {"enum": ["b", "b-2", "b.c"]}});
+    let form = form(json!({
+        "a": choice,
+        "a.b": {"type": "array", "items": {"enum": ["c"]}},
+        "a.b-2": {"type": "string"},
+    }));
+    let lowered = lower(&form, &PLAIN);
+    lowered.schema.lint(&Limits::default()).unwrap();
+    let names: Vec<_> = lowered
+        .schema
+        .fields
+        .iter()
+        .map(|field| field.name.as_str())
+        .collect();
+    assert_eq!(names, ["a.b-3", "a.b-2-2", "a.b.c", "a.b.c-2", "a.b-2"]);
+    let answer = lowered.lift(content(json!({
+        "a.b-3": true, "a.b-2-2": false, "a.b.c": true, "a.b-2": "text", "a.b.c-2": true,
+    })));
+    assert_eq!(
+        answer,
+        content(json!({"a": ["b", "b.c"], "a.b": ["c"], "a.b-2": "text"}))
+    );
+}
+
+#[test]
+fn a_pattern_that_was_not_said_is_still_checked() {
+    let form = form(json!({"f": {"type": "string", "pattern": "^a"}}));
+    let answer = lower(&form, &PLAIN).lift(content(json!({"f": "b"})));
+    let issues = form.check(&answer, &Limits::default()).unwrap_err();
+    assert_eq!(issues.to_string(), "`f`: must match the pattern ^a");
+}

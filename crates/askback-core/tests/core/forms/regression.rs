@@ -1,0 +1,92 @@
+//! Mistakes that other implementations made with forms, kept out of this one.
+
+use askback_core::{
+    forms::{Content, FieldKind, Form, FormField, FormSchema},
+    limits::Limits,
+};
+use serde_json::json;
+
+use super::{content, field};
+
+/// A confirmation was taken for given when the form was sent with its box not ticked.
+#[test]
+fn a_form_sent_with_the_box_unticked_is_not_a_yes() {
+    let form: FormSchema = serde_json::from_value(json!({"type": "object",
+        "properties": {"confirm": {"type": "boolean", "default": false}}, "required": ["confirm"]}))
+    .unwrap();
+    let answer = content(json!({"confirm": false}));
+    form.check(&answer, &Limits::default()).unwrap();
+    assert_eq!(bool::read(answer.get("confirm")), Ok(false));
+    assert_eq!(bool::read(None), Err("must be given".into()));
+}
+
+/// An answer of 3 became 3.0 on its way.
+#[test]
+fn an_integer_answer_stays_an_integer() {
+    let answer: Content = serde_json::from_str(r#"{"f":3}"#).unwrap();
+    let form = super::form_of([field(json!({"type": "integer"}))]);
+    let answer = form.with_defaults(answer);
+    assert_eq!(serde_json::to_string(&answer).unwrap(), r#"{"f":3}"#);
+    assert_eq!(u8::read(answer.get("f")), Ok(3));
+    assert_eq!(
+        field(json!({"type": "integer"}))
+            .parse("3")
+            .unwrap()
+            .to_string(),
+        "3"
+    );
+}
+
+/// A single choice was read as a plain text, and its options were gone.
+#[test]
+fn a_single_choice_is_not_read_as_a_text() {
+    for schema in [
+        json!({"type": "string", "enum": ["a", "b"]}),
+        json!({"type": "string", "oneOf": [{"const": "a", "title": "A"}, {"const": "b", "title": "B"}]}),
+        json!({"type": "string", "enum": ["a", "b"], "enumNames": ["A", "B"]}),
+    ] {
+        let FieldKind::Choice(choice) = field(schema).kind else {
+            panic!("not a choice");
+        };
+        assert_eq!(choice.options.len(), 2);
+    }
+}
+
+/// A field that could not be read was dropped while `required` still named it.
+#[test]
+fn a_required_name_without_a_field_is_refused() {
+    let schema = r#"{"type":"object","properties":{},"required":["gone"]}"#;
+    let error = FormSchema::parse(schema.as_bytes(), &Limits::default()).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "the form requires `gone`, which is no field of it"
+    );
+}
+
+/// The fields were sorted by name.
+#[test]
+fn fields_are_not_sorted() {
+    let schema = r#"{"type":"object","properties":{"b":{"type":"string"},"a":{"type":"string"}}}"#;
+    let form: FormSchema = serde_json::from_str(schema).unwrap();
+    assert_eq!(form.to_json(), schema);
+}
+
+/// A titled choice of several could not be read.
+#[test]
+fn a_titled_choice_of_several_is_read() {
+    let schema = json!({"type": "array", "items": {"anyOf": [{"const": "a", "title": "A"}]}});
+    let FieldKind::Choices(choices) = field(schema).kind else {
+        panic!("not a choice of several");
+    };
+    assert_eq!(choices.options[0].label(), "A");
+}
+
+/// A request without a form was answered as an empty one; an empty form must be written as such.
+#[test]
+fn the_empty_form_is_one_confirmation() {
+    assert_eq!(
+        <() as Form>::schema().to_json(),
+        r#"{"type":"object","properties":{}}"#
+    );
+    <() as Form>::read(&Content::new()).unwrap();
+}

@@ -1,0 +1,140 @@
+//! Fields that seem to ask for a secret.
+
+use askback_core::forms::Field;
+use serde_json::{Value, json};
+
+use super::field;
+
+fn looks_secret(name: &str, schema: Value) -> bool {
+    Field {
+        name: name.into(),
+        ..field(schema)
+    }
+    .looks_secret()
+}
+
+#[test]
+fn secrets_are_seen_in_names() {
+    for name in [
+        "password",
+        "Password",
+        "user_password",
+        "dbPassword",
+        "new-password",
+        "PASSWD",
+        "passphrase",
+        "passcode",
+        "token",
+        "access_token",
+        "accessToken",
+        "API_KEY",
+        "apiKey",
+        "APIKey",
+        "api-key",
+        "secret",
+        "client_secret",
+        "privateKey",
+        "card_number",
+        "creditCard",
+        "CVV",
+        "cvc",
+        "pin",
+        "PIN",
+        "ssn",
+        "otp",
+        "one-time code",
+        "seed phrase",
+        "密码",
+        "您的密码",
+        "Passwort",
+        "contraseña",
+    ] {
+        assert!(looks_secret(name, json!({"type": "string"})), "{name}");
+        assert!(
+            looks_secret("value", json!({"type": "string", "title": name})),
+            "{name}"
+        );
+    }
+}
+
+#[test]
+fn secrets_are_seen_in_descriptions() {
+    for description in [
+        "Your GitHub password.",
+        "Paste the API key here",
+        "The 3 digits (CVV) on the back",
+        "Enter your PIN",
+        "a personal access token",
+        "Credit card, 16 digits",
+        "请输入您的密码",
+    ] {
+        let schema = json!({"type": "string", "description": description});
+        assert!(looks_secret("value", schema), "{description}");
+    }
+}
+
+#[test]
+fn secret_numbers_are_seen() {
+    for name in ["pin", "cvv", "card_number", "otp", "security code"] {
+        assert!(looks_secret(name, json!({"type": "integer"})), "{name}");
+    }
+}
+
+#[test]
+fn other_fields_are_left_alone() {
+    for name in [
+        "seat preference",
+        "tokenizer",
+        "keyboard",
+        "key",
+        "spinning",
+        "pinned",
+        "opinion",
+        "shipping",
+        "secretary",
+        "passport_name",
+        "passenger",
+        "compass",
+        "boarding pass",
+        "cardinal",
+        "postcard",
+        "discard",
+        "name",
+        "email",
+        "username",
+        "monkey",
+        "primary_key_column",
+        "hotkey",
+        "code",
+        "postal code",
+        "country code",
+        "licence",
+        "address",
+        "tokens",
+        "passwordless_hint_shown",
+    ] {
+        assert!(!looks_secret(name, json!({"type": "string"})), "{name}");
+    }
+    for description in [
+        "Pin the map here",
+        "A secret santa gift",
+        "Keep it secret from Bob",
+    ] {
+        let schema = json!({"type": "string", "description": description});
+        assert!(!looks_secret("value", schema), "{description}");
+    }
+}
+
+#[test]
+fn only_what_is_typed_freely_can_be_a_secret() {
+    for schema in [
+        json!({"type": "boolean"}),
+        json!({"type": "string", "enum": ["password", "token"]}),
+        json!({"type": "array", "items": {"enum": ["a"]}}),
+        json!({"type": "string", "format": "email"}),
+        json!({"type": "string", "format": "date"}),
+    ] {
+        assert!(!looks_secret("password", schema.clone()), "{schema}");
+    }
+    assert!(!looks_secret("token_limit", json!({"type": "integer"})));
+}
