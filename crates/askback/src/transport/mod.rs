@@ -1,0 +1,176 @@
+//! Transports: how messages travel between the two sides.
+//!
+//! Every transport that is a stream ends in the same thing, a [`Channel`]: whole messages in,
+//! whole messages out, in order. What carries them (a child process, the standard streams, memory,
+//! any pair of byte streams) is not seen beyond it.
+
+mod lines;
+mod memory;
+#[cfg(feature = "stdio")]
+mod stdio;
+
+use std::io;
+
+use tokio::{
+    sync::{mpsc, oneshot},
+    task::{AbortHandle, JoinHandle},
+};
+
+pub use lines::lines;
+pub use memory::memory;
+#[cfg(feature = "stdio")]
+pub use stdio::stdio;
+
+/// How many messages may wait in a channel before its sender waits.
+const WAITING: usize = 32;
+
+/// One end of a connection.
+#[derive(Debug)]
+pub struct Channel {
+    receiver: Receiver,
+    sender: Sender,
+}
+
+/// The receiving half of a [`Channel`].
+#[derive(Debug)]
+pub struct Receiver {
+    messages: mpsc::Receiver<Vec<u8>>,
+    /// Reads what is to be received; none in memory.
+    reader: Option<AbortHandle>,
+}
+
+/// The sending half of a [`Channel`].
+#[derive(Debug)]
+pub struct Sender {
+    /// Absent once closed.
+    messages: Option<Messages>,
+    /// Writes what was sent; none in memory, where sending is arriving.
+    writer: Option<JoinHandle<()>>,
+}
+
+/// Room for one message in a [`Sender`].
+#[derive(Debug)]
+pub struct Ready<'a>(Room<'a>);
+
+#[derive(Debug)]
+enum Messages {
+    Written(mpsc::Sender<Sent>),
+    Memory(mpsc::Sender<Vec<u8>>),
+}
+
+#[derive(Debug)]
+enum Room<'a> {
+    Written(mpsc::Permit<'a, Sent>),
+    Memory(mpsc::Permit<'a, Vec<u8>>),
+}
+
+/// What a writer is given.
+#[derive(Debug)]
+enum Sent {
+    Message(Vec<u8>),
+    /// Tell when everything before is written.
+    Flush(oneshot::Sender<()>),
+}
+
+impl Channel {
+    /// The two halves.
+    #[must_use]
+    pub fn split(self) -> (Receiver, Sender) {
+        (self.receiver, self.sender)
+    }
+}
+
+impl Receiver {
+    /// The next message, or `None` once the other side is gone. Cancel safe.
+    ///
+    /// A message longer than the limit of the channel is cut off one byte after the limit: whoever
+    /// parses it refuses it for its length. The next one is whole again.
+    ///
+    /// # Errors
+    ///
+    /// None of today's transports fails otherwise than by ending.
+    pub async fn receive(&mut self) -> io::Result<Option<Vec<u8>>> {
+        Ok(self.messages.recv().await)
+    }
+}
+
+impl Sender {
+    /// Sends a message: JSON, without a newline at its end. Waits while too many are under way,
+    /// but not until it is written. Not cancel safe; [`Sender::ready`] is.
+    ///
+    /// # Errors
+    ///
+    /// Broken pipe where the other side is gone.
+    pub async fn send(&mut self, message: Vec<u8>) -> io::Result<()> {
+        self.ready().await?.send(message);
+        Ok(())
+    }
+
+    /// Waits until there is room for a message. Cancel safe.
+    ///
+    /// # Errors
+    ///
+    /// Broken pipe where the other side is gone.
+    pub async fn ready(&self) -> io::Result<Ready<'_>> {
+        let room = match self.messages.as_ref().ok_or_else(gone)? {
+            Messages::Written(messages) => Room::Written(messages.reserve().await.map_err(lost)?),
+            Messages::Memory(messages) => Room::Memory(messages.reserve().await.map_err(lost)?),
+        };
+        Ok(Ready(room))
+    }
+
+    /// Waits until everything sent is written. Messages are written without it, too.
+    ///
+    /// # Errors
+    ///
+    /// Broken pipe where the other side is gone.
+    pub async fn flush(&mut self) -> io::Result<()> {
+        if let Some(Messages::Written(messages)) = &self.messages {
+            let (done, written) = oneshot::channel();
+            messages.send(Sent::Flush(done)).await.map_err(lost)?;
+            written.await.map_err(lost)?;
+        }
+        Ok(())
+    }
+
+    /// Ends this side, so that the other sees the end: waits until everything sent is written.
+    ///
+    /// # Errors
+    ///
+    /// None: what could not be written has nobody to read it.
+    pub async fn close(&mut self) -> io::Result<()> {
+        self.messages = None;
+        if let Some(writer) = &mut self.writer {
+            // One that panicked has written what it will.
+            let _ = writer.await;
+            self.writer = None;
+        }
+        Ok(())
+    }
+}
+
+impl Ready<'_> {
+    /// Sends a message: JSON, without a newline at its end.
+    pub fn send(self, message: Vec<u8>) {
+        match self.0 {
+            Room::Written(room) => room.send(Sent::Message(message)),
+            Room::Memory(room) => room.send(message),
+        };
+    }
+}
+
+impl Drop for Receiver {
+    fn drop(&mut self) {
+        if let Some(reader) = &self.reader {
+            reader.abort();
+        }
+    }
+}
+
+fn gone() -> io::Error {
+    io::Error::new(io::ErrorKind::BrokenPipe, "the other side is gone")
+}
+
+fn lost<E>(_: E) -> io::Error {
+    gone()
+}
