@@ -1,12 +1,34 @@
-//! Asking in the middle of a call: the seal on what a client carries between two rounds.
+//! Asking: questions, what a flow remembers of their answers, and the seal that keeps it.
+//!
+//! A *flow* is one call of a handler, however many rounds of questions it takes. In the handshake
+//! revisions the handler stays suspended while a person answers; in the stateless revision it is
+//! dropped, its [`State`] is sealed into `requestState`, and the retry runs the handler again from
+//! the recorded [`Entry`] list. [`Flow`] is the machine behind both: it knows no clock, no future
+//! and no wire, and it makes the same decisions in the same order in either era.
+//!
+//! # The rule
+//!
+//! What a handler waits for (an answer, a step, a timer) is never ready when first polled. The
+//! driver polls the handler until it is quiescent and asks [`Flow::verdict`]: deliver the earliest
+//! recorded settlement that something waits for; or, when none is left, a question is open and no
+//! step is running, ask; or else wait. Two settlements never arrive between two quiescent moments,
+//! so `join!`, `select!` and loops mean the same on a first run and on every replay.
 
+mod bytes;
 pub mod canonical;
+mod error;
+mod flow;
+mod journal;
 pub mod keys;
+mod question;
 pub mod seal;
+mod state;
 
-/// The name of one flow: a call together with its retries.
-///
-/// It is random, is carried inside the sealed state, and is half of what makes a commit unique
-/// (the other half is the commit's name).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct FlowId(pub [u8; 16]);
+pub use error::{AskError, Capability};
+pub use flow::{Flow, OpenQuestion, SlotId, Verdict};
+pub use journal::{Answered, Entry, Outcome, QuestionDigest, Reply};
+pub use question::{Checked, Question};
+pub use state::{FlowId, Identity, State, TokenId};
+
+/// A point in time: milliseconds since the Unix epoch.
+pub type Millis = u64;

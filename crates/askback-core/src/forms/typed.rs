@@ -29,6 +29,9 @@ pub trait Form: Sized + Send + 'static {
     /// The name of the type in snake case: the key under which it is asked.
     const KEY: &'static str;
 
+    /// What is asked where its author says nothing else: the message of an `Ask` parameter.
+    const MESSAGE: &'static str = "Please fill in this form.";
+
     /// The form, in the order of the struct's fields.
     fn schema() -> FormSchema;
 

@@ -196,6 +196,12 @@ impl fmt::Debug for Schema {
     }
 }
 
+impl From<Box<RawValue>> for RawJson {
+    fn from(value: Box<RawValue>) -> Self {
+        Self(value)
+    }
+}
+
 impl From<RawObject> for RawJson {
     fn from(object: RawObject) -> Self {
         object.0

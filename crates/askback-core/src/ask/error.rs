@@ -1,0 +1,81 @@
+//! Why a question has no answer.
+
+use alloc::string::String;
+use core::fmt;
+
+use crate::forms::Issues;
+
+/// Why a question has no answer.
+///
+/// A person's no is not here: declining and cancelling are answers.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum AskError {
+    /// The client did not declare that it can take this kind of question.
+    #[error("this client cannot be asked: it does not support {0}")]
+    Unsupported(Capability),
+    /// The question was asked outside the handler's own future (in a detached task) or inside a
+    /// step, where it could not be asked again on a replay.
+    #[error(
+        "a question can only be asked in the handler's own future, not in a detached task or \
+         inside `run` or `commit`"
+    )]
+    Misplaced,
+    /// No answer came in time.
+    #[error("nobody answered in time")]
+    TimedOut,
+    /// The flow has used all its rounds.
+    #[error("too many rounds of questions (at most {0}); ask several questions in one round")]
+    TooManyRounds(u32),
+    /// More questions are open at a time than one round may carry.
+    #[error("too many questions at once (at most {0} in one round)")]
+    TooManyQuestions(usize),
+    /// The answers broke their form too often; the text says what was wrong with the last one.
+    #[error("the answer was not usable, also when asked again: {0}")]
+    Refused(String),
+    /// The client answered the question with an error.
+    #[error("the client could not process the question: {message} ({code})")]
+    Client {
+        /// The JSON-RPC error code.
+        code: i64,
+        /// What the client says.
+        message: String,
+    },
+    /// The author's form is not one that may be asked.
+    #[error("this form cannot be asked: {0}")]
+    BadForm(Issues),
+    /// The author's request is not one that may be sent; the text says why.
+    #[error("this cannot be asked: {0}")]
+    BadRequest(String),
+}
+
+/// What a client must have declared before it may be asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Capability {
+    /// `elicitation.form` (a bare `elicitation: {}` declares it).
+    ElicitForm,
+    /// `elicitation.url`.
+    ElicitUrl,
+    /// `sampling`.
+    Sampling,
+    /// `sampling.tools`.
+    SamplingTools,
+    /// `sampling.context`.
+    SamplingContext,
+    /// `roots`.
+    Roots,
+}
+
+impl fmt::Display for Capability {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::ElicitForm => "forms (elicitation)",
+            Self::ElicitUrl => "links (elicitation in URL mode)",
+            Self::Sampling => "sampling",
+            Self::SamplingTools => "sampling with tools",
+            Self::SamplingContext => "sampling with context of other servers",
+            Self::Roots => "roots",
+        })
+    }
+}

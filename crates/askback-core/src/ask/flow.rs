@@ -1,0 +1,661 @@
+//! The machine behind a flow: what waits, what is recorded, what happens next.
+
+use alloc::{
+    boxed::Box,
+    collections::BTreeMap,
+    format,
+    string::{String, ToString},
+    vec::Vec,
+};
+use core::{
+    mem,
+    task::{Poll, Waker},
+};
+
+use super::{
+    AskError, Millis,
+    journal::{Answered, Entry, Outcome, QuestionDigest, Reply},
+    question::{Checked, Question},
+    state::{Identity, OpenEntry, State, TimerEntry, TokenId},
+};
+use crate::{
+    limits::Limits,
+    protocol::{InputRequest, RawJson},
+};
+
+/// One call of a handler, from its first round to its result.
+///
+/// The futures of a handler register what they wait for ([`Flow::ask`], [`Flow::begin_step`],
+/// [`Flow::begin_timer`]) and poll it; the driver asks [`Flow::verdict`] whenever the handler is
+/// quiescent. See the [module](super) for the rule both follow.
+#[derive(Debug)]
+pub struct Flow {
+    identity: Identity,
+    limits: Limits,
+    round: u32,
+    journal: Vec<Record>,
+    /// How many entries were recorded before this execution began.
+    recorded: usize,
+    /// Everything before this entry is delivered.
+    undelivered: usize,
+    /// What is waited for, in the order in which it was first polled.
+    slots: BTreeMap<SlotId, Slot>,
+    next_slot: u64,
+    ordinals: BTreeMap<(Kind, String), u32>,
+    carried: Carried,
+    running: usize,
+    now: Millis,
+    draws: u64,
+    live: bool,
+    skewed: Vec<String>,
+}
+
+/// Something a handler waits for, as a handle of the [`Flow`] it belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct SlotId(u64);
+
+/// What the driver does next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// A settlement was delivered: poll the handler again.
+    Delivered,
+    /// Questions are open and nothing else can move: ask them.
+    Ask,
+    /// Something outside the flow must happen first, at the latest at this time.
+    Wait(Option<Millis>),
+}
+
+/// A question that is to be sent now.
+#[derive(Debug, Clone)]
+pub struct OpenQuestion {
+    /// Its key, unique within the flow.
+    pub key: String,
+    /// Its digest.
+    pub digest: QuestionDigest,
+    /// What to send; where an earlier answer was not usable, the message says so.
+    pub request: InputRequest,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Kind {
+    Question,
+    Step,
+    Timer,
+}
+
+#[derive(Debug)]
+struct Record {
+    entry: Entry,
+    delivered: bool,
+}
+
+/// What a sealed state said about things that were still waited for.
+#[derive(Debug, Default)]
+struct Carried {
+    open: Vec<OpenEntry>,
+    timers: Vec<TimerEntry>,
+}
+
+#[derive(Debug)]
+struct Slot {
+    key: String,
+    wait: Wait,
+    waker: Option<Waker>,
+}
+
+#[derive(Debug)]
+enum Wait {
+    Question(Box<Asked>),
+    Answered(Result<Checked, AskError>),
+    Step { running: bool },
+    Done(RawJson),
+    Timer { deadline: Millis },
+    Fired,
+}
+
+#[derive(Debug)]
+struct Asked {
+    question: Question,
+    attempts: u32,
+    reason: Option<String>,
+    sent: bool,
+}
+
+impl Flow {
+    /// A flow at the start of its first round.
+    #[must_use]
+    pub fn start(identity: Identity, limits: Limits) -> Self {
+        Self {
+            now: identity.started,
+            identity,
+            limits,
+            round: 0,
+            journal: Vec::new(),
+            recorded: 0,
+            undelivered: 0,
+            slots: BTreeMap::new(),
+            next_slot: 0,
+            ordinals: BTreeMap::new(),
+            carried: Carried::default(),
+            running: 0,
+            draws: 0,
+            live: true,
+            skewed: Vec::new(),
+        }
+    }
+
+    /// A flow that a retry continues: timers that ran out settle first, by their deadlines, then
+    /// the answers, in the order in which their questions were asked. Answers to questions that
+    /// were not asked are ignored.
+    #[must_use]
+    pub fn resume(
+        state: State,
+        mut replies: BTreeMap<String, Reply>,
+        now: Millis,
+        limits: Limits,
+    ) -> Self {
+        let mut flow = Self::start(state.identity, limits);
+        flow.round = state.round;
+        flow.recorded = state.journal.len();
+        // A handler that asked by hand goes on where its record ends, one that asked a question
+        // where the answer to that comes.
+        flow.live = flow.recorded == 0 && state.open.is_empty();
+        flow.journal = state.journal.into_iter().map(Record::new).collect();
+        let (mut due, running) = state
+            .timers
+            .into_iter()
+            .partition::<Vec<_>, _>(|timer| timer.deadline <= now);
+        due.sort_by_key(|timer| timer.deadline);
+        flow.carried = Carried {
+            open: state.open,
+            timers: running,
+        };
+        for timer in due {
+            flow.record(timer.key, timer.deadline, Outcome::Fired);
+        }
+        for at in 0..flow.carried.open.len() {
+            let OpenEntry { key, question, .. } = &flow.carried.open[at];
+            if let Some(reply) = replies.remove(key) {
+                let answered = Answered {
+                    question: *question,
+                    reply,
+                };
+                flow.record(key.clone(), now, Outcome::Answered(answered));
+            }
+        }
+        flow
+    }
+
+    /// Who the flow is.
+    #[must_use]
+    pub fn identity(&self) -> &Identity {
+        &self.identity
+    }
+
+    /// How many rounds of questions it has asked.
+    #[must_use]
+    pub fn round(&self) -> u32 {
+        self.round
+    }
+
+    /// The time as the handler sees it: that of the last settlement delivered, so that a replay
+    /// sees the same.
+    #[must_use]
+    pub fn now(&self) -> Millis {
+        self.now
+    }
+
+    /// Whether the handler has passed everything an earlier execution had reached. Before that,
+    /// progress and log lines would be repeats.
+    #[must_use]
+    pub fn is_live(&self) -> bool {
+        self.live
+    }
+
+    /// The number of the next draw of random bytes.
+    pub fn next_draw(&mut self) -> u64 {
+        self.draws += 1;
+        self.draws
+    }
+
+    /// The keys of questions whose recorded answers no longer fit because the question changed,
+    /// since the last call.
+    pub fn take_skewed(&mut self) -> Vec<String> {
+        mem::take(&mut self.skewed)
+    }
+
+    /// Registers a question under `key`, or `key-2`, `key-3`, … where that was used before.
+    ///
+    /// # Errors
+    ///
+    /// [`AskError::TooManyQuestions`] where as many are open as one round may carry, and what
+    /// [`Question::new`] finds wrong with the request.
+    pub fn ask(&mut self, key: &str, request: InputRequest) -> Result<SlotId, AskError> {
+        let question = Question::new(request, &self.limits)?;
+        let open = self
+            .slots
+            .values()
+            .filter(|slot| matches!(slot.wait, Wait::Question(_)));
+        if open.count() >= self.limits.questions_per_round {
+            return Err(AskError::TooManyQuestions(self.limits.questions_per_round));
+        }
+        let key = self.name(Kind::Question, key);
+        let carried = self.carried.open.iter().find(|open| open.key == key);
+        let fitting = carried.filter(|open| open.question == question.digest);
+        let changed = |record: &Record| match &record.entry.outcome {
+            Outcome::Answered(old) => record.entry.key == key && old.question != question.digest,
+            _ => false,
+        };
+        if (carried.is_some() && fitting.is_none()) || self.journal.iter().any(changed) {
+            self.skewed.push(key.clone());
+        }
+        let asked = Asked {
+            attempts: fitting.map_or(0, |open| open.attempts),
+            reason: fitting.and_then(|open| open.reason.clone()),
+            question,
+            sent: false,
+        };
+        Ok(self.wait_for(key, Wait::Question(Box::new(asked))))
+    }
+
+    /// Whether an answer to this question is recorded and not delivered yet.
+    #[must_use]
+    pub fn has_answer(&self, slot: SlotId) -> bool {
+        self.slots
+            .get(&slot)
+            .is_some_and(|slot| self.journal.iter().any(|record| record.settles(slot)))
+    }
+
+    /// The answer, once delivered.
+    pub fn poll_question(
+        &mut self,
+        slot: SlotId,
+        waker: &Waker,
+    ) -> Poll<Result<Checked, AskError>> {
+        self.take(slot, waker, |wait| match wait {
+            Wait::Answered(answer) => Ok(answer),
+            other => Err(other),
+        })
+    }
+
+    /// Registers a step. It is [running](Flow::run_step) only once its caller says so: a step that
+    /// is recorded must not run again.
+    pub fn begin_step(&mut self, name: &str) -> SlotId {
+        let key = self.name(Kind::Step, name);
+        self.wait_for(key, Wait::Step { running: false })
+    }
+
+    /// The key of a step: its name, or `name-2`, … where the name was used before.
+    #[must_use]
+    pub fn step_key(&self, slot: SlotId) -> &str {
+        self.slots.get(&slot).map_or("", |slot| &slot.key)
+    }
+
+    /// Whether the step's value is recorded; if not, the step counts as running from now on and
+    /// delays every question until it is finished or dropped.
+    pub fn run_step(&mut self, slot: SlotId) -> bool {
+        let recorded = self.has_answer(slot);
+        if let Some(Slot {
+            wait: Wait::Step { running },
+            ..
+        }) = self.slots.get_mut(&slot)
+            && !recorded
+            && !mem::replace(running, true)
+        {
+            self.running += 1;
+        }
+        recorded
+    }
+
+    /// Records the value of a running step.
+    pub fn finish_step(&mut self, slot: SlotId, value: RawJson, now: Millis) {
+        let Some(Slot {
+            key,
+            wait: Wait::Step { running },
+            ..
+        }) = self.slots.get_mut(&slot)
+        else {
+            return;
+        };
+        if mem::take(running) {
+            self.running -= 1;
+        }
+        let key = key.clone();
+        self.record(key, now, Outcome::Done(value));
+    }
+
+    /// The value of a step, once delivered.
+    pub fn poll_step(&mut self, slot: SlotId, waker: &Waker) -> Poll<RawJson> {
+        self.take(slot, waker, |wait| match wait {
+            Wait::Done(value) => Ok(value),
+            other => Err(other),
+        })
+    }
+
+    /// Registers a timer that runs out at `deadline`, or when a sealed state said it would.
+    pub fn begin_timer(&mut self, name: &str, deadline: Millis) -> SlotId {
+        let key = self.name(Kind::Timer, name);
+        let carried = self.carried.timers.iter().find(|timer| timer.key == key);
+        let deadline = carried.map_or(deadline, |timer| timer.deadline);
+        self.wait_for(key, Wait::Timer { deadline })
+    }
+
+    /// Ready once the timer has run out and that was delivered.
+    pub fn poll_timer(&mut self, slot: SlotId, waker: &Waker) -> Poll<()> {
+        self.take(slot, waker, |wait| match wait {
+            Wait::Fired => Ok(()),
+            other => Err(other),
+        })
+    }
+
+    /// The handler no longer waits for this. Returns the key of a question that had been sent and
+    /// must be withdrawn.
+    pub fn drop_slot(&mut self, slot: SlotId) -> Option<String> {
+        let slot = self.slots.remove(&slot)?;
+        match slot.wait {
+            Wait::Step { running: true } => {
+                self.running -= 1;
+                None
+            }
+            Wait::Question(asked) if asked.sent => Some(slot.key),
+            _ => None,
+        }
+    }
+
+    /// Decides what happens next, the handler being quiescent, and does it where it is a delivery.
+    pub fn verdict(&mut self, now: Millis) -> Verdict {
+        loop {
+            if self.deliver() {
+                return Verdict::Delivered;
+            }
+            if !self.fire_timer(now) {
+                break;
+            }
+        }
+        let unsent = |slot: &Slot| matches!(&slot.wait, Wait::Question(asked) if !asked.sent);
+        if self.running > 0 || !self.slots.values().any(unsent) {
+            return Verdict::Wait(self.next_deadline());
+        }
+        if self.round < self.limits.rounds {
+            return Verdict::Ask;
+        }
+        self.fail_questions();
+        Verdict::Delivered
+    }
+
+    /// The questions of this round, in the order in which they were asked. They count as sent.
+    pub fn send_questions(&mut self) -> Vec<OpenQuestion> {
+        self.round += 1;
+        let mut questions = Vec::new();
+        for slot in self.slots.values_mut() {
+            if let Wait::Question(asked) = &mut slot.wait
+                && !mem::replace(&mut asked.sent, true)
+            {
+                questions.push(OpenQuestion {
+                    key: slot.key.clone(),
+                    digest: asked.question.digest,
+                    request: asked.question.request_again(asked.reason.as_deref()),
+                });
+            }
+        }
+        questions
+    }
+
+    /// The keys and digests of the open questions, in the order in which they were asked.
+    pub fn open(&self) -> impl Iterator<Item = (&str, QuestionDigest)> {
+        self.slots.values().filter_map(|slot| match &slot.wait {
+            Wait::Question(asked) => Some((slot.key.as_str(), asked.question.digest)),
+            _ => None,
+        })
+    }
+
+    /// Records what came back for a question that was sent. Ignored where no question of that key
+    /// waits, or where it has its answer already.
+    pub fn reply(&mut self, key: &str, reply: Reply, now: Millis) {
+        let waiting = self.slots.values().find_map(|slot| match &slot.wait {
+            Wait::Question(asked) if asked.sent && slot.key == key => Some(asked.question.digest),
+            _ => None,
+        });
+        let Some(question) = waiting else { return };
+        let answered = self.journal.iter().any(|record| {
+            !record.delivered
+                && record.entry.key == key
+                && matches!(&record.entry.outcome, Outcome::Answered(a) if a.question == question)
+        });
+        if !answered {
+            let answered = Answered { question, reply };
+            self.record(key.to_string(), now, Outcome::Answered(answered));
+        }
+    }
+
+    /// What must be sealed so that a retry can go on from here.
+    #[must_use]
+    pub fn suspend(&self, token: TokenId, now: Millis) -> State {
+        let mut open = Vec::new();
+        let mut timers = Vec::new();
+        for slot in self.slots.values() {
+            match &slot.wait {
+                Wait::Question(asked) => open.push(OpenEntry {
+                    key: slot.key.clone(),
+                    question: asked.question.digest,
+                    attempts: asked.attempts,
+                    reason: asked.reason.clone(),
+                }),
+                Wait::Timer { deadline } => {
+                    timers.push(TimerEntry {
+                        key: slot.key.clone(),
+                        deadline: *deadline,
+                    });
+                }
+                _ => {}
+            }
+        }
+        State {
+            identity: self.identity.clone(),
+            token,
+            round: self.round,
+            issued: now,
+            journal: self
+                .journal
+                .iter()
+                .map(|record| record.entry.clone())
+                .collect(),
+            open,
+            timers,
+            by_hand: None,
+        }
+    }
+
+    /// The flow as a handler that is run again now would find it: the same record, nothing of it
+    /// delivered, and the same timers still running.
+    #[must_use]
+    pub fn again(&self) -> Self {
+        let state = self.suspend(TokenId([0; 16]), self.now);
+        Self::resume(state, BTreeMap::new(), 0, self.limits.clone())
+    }
+
+    fn name(&mut self, kind: Kind, base: &str) -> String {
+        let ordinal = self.ordinals.entry((kind, base.to_string())).or_insert(0);
+        *ordinal += 1;
+        if *ordinal == 1 {
+            base.to_string()
+        } else {
+            format!("{base}-{ordinal}")
+        }
+    }
+
+    fn wait_for(&mut self, key: String, wait: Wait) -> SlotId {
+        let id = SlotId(self.next_slot);
+        self.next_slot += 1;
+        self.slots.insert(
+            id,
+            Slot {
+                key,
+                wait,
+                waker: None,
+            },
+        );
+        id
+    }
+
+    fn record(&mut self, key: String, at: Millis, outcome: Outcome) {
+        // Time does not run backwards for the handler, whatever a clock does.
+        let last = self
+            .journal
+            .last()
+            .map_or(self.identity.started, |record| record.entry.at);
+        self.journal.push(Record::new(Entry {
+            key,
+            at: at.max(last),
+            outcome,
+        }));
+    }
+
+    fn take<T>(
+        &mut self,
+        slot: SlotId,
+        waker: &Waker,
+        settled: impl FnOnce(Wait) -> Result<T, Wait>,
+    ) -> Poll<T> {
+        let Some(Slot { key, wait, .. }) = self.slots.remove(&slot) else {
+            return Poll::Pending;
+        };
+        match settled(wait) {
+            Ok(value) => Poll::Ready(value),
+            Err(wait) => {
+                self.slots.insert(
+                    slot,
+                    Slot {
+                        key,
+                        wait,
+                        waker: Some(waker.clone()),
+                    },
+                );
+                Poll::Pending
+            }
+        }
+    }
+
+    /// Delivers the earliest recorded settlement that something waits for. An answer that breaks
+    /// its form is not delivered: it is forgotten, and the question is asked again.
+    fn deliver(&mut self) -> bool {
+        let mut at = self.undelivered;
+        while let Some(record) = self.journal.get_mut(at) {
+            let Some(slot) = self.slots.values_mut().find(|slot| record.settles(slot)) else {
+                at += 1;
+                continue;
+            };
+            let settled = match (&mut slot.wait, &mut record.entry.outcome) {
+                (Wait::Question(asked), Outcome::Answered(answered)) => asked
+                    .receive(&mut answered.reply, &self.limits)
+                    .map(Wait::Answered),
+                (_, Outcome::Done(value)) => Some(Wait::Done(value.clone())),
+                _ => Some(Wait::Fired),
+            };
+            let Some(settled) = settled else {
+                self.journal.remove(at);
+                self.recorded -= usize::from(at < self.recorded);
+                continue;
+            };
+            slot.wait = settled;
+            record.delivered = true;
+            self.now = record.entry.at;
+            self.live |=
+                at >= self.recorded || (at + 1 == self.recorded && self.carried.open.is_empty());
+            if let Some(waker) = slot.waker.take() {
+                waker.wake();
+            }
+            let delivered = self.journal[self.undelivered..].iter();
+            self.undelivered += delivered.take_while(|record| record.delivered).count();
+            return true;
+        }
+        false
+    }
+
+    /// Records that the timer with the earliest deadline has run out, if it has.
+    fn fire_timer(&mut self, now: Millis) -> bool {
+        let due = self.slots.values().filter_map(|slot| match slot.wait {
+            Wait::Timer { deadline } if deadline <= now => Some((deadline, &slot.key)),
+            _ => None,
+        });
+        // The first of several with the same deadline, as `resume` orders them.
+        let Some((deadline, key)) = due.min_by_key(|(deadline, _)| *deadline) else {
+            return false;
+        };
+        let key = key.clone();
+        self.record(key, deadline, Outcome::Fired);
+        true
+    }
+
+    fn next_deadline(&self) -> Option<Millis> {
+        let deadlines = self.slots.values().filter_map(|slot| match slot.wait {
+            Wait::Timer { deadline } => Some(deadline),
+            _ => None,
+        });
+        deadlines.min()
+    }
+
+    /// The rounds are used up: every open question fails, now and for good.
+    fn fail_questions(&mut self) {
+        for slot in self.slots.values_mut() {
+            if matches!(slot.wait, Wait::Question(_)) {
+                slot.wait = Wait::Answered(Err(AskError::TooManyRounds(self.limits.rounds)));
+                if let Some(waker) = slot.waker.take() {
+                    waker.wake();
+                }
+            }
+        }
+        self.live = true;
+    }
+}
+
+impl Record {
+    fn new(entry: Entry) -> Self {
+        Self {
+            entry,
+            delivered: false,
+        }
+    }
+
+    fn settles(&self, slot: &Slot) -> bool {
+        if self.delivered || self.entry.key != slot.key {
+            return false;
+        }
+        match (&slot.wait, &self.entry.outcome) {
+            (Wait::Question(asked), Outcome::Answered(answered)) => {
+                asked.question.digest == answered.question
+            }
+            (Wait::Step { .. }, Outcome::Done(_)) | (Wait::Timer { .. }, Outcome::Fired) => true,
+            _ => false,
+        }
+    }
+}
+
+impl Asked {
+    /// What a reply means for this question; `None` where the question is to be asked again. The
+    /// last unusable answer is recorded as the refusal it leads to.
+    fn receive(&mut self, reply: &mut Reply, limits: &Limits) -> Option<Result<Checked, AskError>> {
+        let reason = match reply {
+            Reply::Value(value) => match self.question.check(value, limits) {
+                Ok(checked) => return Some(Ok(checked)),
+                Err(reason) => reason,
+            },
+            Reply::Error { code, message } => {
+                return Some(Err(AskError::Client {
+                    code: *code,
+                    message: message.clone(),
+                }));
+            }
+            Reply::Refused(reason) => return Some(Err(AskError::Refused(reason.clone()))),
+            Reply::TimedOut => return Some(Err(AskError::TimedOut)),
+        };
+        self.attempts += 1;
+        if self.attempts < limits.ask_attempts {
+            self.reason = Some(reason);
+            self.sent = false;
+            return None;
+        }
+        *reply = Reply::Refused(reason.clone());
+        Some(Err(AskError::Refused(reason)))
+    }
+}

@@ -1,0 +1,92 @@
+//! What a flow remembers: every settlement, in the order in which it came.
+
+use alloc::string::String;
+
+use serde::{Deserialize, Serialize};
+
+use super::Millis;
+use crate::protocol::RawJson;
+
+/// The digest of an exact question: the first half of a SHA-256 over its canonical form.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct QuestionDigest(pub [u8; 16]);
+
+/// One settlement: something a handler waited for, and how it ended.
+///
+/// Entries are delivered to the handler in this order, one at a time; that order, not the order in
+/// which futures happen to be polled, decides every race on a replay.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Entry {
+    /// The name under which the handler waits.
+    #[serde(rename = "k")]
+    pub key: String,
+    /// When it settled.
+    #[serde(rename = "t")]
+    pub at: Millis,
+    /// How it settled.
+    #[serde(rename = "o")]
+    pub outcome: Outcome,
+}
+
+/// How something a handler waited for ended.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Outcome {
+    /// A question was answered. The answer is bound to the exact question that was asked.
+    #[serde(rename = "a")]
+    Answered(Answered),
+    /// A step (`ctx.run`, `ctx.commit`) ended with this value.
+    #[serde(rename = "s")]
+    Done(RawJson),
+    /// A timer ran out.
+    #[serde(rename = "f")]
+    Fired,
+}
+
+/// An answer and the question it belongs to.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Answered {
+    /// The digest of the question.
+    #[serde(rename = "q")]
+    pub question: QuestionDigest,
+    /// What came back.
+    #[serde(rename = "r")]
+    pub reply: Reply,
+}
+
+/// What came back for a question.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Reply {
+    /// The client's result: checked against the question when it is delivered.
+    #[serde(rename = "v")]
+    Value(RawJson),
+    /// The client could not process the question.
+    #[serde(rename = "e")]
+    Error {
+        /// The JSON-RPC error code.
+        #[serde(rename = "c")]
+        code: i64,
+        /// The error's message.
+        #[serde(rename = "m")]
+        message: String,
+    },
+    /// The answers broke their form too often; this was wrong with the last one.
+    #[serde(rename = "x")]
+    Refused(String),
+    /// No answer came in time.
+    #[serde(rename = "t")]
+    TimedOut,
+}
+
+impl Serialize for QuestionDigest {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        super::bytes::serialize(&self.0, serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for QuestionDigest {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        super::bytes::deserialize(deserializer).map(Self)
+    }
+}

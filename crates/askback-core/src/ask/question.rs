@@ -1,0 +1,150 @@
+//! A question, what identifies it, and whether an answer fits it.
+
+use alloc::{
+    boxed::Box,
+    format,
+    string::{String, ToString},
+    vec::Vec,
+};
+
+use super::{AskError, canonical, journal::QuestionDigest};
+use crate::{
+    limits::Limits,
+    protocol::{
+        CreateMessageResult, ElicitAction, ElicitParams, ElicitResult, InputRequest,
+        ListRootsResult, RawJson, Root,
+    },
+};
+
+/// A question that may be asked, with the digest that identifies it.
+#[derive(Debug, Clone)]
+pub struct Question {
+    /// What is sent.
+    pub request: InputRequest,
+    /// What identifies it: an answer given to another question, however alike, does not fit.
+    pub digest: QuestionDigest,
+}
+
+/// An answer that fits its question.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Checked {
+    /// What a person did with a form or a link.
+    Elicit(ElicitResult),
+    /// What a model wrote.
+    Sample(Box<CreateMessageResult>),
+    /// The folders a server may work in.
+    Roots(Vec<Root>),
+}
+
+impl Question {
+    /// A question, if it may be asked.
+    ///
+    /// # Errors
+    ///
+    /// [`AskError::BadForm`] for a form that breaks the rules of forms, [`AskError::BadRequest`]
+    /// for a link that is not an absolute http or https URL or a request that is not JSON.
+    pub fn new(request: InputRequest, limits: &Limits) -> Result<Self, AskError> {
+        match &request {
+            InputRequest::Elicit(ElicitParams::Form(form)) => {
+                form.requested_schema
+                    .lint(limits)
+                    .map_err(AskError::BadForm)?;
+            }
+            InputRequest::Elicit(ElicitParams::Url(link)) => check_link(&link.url)?,
+            InputRequest::Sample(_) | InputRequest::Roots(_) => {}
+        }
+        let digest = canonical::digest_of(&request)
+            .map_err(|error| AskError::BadRequest(error.to_string()))?;
+        let mut half = [0; 16];
+        half.copy_from_slice(&digest[..16]);
+        Ok(Self {
+            request,
+            digest: QuestionDigest(half),
+        })
+    }
+
+    /// The request as it is sent; after an answer that was not usable, with the reason in its
+    /// message.
+    #[must_use]
+    pub fn request_again(&self, reason: Option<&str>) -> InputRequest {
+        let mut request = self.request.clone();
+        if let (InputRequest::Elicit(ElicitParams::Form(form)), Some(reason)) =
+            (&mut request, reason)
+        {
+            form.message = format!(
+                "{}\n\nThe last answer could not be used: {reason}",
+                form.message
+            );
+        }
+        request
+    }
+
+    /// Reads an answer and checks it against the question.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the answer, in a sentence for the person who is asked again.
+    pub fn check(&self, value: &RawJson, limits: &Limits) -> Result<Checked, String> {
+        match &self.request {
+            InputRequest::Elicit(asked) => check_elicit(asked, value, limits),
+            InputRequest::Sample(_) => {
+                let result: CreateMessageResult = read(value)?;
+                Ok(Checked::Sample(Box::new(result)))
+            }
+            InputRequest::Roots(_) => check_roots(read(value)?),
+        }
+    }
+}
+
+fn check_elicit(asked: &ElicitParams, value: &RawJson, limits: &Limits) -> Result<Checked, String> {
+    let mut result: ElicitResult = read(value)?;
+    match asked {
+        ElicitParams::Form(form) if result.action == ElicitAction::Accept => {
+            let content = result.content.take().unwrap_or_default();
+            let content = form.requested_schema.with_defaults(content);
+            form.requested_schema
+                .check(&content, limits)
+                .map_err(|issues| issues.to_string())?;
+            result.content = Some(content);
+        }
+        // What is not accepted carries no values, and a link never does.
+        _ => result.content = None,
+    }
+    Ok(Checked::Elicit(result))
+}
+
+fn check_roots(result: ListRootsResult) -> Result<Checked, String> {
+    match result
+        .roots
+        .iter()
+        .find(|root| !root.uri.starts_with("file://"))
+    {
+        Some(root) => Err(format!("a root must be a file:// URI, not {}", root.uri)),
+        None => Ok(Checked::Roots(result.roots)),
+    }
+}
+
+/// A link a server may ask a person to open: absolute, http or https, without anybody's
+/// credentials (2026-07-28, client/elicitation, Safe URL Handling).
+fn check_link(url: &str) -> Result<(), AskError> {
+    let rest = url
+        .strip_prefix("https://")
+        .or_else(|| url.strip_prefix("http://"));
+    let authority = rest.map(|rest| rest.split(['/', '?', '#']).next().unwrap_or(rest));
+    let why = match authority {
+        None => "a link must be an absolute http or https URL",
+        Some("") => "a link must name a host",
+        Some(authority) if authority.contains('@') => "a link must not carry credentials",
+        Some(_) if url.chars().any(|c| c.is_control() || c.is_whitespace()) => {
+            "a link must not hold spaces or control characters"
+        }
+        Some(_) => return Ok(()),
+    };
+    Err(AskError::BadRequest(why.to_string()))
+}
+
+fn read<'a, T: serde::Deserialize<'a>>(value: &'a RawJson) -> Result<T, String> {
+    value
+        .decode()
+        .map_err(|error| format!("the answer cannot be read: {error}"))
+}
