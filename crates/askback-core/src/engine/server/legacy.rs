@@ -1,0 +1,273 @@
+//! The handshake era: a session opened by `initialize`.
+
+use alloc::{
+    boxed::Box,
+    collections::{BTreeSet, VecDeque},
+    format,
+    string::String,
+    sync::Arc,
+    vec::Vec,
+};
+
+use super::{
+    Call, Changed, Origin, Output, Profile,
+    modern::{notification, tells, unsupported, write_notification},
+};
+use crate::{
+    forms::{self, Dialect, Lowered},
+    jsonrpc::{self, ErrorObject, RequestId},
+    protocol::{
+        ClientRequest, ElicitParams, ElicitResult, EmptyResult, HasMeta, InitializeParams,
+        InitializeResult, InputRequest, LoggingLevel, RawJson, ServerRequest,
+    },
+    revision::{self, Era, Facts, FormFacts, Kind, Revision},
+    wire,
+};
+
+/// What `initialize` agreed on, if it was said.
+#[derive(Debug, Default)]
+pub(super) enum Session {
+    #[default]
+    New,
+    Open(Box<Open>),
+}
+
+#[derive(Debug)]
+pub(super) struct Open {
+    /// Who is on the other side; each request adds its own progress token.
+    origin: Origin,
+    level: Option<LoggingLevel>,
+    watched: BTreeSet<String>,
+}
+
+/// What becomes of a request.
+pub(super) enum Routed {
+    Response(Vec<u8>),
+    Call(Call),
+}
+
+impl Session {
+    pub(super) fn is_open(&self) -> bool {
+        matches!(self, Self::Open(_))
+    }
+
+    /// The facts of the agreed revision.
+    pub(super) fn facts(&self) -> Option<&'static Facts> {
+        match self {
+            Self::New => None,
+            Self::Open(open) => Some(open.origin.revision.facts()),
+        }
+    }
+
+    /// Before a client has said from which level on it wants log lines, it is spared those that
+    /// only debugging needs.
+    pub(super) fn wants_log(&self, level: LoggingLevel) -> bool {
+        match self {
+            Self::New => false,
+            Self::Open(open) => level >= open.level.unwrap_or(LoggingLevel::Info),
+        }
+    }
+
+    pub(super) fn changed(&self, profile: &Profile, changed: &Changed, out: &mut VecDeque<Output>) {
+        let Self::Open(open) = self else { return };
+        let watched = match changed {
+            Changed::Resource(uri) => open.watched.contains(uri),
+            _ => tells(&profile.capabilities, changed),
+        };
+        if watched {
+            let message = write_notification(open.origin.revision, notification(changed, None));
+            out.extend(message.map(Output::Send));
+        }
+    }
+
+    pub(super) fn handle_request(
+        &mut self,
+        profile: &Profile,
+        id: RequestId,
+        request: ClientRequest,
+    ) -> Result<Routed, ErrorObject> {
+        let open = match (&mut *self, &request) {
+            (Self::New, ClientRequest::Initialize(params)) => {
+                let (open, response) = initialize(profile, &id, params)?;
+                *self = Self::Open(Box::new(open));
+                return Ok(Routed::Response(response));
+            }
+            (Self::New, ClientRequest::Ping(_)) => {
+                let revision = Revision::LATEST_LEGACY;
+                return Ok(Routed::Response(empty(revision, &id)));
+            }
+            (Self::New, _) => return Err(not_opened()),
+            (Self::Open(_), ClientRequest::Initialize(_)) => {
+                let why = "this session is initialized already";
+                return Err(ErrorObject::new(jsonrpc::INVALID_REQUEST, why));
+            }
+            (Self::Open(open), _) => open,
+        };
+        let revision = open.origin.revision;
+        if !revision.has(Kind::ClientRequest, request.method()) {
+            return Err(ErrorObject::method_not_found(request.method()));
+        }
+        match request {
+            ClientRequest::Ping(_) => {}
+            ClientRequest::SetLevel(params) if profile.capabilities.logging.is_some() => {
+                open.level = Some(params.level);
+            }
+            ClientRequest::Subscribe(params) if watches(profile) => {
+                open.watch(params.uri, profile.limits.subscriptions)?;
+            }
+            ClientRequest::Unsubscribe(params) if watches(profile) => {
+                open.watched.remove(&params.uri);
+            }
+            request @ (ClientRequest::SetLevel(_)
+            | ClientRequest::Subscribe(_)
+            | ClientRequest::Unsubscribe(_)) => {
+                return Err(ErrorObject::method_not_found(request.method()));
+            }
+            mut request => {
+                let meta = request.meta_slot().take();
+                let progress_token = meta.and_then(|meta| meta.progress_token);
+                let origin = Arc::new(Origin {
+                    progress_token,
+                    ..open.origin.clone()
+                });
+                return Ok(Routed::Call(Call {
+                    id,
+                    request,
+                    origin,
+                }));
+            }
+        }
+        Ok(Routed::Response(empty(revision, &id)))
+    }
+}
+
+impl Open {
+    fn watch(&mut self, uri: String, most: usize) -> Result<(), ErrorObject> {
+        if self.watched.len() >= most && !self.watched.contains(&uri) {
+            let why = format!("too many subscriptions (at most {most})");
+            return Err(ErrorObject::new(jsonrpc::INVALID_PARAMS, why));
+        }
+        self.watched.insert(uri);
+        Ok(())
+    }
+}
+
+/// Agrees on the revision the client wishes, or else the newest with a handshake that the server
+/// speaks (2025-11-25, basic/lifecycle, Version Negotiation).
+fn initialize(
+    profile: &Profile,
+    id: &RequestId,
+    params: &InitializeParams,
+) -> Result<(Open, Vec<u8>), ErrorObject> {
+    let wish = params.protocol_version.parse::<Revision>().ok();
+    let mut spoken = profile
+        .revisions
+        .iter()
+        .copied()
+        .filter(|revision| revision.era() == Era::Legacy);
+    let newest = spoken.clone().max();
+    let revision = spoken
+        .find(|revision| Some(*revision) == wish)
+        .or(newest)
+        .ok_or_else(|| unsupported(profile, &params.protocol_version))?;
+    let result = InitializeResult {
+        protocol_version: revision.as_str().into(),
+        capabilities: profile.capabilities.clone(),
+        server_info: profile.info.clone(),
+        instructions: profile.instructions.clone(),
+        meta: None,
+    };
+    let origin = Origin {
+        revision,
+        client: Some(params.client_info.clone()),
+        capabilities: params.capabilities.clone(),
+        log_level: None,
+        progress_token: None,
+    };
+    let open = Open {
+        origin,
+        level: None,
+        watched: BTreeSet::new(),
+    };
+    Ok((open, wire::write_result(revision, id, result, None)))
+}
+
+/// A question on its way, and how its answer is read.
+#[derive(Debug)]
+pub(super) struct Asked {
+    /// Where the revision cannot say the form as it is: what was asked instead.
+    lowered: Option<Lowered>,
+}
+
+impl Asked {
+    /// A question in the words of a revision, written as a request. Its key travels in `_meta`, for
+    /// clients that match on it; a link is given an id.
+    pub(super) fn write(
+        revision: Revision,
+        id: &RequestId,
+        key: &str,
+        mut question: InputRequest,
+    ) -> (Self, Vec<u8>) {
+        let mut lowered = None;
+        match &mut question {
+            InputRequest::Elicit(ElicitParams::Form(form)) => {
+                let facts = revision.facts().forms;
+                if facts != Revision::LATEST.facts().forms {
+                    let dialect = dialect(facts);
+                    let plain = forms::lower(&form.requested_schema, &dialect);
+                    form.requested_schema = plain.schema.clone();
+                    lowered = Some(plain);
+                }
+            }
+            InputRequest::Elicit(ElicitParams::Url(link)) => {
+                link.elicitation_id
+                    .get_or_insert_with(|| format!("{key}-{id}"));
+            }
+            InputRequest::Sample(_) | InputRequest::Roots(_) => {}
+        }
+        question.meta_mut().set_ask_key(key);
+        let request = wire::lower(ServerRequest::from(question), revision);
+        (Self { lowered }, request.to_vec(id))
+    }
+
+    /// The answer, as if the question had been asked as it was meant. One that cannot be read is
+    /// handed on as it came, to be refused where all answers are checked.
+    pub(super) fn read(&self, answer: RawJson) -> RawJson {
+        let Some(lowered) = &self.lowered else {
+            return answer;
+        };
+        let lifted = || {
+            let mut result: ElicitResult = answer.decode().ok()?;
+            result.content = result.content.map(|content| lowered.lift(content));
+            RawJson::new(&result).ok()
+        };
+        lifted().unwrap_or(answer)
+    }
+}
+
+fn dialect(facts: FormFacts) -> Dialect {
+    Dialect {
+        enum_names: facts.enum_names,
+        multi_choice: facts.multi_choice,
+        defaults: match facts.defaults {
+            revision::Defaults::All => forms::Defaults::All,
+            revision::Defaults::BooleanOnly => forms::Defaults::BooleanOnly,
+        },
+        pattern: facts.pattern,
+    }
+}
+
+fn watches(profile: &Profile) -> bool {
+    tells(&profile.capabilities, &Changed::Resource(String::new()))
+}
+
+fn empty(revision: Revision, id: &RequestId) -> Vec<u8> {
+    wire::write_result(revision, id, EmptyResult::default(), None)
+}
+
+/// A client of either era may have sent this, so both are told what is missing.
+fn not_opened() -> ErrorObject {
+    let why = "send `initialize` first, or name the protocol version and the client's \
+               capabilities in `_meta`";
+    ErrorObject::new(jsonrpc::INVALID_PARAMS, why)
+}

@@ -1,0 +1,409 @@
+//! The server's side of one connection: every revision, and both eras at once.
+
+mod legacy;
+mod modern;
+
+use alloc::{
+    boxed::Box,
+    collections::{BTreeMap, VecDeque},
+    format,
+    string::String,
+    sync::Arc,
+    vec::Vec,
+};
+
+pub use modern::{Changed, admit};
+
+use self::{
+    legacy::{Asked, Session},
+    modern::{Listeners, write_notification},
+};
+use crate::{
+    jsonrpc::{
+        self, ErrorObject, Incoming, Malformed, Message, Notification, Request, RequestId, Response,
+    },
+    limits::Limits,
+    protocol::{
+        CancelledParams, ClientCapabilities, ClientNotification, ClientRequest, Implementation,
+        InputRequest, LoggingLevel, ProgressToken, RawJson, ServerCapabilities, ServerNotification,
+    },
+    revision::{Era, Facts, Revision},
+};
+
+/// What an engine must know of the server it speaks for.
+#[derive(Debug, Clone)]
+pub struct Profile {
+    /// What the server calls itself.
+    pub info: Implementation,
+    /// What it offers.
+    pub capabilities: ServerCapabilities,
+    /// How a model should use it.
+    pub instructions: Option<String>,
+    /// The revisions it speaks, newest first.
+    pub revisions: Vec<Revision>,
+    /// For how long, in milliseconds, clients may keep what [`Profile`] says.
+    pub ttl_ms: i64,
+    /// What it bears.
+    pub limits: Limits,
+}
+
+/// Who sent a request, in which revision, and what they can be asked.
+#[derive(Debug, Clone)]
+pub struct Origin {
+    /// The revision of the request and its response.
+    pub revision: Revision,
+    /// What the client calls itself; unverified, for display only.
+    pub client: Option<Implementation>,
+    /// What the client said it supports.
+    pub capabilities: ClientCapabilities,
+    /// The least level of log lines the client wants, where the request says so.
+    pub log_level: Option<LoggingLevel>,
+    /// Under which name the request wants to hear of its progress.
+    pub progress_token: Option<ProgressToken>,
+}
+
+/// A request for the server's handlers.
+#[derive(Debug, Clone)]
+pub struct Call {
+    /// What the response carries.
+    pub id: RequestId,
+    /// What is asked for.
+    pub request: ClientRequest,
+    /// Who asks.
+    pub origin: Arc<Origin>,
+}
+
+/// A question on its way to a client of a handshake revision.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct AskId(i64);
+
+/// What an engine wants done.
+#[derive(Debug)]
+pub enum Output {
+    /// Write this message.
+    Send(Vec<u8>),
+    /// Handle this request, and hand its response to [`Connection::respond`].
+    Call(Box<Call>),
+    /// The client no longer wants the response to this request.
+    Cancel(RequestId),
+    /// The client answered a question.
+    Answer(AskId, Result<RawJson, ErrorObject>),
+    /// The client says that its roots changed.
+    RootsChanged,
+}
+
+/// One connection to one client, which may use both eras on it.
+///
+/// After each `handle_*`, [`respond`](Connection::respond), [`ask`](Connection::ask),
+/// [`withdraw`](Connection::withdraw), [`notify`](Connection::notify) or
+/// [`changed`](Connection::changed), drain [`poll`](Connection::poll) until it returns `None`.
+#[derive(Debug)]
+pub struct Connection {
+    profile: Arc<Profile>,
+    session: Session,
+    listeners: Listeners,
+    calls: BTreeMap<RequestId, Running>,
+    asks: BTreeMap<AskId, Asked>,
+    next_ask: i64,
+    batches: BTreeMap<u64, Batch>,
+    next_batch: u64,
+    out: VecDeque<Output>,
+}
+
+#[derive(Debug)]
+struct Running {
+    origin: Arc<Origin>,
+    batch: Option<u64>,
+}
+
+/// The responses to a batch go out together (2025-03-26, basic/index, Batching).
+#[derive(Debug, Default)]
+struct Batch {
+    open: usize,
+    responses: Vec<Vec<u8>>,
+}
+
+impl Call {
+    /// The facts of the revision the request came in.
+    #[must_use]
+    pub fn facts(&self) -> &'static Facts {
+        self.origin.revision.facts()
+    }
+}
+
+impl Connection {
+    /// A connection on which nothing has been said.
+    #[must_use]
+    pub fn new(profile: Arc<Profile>) -> Self {
+        Self {
+            profile,
+            session: Session::default(),
+            listeners: Listeners::default(),
+            calls: BTreeMap::new(),
+            asks: BTreeMap::new(),
+            next_ask: 0,
+            batches: BTreeMap::new(),
+            next_batch: 0,
+            out: VecDeque::new(),
+        }
+    }
+
+    /// What to do next.
+    pub fn poll(&mut self) -> Option<Output> {
+        self.out.pop_front()
+    }
+
+    /// Takes one message, or one batch, as it was framed by the transport.
+    pub fn handle_message(&mut self, bytes: &[u8]) {
+        match jsonrpc::parse(bytes, &self.profile.limits) {
+            Ok(Incoming::Single(message)) => self.handle(message, None),
+            Ok(Incoming::Batch(messages)) => self.handle_batch(messages),
+            Err(malformed) => self.handle_malformed(&malformed, None),
+        }
+    }
+
+    /// Takes a request's response, written whole. One that was cancelled meanwhile is dropped.
+    pub fn respond(&mut self, id: &RequestId, response: Vec<u8>) {
+        if let Some(running) = self.calls.remove(id) {
+            self.send_response(response, running.batch);
+        }
+    }
+
+    /// Sends a notification that belongs to a request in progress; after its end, none is sent.
+    pub fn notify(&mut self, call: &RequestId, notification: ServerNotification) {
+        let Some(running) = self.calls.get(call) else {
+            return;
+        };
+        let revision = running.origin.revision;
+        if let Some(message) = write_notification(revision, notification) {
+            self.out.push_back(Output::Send(message));
+        }
+    }
+
+    /// Whether a log line of this level is wanted: by the request where its revision says so
+    /// there, else by the session.
+    #[must_use]
+    pub fn wants_log(&self, call: &RequestId, level: LoggingLevel) -> bool {
+        let Some(running) = self.calls.get(call) else {
+            return false;
+        };
+        if running.origin.revision.facts().set_level {
+            self.session.wants_log(level)
+        } else {
+            running.origin.log_level.is_some_and(|least| level >= least)
+        }
+    }
+
+    /// Asks the client of a handshake revision. The key travels beside the question, for clients
+    /// that match on it.
+    pub fn ask(&mut self, call: &RequestId, key: &str, question: InputRequest) -> Option<AskId> {
+        let running = self.calls.get(call)?;
+        self.next_ask += 1;
+        let ask = AskId(self.next_ask);
+        let id = RequestId::Number(self.next_ask);
+        let (asked, message) = Asked::write(running.origin.revision, &id, key, question);
+        self.asks.insert(ask, asked);
+        self.out.push_back(Output::Send(message));
+        Some(ask)
+    }
+
+    /// Withdraws a question nobody waits for any more.
+    pub fn withdraw(&mut self, ask: AskId) {
+        if self.asks.remove(&ask).is_some() {
+            let cancelled = CancelledParams {
+                request_id: Some(RequestId::Number(ask.0)),
+                reason: None,
+                meta: None,
+            };
+            let message = ServerNotification::Cancelled(cancelled).to_vec();
+            self.out.push_back(Output::Send(message));
+        }
+    }
+
+    /// Tells the client that something changed, if it is one that wants to know.
+    pub fn changed(&mut self, changed: &Changed) {
+        self.session.changed(&self.profile, changed, &mut self.out);
+        self.listeners.changed(changed, &mut self.out);
+    }
+
+    /// Ends what the server keeps open, as it stops: each subscription gets its result
+    /// (2026-07-28, basic/patterns/subscriptions, Graceful Closure).
+    pub fn finish(&mut self) {
+        self.listeners.finish(&self.profile, &mut self.out);
+    }
+
+    fn handle_batch(&mut self, messages: Vec<Result<Message, Malformed>>) {
+        if !self.session.facts().is_some_and(|facts| facts.batches) {
+            let error = ErrorObject::new(jsonrpc::INVALID_REQUEST, "this revision has no batches");
+            self.out
+                .push_back(Output::Send(jsonrpc::write_error(None, &error)));
+            return;
+        }
+        let number = self.next_batch;
+        self.next_batch += 1;
+        // The batch itself counts as open until all of it is read.
+        self.batches.insert(
+            number,
+            Batch {
+                open: 1,
+                responses: Vec::new(),
+            },
+        );
+        for message in messages {
+            match message {
+                Ok(message) => self.handle(message, Some(number)),
+                Err(malformed) => self.handle_malformed(&malformed, Some(number)),
+            }
+        }
+        self.close_in_batch(number);
+    }
+
+    fn handle(&mut self, message: Message, batch: Option<u64>) {
+        match message {
+            Message::Request(request) => {
+                if let Some(batch) = batch.and_then(|number| self.batches.get_mut(&number)) {
+                    batch.open += 1;
+                }
+                self.handle_request(request, batch);
+            }
+            Message::Notification(notification) => self.handle_notification(notification),
+            Message::Response(response) => self.handle_response(response),
+        }
+    }
+
+    fn handle_malformed(&mut self, malformed: &Malformed, batch: Option<u64>) {
+        if malformed.response {
+            if let Some(id) = &malformed.id {
+                let error = ErrorObject::new(jsonrpc::INVALID_REQUEST, "the response is malformed");
+                self.answered(id, Err(error));
+            }
+            return;
+        }
+        let response = jsonrpc::write_error(malformed.id.as_ref(), &malformed.error);
+        match batch.and_then(|number| self.batches.get_mut(&number)) {
+            Some(batch) => batch.responses.push(response),
+            None => self.out.push_back(Output::Send(response)),
+        }
+    }
+
+    fn handle_request(&mut self, request: Request, batch: Option<u64>) {
+        let id = request.id.clone();
+        match self.route(request, batch) {
+            Ok(Some(response)) => self.send_response(response, batch),
+            Ok(None) => {}
+            Err(error) => self.send_response(jsonrpc::write_error(Some(&id), &error), batch),
+        }
+    }
+
+    /// Answers a request, or hands it on; the era is chosen here and nowhere below.
+    fn route(
+        &mut self,
+        request: Request,
+        batch: Option<u64>,
+    ) -> Result<Option<Vec<u8>>, ErrorObject> {
+        if self.calls.contains_key(&request.id) || self.listeners.has(&request.id) {
+            let why = format!("a request with the id {} is in progress", request.id);
+            return Err(ErrorObject::new(jsonrpc::INVALID_REQUEST, why));
+        }
+        if self.calls.len() >= self.profile.limits.requests_in_flight {
+            return Err(ErrorObject::new(
+                jsonrpc::INTERNAL_ERROR,
+                "too many requests in progress",
+            ));
+        }
+        let Request { id, method, params } = request;
+        let request = ClientRequest::parse(&method, params.as_deref())?;
+        let call = match modern::era_of(&request, &self.profile, self.session.is_open()) {
+            Era::Modern => admit(&self.profile, id, request)?,
+            Era::Legacy => match self.session.handle_request(&self.profile, id, request)? {
+                legacy::Routed::Response(response) => return Ok(Some(response)),
+                legacy::Routed::Call(call) => call,
+            },
+        };
+        match &call.request {
+            ClientRequest::Discover(_) => return Ok(Some(modern::discover(&self.profile, &call))),
+            ClientRequest::Listen(params) => {
+                self.listeners
+                    .open(&self.profile, &call, params, &mut self.out)?;
+                return Ok(None);
+            }
+            _ => {}
+        }
+        let running = Running {
+            origin: Arc::clone(&call.origin),
+            batch,
+        };
+        self.calls.insert(call.id.clone(), running);
+        self.out.push_back(Output::Call(Box::new(call)));
+        Ok(None)
+    }
+
+    /// Notifications are never answered; one that makes no sense is ignored.
+    fn handle_notification(&mut self, notification: Notification) {
+        let params = notification.params.as_deref();
+        match ClientNotification::parse(&notification.method, params) {
+            Ok(ClientNotification::Cancelled(cancelled)) => {
+                let Some(id) = cancelled.request_id else {
+                    return;
+                };
+                if self.listeners.close(&id) {
+                    return;
+                }
+                if let Some(running) = self.calls.remove(&id) {
+                    if let Some(number) = running.batch {
+                        self.close_in_batch(number);
+                    }
+                    self.out.push_back(Output::Cancel(id));
+                }
+            }
+            Ok(ClientNotification::RootsListChanged(_)) => {
+                self.out.push_back(Output::RootsChanged);
+            }
+            Ok(_) | Err(_) => {}
+        }
+    }
+
+    fn handle_response(&mut self, response: Response) {
+        if let Some(id) = &response.id {
+            self.answered(id, response.outcome.map(RawJson::from));
+        }
+    }
+
+    /// An answer to a question that was never asked, or is answered already, is ignored.
+    fn answered(&mut self, id: &RequestId, outcome: Result<RawJson, ErrorObject>) {
+        let RequestId::Number(number) = id else {
+            return;
+        };
+        let ask = AskId(*number);
+        if let Some(asked) = self.asks.remove(&ask) {
+            let answer = outcome.map(|answer| asked.read(answer));
+            self.out.push_back(Output::Answer(ask, answer));
+        }
+    }
+
+    fn send_response(&mut self, response: Vec<u8>, batch: Option<u64>) {
+        match batch.and_then(|number| self.batches.get_mut(&number).map(|batch| (number, batch))) {
+            Some((number, batch)) => {
+                batch.responses.push(response);
+                self.close_in_batch(number);
+            }
+            None => self.out.push_back(Output::Send(response)),
+        }
+    }
+
+    /// One request of a batch is over; with the last, the batch is answered, unless nothing in it
+    /// wanted an answer.
+    fn close_in_batch(&mut self, number: u64) {
+        let Some(batch) = self.batches.get_mut(&number) else {
+            return;
+        };
+        batch.open -= 1;
+        if batch.open == 0
+            && let Some(batch) = self.batches.remove(&number)
+            && !batch.responses.is_empty()
+        {
+            self.out
+                .push_back(Output::Send(jsonrpc::write_batch(&batch.responses)));
+        }
+    }
+}
