@@ -1,0 +1,596 @@
+//! What a handler is given: the way back to whoever called.
+
+use std::{
+    borrow::Cow,
+    future::Future,
+    marker::PhantomData,
+    pin::Pin,
+    sync::{Arc, Mutex, PoisonError},
+    task::{Context, Poll, ready},
+    time::Duration,
+};
+
+use askback_core::{
+    ask::{AskError, Checked, Millis},
+    forms::Form,
+    limits::Limits,
+    protocol::{
+        ClientCapabilities, CreateMessageParams, CreateMessageResult, ElicitAction, ElicitParams,
+        ElicitResult, Implementation, InputRequest, LoggingLevel, LoggingMessageParams,
+        ProgressParams, RawJson, RequestParams, Root, ServerNotification,
+    },
+};
+use serde::{Serialize, de::DeserializeOwned};
+use sha2::{Digest, Sha256};
+
+use crate::{
+    answer::Answer,
+    error::Result,
+    flow::{Asking, BoxFuture, Cell, Step, Timer},
+    server::{Changed, Incoming, Peer, Shared},
+};
+
+/// What a handler is given: questions to the person, the model and the client behind a call, and
+/// the means to do things once although the handler may run several times.
+///
+/// # The one thing to know
+///
+/// In 2026-07-28 a handler that asks is **run again from the top** when the answer arrives, on
+/// whichever process the retry reaches. Answers are recorded, so the code looks and behaves as if
+/// it had simply waited; but everything else between two questions may happen again. What must not
+/// belongs in [`Ctx::run`] (recorded, not repeated on a retry) or [`Ctx::commit`] (at most once,
+/// even if a retry is sent twice). A step before the first question is repeated when the first
+/// response is lost, since nothing has been recorded yet.
+///
+/// ```
+/// use askback::{Ctx, Form, Result};
+///
+/// #[derive(Form)]
+/// struct Seat {
+///     /// Which seat would you like?
+///     window: bool,
+/// }
+///
+/// async fn reserve(ctx: Ctx) -> Result<String> {
+///     let price = ctx.run("price", || async { Ok(120) }).await?;
+///     let seat: Seat = ctx.elicit(format!("A seat for {price}?")).await?.accepted()?;
+///     let number = ctx.commit("reserve", move || async move {
+///         Ok(if seat.window { "12A" } else { "12C" }.to_owned())
+///     });
+///     Ok(format!("Seat {} is yours.", number.await?))
+/// }
+/// ```
+#[derive(Clone)]
+pub struct Ctx(Arc<Call>);
+
+/// One call, as its handler sees it.
+pub(crate) struct Call {
+    pub(crate) cell: Arc<Cell>,
+    pub(crate) incoming: Arc<Incoming>,
+    pub(crate) peer: Arc<dyn Peer>,
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) progressed: Mutex<f64>,
+}
+
+/// A form for the person, on its way: see [`Ctx::elicit`].
+#[must_use = "a question is asked when it is awaited"]
+pub struct Elicit<T> {
+    asking: Asking,
+    reads: PhantomData<fn() -> T>,
+}
+
+/// A link for the person, on its way: see [`Ctx::elicit_url`].
+#[must_use = "a question is asked when it is awaited"]
+pub struct ElicitUrl(Asking);
+
+/// A completion by the client's model, on its way: see [`Ctx::sample`].
+#[must_use = "a question is asked when it is awaited"]
+pub struct Sample(Asking);
+
+/// The client's roots, on their way: see [`Ctx::roots`].
+#[must_use = "a question is asked when it is awaited"]
+pub struct Roots(Asking);
+
+/// What [`Ctx::timeout`] answers when the time is over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the time is over")]
+pub struct Elapsed;
+
+impl Ctx {
+    pub(crate) fn new(call: Call) -> Self {
+        Self(Arc::new(call))
+    }
+
+    /// Asks the person to fill in a form.
+    ///
+    /// The key of the question is the form type's name in snake case, and `-2`, `-3`, … for the
+    /// next of the same name; [`Elicit::key`] chooses another.
+    pub fn elicit<T: Form>(&self, message: impl Into<String>) -> Elicit<T> {
+        let request = InputRequest::Elicit(ElicitParams::form(message, T::schema()));
+        Elicit {
+            asking: self.asking(T::KEY, request),
+            reads: PhantomData,
+        }
+    }
+
+    /// Asks the person to open a link: for what must not pass through the client, such as
+    /// credentials or a payment.
+    ///
+    /// `Accepted` means that the person agreed to open the link, not that they have finished what
+    /// is behind it: read the real state afterwards, and again on each replay. The link must not
+    /// carry credentials or personal data.
+    pub fn elicit_url(&self, message: impl Into<String>, url: impl Into<String>) -> ElicitUrl {
+        let request = InputRequest::Elicit(ElicitParams::url(message, url));
+        ElicitUrl(self.asking("link", request))
+    }
+
+    /// Asks the client's model for a completion.
+    ///
+    /// Requests that carry tools or the context of other servers go only to clients that declared
+    /// support for that; where tools were used, each must be matched by its result
+    /// (2025-11-25, client/sampling, Message Content Constraints).
+    pub fn sample(&self, params: CreateMessageParams) -> Sample {
+        Sample(self.asking("sample", InputRequest::Sample(Box::new(params))))
+    }
+
+    /// Asks which folders the server may work in.
+    pub fn roots(&self) -> Roots {
+        Roots(self.asking("roots", InputRequest::Roots(RequestParams::default())))
+    }
+
+    /// Asks several forms in one round; the answers come together, in the same order.
+    ///
+    /// # Errors
+    ///
+    /// The first error of any of them.
+    pub async fn elicit_all<Q: Questions>(&self, questions: Q) -> Result<Q::Answers, AskError> {
+        questions.ask().await
+    }
+
+    /// Does something whose result is recorded: it is not done again when the handler is run again
+    /// after a question.
+    ///
+    /// The closure's result is recorded, whether Ok or Err. It may not ask, and may take
+    /// [`Limits::run`](crate::Limits::run); a question beside it waits for it. Before the first question
+    /// it is done at least once: there is nothing yet that remembers it.
+    ///
+    /// # Errors
+    ///
+    /// The closure's error, and a step that takes too long or was started outside the handler.
+    pub fn run<T, F, Fut>(&self, name: impl Into<Cow<'static, str>>, effect: F) -> Step<T>
+    where
+        T: Serialize + DeserializeOwned + Send + 'static,
+        F: FnOnce() -> Fut + Send + 'static,
+        Fut: Future<Output = Result<T>> + Send + 'static,
+    {
+        let start = move |_: &str| -> BoxFuture<'static, Result<T>> {
+            // The closure is called when the step is first polled, inside the step's own scope.
+            Box::pin(async move { effect().await })
+        };
+        Step::new(&self.0.cell, name.into(), Box::new(start))
+    }
+
+    /// Does something at most once in this flow, even if the retry that reaches it is sent twice,
+    /// to two processes, or forked from an older round: the first claims it in the server's store,
+    /// and every other gets the same result.
+    ///
+    /// The in-memory store promises this for one process, a persistent one
+    /// ([`SqliteStore`](crate::store::SqliteStore)) for all that share it and across restarts. A
+    /// commit in a call that asked nothing is not remembered: there is no flow to return to.
+    ///
+    /// # Errors
+    ///
+    /// As [`Ctx::run`]; where it was begun elsewhere and never finished, an error says that its
+    /// outcome is unknown.
+    pub fn commit<T, F, Fut>(&self, name: impl Into<Cow<'static, str>>, effect: F) -> Step<T>
+    where
+        T: Serialize + DeserializeOwned + Send + 'static,
+        F: FnOnce() -> Fut + Send + 'static,
+        Fut: Future<Output = Result<T>> + Send + 'static,
+    {
+        let shared = Arc::clone(&self.0.shared);
+        let flow = self.0.cell.flow().identity().flow;
+        let start = move |key: &str| -> BoxFuture<'static, Result<T>> {
+            let key = key.to_owned();
+            Box::pin(async move { shared.commit(flow, &key, effect).await })
+        };
+        Step::new(&self.0.cell, name.into(), Box::new(start))
+    }
+
+    /// A text that is the same for every execution of this flow and differs between flows and
+    /// names: what to send to a service that accepts an idempotency key.
+    #[must_use]
+    pub fn idempotency_key(&self, name: &str) -> String {
+        let flow = self.0.cell.flow().identity().flow;
+        let digest = Sha256::new()
+            .chain_update(flow.0)
+            .chain_update(name)
+            .finalize();
+        hex(&digest[..16])
+    }
+
+    /// Runs a future beside the handler, polled with it and dropped with it. It may ask, which a
+    /// task of the runtime may not.
+    pub fn spawn<T, Fut>(&self, future: Fut) -> impl Future<Output = T> + Send + use<T, Fut>
+    where
+        T: Send + 'static,
+        Fut: Future<Output = T> + Send + 'static,
+    {
+        let (sender, receiver) = tokio::sync::oneshot::channel();
+        self.0.cell.spawn(Box::pin(async move {
+            // Nobody waits for a child whose handle was dropped.
+            let _ = sender.send(future.await);
+        }));
+        async move {
+            match receiver.await {
+                Ok(value) => value,
+                // The child is dropped only together with the handler that waits here.
+                Err(_) => std::future::pending().await,
+            }
+        }
+    }
+
+    /// Waits. The only wait that may race a question: its end is kept while the handler is not.
+    pub fn sleep(&self, span: Duration) -> impl Future<Output = ()> + Send + use<> {
+        Timer::new(&self.0.cell, "sleep", span)
+    }
+
+    /// Gives a future, such as a question, a limited time. On a retry that comes later, the time
+    /// is over before its answers are looked at.
+    ///
+    /// # Errors
+    ///
+    /// [`Elapsed`] when the time is over first.
+    pub async fn timeout<Fut: Future>(
+        &self,
+        span: Duration,
+        future: Fut,
+    ) -> Result<Fut::Output, Elapsed> {
+        let mut timer = Timer::new(&self.0.cell, "timeout", span);
+        let mut future = std::pin::pin!(future);
+        std::future::poll_fn(|cx| {
+            if let Poll::Ready(output) = future.as_mut().poll(cx) {
+                return Poll::Ready(Ok(output));
+            }
+            Pin::new(&mut timer).poll(cx).map(|()| Err(Elapsed))
+        })
+        .await
+    }
+
+    /// The time, in milliseconds since the Unix epoch, as this flow sees it: that of the last
+    /// answer or step, so that a handler that is run again sees the same.
+    #[must_use]
+    pub fn now(&self) -> Millis {
+        self.0.cell.flow().now()
+    }
+
+    /// A random number that is the same whenever the handler is run again.
+    #[must_use]
+    pub fn random(&self) -> u64 {
+        u64::from_le_bytes(self.random_bytes())
+    }
+
+    /// Random bytes (at most 32) that are the same whenever the handler is run again.
+    #[must_use]
+    pub fn random_bytes<const N: usize>(&self) -> [u8; N] {
+        const { assert!(N <= 32, "at most 32 bytes at a time") };
+        let (seed, draw) = {
+            let mut flow = self.0.cell.flow();
+            (flow.identity().seed, flow.next_draw())
+        };
+        let digest = Sha256::new()
+            .chain_update(seed)
+            .chain_update(draw.to_le_bytes())
+            .finalize();
+        std::array::from_fn(|at| digest[at])
+    }
+
+    /// Whether the handler is being dropped because its questions went out, to be run again when
+    /// the answers come. For guards that must not undo anything then.
+    #[must_use]
+    pub fn is_suspending(&self) -> bool {
+        self.0.cell.is_suspending()
+    }
+
+    /// Whether the client takes forms.
+    #[must_use]
+    pub fn can_elicit(&self) -> bool {
+        self.incoming().facts().elicitation_form && self.incoming().capabilities().elicits_form()
+    }
+
+    /// Whether the client takes links.
+    #[must_use]
+    pub fn can_elicit_url(&self) -> bool {
+        self.incoming().facts().elicitation_url && self.incoming().capabilities().elicits_url()
+    }
+
+    /// Whether the client has a model to ask.
+    #[must_use]
+    pub fn can_sample(&self) -> bool {
+        self.incoming().capabilities().samples()
+    }
+
+    /// Whether the client says which folders the server may work in.
+    #[must_use]
+    pub fn has_roots(&self) -> bool {
+        self.incoming().capabilities().roots()
+    }
+
+    /// What the client calls itself: for display and logs only, since nobody has checked it.
+    #[must_use]
+    pub fn client_info(&self) -> Option<&Implementation> {
+        self.incoming().client_info()
+    }
+
+    /// The bounds this server keeps.
+    #[must_use]
+    pub fn limits(&self) -> &Limits {
+        self.0.shared.limits()
+    }
+
+    /// What the client said it supports.
+    #[must_use]
+    pub fn client_capabilities(&self) -> &ClientCapabilities {
+        self.incoming().capabilities()
+    }
+
+    /// The request as it came.
+    #[must_use]
+    pub fn incoming(&self) -> &Incoming {
+        &self.0.incoming
+    }
+
+    /// Tells the client how far the work has come, if it asked to be told. Values that do not
+    /// grow, and repeats of what a client was told before a question, are left out.
+    pub fn progress(&self, progress: f64, total: Option<f64>, message: Option<&str>) {
+        let Some(token) = self.incoming().progress_token() else {
+            return;
+        };
+        if !self.0.cell.flow().is_live() {
+            return;
+        }
+        {
+            let mut last = self
+                .0
+                .progressed
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner);
+            if progress.partial_cmp(&last) != Some(std::cmp::Ordering::Greater) {
+                return;
+            }
+            *last = progress;
+        }
+        self.0
+            .peer
+            .notify(ServerNotification::Progress(ProgressParams {
+                progress_token: token.clone(),
+                progress: progress.into(),
+                total: total.map(Into::into),
+                message: message.map(str::to_owned),
+                meta: None,
+            }));
+    }
+
+    /// Sends a log line to the client, if it wants lines of this level.
+    pub fn log(&self, level: LoggingLevel, data: impl Serialize) {
+        if !self.0.peer.wants_log(level) || !self.0.cell.flow().is_live() {
+            return;
+        }
+        let data = match RawJson::new(&data) {
+            Ok(data) => data,
+            Err(error) => {
+                tracing::warn!(%error, "a log line cannot be written as JSON");
+                return;
+            }
+        };
+        let params = LoggingMessageParams {
+            level,
+            logger: None,
+            data,
+            meta: None,
+        };
+        self.0.peer.notify(ServerNotification::Message(params));
+    }
+
+    /// Tells the clients that care that something the server offers has changed.
+    pub fn changed(&self, changed: Changed) {
+        self.0.shared.changed(changed);
+    }
+
+    fn asking(&self, key: &'static str, request: InputRequest) -> Asking {
+        let missing = self.incoming().missing_for(&request);
+        Asking::new(&self.0.cell, Cow::Borrowed(key), request, missing)
+    }
+}
+
+impl<T> Elicit<T> {
+    /// Chooses the key of the question, under which clients and answer files know it.
+    pub fn key(mut self, key: impl Into<Cow<'static, str>>) -> Self {
+        self.asking.rename(key.into());
+        self
+    }
+}
+
+impl<T: Form> Elicit<T> {
+    /// Asks, or takes the answer `otherwise` gives where this client cannot be asked.
+    ///
+    /// # Errors
+    ///
+    /// Every other reason for which there is no answer.
+    pub async fn or_else(self, otherwise: impl FnOnce() -> T) -> Result<Answer<T>, AskError> {
+        match self.await {
+            Err(AskError::Unsupported(_)) => Ok(Answer::Accepted(otherwise())),
+            answer => answer,
+        }
+    }
+}
+
+impl<T: Form> Future for Elicit<T> {
+    type Output = Result<Answer<T>, AskError>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let checked = ready!(Pin::new(&mut self.asking).poll(cx))?;
+        Poll::Ready(read_form(checked))
+    }
+}
+
+impl ElicitUrl {
+    /// Chooses the key of the question, under which clients and answer files know it.
+    pub fn key(mut self, key: impl Into<Cow<'static, str>>) -> Self {
+        self.0.rename(key.into());
+        self
+    }
+}
+
+impl Future for ElicitUrl {
+    type Output = Result<Answer<()>, AskError>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let checked = ready!(Pin::new(&mut self.0).poll(cx))?;
+        Poll::Ready(elicited(checked).map(|result| by_action(result).map(|_| ())))
+    }
+}
+
+impl Sample {
+    /// Chooses the key of the question, under which clients and answer files know it.
+    pub fn key(mut self, key: impl Into<Cow<'static, str>>) -> Self {
+        self.0.rename(key.into());
+        self
+    }
+}
+
+impl Future for Sample {
+    type Output = Result<CreateMessageResult, AskError>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        Poll::Ready(match ready!(Pin::new(&mut self.0).poll(cx))? {
+            Checked::Sample(result) => Ok(*result),
+            _ => Err(wrong_kind()),
+        })
+    }
+}
+
+impl Roots {
+    /// Chooses the key of the question, under which clients and answer files know it.
+    pub fn key(mut self, key: impl Into<Cow<'static, str>>) -> Self {
+        self.0.rename(key.into());
+        self
+    }
+}
+
+impl Future for Roots {
+    type Output = Result<Vec<Root>, AskError>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        Poll::Ready(match ready!(Pin::new(&mut self.0).poll(cx))? {
+            Checked::Roots(roots) => Ok(roots),
+            _ => Err(wrong_kind()),
+        })
+    }
+}
+
+/// Several questions of one round: a tuple of [`Elicit`]s.
+pub trait Questions: Send {
+    /// Their answers.
+    type Answers;
+
+    /// Asks all, and is ready when all are answered.
+    fn ask(self) -> impl Future<Output = Result<Self::Answers, AskError>> + Send;
+}
+
+macro_rules! questions {
+    ($(($form:ident, $question:ident, $answer:ident)),+) => {
+        impl<$($form: Form),+> Questions for ($(Elicit<$form>,)+) {
+            type Answers = ($(Answer<$form>,)+);
+
+            async fn ask(self) -> Result<Self::Answers, AskError> {
+                let ($(mut $question,)+) = self;
+                $(let mut $answer = None;)+
+                std::future::poll_fn(|cx| {
+                    let mut all = true;
+                    $(if $answer.is_none() {
+                        match Pin::new(&mut $question).poll(cx) {
+                            Poll::Ready(Ok(answer)) => $answer = Some(answer),
+                            Poll::Ready(Err(error)) => return Poll::Ready(Err(error)),
+                            Poll::Pending => all = false,
+                        }
+                    })+
+                    if !all {
+                        return Poll::Pending;
+                    }
+                    match ($($answer.take(),)+) {
+                        ($(Some($answer),)+) => Poll::Ready(Ok(($($answer,)+))),
+                        _ => Poll::Pending,
+                    }
+                })
+                .await
+            }
+        }
+    };
+}
+
+questions!((A, a, answer_a));
+questions!((A, a, answer_a), (B, b, answer_b));
+questions!((A, a, answer_a), (B, b, answer_b), (C, c, answer_c));
+questions!(
+    (A, a, answer_a),
+    (B, b, answer_b),
+    (C, c, answer_c),
+    (D, d, answer_d)
+);
+
+fn read_form<T: Form>(checked: Checked) -> Result<Answer<T>, AskError> {
+    match by_action(elicited(checked)?) {
+        Answer::Accepted(content) => match T::read(&content) {
+            Ok(value) => Ok(Answer::Accepted(value)),
+            Err(issues) => Err(AskError::Refused(issues.to_string())),
+        },
+        Answer::Declined { reason } => Ok(Answer::Declined { reason }),
+        Answer::Cancelled => Ok(Answer::Cancelled),
+    }
+}
+
+pub(crate) fn by_action(result: ElicitResult) -> Answer<askback_core::forms::Content> {
+    match result.action {
+        ElicitAction::Accept => Answer::Accepted(result.content.unwrap_or_default()),
+        ElicitAction::Decline => {
+            let reason = result.meta.as_ref().and_then(|meta| meta.reason());
+            Answer::Declined {
+                reason: reason.map(str::to_owned),
+            }
+        }
+        ElicitAction::Cancel => Answer::Cancelled,
+    }
+}
+
+fn elicited(checked: Checked) -> Result<ElicitResult, AskError> {
+    match checked {
+        Checked::Elicit(result) => Ok(result),
+        _ => Err(wrong_kind()),
+    }
+}
+
+/// A question's answer is checked against that question before it is delivered, so its kind is the
+/// question's.
+fn wrong_kind() -> AskError {
+    AskError::BadRequest("an answer of another kind".to_owned())
+}
+
+fn hex(bytes: &[u8]) -> String {
+    use std::fmt::Write as _;
+    bytes
+        .iter()
+        .fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
+            let _ = write!(text, "{byte:02x}");
+            text
+        })
+}
+
+/// A parameter that is asked for before the handler's body runs: the declarative form of
+/// [`Ctx::elicit`].
+///
+/// All parameters of this kind are asked in one round. The message is the form's own
+/// ([`Form::MESSAGE`]). Where the person declines or cancels, the call ends as with
+/// [`Answer::accepted`]; `Ask<Answer<T>>` hands that decision to the body.
+#[derive(Debug, Clone)]
+pub struct Ask<T>(pub T);

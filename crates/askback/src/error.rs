@@ -1,0 +1,251 @@
+//! What ends a call without its result.
+
+use std::{any::Any, error::Error as StdError, fmt};
+
+use askback_core::{
+    ask::AskError,
+    forms::Issues,
+    jsonrpc::{self, ErrorObject},
+    protocol::ElicitUrlParams,
+};
+use serde::{Deserialize, Serialize};
+
+/// The result of a handler.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Why a handler ended without its result.
+///
+/// Any `std::error::Error` becomes one through `?`, and so does a person's no through
+/// [`Answer::accepted`](crate::Answer::accepted). What the client sees depends on what was called:
+///
+/// | the error | a tool answers | a prompt or resource answers |
+/// |---|---|---|
+/// | a person declined or cancelled | a result that says that nothing was done and why | -32603 with the same words |
+/// | the client cannot be asked | a tool error; in 2026-07-28 the error -32021 | -32603 with the same words; in 2026-07-28 the error -32021 |
+/// | [`Error::protocol`], [`Error::url_required`] | that JSON-RPC error | that JSON-RPC error |
+/// | [`Error::invalid_params`] | a tool error | -32602 |
+/// | a panic | -32603, without its words | -32603, without its words |
+/// | anything else | a tool error with its words | -32603 with its words |
+///
+/// Like `anyhow::Error` it does not implement `std::error::Error` itself.
+pub struct Error {
+    kind: Kind,
+    message: String,
+    source: Option<Box<dyn StdError + Send + Sync>>,
+}
+
+#[derive(Debug)]
+pub(crate) enum Kind {
+    /// The author's error, or any other that `?` brought.
+    Failed,
+    /// A person's no.
+    NotDone,
+    /// A question without an answer.
+    Ask(AskError),
+    /// What the peer sent is wrong.
+    InvalidParams,
+    /// There is no such resource.
+    NotFound,
+    /// A JSON-RPC error of the author's choice.
+    Protocol(Box<ErrorObject>),
+    /// Links must be opened first.
+    UrlRequired(Vec<ElicitUrlParams>),
+    /// The handler panicked.
+    Panicked,
+}
+
+impl Error {
+    /// An error with words for whoever called.
+    pub fn new(message: impl fmt::Display) -> Self {
+        Self::of(Kind::Failed, message.to_string())
+    }
+
+    /// The caller sent something wrong: a tool error, or -32602.
+    pub fn invalid_params(message: impl fmt::Display) -> Self {
+        Self::of(Kind::InvalidParams, message.to_string())
+    }
+
+    /// There is no such thing: reading a resource answers with the code the revision has for that
+    /// (-32002, from 2026-07-28 on -32602), a tool with an error result.
+    pub fn not_found(message: impl fmt::Display) -> Self {
+        Self::of(Kind::NotFound, message.to_string())
+    }
+
+    /// A JSON-RPC error with code and data of the author's choice.
+    #[must_use]
+    pub fn protocol(error: ErrorObject) -> Self {
+        let message = error.message.clone();
+        Self::of(Kind::Protocol(Box::new(error)), message)
+    }
+
+    /// The request cannot be processed until these links were opened and finished
+    /// (2025-11-25, client/elicitation, URL Elicitation Required Error). Only for clients of the
+    /// revision that has this error; where it does not exist, the links are asked by
+    /// [`Ctx::elicit_url`](crate::Ctx::elicit_url).
+    #[must_use]
+    pub fn url_required(links: Vec<ElicitUrlParams>) -> Self {
+        Self::of(
+            Kind::UrlRequired(links),
+            "This request requires more information.".to_owned(),
+        )
+    }
+
+    /// The words.
+    #[must_use]
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+
+    /// Why a question has no answer, if that is what ended the call.
+    #[must_use]
+    pub fn as_ask(&self) -> Option<&AskError> {
+        match &self.kind {
+            Kind::Ask(error) => Some(error),
+            _ => None,
+        }
+    }
+
+    /// Whether a person declined or cancelled.
+    #[must_use]
+    pub fn is_not_done(&self) -> bool {
+        matches!(self.kind, Kind::NotDone)
+    }
+
+    pub(crate) fn not_done(message: String) -> Self {
+        Self::of(Kind::NotDone, message)
+    }
+
+    pub(crate) fn misplaced_step(name: &str) -> Self {
+        Self::new(format!(
+            "the step `{name}` can only run in the handler's own future, not in a detached task \
+             or inside another step"
+        ))
+    }
+
+    pub(crate) fn panicked(panic: &(dyn Any + Send)) -> Self {
+        let words = panic
+            .downcast_ref::<&str>()
+            .map(|text| (*text).to_owned())
+            .or_else(|| panic.downcast_ref::<String>().cloned());
+        tracing::error!(
+            panic = words.as_deref().unwrap_or("(no words)"),
+            "a handler panicked"
+        );
+        Self::of(
+            Kind::Panicked,
+            "the server failed while it handled this request".to_owned(),
+        )
+    }
+
+    pub(crate) fn kind(&self) -> &Kind {
+        &self.kind
+    }
+
+    /// The error where no tool result can carry it.
+    pub(crate) fn into_object(self) -> ErrorObject {
+        let code = match self.kind {
+            Kind::Protocol(object) => return *object,
+            Kind::InvalidParams | Kind::NotFound => jsonrpc::INVALID_PARAMS,
+            _ => jsonrpc::INTERNAL_ERROR,
+        };
+        ErrorObject::new(code, self.message)
+    }
+
+    fn of(kind: Kind, message: String) -> Self {
+        Self {
+            kind,
+            message,
+            source: None,
+        }
+    }
+}
+
+impl<E: StdError + Send + Sync + 'static> From<E> for Error {
+    fn from(error: E) -> Self {
+        let message = error.to_string();
+        let any: &dyn Any = &error;
+        let kind = if let Some(ask) = any.downcast_ref::<AskError>() {
+            Kind::Ask(ask.clone())
+        } else if any.is::<Issues>() {
+            Kind::InvalidParams
+        } else {
+            Kind::Failed
+        };
+        Self {
+            kind,
+            message,
+            source: Some(Box::new(error)),
+        }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Error")
+            .field("kind", &self.kind)
+            .field("message", &self.message)
+            .field("source", &self.source)
+            .finish()
+    }
+}
+
+/// The result of a step as it is recorded: an error keeps its words and whose it was.
+#[derive(Serialize, Deserialize)]
+pub(crate) enum Recorded<T> {
+    #[serde(rename = "ok")]
+    Ok(T),
+    #[serde(rename = "err")]
+    Err(RecordedError),
+}
+
+#[derive(Serialize, Deserialize)]
+pub(crate) struct RecordedError {
+    #[serde(rename = "m")]
+    message: String,
+    #[serde(rename = "k", default, skip_serializing_if = "Option::is_none")]
+    whose: Option<Whose>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Whose {
+    Caller,
+    Person,
+}
+
+impl<T> From<Result<T>> for Recorded<T> {
+    fn from(result: Result<T>) -> Self {
+        match result {
+            Ok(value) => Self::Ok(value),
+            Err(error) => Self::Err(RecordedError {
+                whose: match error.kind {
+                    Kind::InvalidParams => Some(Whose::Caller),
+                    Kind::NotDone => Some(Whose::Person),
+                    _ => None,
+                },
+                message: error.message,
+            }),
+        }
+    }
+}
+
+impl<T> From<Recorded<T>> for Result<T> {
+    fn from(recorded: Recorded<T>) -> Self {
+        let error = match recorded {
+            Recorded::Ok(value) => return Ok(value),
+            Recorded::Err(error) => error,
+        };
+        let kind = match error.whose {
+            Some(Whose::Caller) => Kind::InvalidParams,
+            Some(Whose::Person) => Kind::NotDone,
+            None => Kind::Failed,
+        };
+        Err(Error::of(kind, error.message))
+    }
+}

@@ -1,0 +1,121 @@
+//! Drives a handler through its questions: the poll loop of every era.
+//!
+//! A handler runs inside a [`Drive`]. Its questions, steps and timers register in the [`Flow`] of
+//! its [`Cell`] and stay pending; the drive polls the handler until it is quiescent (pending, with
+//! no wake since that poll began) and then does what [`Flow::verdict`] says.
+
+mod drive;
+mod question;
+mod scope;
+mod step;
+mod timer;
+
+use std::{
+    future::Future,
+    pin::Pin,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+use askback_core::{
+    ask::{Flow, SlotId},
+    limits::Limits,
+};
+
+pub(crate) use drive::{Drive, Turn};
+pub(crate) use question::Asking;
+pub(crate) use scope::Scope;
+pub use step::Step;
+pub(crate) use timer::Timer;
+
+use self::drive::Signal;
+use crate::clock::Clock;
+
+/// A future that can be handed around.
+pub(crate) type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// A flow, shared between the drive and the futures of its handler.
+pub(crate) struct Cell {
+    flow: Mutex<Flow>,
+    clock: Arc<dyn Clock>,
+    limits: Limits,
+    signal: Arc<Signal>,
+    suspending: AtomicBool,
+    spawned: Mutex<Vec<BoxFuture<'static, ()>>>,
+    withdrawn: Mutex<Vec<String>>,
+}
+
+impl Cell {
+    pub(crate) fn new(flow: Flow, clock: Arc<dyn Clock>, limits: Limits) -> Arc<Self> {
+        Arc::new(Self {
+            flow: Mutex::new(flow),
+            clock,
+            limits,
+            signal: Arc::default(),
+            suspending: AtomicBool::new(false),
+            spawned: Mutex::default(),
+            withdrawn: Mutex::default(),
+        })
+    }
+
+    /// The flow. No lock on it is held while a handler is polled.
+    pub(crate) fn flow(&self) -> MutexGuard<'_, Flow> {
+        lock(&self.flow)
+    }
+
+    pub(crate) fn clock(&self) -> &Arc<dyn Clock> {
+        &self.clock
+    }
+
+    pub(crate) fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    /// Whether the handler is being dropped because its questions were sent to be answered later.
+    pub(crate) fn is_suspending(&self) -> bool {
+        self.suspending.load(Ordering::Relaxed)
+    }
+
+    /// Hands the drive another future to poll beside the handler.
+    pub(crate) fn spawn(&self, future: BoxFuture<'static, ()>) {
+        lock(&self.spawned).push(future);
+        self.signal.raise();
+    }
+
+    /// The keys of questions that were sent and are no longer waited for.
+    pub(crate) fn take_withdrawn(&self) -> Vec<String> {
+        std::mem::take(&mut *lock(&self.withdrawn))
+    }
+}
+
+/// What one future of a handler waits for; dropping it tells the flow.
+pub(crate) struct Slot {
+    cell: Arc<Cell>,
+    id: SlotId,
+}
+
+impl Slot {
+    fn new(cell: &Arc<Cell>, id: SlotId) -> Self {
+        Self {
+            cell: Arc::clone(cell),
+            id,
+        }
+    }
+}
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        let withdrawn = self.cell.flow().drop_slot(self.id);
+        if let Some(key) = withdrawn {
+            lock(&self.cell.withdrawn).push(key);
+        }
+    }
+}
+
+/// A panic while the lock was held cannot have left what it guards half-changed: the flow's
+/// methods do not call out.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,111 @@
+//! A question on its way to its answer.
+
+use std::{
+    borrow::Cow,
+    future::Future,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+};
+
+use askback_core::{
+    ask::{AskError, Capability, Checked},
+    protocol::InputRequest,
+};
+
+use super::{Cell, Scope, Slot};
+
+/// A question: pending until its answer is delivered.
+pub(crate) struct Asking {
+    cell: Arc<Cell>,
+    state: State,
+}
+
+enum State {
+    New(Box<New>),
+    Waiting(Slot),
+    Over,
+}
+
+struct New {
+    key: Cow<'static, str>,
+    request: InputRequest,
+    missing: Option<Capability>,
+}
+
+impl Asking {
+    /// A question that is asked once it is polled. `missing` is what the client would have to
+    /// support and does not: such a question is answered only from the record.
+    pub(crate) fn new(
+        cell: &Arc<Cell>,
+        key: Cow<'static, str>,
+        request: InputRequest,
+        missing: Option<Capability>,
+    ) -> Self {
+        let new = New {
+            key,
+            request,
+            missing,
+        };
+        Self {
+            cell: Arc::clone(cell),
+            state: State::New(Box::new(new)),
+        }
+    }
+
+    /// Chooses another key, before the first poll.
+    pub(crate) fn rename(&mut self, key: Cow<'static, str>) {
+        if let State::New(new) = &mut self.state {
+            new.key = key;
+        }
+    }
+
+    fn register(&self, new: New) -> Result<Slot, AskError> {
+        if !Scope::may_ask(&self.cell) {
+            return Err(AskError::Misplaced);
+        }
+        let mut flow = self.cell.flow();
+        let id = flow.ask(&new.key, new.request)?;
+        let unanswerable = new.missing.filter(|_| !flow.has_answer(id));
+        for key in flow.take_skewed() {
+            tracing::warn!(
+                key,
+                "a question changed since it was asked: it is asked again"
+            );
+        }
+        drop(flow);
+        let slot = Slot::new(&self.cell, id);
+        match unanswerable {
+            Some(capability) => Err(AskError::Unsupported(capability)),
+            None => Ok(slot),
+        }
+    }
+}
+
+impl Future for Asking {
+    type Output = Result<Checked, AskError>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        if let State::New(_) = self.state {
+            let State::New(new) = std::mem::replace(&mut self.state, State::Over) else {
+                return Poll::Pending;
+            };
+            match self.register(*new) {
+                Ok(slot) => self.state = State::Waiting(slot),
+                Err(error) => return Poll::Ready(Err(error)),
+            }
+        }
+        let State::Waiting(slot) = &self.state else {
+            return Poll::Pending;
+        };
+        if !Scope::may_ask(&self.cell) {
+            self.state = State::Over;
+            return Poll::Ready(Err(AskError::Misplaced));
+        }
+        let polled = self.cell.flow().poll_question(slot.id, cx.waker());
+        if polled.is_ready() {
+            self.state = State::Over;
+        }
+        polled
+    }
+}

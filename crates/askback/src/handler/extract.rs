@@ -1,0 +1,129 @@
+//! What a handler's parameters are made of.
+
+use std::collections::BTreeMap;
+
+use askback_core::{
+    forms::{Content, Form, FormSchema},
+    protocol::RawObject,
+};
+use serde::de::DeserializeOwned;
+
+use super::Json;
+use crate::{
+    Answer,
+    ctx::{Ask, Ctx},
+    error::{Error, Result},
+    flow::BoxFuture,
+};
+
+/// The arguments of a call, as they came.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub enum Arguments {
+    /// The arguments of a tool: a JSON object.
+    Object(RawObject),
+    /// The arguments of a prompt, or what a resource template's variables matched: texts.
+    Texts(BTreeMap<String, String>),
+}
+
+/// What the parameters of a handler want of a call.
+#[derive(Debug, Clone, Default)]
+pub struct Parameters {
+    /// The form that describes the arguments, where a parameter has one.
+    pub form: Option<FormSchema>,
+}
+
+/// A parameter of a handler: made from the call.
+///
+/// | type | is |
+/// |---|---|
+/// | [`Ctx`] | the way back to the caller |
+/// | a type with `#[derive(Form)]` | the arguments, described by its schema and checked by it |
+/// | [`Json<T>`] | the arguments, read with serde; the tool gives their schema itself |
+/// | [`Ask<T>`] | a form the person fills in before the handler runs |
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be a parameter of a handler",
+    note = "parameters are `Ctx`, a type with `#[derive(Form)]`, `Json<_>` or `Ask<_>`"
+)]
+pub trait Extract: Sized + Send {
+    /// Says what it wants of a call.
+    fn describe(parameters: &mut Parameters) {
+        let _ = parameters;
+    }
+
+    /// Makes the parameter.
+    fn extract(ctx: &Ctx) -> Extraction<Self>;
+}
+
+/// A parameter, or the question that leads to it.
+pub enum Extraction<T> {
+    /// The parameter, or what is wrong with the call.
+    Ready(Result<T>),
+    /// The parameter is asked for.
+    Asking(BoxFuture<'static, Result<T>>),
+}
+
+impl Extract for Ctx {
+    fn extract(ctx: &Ctx) -> Extraction<Self> {
+        Extraction::Ready(Ok(ctx.clone()))
+    }
+}
+
+impl<T: Form> Extract for T {
+    fn describe(parameters: &mut Parameters) {
+        parameters.form = Some(T::schema());
+    }
+
+    fn extract(ctx: &Ctx) -> Extraction<Self> {
+        Extraction::Ready(read_form(ctx))
+    }
+}
+
+impl<T: DeserializeOwned + Send> Extract for Json<T> {
+    fn extract(ctx: &Ctx) -> Extraction<Self> {
+        let read = match ctx.incoming().arguments() {
+            Arguments::Object(object) => object.decode(),
+            Arguments::Texts(texts) => serde_json::to_value(texts).and_then(serde_json::from_value),
+        };
+        Extraction::Ready(match read {
+            Ok(value) => Ok(Json::new(value)),
+            Err(error) => Err(Error::invalid_params(format!(
+                "the arguments do not fit: {error}"
+            ))),
+        })
+    }
+}
+
+impl<T: Form> Extract for Ask<T> {
+    fn extract(ctx: &Ctx) -> Extraction<Self> {
+        let asking = ctx.elicit::<T>(T::MESSAGE);
+        Extraction::Asking(Box::pin(async move { Ok(Ask(asking.await?.accepted()?)) }))
+    }
+}
+
+impl<T: Form> Extract for Ask<Answer<T>> {
+    fn extract(ctx: &Ctx) -> Extraction<Self> {
+        let asking = ctx.elicit::<T>(T::MESSAGE);
+        Extraction::Asking(Box::pin(async move { Ok(Ask(asking.await?)) }))
+    }
+}
+
+/// Reads the arguments by their form: what is missing is filled in from the defaults, what is
+/// there is checked, and every issue is named at once.
+fn read_form<T: Form>(ctx: &Ctx) -> Result<T> {
+    let schema = T::schema();
+    let content: Content = match ctx.incoming().arguments() {
+        Arguments::Object(object) => object.decode().map_err(|error| {
+            Error::invalid_params(format!("the arguments cannot be read: {error}"))
+        })?,
+        Arguments::Texts(texts) => {
+            let texts = texts
+                .iter()
+                .map(|(name, text)| (name.as_str(), text.as_str()));
+            schema.parse_strings(texts, ctx.limits())?
+        }
+    };
+    let content = schema.with_defaults(content);
+    schema.check(&content, ctx.limits())?;
+    Ok(T::read(&content)?)
+}

@@ -1,0 +1,140 @@
+//! Handlers: ordinary async functions, whatever they take and return.
+//!
+//! A handler's parameters are extracted from the call (see [`Extract`]), its result becomes what
+//! the method answers with (see [`IntoToolResult`], [`IntoPromptResult`], [`IntoReadResult`]).
+
+mod extract;
+mod output;
+
+use std::{future::Future, pin::Pin, sync::Arc, task::Poll};
+
+pub use extract::{Arguments, Extract, Extraction, Parameters};
+pub use output::{IntoPromptResult, IntoReadResult, IntoToolResult, Json};
+
+use crate::{
+    ctx::Ctx,
+    error::{Error, Result},
+    flow::BoxFuture,
+};
+
+/// An async function of up to six parameters, each of which can be [extracted](Extract), and a
+/// [`Result`].
+///
+/// `Marker` tells functions of different parameters apart and is always inferred.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a handler",
+    note = "a handler is an `async fn` that returns `askback::Result<_>`; its parameters are \
+            `Ctx`, a type with `#[derive(Form)]`, `Json<_>` or `Ask<_>`"
+)]
+pub trait Handler<Marker>: Clone + Send + Sync + 'static {
+    /// What it returns.
+    type Output: Send + 'static;
+
+    /// What its parameters want of a call.
+    fn parameters() -> Parameters;
+
+    /// Runs it.
+    fn call(&self, ctx: Ctx) -> BoxFuture<'static, Result<Self::Output>>;
+}
+
+/// A handler with its types forgotten.
+pub(crate) type Erased<T> = Arc<dyn Fn(Ctx) -> BoxFuture<'static, Result<T>> + Send + Sync>;
+
+/// Forgets the types of a handler.
+pub(crate) fn erase<M, H, T>(handler: H, convert: fn(H::Output) -> Result<T>) -> Erased<T>
+where
+    H: Handler<M>,
+    T: 'static,
+{
+    Arc::new(move |ctx| {
+        let running = handler.call(ctx);
+        Box::pin(async move { convert(running.await?) })
+    })
+}
+
+macro_rules! handler {
+    ($(($parameter:ident, $value:ident)),*) => {
+        impl<F, Fut, R, $($parameter),*> Handler<fn($($parameter),*) -> R> for F
+        where
+            F: Fn($($parameter),*) -> Fut + Clone + Send + Sync + 'static,
+            Fut: Future<Output = Result<R>> + Send + 'static,
+            R: Send + 'static,
+            $($parameter: Extract + 'static),*
+        {
+            type Output = R;
+
+            #[allow(unused_mut, reason = "a handler without parameters wants nothing")]
+            fn parameters() -> Parameters {
+                let mut parameters = Parameters::default();
+                $($parameter::describe(&mut parameters);)*
+                parameters
+            }
+
+            #[allow(
+                unused_mut,
+                unused_variables,
+                reason = "a handler without parameters takes nothing"
+            )]
+            fn call(&self, ctx: Ctx) -> BoxFuture<'static, Result<R>> {
+                let handler = self.clone();
+                Box::pin(async move {
+                    $(let mut $value = Pending::new($parameter::extract(&ctx))?;)*
+                    // Polled together, so that parameters which ask do so in one round.
+                    std::future::poll_fn(|cx| {
+                        let mut ready = Poll::Ready(Ok::<(), Error>(()));
+                        $(match $value.poll(cx) {
+                            Poll::Ready(Ok(())) => {}
+                            Poll::Ready(Err(error)) => return Poll::Ready(Err(error)),
+                            Poll::Pending => ready = Poll::Pending,
+                        })*
+                        ready
+                    })
+                    .await?;
+                    handler($($value.take()?),*).await
+                })
+            }
+        }
+    };
+}
+
+handler!();
+handler!((A, a));
+handler!((A, a), (B, b));
+handler!((A, a), (B, b), (C, c));
+handler!((A, a), (B, b), (C, c), (D, d));
+handler!((A, a), (B, b), (C, c), (D, d), (E, e));
+handler!((A, a), (B, b), (C, c), (D, d), (E, e), (G, g));
+
+/// A parameter on its way.
+enum Pending<T> {
+    Asking(BoxFuture<'static, Result<T>>),
+    Ready(Option<T>),
+}
+
+impl<T> Pending<T> {
+    fn new(extraction: Extraction<T>) -> Result<Self> {
+        match extraction {
+            Extraction::Ready(value) => Ok(Self::Ready(Some(value?))),
+            Extraction::Asking(asking) => Ok(Self::Asking(asking)),
+        }
+    }
+
+    fn poll(&mut self, cx: &mut std::task::Context<'_>) -> Poll<Result<()>> {
+        if let Self::Asking(asking) = self {
+            match Pin::as_mut(asking).poll(cx) {
+                Poll::Pending => return Poll::Pending,
+                Poll::Ready(Err(error)) => return Poll::Ready(Err(error)),
+                Poll::Ready(Ok(value)) => *self = Self::Ready(Some(value)),
+            }
+        }
+        Poll::Ready(Ok(()))
+    }
+
+    fn take(&mut self) -> Result<T> {
+        match self {
+            Self::Ready(value) => value.take(),
+            Self::Asking(_) => None,
+        }
+        .ok_or_else(|| Error::new("a parameter was not ready"))
+    }
+}
