@@ -1,7 +1,49 @@
-//! askback.
+//! Model Context Protocol servers and clients in which a plain `async fn` asks a person in the
+//! middle, unchanged in every protocol revision.
 
+mod answer;
+mod clock;
+mod ctx;
 mod entropy;
+mod error;
+mod flow;
+mod handler;
 pub mod keys;
 mod private_file;
+mod server;
 pub mod store;
 pub mod transport;
+
+use std::time::Duration;
+
+pub use answer::Answer;
+pub use askback_core::{
+    ask::AskError,
+    forms::{self, Form},
+    limits::Limits,
+    protocol,
+    revision::Revision,
+};
+pub use askback_macros::Form;
+pub use clock::{Clock, SystemClock};
+pub use ctx::{Ask, Ctx, Elapsed, Elicit, ElicitUrl, Questions, Roots, Sample};
+pub use error::{Error, Result};
+pub use flow::Step;
+pub use handler::{
+    Arguments, Extract, Extraction, Handler, IntoPromptResult, IntoReadResult, IntoToolResult,
+    Json, Parameters,
+};
+pub use server::{
+    BuildError, Changed, Completing, Incoming, Prompt, Resource, ResourceTemplate, Server,
+    ServerBuilder, Tool,
+};
+
+#[doc(hidden)]
+pub mod __private {
+    pub use askback_core::forms;
+}
+
+/// A span of time in whole milliseconds, as it is written into records.
+fn millis(span: Duration) -> u64 {
+    u64::try_from(span.as_millis()).unwrap_or(u64::MAX)
+}

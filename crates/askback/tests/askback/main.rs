@@ -1,4 +1,5 @@
 //! The tests of `askback`, in one binary.
 
+mod asking;
 mod keys;
 mod store;

@@ -1,0 +1,339 @@
+//! Serves one client over a channel of messages.
+
+use std::{
+    collections::HashMap,
+    io,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use askback_core::{
+    ask::Reply,
+    engine::server::{AskId, Call, Changed, Connection, Output},
+    jsonrpc::{ErrorObject, RequestId},
+    protocol::{InputRequest, LoggingLevel, ServerNotification},
+};
+use tokio::{
+    sync::{Notify, broadcast::error::RecvError, oneshot},
+    task::{AbortHandle, Id, JoinSet},
+};
+
+use super::{Peer, Shared, dispatch};
+use crate::{
+    flow::BoxFuture,
+    transport::{Channel, Sender},
+};
+
+/// How long calls may still work when their client has closed its side: servers should exit
+/// promptly then (2026-07-28, basic/transports/stdio, Shutdown).
+const GRACE: Duration = Duration::from_secs(1);
+
+/// Serves until the channel ends; what is still running then is dropped.
+pub(super) async fn serve(shared: Arc<Shared>, channel: Channel) -> io::Result<()> {
+    let (mut receiver, sender) = channel.split();
+    let mut changes = shared.changes.subscribe();
+    let link = Arc::new(Link::new(&shared));
+    let writing = tokio::spawn(write(Arc::clone(&link), sender));
+    let mut running = Running::default();
+    let ended = loop {
+        for call in link.take_calls() {
+            running.start(&shared, &link, call);
+        }
+        for id in link.take_cancelled() {
+            running.cancel(&id);
+        }
+        tokio::select! {
+            biased;
+            Some(ended) = running.calls.join_next_with_id() => running.end(&link, ended),
+            change = changes.recv() => match change {
+                Ok(changed) => link.changed(&changed),
+                // Too many to name: everything may have changed.
+                Err(RecvError::Lagged(_)) => {
+                    for changed in [Changed::Tools, Changed::Prompts, Changed::Resources] {
+                        link.changed(&changed);
+                    }
+                }
+                Err(RecvError::Closed) => {}
+            },
+            message = receiver.receive(), if link.has_room(&shared) => match message {
+                Ok(Some(message)) => link.handle(&message),
+                Ok(None) => break Ok(()),
+                Err(error) => break Err(error),
+            },
+            () = link.drained.notified(), if !link.has_room(&shared) => {}
+        }
+    };
+    link.hang_up();
+    running.end_soon(&link).await;
+    link.finish();
+    let written = writing
+        .await
+        .unwrap_or_else(|error| Err(io::Error::other(error)));
+    ended.and(written)
+}
+
+/// What the tasks of a connection share: the engine, and what it wants done.
+struct Link {
+    state: Mutex<State>,
+    /// There is something to write, or nothing will come any more.
+    queued: Notify,
+    /// Something was written.
+    drained: Notify,
+}
+
+struct State {
+    engine: Connection,
+    asks: HashMap<AskId, oneshot::Sender<Reply>>,
+    calls: Vec<Call>,
+    cancelled: Vec<RequestId>,
+    outgoing: Vec<Vec<u8>>,
+    outgoing_bytes: usize,
+    finished: bool,
+}
+
+impl Link {
+    fn new(shared: &Shared) -> Self {
+        let engine = Connection::new(Arc::clone(&shared.profile));
+        Self {
+            state: Mutex::new(State {
+                engine,
+                asks: HashMap::new(),
+                calls: Vec::new(),
+                cancelled: Vec::new(),
+                outgoing: Vec::new(),
+                outgoing_bytes: 0,
+                finished: false,
+            }),
+            queued: Notify::new(),
+            drained: Notify::new(),
+        }
+    }
+
+    fn handle(&self, message: &[u8]) {
+        self.with(|state| state.engine.handle_message(message));
+    }
+
+    fn changed(&self, changed: &Changed) {
+        self.with(|state| state.engine.changed(changed));
+    }
+
+    fn finish(&self) {
+        self.with(|state| {
+            state.engine.finish();
+            state.finished = true;
+        });
+        self.queued.notify_one();
+    }
+
+    /// Nobody will answer any more.
+    fn hang_up(&self) {
+        self.lock().asks.clear();
+    }
+
+    /// Whether more may be read: a client that does not read what it is sent is not listened to.
+    fn has_room(&self, shared: &Shared) -> bool {
+        self.lock().outgoing_bytes <= shared.limits().message_bytes
+    }
+
+    fn take_calls(&self) -> Vec<Call> {
+        std::mem::take(&mut self.lock().calls)
+    }
+
+    fn take_cancelled(&self) -> Vec<RequestId> {
+        std::mem::take(&mut self.lock().cancelled)
+    }
+
+    /// Does something with the engine, and then what the engine wants done.
+    fn with<T>(&self, act: impl FnOnce(&mut State) -> T) -> T {
+        let mut guard = self.lock();
+        let state = &mut *guard;
+        let result = act(state);
+        let before = state.outgoing.len();
+        while let Some(output) = state.engine.poll() {
+            match output {
+                Output::Send(message) => {
+                    state.outgoing_bytes += message.len();
+                    state.outgoing.push(message);
+                }
+                Output::Call(call) => state.calls.push(*call),
+                Output::Cancel(id) => state.cancelled.push(id),
+                Output::Answer(ask, answer) => {
+                    if let Some(asker) = state.asks.remove(&ask) {
+                        let reply = match answer {
+                            Ok(value) => Reply::Value(value),
+                            Err(ErrorObject { code, message, .. }) => {
+                                Reply::Error { code, message }
+                            }
+                        };
+                        // A handler that no longer waits has dropped its question.
+                        let _ = asker.send(reply);
+                    }
+                }
+                Output::RootsChanged => {}
+            }
+        }
+        if state.outgoing.len() > before {
+            self.queued.notify_one();
+        }
+        result
+    }
+
+    /// A panic while the lock was held cannot have left the engine half-changed: it calls nobody.
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Writes what the engine wants sent, all that has gathered in one go.
+async fn write(link: Arc<Link>, mut sender: Sender) -> io::Result<()> {
+    loop {
+        let (messages, finished) = {
+            let mut state = link.lock();
+            (std::mem::take(&mut state.outgoing), state.finished)
+        };
+        if messages.is_empty() {
+            if finished {
+                return sender.close().await;
+            }
+            link.queued.notified().await;
+            continue;
+        }
+        let bytes: usize = messages.iter().map(Vec::len).sum();
+        for message in messages {
+            sender.send(message).await?;
+        }
+        sender.flush().await?;
+        link.lock().outgoing_bytes -= bytes;
+        link.drained.notify_one();
+    }
+}
+
+/// The calls in progress, each a task of its own.
+#[derive(Default)]
+struct Running {
+    calls: JoinSet<Vec<u8>>,
+    ids: HashMap<Id, RequestId>,
+    tasks: HashMap<RequestId, AbortHandle>,
+}
+
+impl Running {
+    fn start(&mut self, shared: &Arc<Shared>, link: &Arc<Link>, call: Call) {
+        let id = call.id.clone();
+        let peer = Arc::new(ChannelPeer {
+            shared: Arc::clone(shared),
+            link: Arc::clone(link),
+            call: id.clone(),
+        });
+        let task = self
+            .calls
+            .spawn(dispatch::answer(Arc::clone(shared), call, peer));
+        self.ids.insert(task.id(), id.clone());
+        self.tasks.insert(id, task);
+    }
+
+    /// Lets what runs end, for a moment: a client may close its side with the last request.
+    async fn end_soon(&mut self, link: &Link) {
+        let all = async {
+            while let Some(ended) = self.calls.join_next_with_id().await {
+                self.end(link, ended);
+            }
+        };
+        // What takes longer is dropped with its connection.
+        let _ = tokio::time::timeout(GRACE, all).await;
+    }
+
+    fn cancel(&mut self, id: &RequestId) {
+        if let Some(task) = self.tasks.remove(id) {
+            task.abort();
+        }
+    }
+
+    fn end(&mut self, link: &Link, ended: Result<(Id, Vec<u8>), tokio::task::JoinError>) {
+        let task = match &ended {
+            Ok((task, _)) => *task,
+            Err(error) => error.id(),
+        };
+        let Some(id) = self.ids.remove(&task) else {
+            return;
+        };
+        // The id may belong to a later request by now, if this one was cancelled.
+        if self
+            .tasks
+            .get(&id)
+            .is_some_and(|current| current.id() == task)
+        {
+            self.tasks.remove(&id);
+        }
+        match ended {
+            Ok((_, response)) => link.with(|state| state.engine.respond(&id, response)),
+            Err(error) if error.is_panic() => {
+                let error =
+                    ErrorObject::internal("the server failed while it handled this request");
+                let response = askback_core::jsonrpc::write_error(Some(&id), &error);
+                link.with(|state| state.engine.respond(&id, response));
+            }
+            Err(_) => {}
+        }
+    }
+}
+
+/// The client of one request on a channel.
+struct ChannelPeer {
+    shared: Arc<Shared>,
+    link: Arc<Link>,
+    call: RequestId,
+}
+
+/// A question that is with the client; dropping it withdraws it.
+struct Waiting {
+    link: Arc<Link>,
+    ask: AskId,
+}
+
+impl Peer for ChannelPeer {
+    fn notify(&self, notification: ServerNotification) {
+        // What tells only of the way is left out where the client does not keep up.
+        if self.link.has_room(&self.shared) {
+            self.link
+                .with(|state| state.engine.notify(&self.call, notification));
+        }
+    }
+
+    fn wants_log(&self, level: LoggingLevel) -> bool {
+        self.link.lock().engine.wants_log(&self.call, level)
+    }
+
+    fn ask(
+        &self,
+        key: &str,
+        request: InputRequest,
+    ) -> BoxFuture<'static, Result<Reply, ErrorObject>> {
+        let (asker, answer) = oneshot::channel();
+        let asked = self.link.with(|state| {
+            let ask = state.engine.ask(&self.call, key, request)?;
+            state.asks.insert(ask, asker);
+            Some(ask)
+        });
+        let Some(ask) = asked else {
+            return Box::pin(async { Err(ErrorObject::internal("the request is over")) });
+        };
+        let waiting = Waiting {
+            link: Arc::clone(&self.link),
+            ask,
+        };
+        Box::pin(async move {
+            let answer = answer.await;
+            drop(waiting);
+            answer.map_err(|_| ErrorObject::internal("the connection is over"))
+        })
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        self.link.with(|state| {
+            state.asks.remove(&self.ask);
+            state.engine.withdraw(self.ask);
+        });
+    }
+}

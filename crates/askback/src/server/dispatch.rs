@@ -1,0 +1,384 @@
+//! Requests to their handlers, and what comes of them to the wire.
+
+use std::sync::Arc;
+
+use askback_core::{
+    ask::AskError,
+    engine::server::Call,
+    jsonrpc::{self, ErrorObject},
+    protocol::{
+        CallToolParams, CallToolResult, ClientRequest, CompleteParams, CompleteResult,
+        GetPromptParams, HasMeta, ListPromptsResult, ListResourceTemplatesResult,
+        ListResourcesResult, ListToolsResult, MissingCapability, Outcome, PaginatedParams,
+        ReadResourceParams, ReadResourceResult, Reference, UrlElicitationRequired, codes,
+    },
+    revision::Era,
+    wire,
+};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::{
+    Incoming, Peer, Shared,
+    call::Calling,
+    complete::Completing,
+    resource::complete_contents,
+    rounds::{Rounds, missing},
+};
+use crate::{
+    error::{Error, Kind, Result},
+    handler::Arguments,
+    millis,
+};
+
+/// The response to a request, written whole.
+pub(crate) async fn answer(shared: Arc<Shared>, call: Call, peer: Arc<dyn Peer>) -> Vec<u8> {
+    let Call {
+        id,
+        request,
+        origin,
+    } = call;
+    let answering = Answering {
+        shared,
+        peer,
+        origin,
+    };
+    match answering.answer(request, &id).await {
+        Ok(response) => response,
+        Err(error) => jsonrpc::write_error(Some(&id), &answering.error_object(error)),
+    }
+}
+
+struct Answering {
+    shared: Arc<Shared>,
+    peer: Arc<dyn Peer>,
+    origin: Arc<askback_core::engine::server::Origin>,
+}
+
+impl Answering {
+    async fn answer(&self, request: ClientRequest, id: &jsonrpc::RequestId) -> Result<Vec<u8>> {
+        match request {
+            ClientRequest::CallTool(params) => {
+                let outcome = self.call_tool(params).await?;
+                Ok(self.write(id, outcome))
+            }
+            ClientRequest::GetPrompt(params) => {
+                let outcome = self.get_prompt(params).await?;
+                Ok(self.write(id, outcome))
+            }
+            ClientRequest::ReadResource(params) => {
+                let outcome = self.read_resource(params).await?;
+                Ok(self.write(id, outcome))
+            }
+            ClientRequest::ListTools(params) => {
+                self.declared(!self.shared.tools.is_empty(), "tools/list")?;
+                Ok(self.write(id, Outcome::Done(self.list_tools(&params)?)))
+            }
+            ClientRequest::ListPrompts(params) => {
+                self.declared(!self.shared.prompts.is_empty(), "prompts/list")?;
+                Ok(self.write(id, Outcome::Done(self.list_prompts(&params)?)))
+            }
+            ClientRequest::ListResources(params) => {
+                self.declared(!self.shared.resources.is_empty(), "resources/list")?;
+                Ok(self.write(id, Outcome::Done(self.list_resources(&params).await?)))
+            }
+            ClientRequest::ListResourceTemplates(params) => {
+                self.declared(
+                    !self.shared.resources.is_empty(),
+                    "resources/templates/list",
+                )?;
+                Ok(self.write(id, Outcome::Done(self.list_templates(&params)?)))
+            }
+            ClientRequest::Complete(params) => {
+                let declared = self.shared.profile.capabilities.completions.is_some();
+                self.declared(declared, "completion/complete")?;
+                Ok(self.write(id, Outcome::Done(self.complete(params).await?)))
+            }
+            other => Err(Error::protocol(ErrorObject::method_not_found(
+                other.method(),
+            ))),
+        }
+    }
+
+    fn write<T: wire::Lower + HasMeta + Serialize>(
+        &self,
+        id: &jsonrpc::RequestId,
+        outcome: Outcome<T>,
+    ) -> Vec<u8> {
+        wire::write_outcome(
+            self.origin.revision,
+            id,
+            outcome,
+            Some(&self.shared.profile.info),
+        )
+    }
+
+    /// What a server does not offer it does not answer either.
+    fn declared(&self, declared: bool, method: &str) -> Result<()> {
+        if declared {
+            Ok(())
+        } else {
+            Err(Error::protocol(ErrorObject::method_not_found(method)))
+        }
+    }
+
+    async fn call_tool(&self, params: CallToolParams) -> Result<Outcome<CallToolResult>> {
+        let Some(tool) = self.shared.tools.get(&params.name) else {
+            let known = self
+                .shared
+                .tools
+                .items()
+                .iter()
+                .map(|tool| &*tool.description.name);
+            return Err(unknown("tool", &params.name, known));
+        };
+        let incoming = Incoming {
+            origin: Arc::clone(&self.origin),
+            method: "tools/call",
+            target: params.name,
+            arguments: Arguments::Object(params.arguments.unwrap_or_default()),
+            input_responses: Default::default(),
+            request_state: None,
+        };
+        let rounds = Rounds::new(params.request_state, params.input_responses);
+        let handler = Arc::clone(&tool.handler);
+        let outcome = Calling::new(&self.shared, &self.peer, incoming, handler)
+            .run(rounds)
+            .await;
+        outcome.or_else(|error| self.tool_error(error).map(Outcome::Done))
+    }
+
+    async fn get_prompt(
+        &self,
+        params: GetPromptParams,
+    ) -> Result<Outcome<askback_core::protocol::GetPromptResult>> {
+        let Some(prompt) = self.shared.prompts.get(&params.name) else {
+            let known = self
+                .shared
+                .prompts
+                .items()
+                .iter()
+                .map(|prompt| &*prompt.description.name);
+            return Err(unknown("prompt", &params.name, known));
+        };
+        let incoming = Incoming {
+            origin: Arc::clone(&self.origin),
+            method: "prompts/get",
+            target: params.name,
+            arguments: Arguments::Texts(params.arguments.unwrap_or_default()),
+            input_responses: Default::default(),
+            request_state: None,
+        };
+        let rounds = Rounds::new(params.request_state, params.input_responses);
+        let handler = Arc::clone(&prompt.handler);
+        let mut outcome = Calling::new(&self.shared, &self.peer, incoming, handler)
+            .run(rounds)
+            .await?;
+        if let Outcome::Done(result) = &mut outcome
+            && result.description.is_none()
+        {
+            result
+                .description
+                .clone_from(&prompt.description.description);
+        }
+        Ok(outcome)
+    }
+
+    async fn read_resource(
+        &self,
+        params: ReadResourceParams,
+    ) -> Result<Outcome<ReadResourceResult>> {
+        let Some(reading) = self.shared.resources.find(&params.uri) else {
+            return Err(self.not_found(&params.uri));
+        };
+        let incoming = Incoming {
+            origin: Arc::clone(&self.origin),
+            method: "resources/read",
+            target: params.uri.clone(),
+            arguments: Arguments::Texts(reading.variables),
+            input_responses: Default::default(),
+            request_state: None,
+        };
+        let rounds = Rounds::new(params.request_state, params.input_responses);
+        let calling = Calling::new(&self.shared, &self.peer, incoming, reading.handler);
+        let mut outcome = calling
+            .run(rounds)
+            .await
+            .map_err(|error| match error.kind() {
+                Kind::NotFound => self.not_found(&params.uri),
+                _ => error,
+            })?;
+        if let Outcome::Done(result) = &mut outcome {
+            complete_contents(
+                &mut result.contents,
+                &params.uri,
+                reading.mime_type.as_deref(),
+            );
+            result.ttl_ms.get_or_insert(0);
+            result
+                .cache_scope
+                .get_or_insert(askback_core::protocol::CacheScope::Private);
+        }
+        Ok(outcome)
+    }
+
+    fn list_tools(&self, params: &PaginatedParams) -> Result<ListToolsResult> {
+        let items = self.shared.tools.items();
+        let (page, next_cursor) = self
+            .shared
+            .page(items, |tool| &tool.description.name, params)?;
+        Ok(ListToolsResult {
+            tools: page.iter().map(|tool| tool.description.clone()).collect(),
+            next_cursor,
+            ttl_ms: self.ttl(),
+            cache_scope: Some(self.shared.cache.scope),
+            meta: None,
+        })
+    }
+
+    fn list_prompts(&self, params: &PaginatedParams) -> Result<ListPromptsResult> {
+        let items = self.shared.prompts.items();
+        let (page, next_cursor) =
+            self.shared
+                .page(items, |prompt| &prompt.description.name, params)?;
+        Ok(ListPromptsResult {
+            prompts: page
+                .iter()
+                .map(|prompt| prompt.description.clone())
+                .collect(),
+            next_cursor,
+            ttl_ms: self.ttl(),
+            cache_scope: Some(self.shared.cache.scope),
+            meta: None,
+        })
+    }
+
+    async fn list_resources(&self, params: &PaginatedParams) -> Result<ListResourcesResult> {
+        let items = self.shared.resources.list().await?;
+        let (page, next_cursor) = self.shared.page(&items, |resource| &resource.uri, params)?;
+        Ok(ListResourcesResult {
+            resources: page.to_vec(),
+            next_cursor,
+            ttl_ms: self.ttl(),
+            cache_scope: Some(self.shared.cache.scope),
+            meta: None,
+        })
+    }
+
+    fn list_templates(&self, params: &PaginatedParams) -> Result<ListResourceTemplatesResult> {
+        let items = self.shared.resources.templates.items();
+        let (page, next_cursor) =
+            self.shared
+                .page(items, |template| &template.description.uri_template, params)?;
+        Ok(ListResourceTemplatesResult {
+            resource_templates: page.iter().map(|item| item.description.clone()).collect(),
+            next_cursor,
+            ttl_ms: self.ttl(),
+            cache_scope: Some(self.shared.cache.scope),
+            meta: None,
+        })
+    }
+
+    async fn complete(&self, params: CompleteParams) -> Result<CompleteResult> {
+        let argument = &params.argument.name;
+        let completers = match &params.reference {
+            Reference::Prompt(reference) => {
+                let Some(prompt) = self.shared.prompts.get(&reference.name) else {
+                    let prompts = self.shared.prompts.items().iter();
+                    let known = prompts.map(|prompt| &*prompt.description.name);
+                    return Err(unknown("prompt", &reference.name, known));
+                };
+                known_argument(prompt.has_argument(argument), argument, &reference.name)?;
+                &prompt.completers
+            }
+            Reference::Resource(reference) => {
+                let Some(template) = self.shared.resources.templates.get(&reference.uri) else {
+                    return Err(Error::invalid_params(format!(
+                        "there is no resource template `{}`",
+                        reference.uri
+                    )));
+                };
+                known_argument(template.has_variable(argument), argument, &reference.uri)?;
+                &template.completers
+            }
+        };
+        let completing = Completing {
+            value: params.argument.value.clone(),
+            arguments: params
+                .context
+                .and_then(|context| context.arguments)
+                .unwrap_or_default(),
+        };
+        let most = self.shared.limits().completion_values;
+        let completion = completers.complete(argument, completing, most).await?;
+        Ok(CompleteResult {
+            completion,
+            meta: None,
+        })
+    }
+
+    fn ttl(&self) -> Option<i64> {
+        i64::try_from(millis(self.shared.cache.ttl)).ok()
+    }
+
+    fn not_found(&self, uri: &str) -> Error {
+        let code = self.origin.revision.facts().resource_not_found;
+        let error = ErrorObject::new(code, format!("there is no resource `{uri}`"));
+        Error::protocol(error.with_data(json!({ "uri": uri })))
+    }
+
+    /// A tool's error as a result, so that a model can read it; what is not the tool's own is
+    /// handed on.
+    fn tool_error(&self, error: Error) -> Result<CallToolResult> {
+        match error.kind() {
+            Kind::NotDone => Ok(CallToolResult::text(error.message())),
+            Kind::Failed | Kind::InvalidParams | Kind::NotFound => {
+                Ok(CallToolResult::error(error.message()))
+            }
+            Kind::Ask(AskError::Unsupported(_)) if self.is_modern() => Err(error),
+            Kind::Ask(_) => Ok(CallToolResult::error(error.message())),
+            Kind::Protocol(_) | Kind::UrlRequired(_) | Kind::Panicked => Err(error),
+        }
+    }
+
+    /// The error where no result can carry it: the one place where codes are assigned.
+    fn error_object(&self, error: Error) -> ErrorObject {
+        match error.kind() {
+            Kind::Ask(AskError::Unsupported(capability)) if self.is_modern() => {
+                let data = MissingCapability {
+                    required_capabilities: missing(*capability),
+                };
+                ErrorObject::new(codes::MISSING_CAPABILITY, error.message())
+                    .with_data(serde_json::to_value(&data).unwrap_or(Value::Null))
+            }
+            Kind::UrlRequired(links) if self.origin.revision.facts().url_elicitation_error => {
+                let data = UrlElicitationRequired {
+                    elicitations: links.clone(),
+                };
+                ErrorObject::new(codes::URL_ELICITATION_REQUIRED, error.message())
+                    .with_data(serde_json::to_value(&data).unwrap_or(Value::Null))
+            }
+            _ => error.into_object(),
+        }
+    }
+
+    fn is_modern(&self) -> bool {
+        self.origin.revision.era() == Era::Modern
+    }
+}
+
+fn unknown<'a>(kind: &str, name: &str, known: impl Iterator<Item = &'a str>) -> Error {
+    let known = known.take(20).collect::<Vec<_>>().join(", ");
+    Error::protocol(ErrorObject::invalid_params(format!(
+        "there is no {kind} `{name}`; there are: {known}"
+    )))
+}
+
+fn known_argument(known: bool, argument: &str, of: &str) -> Result<()> {
+    if known {
+        return Ok(());
+    }
+    Err(Error::invalid_params(format!(
+        "`{of}` has no argument `{argument}`"
+    )))
+}

@@ -1,0 +1,160 @@
+//! A request, as a handler may look at it.
+
+use std::sync::Arc;
+
+use askback_core::{
+    ask::Capability,
+    engine::server::Origin,
+    forms::Form,
+    limits::Limits,
+    protocol::{
+        ClientCapabilities, CreateMessageParams, ElicitParams, ElicitResult, Implementation,
+        IncludeContext, InputRequest, InputResponses, ProgressToken, RawJson,
+    },
+    revision::{Facts, Revision},
+};
+
+use crate::{
+    answer::Answer,
+    ctx::by_action,
+    error::{Error, Result},
+    handler::Arguments,
+};
+
+/// A request, as its handler may look at it.
+#[derive(Debug, Clone)]
+pub struct Incoming {
+    pub(crate) origin: Arc<Origin>,
+    pub(crate) method: &'static str,
+    pub(crate) target: String,
+    pub(crate) arguments: Arguments,
+    pub(crate) input_responses: InputResponses,
+    pub(crate) request_state: Option<String>,
+}
+
+impl Incoming {
+    /// The method: `tools/call`, `prompts/get` or `resources/read`.
+    #[must_use]
+    pub fn method(&self) -> &'static str {
+        self.method
+    }
+
+    /// The name of the tool or prompt, or the URI of the resource.
+    #[must_use]
+    pub fn target(&self) -> &str {
+        &self.target
+    }
+
+    /// The arguments, as they came.
+    #[must_use]
+    pub fn arguments(&self) -> &Arguments {
+        &self.arguments
+    }
+
+    /// The revision the request came in. Handlers rarely need it: what a client can be asked is
+    /// told by [`Ctx::can_elicit`](crate::Ctx::can_elicit) and its like.
+    #[must_use]
+    pub fn revision(&self) -> Revision {
+        self.origin.revision
+    }
+
+    /// What the client calls itself; nobody has checked it.
+    #[must_use]
+    pub fn client_info(&self) -> Option<&Implementation> {
+        self.origin.client.as_ref()
+    }
+
+    /// What the client said it supports.
+    #[must_use]
+    pub fn capabilities(&self) -> &ClientCapabilities {
+        &self.origin.capabilities
+    }
+
+    /// The state a hand-written
+    /// [`InputRequiredResult`](crate::protocol::InputRequiredResult) gave in the round before.
+    #[must_use]
+    pub fn request_state(&self) -> Option<&str> {
+        self.request_state.as_deref()
+    }
+
+    /// An answer to a hand-written question, as it came. Clients may send answers with their very
+    /// first call.
+    #[must_use]
+    pub fn input_response(&self, key: &str) -> Option<&RawJson> {
+        self.input_responses.get(key)
+    }
+
+    /// An answer to a hand-written form, read and checked; `None` where there is none under this
+    /// key.
+    ///
+    /// # Errors
+    ///
+    /// Fails where the answer does not fit the form.
+    pub fn answer<T: Form>(&self, key: &str) -> Result<Option<Answer<T>>> {
+        let Some(response) = self.input_response(key) else {
+            return Ok(None);
+        };
+        let result: ElicitResult = response
+            .decode()
+            .map_err(|error| Error::invalid_params(format!("the answer `{key}`: {error}")))?;
+        let answer = match by_action(result) {
+            Answer::Accepted(content) => {
+                let schema = T::schema();
+                let content = schema.with_defaults(content);
+                schema.check(&content, &Limits::default())?;
+                Answer::Accepted(T::read(&content)?)
+            }
+            Answer::Declined { reason } => Answer::Declined { reason },
+            Answer::Cancelled => Answer::Cancelled,
+        };
+        Ok(Some(answer))
+    }
+
+    pub(crate) fn facts(&self) -> &'static Facts {
+        self.origin.revision.facts()
+    }
+
+    pub(crate) fn progress_token(&self) -> Option<&ProgressToken> {
+        self.origin.progress_token.as_ref()
+    }
+
+    /// What the client would have to support to be asked this, and does not: down to the mode of
+    /// an elicitation and the features of sampling.
+    pub(crate) fn missing_for(&self, request: &InputRequest) -> Option<Capability> {
+        let facts = self.facts();
+        let client = self.capabilities();
+        let missing = |supported: bool, capability| (!supported).then_some(capability);
+        match request {
+            InputRequest::Elicit(ElicitParams::Form(_)) => missing(
+                facts.elicitation_form && client.elicits_form(),
+                Capability::ElicitForm,
+            ),
+            InputRequest::Elicit(ElicitParams::Url(_)) => missing(
+                facts.elicitation_url && client.elicits_url(),
+                Capability::ElicitUrl,
+            ),
+            InputRequest::Sample(params) => self.missing_for_sampling(params),
+            InputRequest::Roots(_) => missing(client.roots(), Capability::Roots),
+        }
+    }
+
+    fn missing_for_sampling(&self, params: &CreateMessageParams) -> Option<Capability> {
+        let client = self.capabilities();
+        let tools = params.tools.is_some() || params.tool_choice.is_some();
+        let context = matches!(
+            params.include_context,
+            Some(IncludeContext::ThisServer | IncludeContext::AllServers)
+        );
+        // Context was free to ask for before there was a capability to declare.
+        let context = context && self.facts().sampling_tools;
+        if !client.samples() {
+            Some(Capability::Sampling)
+        } else if tools && !(self.facts().sampling_tools && client.samples_with_tools()) {
+            Some(Capability::SamplingTools)
+        } else if context && !client.samples_with_context() {
+            Some(Capability::SamplingContext)
+        } else {
+            None
+        }
+    }
+}

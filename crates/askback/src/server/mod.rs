@@ -1,0 +1,419 @@
+//! Servers: what they offer, and how they are reached.
+
+mod call;
+mod complete;
+mod connection;
+mod dispatch;
+mod incoming;
+mod page;
+mod prompt;
+mod registry;
+mod resource;
+mod rounds;
+mod shared;
+mod template;
+mod tool;
+
+use std::{future::Future, sync::Arc, time::Duration};
+
+use askback_core::{
+    engine::server::Profile,
+    limits::Limits,
+    protocol::{
+        self, CacheScope, Icon, Implementation, JsonObject, PromptsCapability, ResourcesCapability,
+        ServerCapabilities, ToolsCapability,
+    },
+    revision::Revision,
+};
+
+pub use askback_core::engine::server::Changed;
+pub(crate) use call::Peer;
+pub use complete::Completing;
+pub use incoming::Incoming;
+pub use prompt::Prompt;
+pub use resource::{Resource, ResourceTemplate};
+pub(crate) use shared::Shared;
+pub use tool::Tool;
+
+use self::{
+    page::Pages,
+    registry::Registry,
+    resource::Resources,
+    shared::{Cache, Keys, changes},
+};
+use crate::{
+    clock::{Clock, SystemClock},
+    error::Result,
+    keys::KeySource,
+    store::{MemoryStore, Store},
+    transport::Channel,
+};
+
+/// A server: tools, prompts and resources, ready to be served over any transport, to clients of
+/// every revision. Cheap to clone.
+///
+/// ```no_run
+/// use askback::{Ctx, Form, Result, Server, Tool};
+///
+/// #[derive(Form)]
+/// struct Who {
+///     /// What should I call you?
+///     name: String,
+/// }
+///
+/// async fn greet(ctx: Ctx) -> Result<String> {
+///     let who: Who = ctx.elicit("Who are you?").await?.accepted()?;
+///     Ok(format!("Hello, {}!", who.name))
+/// }
+///
+/// # async fn serve() -> Result<(), Box<dyn std::error::Error>> {
+/// let server = Server::builder("greeter", "1.0.0").tool(Tool::new("greet", greet)).build()?;
+/// server.serve_stdio().await?;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct Server(pub(crate) Arc<Shared>);
+
+/// Puts a [`Server`] together.
+#[must_use = "a builder makes a server when it is built"]
+pub struct ServerBuilder {
+    info: Implementation,
+    instructions: Option<String>,
+    tools: Registry<Tool>,
+    prompts: Registry<Prompt>,
+    resources: Resources,
+    revisions: Vec<Revision>,
+    limits: Limits,
+    pages: Pages,
+    cache: Cache,
+    service: Option<String>,
+    keys: KeySource,
+    store: Option<Arc<dyn Store>>,
+    clock: Arc<dyn Clock>,
+    checks_replay: bool,
+    wrong: Option<BuildError>,
+}
+
+/// Why a server cannot be built. The author is to blame.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum BuildError {
+    /// Two things of a kind have the same name.
+    #[error("two {kind} are called `{name}`")]
+    Twice {
+        /// What they are.
+        kind: &'static str,
+        /// The name.
+        name: String,
+    },
+    /// A tool's name is not one that clients accept.
+    #[error(
+        "`{0}` cannot name a tool: use 1 to 128 letters, digits, underscores, hyphens and dots"
+    )]
+    Name(String),
+    /// The form of a tool's arguments breaks the rules of forms.
+    #[error("the arguments of `{name}`: {why}")]
+    Arguments {
+        /// The tool.
+        name: String,
+        /// What is wrong.
+        why: String,
+    },
+    /// Something is completed that is no argument.
+    #[error("`{name}` has no argument `{argument}` to complete")]
+    Completer {
+        /// The prompt or template.
+        name: String,
+        /// The argument.
+        argument: String,
+    },
+    /// A URI template has other expressions than simple variables, or two side by side.
+    #[error("`{0}` is not a URI template with simple variables that are apart")]
+    Template(String),
+    /// The server would speak no revision.
+    #[error("the server speaks no revision")]
+    NoRevision,
+}
+
+impl Server {
+    /// Begins a server with the name and version it gives for itself.
+    pub fn builder(name: impl Into<String>, version: impl Into<String>) -> ServerBuilder {
+        ServerBuilder {
+            info: Implementation::new(name, version),
+            instructions: None,
+            tools: Registry::default(),
+            prompts: Registry::default(),
+            resources: Resources::default(),
+            revisions: Revision::ALL.into_iter().rev().collect(),
+            limits: Limits::default(),
+            pages: Pages::default(),
+            cache: Cache {
+                ttl: Duration::ZERO,
+                scope: CacheScope::Private,
+            },
+            service: None,
+            keys: KeySource::default(),
+            store: None,
+            clock: Arc::new(SystemClock),
+            checks_replay: false,
+            wrong: None,
+        }
+    }
+
+    /// Serves one client over standard input and output, until its input ends.
+    ///
+    /// Nothing else may write to standard output meanwhile; logs belong to standard error.
+    ///
+    /// # Errors
+    ///
+    /// Fails where standard input or output does.
+    #[cfg(feature = "stdio")]
+    pub async fn serve_stdio(&self) -> std::io::Result<()> {
+        self.serve(crate::transport::stdio(self.0.limits().message_bytes))
+            .await
+    }
+
+    /// Serves one client over a channel of messages, until it ends.
+    ///
+    /// # Errors
+    ///
+    /// Fails where the channel does.
+    pub async fn serve(&self, channel: Channel) -> std::io::Result<()> {
+        connection::serve(Arc::clone(&self.0), channel).await
+    }
+
+    /// Tells the clients that care that something the server offers has changed.
+    pub fn changed(&self, changed: Changed) {
+        self.0.changed(changed);
+    }
+
+    /// What the server offers, as it tells its clients.
+    #[must_use]
+    pub fn capabilities(&self) -> &ServerCapabilities {
+        &self.0.profile.capabilities
+    }
+}
+
+impl ServerBuilder {
+    /// What it is called for people.
+    pub fn title(mut self, title: impl Into<String>) -> Self {
+        self.info.title = Some(title.into());
+        self
+    }
+
+    /// What it is.
+    pub fn description(mut self, description: impl Into<String>) -> Self {
+        self.info.description = Some(description.into());
+        self
+    }
+
+    /// A picture.
+    pub fn icon(mut self, icon: Icon) -> Self {
+        self.info.icons.get_or_insert_default().push(icon);
+        self
+    }
+
+    /// How a model should use the server.
+    pub fn instructions(mut self, instructions: impl Into<String>) -> Self {
+        self.instructions = Some(instructions.into());
+        self
+    }
+
+    /// Adds a tool.
+    pub fn tool(mut self, tool: impl Into<Tool>) -> Self {
+        let tool = tool.into();
+        let name = tool.description.name.clone();
+        self.note(tool.check());
+        let added = self
+            .tools
+            .add(name.clone(), tool)
+            .map_err(|_| twice("tools", name));
+        self.note(added);
+        self
+    }
+
+    /// Adds a prompt.
+    pub fn prompt(mut self, prompt: impl Into<Prompt>) -> Self {
+        let prompt = prompt.into();
+        let name = prompt.description.name.clone();
+        self.note(prompt.check());
+        let added = self
+            .prompts
+            .add(name.clone(), prompt)
+            .map_err(|_| twice("prompts", name));
+        self.note(added);
+        self
+    }
+
+    /// Adds a resource.
+    pub fn resource(mut self, resource: impl Into<Resource>) -> Self {
+        let resource = resource.into();
+        let uri = resource.description.uri.clone();
+        let added = self.resources.fixed.add(uri.clone(), resource);
+        self.note(added.map_err(|_| twice("resources", uri)));
+        self
+    }
+
+    /// Adds a family of resources.
+    pub fn resource_template(mut self, template: impl Into<ResourceTemplate>) -> Self {
+        let template = template.into();
+        let uri = template.description.uri_template.clone();
+        self.note(template.check());
+        let added = self.resources.templates.add(uri.clone(), template);
+        self.note(added.map_err(|_| twice("resource templates", uri)));
+        self
+    }
+
+    /// Lists resources that come and go, after those that are always there. Whoever changes them
+    /// says so with [`Server::changed`] or [`Ctx::changed`](crate::Ctx::changed).
+    pub fn list_resources<F, Fut>(mut self, lister: F) -> Self
+    where
+        F: Fn() -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<Vec<protocol::Resource>>> + Send + 'static,
+    {
+        self.resources
+            .listers
+            .push(Arc::new(move || Box::pin(lister())));
+        self
+    }
+
+    /// Speaks only these revisions. It speaks all of them unless told otherwise.
+    pub fn revisions(mut self, revisions: impl IntoIterator<Item = Revision>) -> Self {
+        self.revisions = revisions.into_iter().collect();
+        self.revisions.sort_unstable_by(|a, b| b.cmp(a));
+        self.revisions.dedup();
+        if self.revisions.is_empty() {
+            self.note(Err(BuildError::NoRevision));
+        }
+        self
+    }
+
+    /// Bears other [`Limits`] than the default ones.
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// Cuts lists into pages of this many items.
+    pub fn page_size(mut self, size: usize) -> Self {
+        self.pages.size = Some(size.max(1));
+        self
+    }
+
+    /// Lets clients keep lists for this long, and says whether they are the same for everybody.
+    /// Unless told otherwise, nothing is kept.
+    pub fn cache(mut self, ttl: Duration, scope: CacheScope) -> Self {
+        self.cache = Cache { ttl, scope };
+        self
+    }
+
+    /// The name under which the processes of this service know each other's sealed states: all
+    /// that share it and the [keys](ServerBuilder::keys) serve one flow. It is the server's name
+    /// unless told otherwise.
+    pub fn service(mut self, name: impl Into<String>) -> Self {
+        self.service = Some(name.into());
+        self
+    }
+
+    /// The keys of the seal: a file of the service's own, made on first use, unless told otherwise.
+    pub fn keys(mut self, keys: KeySource) -> Self {
+        self.keys = keys;
+        self
+    }
+
+    /// Where commits are claimed, and what is too large for the client to carry is kept. Without
+    /// one, commits are claimed in memory: at most once in this process.
+    pub fn store(mut self, store: impl Store + 'static) -> Self {
+        self.store = Some(Arc::new(store));
+        self
+    }
+
+    /// Another clock than the machine's.
+    pub fn clock(mut self, clock: impl Clock) -> Self {
+        self.clock = Arc::new(clock);
+        self
+    }
+
+    /// Runs each handler again from its record before its questions are asked, and fails loudly
+    /// where it asks something else: for tests and staging, since the handler's effects outside
+    /// of steps are repeated once more. [`testing`](crate::testing) always does.
+    pub fn check_replay(mut self, check: bool) -> Self {
+        self.checks_replay = check;
+        self
+    }
+
+    /// The server.
+    ///
+    /// # Errors
+    ///
+    /// The first thing that was wrong with what was added.
+    pub fn build(self) -> Result<Server, BuildError> {
+        if let Some(wrong) = self.wrong {
+            return Err(wrong);
+        }
+        let capabilities = self.capabilities();
+        let profile = Profile {
+            info: self.info,
+            capabilities,
+            instructions: self.instructions,
+            revisions: self.revisions,
+            ttl_ms: i64::try_from(crate::millis(self.cache.ttl)).unwrap_or(i64::MAX),
+            limits: self.limits,
+        };
+        Ok(Server(Arc::new(Shared {
+            service: self.service.unwrap_or_else(|| profile.info.name.clone()),
+            profile: Arc::new(profile),
+            tools: self.tools,
+            prompts: self.prompts,
+            resources: self.resources,
+            pages: self.pages,
+            cache: self.cache,
+            keys: Keys::new(self.keys),
+            spills: self.store.is_some(),
+            store: self
+                .store
+                .unwrap_or_else(|| Arc::new(MemoryStore::default())),
+            clock: self.clock,
+            checks_replay: self.checks_replay,
+            changes: changes(),
+        })))
+    }
+
+    fn capabilities(&self) -> ServerCapabilities {
+        let changes = Some(true);
+        let has = |there: bool| there.then(JsonObject::new);
+        let prompts = self
+            .prompts
+            .items()
+            .iter()
+            .any(|prompt| !prompt.completers.is_empty());
+        let templates = self.resources.templates.items().iter();
+        let completes = prompts || templates.clone().any(|item| !item.completers.is_empty());
+        ServerCapabilities {
+            tools: (!self.tools.is_empty()).then_some(ToolsCapability {
+                list_changed: changes,
+            }),
+            prompts: (!self.prompts.is_empty()).then_some(PromptsCapability {
+                list_changed: changes,
+            }),
+            resources: (!self.resources.is_empty()).then_some(ResourcesCapability {
+                list_changed: changes,
+                subscribe: changes,
+            }),
+            completions: has(completes),
+            logging: has(true),
+            ..ServerCapabilities::default()
+        }
+    }
+
+    fn note(&mut self, result: Result<(), BuildError>) {
+        if let Err(wrong) = result {
+            self.wrong.get_or_insert(wrong);
+        }
+    }
+}
+
+fn twice(kind: &'static str, name: String) -> BuildError {
+    BuildError::Twice { kind, name }
+}

@@ -1,0 +1,113 @@
+//! Lists in pages.
+
+use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
+
+use crate::error::{Error, Result};
+
+/// How lists are cut into pages.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Pages {
+    /// The most items on a page; all of them where this is `None`.
+    pub(super) size: Option<usize>,
+}
+
+impl Pages {
+    /// The page a cursor points at, and the cursor of the next.
+    ///
+    /// A cursor names the last item of the page before it, so that a list which changes in between
+    /// repeats and skips as little as it can; where that item is gone, its place is used.
+    pub(super) fn page<'a, T>(
+        self,
+        items: &'a [T],
+        name: impl Fn(&T) -> &str,
+        cursor: Option<&str>,
+    ) -> Result<(&'a [T], Option<String>)> {
+        let start = match cursor {
+            None => 0,
+            Some(cursor) => {
+                let (place, last) = read(cursor).ok_or_else(|| {
+                    Error::invalid_params("the cursor is not one this server gave")
+                })?;
+                let found = items.iter().position(|item| name(item) == last);
+                found.map_or(place, |at| at + 1).min(items.len())
+            }
+        };
+        let rest = &items[start..];
+        let Some(size) = self.size.filter(|size| *size < rest.len()) else {
+            return Ok((rest, None));
+        };
+        let page = &rest[..size];
+        let next = page.last().map(|last| write(start + size, name(last)));
+        Ok((page, next))
+    }
+}
+
+fn write(place: usize, last: &str) -> String {
+    URL_SAFE_NO_PAD.encode(format!("{place} {last}"))
+}
+
+fn read(cursor: &str) -> Option<(usize, String)> {
+    let text = String::from_utf8(URL_SAFE_NO_PAD.decode(cursor).ok()?).ok()?;
+    let (place, last) = text.split_once(' ')?;
+    Some((place.parse().ok()?, last.to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn walk(pages: Pages, items: &[&str]) -> Vec<Vec<String>> {
+        let mut seen = Vec::new();
+        let mut cursor = None;
+        loop {
+            let (page, next) = pages.page(items, |item| item, cursor.as_deref()).unwrap();
+            seen.push(page.iter().map(|item| (*item).to_owned()).collect());
+            match next {
+                Some(next) => cursor = Some(next),
+                None => return seen,
+            }
+        }
+    }
+
+    #[test]
+    fn every_item_is_on_exactly_one_page() {
+        let items: Vec<String> = (0..7).map(|at| format!("item {at}")).collect();
+        let items: Vec<&str> = items.iter().map(String::as_str).collect();
+        for size in 1..=8 {
+            let pages = walk(Pages { size: Some(size) }, &items);
+            assert_eq!(pages.len(), items.len().div_ceil(size));
+            assert_eq!(pages.concat(), items);
+        }
+        assert_eq!(walk(Pages { size: None }, &items).len(), 1);
+        assert_eq!(walk(Pages { size: Some(3) }, &[]), [Vec::<String>::new()]);
+    }
+
+    #[test]
+    fn a_list_that_changes_goes_on_where_it_was() {
+        let pages = Pages { size: Some(2) };
+        let (_, next) = pages
+            .page(&["a", "b", "c", "d"], |item| item, None)
+            .unwrap();
+        let cases: [(&[&str], &[&str]); 3] = [
+            (&["0", "a", "b", "c"], &["c"]),
+            (&["a", "c", "d"], &["d"]),
+            (&[], &[]),
+        ];
+        for (items, expected) in cases {
+            let (page, _) = pages.page(items, |item| item, next.as_deref()).unwrap();
+            assert_eq!(page, expected);
+        }
+    }
+
+    #[test]
+    fn a_cursor_of_somebody_else_is_refused() {
+        for cursor in ["", "1", "!", "AAAA", "bm90IGEgcGxhY2U"] {
+            assert!(
+                Pages::default()
+                    .page(&["a"], |item| item, Some(cursor))
+                    .is_err(),
+                "{cursor}"
+            );
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! Prompts: messages a person picks like a command.
+
+use std::future::Future;
+
+use askback_core::protocol::{self, GetPromptResult, Icon, Outcome, PromptArgument};
+
+use super::{
+    BuildError,
+    complete::{Completers, Completing},
+};
+use crate::{
+    error::Result,
+    handler::{Erased, Handler, IntoPromptResult, erase},
+};
+
+/// A prompt and its handler.
+///
+/// The arguments are a struct with `#[derive(Form)]`: the wire carries texts, each of which is
+/// read by the type of its field. A choice completes itself; [`Prompt::complete`] does so for any
+/// other argument.
+#[derive(Clone)]
+pub struct Prompt {
+    pub(super) description: protocol::Prompt,
+    pub(super) handler: Erased<Outcome<GetPromptResult>>,
+    pub(super) completers: Completers,
+}
+
+impl Prompt {
+    /// A prompt, with the arguments its handler takes.
+    pub fn new<M, H>(name: impl Into<String>, handler: H) -> Self
+    where
+        H: Handler<M>,
+        H::Output: IntoPromptResult,
+    {
+        let form = H::parameters().form;
+        let completers = Completers::of(form.as_ref());
+        let arguments = form.map(|form| {
+            let arguments = form.fields.into_iter().map(|field| PromptArgument {
+                name: field.name,
+                title: field.title,
+                description: field.description,
+                required: Some(field.required),
+            });
+            arguments.collect::<Vec<_>>()
+        });
+        Self {
+            description: protocol::Prompt {
+                arguments,
+                ..protocol::Prompt::new(name)
+            },
+            handler: erase(handler, IntoPromptResult::into_prompt_result),
+            completers,
+        }
+    }
+
+    /// What it is called for people.
+    #[must_use]
+    pub fn title(mut self, title: impl Into<String>) -> Self {
+        self.description.title = Some(title.into());
+        self
+    }
+
+    /// What it is for.
+    #[must_use]
+    pub fn description(mut self, description: impl Into<String>) -> Self {
+        self.description.description = Some(description.into());
+        self
+    }
+
+    /// A picture.
+    #[must_use]
+    pub fn icon(mut self, icon: Icon) -> Self {
+        self.description.icons.get_or_insert_default().push(icon);
+        self
+    }
+
+    /// Completes an argument while it is typed, knowing what was typed for the others. At most
+    /// [`Limits::completion_values`](crate::Limits::completion_values) values are sent.
+    #[must_use]
+    pub fn complete<F, Fut>(mut self, argument: impl Into<String>, completer: F) -> Self
+    where
+        F: Fn(Completing) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<Vec<String>>> + Send + 'static,
+    {
+        self.completers.add(argument.into(), completer);
+        self
+    }
+
+    pub(super) fn has_argument(&self, name: &str) -> bool {
+        self.description
+            .arguments
+            .iter()
+            .flatten()
+            .any(|argument| argument.name == name)
+    }
+
+    /// Checks what only a complete prompt shows.
+    pub(super) fn check(&self) -> Result<(), BuildError> {
+        match self
+            .completers
+            .arguments()
+            .find(|argument| !self.has_argument(argument))
+        {
+            Some(argument) => Err(BuildError::Completer {
+                name: self.description.name.clone(),
+                argument: argument.to_owned(),
+            }),
+            None => Ok(()),
+        }
+    }
+}

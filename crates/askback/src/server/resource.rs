@@ -1,0 +1,220 @@
+//! Resources: what a client may read.
+
+use std::{collections::BTreeMap, future::Future, sync::Arc};
+
+use askback_core::protocol::{
+    self, Annotations, Icon, Outcome, ReadResourceResult, ResourceContents,
+};
+
+use super::{
+    BuildError,
+    complete::{Completers, Completing},
+    registry::Registry,
+    template::UriTemplate,
+};
+use crate::{
+    error::Result,
+    flow::BoxFuture,
+    handler::{Erased, Handler, IntoReadResult, erase},
+};
+
+/// A resource and its handler.
+#[derive(Clone)]
+pub struct Resource {
+    pub(super) description: protocol::Resource,
+    pub(super) handler: Erased<Outcome<ReadResourceResult>>,
+}
+
+/// A family of resources, and the handler that reads any of them.
+///
+/// The variables of the template are the handler's arguments: a struct with `#[derive(Form)]`, each
+/// field read by its type.
+#[derive(Clone)]
+pub struct ResourceTemplate {
+    pub(super) description: protocol::ResourceTemplate,
+    pub(super) handler: Erased<Outcome<ReadResourceResult>>,
+    pub(super) completers: Completers,
+    template: Option<UriTemplate>,
+}
+
+/// Lists resources that come and go.
+pub(super) type Lister =
+    Arc<dyn Fn() -> BoxFuture<'static, Result<Vec<protocol::Resource>>> + Send + Sync>;
+
+/// Everything a server has to read.
+#[derive(Default)]
+pub(super) struct Resources {
+    pub(super) fixed: Registry<Resource>,
+    pub(super) templates: Registry<ResourceTemplate>,
+    pub(super) listers: Vec<Lister>,
+}
+
+/// How a URI is read.
+pub(super) struct Reading {
+    pub(super) handler: Erased<Outcome<ReadResourceResult>>,
+    pub(super) variables: BTreeMap<String, String>,
+    pub(super) mime_type: Option<String>,
+}
+
+impl Resource {
+    /// A resource at a URI.
+    pub fn new<M, H>(uri: impl Into<String>, name: impl Into<String>, handler: H) -> Self
+    where
+        H: Handler<M>,
+        H::Output: IntoReadResult,
+    {
+        Self {
+            description: protocol::Resource::new(uri, name),
+            handler: erase(handler, IntoReadResult::into_read_result),
+        }
+    }
+}
+
+impl ResourceTemplate {
+    /// A family of resources: a URI template with simple variables (`{name}`), or reserved ones
+    /// that take slashes too (`{+path}`), of RFC 6570.
+    pub fn new<M, H>(template: impl Into<String>, name: impl Into<String>, handler: H) -> Self
+    where
+        H: Handler<M>,
+        H::Output: IntoReadResult,
+    {
+        let form = H::parameters().form;
+        let description = protocol::ResourceTemplate::new(template, name);
+        Self {
+            template: UriTemplate::parse(&description.uri_template),
+            description,
+            handler: erase(handler, IntoReadResult::into_read_result),
+            completers: Completers::of(form.as_ref()),
+        }
+    }
+
+    /// Completes a variable while it is typed, knowing what was typed for the others.
+    #[must_use]
+    pub fn complete<F, Fut>(mut self, variable: impl Into<String>, completer: F) -> Self
+    where
+        F: Fn(Completing) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<Vec<String>>> + Send + 'static,
+    {
+        self.completers.add(variable.into(), completer);
+        self
+    }
+
+    pub(super) fn has_variable(&self, name: &str) -> bool {
+        self.template
+            .iter()
+            .flat_map(UriTemplate::variables)
+            .any(|variable| variable == name)
+    }
+
+    /// Checks what only a complete template shows.
+    pub(super) fn check(&self) -> Result<(), BuildError> {
+        if self.template.is_none() {
+            return Err(BuildError::Template(self.description.uri_template.clone()));
+        }
+        match self
+            .completers
+            .arguments()
+            .find(|argument| !self.has_variable(argument))
+        {
+            Some(argument) => Err(BuildError::Completer {
+                name: self.description.name.clone(),
+                argument: argument.to_owned(),
+            }),
+            None => Ok(()),
+        }
+    }
+}
+
+macro_rules! described {
+    ($($name:ident),*) => {$(
+        impl $name {
+            /// What it is called for people.
+            #[must_use]
+            pub fn title(mut self, title: impl Into<String>) -> Self {
+                self.description.title = Some(title.into());
+                self
+            }
+
+            /// What it holds.
+            #[must_use]
+            pub fn description(mut self, description: impl Into<String>) -> Self {
+                self.description.description = Some(description.into());
+                self
+            }
+
+            /// The media type of what it holds.
+            #[must_use]
+            pub fn mime_type(mut self, mime_type: impl Into<String>) -> Self {
+                self.description.mime_type = Some(mime_type.into());
+                self
+            }
+
+            /// For whom it is, and how important.
+            #[must_use]
+            pub fn annotations(mut self, annotations: Annotations) -> Self {
+                self.description.annotations = Some(annotations);
+                self
+            }
+
+            /// A picture.
+            #[must_use]
+            pub fn icon(mut self, icon: Icon) -> Self {
+                self.description.icons.get_or_insert_default().push(icon);
+                self
+            }
+        }
+    )*};
+}
+
+described!(Resource, ResourceTemplate);
+
+impl Resources {
+    pub(super) fn is_empty(&self) -> bool {
+        self.fixed.is_empty() && self.templates.is_empty() && self.listers.is_empty()
+    }
+
+    /// How this URI is read: a resource of its own first, else the first template it fits.
+    pub(super) fn find(&self, uri: &str) -> Option<Reading> {
+        if let Some(resource) = self.fixed.get(uri) {
+            return Some(Reading {
+                handler: Arc::clone(&resource.handler),
+                variables: BTreeMap::new(),
+                mime_type: resource.description.mime_type.clone(),
+            });
+        }
+        self.templates.items().iter().find_map(|template| {
+            let variables = template.template.as_ref()?.matches(uri)?;
+            Some(Reading {
+                handler: Arc::clone(&template.handler),
+                variables,
+                mime_type: template.description.mime_type.clone(),
+            })
+        })
+    }
+
+    /// All that can be listed: first what is always there.
+    pub(super) async fn list(&self) -> Result<Vec<protocol::Resource>> {
+        let fixed = self.fixed.items().iter();
+        let mut all: Vec<_> = fixed.map(|resource| resource.description.clone()).collect();
+        for lister in &self.listers {
+            all.extend(lister().await?);
+        }
+        Ok(all)
+    }
+}
+
+/// Fills in what a handler left empty: the URI that was read, and the media type of its resource.
+pub(super) fn complete_contents(contents: &mut [ResourceContents], uri: &str, mime: Option<&str>) {
+    for content in contents {
+        let (its_uri, its_mime) = match content {
+            ResourceContents::Text(text) => (&mut text.uri, &mut text.mime_type),
+            ResourceContents::Blob(blob) => (&mut blob.uri, &mut blob.mime_type),
+        };
+        if its_uri.is_empty() {
+            uri.clone_into(its_uri);
+        }
+        if its_mime.is_none() {
+            *its_mime = mime.map(str::to_owned);
+        }
+    }
+}

@@ -1,0 +1,265 @@
+//! Between two rounds of the stateless era: a flow's state goes out sealed and comes back.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use askback_core::{
+    ask::{
+        AskError, Capability, OpenQuestion, Reply, State,
+        canonical::{self, CanonicalError},
+        seal::{self, Binding, Entropy, SealError},
+    },
+    jsonrpc::ErrorObject,
+    protocol::{InputRequest, InputRequiredResult, InputResponses, Keyed},
+};
+use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
+use serde::{Deserialize, Serialize};
+
+use super::{Incoming, Shared};
+use crate::{
+    entropy::entropy,
+    error::{Error, Result},
+    handler::Arguments,
+};
+
+/// What a retry brings.
+pub(super) struct Rounds {
+    state: Option<String>,
+    responses: InputResponses,
+}
+
+/// What is sealed: the state, or where the store keeps it.
+#[derive(Serialize, Deserialize)]
+enum Sealed<S> {
+    #[serde(rename = "s")]
+    Here(S),
+    #[serde(rename = "p")]
+    Spilled(String),
+}
+
+impl Rounds {
+    pub(super) fn new(state: Option<String>, responses: Option<InputResponses>) -> Self {
+        Self {
+            state,
+            responses: responses.unwrap_or_default(),
+        }
+    }
+
+    /// The state that came back, if one did.
+    ///
+    /// Whatever is wrong with it is told in the same words: a client learns nothing from trying.
+    pub(super) async fn open(
+        &self,
+        shared: &Arc<Shared>,
+        incoming: &Incoming,
+    ) -> Result<Option<State>> {
+        let Some(token) = &self.state else {
+            return Ok(None);
+        };
+        match open(shared, incoming, token).await {
+            Ok(state) => Ok(Some(state)),
+            Err(error) => {
+                tracing::warn!(
+                    target = incoming.target,
+                    cause = ?error.cause(),
+                    "a requestState was refused"
+                );
+                Err(Error::protocol(ErrorObject::invalid_params(
+                    error.to_string(),
+                )))
+            }
+        }
+    }
+
+    /// The answers, by the keys of their questions.
+    pub(super) fn replies(&self) -> BTreeMap<String, Reply> {
+        let replies = self.responses.iter();
+        replies
+            .map(|(key, value)| (key.to_owned(), Reply::Value(value.clone())))
+            .collect()
+    }
+
+    pub(super) fn into_responses(self) -> InputResponses {
+        self.responses
+    }
+}
+
+/// The questions of a suspended flow, with its state.
+pub(super) async fn seal(
+    shared: &Shared,
+    incoming: &Incoming,
+    state: State,
+    questions: Vec<OpenQuestion>,
+) -> Result<InputRequiredResult> {
+    if state.round >= shared.limits().rounds_warned {
+        tracing::warn!(
+            target = incoming.target,
+            round = state.round,
+            "many rounds of questions in one call: mainstream clients give up after eight to ten; \
+             ask several questions in one round"
+        );
+    }
+    let requests: Keyed<InputRequest> = questions
+        .into_iter()
+        .map(|question| (question.key, question.request))
+        .collect();
+    Ok(InputRequiredResult {
+        input_requests: Some(requests),
+        request_state: Some(seal_state(shared, incoming, &state).await?),
+        meta: None,
+    })
+}
+
+/// A hand-written result, with its author's own state sealed beside the flow's. Where the author
+/// gave none and nothing is recorded, none is sent.
+pub(super) async fn seal_by_hand(
+    shared: &Shared,
+    incoming: &Incoming,
+    mut state: State,
+    mut by_hand: InputRequiredResult,
+) -> Result<InputRequiredResult> {
+    let requests = by_hand.input_requests.iter().flat_map(Keyed::iter);
+    let missing = requests
+        .filter_map(|(_, asked)| incoming.missing_for(asked))
+        .next();
+    if let Some(missing) = missing {
+        return Err(AskError::Unsupported(missing).into());
+    }
+    state.by_hand = by_hand.request_state.take();
+    if state.by_hand.is_some() || !state.journal.is_empty() {
+        by_hand.request_state = Some(seal_state(shared, incoming, &state).await?);
+    }
+    if by_hand.request_state.is_none() && by_hand.input_requests.is_none() {
+        return Err(Error::new(
+            "a result that needs input must ask or give a state",
+        ));
+    }
+    Ok(by_hand)
+}
+
+async fn open(shared: &Shared, incoming: &Incoming, token: &str) -> Result<State, SealError> {
+    let limits = shared.limits();
+    let keys = shared.keys().map_err(|_| SealError::unreadable())?;
+    let binding = binding(shared, incoming).map_err(|_| SealError::unreadable())?;
+    let bytes = seal::open(keys, &binding, token, limits.state_bytes)?;
+    let sealed: Sealed<State> =
+        serde_json::from_slice(&bytes).map_err(|_| SealError::unreadable())?;
+    let state = match sealed {
+        Sealed::Here(state) => state,
+        Sealed::Spilled(id) => {
+            let id = spilled_id(&id).ok_or_else(SealError::unreadable)?;
+            let kept = shared
+                .store()
+                .get(id)
+                .await
+                .map_err(|_| SealError::unreadable())?;
+            let kept = kept.ok_or_else(SealError::expired)?;
+            let kept = String::from_utf8(kept).map_err(|_| SealError::unreadable())?;
+            let bytes = seal::open(keys, &binding, &kept, usize::MAX)?;
+            serde_json::from_slice(&bytes).map_err(|_| SealError::unreadable())?
+        }
+    };
+    state.check_fresh(shared.clock().now(), limits)?;
+    Ok(state)
+}
+
+async fn seal_state(shared: &Shared, incoming: &Incoming, state: &State) -> Result<String> {
+    let limits = shared.limits();
+    let keys = shared.keys()?;
+    let binding = binding(shared, incoming).map_err(Error::invalid_params)?;
+    let bytes = serde_json::to_vec(&Sealed::Here(state))?;
+    let too_long = |_| {
+        Error::protocol(ErrorObject::internal(
+            "what this call has recorded is too large to be carried by the client; record less, \
+             or give the server a store",
+        ))
+    };
+    if !shared.spills() || seal::sealed_chars(bytes.len()) <= limits.spill_bytes {
+        return seal::seal(
+            keys,
+            &binding,
+            &bytes,
+            Entropy(entropy()?),
+            limits.state_bytes,
+        )
+        .map_err(too_long);
+    }
+    let id: [u8; 32] = entropy()?;
+    let kept = seal::seal(keys, &binding, &bytes, Entropy(entropy()?), usize::MAX);
+    let expires = state.issued.saturating_add(crate::millis(limits.round_ttl));
+    let kept = kept.map_err(too_long)?;
+    shared
+        .store()
+        .put(id, kept.as_bytes(), state.issued, expires)
+        .await?;
+    let spilled = Sealed::<()>::Spilled(URL_SAFE_NO_PAD.encode(id));
+    let bytes = serde_json::to_vec(&spilled)?;
+    seal::seal(
+        keys,
+        &binding,
+        &bytes,
+        Entropy(entropy()?),
+        limits.state_bytes,
+    )
+    .map_err(too_long)
+}
+
+fn spilled_id(text: &str) -> Option<[u8; 32]> {
+    URL_SAFE_NO_PAD.decode(text).ok()?.try_into().ok()
+}
+
+/// What a state is bound to: it opens for this request and no other.
+fn binding<'a>(shared: &'a Shared, incoming: &'a Incoming) -> Result<Binding<'a>, CanonicalError> {
+    let arguments = match incoming.arguments() {
+        Arguments::Object(object) => canonical::digest_of(object)?,
+        Arguments::Texts(texts) => canonical::digest_of(texts)?,
+    };
+    Ok(Binding {
+        audience: shared.service(),
+        tenant: None,
+        issuer: None,
+        subject: None,
+        client_id: None,
+        method: incoming.method,
+        target: &incoming.target,
+        arguments,
+        revision: incoming.origin.revision.as_str(),
+    })
+}
+
+/// The capability as a client would have declared it (2026-07-28, basic/index, `_meta`).
+pub(super) fn missing(capability: Capability) -> askback_core::protocol::ClientCapabilities {
+    use askback_core::protocol::{
+        ClientCapabilities, ElicitationCapability, JsonObject, RootsCapability, SamplingCapability,
+    };
+    let empty = || Some(JsonObject::new());
+    let mut needed = ClientCapabilities::default();
+    match capability {
+        Capability::ElicitForm => {
+            needed.elicitation = Some(ElicitationCapability {
+                form: empty(),
+                url: None,
+            });
+        }
+        Capability::ElicitUrl => {
+            needed.elicitation = Some(ElicitationCapability {
+                form: None,
+                url: empty(),
+            });
+        }
+        Capability::SamplingTools => {
+            needed.sampling = Some(SamplingCapability {
+                context: None,
+                tools: empty(),
+            });
+        }
+        Capability::SamplingContext => {
+            needed.sampling = Some(SamplingCapability {
+                context: empty(),
+                tools: None,
+            });
+        }
+        Capability::Roots => needed.roots = Some(RootsCapability::default()),
+        _ => needed.sampling = Some(SamplingCapability::default()),
+    }
+    needed
+}

@@ -1,0 +1,178 @@
+//! What all requests of a server share.
+
+use std::{
+    future::Future,
+    path::PathBuf,
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
+
+use askback_core::{
+    ask::{FlowId, keys::KeyRing},
+    engine::server::{Changed, Profile},
+    limits::Limits,
+    protocol::{CacheScope, PaginatedParams},
+};
+use serde::{Serialize, de::DeserializeOwned};
+use tokio::sync::broadcast;
+
+use super::{page::Pages, prompt::Prompt, registry::Registry, resource::Resources, tool::Tool};
+use crate::{
+    clock::Clock,
+    error::{Error, Recorded, Result},
+    keys::{KeyOrigin, KeySource, state_dir},
+    millis,
+    store::{Claim, Store},
+};
+
+/// How many changes a connection may be behind before it is told that everything changed.
+const CHANGES: usize = 64;
+
+/// How long the first wait for a commit that somebody else has begun is, and the longest.
+const COMMIT_WAIT: (Duration, Duration) = (Duration::from_millis(10), Duration::from_millis(500));
+
+/// What all requests of a server share.
+pub(crate) struct Shared {
+    pub(super) profile: Arc<Profile>,
+    pub(super) tools: Registry<Tool>,
+    pub(super) prompts: Registry<Prompt>,
+    pub(super) resources: Resources,
+    pub(super) pages: Pages,
+    pub(super) cache: Cache,
+    pub(super) service: String,
+    pub(super) keys: Keys,
+    pub(super) store: Arc<dyn Store>,
+    pub(super) spills: bool,
+    pub(super) clock: Arc<dyn Clock>,
+    pub(super) checks_replay: bool,
+    pub(super) changes: broadcast::Sender<Changed>,
+}
+
+/// What clients are told about keeping what they read (2026-07-28, server/utilities/caching).
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Cache {
+    pub(super) ttl: Duration,
+    pub(super) scope: CacheScope,
+}
+
+/// The keys of the seal, read when they are first needed: a server that never asks makes none.
+pub(super) struct Keys {
+    source: std::sync::Mutex<Option<KeySource>>,
+    directory: Option<PathBuf>,
+    ring: OnceLock<Result<KeyRing, String>>,
+}
+
+impl Keys {
+    pub(super) fn new(source: KeySource) -> Self {
+        Self {
+            source: std::sync::Mutex::new(Some(source)),
+            directory: state_dir(),
+            ring: OnceLock::new(),
+        }
+    }
+
+    fn ring(&self, service: &str) -> Result<&KeyRing> {
+        let ring = self.ring.get_or_init(|| {
+            let source = self.source.lock().ok().and_then(|mut source| source.take());
+            let keys = source
+                .unwrap_or_default()
+                .load(service, self.directory.as_deref())
+                .map_err(|error| error.to_string())?;
+            if let KeyOrigin::Process(warning) = &keys.origin {
+                tracing::warn!("{warning}");
+            }
+            Ok(keys.ring)
+        });
+        ring.as_ref().map_err(Error::new)
+    }
+}
+
+impl Shared {
+    pub(crate) fn limits(&self) -> &Limits {
+        &self.profile.limits
+    }
+
+    pub(crate) fn clock(&self) -> &Arc<dyn Clock> {
+        &self.clock
+    }
+
+    pub(crate) fn store(&self) -> &dyn Store {
+        &*self.store
+    }
+
+    /// Whether large states go to the store.
+    pub(crate) fn spills(&self) -> bool {
+        self.spills
+    }
+
+    /// The name under which the processes of this service know each other's states.
+    pub(crate) fn service(&self) -> &str {
+        &self.service
+    }
+
+    pub(crate) fn keys(&self) -> Result<&KeyRing> {
+        self.keys.ring(&self.service)
+    }
+
+    pub(crate) fn checks_replay(&self) -> bool {
+        self.checks_replay
+    }
+
+    pub(crate) fn changed(&self, changed: Changed) {
+        // Where nobody listens, nobody is told.
+        let _ = self.changes.send(changed);
+    }
+
+    /// One page of a list, as its cursor says.
+    pub(super) fn page<'a, T>(
+        &self,
+        items: &'a [T],
+        name: impl Fn(&T) -> &str,
+        params: &PaginatedParams,
+    ) -> Result<(&'a [T], Option<String>)> {
+        self.pages.page(items, name, params.cursor.as_deref())
+    }
+
+    /// Does something at most once in a flow.
+    pub(crate) async fn commit<T, F, Fut>(&self, flow: FlowId, name: &str, effect: F) -> Result<T>
+    where
+        T: Serialize + DeserializeOwned,
+        F: FnOnce() -> Fut,
+        Fut: Future<Output = Result<T>>,
+    {
+        let (mut pause, longest) = COMMIT_WAIT;
+        loop {
+            let now = self.clock.now();
+            // A claim outlives every state that leads to it.
+            let expires = now.saturating_add(2 * millis(self.limits().flow_ttl));
+            let lease = self.limits().run;
+            match self.store.claim(flow, name, now, lease, expires).await? {
+                Claim::Granted => {
+                    let recorded = Recorded::from(effect().await);
+                    self.store
+                        .finish(flow, name, &serde_json::to_vec(&recorded)?)
+                        .await?;
+                    return recorded.into();
+                }
+                Claim::Done(value) => {
+                    return serde_json::from_slice::<Recorded<T>>(&value)?.into();
+                }
+                Claim::Busy => {
+                    tokio::time::sleep(pause).await;
+                    pause = (pause * 2).min(longest);
+                }
+                Claim::Abandoned => {
+                    return Err(Error::new(format!(
+                        "`{name}` was begun and never finished: its outcome is unknown; check \
+                         before you try again"
+                    )));
+                }
+            }
+        }
+    }
+}
+
+/// A channel on which changes are told.
+pub(super) fn changes() -> broadcast::Sender<Changed> {
+    broadcast::Sender::new(CHANGES)
+}

@@ -1,0 +1,111 @@
+//! Tools: what a model may call.
+
+use askback_core::protocol::{self, CallToolResult, Icon, Outcome, Schema, ToolAnnotations};
+
+use super::BuildError;
+use crate::handler::{Erased, Handler, IntoToolResult, erase};
+
+/// A tool and its handler.
+///
+/// ```
+/// use askback::{Form, Result, Tool};
+///
+/// #[derive(Form)]
+/// struct Greeting {
+///     /// Who is greeted.
+///     name: String,
+/// }
+///
+/// let greet = Tool::new("greet", async |greeting: Greeting| -> Result<String> {
+///     Ok(format!("Hello, {}!", greeting.name))
+/// })
+/// .description("Greets somebody.");
+/// ```
+#[derive(Clone)]
+pub struct Tool {
+    pub(super) description: protocol::Tool,
+    pub(super) handler: Erased<Outcome<CallToolResult>>,
+    pub(super) schema: Option<Result<(), String>>,
+}
+
+impl Tool {
+    /// A tool. Where a parameter of the handler has `#[derive(Form)]`, its schema is the tool's
+    /// input schema; [`Tool::input_schema`] gives another.
+    pub fn new<M, H>(name: impl Into<String>, handler: H) -> Self
+    where
+        H: Handler<M>,
+        H::Output: IntoToolResult,
+    {
+        let form = H::parameters().form;
+        let input = form.as_ref().map(|form| Schema::from_text(form.to_json()));
+        let schema = form.map(|form| {
+            form.lint(&askback_core::limits::Limits::default())
+                .map_err(|why| why.to_string())
+        });
+        let input = input.and_then(Result::ok).unwrap_or_default();
+        Self {
+            description: protocol::Tool::new(name, input),
+            handler: erase(handler, IntoToolResult::into_tool_result),
+            schema,
+        }
+    }
+
+    /// What it is called for people.
+    #[must_use]
+    pub fn title(mut self, title: impl Into<String>) -> Self {
+        self.description.title = Some(title.into());
+        self
+    }
+
+    /// What it does, for a model and for people.
+    #[must_use]
+    pub fn description(mut self, description: impl Into<String>) -> Self {
+        self.description.description = Some(description.into());
+        self
+    }
+
+    /// Hints about what it does; clients do not trust them.
+    #[must_use]
+    pub fn annotations(mut self, annotations: ToolAnnotations) -> Self {
+        self.description.annotations = Some(annotations);
+        self
+    }
+
+    /// A picture.
+    #[must_use]
+    pub fn icon(mut self, icon: Icon) -> Self {
+        self.description.icons.get_or_insert_default().push(icon);
+        self
+    }
+
+    /// The schema of its arguments, for handlers that take [`Json`](crate::Json).
+    #[must_use]
+    pub fn input_schema(mut self, schema: Schema) -> Self {
+        self.description.input_schema = schema;
+        self
+    }
+
+    /// The schema of its structured result.
+    #[must_use]
+    pub fn output_schema(mut self, schema: Schema) -> Self {
+        self.description.output_schema = Some(schema);
+        self
+    }
+
+    /// Checks what only a complete tool shows.
+    pub(super) fn check(&self) -> Result<(), BuildError> {
+        let name = &self.description.name;
+        // 2026-07-28, server/tools, Tool Names.
+        let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
+        if name.is_empty() || name.len() > 128 || !name.chars().all(allowed) {
+            return Err(BuildError::Name(name.clone()));
+        }
+        match &self.schema {
+            Some(Err(why)) => Err(BuildError::Arguments {
+                name: name.clone(),
+                why: why.clone(),
+            }),
+            _ => Ok(()),
+        }
+    }
+}
