@@ -1,0 +1,3 @@
+//! The engines, fed with messages.
+
+mod server;

@@ -1,0 +1,661 @@
+//! The server's engine: what it answers itself, what it hands on, and what it sends.
+
+use std::sync::Arc;
+
+use askback_core::{
+    engine::server::{Changed, Connection, Output, Profile},
+    forms::FormSchema,
+    jsonrpc::{self, RequestId},
+    limits::Limits,
+    protocol::{
+        CompleteResult, ElicitParams, Implementation, InputRequest, JsonObject, LoggingLevel,
+        LoggingMessageParams, PromptsCapability, ResourcesCapability, ServerCapabilities,
+        ServerNotification, ToolsCapability,
+    },
+    revision::Revision,
+    wire,
+};
+use serde_json::{Value, json};
+
+/// One connection, and what came of the last message.
+struct Bench {
+    engine: Connection,
+}
+
+/// What the engine wanted done, as far as a case looks at it.
+#[derive(Debug, PartialEq)]
+enum Seen {
+    Sent(Value),
+    Called(&'static str),
+    Cancelled(RequestId),
+    Answered(Result<Value, i64>),
+    RootsChanged,
+}
+
+impl Bench {
+    fn new() -> Self {
+        Self::with(|_| {})
+    }
+
+    fn with(change: impl FnOnce(&mut Profile)) -> Self {
+        let told = Some(true);
+        let mut profile = Profile {
+            info: Implementation::new("agency", "1"),
+            capabilities: ServerCapabilities {
+                tools: Some(ToolsCapability { list_changed: told }),
+                prompts: Some(PromptsCapability { list_changed: None }),
+                resources: Some(ResourcesCapability {
+                    list_changed: told,
+                    subscribe: told,
+                }),
+                logging: Some(JsonObject::new()),
+                ..ServerCapabilities::default()
+            },
+            instructions: Some("Book early.".into()),
+            revisions: Revision::ALL.into_iter().rev().collect(),
+            ttl_ms: 0,
+            limits: Limits::default(),
+        };
+        change(&mut profile);
+        Self {
+            engine: Connection::new(Arc::new(profile)),
+        }
+    }
+
+    /// A connection on which a session of this revision is open.
+    fn opened(revision: &str) -> Self {
+        let mut bench = Self::new();
+        let opened = bench.say(initialize(revision));
+        assert_eq!(sent(&opened)["result"]["protocolVersion"], revision);
+        assert_eq!(
+            bench.say(json!({"method": "notifications/initialized"})),
+            []
+        );
+        bench
+    }
+
+    fn say(&mut self, message: Value) -> Vec<Seen> {
+        let message = match message {
+            Value::Object(mut message) => {
+                message.insert("jsonrpc".into(), "2.0".into());
+                Value::Object(message)
+            }
+            other => other,
+        };
+        self.engine.handle_message(message.to_string().as_bytes());
+        self.drain()
+    }
+
+    fn drain(&mut self) -> Vec<Seen> {
+        std::iter::from_fn(|| self.engine.poll())
+            .map(|output| match output {
+                Output::Send(message) => Seen::Sent(serde_json::from_slice(&message).unwrap()),
+                Output::Call(call) => Seen::Called(call.request.method()),
+                Output::Cancel(id) => Seen::Cancelled(id),
+                Output::Answer(_, answer) => Seen::Answered(match answer {
+                    Ok(value) => Ok(value.decode().unwrap()),
+                    Err(error) => Err(error.code),
+                }),
+                Output::RootsChanged => Seen::RootsChanged,
+            })
+            .collect()
+    }
+
+    fn respond(&mut self, id: impl Into<RequestId>) -> Vec<Seen> {
+        let id = id.into();
+        let result = CompleteResult::default();
+        self.engine.respond(
+            &id,
+            wire::write_result(Revision::V2025_11_25, &id, result, None),
+        );
+        self.drain()
+    }
+}
+
+fn initialize(revision: &str) -> Value {
+    json!({"id": 0, "method": "initialize", "params": {
+        "protocolVersion": revision,
+        "capabilities": {"elicitation": {}},
+        "clientInfo": {"name": "guest", "version": "1"},
+    }})
+}
+
+/// A request of the stateless era.
+fn modern(id: u32, method: &str, mut params: Value) -> Value {
+    params["_meta"] = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {},
+    });
+    json!({"id": id, "method": method, "params": params})
+}
+
+fn sent(seen: &[Seen]) -> &Value {
+    match seen {
+        [Seen::Sent(message)] => message,
+        other => panic!("one message was expected: {other:?}"),
+    }
+}
+
+fn code(seen: &[Seen]) -> i64 {
+    sent(seen)["error"]["code"]
+        .as_i64()
+        .unwrap_or_else(|| panic!("an error: {seen:?}"))
+}
+
+#[test]
+fn a_session_is_opened_in_the_revision_both_speak() {
+    let cases = [
+        ("2024-11-05", "2024-11-05"),
+        ("2025-03-26", "2025-03-26"),
+        ("2025-06-18", "2025-06-18"),
+        ("2025-11-25", "2025-11-25"),
+        // One that has no handshake, and some that do not exist.
+        ("2026-07-28", "2025-11-25"),
+        ("1999-01-01", "2025-11-25"),
+        ("", "2025-11-25"),
+    ];
+    for (wish, agreed) in cases {
+        let opened = Bench::new().say(initialize(wish));
+        let result = &sent(&opened)["result"];
+        assert_eq!(result["protocolVersion"], agreed, "{wish}");
+        assert_eq!(result["serverInfo"]["name"], "agency");
+        assert_eq!(result["instructions"], "Book early.");
+        assert!(
+            result.get("resultType").is_none(),
+            "the handshake era has no result types"
+        );
+    }
+}
+
+#[test]
+fn a_server_of_one_revision_says_so() {
+    let only = |revision| Bench::with(move |profile| profile.revisions = vec![revision]);
+    let refused = only(Revision::V2026_07_28).say(initialize("2025-11-25"));
+    let error = &sent(&refused)["error"];
+    assert_eq!(error["code"], -32022);
+    assert_eq!(
+        error["data"],
+        json!({"supported": ["2026-07-28"], "requested": "2025-11-25"})
+    );
+
+    let opened = only(Revision::V2025_06_18).say(initialize("2025-11-25"));
+    assert_eq!(sent(&opened)["result"]["protocolVersion"], "2025-06-18");
+    let refused = only(Revision::V2025_06_18).say(modern(1, "tools/list", json!({})));
+    assert_eq!(
+        sent(&refused)["error"]["data"]["supported"],
+        json!(["2025-06-18"])
+    );
+    // Without `_meta`, a server of the stateless era alone misses that, not a handshake.
+    let refused = only(Revision::V2026_07_28).say(json!({"id": 1, "method": "tools/list"}));
+    assert_eq!(code(&refused), -32602);
+}
+
+#[test]
+fn a_request_of_the_stateless_era_says_who_sends_it() {
+    let meta = |version: Value, capabilities: Value| {
+        let mut meta = json!({});
+        if !version.is_null() {
+            meta["io.modelcontextprotocol/protocolVersion"] = version;
+        }
+        if !capabilities.is_null() {
+            meta["io.modelcontextprotocol/clientCapabilities"] = capabilities;
+        }
+        json!({"id": 1, "method": "tools/list", "params": {"_meta": meta}})
+    };
+    assert_eq!(
+        Bench::new().say(meta(json!("2026-07-28"), json!({}))),
+        [Seen::Called("tools/list")]
+    );
+    let cases = [
+        (json!("2026-07-28"), Value::Null, -32602),
+        (json!("2025-11-25"), json!({}), -32022),
+        (json!("2031-01-01"), json!({}), -32022),
+        (json!(7), json!({}), -32602),
+        (Value::Null, json!({}), -32602),
+    ];
+    for (version, capabilities, expected) in cases {
+        let refused = Bench::new().say(meta(version.clone(), capabilities));
+        assert_eq!(code(&refused), expected, "{version}");
+    }
+}
+
+#[test]
+fn a_method_exists_in_the_revisions_that_have_it() {
+    let no_params = json!({});
+    for (revision, method, exists) in [
+        ("2024-11-05", "server/discover", false),
+        ("2025-11-25", "subscriptions/listen", false),
+        ("2025-11-25", "prompts/list", true),
+        ("2025-11-25", "tasks/list", true),
+        ("2025-06-18", "tasks/list", false),
+        ("2025-06-18", "no/such", false),
+    ] {
+        let said = Bench::opened(revision)
+            .say(json!({"id": 1, "method": method, "params": {"notifications": {}}}));
+        let found = said == [Seen::Called(Box::leak(method.into()))];
+        assert_eq!(found, exists, "{method} in {revision}: {said:?}");
+        assert!(exists || code(&said) == -32601);
+    }
+    for method in [
+        "ping",
+        "logging/setLevel",
+        "resources/subscribe",
+        "no/such",
+        "tasks/list",
+    ] {
+        let mut params = no_params.clone();
+        params["level"] = "info".into();
+        params["uri"] = "a://b".into();
+        assert_eq!(
+            code(&Bench::new().say(modern(1, method, params))),
+            -32601,
+            "{method}"
+        );
+    }
+}
+
+#[test]
+fn what_a_session_needs_is_answered_by_the_engine() {
+    let mut bench = Bench::new();
+    assert_eq!(
+        sent(&bench.say(json!({"id": 1, "method": "ping"})))["result"],
+        json!({})
+    );
+    assert_eq!(
+        code(&bench.say(json!({"id": 1, "method": "tools/list"}))),
+        -32602
+    );
+    let mut bench = Bench::opened("2025-06-18");
+    for request in [
+        json!({"id": 1, "method": "ping"}),
+        json!({"id": 1, "method": "logging/setLevel", "params": {"level": "error"}}),
+        json!({"id": 1, "method": "resources/subscribe", "params": {"uri": "a://b"}}),
+        json!({"id": 1, "method": "resources/unsubscribe", "params": {"uri": "a://b"}}),
+    ] {
+        assert_eq!(sent(&bench.say(request))["result"], json!({}));
+    }
+    assert_eq!(
+        code(&bench.say(initialize("2025-06-18"))),
+        -32600,
+        "only once"
+    );
+    let level = json!({"id": 1, "method": "logging/setLevel", "params": {"level": "loud"}});
+    assert_eq!(code(&bench.say(level)), -32602);
+    let discovered = bench.say(modern(9, "server/discover", json!({})));
+    let result = &sent(&discovered)["result"];
+    assert_eq!(result["supportedVersions"][0], "2026-07-28");
+    assert_eq!(result["resultType"], "complete");
+    assert_eq!(
+        result["_meta"]["io.modelcontextprotocol/serverInfo"]["name"],
+        "agency"
+    );
+    assert_eq!(result["ttlMs"], 0);
+}
+
+#[test]
+fn both_eras_share_a_connection() {
+    let mut bench = Bench::opened("2025-06-18");
+    let call = json!({"id": 1, "method": "tools/list"});
+    assert_eq!(bench.say(call.clone()), [Seen::Called("tools/list")]);
+    assert_eq!(
+        bench.say(modern(2, "tools/list", json!({}))),
+        [Seen::Called("tools/list")]
+    );
+    assert_eq!(code(&bench.say(call)), -32600, "the id is taken");
+    assert_eq!(sent(&bench.respond(1))["id"], 1);
+    assert_eq!(sent(&bench.respond(2))["id"], 2);
+    assert_eq!(bench.respond(2), [], "nothing is answered twice");
+}
+
+#[test]
+fn a_cancelled_request_is_not_answered() {
+    let mut bench = Bench::opened("2025-11-25");
+    bench.say(json!({"id": "a", "method": "tools/list"}));
+    let cancel = |id: Value| json!({"method": "notifications/cancelled", "params": {"requestId": id, "reason": "no"}});
+    assert_eq!(
+        bench.say(cancel(json!("b"))),
+        [],
+        "an unknown id is ignored"
+    );
+    assert_eq!(bench.say(cancel(json!("a"))), [Seen::Cancelled("a".into())]);
+    assert_eq!(bench.respond("a"), []);
+    assert_eq!(bench.say(cancel(json!("a"))), []);
+    assert_eq!(bench.say(json!({"method": "notifications/no/such"})), []);
+    assert_eq!(
+        bench.say(json!({"method": "notifications/roots/list_changed"})),
+        [Seen::RootsChanged]
+    );
+}
+
+#[test]
+fn a_batch_is_answered_as_one() {
+    let request = |id: u32, method: &str| json!({"jsonrpc": "2.0", "id": id, "method": method});
+    let mut bench = Bench::opened("2025-03-26");
+    let seen = bench.say(json!([request(1, "tools/list"), request(2, "ping"), {"bad": 1}]));
+    assert_eq!(seen, [Seen::Called("tools/list")]);
+    let Seen::Sent(batch) = &bench.respond(1)[0] else {
+        panic!("a batch")
+    };
+    let ids: Vec<_> = batch
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| one["id"].clone())
+        .collect();
+    assert_eq!(ids, [json!(2), Value::Null, json!(1)]);
+
+    let seen = bench.say(json!([request(3, "tools/list"), request(4, "tools/list")]));
+    assert_eq!(seen.len(), 2);
+    bench.respond(3);
+    let cancel = json!({"method": "notifications/cancelled", "params": {"requestId": 4}});
+    let seen = bench.say(cancel);
+    assert!(
+        matches!(&seen[0], Seen::Sent(batch) if batch[0]["id"] == 3),
+        "{seen:?}"
+    );
+
+    let notification = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+    assert_eq!(
+        bench.say(json!([notification])),
+        [],
+        "nothing in it wants an answer"
+    );
+    assert_eq!(code(&bench.say(json!([]))), -32600);
+    for revision in ["2024-11-05", "2025-06-18", "2025-11-25"] {
+        let refused = Bench::opened(revision).say(json!([request(1, "ping")]));
+        assert_eq!(code(&refused), -32600, "{revision}");
+    }
+}
+
+#[test]
+fn a_subscription_tells_what_it_was_asked_to() {
+    let mut bench = Bench::new();
+    let wish = json!({"notifications": {
+        "toolsListChanged": true,
+        "promptsListChanged": true,
+        "resourceSubscriptions": ["a://b"],
+    }});
+    let acknowledged = bench.say(modern(5, "subscriptions/listen", wish.clone()));
+    let params = &sent(&acknowledged)["params"];
+    assert_eq!(params["_meta"]["io.modelcontextprotocol/subscriptionId"], 5);
+    // This server does not tell of its prompts.
+    assert_eq!(
+        params["notifications"],
+        json!({"toolsListChanged": true, "resourceSubscriptions": ["a://b"]})
+    );
+    for (changed, told) in [
+        (Changed::Tools, Some("notifications/tools/list_changed")),
+        (Changed::Prompts, None),
+        (Changed::Resources, None),
+        (
+            Changed::Resource("a://b".into()),
+            Some("notifications/resources/updated"),
+        ),
+        (Changed::Resource("a://c".into()), None),
+    ] {
+        bench.engine.changed(&changed);
+        let seen = bench.drain();
+        assert_eq!(seen.len(), usize::from(told.is_some()), "{changed:?}");
+        if let Some(method) = told {
+            assert_eq!(sent(&seen)["method"], method);
+            let meta = &sent(&seen)["params"]["_meta"];
+            assert_eq!(meta["io.modelcontextprotocol/subscriptionId"], 5);
+        }
+    }
+    assert_eq!(
+        code(&bench.say(modern(5, "subscriptions/listen", wish.clone()))),
+        -32600
+    );
+    let cancel = json!({"method": "notifications/cancelled", "params": {"requestId": 5}});
+    assert_eq!(bench.say(cancel), []);
+    bench.engine.changed(&Changed::Tools);
+    assert_eq!(bench.drain(), []);
+
+    bench.say(modern(6, "subscriptions/listen", wish));
+    bench.engine.finish();
+    let seen = bench.drain();
+    let [Seen::Sent(cancelled), Seen::Sent(result)] = &seen[..] else {
+        panic!("{seen:?}")
+    };
+    assert_eq!(cancelled["method"], "notifications/cancelled");
+    assert_eq!(cancelled["params"]["requestId"], 6);
+    assert_eq!(result["id"], 6);
+    assert_eq!(
+        result["result"]["_meta"]["io.modelcontextprotocol/subscriptionId"],
+        6
+    );
+    bench.engine.finish();
+    assert_eq!(bench.drain(), []);
+}
+
+#[test]
+fn a_session_tells_of_what_it_watches() {
+    let mut bench = Bench::opened("2025-11-25");
+    bench.say(json!({"id": 1, "method": "resources/subscribe", "params": {"uri": "a://b"}}));
+    for (changed, told) in [
+        (Changed::Tools, true),
+        (Changed::Prompts, false),
+        (Changed::Resources, true),
+        (Changed::Resource("a://b".into()), true),
+        (Changed::Resource("a://c".into()), false),
+    ] {
+        bench.engine.changed(&changed);
+        assert_eq!(bench.drain().len(), usize::from(told), "{changed:?}");
+    }
+    let mut fresh = Bench::new();
+    fresh.engine.changed(&Changed::Tools);
+    assert_eq!(fresh.drain(), [], "nobody is there yet");
+}
+
+#[test]
+fn what_a_client_may_have_open_is_bounded() {
+    let mut bench = Bench::with(|profile| {
+        profile.limits.requests_in_flight = 2;
+        profile.limits.subscriptions = 2;
+    });
+    for id in 1..=2 {
+        assert_eq!(bench.say(modern(id, "tools/list", json!({}))).len(), 1);
+    }
+    assert_eq!(code(&bench.say(modern(3, "tools/list", json!({})))), -32603);
+    bench.respond(1);
+    assert_eq!(
+        bench.say(modern(3, "tools/list", json!({}))),
+        [Seen::Called("tools/list")]
+    );
+    bench.respond(2);
+    bench.respond(3);
+    for (id, uris, granted) in [(4, 3, false), (5, 2, true), (6, 0, true), (7, 0, false)] {
+        let uris: Vec<_> = (0..uris).map(|uri| format!("a://{uri}")).collect();
+        let wish = json!({"notifications": {"resourceSubscriptions": uris}});
+        let seen = bench.say(modern(id, "subscriptions/listen", wish));
+        assert_eq!(sent(&seen).get("error").is_none(), granted, "{id}");
+    }
+}
+
+/// Asks a question on behalf of a call that is in progress.
+fn ask(bench: &mut Bench, key: &str, question: InputRequest) -> (Value, Vec<Seen>) {
+    let ask = bench.engine.ask(&1.into(), key, question);
+    assert!(ask.is_some());
+    let seen = bench.drain();
+    (sent(&seen)["id"].clone(), seen)
+}
+
+#[test]
+fn a_question_is_asked_in_the_words_of_the_revision() {
+    let form: FormSchema = serde_json::from_value(json!({"type": "object", "properties": {
+        "meals": {"type": "array", "items": {"type": "string", "enum": ["lunch", "dinner"]}},
+        "nights": {"type": "integer", "default": 7},
+    }}))
+    .unwrap();
+    let question = || InputRequest::Elicit(ElicitParams::form("Which?", form.clone()));
+    for (revision, fields) in [
+        ("2025-06-18", vec!["meals.lunch", "meals.dinner", "nights"]),
+        ("2025-11-25", vec!["meals", "nights"]),
+    ] {
+        let mut bench = Bench::opened(revision);
+        bench.say(json!({"id": 1, "method": "tools/call", "params": {"name": "book"}}));
+        let (id, asked) = ask(&mut bench, "wishes", question());
+        let params = &sent(&asked)["params"];
+        assert_eq!(params["_meta"]["dev.askback/key"], "wishes");
+        let properties = params["requestedSchema"]["properties"].as_object().unwrap();
+        for field in &fields {
+            assert!(
+                properties.contains_key(*field),
+                "{revision}: {properties:?}"
+            );
+        }
+        assert_eq!(properties.len(), fields.len());
+        let content = if fields.len() == 3 {
+            json!({"meals.lunch": true, "meals.dinner": false})
+        } else {
+            json!({"meals": ["lunch"]})
+        };
+        let seen = bench.say(json!({"id": id, "result": {"action": "accept", "content": content}}));
+        let [Seen::Answered(Ok(answer))] = &seen[..] else {
+            panic!("{seen:?}")
+        };
+        assert_eq!(answer["content"], json!({"meals": ["lunch"]}), "{revision}");
+        assert_eq!(
+            bench.say(json!({"id": id, "result": {"action": "cancel"}})),
+            [],
+            "once"
+        );
+    }
+}
+
+#[test]
+fn a_link_has_an_id_where_the_revision_has_one() {
+    let mut bench = Bench::opened("2025-11-25");
+    bench.say(json!({"id": 1, "method": "tools/call", "params": {"name": "book"}}));
+    let link = InputRequest::Elicit(ElicitParams::url("Pay here.", "https://pay.example/"));
+    let (_, asked) = ask(&mut bench, "link", link);
+    assert!(
+        sent(&asked)["params"]["elicitationId"].is_string(),
+        "{asked:?}"
+    );
+}
+
+#[test]
+fn a_question_nobody_waits_for_is_withdrawn() {
+    let mut bench = Bench::opened("2025-11-25");
+    let question = || InputRequest::Elicit(ElicitParams::form("Sure?", FormSchema::default()));
+    assert!(
+        bench.engine.ask(&1.into(), "sure", question()).is_none(),
+        "no such call"
+    );
+    bench.say(json!({"id": 1, "method": "tools/call", "params": {"name": "book"}}));
+    let ask_id = bench.engine.ask(&1.into(), "sure", question()).unwrap();
+    let seen = bench.drain();
+    let id = sent(&seen)["id"].clone();
+    bench.engine.withdraw(ask_id);
+    let seen = bench.drain();
+    assert_eq!(sent(&seen)["method"], "notifications/cancelled");
+    assert_eq!(sent(&seen)["params"]["requestId"], id);
+    assert_eq!(
+        bench.say(json!({"id": id, "result": {"action": "accept"}})),
+        []
+    );
+    bench.engine.withdraw(ask_id);
+    assert_eq!(bench.drain(), []);
+}
+
+#[test]
+fn a_client_may_fail_to_answer() {
+    for answer in [
+        json!({"error": {"code": -1, "message": "User rejected"}}),
+        json!({"result": {}, "error": {"code": -1, "message": "both"}}),
+        json!({"result": 7}),
+    ] {
+        let mut bench = Bench::opened("2025-11-25");
+        bench.say(json!({"id": 1, "method": "tools/call", "params": {"name": "book"}}));
+        let question = InputRequest::Elicit(ElicitParams::form("Sure?", FormSchema::default()));
+        let (id, _) = ask(&mut bench, "sure", question);
+        let mut message = answer;
+        message["id"] = id;
+        assert!(matches!(&bench.say(message)[..], [Seen::Answered(_)]));
+    }
+    let mut bench = Bench::opened("2025-11-25");
+    assert_eq!(
+        bench.say(json!({"id": 77, "result": {}})),
+        [],
+        "nobody asked"
+    );
+}
+
+#[test]
+fn a_log_line_is_sent_to_who_wants_it() {
+    let mut bench = Bench::opened("2025-11-25");
+    bench.say(json!({"id": 1, "method": "tools/call", "params": {"name": "book"}}));
+    assert!(bench.engine.wants_log(&1.into(), LoggingLevel::Info));
+    assert!(!bench.engine.wants_log(&1.into(), LoggingLevel::Debug));
+    bench.say(json!({"id": 2, "method": "logging/setLevel", "params": {"level": "error"}}));
+    assert!(!bench.engine.wants_log(&1.into(), LoggingLevel::Warning));
+
+    let mut params = json!({"name": "book"});
+    let mut request = modern(3, "tools/call", params.take());
+    bench.say(modern(4, "tools/call", json!({"name": "book"})));
+    assert!(
+        !bench.engine.wants_log(&4.into(), LoggingLevel::Emergency),
+        "it did not ask"
+    );
+    request["params"]["name"] = "book".into();
+    request["params"]["_meta"]["io.modelcontextprotocol/logLevel"] = "notice".into();
+    bench.say(request);
+    assert!(bench.engine.wants_log(&3.into(), LoggingLevel::Notice));
+    assert!(!bench.engine.wants_log(&3.into(), LoggingLevel::Info));
+
+    let line = || {
+        ServerNotification::Message(LoggingMessageParams {
+            level: LoggingLevel::Error,
+            logger: None,
+            data: askback_core::protocol::RawJson::new("overbooked").unwrap(),
+            meta: None,
+        })
+    };
+    bench.engine.notify(&3.into(), line());
+    assert_eq!(sent(&bench.drain())["params"]["data"], "overbooked");
+    bench.respond(3);
+    bench.engine.notify(&3.into(), line());
+    assert_eq!(bench.drain(), [], "the request is over");
+}
+
+#[test]
+fn what_cannot_be_read_is_answered_as_far_as_it_can() {
+    let mut bench = Bench::new();
+    for (text, expected, id) in [
+        ("{", -32700, Value::Null),
+        ("7", -32600, Value::Null),
+        (
+            r#"{"jsonrpc":"1.0","id":4,"method":"ping"}"#,
+            -32600,
+            json!(4),
+        ),
+        (
+            r#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#,
+            -32600,
+            Value::Null,
+        ),
+        (
+            r#"{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{}}"#,
+            -32602,
+            json!(5),
+        ),
+        (
+            r#"{"jsonrpc":"2.0","id":6,"method":"tools/call","params":{"name":"a","name":"b"}}"#,
+            -32602,
+            json!(6),
+        ),
+    ] {
+        bench.engine.handle_message(text.as_bytes());
+        let seen = bench.drain();
+        assert_eq!(code(&seen), expected, "{text}");
+        assert_eq!(sent(&seen)["id"], id, "{text}");
+    }
+    let long = format!(
+        r#"{{"jsonrpc":"2.0","id":1,"method":"{}"}}"#,
+        "x".repeat(5 << 20)
+    );
+    bench.engine.handle_message(long.as_bytes());
+    assert_eq!(code(&bench.drain()), -32600);
+    assert!(jsonrpc::parse(long.as_bytes(), &Limits::default()).is_err());
+}
