@@ -269,6 +269,7 @@ pub trait FromLiteral {
     fn from_literal(text: &str) -> Self;
 }
 
+#[diagnostic::do_not_recommend]
 impl FromLiteral for String {
     fn from_literal(text: &str) -> Self {
         text.into()
@@ -284,6 +285,7 @@ pub trait IntoNumber {
 
 macro_rules! into_number {
     ($($number:ty => |$value:ident| $into:expr),* $(,)?) => {$(
+        #[diagnostic::do_not_recommend]
         impl IntoNumber for $number {
             fn into_number(self) -> Option<Number> {
                 let $value = self;

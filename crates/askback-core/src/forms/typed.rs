@@ -112,6 +112,9 @@ pub enum Sort {
     Choices,
 }
 
+// The errors name the types in words; without the attribute they would list some of the impls too,
+// and not always the same.
+#[diagnostic::do_not_recommend]
 impl Form for () {
     const KEY: &'static str = "confirm";
 
@@ -148,6 +151,7 @@ impl<T: FormField> FormField for Option<T> {
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl FormField for String {
     const SORT: Sort = Sort::Text;
 
@@ -164,6 +168,7 @@ impl FormField for String {
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl FormField for bool {
     const SORT: Sort = Sort::Boolean;
 
@@ -184,6 +189,7 @@ impl FormField for bool {
 
 macro_rules! integer_fields {
     ($($integer:ty),*) => {$(
+        #[diagnostic::do_not_recommend]
         impl FormField for $integer {
             const SORT: Sort = Sort::Integer;
 
@@ -215,6 +221,7 @@ macro_rules! integer_fields {
 
 integer_fields!(i8, i16, i32, i64, u8, u16, u32, u64);
 
+#[diagnostic::do_not_recommend]
 impl FormField for f64 {
     const SORT: Sort = Sort::Number;
 
@@ -234,6 +241,7 @@ impl FormField for f64 {
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl FormField for f32 {
     const SORT: Sort = Sort::Number;
 
@@ -263,6 +271,7 @@ impl FormField for f32 {
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl FormField for Date {
     const SORT: Sort = Sort::Formatted;
 
@@ -279,6 +288,7 @@ impl FormField for Date {
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl FormField for Timestamp {
     const SORT: Sort = Sort::Formatted;
 
