@@ -25,6 +25,7 @@ use sha2::{Digest, Sha256};
 
 use crate::{
     answer::Answer,
+    entropy::entropy,
     error::Result,
     flow::{Asking, BoxFuture, Cell, Step, Timer},
     server::{Changed, Incoming, Peer, Shared},
@@ -91,6 +92,14 @@ pub struct Sample(Asking);
 #[must_use = "a question is asked when it is awaited"]
 pub struct Roots(Asking);
 
+/// Tells the client that what was behind a link is done (2025-11-25, client/elicitation, Completion
+/// Notifications): see [`Ctx::completion_notice`].
+#[derive(Clone)]
+pub struct CompletionNotice {
+    peer: Arc<dyn Peer>,
+    elicitation_id: String,
+}
+
 /// What [`Ctx::timeout`] answers when the time is over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the time is over")]
@@ -120,8 +129,22 @@ impl Ctx {
     /// is behind it: read the real state afterwards, and again on each replay. The link must not
     /// carry credentials or personal data.
     pub fn elicit_url(&self, message: impl Into<String>, url: impl Into<String>) -> ElicitUrl {
-        let request = InputRequest::Elicit(ElicitParams::url(message, url));
+        let mut link = ElicitParams::url(message, url);
+        if let ElicitParams::Url(link) = &mut link {
+            link.elicitation_id = elicitation_id();
+        }
+        let request = InputRequest::Elicit(link);
         ElicitUrl(self.asking("link", request))
+    }
+
+    /// The means to tell the client that what was behind a link is done, for whatever finishes it:
+    /// it outlives the call.
+    #[must_use]
+    pub fn completion_notice(&self, elicitation_id: impl Into<String>) -> CompletionNotice {
+        CompletionNotice {
+            peer: Arc::clone(&self.0.peer),
+            elicitation_id: elicitation_id.into(),
+        }
     }
 
     /// Asks the client's model for a completion.
@@ -364,8 +387,8 @@ impl Ctx {
             .peer
             .notify(ServerNotification::Progress(ProgressParams {
                 progress_token: token.clone(),
-                progress: progress.into(),
-                total: total.map(Into::into),
+                progress,
+                total,
                 message: message.map(str::to_owned),
                 meta: None,
             }));
@@ -435,6 +458,13 @@ impl<T: Form> Future for Elicit<T> {
 }
 
 impl ElicitUrl {
+    /// Names this elicitation, so that its end can be told with a [`CompletionNotice`]. One is made
+    /// up where a revision needs it.
+    pub fn id(mut self, id: impl Into<String>) -> Self {
+        self.0.name_link(id.into());
+        self
+    }
+
     /// Chooses the key of the question, under which clients and answer files know it.
     pub fn key(mut self, key: impl Into<Cow<'static, str>>) -> Self {
         self.0.rename(key.into());
@@ -448,6 +478,14 @@ impl Future for ElicitUrl {
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let checked = ready!(Pin::new(&mut self.0).poll(cx))?;
         Poll::Ready(elicited(checked).map(|result| by_action(result).map(|_| ())))
+    }
+}
+
+impl CompletionNotice {
+    /// Tells it, on the session of the call that asked. Revisions without such a notice hear
+    /// nothing: there the client finds out when it tries again.
+    pub fn send(self) {
+        self.peer.complete_elicitation(self.elicitation_id);
     }
 }
 
@@ -574,6 +612,12 @@ fn elicited(checked: Checked) -> Result<ElicitResult, AskError> {
 /// question's.
 fn wrong_kind() -> AskError {
     AskError::BadRequest("an answer of another kind".to_owned())
+}
+
+/// A name for an elicitation that no other has; `None` where the system has no random bytes to
+/// give.
+pub(crate) fn elicitation_id() -> Option<String> {
+    entropy::<16>().ok().map(|bytes| hex(&bytes))
 }
 
 fn hex(bytes: &[u8]) -> String {

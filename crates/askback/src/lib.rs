@@ -26,7 +26,7 @@ pub use askback_core::{
 };
 pub use askback_macros::Form;
 pub use clock::{Clock, SystemClock};
-pub use ctx::{Ask, Ctx, Elapsed, Elicit, ElicitUrl, Questions, Roots, Sample};
+pub use ctx::{Ask, CompletionNotice, Ctx, Elapsed, Elicit, ElicitUrl, Questions, Roots, Sample};
 pub use error::{Error, Result};
 pub use flow::Step;
 pub use handler::{

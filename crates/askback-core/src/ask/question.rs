@@ -7,7 +7,11 @@ use alloc::{
     vec::Vec,
 };
 
-use super::{AskError, canonical, journal::QuestionDigest};
+use super::{
+    AskError,
+    canonical::{self, CanonicalError},
+    journal::QuestionDigest,
+};
 use crate::{
     limits::Limits,
     protocol::{
@@ -53,8 +57,7 @@ impl Question {
             InputRequest::Elicit(ElicitParams::Url(link)) => check_link(&link.url)?,
             InputRequest::Sample(_) | InputRequest::Roots(_) => {}
         }
-        let digest = canonical::digest_of(&request)
-            .map_err(|error| AskError::BadRequest(error.to_string()))?;
+        let digest = digest(&request).map_err(|error| AskError::BadRequest(error.to_string()))?;
         let mut half = [0; 16];
         half.copy_from_slice(&digest[..16]);
         Ok(Self {
@@ -93,6 +96,18 @@ impl Question {
             }
             InputRequest::Roots(_) => check_roots(read(value)?),
         }
+    }
+}
+
+/// A link is the same question under any id: that names one attempt to answer it.
+fn digest(request: &InputRequest) -> Result<[u8; 32], CanonicalError> {
+    match request {
+        InputRequest::Elicit(ElicitParams::Url(link)) if link.elicitation_id.is_some() => {
+            let mut link = link.clone();
+            link.elicitation_id = None;
+            canonical::digest_of(&InputRequest::Elicit(ElicitParams::Url(link)))
+        }
+        request => canonical::digest_of(request),
     }
 }
 

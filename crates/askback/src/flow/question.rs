@@ -10,7 +10,7 @@ use std::{
 
 use askback_core::{
     ask::{AskError, Capability, Checked},
-    protocol::InputRequest,
+    protocol::{ElicitParams, InputRequest},
 };
 
 use super::{Cell, Scope, Slot};
@@ -57,6 +57,15 @@ impl Asking {
     pub(crate) fn rename(&mut self, key: Cow<'static, str>) {
         if let State::New(new) = &mut self.state {
             new.key = key;
+        }
+    }
+
+    /// Names a link, before the first poll.
+    pub(crate) fn name_link(&mut self, id: String) {
+        if let State::New(new) = &mut self.state
+            && let InputRequest::Elicit(ElicitParams::Url(link)) = &mut new.request
+        {
+            link.elicitation_id = Some(id);
         }
     }
 

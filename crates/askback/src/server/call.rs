@@ -40,6 +40,9 @@ pub(crate) trait Peer: Send + Sync {
     /// Whether the client wants log lines of this level.
     fn wants_log(&self, level: LoggingLevel) -> bool;
 
+    /// Tells that what was behind a link is done, on the session of the request.
+    fn complete_elicitation(&self, elicitation_id: String);
+
     /// Asks a question of a handshake revision. Dropping the future withdraws the question.
     fn ask(
         &self,
@@ -322,6 +325,8 @@ impl Peer for Silent {
     fn wants_log(&self, _: LoggingLevel) -> bool {
         false
     }
+
+    fn complete_elicitation(&self, _: String) {}
 
     fn ask(&self, _: &str, _: InputRequest) -> BoxFuture<'static, Result<Reply, ErrorObject>> {
         Box::pin(std::future::pending())

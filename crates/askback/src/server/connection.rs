@@ -299,6 +299,11 @@ impl Peer for ChannelPeer {
         }
     }
 
+    fn complete_elicitation(&self, elicitation_id: String) {
+        self.link
+            .with(|state| state.engine.complete_elicitation(elicitation_id));
+    }
+
     fn wants_log(&self, level: LoggingLevel) -> bool {
         self.link.lock().engine.wants_log(&self.call, level)
     }

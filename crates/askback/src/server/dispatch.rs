@@ -26,6 +26,7 @@ use super::{
     rounds::{Rounds, missing},
 };
 use crate::{
+    ctx::elicitation_id,
     error::{Error, Kind, Result},
     handler::Arguments,
     millis,
@@ -352,8 +353,12 @@ impl Answering {
                     .with_data(serde_json::to_value(&data).unwrap_or(Value::Null))
             }
             Kind::UrlRequired(links) if self.origin.revision.facts().url_elicitation_error => {
+                let mut links = links.clone();
+                for link in &mut links {
+                    link.elicitation_id = link.elicitation_id.take().or_else(elicitation_id);
+                }
                 let data = UrlElicitationRequired {
-                    elicitations: links.clone(),
+                    elicitations: links,
                 };
                 ErrorObject::new(codes::URL_ELICITATION_REQUIRED, error.message())
                     .with_data(serde_json::to_value(&data).unwrap_or(Value::Null))

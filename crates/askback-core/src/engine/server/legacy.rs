@@ -17,8 +17,9 @@ use crate::{
     forms::{self, Dialect, Lowered},
     jsonrpc::{self, ErrorObject, RequestId},
     protocol::{
-        ClientRequest, ElicitParams, ElicitResult, EmptyResult, HasMeta, InitializeParams,
-        InitializeResult, InputRequest, LoggingLevel, RawJson, ServerRequest,
+        ClientRequest, ElicitParams, ElicitResult, ElicitationCompleteParams, EmptyResult, HasMeta,
+        InitializeParams, InitializeResult, InputRequest, LoggingLevel, RawJson,
+        ServerNotification, ServerRequest,
     },
     revision::{self, Era, Facts, FormFacts, Kind, Revision},
     wire,
@@ -78,6 +79,16 @@ impl Session {
             let message = write_notification(open.origin.revision, notification(changed, None));
             out.extend(message.map(Output::Send));
         }
+    }
+
+    pub(super) fn completed(&self, elicitation_id: String) -> Option<Vec<u8>> {
+        let Self::Open(open) = self else { return None };
+        let params = ElicitationCompleteParams {
+            elicitation_id,
+            meta: None,
+        };
+        let notification = ServerNotification::ElicitationComplete(params);
+        write_notification(open.origin.revision, notification)
     }
 
     pub(super) fn handle_request(

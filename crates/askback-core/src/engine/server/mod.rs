@@ -220,6 +220,13 @@ impl Connection {
         }
     }
 
+    /// Tells the client that what was behind a link is done, where its revision has a word for
+    /// that (2025-11-25, client/elicitation, Completion Notifications).
+    pub fn complete_elicitation(&mut self, elicitation_id: String) {
+        let message = self.session.completed(elicitation_id);
+        self.out.extend(message.map(Output::Send));
+    }
+
     /// Tells the client that something changed, if it is one that wants to know.
     pub fn changed(&mut self, changed: &Changed) {
         self.session.changed(&self.profile, changed, &mut self.out);
