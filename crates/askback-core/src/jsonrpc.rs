@@ -389,7 +389,16 @@ struct Failure<'a> {
 fn encode<T: Serialize>(message: &T) -> Vec<u8> {
     // Writing to memory cannot fail, and a value fails only through a map whose keys are not
     // strings or a `Serialize` that refuses: the callers' contract rules both out.
-    serde_json::to_vec(message).expect("a message is made of string-keyed maps only")
+    let mut bytes =
+        serde_json::to_vec(message).expect("a message is made of string-keyed maps only");
+    // JSON that is carried as text may have been laid out over several lines. A line break inside
+    // a string is escaped, so any that stands there is white space, and it would end the message
+    // on transports that go by lines.
+    let is_break = |byte: &u8| matches!(byte, b'\n' | b'\r');
+    if bytes.iter().any(is_break) {
+        bytes.retain(|byte| !is_break(byte));
+    }
+    bytes
 }
 
 fn parse_single(text: &str) -> Result<Message, Malformed> {
