@@ -3,6 +3,7 @@
 
 mod cases;
 mod coverage;
+mod hostile;
 
 use std::{collections::BTreeMap, fs, path::Path};
 
