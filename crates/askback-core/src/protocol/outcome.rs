@@ -174,7 +174,15 @@ impl<T: DeserializeOwned> Outcome<T> {
         match peek.result_type.as_deref() {
             None if is_task => serde_json::from_str(text).map(Self::Task),
             None | Some(COMPLETE) => serde_json::from_str(text).map(Self::Done),
-            Some(INPUT_REQUIRED) => serde_json::from_str(text).map(Self::NeedInput),
+            Some(INPUT_REQUIRED) => {
+                let questions: InputRequiredResult = serde_json::from_str(text)?;
+                if questions.input_requests.is_none() && questions.request_state.is_none() {
+                    return Err(de::Error::custom(
+                        "a result that asks has `inputRequests` or `requestState`",
+                    ));
+                }
+                Ok(Self::NeedInput(questions))
+            }
             Some(other) => Err(de::Error::custom(format_args!(
                 "the result is of the unknown type {other:?}"
             ))),

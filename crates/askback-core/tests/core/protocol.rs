@@ -409,12 +409,14 @@ fn a_result_says_what_it_is() {
     let complete = json!({"content": [], "resultType": "complete"});
     let asks = json!({"resultType": "input_required", "requestState": "s"});
     let task = json!({"task": {"taskId": "t", "status": "working", "createdAt": "", "lastUpdatedAt": "", "ttl": null}});
+    let asks_nothing = json!({"resultType": "input_required"});
     let later = json!({"content": [], "resultType": "later"});
     let done_with_task = json!({"content": [], "task": "a word of their own"});
     let cases = [
         (&done, ["done", "done", "done"]),
         (&complete, ["done", "done", "done"]),
         (&asks, ["error", "error", "asks"]),
+        (&asks_nothing, ["error", "error", "error"]),
         (&task, ["error", "task", "error"]),
         (&later, ["done", "error", "error"]),
         (&done_with_task, ["done", "done", "done"]),

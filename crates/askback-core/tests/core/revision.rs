@@ -68,3 +68,58 @@ fn methods_come_and_go() {
         assert_eq!(found, expected, "{kind:?} {method}");
     }
 }
+
+#[test]
+fn facts_agree_with_the_methods() {
+    use Kind::{
+        ClientNotification, ClientRequest, InputRequest, ServerNotification, ServerRequest,
+    };
+    for revision in Revision::ALL {
+        let facts = revision.facts();
+        let asks =
+            |method| revision.has(ServerRequest, method) || revision.has(InputRequest, method);
+        let cases = [
+            (facts.ping, revision.has(ClientRequest, "ping")),
+            (facts.ping, revision.has(ServerRequest, "ping")),
+            (
+                facts.set_level,
+                revision.has(ClientRequest, "logging/setLevel"),
+            ),
+            (
+                facts.subscribe,
+                revision.has(ClientRequest, "resources/subscribe"),
+            ),
+            (
+                !facts.subscribe,
+                revision.has(ClientRequest, "subscriptions/listen"),
+            ),
+            (facts.tasks, revision.has(ClientRequest, "tasks/get")),
+            (
+                facts.tasks,
+                revision.has(ServerNotification, "notifications/tasks/status"),
+            ),
+            (facts.elicitation_form, asks("elicitation/create")),
+            (true, asks("sampling/createMessage")),
+            (
+                facts.completion_notice,
+                revision.has(ServerNotification, "notifications/elicitation/complete"),
+            ),
+            (
+                facts.roots_list_changed,
+                revision.has(ClientNotification, "notifications/roots/list_changed"),
+            ),
+            (facts.request_meta, revision.era() == Era::Modern),
+            (
+                revision.has(InputRequest, "roots/list"),
+                revision.era() == Era::Modern,
+            ),
+            (
+                revision.has(ClientRequest, "initialize"),
+                revision.era() == Era::Legacy,
+            ),
+        ];
+        for (index, (one, other)) in cases.into_iter().enumerate() {
+            assert_eq!(one, other, "{revision}, line {index}");
+        }
+    }
+}
