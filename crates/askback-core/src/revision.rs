@@ -130,19 +130,10 @@ pub struct FormFacts {
     pub one_of_titles: bool,
     /// A field may take several options.
     pub multi_choice: bool,
-    /// Which fields may have a value filled in beforehand.
-    pub defaults: Defaults,
+    /// Any field may have a value filled in beforehand; where this is false, only a yes-or-no field.
+    pub defaults: bool,
     /// A text field may have a `pattern`.
     pub pattern: bool,
-}
-
-/// Which fields of a form may have a value filled in beforehand.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Defaults {
-    /// Only yes-or-no fields.
-    BooleanOnly,
-    /// Every field.
-    All,
 }
 
 /// What holds for the HTTP transport in a revision.
@@ -338,7 +329,7 @@ const FACTS_2024_11_05: Facts = Facts {
         enum_names: false,
         one_of_titles: false,
         multi_choice: false,
-        defaults: Defaults::BooleanOnly,
+        defaults: false,
         pattern: false,
     },
     icons: false,
@@ -390,7 +381,7 @@ const FACTS_2025_06_18: Facts = Facts {
         enum_names: true,
         one_of_titles: false,
         multi_choice: false,
-        defaults: Defaults::BooleanOnly,
+        defaults: false,
         pattern: false,
     },
     http: HttpFacts {
@@ -408,7 +399,7 @@ const FACTS_2025_11_25: Facts = Facts {
         enum_names: true,
         one_of_titles: true,
         multi_choice: true,
-        defaults: Defaults::All,
+        defaults: true,
         pattern: true,
     },
     icons: true,

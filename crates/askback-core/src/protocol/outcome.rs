@@ -4,7 +4,7 @@ use alloc::{borrow::Cow, boxed::Box, string::String};
 
 use serde::{
     Deserialize, Deserializer, Serialize, Serializer,
-    de::{self, DeserializeOwned, IgnoredAny},
+    de::{self, DeserializeOwned},
 };
 use serde_json::value::RawValue;
 
@@ -170,11 +170,20 @@ impl<T: DeserializeOwned> Outcome<T> {
     pub fn parse(result: &RawValue) -> Result<Self, serde_json::Error> {
         let text = result.get();
         let peek: Peek<'_> = serde_json::from_str(text)?;
-        match (peek.result_type.as_deref(), peek.task) {
-            (Some(INPUT_REQUIRED), _) => serde_json::from_str(text).map(Self::NeedInput),
-            (None, Some(_)) => serde_json::from_str(text).map(Self::Task),
-            (None | Some(COMPLETE), _) => serde_json::from_str(text).map(Self::Done),
-            (Some(other), _) => Err(de::Error::custom(format_args!(
+        let is_task = peek.task.is_some_and(|task| task.get().starts_with('{'));
+        match peek.result_type.as_deref() {
+            None if is_task => serde_json::from_str(text).map(Self::Task),
+            None | Some(COMPLETE) => serde_json::from_str(text).map(Self::Done),
+            Some(INPUT_REQUIRED) => {
+                let questions: InputRequiredResult = serde_json::from_str(text)?;
+                if questions.input_requests.is_none() && questions.request_state.is_none() {
+                    return Err(de::Error::custom(
+                        "a result that asks has `inputRequests` or `requestState`",
+                    ));
+                }
+                Ok(Self::NeedInput(questions))
+            }
+            Some(other) => Err(de::Error::custom(format_args!(
                 "the result is of the unknown type {other:?}"
             ))),
         }
@@ -235,5 +244,6 @@ const ROOTS: &str = "roots/list";
 struct Peek<'a> {
     #[serde(borrow)]
     result_type: Option<Cow<'a, str>>,
-    task: Option<IgnoredAny>,
+    #[serde(borrow)]
+    task: Option<&'a RawValue>,
 }

@@ -2,10 +2,20 @@
 
 use alloc::{format, string::String};
 
-use crate::protocol::{
-    AudioContent, CallToolResult, ContentBlock, RawJson, ResourceLink, SamplingBlock, TextContent,
-    ToolResultContent, ToolUseContent,
+use super::dialect;
+use crate::{
+    forms,
+    protocol::{
+        AudioContent, CallToolResult, ContentBlock, ElicitFormParams, RawJson, ResourceLink,
+        SamplingBlock, TextContent, ToolResultContent, ToolUseContent,
+    },
+    revision::Revision,
 };
+
+/// A form in what a revision can say.
+pub(super) fn form(params: &mut ElicitFormParams, revision: Revision) {
+    params.requested_schema = forms::lower(&params.requested_schema, &dialect(revision)).schema;
+}
 
 /// A link as text that names it.
 pub(super) fn link(link: &mut ResourceLink) -> TextContent {

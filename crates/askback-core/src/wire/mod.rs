@@ -25,6 +25,7 @@ pub use lower::Lower;
 use lower::Step;
 
 use crate::{
+    forms::{Defaults, Dialect},
     jsonrpc::{self, ErrorObject, RequestId},
     protocol::{
         COMPLETE, ClientNotification, ClientRequest, HasMeta, INPUT_REQUIRED, Implementation,
@@ -98,6 +99,24 @@ pub fn lower<T: Lower>(mut message: T, revision: Revision) -> T {
         message.lower(*step);
     }
     message
+}
+
+/// What a form can say in a revision.
+///
+/// [`lower`] writes forms this way. Who asks one and needs the way back from its answer calls
+/// [`forms::lower`](crate::forms::lower) with this first; lowering the result again changes nothing.
+pub const fn dialect(revision: Revision) -> Dialect {
+    let facts = &revision.facts().forms;
+    Dialect {
+        enum_names: !facts.one_of_titles,
+        multi_choice: facts.multi_choice,
+        defaults: if facts.defaults {
+            Defaults::All
+        } else {
+            Defaults::BooleanOnly
+        },
+        pattern: facts.pattern,
+    }
 }
 
 /// Writes the response to a request that is done, in the words of a revision. `server` is who the

@@ -4,10 +4,14 @@
 use alloc::{boxed::Box, vec::Vec};
 
 use super::{degrade, lower::Step};
-use crate::protocol::{
-    ClientCapabilities, ContentBlock, CreateMessageParams, ElicitFormParams, ElicitationCapability,
-    Implementation, Meta, Prompt, Resource, ResourceTemplate, SamplingBlock, SamplingCapability,
-    SamplingContent, SamplingMessage, ServerCapabilities, TaskMetadata, Tool,
+use crate::{
+    protocol::{
+        ClientCapabilities, ContentBlock, CreateMessageParams, ElicitFormParams,
+        ElicitationCapability, Implementation, Meta, Prompt, Resource, ResourceTemplate,
+        SamplingBlock, SamplingCapability, SamplingContent, SamplingMessage, ServerCapabilities,
+        TaskMetadata, Tool,
+    },
+    revision::Revision,
 };
 
 pub(super) struct Down;
@@ -68,6 +72,7 @@ impl Step for Down {
 
     fn elicit_form(&self, params: &mut ElicitFormParams) {
         params.mode = None;
+        degrade::form(params, Revision::V2025_06_18);
     }
 
     fn sampling(&self, params: &mut CreateMessageParams) {

@@ -1,11 +1,15 @@
-//! 2026-07-28: what only 2025-11-25 has is left out, and lists and reads say how long they may be
-//! kept.
+//! 2026-07-28: what only 2025-11-25 has is left out, a text field has no pattern, and lists and
+//! reads say how long they may be kept.
 
 use alloc::boxed::Box;
 
-use super::lower::Step;
-use crate::protocol::{
-    CacheScope, ClientCapabilities, ElicitUrlParams, Meta, ServerCapabilities, TaskMetadata, Tool,
+use super::{degrade, lower::Step};
+use crate::{
+    protocol::{
+        CacheScope, ClientCapabilities, ElicitFormParams, ElicitUrlParams, Meta,
+        ServerCapabilities, TaskMetadata, Tool,
+    },
+    revision::Revision,
 };
 
 pub(super) struct Down;
@@ -45,6 +49,10 @@ impl Step for Down {
 
     fn tool(&self, tool: &mut Tool) {
         tool.execution = None;
+    }
+
+    fn elicit_form(&self, params: &mut ElicitFormParams) {
+        degrade::form(params, Revision::V2026_07_28);
     }
 
     fn elicit_url(&self, params: &mut ElicitUrlParams) {

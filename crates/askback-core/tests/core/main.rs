@@ -3,7 +3,10 @@
 mod canonical;
 mod engine;
 mod forms;
+mod jsonrpc;
 mod keys;
+mod protocol;
+mod revision;
 mod seal;
 mod wire;
 

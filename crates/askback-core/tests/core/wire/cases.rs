@@ -4,12 +4,13 @@ use askback_core::{
     jsonrpc::{self, ErrorObject, Incoming, Message, RequestId, Response},
     limits::Limits,
     protocol::{
-        CallToolResult, ClientNotification, ClientRequest, CompleteResult, CreateMessageResult,
-        DiscoverResult, ElicitResult, EmptyResult, GetPromptResult, HasMeta, InitializeResult,
-        InputRequest, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
-        ListRootsResult, ListTasksResult, ListToolsResult, MissingCapability, RawJson,
-        ReadResourceResult, ServerNotification, ServerRequest, SubscriptionsListenResult,
-        TaskState, UnsupportedVersion, UrlElicitationRequired, codes,
+        CallToolResult, ClientNotification, ClientRequest, CompleteResult, CreateMessageParams,
+        CreateMessageResult, DiscoverResult, ElicitParams, ElicitResult, EmptyResult,
+        GetPromptResult, HasMeta, InitializeResult, InputRequest, ListPromptsResult,
+        ListResourceTemplatesResult, ListResourcesResult, ListRootsResult, ListTasksResult,
+        ListToolsResult, MissingCapability, RawJson, ReadResourceResult, RequestParams,
+        ServerNotification, ServerRequest, SubscriptionsListenResult, TaskState,
+        UnsupportedVersion, UrlElicitationRequired, codes,
     },
     revision::Revision,
     wire::{self, Lower},
@@ -37,44 +38,49 @@ fn what_a_revision_has_not_is_left_out_or_said_in_another_way() {
 fn check(directory: &str) {
     for case in read::<Case>(directory) {
         for revision in case.revisions() {
-            let written = write_back(&case, revision)
-                .unwrap_or_else(|error| panic!("{revision}: {error}: {}", case.message));
-            let expected = case.written.get(revision.as_str()).unwrap_or(&case.message);
-            assert_eq!(&written, expected, "{revision}");
+            let written = write_back(&case, revision, case.message.get());
+            let same = case.value();
+            let expected = case.written.get(revision.as_str()).unwrap_or(&same);
+            assert_eq!(&value(&written), expected, "{revision}");
+            let again = write_back(&case, revision, &written);
+            assert_eq!(again, written, "written a second time in {revision}");
         }
     }
 }
 
-fn write_back(case: &Case, revision: Revision) -> Result<Value, ErrorObject> {
-    let text = case.message.to_string();
-    let value = |bytes: Vec<u8>| serde_json::from_slice(&bytes).unwrap();
+fn write_back(case: &Case, revision: Revision, message: &str) -> String {
+    try_write_back(case, revision, message)
+        .unwrap_or_else(|error| panic!("{revision}: {error}: {message}"))
+}
+
+fn try_write_back(case: &Case, revision: Revision, text: &str) -> Result<String, ErrorObject> {
     match case.kind {
         Kind::InputRequest => {
-            let question: InputRequest = decode(&text)?;
+            let question: InputRequest = decode(text)?;
             let question = wire::lower(question, revision);
-            return Ok(serde_json::to_value(question).unwrap());
+            return Ok(serde_json::to_string(&question).unwrap());
         }
         Kind::InputResponse => {
-            let question = InputRequest::parse(case.method().unwrap(), Some(&question(case)))?;
-            let answer = question
-                .read_response(&decode::<RawJson>(&text)?)
+            let answer = question(case)
+                .read_response(&decode::<RawJson>(text)?)
                 .map_err(|error| ErrorObject::invalid_params(error.to_string()))?;
             let answer = wire::lower(answer, revision);
-            return Ok(serde_json::to_value(answer).unwrap());
+            return Ok(serde_json::to_string(&answer).unwrap());
         }
         _ => {}
     }
-    match jsonrpc::parse(text.as_bytes(), &Limits::default()).map_err(|bad| bad.error)? {
-        Incoming::Batch(batch) => {
-            let messages: Vec<_> = batch
+    let written = match jsonrpc::parse(text.as_bytes(), &Limits::default()) {
+        Err(bad) => return Err(bad.error),
+        Ok(Incoming::Single(message)) => single(case, revision, message)?,
+        Ok(Incoming::Batch(batch)) => {
+            let messages: Result<Vec<_>, _> = batch
                 .into_iter()
                 .map(|message| message.map(|message| message.to_vec()))
-                .collect::<Result<_, _>>()
-                .map_err(|bad| bad.error)?;
-            Ok(value(jsonrpc::write_batch(&messages)))
+                .collect();
+            jsonrpc::write_batch(&messages.map_err(|bad| bad.error)?)
         }
-        Incoming::Single(message) => single(case, revision, message).map(value),
-    }
+    };
+    Ok(String::from_utf8(written).unwrap())
 }
 
 fn single(case: &Case, revision: Revision, message: Message) -> Result<Vec<u8>, ErrorObject> {
@@ -115,7 +121,7 @@ fn result(
     raw: &RawValue,
 ) -> Result<Vec<u8>, ErrorObject> {
     let write = (revision, id, raw);
-    match case.method().unwrap() {
+    match case.method().unwrap().as_str() {
         "initialize" => outcome::<InitializeResult>(write),
         "server/discover" => outcome::<DiscoverResult>(write),
         "ping" | "logging/setLevel" | "resources/subscribe" | "resources/unsubscribe" => {
@@ -171,15 +177,16 @@ fn through<T: DeserializeOwned + Serialize>(data: Value) -> Value {
 }
 
 /// Some question of the kind an answer belongs to.
-fn question(case: &Case) -> Box<RawValue> {
-    let params = match case.method().unwrap() {
-        "elicitation/create" => {
-            r#"{"mode": "url", "message": "Go on?", "url": "https://a.example"}"#
-        }
-        "sampling/createMessage" => r#"{"messages": [], "maxTokens": 1}"#,
-        _ => "{}",
-    };
-    RawValue::from_string(params.to_owned()).unwrap()
+fn question(case: &Case) -> InputRequest {
+    match case.method().unwrap().as_str() {
+        "elicitation/create" => ElicitParams::url("Go on?", "https://travel.example").into(),
+        "sampling/createMessage" => CreateMessageParams::new("Well?", 1).into(),
+        _ => InputRequest::Roots(RequestParams::default()),
+    }
+}
+
+fn value(text: &str) -> Value {
+    serde_json::from_str(text).unwrap()
 }
 
 fn decode<T: DeserializeOwned>(text: &str) -> Result<T, ErrorObject> {

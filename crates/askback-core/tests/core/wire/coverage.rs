@@ -1,6 +1,6 @@
 //! No kind of message and no kind of thing inside one is without a case.
 
-use askback_core::revision::{self, Defaults, Facts, Revision};
+use askback_core::revision::{self, Facts, Revision};
 use serde_json::Value;
 
 use super::{Case, Kind, read};
@@ -40,7 +40,7 @@ fn every_method_of_every_revision_has_its_cases() {
     let has = |revision: Revision, kind: Kind, method: &str| {
         cases.iter().any(|case| {
             case.kind == kind
-                && case.method() == Some(method)
+                && case.method().as_deref() == Some(method)
                 && case.revisions().any(|known| known == revision)
         })
     };
@@ -114,7 +114,7 @@ const FORM_THINGS: &[Thing] = &[
     ("titles of a choice", |f| f.forms.one_of_titles, "type=string oneOf"),
     ("choice of several", |f| f.forms.multi_choice, "type=array items"),
     ("titles of several", |f| f.forms.multi_choice, "anyOf"),
-    ("default", |f| f.forms.defaults == Defaults::All, "type=string default"),
+    ("default", |f| f.forms.defaults, "type=string default"),
     ("pattern", |f| f.forms.pattern, "type=string pattern"),
 ];
 
@@ -123,11 +123,15 @@ fn everything_inside_messages_has_a_case() {
     let cases = read::<Case>("cases");
     let check = |things: &[Thing], parts: fn(&Value) -> Vec<&Value>| {
         for revision in Revision::ALL {
+            let messages: Vec<Value> = cases
+                .iter()
+                .filter(|case| case.revisions().any(|known| known == revision))
+                .map(Case::value)
+                .collect();
             for (name, exists, members) in things {
-                let seen = cases
+                let seen = messages
                     .iter()
-                    .filter(|case| case.revisions().any(|known| known == revision))
-                    .flat_map(|case| parts(&case.message))
+                    .flat_map(parts)
                     .any(|part| holds(part, members));
                 assert_eq!(seen, exists(revision.facts()), "{name} in {revision}");
             }

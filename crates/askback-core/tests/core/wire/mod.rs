@@ -3,12 +3,13 @@
 
 mod cases;
 mod coverage;
+mod hostile;
 
 use std::{collections::BTreeMap, fs, path::Path};
 
 use askback_core::revision::Revision;
 use serde::{Deserialize, de::DeserializeOwned};
-use serde_json::Value;
+use serde_json::{Value, value::RawValue};
 
 /// A message as it stands on the wire, and the revisions in which it does.
 #[derive(Debug, Deserialize)]
@@ -19,7 +20,8 @@ struct Case {
     method: Option<String>,
     since: Option<String>,
     until: Option<String>,
-    message: Value,
+    /// Kept as text: the order of members is what a form is about.
+    message: Box<RawValue>,
     /// How it is written in a revision, where that is not as it came.
     #[serde(default)]
     written: BTreeMap<String, Value>,
@@ -52,11 +54,14 @@ impl Case {
             .filter(move |revision| (since..=until).contains(revision))
     }
 
+    fn value(&self) -> Value {
+        serde_json::from_str(self.message.get()).unwrap()
+    }
+
     /// The method, as the message or the case names it.
-    fn method(&self) -> Option<&str> {
-        self.method
-            .as_deref()
-            .or_else(|| self.message.get("method")?.as_str())
+    fn method(&self) -> Option<String> {
+        let said = || Some(self.value().get("method")?.as_str()?.to_owned());
+        self.method.clone().or_else(said)
     }
 }
 

@@ -1,0 +1,273 @@
+//! JSON-RPC 2.0 messages: strict, bounded reading and direct writing.
+//!
+//! [`parse`] looks at the envelope only and keeps `params` and `result` as the text they came as;
+//! whoever knows the method decodes them. Skipping over a value is iterative, and decoding it later
+//! is bounded by the depth limit of `serde_json`, so no nesting a peer can write exhausts the
+//! stack. The `write_*` functions put a typed value straight into its envelope.
+
+mod read;
+mod write;
+
+use alloc::{borrow::ToOwned, boxed::Box, format, string::String, vec::Vec};
+use core::fmt;
+
+use serde::{
+    Deserialize, Deserializer, Serialize, Serializer,
+    de::{self, Visitor},
+};
+use serde_json::{Value, value::RawValue};
+
+pub use read::parse;
+pub use write::{write_batch, write_error, write_notification, write_request, write_result};
+
+/// The text received is not JSON.
+pub const PARSE_ERROR: i64 = -32700;
+/// The JSON received is not a JSON-RPC message.
+pub const INVALID_REQUEST: i64 = -32600;
+/// The method does not exist here, or its capability was not declared.
+pub const METHOD_NOT_FOUND: i64 = -32601;
+/// The parameters do not fit the method.
+pub const INVALID_PARAMS: i64 = -32602;
+/// The receiver failed for a reason of its own.
+pub const INTERNAL_ERROR: i64 = -32603;
+
+/// What ties a response to its request: a string or an integer, never null or a fraction.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum RequestId {
+    /// An integer.
+    Number(i64),
+    /// A string.
+    String(String),
+}
+
+/// Why a request failed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, thiserror::Error)]
+#[error("{message} ({code})")]
+pub struct ErrorObject {
+    /// The kind of error; the codes of JSON-RPC stand in this module, those of MCP in
+    /// [`protocol::codes`](crate::protocol::codes).
+    pub code: i64,
+    /// One sentence that says what is wrong.
+    pub message: String,
+    /// What a program can act on.
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "present"
+    )]
+    pub data: Option<Value>,
+}
+
+/// A request: it will be answered by a [`Response`] with the same id.
+#[derive(Debug, Clone)]
+pub struct Request {
+    /// What the response will carry.
+    pub id: RequestId,
+    /// The name of the method.
+    pub method: String,
+    /// The parameters as they came: an object.
+    pub params: Option<Box<RawValue>>,
+}
+
+/// A message that is not answered.
+#[derive(Debug, Clone)]
+pub struct Notification {
+    /// The name of the notification.
+    pub method: String,
+    /// The parameters as they came: an object.
+    pub params: Option<Box<RawValue>>,
+}
+
+/// The answer to a [`Request`].
+#[derive(Debug, Clone)]
+pub struct Response {
+    /// The id of the request; absent only on an error whose request could not be read.
+    pub id: Option<RequestId>,
+    /// The result as it came, or the error.
+    pub outcome: Result<Box<RawValue>, ErrorObject>,
+}
+
+/// One message.
+#[derive(Debug, Clone)]
+pub enum Message {
+    /// A request.
+    Request(Request),
+    /// A notification.
+    Notification(Notification),
+    /// A response.
+    Response(Response),
+}
+
+/// What one line, body or event held.
+#[derive(Debug, Clone)]
+pub enum Incoming {
+    /// One message.
+    Single(Message),
+    /// A batch, never empty; whether the revision in use has batches is for the caller to say.
+    Batch(Vec<Result<Message, Malformed>>),
+}
+
+/// A message that could not be read.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[error("{error}")]
+pub struct Malformed {
+    /// The id of the message, where it could be read.
+    pub id: Option<RequestId>,
+    /// What to answer with.
+    pub error: ErrorObject,
+    /// Whether it looked like a response. Its id is then one of ours: the request it names has
+    /// failed, and nothing is sent back.
+    pub response: bool,
+}
+
+impl fmt::Display for RequestId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Number(number) => number.fmt(f),
+            Self::String(string) => string.fmt(f),
+        }
+    }
+}
+
+impl From<i64> for RequestId {
+    fn from(number: i64) -> Self {
+        Self::Number(number)
+    }
+}
+
+impl From<String> for RequestId {
+    fn from(string: String) -> Self {
+        Self::String(string)
+    }
+}
+
+impl From<&str> for RequestId {
+    fn from(string: &str) -> Self {
+        Self::String(string.to_owned())
+    }
+}
+
+impl Serialize for RequestId {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Number(number) => serializer.serialize_i64(*number),
+            Self::String(string) => serializer.serialize_str(string),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for RequestId {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(RequestIdVisitor)
+    }
+}
+
+impl ErrorObject {
+    /// An error without data.
+    pub fn new(code: i64, message: impl Into<String>) -> Self {
+        Self {
+            code,
+            message: message.into(),
+            data: None,
+        }
+    }
+
+    /// The same error with data.
+    #[must_use]
+    pub fn with_data(mut self, data: Value) -> Self {
+        self.data = Some(data);
+        self
+    }
+
+    /// [`METHOD_NOT_FOUND`], naming the method.
+    pub fn method_not_found(method: &str) -> Self {
+        Self::new(
+            METHOD_NOT_FOUND,
+            format!("there is no method {method:?} here"),
+        )
+    }
+
+    /// [`INVALID_PARAMS`] with the reason.
+    pub fn invalid_params(reason: impl Into<String>) -> Self {
+        Self::new(INVALID_PARAMS, reason)
+    }
+
+    /// [`INTERNAL_ERROR`] with the reason.
+    pub fn internal(reason: impl Into<String>) -> Self {
+        Self::new(INTERNAL_ERROR, reason)
+    }
+}
+
+impl Message {
+    /// The message as JSON, without a newline.
+    pub fn to_vec(&self) -> Vec<u8> {
+        match self {
+            Self::Request(request) => request.to_vec(),
+            Self::Notification(notification) => notification.to_vec(),
+            Self::Response(response) => response.to_vec(),
+        }
+    }
+}
+
+impl Request {
+    /// The request as JSON, without a newline.
+    pub fn to_vec(&self) -> Vec<u8> {
+        write_request(&self.id, &self.method, self.params.as_deref())
+    }
+}
+
+impl Notification {
+    /// The notification as JSON, without a newline.
+    pub fn to_vec(&self) -> Vec<u8> {
+        write_notification(&self.method, self.params.as_deref())
+    }
+}
+
+impl Response {
+    /// The response as JSON, without a newline.
+    pub fn to_vec(&self) -> Vec<u8> {
+        match (&self.id, &self.outcome) {
+            (Some(id), Ok(result)) => write_result(id, result),
+            (id, Err(error)) => write_error(id.as_ref(), error),
+            (None, Ok(_)) => write_error(
+                None,
+                &ErrorObject::internal("a result needs the id of its request"),
+            ),
+        }
+    }
+}
+
+const VERSION: &str = "2.0";
+
+struct RequestIdVisitor;
+
+impl Visitor<'_> for RequestIdVisitor {
+    type Value = RequestId;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a string or an integer")
+    }
+
+    fn visit_i64<E: de::Error>(self, number: i64) -> Result<Self::Value, E> {
+        Ok(RequestId::Number(number))
+    }
+
+    fn visit_u64<E: de::Error>(self, number: u64) -> Result<Self::Value, E> {
+        i64::try_from(number)
+            .map(RequestId::Number)
+            .map_err(|_| E::invalid_value(de::Unexpected::Unsigned(number), &self))
+    }
+
+    fn visit_str<E: de::Error>(self, string: &str) -> Result<Self::Value, E> {
+        Ok(RequestId::String(string.to_owned()))
+    }
+
+    fn visit_string<E: de::Error>(self, string: String) -> Result<Self::Value, E> {
+        Ok(RequestId::String(string))
+    }
+}
+
+/// Reads a member that is present, so that `null` is a value and not an absence.
+fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
+    Value::deserialize(deserializer).map(Some)
+}

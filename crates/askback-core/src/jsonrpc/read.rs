@@ -1,0 +1,253 @@
+//! Reading messages.
+
+use alloc::{
+    borrow::{Cow, ToOwned},
+    format,
+    string::String,
+    vec::Vec,
+};
+use core::fmt;
+
+use serde::{
+    Deserialize, Deserializer,
+    de::{self, IgnoredAny, MapAccess, SeqAccess, Visitor},
+};
+use serde_json::{error::Category, value::RawValue};
+
+use super::{
+    ErrorObject, INVALID_REQUEST, Incoming, Malformed, Message, Notification, PARSE_ERROR, Request,
+    RequestId, Response, VERSION,
+};
+use crate::limits::Limits;
+
+/// Reads one message or one batch.
+///
+/// # Errors
+///
+/// [`Malformed`] with [`PARSE_ERROR`] for what is not JSON in UTF-8, and [`INVALID_REQUEST`] for
+/// what is JSON but no message, or longer than [`Limits::message_bytes`] or
+/// [`Limits::batch_messages`] allow. A bad message inside a batch costs only itself.
+pub fn parse(bytes: &[u8], limits: &Limits) -> Result<Incoming, Malformed> {
+    if bytes.len() > limits.message_bytes {
+        return Err(Malformed::invalid(format!(
+            "the message has {} bytes, more than the {} accepted here",
+            bytes.len(),
+            limits.message_bytes
+        )));
+    }
+    let text = core::str::from_utf8(bytes)
+        .map_err(|error| Malformed::unreadable(format!("the message is not UTF-8: {error}")))?;
+    if text.trim_ascii_start().starts_with('[') {
+        return parse_batch(text, limits.batch_messages);
+    }
+    parse_single(text).map(Incoming::Single)
+}
+
+impl Malformed {
+    fn unreadable(reason: String) -> Self {
+        Self {
+            id: None,
+            error: ErrorObject::new(PARSE_ERROR, reason),
+            response: false,
+        }
+    }
+
+    fn invalid(reason: String) -> Self {
+        Self {
+            id: None,
+            error: ErrorObject::new(INVALID_REQUEST, reason),
+            response: false,
+        }
+    }
+
+    /// Tells text that is not JSON from JSON that is not a message.
+    fn from_json(error: &serde_json::Error) -> Self {
+        match error.classify() {
+            Category::Data => Self::invalid(format!("not a JSON-RPC message: {error}")),
+            Category::Syntax | Category::Eof | Category::Io => {
+                Self::unreadable(format!("the message is not JSON: {error}"))
+            }
+        }
+    }
+}
+
+fn parse_single(text: &str) -> Result<Message, Malformed> {
+    let envelope: Envelope<'_> =
+        serde_json::from_str(text).map_err(|error| Malformed::from_json(&error))?;
+    envelope.into_message()
+}
+
+fn parse_batch(text: &str, limit: usize) -> Result<Incoming, Malformed> {
+    let mut json = serde_json::Deserializer::from_str(text);
+    let elements = json
+        .deserialize_seq(BatchVisitor { limit })
+        .and_then(|elements| json.end().map(|()| elements))
+        .map_err(|error| Malformed::from_json(&error))?;
+    if elements.is_empty() {
+        return Err(Malformed::invalid("a batch must not be empty".to_owned()));
+    }
+    let messages = elements.into_iter().map(|raw| parse_single(raw.get()));
+    Ok(Incoming::Batch(messages.collect()))
+}
+
+/// The members of a message, each as the text it came as.
+#[derive(Default)]
+struct Envelope<'a> {
+    jsonrpc: Option<&'a RawValue>,
+    id: Option<&'a RawValue>,
+    method: Option<&'a RawValue>,
+    params: Option<&'a RawValue>,
+    result: Option<&'a RawValue>,
+    error: Option<&'a RawValue>,
+    /// The name of a member that came twice: the message is refused, but only after its id was
+    /// read.
+    twice: Option<&'static str>,
+}
+
+#[derive(Deserialize)]
+#[serde(field_identifier, rename_all = "lowercase")]
+enum Member {
+    Jsonrpc,
+    Id,
+    Method,
+    Params,
+    Result,
+    Error,
+    #[serde(other)]
+    Unknown,
+}
+
+impl<'a> Envelope<'a> {
+    fn into_message(self) -> Result<Message, Malformed> {
+        let id = match (self.id, self.twice) {
+            (Some(raw), twice) if twice != Some("id") => serde_json::from_str(raw.get()).ok(),
+            _ => None,
+        };
+        let response = self.method.is_none() && (self.result.is_some() || self.error.is_some());
+        self.judge(id.clone()).map_err(|reason| Malformed {
+            id,
+            error: ErrorObject::new(INVALID_REQUEST, reason),
+            response,
+        })
+    }
+
+    /// The message these members make, or why they make none.
+    fn judge(self, id: Option<RequestId>) -> Result<Message, String> {
+        if let Some(name) = self.twice {
+            return Err(format!("the message has two members {name:?}"));
+        }
+        let version: Option<Cow<'a, str>> = self.jsonrpc.and_then(string);
+        if version.as_deref() != Some(VERSION) {
+            return Err("the message must say \"jsonrpc\": \"2.0\"".to_owned());
+        }
+        match (self.method, self.result, self.error) {
+            (Some(method), None, None) => {
+                let method = string(method).ok_or("\"method\" must be a string")?;
+                self.call(id, method.into_owned())
+            }
+            (None, Some(result), None) => match id {
+                Some(id) => Ok(Message::Response(Response {
+                    id: Some(id),
+                    outcome: Ok(result.to_owned()),
+                })),
+                None => Err("a result needs the id of its request".to_owned()),
+            },
+            (None, None, Some(error)) => self.failure(id, error),
+            (None, None, None) => {
+                Err("a message has one of \"method\", \"result\" and \"error\"".to_owned())
+            }
+            _ => Err("a message has only one of \"method\", \"result\" and \"error\"".to_owned()),
+        }
+    }
+
+    fn call(self, id: Option<RequestId>, method: String) -> Result<Message, String> {
+        // Several writers say `"params": null` where they mean none; nothing else can be meant.
+        let params = self.params.filter(|raw| raw.get() != "null");
+        if params.is_some_and(|raw| !raw.get().starts_with('{')) {
+            return Err("\"params\" must be an object".to_owned());
+        }
+        let params = params.map(ToOwned::to_owned);
+        match (id, self.id) {
+            (Some(id), _) => Ok(Message::Request(Request { id, method, params })),
+            (None, None) => Ok(Message::Notification(Notification { method, params })),
+            (None, Some(_)) => Err("the id of a request is a string or an integer".to_owned()),
+        }
+    }
+
+    fn failure(self, id: Option<RequestId>, error: &RawValue) -> Result<Message, String> {
+        if id.is_none() && self.id.is_some_and(|raw| raw.get() != "null") {
+            return Err("the id of a response is a string or an integer".to_owned());
+        }
+        let error = serde_json::from_str(error.get())
+            .map_err(|error| format!("\"error\" is not an error object: {error}"))?;
+        Ok(Message::Response(Response {
+            id,
+            outcome: Err(error),
+        }))
+    }
+}
+
+fn string(raw: &RawValue) -> Option<Cow<'_, str>> {
+    serde_json::from_str(raw.get()).ok()
+}
+
+impl<'de> Deserialize<'de> for Envelope<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(EnvelopeVisitor)
+    }
+}
+
+struct EnvelopeVisitor;
+
+impl<'de> Visitor<'de> for EnvelopeVisitor {
+    type Value = Envelope<'de>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let mut envelope = Envelope::default();
+        while let Some(member) = map.next_key()? {
+            let (slot, name) = match member {
+                Member::Jsonrpc => (&mut envelope.jsonrpc, "jsonrpc"),
+                Member::Id => (&mut envelope.id, "id"),
+                Member::Method => (&mut envelope.method, "method"),
+                Member::Params => (&mut envelope.params, "params"),
+                Member::Result => (&mut envelope.result, "result"),
+                Member::Error => (&mut envelope.error, "error"),
+                Member::Unknown => {
+                    map.next_value::<IgnoredAny>()?;
+                    continue;
+                }
+            };
+            if slot.replace(map.next_value()?).is_some() {
+                envelope.twice = Some(name);
+            }
+        }
+        Ok(envelope)
+    }
+}
+
+struct BatchVisitor {
+    limit: usize,
+}
+
+impl<'de> Visitor<'de> for BatchVisitor {
+    type Value = Vec<&'de RawValue>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "at most {} messages", self.limit)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
+        let mut elements = Vec::new();
+        while let Some(element) = seq.next_element()? {
+            if elements.len() == self.limit {
+                return Err(de::Error::invalid_length(self.limit + 1, &self));
+            }
+            elements.push(element);
+        }
+        Ok(elements)
+    }
+}

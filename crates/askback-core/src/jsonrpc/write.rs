@@ -1,0 +1,116 @@
+//! Writing messages: a typed value goes straight into its envelope.
+
+use alloc::vec::Vec;
+
+use serde::Serialize;
+
+use super::{ErrorObject, RequestId, VERSION};
+
+/// Writes a request; `params` are left out where there are none.
+///
+/// # Panics
+///
+/// If `params` cannot be written as JSON, which no type of [`protocol`](crate::protocol) does.
+pub fn write_request<T: Serialize + ?Sized>(
+    id: &RequestId,
+    method: &str,
+    params: Option<&T>,
+) -> Vec<u8> {
+    encode(&Call {
+        jsonrpc: VERSION,
+        id: Some(id),
+        method,
+        params,
+    })
+}
+
+/// Writes a notification; `params` are left out where there are none.
+///
+/// # Panics
+///
+/// If `params` cannot be written as JSON, which no type of [`protocol`](crate::protocol) does.
+pub fn write_notification<T: Serialize + ?Sized>(method: &str, params: Option<&T>) -> Vec<u8> {
+    encode(&Call {
+        jsonrpc: VERSION,
+        id: None,
+        method,
+        params,
+    })
+}
+
+/// Writes the response to a request that succeeded.
+///
+/// # Panics
+///
+/// If `result` cannot be written as JSON, which no type of [`protocol`](crate::protocol) does.
+pub fn write_result<T: Serialize + ?Sized>(id: &RequestId, result: &T) -> Vec<u8> {
+    encode(&Success {
+        jsonrpc: VERSION,
+        id,
+        result,
+    })
+}
+
+/// Writes the response to a request that failed; an id that could not be read is left out.
+pub fn write_error(id: Option<&RequestId>, error: &ErrorObject) -> Vec<u8> {
+    encode(&Failure {
+        jsonrpc: VERSION,
+        id,
+        error,
+    })
+}
+
+/// Joins messages that were already written into one batch (2025-03-26, Basic, Batching).
+pub fn write_batch<M: AsRef<[u8]>>(messages: &[M]) -> Vec<u8> {
+    let length: usize = messages.iter().map(|m| m.as_ref().len() + 1).sum();
+    let mut batch = Vec::with_capacity(length + 1);
+    for (index, message) in messages.iter().enumerate() {
+        batch.push(if index == 0 { b'[' } else { b',' });
+        batch.extend_from_slice(message.as_ref());
+    }
+    if batch.is_empty() {
+        batch.push(b'[');
+    }
+    batch.push(b']');
+    batch
+}
+
+#[derive(Serialize)]
+struct Call<'a, T: ?Sized> {
+    jsonrpc: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id: Option<&'a RequestId>,
+    method: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    params: Option<&'a T>,
+}
+
+#[derive(Serialize)]
+struct Success<'a, T: ?Sized> {
+    jsonrpc: &'static str,
+    id: &'a RequestId,
+    result: &'a T,
+}
+
+#[derive(Serialize)]
+struct Failure<'a> {
+    jsonrpc: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id: Option<&'a RequestId>,
+    error: &'a ErrorObject,
+}
+
+fn encode<T: Serialize>(message: &T) -> Vec<u8> {
+    // Writing to memory cannot fail, and a value fails only through a map whose keys are not
+    // strings or a `Serialize` that refuses: the callers' contract rules both out.
+    let mut bytes =
+        serde_json::to_vec(message).expect("a message is made of string-keyed maps only");
+    // JSON that is carried as text may have been laid out over several lines. A line break inside
+    // a string is escaped, so any that stands there is white space, and it would end the message
+    // on transports that go by lines.
+    let is_break = |byte: &u8| matches!(byte, b'\n' | b'\r');
+    if bytes.iter().any(is_break) {
+        bytes.retain(|byte| !is_break(byte));
+    }
+    bytes
+}

@@ -1,0 +1,150 @@
+//! No bytes of a peer make reading panic.
+
+use std::sync::LazyLock;
+
+use askback_core::{
+    jsonrpc::{self, Incoming, Message},
+    limits::Limits,
+    protocol::{
+        CallToolResult, ClientNotification, ClientRequest, CreateMessageResult, DiscoverResult,
+        ElicitResult, GetPromptResult, InitializeResult, ListRootsResult, ListToolsResult, Outcome,
+        ReadResourceResult, ServerNotification, ServerRequest, TaskState,
+    },
+    revision::Revision,
+    wire::{self, Lower},
+};
+use proptest::{collection::vec, prelude::*, sample::Index};
+use serde::{Serialize, de::DeserializeOwned};
+use serde_json::value::RawValue;
+
+use super::{Case, read};
+use crate::proptest_config;
+
+/// Reads bytes in every way there is, and writes what was understood for every revision.
+fn read_in_every_way(bytes: &[u8]) {
+    let messages = match jsonrpc::parse(bytes, &Limits::default()) {
+        Ok(Incoming::Single(message)) => vec![message],
+        Ok(Incoming::Batch(messages)) => messages.into_iter().filter_map(Result::ok).collect(),
+        Err(_) => return,
+    };
+    for message in messages {
+        assert!(jsonrpc::parse(&message.to_vec(), &Limits::default()).is_ok());
+        match message {
+            Message::Request(call) => {
+                let (method, params) = (&call.method, call.params.as_deref());
+                for revision in Revision::ALL {
+                    if let Ok(request) = wire::read::<ClientRequest>(revision, method, params) {
+                        wire::lower(request, revision).to_vec(&call.id);
+                    }
+                    if let Ok(request) = wire::read::<ServerRequest>(revision, method, params) {
+                        wire::lower(request, revision).to_vec(&call.id);
+                    }
+                }
+            }
+            Message::Notification(call) => {
+                let (method, params) = (&call.method, call.params.as_deref());
+                for revision in Revision::ALL {
+                    if let Ok(said) = wire::read::<ClientNotification>(revision, method, params) {
+                        wire::lower(said, revision).to_vec();
+                    }
+                    if let Ok(said) = wire::read::<ServerNotification>(revision, method, params) {
+                        wire::lower(said, revision).to_vec();
+                    }
+                }
+            }
+            Message::Response(response) => {
+                if let Ok(raw) = response.outcome {
+                    result::<InitializeResult>(&raw);
+                    result::<DiscoverResult>(&raw);
+                    result::<ListToolsResult>(&raw);
+                    result::<CallToolResult>(&raw);
+                    result::<GetPromptResult>(&raw);
+                    result::<ReadResourceResult>(&raw);
+                    result::<ElicitResult>(&raw);
+                    result::<CreateMessageResult>(&raw);
+                    result::<ListRootsResult>(&raw);
+                    result::<TaskState>(&raw);
+                }
+            }
+        }
+    }
+}
+
+fn result<T: DeserializeOwned + Lower + Serialize + Clone>(raw: &RawValue) {
+    for revision in Revision::ALL {
+        if let Ok(Outcome::Done(result)) = wire::read_outcome::<T>(revision, raw) {
+            serde_json::to_string(&wire::lower(result, revision)).unwrap();
+        }
+    }
+}
+
+/// One way to spoil a message.
+#[derive(Debug, Clone)]
+enum Harm {
+    Replace(Index, u8),
+    Insert(Index, Vec<u8>),
+    Cut(Index, usize),
+    Repeat(Index, usize),
+}
+
+fn harm() -> impl Strategy<Value = Harm> {
+    // Bytes that mean something in JSON harm more than others.
+    let byte = prop_oneof![
+        proptest::sample::select(br#"{}[]",:\u0123456789.eE-ntf "#.to_vec()),
+        any::<u8>(),
+    ];
+    prop_oneof![
+        (any::<Index>(), byte.clone()).prop_map(|(at, byte)| Harm::Replace(at, byte)),
+        (any::<Index>(), vec(byte, 1..6)).prop_map(|(at, bytes)| Harm::Insert(at, bytes)),
+        (any::<Index>(), 1..40_usize).prop_map(|(at, length)| Harm::Cut(at, length)),
+        (any::<Index>(), 1..200_usize).prop_map(|(at, length)| Harm::Repeat(at, length)),
+    ]
+}
+
+fn spoil(bytes: &mut Vec<u8>, harm: Harm) {
+    if bytes.is_empty() {
+        return;
+    }
+    match harm {
+        Harm::Replace(at, byte) => *at.get_mut(bytes) = byte,
+        Harm::Insert(at, inserted) => {
+            let at = at.index(bytes.len());
+            bytes.splice(at..at, inserted);
+        }
+        Harm::Cut(at, length) => {
+            let at = at.index(bytes.len());
+            bytes.drain(at..bytes.len().min(at + length));
+        }
+        Harm::Repeat(at, length) => {
+            let at = at.index(bytes.len());
+            let part = bytes[at..bytes.len().min(at + length)].to_vec();
+            bytes.splice(at..at, part);
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(proptest_config())]
+
+    #[test]
+    fn arbitrary_bytes_are_read_without_panic(bytes in vec(any::<u8>(), 0..200)) {
+        read_in_every_way(&bytes);
+    }
+
+    #[test]
+    fn spoilt_messages_are_read_without_panic(which in any::<Index>(), harms in vec(harm(), 1..5)) {
+        let mut bytes = which.get(&MESSAGES).clone();
+        for harm in harms {
+            spoil(&mut bytes, harm);
+        }
+        read_in_every_way(&bytes);
+    }
+}
+
+/// Every message there is a case of.
+static MESSAGES: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
+    read::<Case>("cases")
+        .into_iter()
+        .map(|case| case.message.get().as_bytes().to_vec())
+        .collect()
+});
