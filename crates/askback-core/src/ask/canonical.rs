@@ -131,7 +131,7 @@ impl<'a> Writer<'a> {
         &mut self,
         inner: fn(&mut Self) -> Result<(), CanonicalError>,
     ) -> Result<(), CanonicalError> {
-        if self.depth == MAX_DEPTH {
+        if self.depth >= MAX_DEPTH {
             return Err(CanonicalError::TooDeep);
         }
         self.depth += 1;

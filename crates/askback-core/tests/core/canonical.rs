@@ -202,6 +202,9 @@ fn depth_is_bounded_where_serde_json_bounds_it() {
     check(&too_deep, Err(CanonicalError::TooDeep));
     assert!(serde_json::from_str::<serde_json::Value>(&too_deep).is_err());
     check(&nested(1_000_000), Err(CanonicalError::TooDeep));
+
+    let wide = format!("[{}[]]", r#"{"a":[]},"#.repeat(MAX_DEPTH));
+    check(&wide, Ok(&wide));
 }
 
 #[test]
