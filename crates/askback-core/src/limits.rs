@@ -69,6 +69,10 @@ pub struct Limits {
     pub asks: u32,
     /// The window of [`Limits::asks`].
     pub asks_window: Duration,
+    /// The most questions that wait behind the one a person is answering; a host cancels more.
+    pub questions_waiting: usize,
+    /// The most characters of a message that a host shows at once; the rest is shown on demand.
+    pub message_shown: usize,
     /// The most entries a client keeps in its cache of lists and reads.
     pub cache_entries: usize,
 }
@@ -105,6 +109,8 @@ impl Default for Limits {
             probe: Duration::from_secs(5),
             asks: 60,
             asks_window: Duration::from_secs(MINUTE),
+            questions_waiting: 16,
+            message_shown: 4 << 10,
             cache_entries: 256,
         }
     }

@@ -1,0 +1,166 @@
+//! What servers send, as text a person can read.
+
+use askback_core::protocol::{
+    CallToolResult, ContentBlock, EmbeddedResource, GetPromptResult, ReadResourceResult,
+    ResourceContents, ResourceLink, Role, SamplingBlock,
+};
+
+/// The result of a tool: its blocks, or its structured content where it has no blocks.
+pub fn tool_result(result: &CallToolResult) -> String {
+    if result.content.is_empty()
+        && let Some(structured) = &result.structured_content
+    {
+        return structured.as_str().to_owned();
+    }
+    blocks(&result.content)
+}
+
+/// The messages of a prompt, each below its role.
+pub fn prompt(result: &GetPromptResult) -> String {
+    let messages = result.messages.iter().map(|message| {
+        let role = match message.role {
+            Role::User => "user",
+            Role::Assistant => "assistant",
+        };
+        format!("[{role}]\n{}", block(&message.content))
+    });
+    messages.collect::<Vec<_>>().join("\n\n")
+}
+
+/// What was read of a resource.
+pub fn resource(result: &ReadResourceResult) -> String {
+    let parts: Vec<_> = result.contents.iter().map(contents).collect();
+    parts.join("\n")
+}
+
+/// A block of a sampling message that is not text.
+pub fn sampling_block(block: &SamplingBlock) -> String {
+    match block {
+        SamplingBlock::Text(text) => text.text.clone(),
+        SamplingBlock::Image(image) => bytes(Some(&image.mime_type), &image.data),
+        SamplingBlock::Audio(audio) => bytes(Some(&audio.mime_type), &audio.data),
+        SamplingBlock::ToolUse(used) => format!("[calls {} {}]", used.name, used.input.as_str()),
+        SamplingBlock::ToolResult(result) => {
+            format!(
+                "[result of {}]\n{}",
+                result.tool_use_id,
+                blocks(&result.content)
+            )
+        }
+    }
+}
+
+fn blocks(content: &[ContentBlock]) -> String {
+    content.iter().map(block).collect::<Vec<_>>().join("\n")
+}
+
+fn block(block: &ContentBlock) -> String {
+    match block {
+        ContentBlock::Text(text) => text.text.clone(),
+        ContentBlock::Image(image) => bytes(Some(&image.mime_type), &image.data),
+        ContentBlock::Audio(audio) => bytes(Some(&audio.mime_type), &audio.data),
+        ContentBlock::ResourceLink(link) => self::link(link),
+        ContentBlock::Resource(EmbeddedResource { resource, .. }) => contents(resource),
+    }
+}
+
+fn link(link: &ResourceLink) -> String {
+    let name = link.title.as_ref().unwrap_or(&link.name);
+    format!("[{name}: {}]", link.uri)
+}
+
+fn contents(contents: &ResourceContents) -> String {
+    match contents {
+        ResourceContents::Text(text) => format!("[{}]\n{}", text.uri, text.text),
+        ResourceContents::Blob(blob) => {
+            let what = bytes(blob.mime_type.as_deref(), &blob.blob);
+            format!("[{}]\n{what}", blob.uri)
+        }
+    }
+}
+
+/// Bytes by their kind and size: `[image/png, 12 kB]`.
+fn bytes(kind: Option<&str>, base64: &str) -> String {
+    let padding = base64
+        .bytes()
+        .rev()
+        .take_while(|&byte| byte == b'=')
+        .count();
+    let size = (base64.len() / 4 * 3).saturating_sub(padding);
+    let size = match size {
+        0..1000 => format!("{size} bytes"),
+        1000..1_000_000 => format!("{} kB", size.div_ceil(1000)),
+        _ => format!("{}.{} MB", size / 1_000_000, size % 1_000_000 / 100_000),
+    };
+    format!("[{}, {size}]", kind.unwrap_or("bytes"))
+}
+
+#[cfg(test)]
+mod tests {
+    use askback_core::protocol::{
+        BlobResourceContents, PromptMessage, RawJson, TextResourceContents,
+    };
+
+    use super::*;
+
+    #[test]
+    fn every_block_reads_as_text() {
+        #[track_caller]
+        fn check(block: ContentBlock, text: &str) {
+            assert_eq!(blocks(&[block]), text);
+        }
+        check(ContentBlock::text("hello\nworld"), "hello\nworld");
+        check(
+            ContentBlock::image("AAAA", "image/png"),
+            "[image/png, 3 bytes]",
+        );
+        check(
+            ContentBlock::image("AA==", "image/png"),
+            "[image/png, 1 bytes]",
+        );
+        check(
+            ContentBlock::audio("A".repeat(16_000), "audio/wav"),
+            "[audio/wav, 12 kB]",
+        );
+        check(
+            ContentBlock::image("A".repeat(3_000_000), "image/png"),
+            "[image/png, 2.2 MB]",
+        );
+        check(ContentBlock::link("travel://a", "a"), "[a: travel://a]");
+        check(
+            ContentBlock::resource(ResourceContents::Text(TextResourceContents {
+                uri: "travel://a".to_owned(),
+                text: "sun".to_owned(),
+                ..TextResourceContents::default()
+            })),
+            "[travel://a]\nsun",
+        );
+        check(
+            ContentBlock::resource(ResourceContents::Blob(BlobResourceContents {
+                uri: "travel://a".to_owned(),
+                blob: "AAAA".to_owned(),
+                ..BlobResourceContents::default()
+            })),
+            "[travel://a]\n[bytes, 3 bytes]",
+        );
+    }
+
+    #[test]
+    fn results_read_as_text() {
+        let mut result = CallToolResult::text("one");
+        result.content.push(ContentBlock::text("two"));
+        assert_eq!(tool_result(&result), "one\ntwo");
+        result.content.clear();
+        result.structured_content = RawJson::from_text("{\"a\":1}".to_owned()).ok();
+        assert_eq!(tool_result(&result), "{\"a\":1}");
+        let messages = vec![
+            PromptMessage::user(ContentBlock::text("hello")),
+            PromptMessage::assistant(ContentBlock::text("yes")),
+        ];
+        let result = GetPromptResult {
+            messages,
+            ..GetPromptResult::default()
+        };
+        assert_eq!(prompt(&result), "[user]\nhello\n\n[assistant]\nyes");
+    }
+}

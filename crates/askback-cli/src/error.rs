@@ -1,0 +1,158 @@
+//! What can go wrong with a run of the command, and the one place where exit codes are chosen.
+
+use std::{fmt, process::ExitCode};
+
+/// Why a run ended early.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Error {
+    /// Who is to blame, which decides the exit code.
+    pub kind: Kind,
+    /// What went wrong, in a sentence without a full stop.
+    pub message: String,
+    /// What to do about it, each in a sentence of its own.
+    pub hints: Vec<String>,
+}
+
+/// Who is to blame for an [`Error`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// The command line, or a file it names.
+    Usage,
+    /// The server could not be started or reached, or went away.
+    Connection,
+    /// The server does not speak the protocol.
+    Protocol,
+    /// The server understood and answered with an error.
+    Server,
+    /// A question of the server was refused, which ended the call.
+    Refused,
+    /// The person stopped the run.
+    Interrupted,
+}
+
+/// What a run came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Outcome {
+    /// The tool reported an error.
+    pub tool_error: bool,
+    /// A question was declined, cancelled or left unanswered.
+    pub unanswered: bool,
+}
+
+/// The exit codes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Exit {
+    /// Done.
+    Done = 0,
+    /// The tool reported an error.
+    ToolError = 1,
+    /// The command line, or a file it names, is wrong.
+    Usage = 2,
+    /// A question was declined, cancelled or left unanswered, even if the tool then succeeded.
+    Unanswered = 3,
+    /// The connection or the protocol failed.
+    Failure = 4,
+    /// The person stopped the run: what shells say of a program ended by Ctrl-C.
+    Interrupted = 130,
+}
+
+impl Exit {
+    /// The exit code of a run: what it came to, and what ended it early, if anything did.
+    ///
+    /// A failure outweighs an unanswered question, and that outweighs an error of the tool.
+    pub fn of(outcome: Outcome, error: Option<&Error>) -> Self {
+        match error.map(|error| error.kind) {
+            Some(Kind::Connection | Kind::Protocol) => Self::Failure,
+            Some(Kind::Usage) => Self::Usage,
+            Some(Kind::Interrupted) => Self::Interrupted,
+            Some(Kind::Refused) => Self::Unanswered,
+            _ if outcome.unanswered => Self::Unanswered,
+            Some(Kind::Server) => Self::ToolError,
+            None if outcome.tool_error => Self::ToolError,
+            None => Self::Done,
+        }
+    }
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(exit as u8)
+    }
+}
+
+impl Error {
+    /// An error to be laid to `kind`.
+    pub fn new(kind: Kind, message: impl Into<String>) -> Self {
+        Self {
+            kind,
+            message: message.into(),
+            hints: Vec::new(),
+        }
+    }
+
+    /// An error of the command line, or of a file it names.
+    pub fn usage(message: impl Into<String>) -> Self {
+        Self::new(Kind::Usage, message)
+    }
+
+    /// The error, with a sentence that says what to do.
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hints.push(hint.into());
+        self
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)?;
+        for hint in &self.hints {
+            write!(f, "\n  {hint}")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Error {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failure_outweighs_a_no_and_that_an_error_of_the_tool() {
+        #[track_caller]
+        fn check(tool_error: bool, unanswered: bool, kind: Option<Kind>, exit: Exit) {
+            let error = kind.map(|kind| Error::new(kind, "x"));
+            let outcome = Outcome {
+                tool_error,
+                unanswered,
+            };
+            assert_eq!(Exit::of(outcome, error.as_ref()), exit);
+        }
+        check(false, false, None, Exit::Done);
+        check(true, false, None, Exit::ToolError);
+        check(false, true, None, Exit::Unanswered);
+        check(true, true, None, Exit::Unanswered);
+        check(false, false, Some(Kind::Usage), Exit::Usage);
+        check(false, false, Some(Kind::Server), Exit::ToolError);
+        check(false, true, Some(Kind::Server), Exit::Unanswered);
+        check(false, false, Some(Kind::Refused), Exit::Unanswered);
+        check(true, true, Some(Kind::Connection), Exit::Failure);
+        check(true, true, Some(Kind::Protocol), Exit::Failure);
+        check(false, true, Some(Kind::Interrupted), Exit::Interrupted);
+    }
+
+    #[test]
+    fn the_codes_are_those_of_the_manual() {
+        let codes = [
+            Exit::Done,
+            Exit::ToolError,
+            Exit::Usage,
+            Exit::Unanswered,
+            Exit::Failure,
+        ];
+        assert_eq!(codes.map(|exit| exit as u8), [0, 1, 2, 3, 4]);
+    }
+}

@@ -1,0 +1,60 @@
+//! Folders of this machine as roots.
+
+use std::{fs, path::Path};
+
+use askback_core::protocol::Root;
+use url::Url;
+
+/// The folder as a root: where it really is, links resolved, as a `file://` URI.
+///
+/// # Errors
+///
+/// Says why there is no such folder.
+pub fn root(path: &Path) -> Result<Root, String> {
+    let shown = path.display();
+    let real = fs::canonicalize(path).map_err(|error| format!("{shown}: {error}"))?;
+    if !real.is_dir() {
+        return Err(format!("{shown} is not a folder"));
+    }
+    let uri = Url::from_file_path(&real)
+        .map_err(|()| format!("{shown} cannot be written as a file:// URI"))?;
+    let name = real
+        .file_name()
+        .map(|name| name.to_string_lossy().into_owned());
+    Ok(Root {
+        name,
+        ..Root::new(uri)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_is_a_file_uri() {
+        let folder =
+            std::env::temp_dir().join(format!("askback roots ü#?% {}", std::process::id()));
+        fs::create_dir_all(&folder).expect("the temporary folder can be written");
+        let found = root(
+            &folder
+                .join("..")
+                .join(folder.file_name().unwrap_or_default()),
+        );
+        let file = folder.join("file");
+        fs::write(&file, "").expect("the temporary folder can be written");
+        let not_a_folder = root(&file);
+        let not_there = root(&folder.join("absent"));
+        fs::remove_dir_all(&folder).expect("it was made above");
+
+        let found = found.expect("it is a folder");
+        assert!(found.uri.starts_with("file:///"), "{}", found.uri);
+        assert!(
+            found.uri.contains("/askback%20roots%20%C3%BC%23%3F%25%20"),
+            "{}",
+            found.uri
+        );
+        assert!(not_a_folder.is_err_and(|error| error.ends_with("is not a folder")));
+        assert!(not_there.is_err());
+    }
+}

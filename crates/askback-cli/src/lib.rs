@@ -1,0 +1,11 @@
+//! The `askback` command.
+
+pub mod args;
+pub mod content;
+pub mod error;
+pub mod folder;
+pub mod model;
+pub mod script;
+pub mod target;
+pub mod terminal;
+pub mod text;

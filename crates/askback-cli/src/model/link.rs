@@ -1,0 +1,396 @@
+//! Whether a link that a server wants opened may be opened, and what to warn of before.
+//!
+//! A link is refused where what is read differs from what would be opened: where it hides
+//! characters, where parsing would repair it, where it names a user that looks like a host. It
+//! takes a second yes where it is read right but may still mislead. Nothing here asks the network.
+
+use std::{fmt, ops::Range};
+
+use unicode_security::{MixedScript, confusable_detection::skeleton};
+use url::{Host, Position, Url};
+
+use crate::text;
+
+/// A link that may be opened once a person has agreed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Link {
+    /// The whole link, in printable ASCII: what is shown is what is opened.
+    pub url: String,
+    /// Where the host stands in [`Link::url`].
+    pub host: Range<usize>,
+    /// Where the registrable domain stands in [`Link::url`]: the part its owner pays for, or the
+    /// whole host where it has none.
+    pub domain: Range<usize>,
+    /// What takes a second yes.
+    pub warnings: Vec<Warning>,
+}
+
+/// Why a link takes a second yes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Warning {
+    /// The connection is not encrypted.
+    Unencrypted,
+    /// The host is a number, not a name.
+    Address,
+    /// The port is none that sites use.
+    Port(u16),
+    /// The name is written with letters beyond ASCII, which browsers show.
+    International {
+        /// The name as browsers show it.
+        shown: String,
+    },
+    /// One part of the name mixes alphabets.
+    MixedScripts,
+    /// The name can be taken for another.
+    LooksLike(String),
+}
+
+/// Why a link is not opened at all.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Refusal {
+    /// It is no link that can be parsed.
+    Malformed(String),
+    /// Only `https` and `http` are opened.
+    Scheme(String),
+    /// It holds a space, or a character that acts or is not seen.
+    Hidden(char),
+    /// It names a user before the host, which reads like a host.
+    User,
+    /// It would be opened as another link than it is read.
+    Repaired {
+        /// The link it would become.
+        to: String,
+    },
+}
+
+/// Judges a link as a server wrote it.
+///
+/// # Errors
+///
+/// Says why the link is not to be opened whatever the person says.
+pub fn judge(raw: &str) -> Result<Link, Refusal> {
+    if let Some(c) = raw
+        .chars()
+        .find(|&c| c.is_whitespace() || text::acts_or_hides(c))
+    {
+        return Err(Refusal::Hidden(c));
+    }
+    let url = Url::parse(raw).map_err(|error| Refusal::Malformed(error.to_string()))?;
+    if !matches!(url.scheme(), "https" | "http") {
+        return Err(Refusal::Scheme(url.scheme().to_owned()));
+    }
+    if !url.username().is_empty() || url.password().is_some() {
+        return Err(Refusal::User);
+    }
+    let (Some(host), Some(name)) = (url.host(), url.host_str()) else {
+        return Err(Refusal::Malformed("it has no host".to_owned()));
+    };
+    let (shown, _) = idna::domain_to_unicode(name);
+    if !reads_as_it_opens(raw, &url, name, &shown) {
+        return Err(Refusal::Repaired {
+            to: url.as_str().to_owned(),
+        });
+    }
+    let start = url[..Position::BeforeHost].len();
+    let host_range = start..start + name.len();
+    Ok(Link {
+        domain: domain(name, host_range.clone()),
+        host: host_range,
+        warnings: warnings(&url, &host, name, &shown),
+        url: url.into(),
+    })
+}
+
+impl Link {
+    /// The host, in ASCII.
+    pub fn host(&self) -> &str {
+        &self.url[self.host.clone()]
+    }
+}
+
+/// Whether parsing kept the link: scheme and host may differ in case, a host may be written in its
+/// own letters, and the slash after a bare host may be missing.
+fn reads_as_it_opens(raw: &str, url: &Url, name: &str, shown: &str) -> bool {
+    let Some((scheme, rest)) = raw.split_once("://") else {
+        return false;
+    };
+    let split = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+    let (authority, tail) = rest.split_at(split);
+    let port = url
+        .port()
+        .map_or_else(String::new, |port| format!(":{port}"));
+    let same_authority = authority.eq_ignore_ascii_case(&format!("{name}{port}"))
+        || authority == format!("{shown}{port}");
+    let opened = &url[Position::BeforePath..];
+    let same_tail =
+        tail == opened || (!tail.starts_with('/') && opened.strip_prefix('/') == Some(tail));
+    scheme.eq_ignore_ascii_case(url.scheme()) && same_authority && same_tail
+}
+
+fn domain(name: &str, host: Range<usize>) -> Range<usize> {
+    match psl::domain_str(name) {
+        // The list knows names; of a number it would take the last two parts.
+        Some(domain) if !name.ends_with(|c: char| c.is_ascii_digit() || c == ']') => {
+            host.end - domain.len()..host.end
+        }
+        _ => host,
+    }
+}
+
+fn warnings(url: &Url, host: &Host<&str>, name: &str, shown: &str) -> Vec<Warning> {
+    let mut warnings = Vec::new();
+    if is_loopback(host) {
+        return warnings;
+    }
+    if url.scheme() == "http" {
+        warnings.push(Warning::Unencrypted);
+    }
+    if !matches!(host, Host::Domain(_)) {
+        warnings.push(Warning::Address);
+    }
+    if let Some(port) = url.port() {
+        warnings.push(Warning::Port(port));
+    }
+    if name.split('.').any(|label| label.starts_with("xn--")) {
+        warnings.push(Warning::International {
+            shown: shown.to_owned(),
+        });
+    }
+    if shown.split('.').any(|label| !label.is_single_script()) {
+        warnings.push(Warning::MixedScripts);
+    }
+    if !shown.is_ascii() {
+        // Letter by letter, for the skeleton of ASCII letters too is another: an m is an rn.
+        let plain: String = shown.chars().flat_map(look).collect();
+        if plain.is_ascii() && plain != shown {
+            warnings.push(Warning::LooksLike(plain));
+        }
+    }
+    warnings
+}
+
+/// What a letter beyond ASCII looks like.
+fn look(c: char) -> Vec<char> {
+    if c.is_ascii() {
+        return vec![c];
+    }
+    skeleton(c.encode_utf8(&mut [0; 4])).collect()
+}
+
+fn is_loopback(host: &Host<&str>) -> bool {
+    match host {
+        Host::Domain(name) => {
+            let name = name.strip_suffix('.').unwrap_or(name);
+            name == "localhost" || name.ends_with(".localhost")
+        }
+        Host::Ipv4(address) => address.is_loopback(),
+        Host::Ipv6(address) => address.is_loopback(),
+    }
+}
+
+impl fmt::Display for Warning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unencrypted => {
+                f.write_str("The connection is not encrypted (http): others can read along.")
+            }
+            Self::Address => f.write_str("The host is a number, not a name."),
+            Self::Port(port) => write!(f, "The port {port} is unusual."),
+            Self::International { shown } => write!(
+                f,
+                "The name has letters beyond a to z; browsers show it as {}.",
+                text::line(shown)
+            ),
+            Self::MixedScripts => f.write_str("The name mixes alphabets, as fakes do."),
+            Self::LooksLike(other) => {
+                write!(f, "The name looks like {}, and is not.", text::line(other))
+            }
+        }
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Malformed(why) => write!(f, "it is no link: {}", text::line(why)),
+            Self::Scheme(scheme) => {
+                write!(
+                    f,
+                    "only https and http are opened, not {}",
+                    text::line(scheme)
+                )
+            }
+            Self::Hidden(c) => write!(f, "it hides a character: <U+{:04X}>", *c as u32),
+            Self::User => f.write_str("it names a user, which can pass for a host"),
+            Self::Repaired { .. } => f.write_str("it would be opened as another link"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn links_that_mislead_are_refused() {
+        #[track_caller]
+        fn check(raw: &str, refusal: Refusal) {
+            assert_eq!(judge(raw), Err(refusal));
+        }
+        let repaired = |to: &str| Refusal::Repaired { to: to.to_owned() };
+        let scheme = |name: &str| Refusal::Scheme(name.to_owned());
+        check("https://good.com@evil.com/x", Refusal::User);
+        check("https://user:pass@evil.com/", Refusal::User);
+        check("https://@evil.com/", repaired("https://evil.com/"));
+        check(
+            "https://good.com\\@evil.com/",
+            repaired("https://good.com/@evil.com/"),
+        );
+        check("https:evil.com", repaired("https://evil.com/"));
+        check("https:/evil.com", repaired("https://evil.com/"));
+        check("https:///evil.com", repaired("https://evil.com/"));
+        check("https:\\\\evil.com", repaired("https://evil.com/"));
+        check("ht\ntps://ev\til.com/", Refusal::Hidden('\n'));
+        check("https://0x7f.1/", repaired("https://127.0.0.1/"));
+        check("http://2130706433/", repaired("http://127.0.0.1/"));
+        check("http://017700000001/", repaired("http://127.0.0.1/"));
+        check("https://exam\u{200b}ple.com", Refusal::Hidden('\u{200b}'));
+        check(
+            "https://\u{24d4}xample.com",
+            repaired("https://example.com/"),
+        );
+        check(
+            "https://example\u{3002}com/",
+            repaired("https://example.com/"),
+        );
+        check(
+            "https://example.com\u{202e}moc.live",
+            Refusal::Hidden('\u{202e}'),
+        );
+        check("https://a.com/\x1b[31m", Refusal::Hidden('\x1b'));
+        check("https://a.com/a b", Refusal::Hidden(' '));
+        check(" https://a.com/", Refusal::Hidden(' '));
+        check("https://a.com/../b", repaired("https://a.com/b"));
+        check("https://a.com:443/", repaired("https://a.com/"));
+        check("https://a.com/ü", repaired("https://a.com/%C3%BC"));
+        check("https://a.com/\u{a0}", Refusal::Hidden('\u{a0}'));
+        check("javascript:alert(1)", scheme("javascript"));
+        check("data:text/html,x", scheme("data"));
+        check("file:///etc/passwd", scheme("file"));
+        check("ftp://a.com/", scheme("ftp"));
+        for raw in [
+            "--help",
+            "",
+            "a.com",
+            "//a.com",
+            "https://",
+            "https://a.com:99999/",
+        ] {
+            assert!(matches!(judge(raw), Err(Refusal::Malformed(_))), "{raw}");
+        }
+    }
+
+    #[test]
+    fn links_that_may_mislead_take_a_second_yes() {
+        #[track_caller]
+        fn check(raw: &str, url: &str, warnings: &[Warning]) {
+            let link = judge(raw).expect("the link can be opened");
+            assert_eq!(
+                (link.url.as_str(), link.warnings.as_slice()),
+                (url, warnings)
+            );
+        }
+        let shown = |shown: &str| Warning::International {
+            shown: shown.to_owned(),
+        };
+        check("https://a.com/x?y=1#z", "https://a.com/x?y=1#z", &[]);
+        check("https://a.com", "https://a.com/", &[]);
+        check("https://a.com?x=1", "https://a.com/?x=1", &[]);
+        check("HTTPS://A.com/X", "https://a.com/X", &[]);
+        check("https://a.com./", "https://a.com./", &[]);
+        check(
+            "https://127.0.0.1.nip.io/",
+            "https://127.0.0.1.nip.io/",
+            &[],
+        );
+        check("http://a.com/", "http://a.com/", &[Warning::Unencrypted]);
+        check(
+            "https://a.com:8443/",
+            "https://a.com:8443/",
+            &[Warning::Port(8443)],
+        );
+        check(
+            "https://192.168.1.5/",
+            "https://192.168.1.5/",
+            &[Warning::Address],
+        );
+        check(
+            "https://[fd00::1]/",
+            "https://[fd00::1]/",
+            &[Warning::Address],
+        );
+        for loopback in [
+            "http://localhost:3000/x",
+            "http://localhost.:3000/x",
+            "http://127.0.0.1:3000/x",
+            "http://[::1]:3000/x",
+        ] {
+            check(loopback, loopback, &[]);
+        }
+        check(
+            "https://fa\u{df}.de/",
+            "https://xn--fa-hia.de/",
+            &[shown("fa\u{df}.de")],
+        );
+        let fake = &[
+            shown("\u{430}pple.com"),
+            Warning::MixedScripts,
+            Warning::LooksLike("apple.com".to_owned()),
+        ];
+        check("https://\u{430}pple.com", "https://xn--pple-43d.com/", fake);
+        check(
+            "https://xn--pple-43d.com/",
+            "https://xn--pple-43d.com/",
+            fake,
+        );
+        check(
+            "https://\u{430}\u{440}\u{440}\u{4cf}\u{435}.com/",
+            "https://xn--80ak6aa92e.com/",
+            &[
+                shown("\u{430}\u{440}\u{440}\u{4cf}\u{435}.com"),
+                Warning::LooksLike("apple.com".to_owned()),
+            ],
+        );
+    }
+
+    #[test]
+    fn the_host_and_its_domain_are_known() {
+        #[track_caller]
+        fn check(raw: &str, host: &str, domain: &str) {
+            let link = judge(raw).expect("the link can be opened");
+            assert_eq!(
+                (link.host(), &link.url[link.domain.clone()]),
+                (host, domain)
+            );
+        }
+        check("https://a.com/", "a.com", "a.com");
+        check(
+            "https://login.bank.co.uk/x",
+            "login.bank.co.uk",
+            "bank.co.uk",
+        );
+        check(
+            "https://bank.com.evil.example/x",
+            "bank.com.evil.example",
+            "evil.example",
+        );
+        check(
+            "https://someone.github.io/",
+            "someone.github.io",
+            "someone.github.io",
+        );
+        check("http://localhost:1/", "localhost", "localhost");
+        check("https://10.0.0.1/", "10.0.0.1", "10.0.0.1");
+        check("https://[::1]/", "[::1]", "[::1]");
+    }
+}

@@ -1,0 +1,167 @@
+//! The host, without a front end: what is asked, how far the person is with it, and what is to be
+//! done next.
+//!
+//! Everything here is `state, event -> state, effects`. Front ends show the [`Front`] of the
+//! [`Desk`], turn what a person does into [`Said`], and carry out each [`Effect`]; they decide
+//! nothing.
+
+mod desk;
+mod draft;
+pub mod link;
+
+use askback_core::{
+    forms::{Content, FormSchema},
+    protocol::{CreateMessageParams, Root},
+};
+
+pub use desk::{Desk, Effect, Event, Front, Notice, Said, Step};
+pub use draft::{Draft, marks};
+
+/// Who asks: what the person knows of the server first, what it says of itself last.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Asker {
+    /// What the person calls the server.
+    pub name: String,
+    /// Whether the person chose that name, or it was taken from the command.
+    pub named: bool,
+    /// The command that started it.
+    pub command: String,
+    /// What the server calls itself, once it has said so.
+    pub claims: Option<Claims>,
+}
+
+/// What a server says of itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Claims {
+    /// Its name for programs.
+    pub name: String,
+    /// Its name for people.
+    pub title: Option<String>,
+    /// Its version.
+    pub version: String,
+}
+
+/// The call a question belongs to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Call {
+    /// A call of a tool.
+    Tool(String),
+    /// A prompt.
+    Prompt(String),
+    /// A resource that is read, by its URI.
+    Resource(String),
+}
+
+/// A question.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Question {
+    /// The call it belongs to, where that is known.
+    pub call: Option<Call>,
+    /// Its key, where it has one.
+    pub key: Option<String>,
+    /// What is asked.
+    pub ask: Ask,
+}
+
+/// What is asked.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Ask {
+    /// Fill in a form.
+    Form {
+        /// Why.
+        message: String,
+        /// The form.
+        schema: FormSchema,
+    },
+    /// Open a link.
+    Link {
+        /// Why.
+        message: String,
+        /// The link, as the server wrote it.
+        url: String,
+        /// What a notice that it is done will name.
+        id: Option<String>,
+        /// Whether answering sends the call again: then the answer waits until the person is back.
+        retried: bool,
+    },
+    /// Write what a model would.
+    Sample(Box<CreateMessageParams>),
+    /// Say which folders the server may work in.
+    Roots,
+    /// Fill in the arguments of a call: asked by ourselves, on behalf of no server.
+    Arguments {
+        /// The form.
+        schema: FormSchema,
+        /// What is filled in beforehand.
+        preset: Content,
+    },
+}
+
+/// An answer.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Reply {
+    /// A form, filled in.
+    Form(Content),
+    /// Yes, the link was opened.
+    Link,
+    /// The text in place of a model's.
+    Text(String),
+    /// The folders.
+    Roots(Vec<Root>),
+    /// No.
+    Declined {
+        /// Who said no.
+        by: By,
+        /// Why, for the server.
+        reason: Option<String>,
+    },
+    /// Neither yes nor no.
+    Cancelled(Why),
+}
+
+/// Who declined.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum By {
+    /// The person.
+    Person,
+    /// A rule of the answers file.
+    Rule,
+    /// A rule of ours, such as the one for links.
+    Policy,
+}
+
+/// Why a question was cancelled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Why {
+    /// The person said so.
+    Person,
+    /// The input of the person has ended.
+    EndOfInput,
+    /// There is nobody to ask.
+    Nobody,
+    /// A rule of the answers file.
+    Rule,
+    /// No rule of the answers file fits.
+    Unmatched,
+    /// The person wants no more questions of this server.
+    Muted,
+    /// Too many questions wait.
+    Flood,
+}
+
+impl Ask {
+    /// Why it is asked, in the words of the server.
+    pub fn message(&self) -> Option<&str> {
+        match self {
+            Self::Form { message, .. } | Self::Link { message, .. } => Some(message),
+            Self::Sample(_) | Self::Roots | Self::Arguments { .. } => None,
+        }
+    }
+}
+
+impl Reply {
+    /// Whether the question was declined or cancelled.
+    pub fn is_refusal(&self) -> bool {
+        matches!(self, Self::Declined { .. } | Self::Cancelled(_))
+    }
+}

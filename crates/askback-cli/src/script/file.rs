@@ -1,0 +1,230 @@
+//! The answers file: YAML, and so JSON too.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use askback_core::forms::Content;
+use serde::{Deserialize, Deserializer, de};
+
+use crate::error::Error;
+
+/// An answers file.
+#[derive(Debug, Clone, PartialEq, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Script {
+    /// The rules for forms and links; the first that fits answers.
+    #[serde(default)]
+    pub answers: Vec<Rule>,
+    /// The rules for what a model is asked.
+    #[serde(default)]
+    pub sampling: Vec<SamplingRule>,
+    /// The folders to show; where absent, a question for them is not answered.
+    #[serde(default)]
+    pub roots: Option<Vec<PathBuf>>,
+}
+
+/// A rule for forms and links.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(try_from = "RuleText")]
+pub struct Rule {
+    /// Which questions it answers.
+    pub when: When,
+    /// How.
+    pub act: Act,
+}
+
+/// Which questions a rule answers: those that fit everything given here.
+#[derive(Debug, Clone, PartialEq, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct When {
+    /// The name of the server.
+    pub server: Option<String>,
+    /// The name of the tool that is being called.
+    pub tool: Option<String>,
+    /// The name of the prompt that is being got.
+    pub prompt: Option<String>,
+    /// The key of the question.
+    pub key: Option<String>,
+    /// Form or link.
+    pub mode: Option<Mode>,
+    /// A part of the message.
+    pub message: Option<String>,
+}
+
+/// The kinds of questions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Mode {
+    /// A form.
+    Form,
+    /// A link.
+    Url,
+}
+
+/// What a rule does.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Act {
+    /// Accepts.
+    Accept(Accept),
+    /// Declines, and says why.
+    Decline {
+        /// Why, for the server.
+        reason: Option<String>,
+    },
+    /// Cancels.
+    Cancel,
+}
+
+/// What is accepted.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Accept {
+    /// A form with these values, and the defaults of its other fields.
+    Values(Content),
+    /// A link; or a form with nothing but its defaults.
+    Yes,
+}
+
+/// A rule for what a model is asked.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(try_from = "SamplingText")]
+pub struct SamplingRule {
+    /// Which questions it answers; `message` is a part of any text in them.
+    pub when: When,
+    /// How.
+    pub reply: Reply,
+}
+
+/// What a sampling rule does.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Reply {
+    /// Says this in place of a model.
+    Text(String),
+    /// Declines.
+    Decline,
+}
+
+impl Script {
+    /// Reads an answers file. Its roots are seen from where it lies.
+    ///
+    /// # Errors
+    ///
+    /// A usage error that shows the place where the file is not one of answers.
+    pub fn load(file: &Path) -> Result<Self, Error> {
+        let shown = file.display();
+        let text = fs::read_to_string(file)
+            .map_err(|error| Error::usage(format!("{shown} cannot be read: {error}")))?;
+        let mut script = Self::parse(&text).map_err(|error| Error {
+            message: format!("{shown}: {}", error.message),
+            ..error
+        })?;
+        let folder = file.parent().unwrap_or(Path::new(""));
+        for root in script.roots.iter_mut().flatten() {
+            *root = folder.join(&*root);
+        }
+        Ok(script)
+    }
+
+    /// Reads the text of an answers file.
+    ///
+    /// # Errors
+    ///
+    /// A usage error that shows the place where the text is not one of answers.
+    pub fn parse(text: &str) -> Result<Self, Error> {
+        serde_saphyr::from_str(text).map_err(|error| Error::usage(error.to_string()))
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RuleText {
+    #[serde(default)]
+    when: When,
+    accept: Option<Accept>,
+    decline: Option<bool>,
+    cancel: Option<bool>,
+    reason: Option<String>,
+}
+
+impl TryFrom<RuleText> for Rule {
+    type Error = &'static str;
+
+    fn try_from(text: RuleText) -> Result<Self, Self::Error> {
+        let act = match (text.accept, text.decline, text.cancel) {
+            (Some(accept), None, None) => Act::Accept(accept),
+            (None, Some(true), None) => Act::Decline {
+                reason: text.reason.clone(),
+            },
+            (None, None, Some(true)) => Act::Cancel,
+            _ => {
+                return Err(
+                    "a rule needs one of `accept: {field: value}`, `decline: true` and `cancel: true`",
+                );
+            }
+        };
+        if text.reason.is_some() && !matches!(act, Act::Decline { .. }) {
+            return Err("`reason` goes with `decline: true` only");
+        }
+        Ok(Self {
+            when: text.when,
+            act,
+        })
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SamplingText {
+    #[serde(default)]
+    when: When,
+    reply: Option<String>,
+    decline: Option<bool>,
+}
+
+impl TryFrom<SamplingText> for SamplingRule {
+    type Error = &'static str;
+
+    fn try_from(text: SamplingText) -> Result<Self, Self::Error> {
+        if text.when.mode.is_some() {
+            return Err("`mode` tells forms from links; what a model is asked has none");
+        }
+        let reply = match (text.reply, text.decline) {
+            (Some(reply), None) => Reply::Text(reply),
+            (None, Some(true)) => Reply::Decline,
+            _ => return Err("a sampling rule needs one of `reply: text` and `decline: true`"),
+        };
+        Ok(Self {
+            when: text.when,
+            reply,
+        })
+    }
+}
+
+impl<'de> Deserialize<'de> for Accept {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(AcceptVisitor)
+    }
+}
+
+struct AcceptVisitor;
+
+impl<'de> de::Visitor<'de> for AcceptVisitor {
+    type Value = Accept;
+
+    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("`{field: value}`, or true for a link")
+    }
+
+    fn visit_bool<E: de::Error>(self, yes: bool) -> Result<Accept, E> {
+        match yes {
+            true => Ok(Accept::Yes),
+            false => Err(E::custom("write `decline: true` or `cancel: true` instead")),
+        }
+    }
+
+    fn visit_map<A: de::MapAccess<'de>>(self, map: A) -> Result<Accept, A::Error> {
+        let values = Content::deserialize(de::value::MapAccessDeserializer::new(map))?;
+        Ok(Accept::Values(values))
+    }
+}

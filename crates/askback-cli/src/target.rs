@@ -1,0 +1,320 @@
+//! Which server a command line means, and how it is started.
+
+use std::{
+    collections::BTreeMap,
+    env, fs,
+    path::{Path, PathBuf},
+};
+
+use serde::Deserialize;
+
+use crate::{error::Error, text};
+
+/// The names under which a file of servers is looked for, from the working directory upward.
+const FILES: [&str; 2] = ["mcp.json", ".mcp.json"];
+
+/// A server to be started as a child process.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Target {
+    /// What the person calls it.
+    pub name: String,
+    /// Whether the person chose that name, or it was taken from the command.
+    pub named: bool,
+    /// How it is started.
+    pub command: Command,
+}
+
+/// A command that starts a server.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Command {
+    /// The program.
+    pub program: String,
+    /// What follows it.
+    pub args: Vec<String>,
+    /// What is added to the environment.
+    pub env: BTreeMap<String, String>,
+    /// Where it runs; here where absent.
+    pub cwd: Option<PathBuf>,
+}
+
+/// The options of the command line that say which server is meant.
+#[derive(Debug, Clone, Default, clap::Args)]
+pub struct TargetArgs {
+    /// Call the server by this name in questions and answers files
+    #[arg(long, value_name = "NAME")]
+    pub name: Option<String>,
+    /// The address of a server [not built into this version yet]
+    #[arg(long, value_name = "URL", conflicts_with_all = ["server", "command"])]
+    pub url: Option<String>,
+    /// A server of mcp.json
+    #[arg(long, value_name = "NAME", conflicts_with = "command")]
+    pub server: Option<String>,
+    /// The file of servers; else mcp.json here or in a folder above
+    #[arg(long, value_name = "FILE", requires = "server")]
+    pub config: Option<PathBuf>,
+    /// The command that starts the server
+    #[arg(last = true, value_name = "CMD")]
+    pub command: Vec<String>,
+}
+
+/// A file of servers, in the form that most hosts read. What other hosts write into it besides is
+/// none of our business.
+#[derive(Debug, Deserialize)]
+struct McpJson {
+    #[serde(rename = "mcpServers")]
+    servers: BTreeMap<String, Entry>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Entry {
+    command: Option<String>,
+    #[serde(default)]
+    args: Vec<String>,
+    #[serde(default)]
+    env: BTreeMap<String, String>,
+    cwd: Option<PathBuf>,
+    url: Option<String>,
+}
+
+impl TargetArgs {
+    /// The server meant.
+    ///
+    /// # Errors
+    ///
+    /// A usage error where none or one that cannot be reached is named, or the file that should
+    /// name it does not.
+    pub fn target(&self) -> Result<Target, Error> {
+        let mut target = if self.url.is_some() {
+            return Err(no_http());
+        } else if let Some(name) = &self.server {
+            self.listed(name)?
+        } else if let Some((program, args)) = self.command.split_first() {
+            Target::child(program, args)
+        } else {
+            return Err(Error::usage("no server is named")
+                .hint("Write -- and the command that starts it: -- my-server --its-option")
+                .hint("or --server NAME for one of mcp.json."));
+        };
+        if let Some(name) = &self.name {
+            target.name.clone_from(name);
+            target.named = true;
+        }
+        Ok(target)
+    }
+
+    fn listed(&self, name: &str) -> Result<Target, Error> {
+        let file = match &self.config {
+            Some(file) => file.clone(),
+            None => {
+                let here = env::current_dir().map_err(|error| {
+                    Error::usage(format!("the working directory cannot be read: {error}"))
+                })?;
+                find_upward(&here).ok_or_else(|| {
+                    Error::usage("there is no mcp.json here or in a folder above")
+                        .hint("Name one with --config FILE.")
+                })?
+            }
+        };
+        let shown = file.display();
+        let json = fs::read_to_string(&file)
+            .map_err(|error| Error::usage(format!("{shown} cannot be read: {error}")))?;
+        from_file(&json, name, file.parent().unwrap_or(Path::new(""))).map_err(|error| Error {
+            message: format!("{shown}: {}", error.message),
+            ..error
+        })
+    }
+}
+
+impl Target {
+    /// A server that is a child process, named after its program.
+    pub fn child(program: &str, args: &[String]) -> Self {
+        let name = Path::new(program)
+            .file_stem()
+            .map_or_else(|| program.into(), |stem| stem.to_string_lossy());
+        Self {
+            name: name.into_owned(),
+            named: false,
+            command: Command {
+                program: program.to_owned(),
+                args: args.to_vec(),
+                ..Command::default()
+            },
+        }
+    }
+}
+
+impl Command {
+    /// The whole command as one would type it, safe to show.
+    pub fn shown(&self) -> String {
+        std::iter::once(&self.program)
+            .chain(&self.args)
+            .map(|word| text::line(&quoted(word)))
+            .collect::<Vec<_>>()
+            .join(" ")
+    }
+}
+
+/// The first file of servers in `folder` or above it.
+fn find_upward(folder: &Path) -> Option<PathBuf> {
+    folder
+        .ancestors()
+        .flat_map(|folder| FILES.map(|name| folder.join(name)))
+        .find(|file| file.is_file())
+}
+
+/// The server `name` of a file of servers that lies in `folder`.
+fn from_file(json: &str, name: &str, folder: &Path) -> Result<Target, Error> {
+    let mut file: McpJson =
+        serde_json::from_str(json).map_err(|error| Error::usage(error.to_string()))?;
+    let Some(entry) = file.servers.remove(name) else {
+        let known = file.servers.into_keys().collect::<Vec<_>>().join(", ");
+        return Err(Error::usage(format!("no server is called `{name}`")).hint(
+            match known.is_empty() {
+                true => "It names no server at all.".to_owned(),
+                false => format!("It names {known}."),
+            },
+        ));
+    };
+    match entry {
+        Entry {
+            command: Some(program),
+            args,
+            env,
+            cwd,
+            ..
+        } => Ok(Target {
+            name: name.to_owned(),
+            named: true,
+            command: Command {
+                program,
+                args,
+                env,
+                cwd: cwd.map(|cwd| folder.join(cwd)),
+            },
+        }),
+        Entry { url: Some(_), .. } => Err(no_http()),
+        _ => Err(Error::usage(format!("server `{name}` has no `command`"))),
+    }
+}
+
+fn no_http() -> Error {
+    Error::usage("HTTP is not built into this version yet")
+        .hint("Start the server as a child process: -- CMD ARGS…")
+}
+
+/// A word as a shell would want it.
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@%+,".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', "'\\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FILE: &str = r#"{
+        "other": true,
+        "mcpServers": {
+            "travel": {"command": "askback", "args": ["serve", "travel"], "env": {"A": "b"}, "cwd": "sub", "disabled": false},
+            "bare": {"command": "server"},
+            "remote": {"type": "http", "url": "https://example.com/mcp"},
+            "empty": {}
+        }
+    }"#;
+
+    #[test]
+    fn a_server_is_found_in_a_file() {
+        let target = from_file(FILE, "travel", Path::new("/etc")).expect("it is there");
+        assert_eq!(target.name, "travel");
+        assert!(target.named);
+        assert_eq!(target.command.shown(), "askback serve travel");
+        assert_eq!(target.command.env["A"], "b");
+        assert_eq!(target.command.cwd, Some(PathBuf::from("/etc/sub")));
+        let bare = from_file(FILE, "bare", Path::new("")).expect("it is there");
+        assert_eq!((bare.command.args.len(), bare.command.cwd), (0, None));
+    }
+
+    #[test]
+    fn a_server_that_cannot_be_started_is_refused() {
+        #[track_caller]
+        fn check(json: &str, name: &str, says: &str) {
+            let error = from_file(json, name, Path::new("")).expect_err("it cannot be started");
+            assert!(error.to_string().contains(says), "{error}");
+        }
+        check(
+            FILE,
+            "trave",
+            "no server is called `trave`\n  It names bare, empty, remote, travel.",
+        );
+        check(FILE, "remote", "HTTP is not built into this version yet");
+        check(FILE, "empty", "server `empty` has no `command`");
+        check(r#"{"mcpServers": {}}"#, "x", "It names no server at all.");
+        check("{}", "x", "missing field `mcpServers`");
+        check("nonsense", "x", "line 1 column");
+        check(
+            r#"{"mcpServers": {"x": {"args": "a"}}}"#,
+            "x",
+            "line 1 column",
+        );
+    }
+
+    #[test]
+    fn options_choose_the_server() {
+        #[track_caller]
+        fn check(args: TargetArgs, name: &str, named: bool) {
+            let target = args.target().expect("a server is named");
+            assert_eq!((target.name.as_str(), target.named), (name, named));
+        }
+        let command = vec!["/usr/bin/server.py".to_owned(), "-x".to_owned()];
+        check(
+            TargetArgs {
+                command: command.clone(),
+                ..TargetArgs::default()
+            },
+            "server",
+            false,
+        );
+        let name = Some("mine".to_owned());
+        check(
+            TargetArgs {
+                command,
+                name,
+                ..TargetArgs::default()
+            },
+            "mine",
+            true,
+        );
+
+        let error = TargetArgs::default()
+            .target()
+            .expect_err("no server is named");
+        assert!(error.message.contains("no server is named"));
+        let url = Some("https://example.com".to_owned());
+        let error = TargetArgs {
+            url,
+            ..TargetArgs::default()
+        }
+        .target();
+        assert_eq!(error, Err(no_http()));
+    }
+
+    #[test]
+    fn a_command_is_shown_as_typed() {
+        #[track_caller]
+        fn check(words: &[&str], shown: &str) {
+            let args: Vec<String> = words.iter().map(|&word| word.to_owned()).collect();
+            assert_eq!(Target::child(&args[0], &args[1..]).command.shown(), shown);
+        }
+        check(
+            &["npx", "-y", "@scope/server@1.2"],
+            "npx -y @scope/server@1.2",
+        );
+        check(&["sh", "-c", "a b"], "sh -c 'a b'");
+        check(&["x", ""], "x ''");
+        check(&["x", "it's"], "x 'it'\\''s'");
+        check(&["x", "a\x1b[2Jb"], "x 'a<U+001B>[2Jb'");
+    }
+}

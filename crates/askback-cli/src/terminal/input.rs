@@ -1,0 +1,92 @@
+//! What a typed line means where the person is.
+
+use crate::model::{Said, Step};
+
+/// A line, understood.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Heard {
+    /// The person said something about the question.
+    Said(Said),
+    /// Several lines follow, up to one with only a dot.
+    Lines,
+    /// Show the rest of a message that was cut.
+    More,
+    /// Show what can be typed.
+    Help,
+    /// Nothing that can be used here; the words say what can.
+    Unclear(&'static str),
+}
+
+/// Reads a line at a step of a question. What begins with `!` is a command, everything else is
+/// taken for what the step wants.
+pub(super) fn heard(step: &Step<'_>, line: &str) -> Heard {
+    match line.trim_start().strip_prefix('!') {
+        Some(text) if text.starts_with('!') => plain(step, text),
+        Some(command) => self::command(step, command.trim_end()),
+        None => plain(step, line),
+    }
+}
+
+fn command(step: &Step<'_>, command: &str) -> Heard {
+    let (name, rest) = command
+        .split_once(char::is_whitespace)
+        .unwrap_or((command, ""));
+    let in_field = matches!(step, Step::Field { .. });
+    Heard::Said(match name {
+        // Said already: what is wanted now is the reason.
+        "decline" if matches!(step, Step::Reason) => Said::Keep,
+        "decline" => Said::Decline(Some(rest.trim().to_owned()).filter(|why| !why.is_empty())),
+        "cancel" => Said::Cancel,
+        "mute" => Said::Mute,
+        "back" => Said::Back,
+        "none" if in_field => Said::Clear,
+        "edit" if matches!(step, Step::Reread(_)) => Said::Back,
+        "open" if matches!(step, Step::Opened(_)) => Said::OpenAgain,
+        "lines" if in_field => return Heard::Lines,
+        "more" => return Heard::More,
+        "help" | "?" | "" => return Heard::Help,
+        _ => {
+            return Heard::Unclear(
+                "there is no such command here; !help lists them, and !! begins a text with !",
+            );
+        }
+    })
+}
+
+fn plain(step: &Step<'_>, line: &str) -> Heard {
+    let word = line.trim();
+    let any = |words: [&str; 2]| words.iter().any(|known| word.eq_ignore_ascii_case(known));
+    let (yes, no) = (any(["y", "yes"]), any(["n", "no"]));
+    Heard::Said(match step {
+        Step::Field { .. } | Step::Reason if word.is_empty() => Said::Keep,
+        Step::Field { .. } | Step::Reason => Said::Fill(line.to_owned()),
+        Step::Review(_) | Step::Reread(_) | Step::Opened(_) if word.is_empty() => Said::Keep,
+        Step::Review(draft) => {
+            let number = word
+                .parse()
+                .ok()
+                .and_then(|number: usize| number.checked_sub(1));
+            let named = || {
+                draft.fields().iter().position(|field| {
+                    field.name == word || field.label().eq_ignore_ascii_case(word)
+                })
+            };
+            match number.or_else(named) {
+                Some(index) => Said::Reopen(index),
+                None => {
+                    return Heard::Unclear("Enter sends; the number of a field opens it again");
+                }
+            }
+        }
+        Step::Reread(_) => return Heard::Unclear("Enter sends; !edit writes it anew"),
+        Step::Opened(_) => return Heard::Unclear("press Enter when you are done there"),
+        Step::Write => return Heard::Lines,
+        _ if yes => Said::Yes,
+        _ if no => Said::Decline(None),
+        Step::Folders(_) if !word.is_empty() => Said::Folder(word.to_owned()),
+        Step::Folders(_) => return Heard::Unclear("type yes, or the path of a folder"),
+        Step::Secret(_) | Step::Confirm | Step::Consent(_) | Step::Sure(_) => {
+            return Heard::Unclear("type yes, !decline or !cancel");
+        }
+    })
+}

@@ -1,0 +1,52 @@
+//! The tests of the command, in one binary.
+
+mod dialog;
+mod safety;
+mod script;
+
+use askback_cli::model::{Ask, Asker, Call, Claims, Question};
+use askback_core::{forms::FormSchema, limits::Limits};
+
+/// The travel agency, as a person has set it up.
+fn travel() -> Asker {
+    Asker {
+        name: "travel".to_owned(),
+        named: true,
+        command: "askback serve travel".to_owned(),
+        claims: Some(Claims {
+            name: "travel-agency".to_owned(),
+            title: Some("Travel agency".to_owned()),
+            version: "0.1.0".to_owned(),
+        }),
+    }
+}
+
+/// A form with these fields, as JSON keeps their order, asked in a call of `book_holiday`.
+fn form(message: &str, properties: &str, required: &str) -> Question {
+    let schema = format!(
+        r#"{{"type": "object", "properties": {{{properties}}}, "required": [{required}]}}"#
+    );
+    let schema = FormSchema::parse(schema.as_bytes(), &Limits::default());
+    Question {
+        call: Some(Call::Tool("book_holiday".to_owned())),
+        key: Some("wishes".to_owned()),
+        ask: Ask::Form {
+            message: message.to_owned(),
+            schema: schema.expect("the schema is one of a form"),
+        },
+    }
+}
+
+/// A link that is asked in a call of `connect_calendar`.
+fn link(url: &str) -> Question {
+    Question {
+        call: Some(Call::Tool("connect_calendar".to_owned())),
+        key: None,
+        ask: Ask::Link {
+            message: "Sign in to your calendar.".to_owned(),
+            url: url.to_owned(),
+            id: Some("one".to_owned()),
+            retried: true,
+        },
+    }
+}
