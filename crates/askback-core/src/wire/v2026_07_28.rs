@@ -1,7 +1,7 @@
 //! 2026-07-28: what only 2025-11-25 has is left out, a text field has no pattern, and lists and
 //! reads say how long they may be kept.
 
-use alloc::boxed::Box;
+use alloc::{borrow::ToOwned, boxed::Box};
 
 use super::{degrade, lower::Step};
 use crate::{
@@ -20,9 +20,17 @@ impl Step for Down {
     }
 
     /// Questions travel inside a result and answers inside a request: neither is a message of its
-    /// own, so neither has a `_meta`.
+    /// own, so neither has a `_meta`. Only a person's own words go along all the same, for servers
+    /// that look for them.
     fn question_meta(&self, meta: &mut Option<Box<Meta>>) {
-        *meta = None;
+        let reason = meta
+            .take()
+            .and_then(|meta| meta.reason().map(ToOwned::to_owned));
+        if let Some(reason) = reason {
+            let mut kept = Meta::default();
+            kept.set_reason(reason);
+            *meta = kept.boxed();
+        }
     }
 
     /// Both must be said (server/utilities/caching); an author who does not say them wants nothing

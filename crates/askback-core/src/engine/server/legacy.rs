@@ -14,14 +14,14 @@ use super::{
     modern::{notification, tells, unsupported, write_notification},
 };
 use crate::{
-    forms::{self, Dialect, Lowered},
+    forms::{self, Lowered},
     jsonrpc::{self, ErrorObject, RequestId},
     protocol::{
         ClientRequest, ElicitParams, ElicitResult, ElicitationCompleteParams, EmptyResult, HasMeta,
         InitializeParams, InitializeResult, InputRequest, LoggingLevel, RawJson,
         ServerNotification, ServerRequest,
     },
-    revision::{self, Era, Facts, FormFacts, Kind, Revision},
+    revision::{Era, Facts, Kind, Revision},
     wire,
 };
 
@@ -222,13 +222,9 @@ impl Asked {
         let mut lowered = None;
         match &mut question {
             InputRequest::Elicit(ElicitParams::Form(form)) => {
-                let facts = revision.facts().forms;
-                if facts != Revision::LATEST.facts().forms {
-                    let dialect = dialect(facts);
-                    let plain = forms::lower(&form.requested_schema, &dialect);
-                    form.requested_schema = plain.schema.clone();
-                    lowered = Some(plain);
-                }
+                let plain = forms::lower(&form.requested_schema, &wire::dialect(revision));
+                form.requested_schema = plain.schema.clone();
+                lowered = Some(plain);
             }
             InputRequest::Elicit(ElicitParams::Url(link)) => {
                 link.elicitation_id
@@ -253,18 +249,6 @@ impl Asked {
             RawJson::new(&result).ok()
         };
         lifted().unwrap_or(answer)
-    }
-}
-
-fn dialect(facts: FormFacts) -> Dialect {
-    Dialect {
-        enum_names: facts.enum_names,
-        multi_choice: facts.multi_choice,
-        defaults: match facts.defaults {
-            revision::Defaults::All => forms::Defaults::All,
-            revision::Defaults::BooleanOnly => forms::Defaults::BooleanOnly,
-        },
-        pattern: facts.pattern,
     }
 }
 
