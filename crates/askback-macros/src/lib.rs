@@ -26,6 +26,7 @@ mod form;
 /// | struct, enum | `rename_all = "camelCase"` | how names are written |
 /// | struct, enum | `crate = "my_askback"` | where askback is, if it goes by another name |
 /// | enum, field | `enum_names` | titles are written as `enumNames` |
+/// | text, number | `not_secret` | no secret is asked for, although the words look like it |
 /// | field, variant | `title = "Full name"` | what a person reads instead of the name |
 /// | field, variant | `rename = "fullName"` | the name, or the value |
 /// | field | `description = "…"` | instead of the doc comment |

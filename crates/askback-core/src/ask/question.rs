@@ -13,6 +13,7 @@ use super::{
     journal::QuestionDigest,
 };
 use crate::{
+    forms::{Field, FormSchema, Issue, Issues},
     limits::Limits,
     protocol::{
         CreateMessageResult, ElicitAction, ElicitParams, ElicitResult, InputRequest,
@@ -50,9 +51,7 @@ impl Question {
     pub fn new(request: InputRequest, limits: &Limits) -> Result<Self, AskError> {
         match &request {
             InputRequest::Elicit(ElicitParams::Form(form)) => {
-                form.requested_schema
-                    .lint(limits)
-                    .map_err(AskError::BadForm)?;
+                check_form(&form.requested_schema, limits).map_err(AskError::BadForm)?;
             }
             InputRequest::Elicit(ElicitParams::Url(link)) => check_link(&link.url)?,
             InputRequest::Sample(_) | InputRequest::Roots(_) => {}
@@ -96,6 +95,21 @@ impl Question {
             }
             InputRequest::Roots(_) => check_roots(read(value)?),
         }
+    }
+}
+
+/// A form that may be asked: one that keeps the rules, and asks for no secret, which must not pass
+/// through a client (2026-07-28, client/elicitation, User Interaction Model).
+fn check_form(form: &FormSchema, limits: &Limits) -> Result<(), Issues> {
+    form.lint(limits)?;
+    let secret = |field: &&Field| field.looks_secret();
+    match form.fields.iter().find(secret) {
+        None => Ok(()),
+        Some(field) => Err(Issues::from(Issue::new(
+            field.name.clone(),
+            "looks like a secret, which a form must not ask for; ask for it behind a link, or say \
+             that it is none with `not_secret`",
+        ))),
     }
 }
 

@@ -56,6 +56,7 @@ impl<T> FieldOf<T> {
                 description: None,
                 required: !self.optional,
                 kind: (self.kind)(),
+                not_secret: false,
             },
             write: self.write,
         }
@@ -77,6 +78,12 @@ pub struct FieldBuilder<T> {
 }
 
 impl<T> FieldBuilder<T> {
+    /// Nothing secret is asked, whatever the words.
+    pub fn not_secret(mut self) -> Self {
+        self.field.not_secret = true;
+        self
+    }
+
     /// The finished field.
     pub fn build(self) -> Field {
         self.field

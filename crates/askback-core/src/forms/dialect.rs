@@ -108,6 +108,7 @@ impl Lowered {
                 kind: FieldKind::Boolean(BooleanField {
                     default: default.map(|chosen| chosen.contains(&option.value)),
                 }),
+                not_secret: field.not_secret,
             });
             parts.push((name, option.value.clone()));
         }

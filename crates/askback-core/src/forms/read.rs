@@ -97,6 +97,7 @@ impl Draft {
                     description,
                     required: false,
                     kind,
+                    not_secret: false,
                 }),
                 Err(reason) => {
                     return Err(SchemaError {

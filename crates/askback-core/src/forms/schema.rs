@@ -29,6 +29,9 @@ pub struct Field {
     pub required: bool,
     /// What may be filled in.
     pub kind: FieldKind,
+    /// The author's word that no secret is asked for, although the words look like it. Not part of
+    /// the schema on the wire.
+    pub not_secret: bool,
 }
 
 /// What a field takes.

@@ -75,8 +75,12 @@ const UNSPACED_SECRETS: &[&str] = &["密码", "密碼", "口令", "パスワー�
 impl Field {
     /// Whether the field seems to ask for a secret, judged by its name, title and description.
     ///
-    /// Only what is typed freely can be one: a date, a mail address or a choice is not.
+    /// Only what is typed freely can be one: a date, a mail address or a choice is not. An author
+    /// who knows better says so with [`Field::not_secret`].
     pub fn looks_secret(&self) -> bool {
+        if self.not_secret {
+            return false;
+        }
         let typed_text = match &self.kind {
             FieldKind::Text(TextField { format: None, .. }) => true,
             FieldKind::Number(_) => false,

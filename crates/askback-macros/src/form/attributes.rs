@@ -99,7 +99,8 @@ impl Field {
                 None => Err(unknown(
                     &meta,
                     "`title`, `description`, `rename`, `default`, `min`, `max`, `min_length`, \
-                     `max_length`, `pattern`, `format`, `min_items`, `max_items` and `enum_names`",
+                     `max_length`, `pattern`, `format`, `min_items`, `max_items`, `enum_names` and \
+                     `not_secret`",
                 )),
             },
         })?;
@@ -126,6 +127,7 @@ impl Constraint {
         const TEXTS: (&[&str], &str) = (&["Text"], "is for a `String`");
         const LISTS: (&[&str], &str) = (&["Choices"], "is for a `Vec` of options");
         const CHOICES: (&[&str], &str) = (&["Choice"], "is for a choice of one");
+        const TYPED: (&[&str], &str) = (&["Text", "Integer", "Number"], "is for what is typed");
         let (name, value, (sorts, refusal)) = match name {
             "min" | "max" => {
                 let bound: Expr = meta.value()?.parse()?;
@@ -144,6 +146,7 @@ impl Constraint {
             "min_items" => ("min_items", expression(meta)?, LISTS),
             "max_items" => ("max_items", expression(meta)?, LISTS),
             "enum_names" => ("enum_names", TokenStream::new(), CHOICES),
+            "not_secret" => ("not_secret", TokenStream::new(), TYPED),
             _ => return Ok(None),
         };
         Ok(Some(Self {

@@ -156,6 +156,7 @@ fn field() -> impl Strategy<Value = Field> {
             description,
             required,
             kind,
+            not_secret: false,
         }
     })
 }
