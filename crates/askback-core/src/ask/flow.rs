@@ -258,12 +258,12 @@ impl Flow {
         Ok(self.wait_for(key, Wait::Question(Box::new(asked))))
     }
 
-    /// Whether an answer to this question is recorded and not delivered yet.
+    /// Whether what this waits for is recorded and not delivered yet.
     #[must_use]
-    pub fn has_answer(&self, slot: SlotId) -> bool {
+    pub fn is_recorded(&self, slot: SlotId) -> bool {
         self.slots
             .get(&slot)
-            .is_some_and(|slot| self.journal.iter().any(|record| record.settles(slot)))
+            .is_some_and(|slot| self.undelivered().any(|record| record.settles(slot)))
     }
 
     /// The answer, once delivered.
@@ -294,7 +294,7 @@ impl Flow {
     /// Whether the step's value is recorded; if not, the step counts as running from now on and
     /// delays every question until it is finished or dropped.
     pub fn run_step(&mut self, slot: SlotId) -> bool {
-        let recorded = self.has_answer(slot);
+        let recorded = self.is_recorded(slot);
         if let Some(Slot {
             wait: Wait::Step { running },
             ..
@@ -412,17 +412,18 @@ impl Flow {
     /// Records what came back for a question that was sent. Ignored where no question of that key
     /// waits, or where it has its answer already.
     pub fn reply(&mut self, key: &str, reply: Reply, now: Millis) {
-        let waiting = self.slots.values().find_map(|slot| match &slot.wait {
-            Wait::Question(asked) if asked.sent && slot.key == key => Some(asked.question.digest),
+        // A timer that has run out by now did so before the answer came, noticed or not.
+        while self.fire_timer(now) {}
+        let waiting = self.slots.iter().find_map(|(id, slot)| match &slot.wait {
+            Wait::Question(asked) if asked.sent && slot.key == key => {
+                Some((*id, asked.question.digest))
+            }
             _ => None,
         });
-        let Some(question) = waiting else { return };
-        let answered = self.journal.iter().any(|record| {
-            !record.delivered
-                && record.entry.key == key
-                && matches!(&record.entry.outcome, Outcome::Answered(a) if a.question == question)
-        });
-        if !answered {
+        let Some((slot, question)) = waiting else {
+            return;
+        };
+        if !self.is_recorded(slot) {
             let answered = Answered { question, reply };
             self.record(key.to_string(), now, Outcome::Answered(answered));
         }
@@ -574,8 +575,11 @@ impl Flow {
 
     /// Records that the timer with the earliest deadline has run out, if it has.
     fn fire_timer(&mut self, now: Millis) -> bool {
+        let fired = |slot: &Slot| self.undelivered().any(|record| record.settles(slot));
         let due = self.slots.values().filter_map(|slot| match slot.wait {
-            Wait::Timer { deadline } if deadline <= now => Some((deadline, &slot.key)),
+            Wait::Timer { deadline } if deadline <= now && !fired(slot) => {
+                Some((deadline, &slot.key))
+            }
             _ => None,
         });
         // The first of several with the same deadline, as `resume` orders them.
@@ -585,6 +589,10 @@ impl Flow {
         let key = key.clone();
         self.record(key, deadline, Outcome::Fired);
         true
+    }
+
+    fn undelivered(&self) -> impl Iterator<Item = &Record> {
+        self.journal[self.undelivered..].iter()
     }
 
     fn next_deadline(&self) -> Option<Millis> {

@@ -75,7 +75,7 @@ impl Asking {
         }
         let mut flow = self.cell.flow();
         let id = flow.ask(&new.key, new.request)?;
-        let unanswerable = new.missing.filter(|_| !flow.has_answer(id));
+        let unanswerable = new.missing.filter(|_| !flow.is_recorded(id));
         for key in flow.take_skewed() {
             tracing::warn!(
                 key,
