@@ -102,8 +102,7 @@ impl Meta {
             .insert(key::ASK_KEY.into(), Value::String(value.into()));
     }
 
-    /// Why nothing came of a call, as one word for programs (`declined`, `cancelled`, …), where a
-    /// server of ours says so in a result.
+    /// A person's own words for declining, where a client of ours sends them along with the answer.
     pub fn reason(&self) -> Option<&str> {
         self.extra.get(key::REASON).and_then(Value::as_str)
     }

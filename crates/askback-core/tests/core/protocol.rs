@@ -301,11 +301,11 @@ fn a_reserved_key_of_meta_stands_once() {
     let mut meta = Meta::default();
     assert_eq!((meta.ask_key(), meta.reason()), (None, None));
     meta.set_ask_key("seat");
-    meta.set_reason("declined");
+    meta.set_reason("too dear");
     let meta: Meta = read(&serde_json::to_string(&meta).unwrap());
     assert_eq!(
         (meta.ask_key(), meta.reason()),
-        (Some("seat"), Some("declined"))
+        (Some("seat"), Some("too dear"))
     );
 }
 
