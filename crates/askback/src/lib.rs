@@ -12,6 +12,7 @@ pub mod keys;
 mod private_file;
 mod server;
 pub mod store;
+pub mod testing;
 pub mod transport;
 
 use std::time::Duration;

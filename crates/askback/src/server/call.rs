@@ -32,6 +32,9 @@ use crate::{
     handler::Erased,
 };
 
+/// How the error begins that the replay check ends a call with.
+pub(crate) const UNSAFE_REPLAY: &str = "the handler is not safe to run again";
+
 /// The way back to the client of a request.
 pub(crate) trait Peer: Send + Sync {
     /// Sends a notification that belongs to the request.
@@ -278,7 +281,7 @@ impl<T: 'static> Calling<T> {
                 .join(", ")
         };
         let why = format!(
-            "the handler is not safe to run again: it asked [{}] and, run again from its record, \
+            "{UNSAFE_REPLAY}: it asked [{}] and, run again from its record, \
              asks [{}]{}; what differs between two runs (the time, random values, what a service \
              answers) must come from ctx.run, ctx.now or ctx.random",
             keys(&asked),
@@ -297,7 +300,7 @@ impl<T: 'static> Calling<T> {
         let identity = Identity {
             flow: FlowId(entropy()?),
             started: self.shared.clock().now(),
-            seed: entropy()?,
+            seed: self.shared.seed.map_or_else(entropy, Ok)?,
         };
         Ok(Flow::start(identity, self.shared.limits().clone()))
     }

@@ -27,7 +27,7 @@ use askback_core::{
 };
 
 pub use askback_core::engine::server::Changed;
-pub(crate) use call::Peer;
+pub(crate) use call::{Peer, UNSAFE_REPLAY};
 pub use complete::Completing;
 pub use incoming::Incoming;
 pub use prompt::Prompt;
@@ -91,6 +91,7 @@ pub struct ServerBuilder {
     keys: KeySource,
     store: Option<Arc<dyn Store>>,
     clock: Arc<dyn Clock>,
+    seed: Option<[u8; 32]>,
     checks_replay: bool,
     wrong: Option<BuildError>,
 }
@@ -156,6 +157,7 @@ impl Server {
             keys: KeySource::default(),
             store: None,
             clock: Arc::new(SystemClock),
+            seed: None,
             checks_replay: false,
             wrong: None,
         }
@@ -343,6 +345,18 @@ impl ServerBuilder {
         self
     }
 
+    /// A store for a server whose author has given it none.
+    pub(crate) fn store_unless_set(mut self, store: Arc<dyn Store>) -> Self {
+        self.store.get_or_insert(store);
+        self
+    }
+
+    /// Draws the random values of every flow from this seed, so that tests see the same ones.
+    pub(crate) fn seed(mut self, seed: [u8; 32]) -> Self {
+        self.seed = Some(seed);
+        self
+    }
+
     /// The server.
     ///
     /// # Errors
@@ -375,6 +389,7 @@ impl ServerBuilder {
                 .store
                 .unwrap_or_else(|| Arc::new(MemoryStore::default())),
             clock: self.clock,
+            seed: self.seed,
             checks_replay: self.checks_replay,
             changes: changes(),
         })))

@@ -44,6 +44,8 @@ pub(crate) struct Shared {
     pub(super) store: Arc<dyn Store>,
     pub(super) spills: bool,
     pub(super) clock: Arc<dyn Clock>,
+    /// Where every flow's random values come from, in tests.
+    pub(super) seed: Option<[u8; 32]>,
     pub(super) checks_replay: bool,
     pub(super) changes: broadcast::Sender<Changed>,
 }

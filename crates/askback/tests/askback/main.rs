@@ -3,3 +3,4 @@
 mod asking;
 mod keys;
 mod store;
+mod testing;

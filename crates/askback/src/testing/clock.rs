@@ -1,0 +1,40 @@
+//! A clock that tests can turn.
+
+use askback_core::ask::Millis;
+use tokio::time::Instant;
+
+use crate::{clock::Clock, millis};
+
+/// A clock that starts on the first of January 2026 and goes with tokio's time.
+///
+/// Where that is paused (`#[tokio::test(start_paused = true)]`), `tokio::time::sleep` turns it:
+/// timers, leases and sealed states grow old without anybody waiting.
+#[derive(Debug, Clone, Copy)]
+pub struct TestClock {
+    started: Instant,
+}
+
+/// Midnight, 2026-01-01, UTC.
+const START: Millis = 1_767_225_600_000;
+
+impl TestClock {
+    /// A clock that starts now.
+    #[must_use]
+    pub fn new() -> Self {
+        Self {
+            started: Instant::now(),
+        }
+    }
+}
+
+impl Default for TestClock {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Clock for TestClock {
+    fn now(&self) -> Millis {
+        START + millis(self.started.elapsed())
+    }
+}

@@ -1,0 +1,58 @@
+//! A scripted person, to test any handler in every revision.
+//!
+//! [`call`], [`prompt`] and [`read`] put a [`Person`] in front of a server and play the whole call
+//! over the wire, as a client would: in the handshake revisions the questions are requests of the
+//! server, in 2026-07-28 they are results and the call is sent again. There, a client carries the
+//! state of the call, and may lose it, change it or send it twice: [`Trouble`] lists what the
+//! person's client gets up to. Every handler runs under the replay check, so that one which asks
+//! something else when it is run again is found out.
+//!
+//! ```
+//! use askback::{Ctx, Form, Result, Server, ServerBuilder, Tool, testing::{self, Person}};
+//! use serde_json::json;
+//!
+//! #[derive(Form)]
+//! struct Seat {
+//!     /// A seat by the window?
+//!     window: bool,
+//! }
+//!
+//! async fn reserve(ctx: Ctx) -> Result<String> {
+//!     let seat: Seat = ctx.elicit("Which seat?").await?.accepted()?;
+//!     let number = ctx.commit("reserve", move || async move {
+//!         Ok(if seat.window { "12A" } else { "12C" }.to_owned())
+//!     });
+//!     Ok(format!("Seat {} is yours.", number.await?))
+//! }
+//!
+//! fn server() -> ServerBuilder {
+//!     Server::builder("airline", "1.0.0").tool(Tool::new("reserve", reserve))
+//! }
+//!
+//! # #[tokio::main(flavor = "current_thread", start_paused = true)]
+//! # async fn main() {
+//! let person = Person::new().answer("seat", json!({"window": true}));
+//! let report = testing::call(server, "reserve", json!({})).with(person).in_every_revision().await;
+//!
+//! let run = report.assert_same();
+//! assert_eq!(run.text(), "Seat 12A is yours.");
+//! assert_eq!(run.keys(), ["seat"]);
+//! # }
+//! ```
+//!
+//! Tests run on tokio's paused time (`#[tokio::test(start_paused = true)]`), so that a person who
+//! takes an hour takes no time: the server's clock is a [`TestClock`].
+
+mod clock;
+mod handshake;
+mod person;
+mod report;
+mod stateless;
+mod trial;
+mod wire;
+
+pub use clock::TestClock;
+pub use person::Person;
+pub use report::{Asked, Ended, Report, Run, Told};
+pub use trial::{Trial, Trouble, call, prompt, read};
+pub use wire::Wire;

@@ -1,0 +1,242 @@
+//! What a person does with the questions that come.
+
+use std::time::Duration;
+
+use serde_json::{Map, Value, json};
+
+use super::report::Asked;
+
+/// A person, a model and a client's roots, as a script.
+///
+/// What stands first for a question's key is used first; the last that stands for it is used for
+/// every further time. A question for which the script has nothing is a finding of the
+/// [`Report`](super::Report).
+///
+/// ```
+/// use std::time::Duration;
+/// use askback::testing::Person;
+/// use serde_json::json;
+///
+/// Person::new()
+///     .answer("age", json!({"years": 430}))          // not usable: the question comes again
+///     .answer("age", json!({"years": 43}))
+///     .answer("seat", json!({"window": true}))
+///     .after(Duration::from_secs(60))                // … which this person thinks about first
+///     .decline_because("insurance", "I have one")
+///     .roots(["file:///home/ada"]);
+/// ```
+#[derive(Debug, Clone)]
+pub struct Person {
+    rules: Vec<Rule>,
+    capabilities: Value,
+}
+
+#[derive(Debug, Clone)]
+struct Rule {
+    /// The key of the question; any where there is none.
+    key: Option<String>,
+    reaction: Reaction,
+    delay: Duration,
+    used: bool,
+}
+
+/// What comes of a question, and after how long.
+#[derive(Debug, Clone)]
+pub(super) enum Reaction {
+    /// This result.
+    Result(Value),
+    /// This error; a client of the stateless era does not come back.
+    Error { code: i64, message: String },
+    /// Nothing.
+    Silence,
+}
+
+impl Person {
+    /// A person who has nothing to say yet, with a client that supports everything there is.
+    #[must_use]
+    pub fn new() -> Self {
+        Self {
+            rules: Vec::new(),
+            capabilities: json!({
+                "elicitation": {"form": {}, "url": {}},
+                "sampling": {"tools": {}, "context": {}},
+                "roots": {},
+            }),
+        }
+    }
+
+    /// Fills in the form of this key.
+    #[must_use]
+    pub fn answer(self, key: &str, content: Value) -> Self {
+        self.does(Some(key), accept(content))
+    }
+
+    /// Fills in the next form that has no answer under its key.
+    #[must_use]
+    pub fn answer_next(self, content: Value) -> Self {
+        self.does(None, accept(content))
+    }
+
+    /// Agrees to open the link of this key.
+    #[must_use]
+    pub fn agree(self, key: &str) -> Self {
+        self.does(Some(key), Reaction::Result(json!({"action": "accept"})))
+    }
+
+    /// Says no to the question of this key.
+    #[must_use]
+    pub fn decline(self, key: &str) -> Self {
+        self.does(Some(key), Reaction::Result(json!({"action": "decline"})))
+    }
+
+    /// Says no to the question of this key, and why.
+    #[must_use]
+    pub fn decline_because(self, key: &str, reason: &str) -> Self {
+        let result = json!({"action": "decline", "_meta": {"dev.askback/reason": reason}});
+        self.does(Some(key), Reaction::Result(result))
+    }
+
+    /// Leaves the question of this key without choosing.
+    #[must_use]
+    pub fn cancel(self, key: &str) -> Self {
+        self.does(Some(key), Reaction::Result(json!({"action": "cancel"})))
+    }
+
+    /// Never says anything to the question of this key. In 2026-07-28 the client gives up after
+    /// ten minutes and comes back without the answer; asked once more, it stays away.
+    #[must_use]
+    pub fn silent(self, key: &str) -> Self {
+        self.does(Some(key), Reaction::Silence)
+    }
+
+    /// Has a model answer the sampling question of this key.
+    #[must_use]
+    pub fn reply(self, key: &str, text: &str) -> Self {
+        let result = json!({
+            "role": "assistant",
+            "content": {"type": "text", "text": text},
+            "model": "scripted",
+            "stopReason": "endTurn",
+        });
+        self.does(Some(key), Reaction::Result(result))
+    }
+
+    /// Names these folders when asked for roots.
+    #[must_use]
+    pub fn roots<'a>(self, uris: impl IntoIterator<Item = &'a str>) -> Self {
+        let roots = uris.into_iter().map(|uri| json!({"uri": uri}));
+        let result = json!({"roots": roots.collect::<Vec<_>>()});
+        self.does(Some("roots"), Reaction::Result(result))
+    }
+
+    /// Answers the question of this key with this result, whatever it is.
+    #[must_use]
+    pub fn result(self, key: &str, result: Value) -> Self {
+        self.does(Some(key), Reaction::Result(result))
+    }
+
+    /// Has the client answer the question of this key with an error. In 2026-07-28 a client cannot
+    /// say so, and does not come back.
+    #[must_use]
+    pub fn error(self, key: &str, code: i64, message: &str) -> Self {
+        let message = message.to_owned();
+        self.does(Some(key), Reaction::Error { code, message })
+    }
+
+    /// Takes this long over what was said last.
+    #[must_use]
+    pub fn after(mut self, delay: Duration) -> Self {
+        if let Some(rule) = self.rules.last_mut() {
+            rule.delay = delay;
+        }
+        self
+    }
+
+    /// Uses a client that supports this and nothing else: the JSON of `ClientCapabilities`.
+    #[must_use]
+    pub fn capabilities(mut self, capabilities: Value) -> Self {
+        self.capabilities = capabilities;
+        self
+    }
+
+    pub(super) fn declared(&self) -> &Value {
+        &self.capabilities
+    }
+
+    /// What comes of a question, if the script has something for it.
+    pub(super) fn react(&mut self, asked: &Asked) -> Option<(Reaction, Duration)> {
+        let fits = |rule: &Rule| match &rule.key {
+            Some(key) => *key == asked.key,
+            None => asked.method == "elicitation/create",
+        };
+        let at = self
+            .rules
+            .iter()
+            .position(|rule| fits(rule) && !rule.used)
+            .or_else(|| {
+                let again = |rule: &Rule| fits(rule) && rule.key.is_some();
+                self.rules.iter().rposition(again)
+            })?;
+        let rule = &mut self.rules[at];
+        rule.used = true;
+        let reaction = match &rule.reaction {
+            Reaction::Result(result) => Reaction::Result(fitted(result.clone(), asked)),
+            other => other.clone(),
+        };
+        Some((reaction, rule.delay))
+    }
+
+    fn does(mut self, key: Option<&str>, reaction: Reaction) -> Self {
+        self.rules.push(Rule {
+            key: key.map(str::to_owned),
+            reaction,
+            delay: Duration::ZERO,
+            used: false,
+        });
+        self
+    }
+}
+
+impl Default for Person {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+fn accept(content: Value) -> Reaction {
+    Reaction::Result(json!({"action": "accept", "content": content}))
+}
+
+/// A revision without a choice of several asks for each option by itself, and the script says it as
+/// the handler's form does.
+fn fitted(mut result: Value, asked: &Asked) -> Value {
+    let fields = asked.params["requestedSchema"]["properties"].as_object();
+    if let (Some(content), Some(fields)) = (result["content"].as_object_mut(), fields) {
+        let lists: Vec<String> = content
+            .iter()
+            .filter(|(name, value)| value.is_array() && !fields.contains_key(*name))
+            .map(|(name, _)| name.clone())
+            .collect();
+        for name in lists {
+            tick(content, &name, fields);
+        }
+    }
+    result
+}
+
+fn tick(content: &mut Map<String, Value>, name: &str, fields: &Map<String, Value>) {
+    let Some(chosen) = content.remove(name) else {
+        return;
+    };
+    for field in fields.keys() {
+        let option = field
+            .strip_prefix(name)
+            .and_then(|rest| rest.strip_prefix('.'));
+        if let Some(option) = option {
+            let ticked = chosen
+                .as_array()
+                .is_some_and(|chosen| chosen.contains(&option.into()));
+            content.insert(field.clone(), ticked.into());
+        }
+    }
+}

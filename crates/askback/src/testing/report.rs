@@ -1,0 +1,274 @@
+//! What came of a call.
+
+use std::{collections::BTreeSet, fmt};
+
+use askback_core::revision::Revision;
+use serde_json::Value;
+
+use super::Trouble;
+
+/// What came of a call in every revision, and under every trouble.
+#[derive(Debug, Clone)]
+pub struct Report {
+    /// One run each.
+    pub runs: Vec<Run>,
+}
+
+/// One call, from its request to its end.
+#[derive(Debug, Clone)]
+pub struct Run {
+    /// The revision it was made in.
+    pub revision: Revision,
+    /// What its client got up to.
+    pub trouble: Trouble,
+    /// What the person was asked, in order.
+    pub asked: Vec<Asked>,
+    /// How it ended.
+    pub ended: Ended,
+    /// What the client was told on the way.
+    pub told: Vec<Told>,
+    /// What should not have happened, in words: where the handler is not safe to run again, and
+    /// what the script has nothing for.
+    pub findings: Vec<String>,
+}
+
+/// A question, as the client got it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Asked {
+    /// Its key.
+    pub key: String,
+    /// Its method: `elicitation/create`, `sampling/createMessage` or `roots/list`.
+    pub method: String,
+    /// What it asks.
+    pub params: Value,
+}
+
+/// How a call ended.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Ended {
+    /// With this result.
+    Result(Value),
+    /// With this JSON-RPC error.
+    Error {
+        /// Its code.
+        code: i64,
+        /// Its message.
+        message: String,
+        /// Its data; `null` where there is none.
+        data: Value,
+    },
+    /// The client stayed away: its person said nothing, refused, or was asked what they have no
+    /// answer for.
+    Left,
+}
+
+/// What a client was told while the call went on.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Told {
+    /// A log line: its level and what it says.
+    Log(String, Value),
+    /// How far the work has come, and in which words.
+    Progress(f64, Option<String>),
+}
+
+impl Report {
+    /// The run in this revision, without trouble.
+    ///
+    /// # Panics
+    ///
+    /// If there is none.
+    #[must_use]
+    #[track_caller]
+    pub fn in_revision(&self, revision: Revision) -> &Run {
+        let found = self
+            .runs
+            .iter()
+            .find(|run| run.revision == revision && run.trouble == Trouble::None);
+        found.unwrap_or_else(|| panic!("no run in {revision}"))
+    }
+
+    /// Makes sure that the call went the same way in every revision and under every trouble: the
+    /// same questions, the same end, nothing that should not have happened. A revision that lacks
+    /// a kind of question which others asked is left out. Gives the run in the newest revision.
+    ///
+    /// # Panics
+    ///
+    /// If the runs differ; the message shows how.
+    #[track_caller]
+    pub fn assert_same(&self) -> &Run {
+        let kinds: BTreeSet<Sort> = self.runs.iter().flat_map(Run::sorts).collect();
+        let mut runs: Vec<&Run> = self
+            .runs
+            .iter()
+            .filter(|run| kinds.iter().all(|kind| kind.exists(run.revision)))
+            .collect();
+        runs.sort_by_key(|run| (run.revision, run.trouble == Trouble::None));
+        let Some((model, others)) = runs.split_last() else {
+            panic!("nothing was run");
+        };
+        let wrong: Vec<String> = runs.iter().flat_map(|run| run.complaints()).collect();
+        assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+        for run in others {
+            run.assert_like(model);
+        }
+        model
+    }
+}
+
+impl Run {
+    /// The texts of the result, one content block a line, or the words of the error.
+    #[must_use]
+    pub fn text(&self) -> String {
+        match &self.ended {
+            Ended::Result(result) => texts(result),
+            Ended::Error { message, .. } => message.clone(),
+            Ended::Left => String::new(),
+        }
+    }
+
+    /// The result as it came; `null` where the call ended without one.
+    #[must_use]
+    pub fn result(&self) -> &Value {
+        match &self.ended {
+            Ended::Result(result) => result,
+            Ended::Error { .. } | Ended::Left => &Value::Null,
+        }
+    }
+
+    /// Whether the call ended with an error, or a tool said that it failed.
+    #[must_use]
+    pub fn is_error(&self) -> bool {
+        match &self.ended {
+            Ended::Result(result) => result["isError"] == true,
+            Ended::Error { .. } => true,
+            Ended::Left => false,
+        }
+    }
+
+    /// The keys of the questions, in order.
+    #[must_use]
+    pub fn keys(&self) -> Vec<&str> {
+        self.asked.iter().map(|asked| &*asked.key).collect()
+    }
+
+    /// The words of the questions, in order.
+    #[must_use]
+    pub fn messages(&self) -> Vec<&str> {
+        self.asked.iter().map(Asked::message).collect()
+    }
+
+    fn sorts(&self) -> impl Iterator<Item = Sort> {
+        self.asked.iter().map(Asked::sort)
+    }
+
+    /// Everything that should not have happened.
+    fn complaints(&self) -> Vec<String> {
+        let findings = self.findings.iter();
+        findings
+            .map(|finding| format!("{self}: {finding}"))
+            .collect()
+    }
+
+    #[track_caller]
+    fn assert_like(&self, other: &Self) {
+        let (mine, others) = (self.questions(), other.questions());
+        assert!(
+            mine == others,
+            "{self} asked\n  {mine:?}\nand {other}\n  {others:?}"
+        );
+        let (mine, others) = (self.ended.essence(), other.ended.essence());
+        assert!(
+            mine == others,
+            "{self} ended with\n  {mine}\nand {other} with\n  {others}"
+        );
+    }
+
+    /// Keys and words of the questions, in an order of their own: in which order the questions of
+    /// parallel branches come depends on how fast each is answered.
+    fn questions(&self) -> Vec<(&str, &str)> {
+        let mut questions: Vec<_> = self
+            .asked
+            .iter()
+            .map(|asked| (&*asked.key, asked.message()))
+            .collect();
+        questions.sort_unstable();
+        questions
+    }
+}
+
+impl fmt::Display for Run {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.trouble {
+            Trouble::None => write!(f, "the call in {}", self.revision),
+            trouble => write!(f, "the call in {} with {trouble}", self.revision),
+        }
+    }
+}
+
+impl Asked {
+    /// Its words.
+    #[must_use]
+    pub fn message(&self) -> &str {
+        self.params["message"].as_str().unwrap_or_default()
+    }
+
+    fn sort(&self) -> Sort {
+        match (&*self.method, self.params["mode"].as_str()) {
+            ("elicitation/create", Some("url")) => Sort::Link,
+            ("elicitation/create", _) => Sort::Form,
+            _ => Sort::Other,
+        }
+    }
+}
+
+impl Ended {
+    /// What must be the same in every revision: no `_meta`, hints or words about the result as a
+    /// message.
+    pub(super) fn essence(&self) -> Value {
+        match self {
+            Self::Result(result) => {
+                let kept = ["content", "isError", "messages", "contents"];
+                kept.iter()
+                    .map(|name| ((*name).to_owned(), result[name].clone()))
+                    .filter(|(_, value)| !value.is_null() && *value != false)
+                    .collect()
+            }
+            Self::Error { code, message, .. } => {
+                serde_json::json!({"code": code, "message": message})
+            }
+            Self::Left => Value::Null,
+        }
+    }
+}
+
+/// What kinds of questions revisions tell apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Sort {
+    Form,
+    Link,
+    Other,
+}
+
+impl Sort {
+    fn exists(self, revision: Revision) -> bool {
+        let facts = revision.facts();
+        match self {
+            Self::Form => facts.elicitation_form,
+            Self::Link => facts.elicitation_url,
+            Self::Other => true,
+        }
+    }
+}
+
+fn texts(result: &Value) -> String {
+    let blocks = ["content", "messages", "contents"]
+        .iter()
+        .filter_map(|name| result[name].as_array())
+        .flatten();
+    let texts = blocks.filter_map(|block| {
+        block["text"]
+            .as_str()
+            .or_else(|| block["content"]["text"].as_str())
+    });
+    texts.collect::<Vec<_>>().join("\n")
+}

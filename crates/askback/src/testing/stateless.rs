@@ -1,0 +1,272 @@
+//! A call in the stateless era: questions are results, and the call is sent again.
+
+use std::time::Duration;
+
+use askback_core::{jsonrpc::INVALID_PARAMS, revision::Revision};
+use serde_json::{Map, Value, json};
+use tokio::time::{Instant, sleep};
+
+use super::{Asked, Ended, Run, Trouble, Wire, person::Reaction, trial::Bench, wire::stateless};
+
+/// More rounds than a server may ask for.
+const ROUNDS: u32 = 32;
+
+/// The pause before a call is sent again that only wants to be sent again.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// What every server says to a state it cannot accept.
+const REFUSED: &str = "Invalid or expired requestState";
+
+pub(super) async fn run(bench: Bench, revision: Revision, trouble: Trouble) -> Run {
+    let client = Client {
+        wire: bench.connect(),
+        run: Run::new(revision, trouble),
+        bench,
+        sent: Vec::new(),
+    };
+    client.play().await
+}
+
+struct Client {
+    bench: Bench,
+    wire: Wire,
+    run: Run,
+    sent: Vec<Sent>,
+}
+
+/// A round that was sent, and what came of it.
+struct Sent {
+    params: Value,
+    response: Value,
+    at: Instant,
+}
+
+/// What the person did with the questions of a round.
+enum Round {
+    Answered(Map<String, Value>),
+    Left,
+}
+
+impl Client {
+    async fn play(mut self) -> Run {
+        let mut params = self.bench.params.clone();
+        for round in 1..=ROUNDS {
+            let at = Instant::now();
+            let response = self.send_round(round, &params).await;
+            if !asks(&response) {
+                self.run.end(&response);
+                self.sent.push(Sent {
+                    params,
+                    response,
+                    at,
+                });
+                self.go_back().await;
+                return self.run;
+            }
+            let result = response["result"].clone();
+            self.sent.push(Sent {
+                params,
+                response,
+                at,
+            });
+            let Round::Answered(answers) = self.answer(&result["inputRequests"]).await else {
+                return self.run;
+            };
+            params = self.bench.params.clone();
+            params["inputResponses"] = answers.into();
+            if let Some(state) = result.get("requestState") {
+                params["requestState"] = state.clone();
+            }
+        }
+        self.run
+            .findings
+            .push(format!("still asking after {ROUNDS} rounds"));
+        self.run
+    }
+
+    /// Sends one round, with the trouble there is to be.
+    async fn send_round(&mut self, round: u32, params: &Value) -> Value {
+        if params["requestState"].is_null() {
+            return self.send(params).await;
+        }
+        match self.run.trouble {
+            Trouble::None | Trouble::Again => {}
+            Trouble::Restart => self.wire = self.bench.connect(),
+            Trouble::Twice => return self.send_twice(round, params).await,
+            Trouble::Forgery => {
+                let mut forged = params.clone();
+                forged["requestState"] = altered(&params["requestState"], round).into();
+                let response = self.send(&forged).await;
+                if !is_refused(&response) {
+                    self.find(round, "a changed requestState was not refused", &response);
+                }
+            }
+            Trouble::Stranger => {
+                let response = self.send(&of_another_request(params)).await;
+                if response["error"].is_null() {
+                    self.find(
+                        round,
+                        "the state was accepted with another request",
+                        &response,
+                    );
+                }
+            }
+        }
+        self.send(params).await
+    }
+
+    async fn send(&mut self, params: &Value) -> Value {
+        let id = self.begin(params).await;
+        let mut responses = self.hear([id]).await;
+        responses.pop().unwrap_or_default()
+    }
+
+    async fn send_twice(&mut self, round: u32, params: &Value) -> Value {
+        let ids = [self.begin(params).await, self.begin(params).await];
+        let mut responses = self.hear(ids).await;
+        let second = responses.pop().unwrap_or_default();
+        let first = responses.pop().unwrap_or_default();
+        if !alike(&first, &second) {
+            let what = format!("sent twice, the first time it came to {}", outcome(&first));
+            self.find(round, &what, &second);
+        }
+        second
+    }
+
+    async fn begin(&mut self, params: &Value) -> u64 {
+        let token = self.sent.len() as u64;
+        let capabilities = self.bench.person.declared();
+        let params = stateless(self.run.revision, capabilities, params.clone(), token);
+        self.wire.request(self.bench.method, params).await
+    }
+
+    /// The responses to these requests, in their order.
+    async fn hear<const N: usize>(&mut self, ids: [u64; N]) -> Vec<Value> {
+        let mut responses = vec![Value::Null; N];
+        while responses.contains(&Value::Null) {
+            let Some(message) = self.wire.hear().await else {
+                self.run.findings.push("the server hung up".to_owned());
+                break;
+            };
+            let at = ids.iter().position(|id| message["id"] == *id);
+            match at.filter(|_| message["method"].is_null()) {
+                Some(at) => responses[at] = message,
+                None => self.run.tell(&message),
+            }
+        }
+        responses
+    }
+
+    /// Has the person answer the questions of a round; all of them, before the client goes on.
+    async fn answer(&mut self, requests: &Value) -> Round {
+        let mut answers = Map::new();
+        let mut longest = Duration::ZERO;
+        let mut left = false;
+        let Some(requests) = requests.as_object() else {
+            sleep(PAUSE).await;
+            return Round::Answered(answers);
+        };
+        for (key, request) in requests {
+            let asked = Asked {
+                key: key.clone(),
+                method: request["method"].as_str().unwrap_or_default().to_owned(),
+                params: request["params"].clone(),
+            };
+            let before = self.run.asked.contains(&asked);
+            match self.bench.person.react(&asked) {
+                Some((Reaction::Result(result), delay)) => {
+                    longest = longest.max(delay);
+                    answers.insert(key.clone(), result);
+                }
+                Some((Reaction::Silence, _)) => {
+                    longest = longest.max(Bench::patience());
+                    left |= before;
+                }
+                Some((Reaction::Error { .. }, _)) => left = true,
+                None => {
+                    self.run.surprised(&asked);
+                    left = true;
+                }
+            }
+            self.run.asked.push(asked);
+        }
+        if left {
+            return Round::Left;
+        }
+        sleep(longest).await;
+        Round::Answered(answers)
+    }
+
+    /// Sends every round again, which must come to what it came to.
+    async fn go_back(&mut self) {
+        if self.run.trouble != Trouble::Again {
+            return;
+        }
+        for (round, sent) in (1..).zip(std::mem::take(&mut self.sent)) {
+            // Later, another answer may be right: timers have run out, or the state is too old.
+            let is_later = sent.at.elapsed() >= Duration::from_secs(1);
+            if sent.params["requestState"].is_null() || is_later {
+                continue;
+            }
+            let response = self.send(&sent.params).await;
+            if !alike(&sent.response, &response) {
+                let before = outcome(&sent.response);
+                let what = format!("sent again in the end; at first it came to {before}");
+                self.find(round, &what, &response);
+            }
+        }
+    }
+
+    fn find(&mut self, round: u32, what: &str, response: &Value) {
+        let came_to = outcome(response);
+        self.run
+            .findings
+            .push(format!("round {round}: {what}, and now to {came_to}"));
+    }
+}
+
+fn asks(response: &Value) -> bool {
+    response["result"]["resultType"] == "input_required"
+}
+
+fn is_refused(response: &Value) -> bool {
+    response["error"]["code"] == INVALID_PARAMS && response["error"]["message"] == REFUSED
+}
+
+/// Whether two responses to one round mean the same: the same questions, or the same end.
+fn alike(one: &Value, other: &Value) -> bool {
+    outcome(one) == outcome(other)
+}
+
+fn outcome(response: &Value) -> Value {
+    if asks(response) {
+        json!({"asking": response["result"]["inputRequests"]})
+    } else {
+        Ended::from_response(response).essence()
+    }
+}
+
+/// A state with one character changed, another one in each round.
+fn altered(state: &Value, round: u32) -> String {
+    let state = state.as_str().unwrap_or_default();
+    let at = (round as usize).wrapping_mul(0x9e37) % state.len().max(1);
+    let change = |(index, char)| match (index == at, char) {
+        (true, 'A') => 'B',
+        (true, _) => 'A',
+        (false, char) => char,
+    };
+    state.chars().enumerate().map(change).collect()
+}
+
+/// The same round, of a request that was never made.
+fn of_another_request(params: &Value) -> Value {
+    let mut other = params.clone();
+    if other["uri"].is_string() {
+        other["uri"] = "askback-testing://another".into();
+    } else if other["arguments"].is_object() {
+        other["arguments"]["askback-testing"] = "another".into();
+    } else {
+        other["arguments"] = json!({"askback-testing": "another"});
+    }
+    other
+}

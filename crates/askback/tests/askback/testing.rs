@@ -1,0 +1,221 @@
+//! The scripted person, in front of handlers that are safe to run again and of some that are not.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering},
+    },
+    time::Duration,
+};
+
+use askback::{
+    Ctx, Form, Result, Revision, Server, ServerBuilder, Tool,
+    protocol::LoggingLevel,
+    testing::{self, Ended, Person, Run, Told, Trouble},
+};
+use serde_json::json;
+
+#[derive(Form, Debug)]
+struct Seat {
+    /// By the window?
+    window: bool,
+}
+
+#[derive(Form, Debug)]
+struct Guest {
+    /// Who travels.
+    name: String,
+    /// How old they are.
+    #[form(max = 120)]
+    age: u8,
+}
+
+async fn reserve(ctx: Ctx) -> Result<String> {
+    ctx.log(LoggingLevel::Info, "looking");
+    let price = ctx.run("price", || async { Ok(120) }).await?;
+    let seat: Seat = ctx
+        .elicit(format!("A seat for {price}?"))
+        .await?
+        .accepted()?;
+    ctx.progress(0.5, None, Some("one answer"));
+    let guest: Guest = ctx.elicit("For whom?").await?.accepted()?;
+    let number = ctx.random() % 1000;
+    let place = if seat.window { "window" } else { "aisle" };
+    Ok(format!("{} sits at the {place}: {number}", guest.name))
+}
+
+fn airline() -> ServerBuilder {
+    Server::builder("airline", "1").tool(Tool::new("reserve", reserve))
+}
+
+fn ada() -> Person {
+    Person::new()
+        .answer("seat", json!({"window": true}))
+        .answer("guest", json!({"name": "Ada", "age": 36}))
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_goes_the_same_way_in_every_revision() {
+    let report = testing::call(airline, "reserve", json!({}))
+        .with(ada())
+        .in_every_revision()
+        .await;
+    let run = report.assert_same();
+    assert_eq!(run.keys(), ["seat", "guest"]);
+    assert_eq!(run.messages(), ["A seat for 120?", "For whom?"]);
+    assert!(run.text().starts_with("Ada sits at the window"), "{run:?}");
+    assert!(!run.is_error());
+    let repeats = |run: &&Run| matches!(run.trouble, Trouble::Twice | Trouble::Again);
+    for run in report.runs[2..].iter().filter(|run| !repeats(run)) {
+        let told = [
+            Told::Log("info".into(), json!("looking")),
+            Told::Progress(0.5, Some("one answer".into())),
+        ];
+        assert_eq!(run.told, told, "{run}");
+    }
+    let old = report.in_revision(Revision::V2024_11_05);
+    assert!(old.is_error() && old.asked.is_empty(), "{old:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_no_is_the_same_in_every_revision() {
+    let cases = [
+        (ada().decline("guest"), "Ada sits at"),
+        (
+            Person::new().decline("seat"),
+            "Nothing was done: the person declined.",
+        ),
+        (
+            Person::new().decline_because("seat", "too dear"),
+            "Nothing was done: the person declined (too dear).",
+        ),
+        (
+            Person::new().cancel("seat"),
+            "Nothing was done: the person cancelled.",
+        ),
+    ];
+    for (person, text) in cases {
+        let report = testing::call(airline, "reserve", json!({}))
+            .with(person)
+            .in_every_revision()
+            .await;
+        let run = report.assert_same();
+        assert!(run.text().starts_with(text), "{run:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_wrong_answer_is_asked_again_in_every_revision() {
+    let person = Person::new()
+        .answer("guest", json!({"name": "Ada", "age": 360}))
+        .answer("guest", json!({"name": "Ada", "age": 36}))
+        .answer_next(json!({"window": false}));
+    let report = testing::call(airline, "reserve", json!({}))
+        .with(person)
+        .in_every_revision()
+        .await;
+    let run = report.assert_same();
+    assert_eq!(run.keys(), ["seat", "guest", "guest"]);
+    assert!(run.messages()[2].contains("could not be used"), "{run:?}");
+    assert!(run.text().starts_with("Ada sits at the aisle"), "{run:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn silence_ends_a_call_or_lets_a_timer_run_out() {
+    async fn patient(ctx: Ctx) -> Result<&'static str> {
+        let asked = ctx.elicit::<Seat>("Which?");
+        match ctx.timeout(Duration::from_secs(60), asked).await {
+            Ok(answer) => answer?.accepted().map(|_| "chosen"),
+            Err(_) => Ok("any seat"),
+        }
+    }
+    let server = || {
+        Server::builder("airline", "1")
+            .tool(Tool::new("patient", patient))
+            .tool(Tool::new("reserve", reserve))
+    };
+    let silent = Person::new().silent("seat");
+    let slow = Person::new()
+        .answer("seat", json!({"window": true}))
+        .after(Duration::from_secs(61));
+    let quick = slow.clone().after(Duration::from_secs(59));
+    for (person, text) in [
+        (silent.clone(), "any seat"),
+        (slow, "any seat"),
+        (quick, "chosen"),
+    ] {
+        let trial = testing::call(server, "patient", json!({})).with(person);
+        assert_eq!(trial.in_every_revision().await.assert_same().text(), text);
+    }
+
+    let trial = testing::call(server, "reserve", json!({})).with(silent);
+    let waited = trial.in_revision(Revision::LATEST_LEGACY).await;
+    assert_eq!(waited.text(), "nobody answered in time");
+    let left = trial.in_revision(Revision::LATEST).await;
+    assert_eq!(left.ended, Ended::Left);
+    assert_eq!(left.keys(), ["seat", "seat"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_handler_that_asks_something_else_each_time_is_found_out() {
+    let counter = Arc::new(AtomicU32::new(0));
+    let server = move || {
+        let counter = Arc::clone(&counter);
+        let restless = move |ctx: Ctx| {
+            let number = counter.fetch_add(1, Ordering::Relaxed);
+            async move {
+                let asked = ctx.elicit::<Seat>(format!("Is it {number}?"));
+                Ok(asked.await?.accepted()?.window.to_string())
+            }
+        };
+        Server::builder("airline", "1").tool(Tool::new("restless", restless))
+    };
+    let trial = testing::call(server, "restless", json!({})).with(ada());
+    for revision in [Revision::LATEST_LEGACY, Revision::LATEST] {
+        let run = trial.in_revision(revision).await;
+        let found = "the handler is not safe to run again: it asked [seat] and, run again from \
+                     its record, asks [seat] with other words";
+        assert!(run.findings[0].starts_with(found), "{run:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_effect_that_happens_twice_is_found_out() {
+    let server = |commit: bool| {
+        move || {
+            let booked = Arc::new(AtomicU32::new(0));
+            let book = move |ctx: Ctx| {
+                let booked = Arc::clone(&booked);
+                async move {
+                    let _: Seat = ctx.elicit("Which?").await?.accepted()?;
+                    let effect = || async move { Ok(booked.fetch_add(1, Ordering::Relaxed)) };
+                    let number = if commit {
+                        ctx.commit("book", effect).await?
+                    } else {
+                        ctx.run("book", effect).await?
+                    };
+                    Ok(format!("booking {number}"))
+                }
+            };
+            Server::builder("airline", "1").tool(Tool::new("book", book))
+        }
+    };
+    for trouble in Trouble::ALL {
+        let run = |commit| {
+            let trial = testing::call(server(commit), "book", json!({})).with(ada());
+            async move { trial.in_trouble(trouble).await }
+        };
+        assert_eq!(run(true).await.findings, [""; 0]);
+        let repeats = matches!(trouble, Trouble::Twice | Trouble::Again);
+        assert_eq!(!run(false).await.findings.is_empty(), repeats, "{trouble}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+#[should_panic = "to which the person has no answer"]
+async fn a_question_without_an_answer_is_found_out() {
+    let report = testing::call(airline, "reserve", json!({}))
+        .in_every_revision()
+        .await;
+    report.assert_same();
+}
