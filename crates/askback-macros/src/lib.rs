@@ -4,7 +4,9 @@ use proc_macro::TokenStream;
 use syn::{DeriveInput, parse_macro_input};
 
 mod case;
+mod doc;
 mod form;
+mod meta;
 
 /// Makes a form of a struct, or a choice of an enum.
 ///

@@ -7,7 +7,10 @@ use syn::{
     UnOp, meta::ParseNestedMeta, parse_quote, spanned::Spanned,
 };
 
-use crate::case::Case;
+use crate::{
+    case::Case,
+    meta::{named, once, text, twice, unknown},
+};
 
 /// What is said of the struct or enum as a whole.
 #[derive(Default)]
@@ -172,38 +175,6 @@ fn each(
         }
     }
     Ok(())
-}
-
-fn once<T>(slot: &mut Option<T>, meta: &ParseNestedMeta<'_>, value: T) -> Result<()> {
-    match slot.replace(value) {
-        None => Ok(()),
-        Some(_) => Err(twice(meta)),
-    }
-}
-
-fn twice(meta: &ParseNestedMeta<'_>) -> Error {
-    let name = meta.path.to_token_stream();
-    meta.error(format!("`{name}` is given twice"))
-}
-
-fn unknown(meta: &ParseNestedMeta<'_>, known: &str) -> Error {
-    let name = meta.path.to_token_stream();
-    meta.error(format!(
-        "there is no attribute `{name}` here; there are {known}"
-    ))
-}
-
-fn text(meta: &ParseNestedMeta<'_>) -> Result<LitStr> {
-    meta.value()?.parse()
-}
-
-/// A text that names something and so cannot be empty.
-fn named(meta: &ParseNestedMeta<'_>) -> Result<LitStr> {
-    let name = text(meta)?;
-    if name.value().is_empty() {
-        return Err(Error::new_spanned(name, "a name cannot be empty"));
-    }
-    Ok(name)
 }
 
 fn expression(meta: &ParseNestedMeta<'_>) -> Result<TokenStream> {

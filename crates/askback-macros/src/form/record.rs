@@ -11,9 +11,9 @@ use syn::{
 
 use super::{
     attributes::{self, Constraint, Container},
-    doc_comment, setter,
+    setter,
 };
-use crate::case::Case;
+use crate::{case::Case, doc::doc_comment};
 
 /// A field of the form.
 struct Field<'a> {
