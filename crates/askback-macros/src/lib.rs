@@ -25,6 +25,7 @@ mod meta;
 /// | on | attribute | meaning |
 /// |---|---|---|
 /// | struct | `key = "contact"` | the key under which the form is asked; else the type's name in snake case |
+/// | struct | `message = "Who is travelling?"` | what is asked where nothing else is said, by an `Ask` parameter; else the struct's doc comment |
 /// | struct, enum | `rename_all = "camelCase"` | how names are written |
 /// | struct, enum | `crate = "my_askback"` | where askback is, if it goes by another name |
 /// | enum, field | `enum_names` | titles are written as `enumNames` |

@@ -17,6 +17,7 @@ use crate::{
 pub(super) struct Container {
     krate: Option<Path>,
     pub(super) key: Option<LitStr>,
+    pub(super) message: Option<LitStr>,
     pub(super) rename_all: Option<Case>,
     pub(super) enum_names: Option<Span>,
 }
@@ -58,17 +59,19 @@ impl Container {
         let Self {
             krate,
             key,
+            message,
             rename_all,
             enum_names,
         } = &mut container;
         each(&input.attrs, |name, meta| match name {
             "crate" => once(krate, &meta, text(&meta)?.parse()?),
             "key" => once(key, &meta, named(&meta)?),
+            "message" => once(message, &meta, text(&meta)?),
             "rename_all" => once(rename_all, &meta, case(&meta)?),
             "enum_names" => once(enum_names, &meta, meta.path.span()),
             _ => Err(unknown(
                 &meta,
-                "`key`, `rename_all`, `enum_names` and `crate`",
+                "`key`, `message`, `rename_all`, `enum_names` and `crate`",
             )),
         })?;
         Ok(container)
