@@ -25,6 +25,8 @@ pub use askback_core::{
     revision::Revision,
 };
 pub use askback_macros::Form;
+#[cfg(feature = "macros")]
+pub use askback_macros::{prompt, resource, tool};
 pub use clock::{Clock, SystemClock};
 pub use ctx::{Ask, CompletionNotice, Ctx, Elapsed, Elicit, ElicitUrl, Questions, Roots, Sample};
 pub use error::{Error, Result};
@@ -40,6 +42,7 @@ pub use server::{
 
 #[doc(hidden)]
 pub mod __private {
+    pub use crate::handler::{Asked, Worded, Words};
     pub use askback_core::forms;
 }
 

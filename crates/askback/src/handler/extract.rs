@@ -1,6 +1,6 @@
 //! What a handler's parameters are made of.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, marker::PhantomData};
 
 use askback_core::{
     forms::{Content, Form, FormSchema},
@@ -63,6 +63,30 @@ pub enum Extraction<T> {
     Asking(BoxFuture<'static, Result<T>>),
 }
 
+/// A parameter that the person is asked for.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be asked for",
+    label = "`#[ask]` is for a parameter of type `Ask<_>`"
+)]
+pub trait Asked: Sized + Send + 'static {
+    /// Asks for it, with this message.
+    fn ask(ctx: &Ctx, message: &str) -> BoxFuture<'static, Result<Self>>;
+}
+
+/// The message of one parameter, as a type: the parameters of a handler are known by their types
+/// alone.
+pub trait Words: 'static {
+    /// The message.
+    const MESSAGE: &'static str;
+}
+
+/// A parameter that is asked for with words of its own: what `#[ask("…")]` makes of an [`Ask`].
+pub struct Worded<W, A> {
+    /// The parameter.
+    pub parameter: A,
+    words: PhantomData<fn() -> W>,
+}
+
 impl Extract for Ctx {
     fn extract(ctx: &Ctx) -> Extraction<Self> {
         Extraction::Ready(Ok(ctx.clone()))
@@ -96,15 +120,39 @@ impl<T: DeserializeOwned + Send> Extract for Json<T> {
 
 impl<T: Form> Extract for Ask<T> {
     fn extract(ctx: &Ctx) -> Extraction<Self> {
-        let asking = ctx.elicit::<T>(T::MESSAGE);
-        Extraction::Asking(Box::pin(async move { Ok(Ask(asking.await?.accepted()?)) }))
+        Extraction::Asking(Self::ask(ctx, T::MESSAGE))
     }
 }
 
 impl<T: Form> Extract for Ask<Answer<T>> {
     fn extract(ctx: &Ctx) -> Extraction<Self> {
-        let asking = ctx.elicit::<T>(T::MESSAGE);
-        Extraction::Asking(Box::pin(async move { Ok(Ask(asking.await?)) }))
+        Extraction::Asking(Self::ask(ctx, T::MESSAGE))
+    }
+}
+
+impl<W: Words, A: Asked> Extract for Worded<W, A> {
+    fn extract(ctx: &Ctx) -> Extraction<Self> {
+        let asking = A::ask(ctx, W::MESSAGE);
+        Extraction::Asking(Box::pin(async move {
+            Ok(Self {
+                parameter: asking.await?,
+                words: PhantomData,
+            })
+        }))
+    }
+}
+
+impl<T: Form> Asked for Ask<T> {
+    fn ask(ctx: &Ctx, message: &str) -> BoxFuture<'static, Result<Self>> {
+        let asking = ctx.elicit::<T>(message);
+        Box::pin(async move { Ok(Self(asking.await?.accepted()?)) })
+    }
+}
+
+impl<T: Form> Asked for Ask<Answer<T>> {
+    fn ask(ctx: &Ctx, message: &str) -> BoxFuture<'static, Result<Self>> {
+        let asking = ctx.elicit::<T>(message);
+        Box::pin(async move { Ok(Self(asking.await?)) })
     }
 }
 

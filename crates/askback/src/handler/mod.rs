@@ -8,7 +8,7 @@ mod output;
 
 use std::{future::Future, pin::Pin, sync::Arc, task::Poll};
 
-pub use extract::{Arguments, Extract, Extraction, Parameters};
+pub use extract::{Arguments, Asked, Extract, Extraction, Parameters, Worded, Words};
 pub use output::{IntoPromptResult, IntoReadResult, IntoToolResult, Json};
 
 use crate::{
