@@ -33,7 +33,7 @@ pub use error::{Error, Result};
 pub use flow::Step;
 pub use handler::{
     Arguments, Extract, Extraction, Handler, IntoPromptResult, IntoReadResult, IntoToolResult,
-    Json, Parameters,
+    Json, Parameters, State,
 };
 pub use server::{
     BuildError, Changed, Completing, Incoming, Prompt, Resource, ResourceTemplate, Server,

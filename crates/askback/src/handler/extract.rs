@@ -8,7 +8,7 @@ use askback_core::{
 };
 use serde::de::DeserializeOwned;
 
-use super::Json;
+use super::{Json, state::StateType};
 use crate::{
     Answer,
     ctx::{Ask, Ctx},
@@ -31,6 +31,8 @@ pub enum Arguments {
 pub struct Parameters {
     /// The form that describes the arguments, where a parameter has one.
     pub form: Option<FormSchema>,
+    /// What they take of the server's own.
+    pub(crate) states: Vec<StateType>,
 }
 
 /// A parameter of a handler: made from the call.
@@ -41,9 +43,10 @@ pub struct Parameters {
 /// | a type with `#[derive(Form)]` | the arguments, described by its schema and checked by it |
 /// | [`Json<T>`] | the arguments, read with serde; the tool gives their schema itself |
 /// | [`Ask<T>`] | a form the person fills in before the handler runs |
+/// | [`State<T>`](crate::State) | something of the server's own, such as a database |
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a parameter of a handler",
-    note = "parameters are `Ctx`, a type with `#[derive(Form)]`, `Json<_>` or `Ask<_>`"
+    note = "parameters are `Ctx`, a type with `#[derive(Form)]`, `Json<_>`, `Ask<_>` or `State<_>`"
 )]
 pub trait Extract: Sized + Send {
     /// Says what it wants of a call.

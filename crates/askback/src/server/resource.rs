@@ -177,7 +177,7 @@ impl Resources {
     pub(super) fn find(&self, uri: &str) -> Option<Reading> {
         if let Some(resource) = self.fixed.get(uri) {
             return Some(Reading {
-                handler: Arc::clone(&resource.handler),
+                handler: resource.handler.clone(),
                 variables: BTreeMap::new(),
                 mime_type: resource.description.mime_type.clone(),
             });
@@ -185,7 +185,7 @@ impl Resources {
         self.templates.items().iter().find_map(|template| {
             let variables = template.template.as_ref()?.matches(uri)?;
             Some(Reading {
-                handler: Arc::clone(&template.handler),
+                handler: template.handler.clone(),
                 variables,
                 mime_type: template.description.mime_type.clone(),
             })
