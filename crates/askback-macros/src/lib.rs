@@ -48,9 +48,9 @@ pub fn derive_form(input: TokenStream) -> TokenStream {
 
 /// Makes a tool of an async function.
 ///
-/// The function becomes a value of the same name that a server takes:
-/// `Server::builder(..).tool(book_holiday)`. Its doc comment is the tool's description, and what it
-/// does is there as `book_holiday::call(..)`, as async as it was written.
+/// A server takes it by its name, `Server::builder(..).tool(book_holiday)`, since that is now a
+/// function that gives the tool: `book_holiday()` is a `Tool` to say more of. The doc comment is
+/// the tool's description. The function itself is still there, as `book_holiday::call(..)`.
 ///
 /// A parameter of type `Ask<_>` may be marked `#[ask("Who is travelling?")]`: that is then what
 /// the person is asked, instead of the form's own message.

@@ -10,7 +10,7 @@ use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
-use askback_core::ask::keys::{Key, KeyRing, KeyRingError};
+pub use askback_core::ask::keys::{Key, KeyRing, KeyRingError};
 use sha2::{Digest, Sha256};
 use zeroize::Zeroizing;
 

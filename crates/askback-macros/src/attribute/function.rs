@@ -5,6 +5,7 @@ use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::{
     Attribute, Error, FnArg, Ident, LitStr, Result, ReturnType, Safety, Signature, Type,
     Visibility,
+    ext::IdentExt,
     parse::{Parse, ParseStream},
     spanned::Spanned,
 };
@@ -84,8 +85,11 @@ impl Function {
         doc_comment(&self.item.attributes)
     }
 
-    /// The function as a value of its own name that becomes `target`: `new` is called with a
-    /// handler and gives the expression that makes it.
+    /// Two things of the function's name: a function that gives what is made of it, of type
+    /// `target`, and a type that holds the function itself as `call`.
+    ///
+    /// A value of that name which is no function would be simpler, but no variable near it could
+    /// then have the same name.
     pub(super) fn expand(
         self,
         krate: &TokenStream,
@@ -94,47 +98,44 @@ impl Function {
     ) -> TokenStream {
         let made = new(self.handler(krate));
         let words = self.words(krate);
-        let Self { item, .. } = self;
-        let is = |attribute: &Attribute, name: &str| attribute.path().is_ident(name);
-        // What decides whether the function is there decides so for all that is made of it.
-        let conditions: Vec<_> = item.attributes.iter().filter(|a| is(a, "cfg")).collect();
-        let docs = item.attributes.iter().filter(|a| is(a, "doc"));
-        let others = item
-            .attributes
-            .iter()
-            .filter(|a| !is(a, "doc") && !is(a, "cfg"));
         let ItemFn {
+            attributes,
             visibility,
             signature,
             body,
-            ..
-        } = &item;
+        } = &self.item;
+        let are = |name| move |attribute: &&Attribute| attribute.path().is_ident(name);
+        // What decides whether the function is there decides so for all that is made of it.
+        let conditions: Vec<_> = attributes.iter().filter(are("cfg")).collect();
+        let docs = attributes.iter().filter(are("doc"));
+        let others = attributes
+            .iter()
+            .filter(|attribute| !are("cfg")(attribute) && !are("doc")(attribute));
         let ident = &signature.ident;
         let call = Signature {
             ident: Ident::new("call", ident.span()),
             ..signature.clone()
         };
+        let holder = format!("Holds the function of `{}`.", ident.unraw());
         quote! {
             #(#conditions)*
             #(#docs)*
-            #[allow(non_camel_case_types)]
-            #[derive(Debug, Clone, Copy)]
-            #visibility struct #ident;
-
-            #(#conditions)*
-            impl #ident {
-                /// Calls the function itself.
-                #(#others)*
-                #visibility #call #body
+            #[must_use]
+            #visibility fn #ident() -> #krate::#target {
+                #words
+                #made
             }
 
             #(#conditions)*
-            #[automatically_derived]
-            impl ::core::convert::From<#ident> for #krate::#target {
-                fn from(_: #ident) -> Self {
-                    #words
-                    #made
-                }
+            #[doc = #holder]
+            #[allow(non_camel_case_types)]
+            #visibility enum #ident {}
+
+            #(#conditions)*
+            impl #ident {
+                /// The function itself.
+                #(#others)*
+                #visibility #call #body
             }
         }
     }

@@ -125,6 +125,20 @@ impl ResourceTemplate {
     }
 }
 
+/// A function that gives a resource, such as [`#[resource]`](macro@crate::resource) makes one.
+impl<F: FnOnce() -> Self> From<F> for Resource {
+    fn from(function: F) -> Self {
+        function()
+    }
+}
+
+/// A function that gives a family of resources, such as [`#[resource]`](macro@crate::resource) makes one.
+impl<F: FnOnce() -> Self> From<F> for ResourceTemplate {
+    fn from(function: F) -> Self {
+        function()
+    }
+}
+
 macro_rules! described {
     ($($name:ident),*) => {$(
         impl $name {

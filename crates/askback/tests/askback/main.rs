@@ -2,4 +2,5 @@
 
 mod asking;
 mod keys;
+mod macros;
 mod store;
