@@ -3,8 +3,11 @@
 use proc_macro::TokenStream;
 use syn::{DeriveInput, parse_macro_input};
 
+mod attribute;
 mod case;
+mod doc;
 mod form;
+mod meta;
 
 /// Makes a form of a struct, or a choice of an enum.
 ///
@@ -23,6 +26,7 @@ mod form;
 /// | on | attribute | meaning |
 /// |---|---|---|
 /// | struct | `key = "contact"` | the key under which the form is asked; else the type's name in snake case |
+/// | struct | `message = "Who is travelling?"` | what is asked where nothing else is said, by an `Ask` parameter; else the struct's doc comment |
 /// | struct, enum | `rename_all = "camelCase"` | how names are written |
 /// | struct, enum | `crate = "my_askback"` | where askback is, if it goes by another name |
 /// | enum, field | `enum_names` | titles are written as `enumNames` |
@@ -39,7 +43,74 @@ mod form;
 #[proc_macro_derive(Form, attributes(form))]
 pub fn derive_form(input: TokenStream) -> TokenStream {
     let input = parse_macro_input!(input as DeriveInput);
-    form::derive(&input)
-        .unwrap_or_else(syn::Error::into_compile_error)
-        .into()
+    finish(form::derive(&input))
+}
+
+/// Makes a tool of an async function.
+///
+/// A server takes it by its name, `Server::builder(..).tool(book_holiday)`, since that is now a
+/// function that gives the tool: `book_holiday()` is a `Tool` to say more of. The doc comment is
+/// the tool's description. The function itself is still there, as `book_holiday::call(..)`.
+///
+/// A parameter of type `Ask<_>` may be marked `#[ask("Who is travelling?")]`: that is then what
+/// the person is asked, instead of the form's own message.
+///
+/// # Attributes
+///
+/// | attribute | meaning |
+/// |---|---|
+/// | `name = "book"` | the name; else that of the function |
+/// | `title = "Book a holiday"` | what people read instead of the name |
+/// | `description = "…"` | instead of the doc comment |
+/// | `read_only`, `destructive`, `idempotent`, `open_world` | hints about what it does; each may also be denied: `destructive = false` |
+/// | `input_schema = expression`, `output_schema = expression` | a `Schema` of the arguments, where no parameter derives `Form`; one of the structured result |
+/// | `crate = "my_askback"` | where askback is, if it goes by another name |
+#[proc_macro_attribute]
+pub fn tool(arguments: TokenStream, item: TokenStream) -> TokenStream {
+    let mut read = attribute::Tool::default();
+    let parser = syn::meta::parser(|meta| read.read(&meta));
+    parse_macro_input!(arguments with parser);
+    let item = parse_macro_input!(item as attribute::ItemFn);
+    finish(attribute::tool(&read, item))
+}
+
+/// Makes a prompt of an async function, as [`macro@tool`] does a tool.
+///
+/// # Attributes
+///
+/// | attribute | meaning |
+/// |---|---|
+/// | `name`, `title`, `description`, `crate` | as for a tool |
+/// | `complete(destination = function, …)` | async functions that complete arguments while they are typed: `Fn(Completing) -> Result<Vec<String>>` |
+#[proc_macro_attribute]
+pub fn prompt(arguments: TokenStream, item: TokenStream) -> TokenStream {
+    let mut read = attribute::Prompt::default();
+    let parser = syn::meta::parser(|meta| read.read(&meta));
+    parse_macro_input!(arguments with parser);
+    let item = parse_macro_input!(item as attribute::ItemFn);
+    finish(attribute::prompt(&read, item))
+}
+
+/// Makes a resource of an async function, as [`macro@tool`] does a tool; or a family of
+/// resources, where the URI has variables: `travel://destinations/{name}`.
+///
+/// # Attributes
+///
+/// | attribute | meaning |
+/// |---|---|
+/// | `uri = "travel://destinations"` | where it is |
+/// | `name`, `title`, `description`, `crate` | as for a tool |
+/// | `mime_type = "text/markdown"` | the media type of what it holds |
+/// | `complete(name = function, …)` | as for a prompt: completes variables |
+#[proc_macro_attribute]
+pub fn resource(arguments: TokenStream, item: TokenStream) -> TokenStream {
+    let mut read = attribute::Resource::default();
+    let parser = syn::meta::parser(|meta| read.read(&meta));
+    parse_macro_input!(arguments with parser);
+    let item = parse_macro_input!(item as attribute::ItemFn);
+    finish(attribute::resource(&read, item))
+}
+
+fn finish(made: syn::Result<proc_macro2::TokenStream>) -> TokenStream {
+    made.unwrap_or_else(syn::Error::into_compile_error).into()
 }

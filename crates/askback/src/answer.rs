@@ -34,12 +34,10 @@ impl<T> Answer<T> {
             } => Err(Error::not_done(format!(
                 "Nothing was done: the person declined ({reason})."
             ))),
-            Self::Declined { reason: None } => Err(Error::not_done(
-                "Nothing was done: the person declined.".to_owned(),
-            )),
-            Self::Cancelled => Err(Error::not_done(
-                "Nothing was done: the person cancelled.".to_owned(),
-            )),
+            Self::Declined { reason: None } => {
+                Err(Error::not_done("Nothing was done: the person declined."))
+            }
+            Self::Cancelled => Err(Error::not_done("Nothing was done: the person cancelled.")),
         }
     }
 

@@ -28,6 +28,7 @@ use crate::{
     entropy::entropy,
     error::Result,
     flow::{Asking, BoxFuture, Cell, Step, Timer},
+    handler::States,
     server::{Changed, Incoming, Peer, Shared},
 };
 
@@ -355,6 +356,10 @@ impl Ctx {
     #[must_use]
     pub fn client_capabilities(&self) -> &ClientCapabilities {
         self.incoming().capabilities()
+    }
+
+    pub(crate) fn states(&self) -> &States {
+        &self.0.shared.states
     }
 
     /// The request as it came.

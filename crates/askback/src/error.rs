@@ -60,6 +60,12 @@ impl Error {
         Self::of(Kind::Failed, message.to_string())
     }
 
+    /// Nothing was done because a person said no, as with
+    /// [`Answer::accepted`](crate::Answer::accepted): for a form in which the person can say so.
+    pub fn not_done(message: impl fmt::Display) -> Self {
+        Self::of(Kind::NotDone, message.to_string())
+    }
+
     /// The caller sent something wrong: a tool error, or -32602.
     pub fn invalid_params(message: impl fmt::Display) -> Self {
         Self::of(Kind::InvalidParams, message.to_string())
@@ -109,10 +115,6 @@ impl Error {
     #[must_use]
     pub fn is_not_done(&self) -> bool {
         matches!(self.kind, Kind::NotDone)
-    }
-
-    pub(crate) fn not_done(message: String) -> Self {
-        Self::of(Kind::NotDone, message)
     }
 
     pub(crate) fn misplaced_step(name: &str) -> Self {

@@ -26,13 +26,15 @@ pub use askback_core::{
     revision::Revision,
 };
 pub use askback_macros::Form;
+#[cfg(feature = "macros")]
+pub use askback_macros::{prompt, resource, tool};
 pub use clock::{Clock, SystemClock};
 pub use ctx::{Ask, CompletionNotice, Ctx, Elapsed, Elicit, ElicitUrl, Questions, Roots, Sample};
 pub use error::{Error, Result};
 pub use flow::Step;
 pub use handler::{
     Arguments, Extract, Extraction, Handler, IntoPromptResult, IntoReadResult, IntoToolResult,
-    Json, Parameters,
+    Json, Parameters, State,
 };
 pub use server::{
     BuildError, Changed, Completing, Incoming, Prompt, Resource, ResourceTemplate, Server,
@@ -41,6 +43,7 @@ pub use server::{
 
 #[doc(hidden)]
 pub mod __private {
+    pub use crate::handler::{Asked, Worded, Words};
     pub use askback_core::forms;
 }
 

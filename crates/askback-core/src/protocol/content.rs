@@ -2,6 +2,7 @@
 
 use alloc::{borrow::Cow, boxed::Box, format, string::String, vec::Vec};
 
+use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde::{Deserialize, Deserializer, Serialize, de};
 
 use super::{Icon, Meta, RawJson, RawObject, number, raw};
@@ -246,6 +247,11 @@ impl ContentBlock {
         })
     }
 
+    /// A picture from its bytes.
+    pub fn image_bytes(bytes: impl AsRef<[u8]>, mime_type: impl Into<String>) -> Self {
+        Self::image(STANDARD.encode(bytes), mime_type)
+    }
+
     /// Sound in base64.
     pub fn audio(data: impl Into<String>, mime_type: impl Into<String>) -> Self {
         Self::Audio(AudioContent {
@@ -253,6 +259,11 @@ impl ContentBlock {
             mime_type: mime_type.into(),
             ..AudioContent::default()
         })
+    }
+
+    /// Sound from its bytes.
+    pub fn audio_bytes(bytes: impl AsRef<[u8]>, mime_type: impl Into<String>) -> Self {
+        Self::audio(STANDARD.encode(bytes), mime_type)
     }
 
     /// A resource that can be read.
@@ -320,6 +331,11 @@ impl ResourceContents {
             blob: blob.into(),
             ..BlobResourceContents::default()
         })
+    }
+
+    /// A resource from its bytes.
+    pub fn bytes(uri: impl Into<String>, bytes: impl AsRef<[u8]>) -> Self {
+        Self::blob(uri, STANDARD.encode(bytes))
     }
 
     /// Where the resource is.

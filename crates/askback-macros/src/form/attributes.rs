@@ -7,13 +7,17 @@ use syn::{
     UnOp, meta::ParseNestedMeta, parse_quote, spanned::Spanned,
 };
 
-use crate::case::Case;
+use crate::{
+    case::Case,
+    meta::{named, once, text, twice, unknown},
+};
 
 /// What is said of the struct or enum as a whole.
 #[derive(Default)]
 pub(super) struct Container {
     krate: Option<Path>,
     pub(super) key: Option<LitStr>,
+    pub(super) message: Option<LitStr>,
     pub(super) rename_all: Option<Case>,
     pub(super) enum_names: Option<Span>,
 }
@@ -55,17 +59,19 @@ impl Container {
         let Self {
             krate,
             key,
+            message,
             rename_all,
             enum_names,
         } = &mut container;
         each(&input.attrs, |name, meta| match name {
             "crate" => once(krate, &meta, text(&meta)?.parse()?),
             "key" => once(key, &meta, named(&meta)?),
+            "message" => once(message, &meta, text(&meta)?),
             "rename_all" => once(rename_all, &meta, case(&meta)?),
             "enum_names" => once(enum_names, &meta, meta.path.span()),
             _ => Err(unknown(
                 &meta,
-                "`key`, `rename_all`, `enum_names` and `crate`",
+                "`key`, `message`, `rename_all`, `enum_names` and `crate`",
             )),
         })?;
         Ok(container)
@@ -172,38 +178,6 @@ fn each(
         }
     }
     Ok(())
-}
-
-fn once<T>(slot: &mut Option<T>, meta: &ParseNestedMeta<'_>, value: T) -> Result<()> {
-    match slot.replace(value) {
-        None => Ok(()),
-        Some(_) => Err(twice(meta)),
-    }
-}
-
-fn twice(meta: &ParseNestedMeta<'_>) -> Error {
-    let name = meta.path.to_token_stream();
-    meta.error(format!("`{name}` is given twice"))
-}
-
-fn unknown(meta: &ParseNestedMeta<'_>, known: &str) -> Error {
-    let name = meta.path.to_token_stream();
-    meta.error(format!(
-        "there is no attribute `{name}` here; there are {known}"
-    ))
-}
-
-fn text(meta: &ParseNestedMeta<'_>) -> Result<LitStr> {
-    meta.value()?.parse()
-}
-
-/// A text that names something and so cannot be empty.
-fn named(meta: &ParseNestedMeta<'_>) -> Result<LitStr> {
-    let name = text(meta)?;
-    if name.value().is_empty() {
-        return Err(Error::new_spanned(name, "a name cannot be empty"));
-    }
-    Ok(name)
 }
 
 fn expression(meta: &ParseNestedMeta<'_>) -> Result<TokenStream> {

@@ -28,6 +28,12 @@ pub(super) fn derive(
             "a choice is asked within a form and has no key",
         ));
     }
+    if let Some(message) = &container.message {
+        return Err(Error::new_spanned(
+            message,
+            "a choice is asked within a form and has no message",
+        ));
+    }
     let options = read_options(input, data, container)?;
     let forms = container.forms();
     let ident = &input.ident;

@@ -11,9 +11,9 @@ use syn::{
 
 use super::{
     attributes::{self, Constraint, Container},
-    doc_comment, setter,
+    setter,
 };
-use crate::case::Case;
+use crate::{case::Case, doc::doc_comment};
 
 /// A field of the form.
 struct Field<'a> {
@@ -47,6 +47,11 @@ pub(super) fn derive(
         Some(key) => key.value(),
         None => Case::Snake.write(&ident.unraw().to_string()),
     };
+    let message = match &container.message {
+        Some(message) => Some(message.value()),
+        None => doc_comment(&input.attrs),
+    };
+    let message = message.map(|message| quote!(const MESSAGE: &'static str = #message;));
     let declarations = fields.iter().map(|field| field.declaration(&forms));
     let schema = fields.iter().map(|field| field.schema(&forms));
     let read = read(&fields, &forms);
@@ -61,6 +66,7 @@ pub(super) fn derive(
             #[automatically_derived]
             impl #forms::Form for #ident {
                 const KEY: &'static str = #key;
+                #message
 
                 fn schema() -> #forms::FormSchema {
                     #forms::derive::schema([#(#schema),*])

@@ -63,4 +63,10 @@ enum Key {
     A,
 }
 
+#[derive(Form)]
+#[form(crate = "askback_core", message = "Which seat?")]
+enum Message {
+    A,
+}
+
 fn main() {}

@@ -302,8 +302,9 @@ fn dates() {
     );
 }
 
+/// Not what is asked.
 #[derive(Debug, PartialEq, Form)]
-#[form(crate = "askback_core")]
+#[form(crate = "askback_core", message = "Nothing at all?")]
 struct Nothing;
 
 #[derive(Debug, PartialEq, Form)]
@@ -318,4 +319,11 @@ fn a_form_may_ask_nothing() {
     reads(json!({}), EmptyHTTPForm {});
     assert_eq!(EmptyHTTPForm::KEY, "empty_http_form");
     assert_eq!(<() as Form>::KEY, "confirm");
+}
+
+#[test]
+fn what_is_asked_where_nothing_else_is_said() {
+    assert_eq!(Nothing::MESSAGE, "Nothing at all?");
+    assert_eq!(Contact::MESSAGE, "Who is travelling.");
+    assert_eq!(EmptyHTTPForm::MESSAGE, <() as Form>::MESSAGE);
 }

@@ -1,6 +1,6 @@
 //! What a handler's parameters are made of.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, marker::PhantomData};
 
 use askback_core::{
     forms::{Content, Form, FormSchema},
@@ -8,7 +8,7 @@ use askback_core::{
 };
 use serde::de::DeserializeOwned;
 
-use super::Json;
+use super::{Json, state::StateType};
 use crate::{
     Answer,
     ctx::{Ask, Ctx},
@@ -31,6 +31,8 @@ pub enum Arguments {
 pub struct Parameters {
     /// The form that describes the arguments, where a parameter has one.
     pub form: Option<FormSchema>,
+    /// What they take of the server's own.
+    pub(crate) states: Vec<StateType>,
 }
 
 /// A parameter of a handler: made from the call.
@@ -41,9 +43,10 @@ pub struct Parameters {
 /// | a type with `#[derive(Form)]` | the arguments, described by its schema and checked by it |
 /// | [`Json<T>`] | the arguments, read with serde; the tool gives their schema itself |
 /// | [`Ask<T>`] | a form the person fills in before the handler runs |
+/// | [`State<T>`](crate::State) | something of the server's own, such as a database |
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a parameter of a handler",
-    note = "parameters are `Ctx`, a type with `#[derive(Form)]`, `Json<_>` or `Ask<_>`"
+    note = "parameters are `Ctx`, a type with `#[derive(Form)]`, `Json<_>`, `Ask<_>` or `State<_>`"
 )]
 pub trait Extract: Sized + Send {
     /// Says what it wants of a call.
@@ -61,6 +64,30 @@ pub enum Extraction<T> {
     Ready(Result<T>),
     /// The parameter is asked for.
     Asking(BoxFuture<'static, Result<T>>),
+}
+
+/// A parameter that the person is asked for.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be asked for",
+    label = "`#[ask]` is for a parameter of type `Ask<_>`"
+)]
+pub trait Asked: Sized + Send + 'static {
+    /// Asks for it, with this message.
+    fn ask(ctx: &Ctx, message: &str) -> BoxFuture<'static, Result<Self>>;
+}
+
+/// The message of one parameter, as a type: the parameters of a handler are known by their types
+/// alone.
+pub trait Words: 'static {
+    /// The message.
+    const MESSAGE: &'static str;
+}
+
+/// A parameter that is asked for with words of its own: what `#[ask("…")]` makes of an [`Ask`].
+pub struct Worded<W, A> {
+    /// The parameter.
+    pub parameter: A,
+    words: PhantomData<fn() -> W>,
 }
 
 impl Extract for Ctx {
@@ -96,15 +123,39 @@ impl<T: DeserializeOwned + Send> Extract for Json<T> {
 
 impl<T: Form> Extract for Ask<T> {
     fn extract(ctx: &Ctx) -> Extraction<Self> {
-        let asking = ctx.elicit::<T>(T::MESSAGE);
-        Extraction::Asking(Box::pin(async move { Ok(Ask(asking.await?.accepted()?)) }))
+        Extraction::Asking(Self::ask(ctx, T::MESSAGE))
     }
 }
 
 impl<T: Form> Extract for Ask<Answer<T>> {
     fn extract(ctx: &Ctx) -> Extraction<Self> {
-        let asking = ctx.elicit::<T>(T::MESSAGE);
-        Extraction::Asking(Box::pin(async move { Ok(Ask(asking.await?)) }))
+        Extraction::Asking(Self::ask(ctx, T::MESSAGE))
+    }
+}
+
+impl<W: Words, A: Asked> Extract for Worded<W, A> {
+    fn extract(ctx: &Ctx) -> Extraction<Self> {
+        let asking = A::ask(ctx, W::MESSAGE);
+        Extraction::Asking(Box::pin(async move {
+            Ok(Self {
+                parameter: asking.await?,
+                words: PhantomData,
+            })
+        }))
+    }
+}
+
+impl<T: Form> Asked for Ask<T> {
+    fn ask(ctx: &Ctx, message: &str) -> BoxFuture<'static, Result<Self>> {
+        let asking = ctx.elicit::<T>(message);
+        Box::pin(async move { Ok(Self(asking.await?.accepted()?)) })
+    }
+}
+
+impl<T: Form> Asked for Ask<Answer<T>> {
+    fn ask(ctx: &Ctx, message: &str) -> BoxFuture<'static, Result<Self>> {
+        let asking = ctx.elicit::<T>(message);
+        Box::pin(async move { Ok(Self(asking.await?)) })
     }
 }
 

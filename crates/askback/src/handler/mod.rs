@@ -5,11 +5,14 @@
 
 mod extract;
 mod output;
+mod state;
 
 use std::{future::Future, pin::Pin, sync::Arc, task::Poll};
 
-pub use extract::{Arguments, Extract, Extraction, Parameters};
+pub use extract::{Arguments, Asked, Extract, Extraction, Parameters, Worded, Words};
 pub use output::{IntoPromptResult, IntoReadResult, IntoToolResult, Json};
+pub use state::State;
+pub(crate) use state::{StateType, States};
 
 use crate::{
     ctx::Ctx,
@@ -24,7 +27,7 @@ use crate::{
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a handler",
     note = "a handler is an `async fn` that returns `askback::Result<_>`; its parameters are \
-            `Ctx`, a type with `#[derive(Form)]`, `Json<_>` or `Ask<_>`"
+            `Ctx`, a type with `#[derive(Form)]`, `Json<_>`, `Ask<_>` or `State<_>`"
 )]
 pub trait Handler<Marker>: Clone + Send + Sync + 'static {
     /// What it returns.
@@ -38,7 +41,32 @@ pub trait Handler<Marker>: Clone + Send + Sync + 'static {
 }
 
 /// A handler with its types forgotten.
-pub(crate) type Erased<T> = Arc<dyn Fn(Ctx) -> BoxFuture<'static, Result<T>> + Send + Sync>;
+pub(crate) struct Erased<T> {
+    run: Run<T>,
+    states: Arc<[StateType]>,
+}
+
+type Run<T> = Arc<dyn Fn(Ctx) -> BoxFuture<'static, Result<T>> + Send + Sync>;
+
+impl<T> Erased<T> {
+    pub(crate) fn call(&self, ctx: Ctx) -> BoxFuture<'static, Result<T>> {
+        (self.run)(ctx)
+    }
+
+    /// What it takes of the server's own.
+    pub(crate) fn states(&self) -> &[StateType] {
+        &self.states
+    }
+}
+
+impl<T> Clone for Erased<T> {
+    fn clone(&self) -> Self {
+        Self {
+            run: Arc::clone(&self.run),
+            states: Arc::clone(&self.states),
+        }
+    }
+}
 
 /// Forgets the types of a handler.
 pub(crate) fn erase<M, H, T>(handler: H, convert: fn(H::Output) -> Result<T>) -> Erased<T>
@@ -46,10 +74,13 @@ where
     H: Handler<M>,
     T: 'static,
 {
-    Arc::new(move |ctx| {
-        let running = handler.call(ctx);
-        Box::pin(async move { convert(running.await?) })
-    })
+    Erased {
+        run: Arc::new(move |ctx| {
+            let running = handler.call(ctx);
+            Box::pin(async move { convert(running.await?) })
+        }),
+        states: H::parameters().states.into(),
+    }
 }
 
 macro_rules! handler {

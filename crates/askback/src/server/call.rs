@@ -315,7 +315,7 @@ impl<T: 'static> Calling<T> {
             shared: Arc::clone(&self.shared),
             progressed: Mutex::new(f64::NEG_INFINITY),
         });
-        Drive::new(cell, (self.handler)(ctx))
+        Drive::new(cell, self.handler.call(ctx))
     }
 }
 

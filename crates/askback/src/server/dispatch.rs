@@ -142,7 +142,7 @@ impl Answering {
             request_state: None,
         };
         let rounds = Rounds::new(params.request_state, params.input_responses);
-        let handler = Arc::clone(&tool.handler);
+        let handler = tool.handler.clone();
         let outcome = Calling::new(&self.shared, &self.peer, incoming, handler)
             .run(rounds)
             .await;
@@ -171,7 +171,7 @@ impl Answering {
             request_state: None,
         };
         let rounds = Rounds::new(params.request_state, params.input_responses);
-        let handler = Arc::clone(&prompt.handler);
+        let handler = prompt.handler.clone();
         let mut outcome = Calling::new(&self.shared, &self.peer, incoming, handler)
             .run(rounds)
             .await?;

@@ -44,6 +44,7 @@ use self::{
 use crate::{
     clock::{Clock, SystemClock},
     error::Result,
+    handler::{StateType, States},
     keys::KeySource,
     store::{MemoryStore, Store},
     transport::Channel,
@@ -83,6 +84,7 @@ pub struct ServerBuilder {
     tools: Registry<Tool>,
     prompts: Registry<Prompt>,
     resources: Resources,
+    states: States,
     revisions: Vec<Revision>,
     limits: Limits,
     pages: Pages,
@@ -132,6 +134,17 @@ pub enum BuildError {
     /// A URI template has other expressions than simple variables, or two side by side.
     #[error("`{0}` is not a URI template with simple variables that are apart")]
     Template(String),
+    /// A handler takes a state that the server was not given.
+    #[error(
+        "`{name}` takes a state of type `{state}`, which the server was not given: add it with \
+         `ServerBuilder::state`"
+    )]
+    State {
+        /// The tool, the prompt, or the URI of the resource.
+        name: String,
+        /// The type of the state.
+        state: &'static str,
+    },
     /// The server would speak no revision.
     #[error("the server speaks no revision")]
     NoRevision,
@@ -146,6 +159,7 @@ impl Server {
             tools: Registry::default(),
             prompts: Registry::default(),
             resources: Resources::default(),
+            states: States::default(),
             revisions: Revision::ALL.into_iter().rev().collect(),
             limits: Limits::default(),
             pages: Pages::default(),
@@ -280,6 +294,16 @@ impl ServerBuilder {
         self
     }
 
+    /// Gives the handlers something of the server's own, such as a database: those that take a
+    /// [`State`](crate::State) of this type get a clone.
+    pub fn state<T: Clone + Send + Sync + 'static>(mut self, state: T) -> Self {
+        if !self.states.add(state) {
+            let name = std::any::type_name::<T>().to_owned();
+            self.note(Err(twice("states", name)));
+        }
+        self
+    }
+
     /// Speaks only these revisions. It speaks all of them unless told otherwise.
     pub fn revisions(mut self, revisions: impl IntoIterator<Item = Revision>) -> Self {
         self.revisions = revisions.into_iter().collect();
@@ -366,6 +390,7 @@ impl ServerBuilder {
         if let Some(wrong) = self.wrong {
             return Err(wrong);
         }
+        self.check_states()?;
         let capabilities = self.capabilities();
         let profile = Profile {
             info: self.info,
@@ -381,6 +406,7 @@ impl ServerBuilder {
             tools: self.tools,
             prompts: self.prompts,
             resources: self.resources,
+            states: self.states,
             pages: self.pages,
             cache: self.cache,
             keys: Keys::new(self.keys),
@@ -420,6 +446,35 @@ impl ServerBuilder {
             logging: has(true),
             ..ServerCapabilities::default()
         }
+    }
+
+    /// Checks that the handlers get all that they take.
+    fn check_states(&self) -> Result<(), BuildError> {
+        let check = |name: &str, states: &[StateType]| {
+            let missing = states.iter().find(|state| !self.states.has(**state));
+            missing.map_or(Ok(()), |state| {
+                Err(BuildError::State {
+                    name: name.to_owned(),
+                    state: state.name,
+                })
+            })
+        };
+        for tool in self.tools.items() {
+            check(&tool.description.name, tool.handler.states())?;
+        }
+        for prompt in self.prompts.items() {
+            check(&prompt.description.name, prompt.handler.states())?;
+        }
+        for resource in self.resources.fixed.items() {
+            check(&resource.description.uri, resource.handler.states())?;
+        }
+        for template in self.resources.templates.items() {
+            check(
+                &template.description.uri_template,
+                template.handler.states(),
+            )?;
+        }
+        Ok(())
     }
 
     fn note(&mut self, result: Result<(), BuildError>) {

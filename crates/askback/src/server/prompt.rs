@@ -109,3 +109,10 @@ impl Prompt {
         }
     }
 }
+
+/// A function that gives a prompt, such as [`#[prompt]`](macro@crate::prompt) makes one.
+impl<F: FnOnce() -> Self> From<F> for Prompt {
+    fn from(function: F) -> Self {
+        function()
+    }
+}

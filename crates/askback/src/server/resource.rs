@@ -125,6 +125,20 @@ impl ResourceTemplate {
     }
 }
 
+/// A function that gives a resource, such as [`#[resource]`](macro@crate::resource) makes one.
+impl<F: FnOnce() -> Self> From<F> for Resource {
+    fn from(function: F) -> Self {
+        function()
+    }
+}
+
+/// A function that gives a family of resources, such as [`#[resource]`](macro@crate::resource) makes one.
+impl<F: FnOnce() -> Self> From<F> for ResourceTemplate {
+    fn from(function: F) -> Self {
+        function()
+    }
+}
+
 macro_rules! described {
     ($($name:ident),*) => {$(
         impl $name {
@@ -177,7 +191,7 @@ impl Resources {
     pub(super) fn find(&self, uri: &str) -> Option<Reading> {
         if let Some(resource) = self.fixed.get(uri) {
             return Some(Reading {
-                handler: Arc::clone(&resource.handler),
+                handler: resource.handler.clone(),
                 variables: BTreeMap::new(),
                 mime_type: resource.description.mime_type.clone(),
             });
@@ -185,7 +199,7 @@ impl Resources {
         self.templates.items().iter().find_map(|template| {
             let variables = template.template.as_ref()?.matches(uri)?;
             Some(Reading {
-                handler: Arc::clone(&template.handler),
+                handler: template.handler.clone(),
                 variables,
                 mime_type: template.description.mime_type.clone(),
             })

@@ -20,6 +20,7 @@ use super::{page::Pages, prompt::Prompt, registry::Registry, resource::Resources
 use crate::{
     clock::Clock,
     error::{Error, Recorded, Result},
+    handler::States,
     keys::{KeyOrigin, KeySource, state_dir},
     millis,
     store::{Claim, Store},
@@ -37,6 +38,7 @@ pub(crate) struct Shared {
     pub(super) tools: Registry<Tool>,
     pub(super) prompts: Registry<Prompt>,
     pub(super) resources: Resources,
+    pub(crate) states: States,
     pub(super) pages: Pages,
     pub(super) cache: Cache,
     pub(super) service: String,

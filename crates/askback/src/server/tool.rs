@@ -109,3 +109,10 @@ impl Tool {
         }
     }
 }
+
+/// A function that gives a tool, such as [`#[tool]`](macro@crate::tool) makes one.
+impl<F: FnOnce() -> Self> From<F> for Tool {
+    fn from(function: F) -> Self {
+        function()
+    }
+}

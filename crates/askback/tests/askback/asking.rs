@@ -1,7 +1,10 @@
 //! One handler that asks, over every revision.
 
-use askback::{Ctx, Form, Result, Server, Tool, keys::KeySource, transport};
-use askback_core::ask::keys::{Key, KeyRing};
+use askback::{
+    Ctx, Form, Result, Server, Tool,
+    keys::{Key, KeyRing, KeySource},
+    transport,
+};
 use serde_json::{Value, json};
 
 #[derive(Form, Debug)]

@@ -2,5 +2,6 @@
 
 mod asking;
 mod keys;
+mod macros;
 mod store;
 mod testing;

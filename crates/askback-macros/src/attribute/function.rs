@@ -1,0 +1,249 @@
+//! The function on which an attribute stands.
+
+use proc_macro2::{Group, Span, TokenStream};
+use quote::{ToTokens, format_ident, quote, quote_spanned};
+use syn::{
+    Attribute, Error, FnArg, Ident, LitStr, Result, ReturnType, Safety, Signature, Type,
+    Visibility,
+    ext::IdentExt,
+    parse::{Parse, ParseStream},
+    spanned::Spanned,
+};
+
+use crate::doc::doc_comment;
+
+/// How many parameters a handler may have.
+const PARAMETERS: usize = 6;
+
+/// A function as it was written. Its body is not looked into, so that an editor still finds its
+/// way while it is being written.
+pub(crate) struct ItemFn {
+    attributes: Vec<Attribute>,
+    visibility: Visibility,
+    signature: Signature,
+    body: Group,
+}
+
+/// An async function that is to be a handler.
+pub(super) struct Function {
+    item: ItemFn,
+    parameters: Vec<Parameter>,
+}
+
+/// A parameter of the function.
+struct Parameter {
+    ty: Type,
+    /// What is asked for it.
+    message: Option<LitStr>,
+}
+
+impl Parse for ItemFn {
+    fn parse(input: ParseStream<'_>) -> Result<Self> {
+        Ok(Self {
+            attributes: input.call(Attribute::parse_outer)?,
+            visibility: input.parse()?,
+            signature: input.parse()?,
+            body: input.parse()?,
+        })
+    }
+}
+
+impl Function {
+    /// Reads the function; `what` says what it is to become, such as "a tool".
+    pub(super) fn read(mut item: ItemFn, what: &str) -> Result<Self> {
+        check_signature(&item.signature, what)?;
+        let name = &item.signature.ident;
+        let mut parameters = Vec::with_capacity(item.signature.inputs.len());
+        for input in &mut item.signature.inputs {
+            let FnArg::Typed(input) = input else {
+                let message = format!("`{name}`: {what} is a function of its own, without `self`");
+                return Err(Error::new_spanned(input, message));
+            };
+            check_type(&input.ty, name, what)?;
+            let message = take_message(&mut input.attrs, name)?;
+            parameters.push(Parameter {
+                ty: (*input.ty).clone(),
+                message,
+            });
+        }
+        if parameters.len() > PARAMETERS {
+            let message = format!(
+                "`{name}`: {what} has at most {PARAMETERS} parameters; gather its arguments in \
+                 one struct that derives `Form`"
+            );
+            return Err(Error::new_spanned(&item.signature.inputs, message));
+        }
+        Ok(Self { item, parameters })
+    }
+
+    pub(super) fn ident(&self) -> &Ident {
+        &self.item.signature.ident
+    }
+
+    /// The text of its doc comment.
+    pub(super) fn doc(&self) -> Option<String> {
+        doc_comment(&self.item.attributes)
+    }
+
+    /// Two things of the function's name: a function that gives what is made of it, of type
+    /// `target`, and a type that holds the function itself as `call`.
+    ///
+    /// A value of that name which is no function would be simpler, but no variable near it could
+    /// then have the same name.
+    pub(super) fn expand(
+        self,
+        krate: &TokenStream,
+        target: &TokenStream,
+        new: impl FnOnce(TokenStream) -> TokenStream,
+    ) -> TokenStream {
+        let made = new(self.handler(krate));
+        let words = self.words(krate);
+        let ItemFn {
+            attributes,
+            visibility,
+            signature,
+            body,
+        } = &self.item;
+        let are = |name| move |attribute: &&Attribute| attribute.path().is_ident(name);
+        // What decides whether the function is there decides so for all that is made of it.
+        let conditions: Vec<_> = attributes.iter().filter(are("cfg")).collect();
+        let docs = attributes.iter().filter(are("doc"));
+        let others = attributes
+            .iter()
+            .filter(|attribute| !are("cfg")(attribute) && !are("doc")(attribute));
+        let ident = &signature.ident;
+        let call = Signature {
+            ident: Ident::new("call", ident.span()),
+            ..signature.clone()
+        };
+        let holder = format!("Holds the function of `{}`.", ident.unraw());
+        quote! {
+            #(#conditions)*
+            #(#docs)*
+            #[must_use]
+            #visibility fn #ident() -> #krate::#target {
+                #words
+                #made
+            }
+
+            #(#conditions)*
+            #[doc = #holder]
+            #[allow(non_camel_case_types)]
+            #visibility enum #ident {}
+
+            #(#conditions)*
+            impl #ident {
+                /// The function itself.
+                #(#others)*
+                #visibility #call #body
+            }
+        }
+    }
+
+    /// The function as a handler. One that asks with words of its own is wrapped: types alone
+    /// cannot carry them.
+    fn handler(&self, krate: &TokenStream) -> TokenStream {
+        let ident = self.ident();
+        if self.parameters.iter().all(|p| p.message.is_none()) {
+            return quote_spanned!(ident.span()=> #ident::call);
+        }
+        let parameters = self.parameters.iter().enumerate();
+        let (declared, passed): (Vec<_>, Vec<_>) = parameters
+            .map(|(at, Parameter { ty, message })| {
+                let value = Ident::new(&format!("parameter_{at}"), Span::mixed_site());
+                match message {
+                    None => (quote!(#value: #ty), quote!(#value)),
+                    Some(_) => {
+                        let words = words_of(at);
+                        let asked = quote_spanned! {ty.span()=>
+                            #krate::__private::Worded<#words, #ty>
+                        };
+                        (quote!(#value: #asked), quote!(#value.parameter))
+                    }
+                }
+            })
+            .unzip();
+        quote!(|#(#declared),*| #ident::call(#(#passed),*))
+    }
+
+    /// The types that carry the words of the parameters that are asked for.
+    fn words(&self, krate: &TokenStream) -> TokenStream {
+        let parameters = self.parameters.iter().enumerate();
+        let words = parameters.filter_map(|(at, parameter)| {
+            let message = parameter.message.as_ref()?;
+            let words = words_of(at);
+            Some(quote! {
+                struct #words;
+
+                impl #krate::__private::Words for #words {
+                    const MESSAGE: &'static str = #message;
+                }
+            })
+        });
+        quote!(#(#words)*)
+    }
+}
+
+/// The name of the type that carries the words of a parameter.
+fn words_of(at: usize) -> Ident {
+    format_ident!("Words{at}")
+}
+
+/// Refuses every sort of function that no handler can be.
+fn check_signature(signature: &Signature, what: &str) -> Result<()> {
+    let name = &signature.ident;
+    let refuse = |at: &dyn ToTokens, why: &str| {
+        let message = format!("`{name}`: {what} {why}");
+        Err(Error::new_spanned(at.to_token_stream(), message))
+    };
+    if signature.asyncness.is_none() {
+        return refuse(&signature.fn_token, "is an `async fn`");
+    }
+    if !signature.generics.params.is_empty() || signature.generics.where_clause.is_some() {
+        return refuse(
+            &signature.generics,
+            "cannot be generic: what it takes must be known when it is written",
+        );
+    }
+    if let Safety::Unsafe(token) = &signature.safety {
+        return refuse(
+            token,
+            "is called by whoever connects, so it cannot be unsafe",
+        );
+    }
+    if let Some(abi) = &signature.abi {
+        return refuse(abi, "is called from Rust alone");
+    }
+    match &signature.output {
+        ReturnType::Default => refuse(name, "returns `askback::Result<_>`"),
+        ReturnType::Type(..) => Ok(()),
+    }
+}
+
+/// Refuses parameters that cannot be made for each call anew.
+fn check_type(ty: &Type, name: &Ident, what: &str) -> Result<()> {
+    let why = match ty {
+        Type::Reference(_) => "owns its parameters: leave out the `&`",
+        Type::ImplTrait(_) => "cannot be generic: name the type of the parameter",
+        _ => return Ok(()),
+    };
+    Err(Error::new_spanned(ty, format!("`{name}`: {what} {why}")))
+}
+
+/// Takes `#[ask("…")]` from the attributes of a parameter.
+fn take_message(attributes: &mut Vec<Attribute>, name: &Ident) -> Result<Option<LitStr>> {
+    let all = std::mem::take(attributes).into_iter();
+    let (asks, others): (Vec<_>, _) = all.partition(|attribute| attribute.path().is_ident("ask"));
+    *attributes = others;
+    let refuse = |at: &Attribute, why: &str| Error::new_spanned(at, format!("`{name}`: {why}"));
+    match asks.as_slice() {
+        [] => Ok(None),
+        [ask] => ask.parse_args().map(Some).map_err(|_| {
+            refuse(
+                ask,
+                "the message is a text: `#[ask(\"Who is travelling?\")]`",
+            )
+        }),
+        [_, again, ..] => Err(refuse(again, "a parameter is asked for once")),
+    }
+}

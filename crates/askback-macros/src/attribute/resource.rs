@@ -1,0 +1,81 @@
+//! `#[resource]`.
+
+use proc_macro2::TokenStream;
+use quote::quote;
+use syn::{Error, LitStr, Result, meta::ParseNestedMeta};
+
+use super::{
+    arguments::{Completers, Described},
+    function::{Function, ItemFn},
+};
+use crate::meta::{named, once, text, unknown};
+
+/// What is said of a resource.
+#[derive(Default)]
+pub(crate) struct Resource {
+    described: Described,
+    completers: Completers,
+    uri: Option<LitStr>,
+    mime_type: Option<LitStr>,
+}
+
+/// The function as a resource or, where its URI has variables, as a family of them.
+pub(crate) fn resource(arguments: &Resource, item: ItemFn) -> Result<TokenStream> {
+    let function = Function::read(item, "a resource")?;
+    let Some(uri) = &arguments.uri else {
+        let name = function.ident();
+        let message = format!("`{name}`: a resource is somewhere: `#[resource(uri = \"…\")]`");
+        return Err(Error::new_spanned(name, message));
+    };
+    let text = uri.value();
+    let variables = variables(&text);
+    arguments.completers.check(uri, &variables)?;
+    let krate = arguments.described.krate();
+    let name = arguments.described.name(&function);
+    let described = arguments.described.setters(&function);
+    let mime_type = arguments.mime_type.iter();
+    let completers = arguments.completers.setters();
+    let target = if variables.is_empty() {
+        quote!(Resource)
+    } else {
+        quote!(ResourceTemplate)
+    };
+    Ok(function.expand(&krate, &target, |handler| {
+        quote! {
+            #krate::#target::new(#uri, #name, #handler)
+                #described
+                #(.mime_type(#mime_type))*
+                #completers
+        }
+    }))
+}
+
+impl Resource {
+    /// Reads one item of the list.
+    pub(crate) fn read(&mut self, meta: &ParseNestedMeta<'_>) -> Result<()> {
+        let item = meta.path.get_ident().map(ToString::to_string);
+        let item = item.unwrap_or_default();
+        if self.described.read(&item, meta)? {
+            return Ok(());
+        }
+        match item.as_str() {
+            "uri" => once(&mut self.uri, meta, named(meta)?),
+            "mime_type" => once(&mut self.mime_type, meta, text(meta)?),
+            "complete" => self.completers.read(meta),
+            _ => Err(unknown(
+                meta,
+                "`uri`, `name`, `title`, `description`, `mime_type`, `complete` and `crate`",
+            )),
+        }
+    }
+}
+
+/// The names of the variables in a URI template (RFC 6570): whether it is a legal one is found out
+/// when the server is built.
+fn variables(uri: &str) -> Vec<&str> {
+    let braced = uri.split('{').skip(1);
+    let names = braced.map(|part| part.split_once('}').map_or(part, |(name, _)| name));
+    names
+        .map(|name| name.strip_prefix('+').unwrap_or(name))
+        .collect()
+}

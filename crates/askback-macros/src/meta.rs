@@ -1,0 +1,40 @@
+//! The items of an attribute's list, `#[attribute(name = value)]`.
+
+use quote::ToTokens;
+use syn::{Error, LitStr, Result, meta::ParseNestedMeta};
+
+/// Takes down what an item says, which it may say once.
+pub(crate) fn once<T>(slot: &mut Option<T>, meta: &ParseNestedMeta<'_>, value: T) -> Result<()> {
+    match slot.replace(value) {
+        None => Ok(()),
+        Some(_) => Err(twice(meta)),
+    }
+}
+
+/// What is said of an item that is there twice.
+pub(crate) fn twice(meta: &ParseNestedMeta<'_>) -> Error {
+    let name = meta.path.to_token_stream();
+    meta.error(format!("`{name}` is given twice"))
+}
+
+/// What is said of an item that is not among the known ones.
+pub(crate) fn unknown(meta: &ParseNestedMeta<'_>, known: &str) -> Error {
+    let name = meta.path.to_token_stream();
+    meta.error(format!(
+        "there is no attribute `{name}` here; there are {known}"
+    ))
+}
+
+/// A text.
+pub(crate) fn text(meta: &ParseNestedMeta<'_>) -> Result<LitStr> {
+    meta.value()?.parse()
+}
+
+/// A text that names something and so cannot be empty.
+pub(crate) fn named(meta: &ParseNestedMeta<'_>) -> Result<LitStr> {
+    let name = text(meta)?;
+    if name.value().is_empty() {
+        return Err(Error::new_spanned(name, "a name cannot be empty"));
+    }
+    Ok(name)
+}

@@ -1,0 +1,260 @@
+//! `#[tool]`, `#[prompt]` and `#[resource]`: what a server tells of them, and that they run.
+
+use askback::{
+    Answer, Ask, BuildError, Completing, Form, Json, Prompt, Resource, ResourceTemplate, Result,
+    Server, ServerBuilder, State, Tool,
+    keys::{Key, KeyRing, KeySource},
+    prompt,
+    protocol::Schema,
+    resource, tool, transport,
+};
+use serde_json::{Value, json};
+
+#[derive(Form)]
+struct Trip {
+    /// Where to?
+    destination: String,
+}
+
+/// Who are you?
+#[derive(Form)]
+struct Contact {
+    name: String,
+}
+
+#[derive(Form)]
+struct Wishes {
+    window: bool,
+}
+
+#[derive(Clone)]
+struct Agency(&'static str);
+
+/// Says where you go.
+///
+/// And who you are.
+#[tool(title = "Go", read_only, idempotent = false)]
+async fn go(
+    trip: Trip,
+    State(agency): State<Agency>,
+    Ask(contact): Ask<Contact>,
+    #[ask("A window?")] wishes: Ask<Wishes>,
+    #[ask("Really?")] Ask(sure): Ask<Answer<()>>,
+) -> Result<String> {
+    let window = if wishes.0.window { "window" } else { "aisle" };
+    Ok(format!(
+        "{}: {} to {}, {window}, {sure:?}",
+        agency.0, contact.name, trip.destination
+    ))
+}
+
+#[tool(
+    name = "plain-tool",
+    description = "Said otherwise.",
+    destructive,
+    open_world = false,
+    input_schema = object(),
+    output_schema = object(),
+    crate = "askback"
+)]
+#[allow(clippy::unused_async)]
+pub(crate) async fn r#type(given: Json<Value>) -> Result<Json<Value>> {
+    Ok(given)
+}
+
+#[tool]
+async fn bare() -> Result<()> {
+    Ok(())
+}
+
+#[cfg(any())]
+#[tool]
+async fn absent() -> Result<()> {
+    there::is_no_such_thing()
+}
+
+/// Where to.
+#[prompt(title = "Plan", complete(destination = cities))]
+async fn plan(trip: Trip) -> Result<String> {
+    Ok(format!("Plan {}.", trip.destination))
+}
+
+/// All places.
+#[resource(uri = "test://places", name = "all", mime_type = "text/plain")]
+async fn places() -> Result<String> {
+    Ok("Rome".to_owned())
+}
+
+#[resource(uri = "test://places/{destination}/{+rest}", complete(destination = cities))]
+async fn place(trip: Trip) -> Result<String> {
+    Ok(trip.destination)
+}
+
+async fn cities(completing: Completing) -> Result<Vec<String>> {
+    Ok(vec![format!("{}ome", completing.value)])
+}
+
+fn object() -> Schema {
+    Schema::new(&json!({"type": "object"})).unwrap()
+}
+
+fn agency() -> ServerBuilder {
+    Server::builder("agency", "1")
+        .tool(go)
+        .tool(r#type)
+        .tool(bare().title("Changed"))
+        .prompt(plan)
+        .resource(places)
+        .resource_template(place)
+        .keys(KeySource::Ring(KeyRing::new(Key::new(&[7; 32]))))
+        .check_replay(true)
+}
+
+/// What the server answers to one request of the stateless era.
+async fn request(method: &str, mut params: Value) -> Value {
+    let server = agency().state(Agency("agency")).build().unwrap();
+    let (near, far) = transport::memory();
+    tokio::spawn(async move { server.serve(far).await });
+    let (mut receiver, mut sender) = near.split();
+    params["_meta"] = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {"elicitation": {}},
+    });
+    let request = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
+    sender.send(request.to_string().into_bytes()).await.unwrap();
+    let answer = receiver.receive().await.unwrap().unwrap();
+    let answer: Value = serde_json::from_slice(&answer).unwrap();
+    answer["result"].clone()
+}
+
+/// Checks one member of what is listed.
+#[track_caller]
+fn lists(listed: &Value, member: &str, expected: Value) {
+    let found: Vec<_> = listed
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|item| item[member].clone())
+        .collect();
+    assert_eq!(Value::from(found), expected);
+}
+
+#[tokio::test]
+async fn a_tool_is_told_as_it_was_written() {
+    let tools = &request("tools/list", json!({})).await["tools"];
+    lists(tools, "name", json!(["go", "plain-tool", "bare"]));
+    lists(tools, "title", json!(["Go", null, "Changed"]));
+    let go = "Says where you go.\n\nAnd who you are.";
+    lists(tools, "description", json!([go, "Said otherwise.", null]));
+    let hints = json!([
+        {"readOnlyHint": true, "idempotentHint": false},
+        {"destructiveHint": true, "openWorldHint": false},
+        null,
+    ]);
+    lists(tools, "annotations", hints);
+    let object = json!({"type": "object"});
+    lists(tools, "outputSchema", json!([null, object, null]));
+    assert_eq!(tools[0]["inputSchema"]["required"], json!(["destination"]));
+    assert_eq!(tools[1]["inputSchema"], object);
+}
+
+#[tokio::test]
+async fn parameters_are_asked_for_in_their_own_words_and_in_one_round() {
+    let call = json!({"name": "go", "arguments": {"destination": "Rome"}});
+    let asked = request("tools/call", call.clone()).await;
+    let questions = asked["inputRequests"].as_object().unwrap();
+    let mut messages: Vec<_> = questions
+        .iter()
+        .map(|(key, asked)| (key.as_str(), asked["params"]["message"].as_str().unwrap()))
+        .collect();
+    messages.sort_unstable();
+    assert_eq!(
+        messages,
+        [
+            ("confirm", "Really?"),
+            ("contact", "Who are you?"),
+            ("wishes", "A window?")
+        ]
+    );
+    let mut again = call;
+    again["requestState"] = asked["requestState"].clone();
+    again["inputResponses"] = json!({
+        "contact": {"action": "accept", "content": {"name": "Ada"}},
+        "wishes": {"action": "accept", "content": {"window": true}},
+        "confirm": {"action": "cancel"},
+    });
+    let done = request("tools/call", again).await;
+    assert_eq!(
+        done["content"][0]["text"], "agency: Ada to Rome, window, Cancelled",
+        "{done}"
+    );
+}
+
+#[tokio::test]
+async fn the_function_is_still_there_to_be_called() {
+    assert!(bare::call().await.is_ok());
+    let trip = Trip {
+        destination: "Rome".to_owned(),
+    };
+    assert_eq!(plan::call(trip).await.unwrap(), "Plan Rome.");
+}
+
+#[tokio::test]
+async fn a_prompt_is_told_completed_and_got() {
+    let prompts = &request("prompts/list", json!({})).await["prompts"];
+    assert_eq!(
+        prompts,
+        &json!([{"name": "plan", "title": "Plan", "description": "Where to.", "arguments": [
+            {"name": "destination", "description": "Where to?", "required": true}]}])
+    );
+    let argument = json!({"name": "destination", "value": "R"});
+    let reference = json!({"type": "ref/prompt", "name": "plan"});
+    let params = json!({"ref": reference, "argument": argument});
+    let completed = request("completion/complete", params).await;
+    assert_eq!(completed["completion"]["values"], json!(["Rome"]));
+    let params = json!({"name": "plan", "arguments": {"destination": "Rome"}});
+    let got = request("prompts/get", params).await;
+    assert_eq!(got["messages"][0]["content"]["text"], "Plan Rome.");
+}
+
+#[tokio::test]
+async fn a_resource_is_told_completed_and_read() {
+    let listed = &request("resources/list", json!({})).await["resources"];
+    assert_eq!(
+        listed,
+        &json!([{"uri": "test://places", "name": "all", "description": "All places.",
+            "mimeType": "text/plain"}])
+    );
+    let templates = &request("resources/templates/list", json!({})).await["resourceTemplates"];
+    let template = "test://places/{destination}/{+rest}";
+    assert_eq!(
+        templates,
+        &json!([{"uriTemplate": template, "name": "place"}])
+    );
+    let params = json!({
+        "ref": {"type": "ref/resource", "uri": template},
+        "argument": {"name": "destination", "value": "R"},
+    });
+    let completed = request("completion/complete", params).await;
+    assert_eq!(completed["completion"]["values"], json!(["Rome"]));
+    let read = request("resources/read", json!({"uri": "test://places"})).await;
+    assert_eq!(read["contents"][0]["text"], "Rome");
+}
+
+#[test]
+fn a_server_without_what_its_handlers_take_is_not_built() {
+    let wrong = agency().build().err().unwrap();
+    let BuildError::State { name, state } = &wrong else {
+        panic!("{wrong}");
+    };
+    assert_eq!(name, "go");
+    assert!(state.ends_with("Agency"), "{state}");
+    let twice = agency().state(Agency("a")).state(Agency("b")).build();
+    assert!(matches!(twice, Err(BuildError::Twice { .. })));
+}
+
+#[test]
+fn the_value_becomes_what_a_server_takes() {
+    let _: (Tool, Prompt, Resource, ResourceTemplate) =
+        (go.into(), plan.into(), places.into(), place.into());
+}
