@@ -241,9 +241,8 @@ impl Connection {
 
     fn handle_batch(&mut self, messages: Vec<Result<Message, Malformed>>) {
         if !self.session.facts().is_some_and(|facts| facts.batches) {
-            let error = ErrorObject::new(jsonrpc::INVALID_REQUEST, "this revision has no batches");
             self.out
-                .push_back(Output::Send(jsonrpc::write_error(None, &error)));
+                .push_back(Output::Send(jsonrpc::write_error(None, &no_batches())));
             return;
         }
         let number = self.next_batch;
@@ -321,6 +320,8 @@ impl Connection {
         let Request { id, method, params } = request;
         let request = ClientRequest::parse(&method, params.as_deref())?;
         let call = match modern::era_of(&request, &self.profile, self.session.is_open()) {
+            // A subscription would keep its batch open for good.
+            Era::Modern if batch.is_some() => return Err(no_batches()),
             Era::Modern => admit(&self.profile, id, request)?,
             Era::Legacy => match self.session.handle_request(&self.profile, id, request)? {
                 legacy::Routed::Response(response) => return Ok(Some(response)),
@@ -413,4 +414,8 @@ impl Connection {
                 .push_back(Output::Send(jsonrpc::write_batch(&batch.responses)));
         }
     }
+}
+
+fn no_batches() -> ErrorObject {
+    ErrorObject::new(jsonrpc::INVALID_REQUEST, "this revision has no batches")
 }

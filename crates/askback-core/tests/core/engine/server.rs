@@ -368,6 +368,18 @@ fn a_batch_is_answered_as_one() {
 }
 
 #[test]
+fn a_batch_holds_no_requests_of_the_stateless_era() {
+    let mut bench = Bench::opened("2025-03-26");
+    let mut listen = modern(1, "subscriptions/listen", json!({"notifications": {}}));
+    listen["jsonrpc"] = "2.0".into();
+    let ping = json!({"jsonrpc": "2.0", "id": 2, "method": "ping"});
+    let answered = bench.say(json!([listen, ping]));
+    let batch = sent(&answered);
+    assert_eq!(batch[0]["error"]["code"], -32600, "{batch}");
+    assert_eq!(batch[1]["result"], json!({}), "{batch}");
+}
+
+#[test]
 fn a_subscription_tells_what_it_was_asked_to() {
     let mut bench = Bench::new();
     let wish = json!({"notifications": {
