@@ -1,6 +1,7 @@
 //! The tests of `askback-core`, in one binary.
 
 mod canonical;
+mod client;
 mod forms;
 mod keys;
 mod seal;
