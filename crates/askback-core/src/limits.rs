@@ -46,8 +46,11 @@ pub struct Limits {
     pub ask: Duration,
     /// How long one `ctx.run` or `ctx.commit` may take.
     pub run: Duration,
-    /// How long a request may work, the time a person is asked not counted.
+    /// How long a request may work, the time a person is asked not counted. To a client each sign
+    /// of progress gives a server that time anew.
     pub request: Duration,
+    /// How long a client lets a server work on one call in all, whatever progress it reports.
+    pub request_in_all: Duration,
     /// How long a sealed `requestState` can be answered: a person's time for one round.
     pub round_ttl: Duration,
     /// How long a flow may last in all.
@@ -75,6 +78,21 @@ pub struct Limits {
     pub message_shown: usize,
     /// The most entries a client keeps in its cache of lists and reads.
     pub cache_entries: usize,
+    /// The most pages of one list a client fetches before it takes the list for endless.
+    pub pages: usize,
+    /// How long a client waits before it sends again a request whose result asked nothing; the
+    /// pause doubles from round to round.
+    pub round_pause: Duration,
+    /// The longest such pause.
+    pub round_pause_most: Duration,
+    /// How often a client starts a crashed server again within [`Limits::restarts_window`].
+    pub restarts: u32,
+    /// The window of [`Limits::restarts`].
+    pub restarts_window: Duration,
+    /// How many unreadable messages of one server a client reports.
+    pub malformed_reports: u32,
+    /// The most links of one session whose end a client waits to be told.
+    pub links: usize,
 }
 
 impl Default for Limits {
@@ -99,6 +117,7 @@ impl Default for Limits {
             ask: Duration::from_secs(10 * MINUTE),
             run: Duration::from_secs(MINUTE),
             request: Duration::from_secs(5 * MINUTE),
+            request_in_all: Duration::from_secs(60 * MINUTE),
             round_ttl: Duration::from_secs(15 * MINUTE),
             flow_ttl: Duration::from_secs(24 * 60 * MINUTE),
             state_bytes: 64 << 10,
@@ -112,6 +131,13 @@ impl Default for Limits {
             questions_waiting: 16,
             message_shown: 4 << 10,
             cache_entries: 256,
+            pages: 256,
+            round_pause: Duration::from_millis(50),
+            round_pause_most: Duration::from_millis(250),
+            restarts: 5,
+            restarts_window: Duration::from_secs(MINUTE),
+            malformed_reports: 16,
+            links: 64,
         }
     }
 }

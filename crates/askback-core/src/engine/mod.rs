@@ -5,4 +5,5 @@
 //! the handshake revisions, per request for the stateless one. Below the door nobody compares
 //! revisions.
 
+pub mod client;
 pub mod server;

@@ -1,13 +1,14 @@
 //! The tests of `askback-core`, in one binary.
 
 mod canonical;
-mod engine;
+mod client;
 mod forms;
 mod jsonrpc;
 mod keys;
 mod protocol;
 mod revision;
 mod seal;
+mod server;
 mod wire;
 
 use proptest::test_runner::{Config, RngSeed};

@@ -1,0 +1,177 @@
+//! Results that may be used again (2026-07-28, server/utilities/caching).
+
+use alloc::{borrow::ToOwned, boxed::Box, collections::BTreeMap, string::String};
+use core::time::Duration;
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::protocol::{CacheScope, ClientRequest};
+
+/// What identifies a result: the method and the parameter that changes it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Key {
+    method: &'static str,
+    /// The cursor of a list, the URI of a read.
+    parameter: Option<String>,
+}
+
+/// Results by key, each for those it was meant for.
+#[derive(Debug)]
+pub(super) struct Cache {
+    /// Whom the private results are for.
+    principal: Option<String>,
+    most: usize,
+    entries: BTreeMap<(Key, Audience), Entry>,
+}
+
+/// A result that is now wrong.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Stale<'a> {
+    /// All pages of a list.
+    Pages(&'a str),
+    /// The reads of a URI.
+    Read(&'a str),
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+enum Audience {
+    Anyone,
+    Principal(Option<String>),
+}
+
+#[derive(Debug)]
+struct Entry {
+    result: Box<RawValue>,
+    until: Duration,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Hints {
+    ttl_ms: Option<i64>,
+    cache_scope: Option<CacheScope>,
+}
+
+impl Key {
+    /// The key of a request whose result may be kept at all: one of the cacheable methods, and not
+    /// a round that carries answers or state.
+    pub(super) fn of(request: &ClientRequest) -> Option<Self> {
+        let parameter = match request {
+            ClientRequest::ListTools(params)
+            | ClientRequest::ListPrompts(params)
+            | ClientRequest::ListResources(params)
+            | ClientRequest::ListResourceTemplates(params) => params.cursor.clone(),
+            ClientRequest::ReadResource(params)
+                if params.input_responses.is_none() && params.request_state.is_none() =>
+            {
+                Some(params.uri.clone())
+            }
+            _ => return None,
+        };
+        Some(Self {
+            method: request.method(),
+            parameter,
+        })
+    }
+
+    /// Whether a page of a list is meant that another page led to.
+    pub(super) fn is_later_page(&self) -> bool {
+        self.method != READ && self.parameter.is_some()
+    }
+
+    pub(super) fn method(&self) -> &'static str {
+        self.method
+    }
+
+    pub(super) fn is_stale(&self, stale: &Stale<'_>) -> bool {
+        match stale {
+            Stale::Pages(method) => self.method == *method,
+            Stale::Read(uri) => self.method == READ && self.parameter.as_deref() == Some(uri),
+        }
+    }
+}
+
+impl Cache {
+    pub(super) fn new(principal: Option<String>, most: usize) -> Self {
+        Self {
+            principal,
+            most,
+            entries: BTreeMap::new(),
+        }
+    }
+
+    /// The result, while it is fresh.
+    pub(super) fn get(&self, key: &Key, now: Duration) -> Option<&RawValue> {
+        [
+            Audience::Principal(self.principal.clone()),
+            Audience::Anyone,
+        ]
+        .into_iter()
+        .find_map(|audience| self.entries.get(&(key.clone(), audience)))
+        .filter(|entry| now < entry.until)
+        .map(|entry| &*entry.result)
+    }
+
+    /// Keeps a result as long, and for whom, it says itself. What says neither is not kept.
+    pub(super) fn put(&mut self, key: Key, result: &RawValue, now: Duration) {
+        self.remove(&key);
+        let Ok(hints) = serde_json::from_str::<Hints>(result.get()) else {
+            return;
+        };
+        let ttl = hints
+            .ttl_ms
+            .and_then(|ttl| u64::try_from(ttl).ok())
+            .unwrap_or(0);
+        if ttl == 0 || self.most == 0 {
+            return;
+        }
+        if self.entries.len() >= self.most {
+            self.make_room(now);
+        }
+        let audience = match hints.cache_scope {
+            Some(CacheScope::Public) => Audience::Anyone,
+            Some(CacheScope::Private) | None => Audience::Principal(self.principal.clone()),
+        };
+        let entry = Entry {
+            result: result.to_owned(),
+            until: now.saturating_add(Duration::from_millis(ttl)),
+        };
+        self.entries.insert((key, audience), entry);
+    }
+
+    /// From now on others are served; what was for anyone stays.
+    pub(super) fn set_principal(&mut self, principal: Option<String>) {
+        self.principal = principal;
+    }
+
+    pub(super) fn forget(&mut self, stale: &Stale<'_>) {
+        self.entries.retain(|(key, _), _| !key.is_stale(stale));
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.entries.clear();
+    }
+
+    fn remove(&mut self, key: &Key) {
+        let own = Audience::Principal(self.principal.clone());
+        self.entries.remove(&(key.clone(), own));
+        self.entries.remove(&(key.clone(), Audience::Anyone));
+    }
+
+    /// Drops what is no longer fresh, and at least the entry that will be so first.
+    fn make_room(&mut self, now: Duration) {
+        self.entries.retain(|_, entry| now < entry.until);
+        if self.entries.len() >= self.most
+            && let Some(first) = self
+                .entries
+                .iter()
+                .min_by_key(|(_, entry)| entry.until)
+                .map(|(key, _)| key.clone())
+        {
+            self.entries.remove(&first);
+        }
+    }
+}
+
+const READ: &str = "resources/read";

@@ -1,0 +1,324 @@
+//! A call on its way: what was asked for, and how far it has come.
+
+use alloc::{borrow::ToOwned, boxed::Box, format, string::String, vec::Vec};
+use core::time::Duration;
+
+use super::{
+    CallTarget, Greeting, HostQuestion, Profile, QuestionId, patience::Patience,
+    question::check_answer,
+};
+use crate::{
+    jsonrpc::{self, ErrorObject, RequestId},
+    limits::Limits,
+    protocol::{
+        ClientNotification, ClientRequest, ElicitAction, ElicitParams, ElicitUrlParams, HasMeta,
+        InputRequest, InputResponse, InputResponses, LoggingLevel, RawJson,
+    },
+    revision::{Kind, Revision},
+    wire,
+};
+
+/// The name of a call, chosen by the caller and never used twice on a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct CallId(pub u64);
+
+#[derive(Debug)]
+pub(super) struct Call {
+    pub(super) request: ClientRequest,
+    pub(super) stage: Stage,
+    pub(super) patience: Patience,
+    /// How often the server asked for another round.
+    pub(super) rounds: u32,
+    /// How often in a row it did so without asking anything.
+    pub(super) pauses: u32,
+    /// Whether the server was started again for the round that is next or in flight.
+    pub(super) restarted: bool,
+    /// What the host refused while this was the only call in flight (handshake era).
+    pub(super) refused: Option<ErrorObject>,
+    /// Whether what the result will say was overtaken by a change.
+    pub(super) overtaken: bool,
+}
+
+#[derive(Debug)]
+pub(super) enum Stage {
+    /// Its next round can be sent.
+    Ready,
+    /// The server has it.
+    Sent(Sent),
+    /// The host is asked; then it is sent again.
+    Asking(Asking),
+    /// The server wants it sent again without asking anything.
+    Pausing(Duration),
+}
+
+/// A round the server has.
+#[derive(Debug)]
+pub(super) struct Sent {
+    /// What the response will carry, and the name of its progress.
+    pub(super) id: i64,
+    pub(super) progress: f64,
+    /// Whether it is a subscription that has begun.
+    pub(super) listening: bool,
+}
+
+/// The questions between two rounds.
+#[derive(Debug)]
+pub(super) enum Asking {
+    /// Those of a result that asks: all at once.
+    Questions {
+        state: Option<String>,
+        asked: Vec<Asked>,
+    },
+    /// The links of -32042: one by one.
+    Links {
+        asked: Asked,
+        rest: alloc::vec::IntoIter<ElicitUrlParams>,
+    },
+}
+
+/// A question of a round.
+#[derive(Debug)]
+pub(super) struct Asked {
+    pub(super) id: QuestionId,
+    pub(super) key: Option<String>,
+    pub(super) request: InputRequest,
+    pub(super) answer: Option<InputResponse>,
+}
+
+/// What an answer leads to.
+#[derive(Debug)]
+pub(super) enum Answered {
+    /// Others are still open.
+    Wait,
+    /// Ask this next.
+    Ask(ElicitUrlParams),
+    /// Send the call again.
+    Send,
+}
+
+impl Call {
+    pub(super) fn new(request: ClientRequest, limits: &Limits) -> Self {
+        Self {
+            request,
+            stage: Stage::Ready,
+            patience: Patience::new(limits),
+            rounds: 0,
+            pauses: 0,
+            restarted: false,
+            refused: None,
+            overtaken: false,
+        }
+    }
+
+    pub(super) fn target(&self) -> Option<CallTarget> {
+        CallTarget::of(&self.request)
+    }
+
+    pub(super) fn sent(&self) -> Option<&Sent> {
+        match &self.stage {
+            Stage::Sent(sent) => Some(sent),
+            Stage::Ready | Stage::Asking(_) | Stage::Pausing(_) => None,
+        }
+    }
+
+    /// When something must be done about it.
+    pub(super) fn deadline(&self) -> Option<Duration> {
+        match &self.stage {
+            Stage::Sent(_) => self.patience.deadline(),
+            Stage::Pausing(until) => Some(*until),
+            Stage::Ready | Stage::Asking(_) => None,
+        }
+    }
+
+    /// Puts into the request what the next round sends back; of the round before nothing is kept.
+    pub(super) fn set_round(&mut self, responses: Option<InputResponses>, state: Option<String>) {
+        let (own_responses, own_state) = match &mut self.request {
+            ClientRequest::CallTool(params) => {
+                (&mut params.input_responses, &mut params.request_state)
+            }
+            ClientRequest::GetPrompt(params) => {
+                (&mut params.input_responses, &mut params.request_state)
+            }
+            ClientRequest::ReadResource(params) => {
+                (&mut params.input_responses, &mut params.request_state)
+            }
+            _ => return,
+        };
+        *own_responses = responses;
+        *own_state = state;
+    }
+
+    /// Whether the round tells a server all there is to know, so that one that has forgotten
+    /// everything can take it up.
+    pub(super) fn carries_state(&self) -> bool {
+        let state = match &self.request {
+            ClientRequest::CallTool(params) => &params.request_state,
+            ClientRequest::GetPrompt(params) => &params.request_state,
+            ClientRequest::ReadResource(params) => &params.request_state,
+            _ => return false,
+        };
+        state.is_some()
+    }
+
+    pub(super) fn is_subscription(&self) -> bool {
+        matches!(self.request, ClientRequest::Listen(_))
+    }
+
+    /// Takes the host's answer to a question of this call.
+    pub(super) fn answer(
+        &mut self,
+        question: QuestionId,
+        answer: InputResponse,
+        revision: Revision,
+        limits: &Limits,
+    ) -> Result<Answered, Refusal> {
+        let Stage::Asking(asking) = &mut self.stage else {
+            return Ok(Answered::Wait);
+        };
+        match asking {
+            Asking::Links { asked, rest } => {
+                let answer = asked.check(answer, limits).map_err(Refusal::Host)?;
+                if let InputResponse::Elicit(answer) = answer
+                    && answer.action != ElicitAction::Accept
+                {
+                    return Err(Refusal::NotOpened);
+                }
+                Ok(rest.next().map_or(Answered::Send, Answered::Ask))
+            }
+            Asking::Questions { state, asked } => {
+                let Some(mine) = asked.iter_mut().find(|asked| asked.id == question) else {
+                    return Ok(Answered::Wait);
+                };
+                mine.answer = Some(mine.check(answer, limits).map_err(Refusal::Host)?);
+                if asked.iter().any(|asked| asked.answer.is_none()) {
+                    return Ok(Answered::Wait);
+                }
+                let responses = asked
+                    .drain(..)
+                    .filter_map(|asked| Some((asked.key?, response_json(asked.answer?, revision))))
+                    .collect();
+                let state = state.take();
+                self.set_round(Some(responses), state);
+                Ok(Answered::Send)
+            }
+        }
+    }
+}
+
+/// Why an answer ends its call.
+#[derive(Debug)]
+pub(super) enum Refusal {
+    /// It is not one.
+    Host(String),
+    /// A link will not be opened, without which the call cannot go on.
+    NotOpened,
+}
+
+impl Asking {
+    /// The questions the host still has.
+    pub(super) fn open(&self) -> impl Iterator<Item = QuestionId> {
+        let asked = match self {
+            Self::Questions { asked, .. } => asked.as_slice(),
+            Self::Links { asked, .. } => core::slice::from_ref(asked),
+        };
+        asked
+            .iter()
+            .filter(|asked| asked.answer.is_none())
+            .map(|asked| asked.id)
+    }
+}
+
+impl Asked {
+    pub(super) fn link(id: QuestionId, link: ElicitUrlParams) -> Self {
+        Self {
+            id,
+            key: None,
+            request: InputRequest::Elicit(ElicitParams::Url(link)),
+            answer: None,
+        }
+    }
+
+    /// The question as the host is asked it.
+    pub(super) fn question(
+        &self,
+        greeting: &Greeting,
+        target: Option<CallTarget>,
+    ) -> Box<HostQuestion> {
+        Box::new(HostQuestion {
+            server: greeting.server.clone(),
+            target,
+            key: self.key.clone(),
+            request: self.request.clone(),
+            retried: true,
+        })
+    }
+
+    fn check(&self, answer: InputResponse, limits: &Limits) -> Result<InputResponse, String> {
+        check_answer(&self.request, answer, limits).map_err(|why| match &self.key {
+            Some(key) => format!("its answer to {key:?} cannot be sent: {why}"),
+            None => format!("its answer cannot be sent: {why}"),
+        })
+    }
+}
+
+/// Writes into a request what its revision wants beside the parameters: everything about this
+/// client where each request stands alone (2026-07-28, basic/index, `_meta`), and under which name
+/// to tell of progress. What the caller wrote there beside stays.
+pub(super) fn stamp(
+    request: &mut ClientRequest,
+    profile: &Profile,
+    revision: Revision,
+    log_level: Option<LoggingLevel>,
+    progress: Option<i64>,
+) {
+    let facts = revision.facts();
+    if !facts.request_meta && progress.is_none() {
+        return;
+    }
+    let meta = request.meta_mut();
+    meta.progress_token = progress.map(RequestId::Number);
+    if facts.request_meta {
+        meta.protocol_version = Some(revision.as_str().to_owned());
+        meta.client_info = Some(profile.info.clone());
+        meta.client_capabilities = Some(profile.capabilities.clone());
+        meta.log_level = log_level;
+    }
+}
+
+pub(super) fn write(revision: Revision, id: i64, request: &ClientRequest) -> Vec<u8> {
+    wire::lower(request.clone(), revision).to_vec(&RequestId::Number(id))
+}
+
+/// A notification, where the revision has it.
+pub(super) fn write_notification(
+    revision: Revision,
+    notification: ClientNotification,
+) -> Option<Vec<u8>> {
+    revision
+        .has(Kind::ClientNotification, notification.method())
+        .then(|| wire::lower(notification, revision).to_vec())
+}
+
+/// An answer as a response of its own.
+pub(super) fn write_response(
+    revision: Revision,
+    id: &RequestId,
+    response: InputResponse,
+) -> Vec<u8> {
+    match wire::lower(response, revision) {
+        InputResponse::Elicit(result) => jsonrpc::write_result(id, &result),
+        InputResponse::Sample(result) => jsonrpc::write_result(id, &result),
+        InputResponse::Roots(result) => jsonrpc::write_result(id, &result),
+    }
+}
+
+/// An answer as it stands in `inputResponses`.
+fn response_json(response: InputResponse, revision: Revision) -> RawJson {
+    let json = match wire::lower(response, revision) {
+        InputResponse::Elicit(result) => RawJson::new(&result),
+        InputResponse::Sample(result) => RawJson::new(&result),
+        InputResponse::Roots(result) => RawJson::new(&result),
+    };
+    // Writing fails only for maps whose keys are not strings, and no result has one.
+    json.unwrap_or_default()
+}

@@ -1,0 +1,71 @@
+//! Why a call, or a connection, came to nothing.
+
+use alloc::{
+    string::{String, ToString},
+    vec::Vec,
+};
+use core::time::Duration;
+
+use crate::{jsonrpc::ErrorObject, revision::Revision};
+
+/// Why a call came to nothing. Each kind names who is to blame.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ClientError {
+    /// The server answered with an error.
+    #[error("the server answered: {0}")]
+    Server(ErrorObject),
+    /// The server said something the protocol does not allow.
+    #[error("the server broke the protocol: {0}")]
+    Protocol(String),
+    /// The server speaks no revision this client may speak.
+    #[error(
+        "no protocol revision in common: the server speaks {}, this client {}",
+        list(.offered), list(.spoken)
+    )]
+    Incompatible {
+        /// What this client may speak.
+        spoken: Vec<Revision>,
+        /// What the server said it speaks.
+        offered: Vec<String>,
+    },
+    /// The server cannot be reached: its process cannot be started, its address not be found.
+    #[error("the server cannot be reached: {0}")]
+    Unreachable(String),
+    /// The server went away while the call was with it.
+    #[error("the server went away: {0}")]
+    Crashed(String),
+    /// The server took too long. The time a person was asked is not counted.
+    #[error("the server did not answer within {0:?}")]
+    TimedOut(Duration),
+    /// The server kept asking.
+    #[error("the server asked for more than {0} rounds; the call was given up")]
+    TooManyRounds(u32),
+    /// A question of the server was refused on this side: by a person, or because it asked too
+    /// often.
+    #[error("a question of the server was refused: {0}")]
+    Refused(ErrorObject),
+    /// The host of this client gave an answer that must not be sent, or none.
+    #[error("the host failed to answer the server: {0}")]
+    Host(String),
+    /// What was called is nothing the server, or the revision in use, has.
+    #[error("{0}")]
+    Unsupported(String),
+    /// The caller has too many calls in progress.
+    #[error("{0} calls are in progress, which is the most; wait for one to end")]
+    Busy(usize),
+    /// The client was closed by its owner.
+    #[error("the client is closed")]
+    Closed,
+}
+
+fn list<T: ToString>(revisions: &[T]) -> String {
+    match revisions {
+        [] => "none".into(),
+        revisions => revisions
+            .iter()
+            .map(ToString::to_string)
+            .collect::<Vec<_>>()
+            .join(", "),
+    }
+}

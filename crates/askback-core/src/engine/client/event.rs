@@ -1,0 +1,51 @@
+//! What a client hears beside results and questions.
+
+use alloc::string::String;
+
+use super::CallTarget;
+use crate::protocol::{LoggingLevel, RawJson};
+
+/// Something a host may want to show or act on.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum Event {
+    /// How far a call has come.
+    Progress {
+        /// What was called.
+        target: Option<CallTarget>,
+        /// How far it has come; it only grows.
+        progress: f64,
+        /// How far it has to come, where that is known.
+        total: Option<f64>,
+        /// What is being done, in words.
+        message: Option<String>,
+    },
+    /// A log line of the server.
+    Log {
+        /// How much it matters.
+        level: LoggingLevel,
+        /// Which part of the server says it.
+        logger: Option<String>,
+        /// What it says.
+        data: RawJson,
+    },
+    /// The list of tools changed.
+    ToolsChanged,
+    /// The list of prompts changed.
+    PromptsChanged,
+    /// The list of resources, or of their templates, changed.
+    ResourcesChanged,
+    /// What stands in the resource of this URI changed.
+    ResourceUpdated(String),
+    /// What was behind a link is done (2025-11-25).
+    UrlCompleted {
+        /// The `elicitationId` of the question that held the link.
+        elicitation_id: String,
+    },
+    /// A line the server's process wrote to its standard error. It need not be an error. The
+    /// engine never says this; whoever runs the process does.
+    ServerStderr(String),
+    /// Something worth a line in a log: the server was started again, wrote something unreadable,
+    /// asked too often.
+    Note(String),
+}

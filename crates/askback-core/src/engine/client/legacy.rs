@@ -1,0 +1,431 @@
+//! The handshake era: a session on which the server may send requests.
+
+use alloc::{
+    borrow::ToOwned,
+    boxed::Box,
+    collections::{BTreeMap, VecDeque},
+    format,
+    string::String,
+    vec::Vec,
+};
+use core::time::Duration;
+
+use super::{
+    CallId, ClientError, Connection, Event, HostQuestion, Output, QuestionId, State,
+    batch::Batches,
+    call,
+    question::{admit, check_answer},
+};
+use crate::{
+    jsonrpc::{self, ErrorObject, Malformed, Message, Request, RequestId},
+    protocol::{
+        ClientRequest, ElicitParams, ElicitResult, ElicitUrlParams, EmptyResult, HasMeta,
+        InputRequest, InputResponse, RequestParams, ServerRequest, SetLevelParams, SubscribeParams,
+        codes,
+    },
+    revision::Revision,
+    wire,
+};
+
+/// A session that `initialize` opened.
+#[derive(Debug)]
+pub(super) struct Session {
+    revision: Revision,
+    questions: BTreeMap<QuestionId, Waiting>,
+    batches: Batches,
+    /// The links the host was asked to open and whose end was not told, oldest first.
+    links: VecDeque<String>,
+}
+
+/// A question whose server waits for a response.
+#[derive(Debug)]
+struct Waiting {
+    id: RequestId,
+    request: InputRequest,
+    batch: Option<u64>,
+    /// The call it belongs to, where that is known.
+    call: Option<CallId>,
+}
+
+impl Session {
+    pub(super) fn new(revision: Revision) -> Self {
+        Self {
+            revision,
+            questions: BTreeMap::new(),
+            batches: Batches::default(),
+            links: VecDeque::new(),
+        }
+    }
+
+    pub(super) fn is_asking(&self) -> bool {
+        !self.questions.is_empty()
+    }
+
+    pub(super) fn questions(&self) -> impl Iterator<Item = QuestionId> {
+        self.questions.keys().copied()
+    }
+}
+
+impl Connection {
+    pub(super) fn handle_batch(
+        &mut self,
+        messages: Vec<Result<Message, Malformed>>,
+        now: Duration,
+    ) {
+        let State::Legacy(session) = &mut self.state else {
+            return self.report_unreadable("a batch, which this revision does not have");
+        };
+        if !session.revision.facts().batches {
+            return self.report_unreadable("a batch, which this revision does not have");
+        }
+        let number = session.batches.begin();
+        for message in messages {
+            match message {
+                Ok(message) => self.handle(message, Some(number), now),
+                Err(malformed) => self.handle_malformed(malformed, Some(number), now),
+            }
+        }
+        if let State::Legacy(session) = &mut self.state {
+            let responses = session.batches.close(number);
+            self.out.extend(responses.map(Output::Send));
+        }
+    }
+
+    /// A request of the server, which only a session allows.
+    pub(super) fn handle_request(&mut self, request: Request, batch: Option<u64>, now: Duration) {
+        let id = request.id.clone();
+        if let (State::Legacy(session), Some(batch)) = (&mut self.state, batch) {
+            session.batches.expect(batch);
+        }
+        let answer = match &self.state {
+            State::Legacy(_) => self.route(request, batch, now),
+            State::Opening(_) if request.method == "ping" => Ok(Some(pong(&id))),
+            State::Opening(_) => {
+                let why = "nothing but `ping` is answered before the session is open";
+                Err(ErrorObject::new(jsonrpc::INVALID_REQUEST, why))
+            }
+            // Clients write no responses in this era (2026-07-28, basic/transports/stdio, Sending
+            // Messages).
+            State::Modern | State::Idle | State::Connecting => {
+                let why = format!(
+                    "a request (`{}`), which this revision does not have",
+                    request.method
+                );
+                return self.report_unreadable(&why);
+            }
+        };
+        match answer {
+            Ok(Some(response)) => self.respond(response, batch),
+            Ok(None) => {}
+            Err(error) => self.respond(jsonrpc::write_error(Some(&id), &error), batch),
+        }
+    }
+
+    /// Answers a request of the server, or puts it to the host.
+    fn route(
+        &mut self,
+        request: Request,
+        batch: Option<u64>,
+        now: Duration,
+    ) -> Result<Option<Vec<u8>>, ErrorObject> {
+        let State::Legacy(session) = &self.state else {
+            return Ok(None);
+        };
+        let Request { id, method, params } = request;
+        if session.questions.values().any(|waiting| waiting.id == id) {
+            let why = format!("a request with the id {id} is in progress");
+            return Err(ErrorObject::new(jsonrpc::INVALID_REQUEST, why));
+        }
+        let question = match wire::read(session.revision, &method, params.as_deref())? {
+            ServerRequest::Ping(_) => return Ok(Some(pong(&id))),
+            ServerRequest::Elicit(params) => InputRequest::Elicit(params),
+            ServerRequest::Sample(params) => InputRequest::Sample(params),
+            ServerRequest::Roots(params) => InputRequest::Roots(params),
+            // This client makes no tasks.
+            ServerRequest::GetTask(_)
+            | ServerRequest::GetTaskPayload(_)
+            | ServerRequest::CancelTask(_)
+            | ServerRequest::ListTasks(_) => return Err(ErrorObject::method_not_found(&method)),
+        };
+        self.ask_host(id, question, batch, now)?;
+        Ok(None)
+    }
+
+    fn ask_host(
+        &mut self,
+        id: RequestId,
+        mut request: InputRequest,
+        batch: Option<u64>,
+        now: Duration,
+    ) -> Result<(), ErrorObject> {
+        let call = self.only_asking_call();
+        let question = self.next_question();
+        let Self {
+            state,
+            profile,
+            asks,
+            ..
+        } = self;
+        let State::Legacy(session) = state else {
+            return Ok(());
+        };
+        let facts = session.revision.facts();
+        admit(&mut request, &profile.capabilities, facts, &profile.limits)?;
+        if session.questions.len() >= profile.limits.requests_in_flight || !asks.admit(now) {
+            return Err(self.refuse_flood());
+        }
+        if !session.is_asking() {
+            // The time in which a person is asked is not the server's.
+            self.calls
+                .values_mut()
+                .for_each(|call| call.patience.pause(now));
+        }
+        let target = call.and_then(|call| self.calls.get(&call)?.target());
+        let question_for_host = HostQuestion {
+            server: self
+                .greeting
+                .as_ref()
+                .and_then(|greeting| greeting.server.clone()),
+            target,
+            key: key(&request),
+            request: request.clone(),
+            retried: false,
+        };
+        if let InputRequest::Elicit(ElicitParams::Url(link)) = &request {
+            let link = link.clone();
+            self.remember_link(&link);
+        }
+        if let State::Legacy(session) = &mut self.state {
+            session.questions.insert(
+                question,
+                Waiting {
+                    id,
+                    request,
+                    batch,
+                    call,
+                },
+            );
+        }
+        self.out
+            .push_back(Output::Ask(question, Box::new(question_for_host)));
+        Ok(())
+    }
+
+    /// The host answered a question of the session.
+    pub(super) fn answer_session(
+        &mut self,
+        question: QuestionId,
+        answer: Result<InputResponse, ErrorObject>,
+        now: Duration,
+    ) {
+        let Some((waiting, revision)) = self.take_question(question, now) else {
+            return;
+        };
+        let checked = match answer {
+            Ok(answer) => {
+                check_answer(&waiting.request, answer, &self.profile.limits).map_err(|why| {
+                    (
+                        ErrorObject::internal("the client could not answer"),
+                        Some(why),
+                    )
+                })
+            }
+            Err(error) => Err((error, None)),
+        };
+        match checked {
+            Ok(answer) => {
+                let response = call::write_response(revision, &waiting.id, answer);
+                self.respond(response, waiting.batch);
+            }
+            Err((error, bug)) => {
+                self.respond(
+                    jsonrpc::write_error(Some(&waiting.id), &error),
+                    waiting.batch,
+                );
+                self.blame_host(waiting.call, error, bug);
+            }
+        }
+    }
+
+    /// What the host refused ends the call, if the server ends it with an error; what the host
+    /// answered wrongly ends it at once.
+    fn blame_host(&mut self, call: Option<CallId>, error: ErrorObject, bug: Option<String>) {
+        match (bug, call) {
+            (Some(why), Some(call)) => {
+                let why = format!("its answer cannot be sent: {why}");
+                if let Some(sent) = self.calls.get(&call).and_then(|call| call.sent()) {
+                    let number = sent.id;
+                    self.write_cancelled(number, None);
+                }
+                self.finish(call, Err(ClientError::Host(why)));
+            }
+            (Some(why), None) => self.note(format!("an answer of the host cannot be sent: {why}")),
+            (None, Some(call)) if error.code == codes::USER_REJECTED => {
+                if let Some(call) = self.calls.get_mut(&call) {
+                    call.refused = Some(error);
+                }
+            }
+            (None, _) => {}
+        }
+    }
+
+    /// The server no longer wants an answer, and gets none.
+    pub(super) fn withdraw_session_question(&mut self, id: &RequestId, now: Duration) {
+        let State::Legacy(session) = &self.state else {
+            return;
+        };
+        let found = session
+            .questions
+            .iter()
+            .find(|(_, waiting)| waiting.id == *id);
+        let Some(question) = found.map(|(question, _)| *question) else {
+            return;
+        };
+        if let Some((waiting, _)) = self.take_question(question, now) {
+            self.out.push_back(Output::Withdraw(question));
+            if let (Some(batch), State::Legacy(session)) = (waiting.batch, &mut self.state) {
+                let responses = session.batches.close(batch);
+                self.out.extend(responses.map(Output::Send));
+            }
+        }
+    }
+
+    /// The call these questions belong to is no longer wanted, so nobody need answer them.
+    pub(super) fn abandon_session_questions(&mut self, call: CallId, now: Duration) {
+        let State::Legacy(session) = &self.state else {
+            return;
+        };
+        let of_call = session
+            .questions
+            .iter()
+            .filter(|(_, waiting)| waiting.call == Some(call));
+        let questions: Vec<QuestionId> = of_call.map(|(question, _)| *question).collect();
+        for question in questions {
+            let Some((waiting, revision)) = self.take_question(question, now) else {
+                continue;
+            };
+            self.out.push_back(Output::Withdraw(question));
+            let response = match waiting.request {
+                InputRequest::Elicit(_) => {
+                    let cancel = InputResponse::Elicit(ElicitResult::cancel());
+                    call::write_response(revision, &waiting.id, cancel)
+                }
+                InputRequest::Sample(_) | InputRequest::Roots(_) => {
+                    let error = ErrorObject::new(codes::USER_REJECTED, "the call was cancelled");
+                    jsonrpc::write_error(Some(&waiting.id), &error)
+                }
+            };
+            self.respond(response, waiting.batch);
+        }
+    }
+
+    /// A question is over; with the last, the server's time goes on.
+    fn take_question(
+        &mut self,
+        question: QuestionId,
+        now: Duration,
+    ) -> Option<(Waiting, Revision)> {
+        let State::Legacy(session) = &mut self.state else {
+            return None;
+        };
+        let waiting = session.questions.remove(&question)?;
+        if !session.is_asking() {
+            let sent = self.calls.values_mut().filter(|call| call.sent().is_some());
+            sent.for_each(|call| call.patience.run(now));
+        }
+        Some((waiting, session.revision))
+    }
+
+    pub(super) fn respond(&mut self, response: Vec<u8>, batch: Option<u64>) {
+        let response = match (batch, &mut self.state) {
+            (Some(batch), State::Legacy(session)) => session.batches.respond(batch, response),
+            _ => Some(response),
+        };
+        self.out.extend(response.map(Output::Send));
+    }
+
+    /// The call in flight, if it is the only one by which a server can ask.
+    pub(super) fn only_asking_call(&self) -> Option<CallId> {
+        let mut asking = self
+            .calls
+            .iter()
+            .filter(|(_, call)| call.sent().is_some() && call.target().is_some())
+            .map(|(id, _)| *id);
+        asking.next().filter(|_| asking.next().is_none())
+    }
+
+    pub(super) fn remember_link(&mut self, link: &ElicitUrlParams) {
+        let most = self.profile.limits.links;
+        if let (State::Legacy(session), Some(id)) = (&mut self.state, &link.elicitation_id) {
+            if session.links.len() >= most {
+                session.links.pop_front();
+            }
+            session.links.push_back(id.clone());
+        }
+    }
+
+    /// A notice about a link nobody was asked to open, or that is done already, is ignored
+    /// (2025-11-25, client/elicitation, Completion Notifications for URL Mode Elicitation).
+    pub(super) fn handle_link_completed(&mut self, elicitation_id: String) {
+        let State::Legacy(session) = &mut self.state else {
+            return;
+        };
+        let known = session
+            .links
+            .iter()
+            .position(|known| *known == elicitation_id);
+        if let Some(index) = known {
+            session.links.remove(index);
+            self.event(Event::UrlCompleted { elicitation_id });
+        }
+    }
+
+    /// Remembers what a session was told that its successor must be told again.
+    pub(super) fn remember_session(&mut self, id: CallId) {
+        match self.calls.get(&id).map(|call| &call.request) {
+            Some(ClientRequest::Subscribe(params)) => {
+                self.watched.insert(params.uri.clone());
+            }
+            Some(ClientRequest::Unsubscribe(params)) => {
+                self.watched.remove(&params.uri);
+            }
+            _ => {}
+        }
+    }
+
+    /// Tells a new session what the one before was told. Nobody waits for the responses.
+    pub(super) fn restore_session(&mut self) {
+        let State::Legacy(session) = &self.state else {
+            return;
+        };
+        let revision = session.revision;
+        let level = self
+            .log_level
+            .map(|level| ClientRequest::SetLevel(SetLevelParams { level, meta: None }));
+        let watched = self.watched.iter().map(|uri| {
+            ClientRequest::Subscribe(SubscribeParams {
+                uri: uri.clone(),
+                meta: None,
+            })
+        });
+        for request in level.into_iter().chain(watched) {
+            self.last_id += 1;
+            self.out
+                .push_back(Output::Send(call::write(revision, self.last_id, &request)));
+        }
+    }
+}
+
+fn pong(id: &RequestId) -> Vec<u8> {
+    jsonrpc::write_result(id, &EmptyResult::default())
+}
+
+/// The key a server of ours writes beside its question.
+fn key(request: &InputRequest) -> Option<String> {
+    let meta = match request {
+        InputRequest::Elicit(params) => params.meta(),
+        InputRequest::Sample(params) => HasMeta::meta(&**params),
+        InputRequest::Roots(params) => RequestParams::meta(params),
+    };
+    meta?.ask_key().map(ToOwned::to_owned)
+}

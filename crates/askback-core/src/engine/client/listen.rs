@@ -1,0 +1,191 @@
+//! What a server says unasked.
+
+use alloc::borrow::ToOwned;
+use core::time::Duration;
+
+use serde_json::value::RawValue;
+
+use super::{
+    CallId, Connection, Event, Output, State,
+    cache::{Key, Stale},
+    call::Stage,
+};
+use crate::{
+    jsonrpc::{Notification, RequestId},
+    protocol::{
+        HasMeta, LoggingMessageParams, ProgressParams, ServerNotification,
+        SubscriptionsAcknowledgedParams,
+    },
+    revision::Revision,
+    wire,
+};
+
+impl Connection {
+    /// Notifications are never answered; one that makes no sense is ignored.
+    pub(super) fn handle_notification(&mut self, notification: &Notification, now: Duration) {
+        let revision = match (&self.state, &self.greeting) {
+            (State::Modern | State::Legacy(_), Some(greeting)) => greeting.revision,
+            // A server may log before the session is open.
+            _ => Revision::LATEST_LEGACY,
+        };
+        let params = notification.params.as_deref();
+        let Ok(heard) = wire::read::<ServerNotification>(revision, &notification.method, params)
+        else {
+            return;
+        };
+        match heard {
+            ServerNotification::Cancelled(params) => {
+                if let Some(id) = params.request_id {
+                    self.handle_cancelled(&id, now);
+                }
+            }
+            ServerNotification::Progress(params) => self.handle_progress(params, now),
+            ServerNotification::Message(params) => {
+                let LoggingMessageParams {
+                    level,
+                    logger,
+                    data,
+                    ..
+                } = params;
+                self.event(Event::Log {
+                    level,
+                    logger,
+                    data,
+                });
+            }
+            ServerNotification::SubscriptionsAcknowledged(params) => {
+                self.handle_acknowledged(params, now);
+            }
+            ServerNotification::ElicitationComplete(params) => {
+                self.handle_link_completed(params.elicitation_id);
+            }
+            ServerNotification::TaskStatus(_) => {}
+            changed @ (ServerNotification::ToolsListChanged(_)
+            | ServerNotification::PromptsListChanged(_)
+            | ServerNotification::ResourcesListChanged(_)
+            | ServerNotification::ResourceUpdated(_)) => self.handle_changed(changed),
+        }
+    }
+
+    /// A server withdraws a question of its session, or ends a subscription.
+    fn handle_cancelled(&mut self, id: &RequestId, now: Duration) {
+        match (&self.state, id) {
+            (State::Legacy(_), id) => self.withdraw_session_question(id, now),
+            (State::Modern, RequestId::Number(number)) => {
+                if let Some(call) = self.listener(*number) {
+                    self.finish(call, Ok(RawValue::NULL.to_owned()));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Progress counts only if it belongs to a round in flight and grows.
+    fn handle_progress(&mut self, params: ProgressParams, now: Duration) {
+        let RequestId::Number(number) = params.progress_token else {
+            return;
+        };
+        let call = self.sent.get(&number).and_then(|id| self.calls.get_mut(id));
+        let Some(call) = call else { return };
+        let target = call.target();
+        let Stage::Sent(sent) = &mut call.stage else {
+            return;
+        };
+        if target.is_none() || params.progress <= sent.progress {
+            return;
+        }
+        sent.progress = params.progress;
+        call.patience.renew(now);
+        let ProgressParams {
+            progress,
+            total,
+            message,
+            ..
+        } = params;
+        self.event(Event::Progress {
+            target,
+            progress,
+            total,
+            message,
+        });
+    }
+
+    fn handle_acknowledged(&mut self, params: SubscriptionsAcknowledgedParams, now: Duration) {
+        let Some(RequestId::Number(number)) = params.meta.and_then(|meta| meta.subscription_id)
+        else {
+            return;
+        };
+        let Some(id) = self.listener(number) else {
+            return;
+        };
+        if let Some(call) = self.calls.get_mut(&id)
+            && let Stage::Sent(sent) = &mut call.stage
+            && !sent.listening
+        {
+            // From here on it lasts as long as both want it to.
+            sent.listening = true;
+            call.patience.pause(now);
+            call.restarted = false;
+            self.out
+                .push_back(Output::Granted(id, params.notifications));
+        }
+    }
+
+    /// What changed is no longer fresh, whoever said so; whether it is told depends on whether it
+    /// was asked for (2026-07-28, basic/patterns/subscriptions, Receiving Notifications).
+    fn handle_changed(&mut self, changed: ServerNotification) {
+        let asked_for = match (
+            &self.state,
+            changed.meta().and_then(|it| it.subscription_id.as_ref()),
+        ) {
+            (State::Modern, Some(RequestId::Number(number))) => self.listener(*number).is_some(),
+            (State::Modern, _) => false,
+            _ => true,
+        };
+        let event = match changed {
+            ServerNotification::ToolsListChanged(_) => {
+                self.forget(&Stale::Pages("tools/list"));
+                Event::ToolsChanged
+            }
+            ServerNotification::PromptsListChanged(_) => {
+                self.forget(&Stale::Pages("prompts/list"));
+                Event::PromptsChanged
+            }
+            ServerNotification::ResourcesListChanged(_) => {
+                self.forget(&Stale::Pages("resources/list"));
+                self.forget(&Stale::Pages("resources/templates/list"));
+                Event::ResourcesChanged
+            }
+            ServerNotification::ResourceUpdated(params) => {
+                self.forget(&Stale::Read(&params.uri));
+                Event::ResourceUpdated(params.uri)
+            }
+            _ => return,
+        };
+        if asked_for {
+            self.event(event);
+        }
+    }
+
+    /// Forgets results that are now wrong: those that are kept, and those on their way, which may
+    /// have been made before the change.
+    fn forget(&mut self, stale: &Stale<'_>) {
+        self.cache.forget(stale);
+        for call in self.calls.values_mut() {
+            if Key::of(&call.request).is_some_and(|key| key.is_stale(stale)) {
+                call.overtaken = true;
+            }
+        }
+    }
+
+    /// The subscription whose request had this id.
+    fn listener(&self, number: i64) -> Option<CallId> {
+        let id = *self.sent.get(&number)?;
+        let call = self.calls.get(&id)?;
+        call.is_subscription().then_some(id)
+    }
+
+    pub(super) fn event(&mut self, event: Event) {
+        self.out.push_back(Output::Event(event));
+    }
+}

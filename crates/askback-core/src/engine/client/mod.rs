@@ -1,0 +1,473 @@
+//! The client's side of one connection, in every revision.
+
+mod batch;
+mod cache;
+mod call;
+mod error;
+mod event;
+mod legacy;
+mod listen;
+mod opening;
+mod pace;
+mod patience;
+mod question;
+mod rounds;
+mod sending;
+
+use alloc::{
+    borrow::ToOwned,
+    boxed::Box,
+    collections::{BTreeMap, BTreeSet, VecDeque},
+    format,
+    string::String,
+    vec::Vec,
+};
+use core::time::Duration;
+
+use serde_json::value::RawValue;
+
+pub use call::CallId;
+pub use error::ClientError;
+pub use event::Event;
+pub use opening::Greeting;
+pub use question::{CallTarget, HostQuestion, QuestionId};
+
+use self::{
+    cache::{Cache, Key},
+    call::Call,
+    legacy::Session,
+    opening::{Context, Next, Opening},
+    pace::Pace,
+};
+use crate::{
+    jsonrpc::{self, ErrorObject, Incoming, Malformed, Message, RequestId, Response},
+    limits::Limits,
+    protocol::{
+        CancelledParams, ClientCapabilities, ClientNotification, ClientRequest, Implementation,
+        InputResponse, LoggingLevel, NotificationParams, SubscriptionFilter,
+    },
+    revision::{Era, Revision},
+};
+
+/// What an engine must know of the client it speaks for.
+#[derive(Debug, Clone)]
+pub struct Profile {
+    /// What the client calls itself.
+    pub info: Implementation,
+    /// How its host can be asked.
+    pub capabilities: ClientCapabilities,
+    /// The revisions it may speak.
+    pub revisions: Vec<Revision>,
+    /// For whom it asks, where the server tells people apart: results the server calls private are
+    /// used again for the same principal only.
+    pub principal: Option<String>,
+    /// What it bears.
+    pub limits: Limits,
+}
+
+/// What an engine wants done.
+#[derive(Debug)]
+pub enum Output {
+    /// Open the transport, then call [`Connection::handle_connected`], or
+    /// [`Connection::handle_disconnected`] where it cannot be opened.
+    Connect,
+    /// Close the transport: the two sides do not come together, and all calls have ended. A later
+    /// call tries anew.
+    Close(ClientError),
+    /// Write this message.
+    Send(Vec<u8>),
+    /// The server is known; [`Connection::greeting`] says what it said of itself.
+    Opened,
+    /// Put this question to the host, and its answer to [`Connection::answer`].
+    Ask(QuestionId, Box<HostQuestion>),
+    /// The question is withdrawn: nobody waits for its answer.
+    Withdraw(QuestionId),
+    /// The subscription of this call has begun; of these changes the server will tell.
+    Granted(CallId, SubscriptionFilter),
+    /// The call has ended. Of a subscription: the server ended it.
+    Done(CallId, Result<Box<RawValue>, ClientError>),
+    /// Something else was heard.
+    Event(Event),
+}
+
+/// One connection to one server, from the probe to the end, over as many transports as the server
+/// takes restarts.
+///
+/// After each call of a method that takes `&mut self`, drain [`poll`](Connection::poll) until it
+/// returns `None`; then wait for a message, an answer of the host, or the time
+/// [`next_timeout`](Connection::next_timeout) says. All times are counted from one moment of the
+/// caller's choosing and never go back.
+///
+/// Each call ends in exactly one [`Output::Done`], unless it is [cancelled](Connection::cancel)
+/// before.
+#[derive(Debug)]
+pub struct Connection {
+    profile: Profile,
+    state: State,
+    greeting: Option<Box<Greeting>>,
+    /// Whether a server ended itself over the probe, so that it is not asked again.
+    probe_is_fatal: bool,
+    calls: BTreeMap<CallId, Call>,
+    /// Which call the response with an id belongs to.
+    sent: BTreeMap<i64, CallId>,
+    /// Which call a question belongs to; none for the questions of a session.
+    asked: BTreeMap<QuestionId, CallId>,
+    cache: Cache,
+    asks: Pace,
+    restarts: Pace,
+    log_level: Option<LoggingLevel>,
+    /// The resources watched on a session, so that they are watched on the next one, too.
+    watched: BTreeSet<String>,
+    /// How many unreadable messages have been reported.
+    malformed: u32,
+    last_id: i64,
+    last_question: u64,
+    out: VecDeque<Output>,
+}
+
+#[derive(Debug)]
+enum State {
+    /// There is no transport, and nobody needs one.
+    Idle,
+    /// A transport is being opened.
+    Connecting,
+    /// The two sides are finding out how to speak.
+    Opening(Opening),
+    /// Every request stands alone.
+    Modern,
+    /// On a session.
+    Legacy(Box<Session>),
+}
+
+impl Connection {
+    /// A connection that has yet to be opened: the first thing it wants is a transport.
+    #[must_use]
+    pub fn new(profile: Profile) -> Self {
+        let limits = &profile.limits;
+        Self {
+            state: State::Connecting,
+            greeting: None,
+            probe_is_fatal: false,
+            calls: BTreeMap::new(),
+            sent: BTreeMap::new(),
+            asked: BTreeMap::new(),
+            cache: Cache::new(profile.principal.clone(), limits.cache_entries),
+            asks: Pace::new(limits.asks, limits.asks_window),
+            restarts: Pace::new(limits.restarts, limits.restarts_window),
+            log_level: None,
+            watched: BTreeSet::new(),
+            malformed: 0,
+            last_id: 0,
+            last_question: 0,
+            out: VecDeque::from([Output::Connect]),
+            profile,
+        }
+    }
+
+    /// What to do next.
+    pub fn poll(&mut self) -> Option<Output> {
+        self.out.pop_front()
+    }
+
+    /// When [`Connection::handle_timeout`] is due.
+    #[must_use]
+    pub fn next_timeout(&self) -> Option<Duration> {
+        let opening = match &self.state {
+            State::Opening(opening) => Some(opening.deadline()),
+            State::Idle | State::Connecting | State::Modern | State::Legacy(_) => None,
+        };
+        self.calls
+            .values()
+            .filter_map(Call::deadline)
+            .chain(opening)
+            .min()
+    }
+
+    /// What the server said of itself, once it did. It outlives a crash of the server.
+    #[must_use]
+    pub fn greeting(&self) -> Option<&Greeting> {
+        self.greeting.as_deref()
+    }
+
+    /// The transport is open.
+    pub fn handle_connected(&mut self, now: Duration) {
+        if !matches!(self.state, State::Connecting) {
+            return;
+        }
+        let handshake = match &self.greeting {
+            Some(greeting) if greeting.revision.era() == Era::Modern => {
+                self.state = State::Modern;
+                self.send_ready(now);
+                return;
+            }
+            Some(greeting) => Some(greeting.revision),
+            None if self.probe_is_fatal => self.newest_legacy(),
+            None => None,
+        };
+        let mut cx = Context {
+            profile: &self.profile,
+            last_id: &mut self.last_id,
+            now,
+        };
+        let (opening, message) = Opening::start(handshake, &mut cx);
+        self.state = State::Opening(opening);
+        self.out.push_back(Output::Send(message));
+    }
+
+    /// The transport has ended, or could not be opened, for the reason given.
+    ///
+    /// The server is started again where that costs nothing twice: for rounds that were not sent
+    /// yet, for those that carry all the server needs to know, and for subscriptions, each at most
+    /// once (2026-07-28, basic/transports/stdio, Unexpected Termination). Other calls end.
+    pub fn handle_disconnected(&mut self, why: &str, now: Duration) {
+        let state = core::mem::replace(&mut self.state, State::Idle);
+        match state {
+            State::Idle => return,
+            State::Connecting => {
+                return self.close(ClientError::Unreachable(why.to_owned()));
+            }
+            State::Opening(opening)
+                if opening.is_probing()
+                    && !self.probe_is_fatal
+                    && self.newest_legacy().is_some() =>
+            {
+                self.probe_is_fatal = true;
+                self.state = State::Connecting;
+                self.out.push_back(Output::Connect);
+                return;
+            }
+            State::Opening(_) => {
+                return self.close(ClientError::Crashed(why.to_owned()));
+            }
+            State::Modern => {}
+            State::Legacy(session) => {
+                for question in session.questions() {
+                    self.out.push_back(Output::Withdraw(question));
+                }
+            }
+        }
+        // What changed meanwhile nobody has told us.
+        self.cache.clear();
+        self.sent.clear();
+        self.lose_rounds(why, now);
+        self.reconnect(now);
+    }
+
+    /// Time has passed: at least as much as [`Connection::next_timeout`] said.
+    pub fn handle_timeout(&mut self, now: Duration) {
+        if let State::Opening(opening) = &mut self.state {
+            let mut cx = Context {
+                profile: &self.profile,
+                last_id: &mut self.last_id,
+                now,
+            };
+            let next = opening.handle_timeout(&mut cx);
+            self.follow(next, now);
+        }
+        let due: Vec<CallId> = self
+            .calls
+            .iter()
+            .filter(|(_, call)| call.deadline().is_some_and(|deadline| deadline <= now))
+            .map(|(id, _)| *id)
+            .collect();
+        for id in due {
+            self.time_out(id, now);
+        }
+    }
+
+    /// Takes one message, or one batch, as it was framed by the transport.
+    pub fn handle_message(&mut self, bytes: &[u8], now: Duration) {
+        match jsonrpc::parse(bytes, &self.profile.limits) {
+            Ok(Incoming::Single(message)) => self.handle(message, None, now),
+            Ok(Incoming::Batch(messages)) => self.handle_batch(messages, now),
+            Err(malformed) => self.handle_malformed(malformed, None, now),
+        }
+    }
+
+    /// Sends a request. Its `_meta` is completed here; its `inputResponses` and `requestState` are
+    /// for the engine to fill in. A result that may be used again is given without asking.
+    pub fn call(&mut self, id: CallId, request: ClientRequest, now: Duration) {
+        let most = self.profile.limits.requests_in_flight;
+        if self.calls.len() >= most {
+            self.out
+                .push_back(Output::Done(id, Err(ClientError::Busy(most))));
+            return;
+        }
+        if let Some(key) = Key::of(&request)
+            && let Some(result) = self.cache.get(&key, now)
+        {
+            self.out.push_back(Output::Done(id, Ok(result.to_owned())));
+            return;
+        }
+        self.calls
+            .insert(id, Call::new(request, &self.profile.limits));
+        self.send(id, now);
+    }
+
+    /// The caller no longer wants the result: the server is told, and questions of the call are
+    /// withdrawn. The call ends without [`Output::Done`].
+    pub fn cancel(&mut self, id: CallId, now: Duration) {
+        let Some(call) = self.calls.remove(&id) else {
+            return;
+        };
+        self.leave(&call);
+        if let Some(sent) = call.sent() {
+            self.write_cancelled(sent.id, None);
+        }
+        self.abandon_session_questions(id, now);
+    }
+
+    /// Takes the host's answer to a question. One that was withdrawn meanwhile is ignored.
+    pub fn answer(
+        &mut self,
+        question: QuestionId,
+        answer: Result<InputResponse, ErrorObject>,
+        now: Duration,
+    ) {
+        match self.asked.remove(&question) {
+            Some(call) => self.answer_call(call, question, answer, now),
+            None => self.answer_session(question, answer, now),
+        }
+    }
+
+    /// Tells the server that the roots changed, where the revision has a way to and the client
+    /// said that it would.
+    pub fn roots_changed(&mut self) {
+        let declared = self.profile.capabilities.roots.as_ref();
+        if declared.and_then(|roots| roots.list_changed) == Some(true) {
+            self.notify(ClientNotification::RootsListChanged(
+                NotificationParams::default(),
+            ));
+        }
+    }
+
+    /// From now on the client asks for somebody else.
+    pub fn set_principal(&mut self, principal: Option<String>) {
+        self.cache.set_principal(principal);
+    }
+
+    fn handle(&mut self, message: Message, batch: Option<u64>, now: Duration) {
+        match message {
+            Message::Request(request) => self.handle_request(request, batch, now),
+            Message::Notification(notification) => self.handle_notification(&notification, now),
+            Message::Response(Response { id, outcome }) => {
+                self.handle_response(id.as_ref(), outcome.map_err(ClientError::Server), now);
+            }
+        }
+    }
+
+    /// What cannot be read is reported, but never more often than the limit says: some servers
+    /// print to their standard output what belongs to a log.
+    fn handle_malformed(&mut self, malformed: Malformed, batch: Option<u64>, now: Duration) {
+        let why = malformed.error.message.clone();
+        if malformed.response {
+            if let Some(id) = &malformed.id {
+                let error = ClientError::Protocol(format!("its response is malformed: {why}"));
+                return self.handle_response(Some(id), Err(error), now);
+            }
+        } else if let Some(id) = &malformed.id
+            && matches!(self.state, State::Legacy(_))
+        {
+            self.respond(jsonrpc::write_error(Some(id), &malformed.error), batch);
+        }
+        self.report_unreadable(&why);
+    }
+
+    fn report_unreadable(&mut self, why: &str) {
+        let most = self.profile.limits.malformed_reports;
+        self.malformed = self.malformed.saturating_add(1);
+        if self.malformed <= most {
+            self.note(format!("the server sent what cannot be read: {why}"));
+        } else if self.malformed == most.saturating_add(1) {
+            self.note("the server keeps sending what cannot be read; no more is reported".into());
+        }
+    }
+
+    fn handle_response(
+        &mut self,
+        id: Option<&RequestId>,
+        outcome: Result<Box<RawValue>, ClientError>,
+        now: Duration,
+    ) {
+        if let State::Opening(opening) = &mut self.state {
+            let mut cx = Context {
+                profile: &self.profile,
+                last_id: &mut self.last_id,
+                now,
+            };
+            let next = opening.handle_response(id, outcome, &mut cx);
+            return self.follow(next, now);
+        }
+        // A response nobody waits for is one to a call that was cancelled, or to none.
+        let call = match id {
+            Some(RequestId::Number(number)) => self.sent.remove(number),
+            Some(RequestId::String(_)) => None,
+            None => {
+                if let Err(error) = outcome {
+                    self.note(format!("about no request in particular, {error}"));
+                }
+                return;
+            }
+        };
+        if let Some(call) = call {
+            self.handle_result(call, outcome, now);
+        }
+    }
+
+    /// Goes on with the opening.
+    fn follow(&mut self, next: Next, now: Duration) {
+        match next {
+            Next::Wait => {}
+            Next::Send(message) => self.out.push_back(Output::Send(message)),
+            Next::Open(greeting, first) => {
+                self.out.extend(first.map(Output::Send));
+                self.open(greeting, now);
+            }
+            Next::Fail(error) => self.close(error),
+        }
+    }
+
+    fn open(&mut self, greeting: Box<Greeting>, now: Duration) {
+        self.state = match greeting.revision.era() {
+            Era::Modern => State::Modern,
+            Era::Legacy => State::Legacy(Box::new(Session::new(greeting.revision))),
+        };
+        self.greeting = Some(greeting);
+        self.out.push_back(Output::Opened);
+        self.restore_session();
+        self.send_ready(now);
+    }
+
+    /// The opening came to nothing: whoever waits for it ends.
+    fn close(&mut self, error: ClientError) {
+        self.state = State::Idle;
+        self.fail_ready(&error);
+        self.out.push_back(Output::Close(error));
+    }
+
+    fn write_cancelled(&mut self, number: i64, reason: Option<&str>) {
+        self.notify(ClientNotification::Cancelled(CancelledParams {
+            request_id: Some(RequestId::Number(number)),
+            reason: reason.map(ToOwned::to_owned),
+            meta: None,
+        }));
+    }
+
+    fn notify(&mut self, notification: ClientNotification) {
+        if let (State::Modern | State::Legacy(_), Some(greeting)) = (&self.state, &self.greeting) {
+            let message = call::write_notification(greeting.revision, notification);
+            self.out.extend(message.map(Output::Send));
+        }
+    }
+
+    fn note(&mut self, note: String) {
+        self.out.push_back(Output::Event(Event::Note(note)));
+    }
+
+    fn newest_legacy(&self) -> Option<Revision> {
+        let spoken = self.profile.revisions.iter().copied();
+        spoken
+            .filter(|revision| revision.era() == Era::Legacy)
+            .max()
+    }
+}

@@ -1,0 +1,344 @@
+//! How a connection opens: the probe, the fallback, the handshake.
+//!
+//! A server of the stateless era is found by asking `server/discover`; whatever does not answer
+//! that as such a server would is taken for one with a handshake (2026-07-28,
+//! basic/transports/stdio, Backward Compatibility).
+
+use alloc::{borrow::ToOwned, boxed::Box, format, string::String, vec::Vec};
+use core::time::Duration;
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::{ClientError, Profile, call};
+use crate::{
+    jsonrpc::{ErrorObject, RequestId},
+    protocol::{
+        ClientNotification, ClientRequest, DiscoverResult, Implementation, InitializeParams,
+        InitializeResult, NotificationParams, Outcome, RequestParams, ServerCapabilities, codes,
+    },
+    revision::{Era, Revision},
+};
+
+/// What a server said of itself when the connection opened.
+#[derive(Debug, Clone)]
+pub struct Greeting {
+    /// The revision that is spoken.
+    pub revision: Revision,
+    /// What the server calls itself. Nobody vouches for it.
+    pub server: Option<Implementation>,
+    /// What it can do.
+    pub capabilities: ServerCapabilities,
+    /// How to use it, for a model.
+    pub instructions: Option<String>,
+    /// The result of `server/discover` or `initialize`, as it was received.
+    pub result: Box<RawValue>,
+}
+
+/// A connection that is being opened.
+#[derive(Debug)]
+pub(super) struct Opening {
+    /// What the response to the current step carries.
+    id: i64,
+    deadline: Duration,
+    step: Step,
+    /// The revisions the server has refused.
+    refused: Vec<Revision>,
+}
+
+#[derive(Debug)]
+enum Step {
+    /// `server/discover` was sent.
+    Probe(Revision),
+    /// `initialize` was sent.
+    Initialize(Revision, Option<Late>),
+}
+
+/// A probe that was given up for its silence. A server that was only slow to start answers it yet,
+/// and may then refuse the handshake.
+#[derive(Debug)]
+struct Late {
+    id: i64,
+    greeting: Option<Box<Greeting>>,
+}
+
+/// What an opening works with.
+#[derive(Debug)]
+pub(super) struct Context<'a> {
+    pub(super) profile: &'a Profile,
+    pub(super) last_id: &'a mut i64,
+    pub(super) now: Duration,
+}
+
+/// What follows.
+#[derive(Debug)]
+pub(super) enum Next {
+    /// Wait on.
+    Wait,
+    /// Send this.
+    Send(Vec<u8>),
+    /// The server is known. After a handshake, this is sent first.
+    Open(Box<Greeting>, Option<Vec<u8>>),
+    /// The two do not come together.
+    Fail(ClientError),
+}
+
+impl Opening {
+    /// Opens a connection: with a probe, or at once with the handshake the server is known to want.
+    pub(super) fn start(handshake: Option<Revision>, cx: &mut Context<'_>) -> (Self, Vec<u8>) {
+        let mut opening = Self {
+            id: 0,
+            deadline: cx.now,
+            step: Step::Probe(Revision::LATEST),
+            refused: Vec::new(),
+        };
+        let first = handshake
+            .or_else(|| cx.newest(Era::Modern))
+            .or_else(|| cx.newest(Era::Legacy))
+            .unwrap_or(Revision::LATEST);
+        let message = match first.era() {
+            Era::Modern => opening.probe(first, cx),
+            Era::Legacy => opening.initialize(first, None, cx),
+        };
+        (opening, message)
+    }
+
+    pub(super) fn deadline(&self) -> Duration {
+        self.deadline
+    }
+
+    /// Whether the server was only asked of which era it is: one that ends itself over that is
+    /// started again for the handshake.
+    pub(super) fn is_probing(&self) -> bool {
+        matches!(self.step, Step::Probe(_))
+    }
+
+    pub(super) fn handle_response(
+        &mut self,
+        id: Option<&RequestId>,
+        outcome: Result<Box<RawValue>, ClientError>,
+        cx: &mut Context<'_>,
+    ) -> Next {
+        let mine = match id {
+            Some(id) => *id == RequestId::Number(self.id),
+            // An error without an id is about the only request the server has seen.
+            None => outcome.is_err(),
+        };
+        match &mut self.step {
+            Step::Probe(revision) if mine => {
+                let revision = *revision;
+                self.probed(revision, outcome, cx)
+            }
+            Step::Initialize(..) if mine => match outcome {
+                Ok(result) => initialized(result, cx),
+                Err(error) => self.rejected(error, cx),
+            },
+            Step::Initialize(_, Some(late)) if id == Some(&RequestId::Number(late.id)) => {
+                late.greeting = outcome
+                    .ok()
+                    .and_then(|result| modern_greeting(result, cx).ok());
+                Next::Wait
+            }
+            Step::Probe(_) | Step::Initialize(..) => Next::Wait,
+        }
+    }
+
+    pub(super) fn handle_timeout(&mut self, cx: &mut Context<'_>) -> Next {
+        if cx.now < self.deadline {
+            return Next::Wait;
+        }
+        match &self.step {
+            Step::Probe(_) => match cx.newest(Era::Legacy) {
+                Some(wish) => {
+                    let late = Late {
+                        id: self.id,
+                        greeting: None,
+                    };
+                    Next::Send(self.initialize(wish, Some(late), cx))
+                }
+                None => Next::Fail(ClientError::TimedOut(cx.profile.limits.request)),
+            },
+            Step::Initialize(..) => {
+                self.rejected(ClientError::TimedOut(cx.profile.limits.request), cx)
+            }
+        }
+    }
+
+    /// The probe was answered.
+    fn probed(
+        &mut self,
+        revision: Revision,
+        outcome: Result<Box<RawValue>, ClientError>,
+        cx: &mut Context<'_>,
+    ) -> Next {
+        let error = match outcome.map(|result| modern_greeting(result, cx)) {
+            Ok(Ok(greeting)) => return Next::Open(greeting, None),
+            Ok(Err(Some(offered))) => return self.choose_again(&offered, cx),
+            Ok(Err(None)) => {
+                ClientError::Protocol("the answer to `server/discover` cannot be read".to_owned())
+            }
+            Err(ClientError::Server(error)) => {
+                if error.code == codes::UNSUPPORTED_VERSION
+                    && let Some(offered) = offered(&error)
+                {
+                    self.refused.push(revision);
+                    return self.choose_again(&offered, cx);
+                }
+                // Only a server of the stateless era says that a capability is missing.
+                if error.code == codes::MISSING_CAPABILITY {
+                    return Next::Fail(ClientError::Server(error));
+                }
+                ClientError::Server(error)
+            }
+            Err(error) => error,
+        };
+        match cx.newest(Era::Legacy) {
+            Some(wish) => Next::Send(self.initialize(wish, None, cx)),
+            None => Next::Fail(error),
+        }
+    }
+
+    /// The handshake came to nothing.
+    fn rejected(&mut self, error: ClientError, cx: &mut Context<'_>) -> Next {
+        if let Step::Initialize(wish, late) = &mut self.step {
+            if let Some(greeting) = late.take().and_then(|late| late.greeting) {
+                return Next::Open(greeting, None);
+            }
+            self.refused.push(*wish);
+        }
+        // A server should answer a wish it cannot grant with what it speaks, but some refuse it and
+        // say what they speak beside.
+        let offered = match &error {
+            ClientError::Server(error) => offered(error),
+            _ => None,
+        };
+        let wish = offered.and_then(|offered| cx.choose(Era::Legacy, &offered, &self.refused));
+        match wish {
+            Some(wish) => Next::Send(self.initialize(wish, None, cx)),
+            None => Next::Fail(error),
+        }
+    }
+
+    /// Goes on with the best of what the server says it speaks.
+    fn choose_again(&mut self, offered: &[String], cx: &mut Context<'_>) -> Next {
+        if let Some(revision) = cx.choose(Era::Modern, offered, &self.refused) {
+            Next::Send(self.probe(revision, cx))
+        } else if let Some(revision) = cx.choose(Era::Legacy, offered, &self.refused) {
+            Next::Send(self.initialize(revision, None, cx))
+        } else {
+            Next::Fail(cx.incompatible(offered))
+        }
+    }
+
+    fn probe(&mut self, revision: Revision, cx: &mut Context<'_>) -> Vec<u8> {
+        // Silence means a handshake only where there is one to fall back to.
+        let patience = match cx.newest(Era::Legacy) {
+            Some(_) => cx.profile.limits.probe,
+            None => cx.profile.limits.request,
+        };
+        self.expect(Step::Probe(revision), patience, cx);
+        let mut request = ClientRequest::Discover(RequestParams::default());
+        call::stamp(&mut request, cx.profile, revision, None, None);
+        call::write(revision, self.id, &request)
+    }
+
+    fn initialize(&mut self, wish: Revision, late: Option<Late>, cx: &mut Context<'_>) -> Vec<u8> {
+        self.expect(Step::Initialize(wish, late), cx.profile.limits.request, cx);
+        let params = InitializeParams {
+            protocol_version: wish.as_str().to_owned(),
+            capabilities: cx.profile.capabilities.clone(),
+            client_info: cx.profile.info.clone(),
+            meta: None,
+        };
+        call::write(wish, self.id, &ClientRequest::Initialize(Box::new(params)))
+    }
+
+    fn expect(&mut self, step: Step, patience: Duration, cx: &mut Context<'_>) {
+        *cx.last_id += 1;
+        self.id = *cx.last_id;
+        self.deadline = cx.now.saturating_add(patience);
+        self.step = step;
+    }
+}
+
+impl Context<'_> {
+    /// The newest revision of an era that may be spoken.
+    fn newest(&self, era: Era) -> Option<Revision> {
+        let revisions = self.profile.revisions.iter().copied();
+        revisions.filter(|revision| revision.era() == era).max()
+    }
+
+    /// The newest revision of an era that both speak and the server has not refused.
+    fn choose(&self, era: Era, offered: &[String], refused: &[Revision]) -> Option<Revision> {
+        offered
+            .iter()
+            .filter_map(|version| version.parse().ok())
+            .filter(|revision: &Revision| revision.era() == era)
+            .filter(|revision| self.profile.revisions.contains(revision))
+            .filter(|revision| !refused.contains(revision))
+            .max()
+    }
+
+    fn incompatible(&self, offered: &[String]) -> ClientError {
+        ClientError::Incompatible {
+            spoken: self.profile.revisions.clone(),
+            offered: offered.to_owned(),
+        }
+    }
+}
+
+/// Reads the result of `server/discover`. Where it holds no revision to go on with, what it offers
+/// is given back instead, if it can be read at all.
+fn modern_greeting(
+    result: Box<RawValue>,
+    cx: &Context<'_>,
+) -> Result<Box<Greeting>, Option<Vec<String>>> {
+    let found = Outcome::<DiscoverResult>::parse(&result)
+        .ok()
+        .and_then(Outcome::done)
+        .ok_or(None)?;
+    let Some(revision) = cx.choose(Era::Modern, &found.supported_versions, &[]) else {
+        return Err(Some(found.supported_versions));
+    };
+    Ok(Box::new(Greeting {
+        revision,
+        server: found.meta.and_then(|meta| meta.server_info),
+        capabilities: found.capabilities,
+        instructions: found.instructions,
+        result,
+    }))
+}
+
+/// Reads the result of `initialize`.
+fn initialized(result: Box<RawValue>, cx: &Context<'_>) -> Next {
+    let answer: InitializeResult = match serde_json::from_str(result.get()) {
+        Ok(answer) => answer,
+        Err(error) => {
+            let why = format!("the answer to `initialize` cannot be read: {error}");
+            return Next::Fail(ClientError::Protocol(why));
+        }
+    };
+    let offered = [answer.protocol_version];
+    let Some(revision) = cx.choose(Era::Legacy, &offered, &[]) else {
+        return Next::Fail(cx.incompatible(&offered));
+    };
+    let greeting = Greeting {
+        revision,
+        server: Some(answer.server_info),
+        capabilities: answer.capabilities,
+        instructions: answer.instructions,
+        result,
+    };
+    let notification = ClientNotification::Initialized(NotificationParams::default());
+    Next::Open(Box::new(greeting), Some(notification.to_vec()))
+}
+
+/// What the server says it speaks, in an error that says so.
+fn offered(error: &ErrorObject) -> Option<Vec<String>> {
+    #[derive(Deserialize)]
+    struct Offer {
+        supported: Vec<String>,
+    }
+    let offer = Offer::deserialize(error.data.as_ref()?);
+    offer.ok().map(|offer| offer.supported)
+}

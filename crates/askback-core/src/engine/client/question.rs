@@ -1,0 +1,228 @@
+//! Questions: what may be asked of the host, and what may be answered.
+
+use alloc::{
+    format,
+    string::{String, ToString},
+};
+
+use crate::{
+    forms::{FieldKind, FormSchema},
+    jsonrpc::ErrorObject,
+    limits::Limits,
+    protocol::{
+        ClientCapabilities, ClientRequest, CreateMessageParams, ElicitAction, ElicitFormParams,
+        ElicitParams, ElicitResult, Implementation, InputRequest, InputResponse, ListRootsResult,
+        SamplingBlock, SamplingMessage,
+    },
+    revision::Facts,
+};
+
+/// A question that is with the host.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct QuestionId(pub(super) u64);
+
+/// A question for the host. It was checked: the client declared that it can be asked so, and a
+/// form can be drawn.
+#[derive(Debug, Clone, PartialEq)]
+pub struct HostQuestion {
+    /// Who asks, as the server calls itself. Nobody vouches for it.
+    pub server: Option<Implementation>,
+    /// The call it belongs to. In the handshake revisions that is known only while exactly one
+    /// call is in flight.
+    pub target: Option<CallTarget>,
+    /// What tells it apart from the other questions of the call: its key in `inputRequests`; in
+    /// the handshake revisions what a server of ours writes beside it.
+    pub key: Option<String>,
+    /// The question.
+    pub request: InputRequest,
+    /// Whether answering makes the client send the call again. A link is then best answered when
+    /// the person has finished with it; otherwise as soon as the person consents.
+    pub retried: bool,
+}
+
+/// What was called, among what a person can be asked by.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CallTarget {
+    /// The tool of this name.
+    Tool(String),
+    /// The prompt of this name.
+    Prompt(String),
+    /// The resource of this URI.
+    Resource(String),
+}
+
+impl CallTarget {
+    /// What a request calls; none for requests that never ask (2026-07-28, basic/patterns/mrtr,
+    /// Supported Requests).
+    pub(super) fn of(request: &ClientRequest) -> Option<Self> {
+        match request {
+            ClientRequest::CallTool(params) => Some(Self::Tool(params.name.clone())),
+            ClientRequest::GetPrompt(params) => Some(Self::Prompt(params.name.clone())),
+            ClientRequest::ReadResource(params) => Some(Self::Resource(params.uri.clone())),
+            _ => None,
+        }
+    }
+}
+
+/// Checks that a question may be put to the host, and makes it ready for it.
+///
+/// # Errors
+///
+/// What the server is answered: -32602 for a mode that was not declared or messages that make no
+/// sense, -32601 for sampling or roots that were not declared.
+pub(super) fn admit(
+    request: &mut InputRequest,
+    capabilities: &ClientCapabilities,
+    facts: &Facts,
+    limits: &Limits,
+) -> Result<(), ErrorObject> {
+    match request {
+        InputRequest::Elicit(ElicitParams::Form(form)) => {
+            if !capabilities.elicits_form() {
+                return Err(undeclared_mode("form"));
+            }
+            drop_bad_defaults(&mut form.requested_schema, limits);
+            Ok(())
+        }
+        InputRequest::Elicit(ElicitParams::Url(_)) => {
+            if capabilities.elicits_url() && facts.elicitation_url {
+                Ok(())
+            } else {
+                Err(undeclared_mode("url"))
+            }
+        }
+        InputRequest::Sample(params) => {
+            if !capabilities.samples() {
+                return Err(ErrorObject::method_not_found(request.method()));
+            }
+            if params.tools.is_some() && !capabilities.samples_with_tools() {
+                let why = "the client did not declare sampling with tools";
+                return Err(ErrorObject::invalid_params(why));
+            }
+            check_sampling(params).map_err(ErrorObject::invalid_params)
+        }
+        InputRequest::Roots(_) if capabilities.roots() => Ok(()),
+        InputRequest::Roots(_) => Err(ErrorObject::method_not_found(request.method())),
+    }
+}
+
+/// Checks an answer of the host, and fills in the defaults of a form.
+///
+/// # Errors
+///
+/// Why it must not be sent, in words for the author of the host.
+pub(super) fn check_answer(
+    request: &InputRequest,
+    answer: InputResponse,
+    limits: &Limits,
+) -> Result<InputResponse, String> {
+    match (request, answer) {
+        (InputRequest::Elicit(asked), InputResponse::Elicit(answer)) => {
+            check_elicit(asked, answer, limits).map(InputResponse::Elicit)
+        }
+        (InputRequest::Sample(_), answer @ InputResponse::Sample(_)) => Ok(answer),
+        (InputRequest::Roots(_), InputResponse::Roots(answer)) => {
+            check_roots(answer).map(InputResponse::Roots)
+        }
+        (InputRequest::Elicit(_) | InputRequest::Sample(_) | InputRequest::Roots(_), _) => {
+            Err(format!("it does not answer `{}`", request.method()))
+        }
+    }
+}
+
+fn undeclared_mode(mode: &str) -> ErrorObject {
+    ErrorObject::invalid_params(format!(
+        "the client did not declare the elicitation mode {mode:?}"
+    ))
+}
+
+/// A default that breaks its own field would be sent by a person who only agrees with the form:
+/// such a field starts empty instead.
+fn drop_bad_defaults(form: &mut FormSchema, limits: &Limits) {
+    for field in &mut form.fields {
+        let bad = field
+            .default_value()
+            .is_some_and(|value| field.check(&value, limits).is_err());
+        if bad {
+            match &mut field.kind {
+                FieldKind::Text(text) => text.default = None,
+                FieldKind::Number(number) => number.default = None,
+                FieldKind::Boolean(boolean) => boolean.default = None,
+                FieldKind::Choice(choice) => choice.default = None,
+                FieldKind::Choices(choices) => choices.default = None,
+            }
+        }
+    }
+}
+
+/// Each use of a tool is followed by its result, and a message with results holds nothing else
+/// (2026-07-28, client/sampling, Message Content Constraints).
+fn check_sampling(params: &CreateMessageParams) -> Result<(), String> {
+    let mut open: &[SamplingBlock] = &[];
+    for message in &params.messages {
+        let blocks = message.content.blocks();
+        let results = blocks.iter().filter(|block| is_result(block)).count();
+        if results > 0 && results < blocks.len() {
+            return Err("a message with tool results holds nothing else".into());
+        }
+        if let Some(missing) = uses(open).find(|id| !answers(message, id)) {
+            return Err(format!("the tool use {missing:?} has no result"));
+        }
+        open = blocks;
+    }
+    match uses(open).next() {
+        Some(missing) => Err(format!("the tool use {missing:?} has no result")),
+        None => Ok(()),
+    }
+}
+
+fn uses(blocks: &[SamplingBlock]) -> impl Iterator<Item = &str> {
+    blocks.iter().filter_map(|block| match block {
+        SamplingBlock::ToolUse(tool) => Some(tool.id.as_str()),
+        _ => None,
+    })
+}
+
+fn is_result(block: &SamplingBlock) -> bool {
+    matches!(block, SamplingBlock::ToolResult(_))
+}
+
+fn answers(message: &SamplingMessage, id: &str) -> bool {
+    message.content.blocks().iter().any(|block| match block {
+        SamplingBlock::ToolResult(result) => result.tool_use_id == id,
+        _ => false,
+    })
+}
+
+fn check_elicit(
+    asked: &ElicitParams,
+    mut answer: ElicitResult,
+    limits: &Limits,
+) -> Result<ElicitResult, String> {
+    answer.content = match asked {
+        ElicitParams::Form(ElicitFormParams {
+            requested_schema, ..
+        }) if answer.action == ElicitAction::Accept => {
+            let content = answer.content.take().unwrap_or_default();
+            let content = requested_schema.with_defaults(content);
+            let checked = requested_schema.check(&content, limits);
+            checked.map_err(|issues| issues.to_string())?;
+            Some(content)
+        }
+        // A no carries no values, and agreeing to a link carries none either.
+        ElicitParams::Form(_) | ElicitParams::Url(_) => None,
+    };
+    Ok(answer)
+}
+
+/// Roots are folders and files of this machine (2026-07-28, client/roots, Root).
+fn check_roots(answer: ListRootsResult) -> Result<ListRootsResult, String> {
+    match answer
+        .roots
+        .iter()
+        .find(|root| !root.uri.starts_with("file://"))
+    {
+        Some(root) => Err(format!("a root must be a file:// URI, not {}", root.uri)),
+        None => Ok(answer),
+    }
+}

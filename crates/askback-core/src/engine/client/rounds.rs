@@ -1,0 +1,337 @@
+//! What comes back for a call, and the rounds in which its questions are answered.
+
+use alloc::{borrow::ToOwned, boxed::Box, format, string::String, vec::Vec};
+use core::time::Duration;
+
+use serde::de::IgnoredAny;
+use serde_json::value::RawValue;
+
+use super::{
+    CallId, ClientError, Connection, Output, QuestionId,
+    cache::{Key, Stale},
+    call::{Answered, Asked, Asking, Refusal, Stage},
+    question::admit,
+};
+use crate::{
+    jsonrpc::{ErrorObject, INVALID_PARAMS},
+    protocol::{
+        ElicitUrlParams, InputRequests, InputRequiredResult, InputResponse, Outcome,
+        UrlElicitationRequired, codes,
+    },
+};
+
+impl Connection {
+    /// The response to the round of a call that was in flight.
+    pub(super) fn handle_result(
+        &mut self,
+        id: CallId,
+        outcome: Result<Box<RawValue>, ClientError>,
+        now: Duration,
+    ) {
+        let (Some(call), Some(greeting)) = (self.calls.get_mut(&id), &self.greeting) else {
+            return;
+        };
+        call.patience.pause(now);
+        let result = match outcome {
+            Ok(result) => result,
+            Err(ClientError::Server(error)) => return self.handle_error(id, error, now),
+            Err(error) => return self.finish(id, Err(error)),
+        };
+        let facts = greeting.revision.facts();
+        let outcome = if facts.result_type {
+            Outcome::<IgnoredAny>::parse(&result)
+        } else {
+            // Nothing else can come of a request that was not to be a task.
+            Ok(Outcome::Done(IgnoredAny))
+        };
+        match outcome {
+            Ok(Outcome::Done(_)) => {
+                if let Some(key) = Key::of(&call.request)
+                    && facts.cache_hints
+                    && !call.overtaken
+                {
+                    self.cache.put(key, &result, now);
+                }
+                self.remember_session(id);
+                self.finish(id, Ok(result));
+            }
+            Ok(Outcome::NeedInput(asks)) => {
+                if let Err(error) = self.begin_round(id, asks, now) {
+                    self.finish(id, Err(error));
+                }
+            }
+            Ok(Outcome::Task(_)) => {
+                let why = "its result is a task, which this revision does not have";
+                self.finish(id, Err(ClientError::Protocol(why.to_owned())));
+            }
+            Err(error) => {
+                let why = format!("its result cannot be read: {error}");
+                self.finish(id, Err(ClientError::Protocol(why)));
+            }
+        }
+    }
+
+    fn handle_error(&mut self, id: CallId, error: ErrorObject, now: Duration) {
+        let (Some(call), Some(greeting)) = (self.calls.get_mut(&id), &self.greeting) else {
+            return;
+        };
+        if let Some(refused) = call.refused.take() {
+            return self.finish(id, Err(ClientError::Refused(refused)));
+        }
+        if let Some(key) = Key::of(&call.request)
+            && key.is_later_page()
+            && error.code == INVALID_PARAMS
+        {
+            // The cursor has lost its meaning, and with it the pages that led to it.
+            self.cache.forget(&Stale::Pages(key.method()));
+        }
+        let asks = greeting.revision.facts().url_elicitation_error
+            && error.code == codes::URL_ELICITATION_REQUIRED
+            && self.profile.capabilities.elicits_url()
+            && call.target().is_some();
+        let links =
+            error.data.as_ref().filter(|_| asks).and_then(|data| {
+                serde_json::from_value::<UrlElicitationRequired>(data.clone()).ok()
+            });
+        let begun = match links {
+            Some(links) if !links.elicitations.is_empty() => {
+                self.begin_links(id, links.elicitations, now)
+            }
+            _ => Err(ClientError::Server(error)),
+        };
+        if let Err(error) = begun {
+            self.finish(id, Err(error));
+        }
+    }
+
+    /// The server wants to know more (2026-07-28, basic/patterns/mrtr, Client Requirements).
+    fn begin_round(
+        &mut self,
+        id: CallId,
+        asks: InputRequiredResult,
+        now: Duration,
+    ) -> Result<(), ClientError> {
+        let state = asks.request_state;
+        match asks
+            .input_requests
+            .filter(|questions| !questions.is_empty())
+        {
+            Some(questions) => self.begin_questions(id, questions, state, now),
+            None if state.is_some() => self.begin_pause(id, state, now),
+            None => {
+                let why = "its result asks for input but names no question and no state";
+                Err(ClientError::Protocol(why.to_owned()))
+            }
+        }
+    }
+
+    fn begin_questions(
+        &mut self,
+        id: CallId,
+        questions: InputRequests,
+        state: Option<String>,
+        now: Duration,
+    ) -> Result<(), ClientError> {
+        self.count_round(id, questions.len())?;
+        let mut asked = Vec::with_capacity(questions.len());
+        for (key, mut request) in questions {
+            let Some(greeting) = &self.greeting else {
+                continue;
+            };
+            let facts = greeting.revision.facts();
+            let Self { profile, asks, .. } = self;
+            admit(&mut request, &profile.capabilities, facts, &profile.limits).map_err(
+                |error| {
+                    let why =
+                        format!("it asks {key:?} of a client that cannot be asked so: {error}");
+                    ClientError::Protocol(why)
+                },
+            )?;
+            if !asks.admit(now) {
+                return Err(ClientError::Refused(self.refuse_flood()));
+            }
+            let id = self.next_question();
+            asked.push(Asked {
+                id,
+                key: Some(key),
+                request,
+                answer: None,
+            });
+        }
+        self.ask(id, Asking::Questions { state, asked });
+        Ok(())
+    }
+
+    /// Open these links first (2025-11-25, client/elicitation, URL Elicitation Required Error).
+    fn begin_links(
+        &mut self,
+        id: CallId,
+        links: Vec<ElicitUrlParams>,
+        now: Duration,
+    ) -> Result<(), ClientError> {
+        self.count_round(id, links.len())?;
+        let mut rest = links.into_iter();
+        match rest.next() {
+            Some(link) => self.ask_link(id, link, rest, now),
+            None => Ok(()),
+        }
+    }
+
+    fn ask_link(
+        &mut self,
+        id: CallId,
+        link: ElicitUrlParams,
+        rest: alloc::vec::IntoIter<ElicitUrlParams>,
+        now: Duration,
+    ) -> Result<(), ClientError> {
+        if !self.asks.admit(now) {
+            return Err(ClientError::Refused(self.refuse_flood()));
+        }
+        self.remember_link(&link);
+        let asked = Asked::link(self.next_question(), link);
+        self.ask(id, Asking::Links { asked, rest });
+        Ok(())
+    }
+
+    /// Sent again without questions: the server waits for something else. The pause grows, so that
+    /// a server that is only slow is not pestered.
+    fn begin_pause(
+        &mut self,
+        id: CallId,
+        state: Option<String>,
+        now: Duration,
+    ) -> Result<(), ClientError> {
+        self.count_round(id, 0)?;
+        let limits = &self.profile.limits;
+        if let Some(call) = self.calls.get_mut(&id) {
+            let pause = limits.round_pause.saturating_mul(1 << call.pauses.min(16));
+            call.pauses += 1;
+            call.set_round(None, state);
+            call.stage = Stage::Pausing(now.saturating_add(pause.min(limits.round_pause_most)));
+        }
+        Ok(())
+    }
+
+    fn count_round(&mut self, id: CallId, questions: usize) -> Result<(), ClientError> {
+        let limits = &self.profile.limits;
+        let Some(call) = self.calls.get_mut(&id) else {
+            return Ok(());
+        };
+        if call.target().is_none() {
+            let why = format!(
+                "it asks for input in the result of `{}`",
+                call.request.method()
+            );
+            return Err(ClientError::Protocol(why));
+        }
+        if questions > limits.questions_per_round {
+            let most = limits.questions_per_round;
+            let why = format!("it asks {questions} questions at once; the most is {most}");
+            return Err(ClientError::Protocol(why));
+        }
+        call.rounds += 1;
+        if call.rounds > limits.rounds {
+            return Err(ClientError::TooManyRounds(limits.rounds));
+        }
+        call.restarted = false;
+        if questions > 0 {
+            call.pauses = 0;
+        }
+        Ok(())
+    }
+
+    fn ask(&mut self, id: CallId, asking: Asking) {
+        let (Some(call), Some(greeting)) = (self.calls.get_mut(&id), &self.greeting) else {
+            return;
+        };
+        let asked = match &asking {
+            Asking::Questions { asked, .. } => asked.as_slice(),
+            Asking::Links { asked, .. } => core::slice::from_ref(asked),
+        };
+        for asked in asked {
+            self.asked.insert(asked.id, id);
+            let question = asked.question(greeting, call.target());
+            self.out.push_back(Output::Ask(asked.id, question));
+        }
+        call.stage = Stage::Asking(asking);
+    }
+
+    /// The host answered a question of a call.
+    pub(super) fn answer_call(
+        &mut self,
+        id: CallId,
+        question: QuestionId,
+        answer: Result<InputResponse, ErrorObject>,
+        now: Duration,
+    ) {
+        let (Some(call), Some(greeting)) = (self.calls.get_mut(&id), &self.greeting) else {
+            return;
+        };
+        // Taken here, so that ending the call withdraws only what the host still has.
+        let answered = match answer {
+            Ok(answer) => call.answer(question, answer, greeting.revision, &self.profile.limits),
+            Err(error) => return self.refuse(id, question, refusal(error)),
+        };
+        match answered {
+            Ok(Answered::Wait) => {}
+            Ok(Answered::Send) => self.send(id, now),
+            Ok(Answered::Ask(link)) => self.ask_next_link(id, link, now),
+            Err(Refusal::Host(why)) => self.refuse(id, question, ClientError::Host(why)),
+            Err(Refusal::NotOpened) => {
+                let why = "the person did not agree to open the link";
+                let error = ErrorObject::new(codes::USER_REJECTED, why);
+                self.refuse(id, question, ClientError::Refused(error));
+            }
+        }
+    }
+
+    fn ask_next_link(&mut self, id: CallId, link: ElicitUrlParams, now: Duration) {
+        let Some(call) = self.calls.get_mut(&id) else {
+            return;
+        };
+        let rest = match core::mem::replace(&mut call.stage, Stage::Ready) {
+            Stage::Asking(Asking::Links { rest, .. }) => rest,
+            _ => Vec::new().into_iter(),
+        };
+        if let Err(error) = self.ask_link(id, link, rest, now) {
+            self.finish(id, Err(error));
+        }
+    }
+
+    /// Ends a call over one of its questions; the others are withdrawn.
+    fn refuse(&mut self, id: CallId, question: QuestionId, error: ClientError) {
+        if let Some(call) = self.calls.get_mut(&id)
+            && let Stage::Asking(Asking::Questions { asked, .. }) = &mut call.stage
+        {
+            asked.retain(|asked| asked.id != question);
+        } else if let Some(call) = self.calls.get_mut(&id) {
+            call.stage = Stage::Ready;
+        }
+        self.finish(id, Err(error));
+    }
+
+    /// The server asks more often than anybody should have to bear.
+    pub(super) fn refuse_flood(&mut self) -> ErrorObject {
+        let limits = &self.profile.limits;
+        let why = format!(
+            "the server asked more than {} times within {:?}; its question was refused",
+            limits.asks, limits.asks_window
+        );
+        self.note(why.clone());
+        ErrorObject::new(codes::USER_REJECTED, why)
+    }
+
+    pub(super) fn next_question(&mut self) -> QuestionId {
+        self.last_question += 1;
+        QuestionId(self.last_question)
+    }
+}
+
+/// What a call ends in whose question the host answered with an error.
+fn refusal(error: ErrorObject) -> ClientError {
+    if error.code == codes::USER_REJECTED {
+        ClientError::Refused(error)
+    } else {
+        ClientError::Host(error.message)
+    }
+}

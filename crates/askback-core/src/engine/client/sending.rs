@@ -1,0 +1,225 @@
+//! Sends the rounds of calls, again where the server went away, and ends them.
+
+use alloc::{borrow::ToOwned, boxed::Box, format, string::String, vec::Vec};
+use core::time::Duration;
+
+use serde_json::value::RawValue;
+
+use super::{
+    ClientError, Connection, Greeting, Output, State,
+    call::{self, Call, CallId, Sent, Stage},
+};
+use crate::{
+    protocol::{ClientRequest, EmptyResult},
+    revision::{Era, Kind},
+};
+
+impl Connection {
+    /// Ends the calls whose next round cannot be sent.
+    pub(super) fn fail_ready(&mut self, error: &ClientError) {
+        for id in self.ready() {
+            self.finish(id, Err(error.clone()));
+        }
+    }
+
+    pub(super) fn ready(&self) -> Vec<CallId> {
+        let ready = |call: &Call| matches!(call.stage, Stage::Ready);
+        self.calls
+            .iter()
+            .filter(|(_, call)| ready(call))
+            .map(|(id, _)| *id)
+            .collect()
+    }
+
+    pub(super) fn send_ready(&mut self, now: Duration) {
+        for id in self.ready() {
+            self.send(id, now);
+        }
+    }
+
+    /// The transport is gone: what becomes of each call that was with the server.
+    pub(super) fn lose_rounds(&mut self, why: &str, now: Duration) {
+        let modern = self
+            .greeting
+            .as_ref()
+            .is_some_and(|it| it.revision.era() == Era::Modern);
+        let mut lost = Vec::new();
+        for (id, call) in &mut self.calls {
+            let Stage::Sent(_) = &call.stage else {
+                continue;
+            };
+            call.patience.pause(now);
+            let knows_all = call.carries_state() || call.is_subscription();
+            if modern && knows_all && !call.restarted {
+                call.stage = Stage::Ready;
+            } else {
+                lost.push(*id);
+            }
+        }
+        for id in lost {
+            self.finish(id, Err(ClientError::Crashed(why.to_owned())));
+        }
+    }
+
+    /// Opens the transport again, if a call is ready for it.
+    pub(super) fn reconnect(&mut self, now: Duration) {
+        let ready = self.ready();
+        if ready.is_empty() {
+            return;
+        }
+        if !self.restarts.admit(now) {
+            let limits = &self.profile.limits;
+            let why = format!(
+                "it was started again {} times within {:?}",
+                limits.restarts, limits.restarts_window
+            );
+            return self.fail_ready(&ClientError::Crashed(why));
+        }
+        for id in ready {
+            if let Some(call) = self.calls.get_mut(&id) {
+                call.restarted = true;
+            }
+        }
+        self.note("the server went away and is started again".into());
+        self.state = State::Connecting;
+        self.out.push_back(Output::Connect);
+    }
+
+    /// Sends the next round of a call; where there is no transport, it waits for one.
+    pub(super) fn send(&mut self, id: CallId, now: Duration) {
+        let Some(call) = self.calls.get_mut(&id) else {
+            return;
+        };
+        call.stage = Stage::Ready;
+        let asking = match &self.state {
+            State::Idle => return self.reconnect(now),
+            State::Connecting | State::Opening(_) => return,
+            State::Modern => false,
+            State::Legacy(session) => session.is_asking(),
+        };
+        let Some(greeting) = &self.greeting else {
+            return;
+        };
+        let revision = greeting.revision;
+        if let Err(why) = supported(&call.request, greeting) {
+            return self.finish(id, Err(ClientError::Unsupported(why)));
+        }
+        if let ClientRequest::SetLevel(params) = &call.request {
+            self.log_level = Some(params.level);
+            if !revision.facts().set_level {
+                return self.finish(id, Ok(empty()));
+            }
+        }
+        self.last_id += 1;
+        let number = self.last_id;
+        let progress = call.target().is_some().then_some(number);
+        call::stamp(
+            &mut call.request,
+            &self.profile,
+            revision,
+            self.log_level,
+            progress,
+        );
+        self.out
+            .push_back(Output::Send(call::write(revision, number, &call.request)));
+        call.stage = Stage::Sent(Sent {
+            id: number,
+            progress: f64::NEG_INFINITY,
+            listening: false,
+        });
+        call.patience.renew(now);
+        if !asking {
+            call.patience.run(now);
+        }
+        self.sent.insert(number, id);
+    }
+
+    /// Ends a call that took too long, or sends it again after its pause.
+    pub(super) fn time_out(&mut self, id: CallId, now: Duration) {
+        let Some(call) = self.calls.get(&id) else {
+            return;
+        };
+        match &call.stage {
+            Stage::Pausing(_) => self.send(id, now),
+            Stage::Sent(sent) => {
+                let number = sent.id;
+                self.write_cancelled(number, Some("it took too long"));
+                let limit = self.profile.limits.request;
+                self.finish(id, Err(ClientError::TimedOut(limit)));
+            }
+            Stage::Ready | Stage::Asking(_) => {}
+        }
+    }
+
+    pub(super) fn finish(&mut self, id: CallId, outcome: Result<Box<RawValue>, ClientError>) {
+        if let Some(call) = self.calls.remove(&id) {
+            self.leave(&call);
+            self.out.push_back(Output::Done(id, outcome));
+        }
+    }
+
+    /// Forgets what leads to a call that ends.
+    pub(super) fn leave(&mut self, call: &Call) {
+        match &call.stage {
+            Stage::Sent(sent) => {
+                self.sent.remove(&sent.id);
+            }
+            Stage::Asking(asking) => {
+                for question in asking.open() {
+                    self.asked.remove(&question);
+                    self.out.push_back(Output::Withdraw(question));
+                }
+            }
+            Stage::Ready | Stage::Pausing(_) => {}
+        }
+    }
+}
+
+/// Whether the server, in the revision that is spoken, has what a request asks for.
+fn supported(request: &ClientRequest, greeting: &Greeting) -> Result<(), String> {
+    let Greeting {
+        revision,
+        capabilities,
+        ..
+    } = greeting;
+    let method = request.method();
+    let facts = revision.facts();
+    let local = matches!(request, ClientRequest::SetLevel(_)) && !facts.set_level;
+    if !local && !revision.has(Kind::ClientRequest, method) {
+        return Err(format!("there is no `{method}` in revision {revision}"));
+    }
+    let (has, what) = match request {
+        ClientRequest::ListTools(_) | ClientRequest::CallTool(_) => {
+            (capabilities.tools.is_some(), "tools")
+        }
+        ClientRequest::ListPrompts(_) | ClientRequest::GetPrompt(_) => {
+            (capabilities.prompts.is_some(), "prompts")
+        }
+        ClientRequest::ListResources(_)
+        | ClientRequest::ListResourceTemplates(_)
+        | ClientRequest::ReadResource(_) => (capabilities.resources.is_some(), "resources"),
+        ClientRequest::Subscribe(_) | ClientRequest::Unsubscribe(_) => {
+            let resources = capabilities.resources.as_ref();
+            let subscribe = resources.and_then(|resources| resources.subscribe);
+            (subscribe == Some(true), "resources that can be watched")
+        }
+        ClientRequest::Complete(_) => {
+            let declared = capabilities.completions.is_some();
+            (declared || !facts.completions_capability, "completions")
+        }
+        ClientRequest::SetLevel(_) => (local || capabilities.logging.is_some(), "logging"),
+        _ => return Ok(()),
+    };
+    if has {
+        Ok(())
+    } else {
+        Err(format!("the server has no {what}"))
+    }
+}
+
+/// The result of a request that was carried out on this side.
+fn empty() -> Box<RawValue> {
+    let result = serde_json::value::to_raw_value(&EmptyResult::default());
+    // Writing fails only for maps whose keys are not strings.
+    result.unwrap_or_else(|_| RawValue::NULL.to_owned())
+}

@@ -1,0 +1,197 @@
+//! What a server says unasked: progress, changes, log lines, nonsense.
+
+use super::{check, check_as, legacy, modern, only, profile};
+
+#[test]
+fn progress_counts_if_it_grows_and_belongs_to_a_call_in_flight() {
+    check(&modern(
+        r#"
+        ! call 7 tools/call {"name":"t"}
+        >> {"id":2,"method":"tools/call","params":{"name":"t","_meta":{"progressToken":2}}}
+        < {"method":"notifications/progress","params":{"progressToken":3,"progress":1}}
+        < {"method":"notifications/progress","params":{"progressToken":"2","progress":1}}
+        < {"method":"notifications/progress","params":{"progressToken":2,"progress":1,"total":4,"message":"flights"}}
+        = progress 1 of Some(4.0), Some("flights"), of a call: true
+        < {"method":"notifications/progress","params":{"progressToken":2,"progress":1}}
+        < {"method":"notifications/progress","params":{"progressToken":2,"progress":0.5}}
+        < {"method":"notifications/progress","params":{"progressToken":2,"progress":1.5}}
+        = progress 1.5 of None, None, of a call: true
+        < {"id":2,"result":{"content":[]}}
+        = done 7 {"content":[]}
+        < {"method":"notifications/progress","params":{"progressToken":2,"progress":2}}
+        "#,
+    ));
+}
+
+#[test]
+fn progress_buys_time_but_not_for_ever() {
+    let mut bounded = profile();
+    bounded.limits.request = std::time::Duration::from_secs(10);
+    bounded.limits.request_in_all = std::time::Duration::from_secs(15);
+    check_as(
+        &bounded,
+        &modern(
+            r#"
+            ! call 7 tools/call {"name":"t"}
+            >> {"id":2,"method":"tools/call","params":{"name":"t","_meta":{"progressToken":2}}}
+            ! at 9000
+            < {"method":"notifications/progress","params":{"progressToken":2,"progress":1}}
+            = progress 1 of None, None, of a call: true
+            ! until 15000
+            > {"method":"notifications/cancelled","params":{"requestId":2,"reason":"it took too long"}}
+            = failed 7: the server did not answer within 10s
+            "#,
+        ),
+    );
+}
+
+#[test]
+fn log_lines_and_changes_are_told_on_a_session() {
+    check_as(
+        &only("2025-11-25"),
+        &legacy(
+            "2025-11-25",
+            r#"
+            < {"method":"notifications/message","params":{"level":"warning","logger":"db","data":{"slow":true}}}
+            = log Warning Some("db") {"slow":true}
+            < {"method":"notifications/tools/list_changed"}
+            = tools changed
+            < {"method":"notifications/prompts/list_changed"}
+            = prompts changed
+            < {"method":"notifications/resources/list_changed","params":{}}
+            = resources changed
+            < {"method":"notifications/resources/updated","params":{"uri":"a:b"}}
+            = updated a:b
+            < {"method":"notifications/subscriptions/acknowledged","params":{"notifications":{}}}
+            < {"method":"notifications/nothing/known"}
+            < {"method":"notifications/resources/updated"}
+            "#,
+        ),
+    );
+}
+
+#[test]
+fn a_subscription_is_a_call_that_lasts() {
+    check(&modern(
+        r#"
+        ! call 7 subscriptions/listen {"notifications":{"toolsListChanged":true,"resourceSubscriptions":["a:b"]}}
+        >> {"id":2,"method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true,"resourceSubscriptions":["a:b"]}}}
+        < {"method":"notifications/tools/list_changed"}
+        < {"method":"notifications/tools/list_changed","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":3}}}
+        < {"method":"notifications/subscriptions/acknowledged","params":{"notifications":{"toolsListChanged":true},"_meta":{"io.modelcontextprotocol/subscriptionId":2}}}
+        = granted 7 {"toolsListChanged":true}
+        < {"method":"notifications/subscriptions/acknowledged","params":{"notifications":{"toolsListChanged":true},"_meta":{"io.modelcontextprotocol/subscriptionId":2}}}
+        ! at 99000000
+        < {"method":"notifications/tools/list_changed","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":2}}}
+        = tools changed
+        < {"method":"notifications/resources/updated","params":{"uri":"a:b","_meta":{"io.modelcontextprotocol/subscriptionId":2}}}
+        = updated a:b
+        < {"id":2,"result":{"resultType":"complete","_meta":{"io.modelcontextprotocol/subscriptionId":2}}}
+        = done 7 {"resultType":"complete","_meta":{"io.modelcontextprotocol/subscriptionId":2}}
+        < {"method":"notifications/tools/list_changed","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":2}}}
+        "#,
+    ));
+}
+
+#[test]
+fn either_side_ends_a_subscription() {
+    let open = r#"
+        ! call 7 subscriptions/listen {"notifications":{}}
+        >> {"id":2,"method":"subscriptions/listen","params":{"notifications":{}}}
+        < {"method":"notifications/subscriptions/acknowledged","params":{"notifications":{},"_meta":{"io.modelcontextprotocol/subscriptionId":2}}}
+        = granted 7 {}
+        "#;
+    check(&modern(&format!(
+        r#"{open}
+        ! cancel 7
+        > {{"method":"notifications/cancelled","params":{{"requestId":2}}}}
+        < {{"id":2,"result":{{}}}}
+        "#
+    )));
+    check(&modern(&format!(
+        r#"{open}
+        ! call 8 tools/list
+        >> {{"id":3,"method":"tools/list"}}
+        < {{"method":"notifications/cancelled","params":{{"requestId":3}}}}
+        < {{"method":"notifications/cancelled","params":{{"requestId":2}}}}
+        = done 7 null
+        < {{"id":2,"result":{{}}}}
+        "#
+    )));
+    // One that is not acknowledged in time is none.
+    check(&modern(
+        r#"
+        ! call 7 subscriptions/listen {"notifications":{}}
+        >> {"id":2,"method":"subscriptions/listen","params":{"notifications":{}}}
+        ! until 300000
+        > {"method":"notifications/cancelled","params":{"requestId":2,"reason":"it took too long"}}
+        = failed 7: the server did not answer within 300s
+        "#,
+    ));
+}
+
+#[test]
+fn a_request_of_the_server_is_nonsense_in_the_stateless_era_and_gets_no_answer() {
+    check(&modern(
+        r#"
+        < {"id":1,"method":"roots/list"}
+        = note: the server sent what cannot be read: a request (`roots/list`), which this revision does not have
+        < [{"id":1,"method":"ping"}]
+        = note: the server sent what cannot be read: a batch, which this revision does not have
+        "#,
+    ));
+}
+
+#[test]
+fn what_cannot_be_read_is_reported_a_bounded_number_of_times_and_never_fatal() {
+    let mut bounded = profile();
+    bounded.limits.malformed_reports = 2;
+    check_as(
+        &bounded,
+        &modern(
+            r#"
+            ! call 7 tools/list
+            >> {"id":2,"method":"tools/list"}
+            < Server started
+            = note: the server sent what cannot be read: the message is not JSON: expected value at line 1 column 1
+            < {"no":"message"}
+            = note: the server sent what cannot be read: a message has one of "method", "result" and "error"
+            < {"id":99,"result":1,"error":2}
+            < again
+            = note: the server keeps sending what cannot be read; no more is reported
+            < and again
+            < {"id":2,"result":{"tools":[]}}
+            = done 7 {"tools":[]}
+            "#,
+        ),
+    );
+}
+
+#[test]
+fn a_malformed_response_fails_its_own_request() {
+    check(&modern(
+        r#"
+        ! call 7 tools/list
+        >> {"id":2,"method":"tools/list"}
+        < {"id":2,"result":{},"error":{"code":1,"message":""}}
+        = failed 7: the server broke the protocol: its response is malformed: a message has only one of "method", "result" and "error"
+        < {"error":{"code":-32700,"message":"Parse error"}}
+        = note: about no request in particular, the server answered: Parse error (-32700)
+        "#,
+    ));
+}
+
+#[test]
+fn a_malformed_request_is_answered_on_a_session_if_its_id_can_be_read() {
+    check_as(
+        &only("2025-11-25"),
+        &legacy(
+            "2025-11-25",
+            r#"
+            < {"id":4,"method":7}
+            > {"id":4,"error":{"code":-32600,"message":"\"method\" must be a string"}}
+            = note: the server sent what cannot be read: "method" must be a string
+            "#,
+        ),
+    );
+}

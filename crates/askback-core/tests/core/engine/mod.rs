@@ -1,3 +1,0 @@
-//! The engines, fed with messages.
-
-mod server;
