@@ -229,7 +229,7 @@ fn a_server_that_asks_out_of_turn_breaks_the_protocol() {
         (
             r#"tools/call {"name":"t"}"#,
             r#"{"resultType":"input_required"}"#,
-            "its result asks for input but names no question and no state",
+            "its result cannot be read: a result that asks has `inputRequests` or `requestState`",
         ),
         (
             r#"tools/call {"name":"t"}"#,
