@@ -50,7 +50,8 @@ pub fn derive_form(input: TokenStream) -> TokenStream {
 ///
 /// A server takes it by its name, `Server::builder(..).tool(book_holiday)`, since that is now a
 /// function that gives the tool: `book_holiday()` is a `Tool` to say more of. The doc comment is
-/// the tool's description. The function itself is still there, as `book_holiday::call(..)`.
+/// the tool's description. Within its module the function itself is still
+/// there, for tests, as `book_holiday::call(..)`.
 ///
 /// A parameter of type `Ask<_>` may be marked `#[ask("Who is travelling?")]`: that is then what
 /// the person is asked, instead of the form's own message.

@@ -89,7 +89,8 @@ impl Function {
     /// `target`, and a type that holds the function itself as `call`.
     ///
     /// A value of that name which is no function would be simpler, but no variable near it could
-    /// then have the same name.
+    /// then have the same name. The type is private, so that a module of the same name may hold the
+    /// function and hand it on.
     pub(super) fn expand(
         self,
         krate: &TokenStream,
@@ -129,13 +130,13 @@ impl Function {
             #(#conditions)*
             #[doc = #holder]
             #[allow(non_camel_case_types)]
-            #visibility enum #ident {}
+            enum #ident {}
 
             #(#conditions)*
             impl #ident {
                 /// The function itself.
                 #(#others)*
-                #visibility #call #body
+                #call #body
             }
         }
     }
