@@ -1,1 +1,101 @@
-//! The travel agency.
+//! The travel agency: a server with tools that ask a person in the middle, prompts with completion,
+//! and resources that come and go.
+//!
+//! It is the example to read first. Nothing in it knows which revision of the protocol a client
+//! speaks, or over what it is connected: [`server`] gives a [`Server`] that serves them all.
+//!
+//! | file | shows |
+//! |---|---|
+//! | `tools/book_holiday.rs` | two forms in one call, a price that is kept, a booking made once |
+//! | `tools/tailor_trip.rs` | a form with every kind of field |
+//! | `tools/find_best_flight.rs` | the client's model asked for advice |
+//! | `tools/save_itinerary.rs` | the client's folders, and how to stay within them |
+//! | `prompts.rs` | prompts with typed arguments, completion, pictures and resources |
+//! | `resources.rs` | resources, templates, and a list that changes |
+
+mod bookings;
+mod data;
+mod flights;
+mod prompts;
+mod resources;
+mod tools;
+
+use std::path::{Path, PathBuf};
+
+use askback::{Result, Revision, Server, ServerBuilder, store::SqliteStore};
+
+use crate::{
+    bookings::Bookings,
+    prompts::{complete_reference, packing_list, plan_vacation, show_destination, trip_report},
+    resources::{booking, destination, destinations},
+    tools::{book_holiday, find_best_flight, save_itinerary, tailor_trip},
+};
+
+/// How the agency is run.
+#[derive(Debug, Clone, Default)]
+pub struct Options {
+    /// How many items a page of a list has; all on one page unless given.
+    pub page_size: Option<usize>,
+    /// The only revisions it speaks; all unless given.
+    pub revisions: Option<Vec<Revision>>,
+    /// An existing directory in which bookings are kept, and what was committed, so that a
+    /// restarted agency knows them. Without one, both last as long as the server.
+    pub directory: Option<PathBuf>,
+}
+
+/// The agency, ready to be served.
+///
+/// # Errors
+///
+/// Fails where the directory cannot be used, and where no revision is left to speak.
+pub fn server(options: Options) -> Result<Server> {
+    let mut builder = builder(options.directory.as_deref())?;
+    if let Some(size) = options.page_size {
+        builder = builder.page_size(size);
+    }
+    if let Some(revisions) = options.revisions {
+        builder = builder.revisions(revisions);
+    }
+    Ok(builder.build()?)
+}
+
+/// The agency, to be changed before it is built: with keys, a clock or limits of one's own.
+///
+/// Opening the store waits for the disk: not for an async task to call.
+///
+/// # Errors
+///
+/// Fails where the directory cannot be used.
+pub fn builder(directory: Option<&Path>) -> Result<ServerBuilder> {
+    let bookings = match directory {
+        Some(directory) => Bookings::in_file(directory.join("bookings.jsonl")),
+        None => Bookings::default(),
+    };
+    let (listed, typed) = (bookings.clone(), bookings.clone());
+    let builder = Server::builder("askback-travel", env!("CARGO_PKG_VERSION"))
+        .title("Travel agency")
+        .description("Books holidays, and asks before it does.")
+        .instructions(
+            "Book with book_holiday: it asks the person for their wishes and contact by itself. \
+             The resource travel://destinations lists where one can go.",
+        )
+        .tool(book_holiday)
+        .tool(tailor_trip)
+        .tool(find_best_flight)
+        .tool(save_itinerary)
+        .prompt(plan_vacation)
+        .prompt(trip_report().complete("reference", move |reference| {
+            complete_reference(typed.clone(), reference)
+        }))
+        .prompt(show_destination)
+        .prompt(packing_list)
+        .resource(destinations)
+        .resource_template(destination)
+        .resource_template(booking)
+        .list_resources(move || resources::booked(listed.clone()))
+        .state(bookings);
+    Ok(match directory {
+        Some(directory) => builder.store(SqliteStore::open(directory.join("commits.sqlite"))?),
+        None => builder,
+    })
+}

@@ -1,0 +1,162 @@
+//! A booking: two questions in the middle of one call.
+
+use askback::{Changed, Ctx, Error, Form, Json, Result, State, forms::Date, tool};
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    bookings::{Booking, Bookings},
+    data::{Destination, INSURANCE},
+};
+
+/// What is to be booked: the tool's arguments.
+#[derive(Form)]
+pub(crate) struct Trip {
+    /// Where to; travel://destinations has the list.
+    destination: String,
+    /// The day of departure.
+    depart: Date,
+    /// How many nights.
+    #[form(min = 1, max = 30, default = 7)]
+    nights: u8,
+    /// How many people.
+    #[form(min = 1, max = 9, default = 2)]
+    travellers: u8,
+}
+
+/// What the person would like: the first question.
+#[derive(Form)]
+struct Wishes {
+    /// Shall we book this holiday?
+    #[form(title = "Book it")]
+    confirm_booking: bool,
+    #[form(title = "Seat", default = Seat::NoPreference)]
+    seat_preference: Seat,
+    #[form(title = "Room", default = Room::CityView)]
+    room_type: Room,
+    /// Costs 75 USD for each traveller.
+    #[form(title = "Travel insurance", default = false)]
+    travel_insurance: bool,
+}
+
+/// Where to sit on the plane.
+#[derive(Debug, Clone, Copy, Form, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Seat {
+    #[form(title = "At the window")]
+    Window,
+    #[form(title = "On the aisle")]
+    Aisle,
+    #[form(title = "No preference")]
+    NoPreference,
+}
+
+/// What to see from the room.
+#[allow(
+    clippy::enum_variant_names,
+    reason = "their names are what answers say"
+)]
+#[derive(Debug, Clone, Copy, Form, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Room {
+    #[form(title = "The sea")]
+    SeaView,
+    #[form(title = "The city")]
+    CityView,
+    #[form(title = "The garden")]
+    GardenView,
+}
+
+/// Who travels: the second question.
+#[derive(Debug, Clone, Form, Serialize, Deserialize)]
+pub(crate) struct Contact {
+    #[form(title = "Full name", min_length = 1, max_length = 100)]
+    name: String,
+    /// Where the tickets go to.
+    #[form(title = "Email", format = "email")]
+    email: String,
+    #[form(title = "Phone")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    phone: Option<String>,
+    /// Whom to call if something happens.
+    #[form(title = "Emergency contact")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    emergency_contact: Option<String>,
+}
+
+/// Books flights and a hotel. The person is asked for their wishes, sees the price, and confirms
+/// before anything is booked.
+#[tool(title = "Book a holiday", destructive = false, open_world)]
+pub(crate) async fn book_holiday(
+    ctx: Ctx,
+    State(bookings): State<Bookings>,
+    trip: Trip,
+) -> Result<Json<Booking>> {
+    let destination = Destination::named(&trip.destination)?;
+    // Prices change: the one that was shown is the one that counts.
+    let (nights, travellers) = (trip.nights, trip.travellers);
+    let quote = ctx.run("quote", move || async move {
+        Ok(destination.price(nights, travellers))
+    });
+    let quote = quote.await?;
+
+    let holiday = in_words(destination.name, &trip);
+    let wishes: Wishes = ctx
+        .elicit(format!(
+            "{holiday}: flights and hotel for {quote} USD. Shall we book?"
+        ))
+        .await?
+        .accepted()?;
+    if !wishes.confirm_booking {
+        return Err(Error::not_done(
+            "Nothing was booked: the person did not confirm the booking.",
+        ));
+    }
+    let contact: Contact = ctx.elicit("Who is travelling?").await?.accepted()?;
+
+    let insurance = if wishes.travel_insurance {
+        INSURANCE * u32::from(travellers)
+    } else {
+        0
+    };
+    let booking = Booking {
+        reference: reference(&ctx),
+        destination: destination.name.to_owned(),
+        depart: trip.depart.to_string(),
+        nights,
+        travellers,
+        seat_preference: wishes.seat_preference,
+        room_type: wishes.room_type,
+        travel_insurance: wishes.travel_insurance,
+        total: quote + insurance,
+        contact,
+    };
+    let booking = ctx.commit("book", move || async move { bookings.add(booking).await });
+    let booking = booking.await?;
+    ctx.changed(Changed::Resources);
+    let text = format!(
+        "Booked: {holiday}, {} USD in all. The reference is {}; the tickets go to {}.",
+        booking.total, booking.reference, booking.contact.email
+    );
+    Ok(Json::new(booking).with_text(text))
+}
+
+/// The reference belongs to the call, not to the attempt: it is the same however often the last
+/// round is sent.
+fn reference(ctx: &Ctx) -> String {
+    let key = ctx.idempotency_key("book");
+    let key: String = key.chars().take(8).collect();
+    format!("TRV-{}", key.to_uppercase())
+}
+
+fn in_words(destination: &str, trip: &Trip) -> String {
+    let count = |number: u8, one: &str| match number {
+        1 => format!("1 {one}"),
+        _ => format!("{number} {one}s"),
+    };
+    format!(
+        "{destination}, {} from {}, {}",
+        count(trip.nights, "night"),
+        trip.depart.strftime("%-d %B %Y"),
+        count(trip.travellers, "traveller"),
+    )
+}

@@ -1,0 +1,11 @@
+//! What a model may have the agency do.
+
+mod book_holiday;
+mod find_best_flight;
+mod save_itinerary;
+mod tailor_trip;
+
+pub(crate) use book_holiday::{Contact, Room, Seat, book_holiday};
+pub(crate) use find_best_flight::find_best_flight;
+pub(crate) use save_itinerary::save_itinerary;
+pub(crate) use tailor_trip::tailor_trip;

@@ -1,0 +1,209 @@
+//! A client that speaks plain JSON in any revision, and answers what it is asked.
+
+use std::path::Path;
+
+use askback::{
+    Server,
+    keys::{Key, KeyRing, KeySource},
+    transport::{Receiver, Sender, memory},
+};
+use serde_json::{Value, json};
+
+const MODERN: &str = "2026-07-28";
+
+/// The agency, with its handlers checked for being safe to run again.
+pub(crate) fn agency(directory: Option<&Path>) -> Server {
+    let builder = askback_travel::builder(directory).unwrap();
+    let keys = KeySource::Ring(KeyRing::new(Key::new(&[7; 32])));
+    builder.keys(keys).check_replay(true).build().unwrap()
+}
+
+/// One client and its connection.
+pub(crate) struct Client {
+    revision: &'static str,
+    capabilities: Value,
+    receiver: Receiver,
+    sender: Sender,
+    last_id: u64,
+    /// The questions it was asked, with their keys.
+    pub(crate) asked: Vec<(String, Value)>,
+    /// The notifications it was sent.
+    pub(crate) notified: Vec<Value>,
+}
+
+impl Client {
+    /// A client that can be asked everything.
+    pub(crate) async fn connect(server: &Server, revision: &'static str) -> Self {
+        let all = json!({"elicitation": {}, "sampling": {}, "roots": {}});
+        Self::with(server, revision, all).await
+    }
+
+    /// A client with these capabilities.
+    pub(crate) async fn with(server: &Server, revision: &'static str, capabilities: Value) -> Self {
+        let (near, far) = memory();
+        let server = server.clone();
+        tokio::spawn(async move { server.serve(far).await });
+        let (receiver, sender) = near.split();
+        let mut client = Self {
+            revision,
+            capabilities,
+            receiver,
+            sender,
+            last_id: 0,
+            asked: Vec::new(),
+            notified: Vec::new(),
+        };
+        if revision != MODERN {
+            client.shake_hands().await;
+        }
+        client
+    }
+
+    /// The result of a request, whatever is asked on the way.
+    pub(crate) async fn result(
+        &mut self,
+        method: &str,
+        params: Value,
+        answers: &[(&str, Value)],
+    ) -> Value {
+        let response = self.response(method, params, answers).await;
+        assert!(response["error"].is_null(), "{response}");
+        response["result"].clone()
+    }
+
+    /// The error of a request.
+    pub(crate) async fn error(&mut self, method: &str, params: Value) -> Value {
+        let response = self.response(method, params, &[]).await;
+        assert!(response["result"].is_null(), "{response}");
+        response["error"].clone()
+    }
+
+    /// The result of calling a tool.
+    pub(crate) async fn call(
+        &mut self,
+        tool: &str,
+        arguments: Value,
+        answers: &[(&str, Value)],
+    ) -> Value {
+        let params = json!({"name": tool, "arguments": arguments});
+        self.result("tools/call", params, answers).await
+    }
+
+    /// The last response to a request: questions are answered by their keys.
+    pub(crate) async fn response(
+        &mut self,
+        method: &str,
+        params: Value,
+        answers: &[(&str, Value)],
+    ) -> Value {
+        let mut round = params.clone();
+        loop {
+            let id = self.request(method, round).await;
+            let response = self.response_to(id, answers).await;
+            if response["result"]["resultType"] != "input_required" {
+                return response;
+            }
+            round = self.next_round(&params, &response["result"], answers);
+        }
+    }
+
+    /// The request that answers the questions of a result.
+    pub(crate) fn next_round(
+        &mut self,
+        params: &Value,
+        result: &Value,
+        answers: &[(&str, Value)],
+    ) -> Value {
+        let mut round = params.clone();
+        round["requestState"] = result["requestState"].clone();
+        for (key, question) in result["inputRequests"].as_object().unwrap() {
+            self.asked.push((key.clone(), question["params"].clone()));
+            round["inputResponses"][key] = answer(answers, key);
+        }
+        round
+    }
+
+    /// Sends a request and gives its id.
+    pub(crate) async fn request(&mut self, method: &str, mut params: Value) -> u64 {
+        if self.revision == MODERN {
+            params["_meta"] = json!({
+                "io.modelcontextprotocol/protocolVersion": MODERN,
+                "io.modelcontextprotocol/clientCapabilities": self.capabilities,
+            });
+        }
+        self.last_id += 1;
+        let id = self.last_id;
+        self.say(json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}))
+            .await;
+        id
+    }
+
+    /// Waits for a response, and answers what is asked meanwhile.
+    pub(crate) async fn response_to(&mut self, id: u64, answers: &[(&str, Value)]) -> Value {
+        loop {
+            let message = self.hear().await;
+            if message["method"].is_null() {
+                assert_eq!(message["id"], id, "{message}");
+                return message;
+            }
+            if message["id"].is_null() {
+                self.notified.push(message);
+                continue;
+            }
+            let key = message["params"]["_meta"]["dev.askback/key"].as_str();
+            let key = key.expect("a question has its key").to_owned();
+            let result = answer(answers, &key);
+            self.asked.push((key, message["params"].clone()));
+            self.say(json!({"jsonrpc": "2.0", "id": message["id"], "result": result}))
+                .await;
+        }
+    }
+
+    /// Waits for a notification.
+    pub(crate) async fn notification(&mut self) -> Value {
+        if self.notified.is_empty() {
+            return self.hear().await;
+        }
+        self.notified.remove(0)
+    }
+
+    async fn shake_hands(&mut self) {
+        let params = json!({
+            "protocolVersion": self.revision,
+            "capabilities": self.capabilities,
+            "clientInfo": {"name": "test", "version": "1"},
+        });
+        let opened = self.result("initialize", params, &[]).await;
+        assert_eq!(opened["protocolVersion"], self.revision);
+        self.say(json!({"jsonrpc": "2.0", "method": "notifications/initialized"}))
+            .await;
+    }
+
+    async fn say(&mut self, message: Value) {
+        let message = message.to_string().into_bytes();
+        self.sender.send(message).await.unwrap();
+    }
+
+    async fn hear(&mut self) -> Value {
+        let message = self.receiver.receive().await.unwrap();
+        serde_json::from_slice(&message.expect("the server is there")).unwrap()
+    }
+}
+
+/// A form filled in.
+pub(crate) fn accept(content: Value) -> Value {
+    json!({"action": "accept", "content": content})
+}
+
+/// The text of a tool's result.
+pub(crate) fn text(result: &Value) -> &str {
+    result["content"][0]["text"].as_str().unwrap()
+}
+
+fn answer(answers: &[(&str, Value)], key: &str) -> Value {
+    let found = answers.iter().find(|(known, _)| *known == key);
+    found
+        .unwrap_or_else(|| panic!("no answer is prepared for `{key}`"))
+        .1
+        .clone()
+}
