@@ -100,6 +100,42 @@ pub trait Store: Send + Sync {
     fn purge(&self, now: Millis) -> StoreFuture<'_, usize>;
 }
 
+/// A store that several servers of one process share.
+impl<S: Store + ?Sized> Store for std::sync::Arc<S> {
+    fn claim<'a>(
+        &'a self,
+        flow: FlowId,
+        name: &'a str,
+        now: Millis,
+        lease: Duration,
+        expires: Millis,
+    ) -> StoreFuture<'a, Claim> {
+        (**self).claim(flow, name, now, lease, expires)
+    }
+
+    fn finish<'a>(&'a self, flow: FlowId, name: &'a str, value: &'a [u8]) -> StoreFuture<'a, ()> {
+        (**self).finish(flow, name, value)
+    }
+
+    fn put<'a>(
+        &'a self,
+        id: [u8; 32],
+        bytes: &'a [u8],
+        now: Millis,
+        expires: Millis,
+    ) -> StoreFuture<'a, ()> {
+        (**self).put(id, bytes, now, expires)
+    }
+
+    fn get(&self, id: [u8; 32]) -> StoreFuture<'_, Option<Vec<u8>>> {
+        (**self).get(id)
+    }
+
+    fn purge(&self, now: Millis) -> StoreFuture<'_, usize> {
+        (**self).purge(now)
+    }
+}
+
 /// What became of an attempt to claim a commit.
 ///
 /// No other outcome is possible, so the enum is closed.
