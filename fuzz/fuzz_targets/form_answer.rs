@@ -1,0 +1,96 @@
+//! An answer from anybody to a form from anybody: the check decides, and what people type is read
+//! into answers that pass it.
+//!
+//! The first line is the form, the second the answer.
+
+#![no_main]
+
+use askback_core::{
+    forms::{Content, Defaults, Dialect, FormSchema, lower},
+    limits::Limits,
+};
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|data: &[u8]| {
+    let limits = Limits::default();
+    let mut lines = data.splitn(2, |byte| *byte == b'\n');
+    let (Some(form), Some(answer)) = (lines.next(), lines.next()) else {
+        return;
+    };
+    let Ok(form) = FormSchema::parse(form, &limits) else {
+        return;
+    };
+    let Ok(answer) = serde_json::from_slice::<Content>(answer) else {
+        return;
+    };
+    checked(&form, &answer, &limits);
+    typed(&form, &answer, &limits);
+    lifted(&form, answer, &limits);
+});
+
+/// An answer that passes passes again with its defaults, and every issue has words.
+fn checked(form: &FormSchema, answer: &Content, limits: &Limits) {
+    match form.check(answer, limits) {
+        Ok(()) => {
+            for (field, value) in answer.iter().filter(|(_, value)| !value.is_null()) {
+                let field = form.field(field).expect("only what was asked passes");
+                field
+                    .check(value, limits)
+                    .expect("an answer is as good as its values");
+                let _ = field.show(value);
+            }
+            if form.lint(limits).is_ok() {
+                let full = form.with_defaults(answer.clone());
+                form.check(&full, limits).expect("defaults do no harm");
+            }
+        }
+        Err(issues) => {
+            assert!(!issues.0.is_empty());
+            assert!(issues.0.iter().all(|issue| !issue.message.is_empty()));
+        }
+    }
+}
+
+/// Text that is read as an answer is one.
+fn typed(form: &FormSchema, answer: &Content, limits: &Limits) {
+    let texts: Vec<_> = answer
+        .iter()
+        .map(|(name, value)| {
+            (
+                name,
+                value.as_str().map_or_else(|| value.to_string(), Into::into),
+            )
+        })
+        .collect();
+    let texts = texts
+        .iter()
+        .map(|(name, text)| (name.as_str(), text.as_str()));
+    if let Ok(content) = form.parse_strings(texts, limits) {
+        form.check(&content, limits).expect("what was read fits");
+    }
+}
+
+/// The answer of a lowered form is read back; a form that needed no lowering changes nothing.
+fn lifted(form: &FormSchema, answer: Content, limits: &Limits) {
+    let all = Dialect {
+        enum_names: false,
+        multi_choice: true,
+        defaults: Defaults::All,
+        pattern: true,
+    };
+    assert_eq!(lower(form, &all).lift(answer.clone()), answer);
+
+    let plain = Dialect {
+        enum_names: true,
+        multi_choice: false,
+        defaults: Defaults::BooleanOnly,
+        pattern: false,
+    };
+    let lowered = lower(form, &plain);
+    let fits = lowered.schema.check(&answer, limits).is_ok();
+    let lifted = lowered.lift(answer);
+    if fits {
+        // Whatever a lowered form lets through, its lift answers only what was asked.
+        assert!(lifted.keys().all(|name| form.field(name).is_some()));
+    }
+}

@@ -1,0 +1,75 @@
+//! A form from anybody: what is read is written so that it reads the same again, and every
+//! dialect of it is a form that reads the same again.
+
+#![no_main]
+
+use askback_core::{
+    forms::{Content, Defaults, Dialect, FormSchema, lower},
+    limits::Limits,
+};
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|data: &[u8]| {
+    let limits = Limits::default();
+    let Ok(form) = FormSchema::parse(data, &limits) else {
+        return;
+    };
+    // What is written may be longer than what was read; that alone is no fault.
+    let roomy = Limits::default();
+    let again = |form: &FormSchema| {
+        let text = form.to_json();
+        if text.len() <= roomy.form_bytes {
+            let read = FormSchema::parse(text.as_bytes(), &roomy);
+            let read = read.unwrap_or_else(|error| panic!("{error}: {text}"));
+            assert_eq!(read.to_json(), text);
+        }
+    };
+    again(&form);
+    words(&form);
+
+    let may_be_asked = form.lint(&limits).is_ok();
+    let defaults = form.with_defaults(Content::new());
+    if may_be_asked
+        && form
+            .fields
+            .iter()
+            .all(|f| !f.required || f.default_value().is_some())
+    {
+        form.check(&defaults, &limits)
+            .expect("the defaults of a form that may be asked fit it");
+    }
+    for dialect in dialects() {
+        let lowered = lower(&form, &dialect);
+        again(&lowered.schema);
+        if may_be_asked && lowered.schema.fields.len() <= limits.form_fields {
+            lowered
+                .schema
+                .lint(&limits)
+                .expect("a form that may be asked may be asked anywhere");
+        }
+        let asked = lowered.schema.with_defaults(Content::new());
+        let _ = form.check(&lowered.lift(asked), &limits);
+    }
+});
+
+fn words(form: &FormSchema) {
+    for field in &form.fields {
+        let _ = (field.label(), field.hint(), field.looks_secret());
+        if let Some(default) = field.default_value() {
+            let _ = field.show(&default);
+        }
+    }
+}
+
+fn dialects() -> impl Iterator<Item = Dialect> {
+    (0..16).map(|bits| Dialect {
+        enum_names: bits & 1 != 0,
+        multi_choice: bits & 2 != 0,
+        defaults: if bits & 4 != 0 {
+            Defaults::All
+        } else {
+            Defaults::BooleanOnly
+        },
+        pattern: bits & 8 != 0,
+    })
+}

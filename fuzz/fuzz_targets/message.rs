@@ -1,0 +1,186 @@
+//! A message from anybody: reading it never panics, and what was understood is written so that it
+//! reads the same again.
+//!
+//! The first byte chooses the revision, the second the type of a result; the rest is the message.
+
+#![no_main]
+
+use askback_core::{
+    jsonrpc::{self, Incoming, Malformed, Message, RequestId, Response},
+    limits::Limits,
+    protocol::{
+        CallToolResult, ClientNotification, ClientRequest, CompleteResult, CreateMessageResult,
+        DiscoverResult, ElicitResult, EmptyResult, GetPromptResult, HasMeta, InitializeResult,
+        ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListRootsResult,
+        ListTasksResult, ListToolsResult, ReadResourceResult, ServerNotification, ServerRequest,
+        SubscriptionsListenResult, TaskState, UrlElicitationRequired,
+    },
+    revision::Revision,
+    wire::{self, Lower},
+};
+use libfuzzer_sys::fuzz_target;
+use serde::{Serialize, de::DeserializeOwned};
+use serde_json::value::RawValue;
+
+fuzz_target!(|data: &[u8]| {
+    let [revision, kind, text @ ..] = data else {
+        return;
+    };
+    let revision = Revision::ALL[usize::from(*revision) % Revision::ALL.len()];
+    match parse(text) {
+        Ok(Incoming::Single(message)) => check(revision, *kind, message),
+        Ok(Incoming::Batch(messages)) => {
+            let written: Vec<_> = messages.iter().map(answer).collect();
+            let again = parse(&jsonrpc::write_batch(&written)).expect("a batch reads again");
+            let Incoming::Batch(again) = again else {
+                panic!("a batch became one message");
+            };
+            assert_eq!(messages.len(), again.len());
+            for message in messages.into_iter().flatten() {
+                check(revision, *kind, message);
+            }
+        }
+        Err(malformed) => {
+            answer(&Err(malformed));
+        }
+    }
+});
+
+fn parse(text: &[u8]) -> Result<Incoming, Malformed> {
+    jsonrpc::parse(text, &Limits::default())
+}
+
+/// What is sent for a member of a batch: itself, or the error it leads to.
+fn answer(message: &Result<Message, Malformed>) -> Vec<u8> {
+    match message {
+        Ok(message) => message.to_vec(),
+        Err(malformed) => {
+            let written = jsonrpc::write_error(malformed.id.as_ref(), &malformed.error);
+            parse(&written).expect("an error reads again");
+            written
+        }
+    }
+}
+
+fn check(revision: Revision, kind: u8, message: Message) {
+    let written = message.to_vec();
+    let again = single(&written);
+    assert_eq!(written, again.to_vec());
+    match message {
+        Message::Request(call) => {
+            let (method, params) = (call.method.as_str(), call.params.as_deref());
+            let write = |request: ClientRequest| request.to_vec(&call.id);
+            call_again(revision, method, params, write);
+            let write = |request: ServerRequest| request.to_vec(&call.id);
+            call_again(revision, method, params, write);
+        }
+        Message::Notification(call) => {
+            let (method, params) = (call.method.as_str(), call.params.as_deref());
+            call_again(revision, method, params, |said: ClientNotification| {
+                said.to_vec()
+            });
+            call_again(revision, method, params, |said: ServerNotification| {
+                said.to_vec()
+            });
+        }
+        Message::Response(Response {
+            id: Some(id),
+            outcome: Ok(result),
+        }) => {
+            read_result(revision, kind, &id, &result);
+        }
+        Message::Response(Response {
+            outcome: Err(error),
+            ..
+        }) => {
+            let data = error
+                .data
+                .map(serde_json::from_value::<UrlElicitationRequired>);
+            if let Some(Ok(data)) = data {
+                let _ = wire::lower(data, revision);
+            }
+        }
+        Message::Response(_) => {}
+    }
+}
+
+/// A call that a revision understands reads the same after it was written in that revision.
+fn call_again<M: wire::Method + Lower>(
+    revision: Revision,
+    method: &str,
+    params: Option<&RawValue>,
+    write: impl Fn(M) -> Vec<u8>,
+) {
+    let Ok(call) = wire::read::<M>(revision, method, params) else {
+        return;
+    };
+    let written = write(wire::lower(call, revision));
+    let (method, params) = match single(&written) {
+        Message::Request(call) => (call.method, call.params),
+        Message::Notification(call) => (call.method, call.params),
+        Message::Response(_) => panic!("a call became a response"),
+    };
+    let again = wire::read::<M>(revision, &method, params.as_deref())
+        .unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(&written)));
+    assert_same(&written, &write(wire::lower(again, revision)));
+}
+
+fn read_result(revision: Revision, kind: u8, id: &RequestId, result: &RawValue) {
+    const READERS: &[fn(Revision, &RequestId, &RawValue)] = &[
+        result_again::<InitializeResult>,
+        result_again::<DiscoverResult>,
+        result_again::<EmptyResult>,
+        result_again::<ListToolsResult>,
+        result_again::<CallToolResult>,
+        result_again::<ListPromptsResult>,
+        result_again::<GetPromptResult>,
+        result_again::<ListResourcesResult>,
+        result_again::<ListResourceTemplatesResult>,
+        result_again::<ReadResourceResult>,
+        result_again::<SubscriptionsListenResult>,
+        result_again::<CompleteResult>,
+        result_again::<ElicitResult>,
+        result_again::<CreateMessageResult>,
+        result_again::<ListRootsResult>,
+        result_again::<TaskState>,
+        result_again::<ListTasksResult>,
+    ];
+    READERS[usize::from(kind) % READERS.len()](revision, id, result);
+}
+
+/// A result that a revision understands reads the same after it was written in that revision.
+fn result_again<T: DeserializeOwned + Lower + HasMeta + Serialize>(
+    revision: Revision,
+    id: &RequestId,
+    result: &RawValue,
+) {
+    let Ok(outcome) = wire::read_outcome::<T>(revision, result) else {
+        return;
+    };
+    let written = wire::write_outcome(revision, id, outcome, None);
+    let Message::Response(Response {
+        outcome: Ok(result),
+        ..
+    }) = single(&written)
+    else {
+        panic!("a result became something else");
+    };
+    let again = wire::read_outcome::<T>(revision, &result)
+        .unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(&written)));
+    assert_same(&written, &wire::write_outcome(revision, id, again, None));
+}
+
+fn single(written: &[u8]) -> Message {
+    match parse(written) {
+        Ok(Incoming::Single(message)) => message,
+        other => panic!("{other:?}: {}", String::from_utf8_lossy(written)),
+    }
+}
+
+#[track_caller]
+fn assert_same(first: &[u8], second: &[u8]) {
+    assert_eq!(
+        String::from_utf8_lossy(first),
+        String::from_utf8_lossy(second)
+    );
+}

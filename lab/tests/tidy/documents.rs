@@ -1,0 +1,221 @@
+//! What the documents promise: that what they name is there, and that they can be found.
+
+use crate::{Problem, assert_found, assert_none, tree::Tree};
+
+const GUIDE: &str = "docs/guide/";
+
+/// Links in Markdown files, other than to the web, that lead nowhere.
+fn links(tree: &Tree) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    for (path, text) in tree.files().filter(|(path, _)| path.ends_with(".md")) {
+        for target in targets(text).filter(|target| !target.contains("://")) {
+            let (file, anchor) = target.split_once('#').unwrap_or((target, ""));
+            let found = if file.is_empty() {
+                path.to_owned()
+            } else {
+                resolve(path, file)
+            };
+            if !tree.has(&found) {
+                problems.push(format!("{path}: the link to {target} leads nowhere"));
+            } else if !anchor.is_empty() && !has_heading(tree.get(&found), anchor) {
+                problems.push(format!("{path}: {found} has no heading for {target}"));
+            }
+        }
+    }
+    problems
+}
+
+/// Paths in backticks that are none. A path is what begins like one of the project or ends like
+/// a file of its kinds.
+fn paths(tree: &Tree, document: &str) -> Vec<Problem> {
+    let text = tree.get(document).unwrap_or_default();
+    let tops: Vec<&str> = tree
+        .files()
+        .filter_map(|(path, _)| Some(path.split_once('/')?.0))
+        .collect();
+    let is_path = |word: &&str| {
+        let top = word.split('/').next().unwrap_or_default();
+        let named = word.contains('/') && tops.contains(&top);
+        let kind = [".md", ".rs", ".toml"]
+            .iter()
+            .any(|kind| word.ends_with(kind));
+        !word.contains([' ', '<', '*']) && (named || kind)
+    };
+    prose(text)
+        .flat_map(|line| line.split('`').skip(1).step_by(2))
+        .filter(is_path)
+        .filter(|path| !tree.has(path))
+        .map(|path| format!("{document}: there is no {path}"))
+        .collect()
+}
+
+/// Pages of the guide that its index does not link to.
+fn unlinked(tree: &Tree) -> Vec<Problem> {
+    let index = format!("{GUIDE}README.md");
+    let linked: Vec<String> = targets(tree.get(&index).unwrap_or_default())
+        .map(|target| resolve(&index, target))
+        .collect();
+    tree.files()
+        .map(|(path, _)| path)
+        .filter(|path| path.starts_with(GUIDE) && *path != index)
+        .filter(|path| !linked.iter().any(|linked| linked == path))
+        .map(|path| format!("{path} is not in the index of the guide"))
+        .collect()
+}
+
+fn changelog(tree: &Tree) -> Vec<Problem> {
+    let text = tree.get("CHANGELOG.md").unwrap_or_default();
+    let news = text.split("\n## Unreleased\n").nth(1);
+    match news.map(str::trim) {
+        Some(news) if !news.starts_with("## ") && !news.is_empty() => Vec::new(),
+        _ => vec!["CHANGELOG.md says nothing under Unreleased".to_owned()],
+    }
+}
+
+/// Fuzz targets that the manifest or the page on fuzzing leaves out.
+fn fuzz_targets(tree: &Tree) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    for (path, _) in tree.files() {
+        let Some(file) = path.strip_prefix("fuzz/fuzz_targets/") else {
+            continue;
+        };
+        let name = file.trim_end_matches(".rs");
+        for (document, word) in [
+            ("fuzz/Cargo.toml", format!("path = \"fuzz_targets/{file}\"")),
+            ("fuzz/README.md", format!("`{name}`")),
+        ] {
+            if !tree.get(document).unwrap_or_default().contains(&word) {
+                problems.push(format!("{document} leaves out {name}"));
+            }
+        }
+    }
+    problems
+}
+
+/// The targets of the links in a Markdown text, code blocks left out.
+fn targets(text: &str) -> impl Iterator<Item = &str> {
+    prose(text).flat_map(|line| {
+        line.split("](")
+            .skip(1)
+            .filter_map(|rest| rest.split_once(')').map(|(target, _)| target))
+    })
+}
+
+/// The lines of a Markdown text that are not in a code block.
+fn prose(text: &str) -> impl Iterator<Item = &str> {
+    let mut inside = false;
+    text.lines().filter(move |line| {
+        let fence = line.trim_start().starts_with("```");
+        inside ^= fence;
+        !inside && !fence
+    })
+}
+
+/// Where a relative link in a file leads.
+fn resolve(from: &str, link: &str) -> String {
+    let mut names: Vec<&str> = from.split('/').collect();
+    names.pop();
+    for name in link.split('/') {
+        match name {
+            "." | "" => {}
+            ".." => {
+                names.pop();
+            }
+            name => names.push(name),
+        }
+    }
+    names.join("/")
+}
+
+/// Whether a heading of the text has this anchor, as common renderers make them.
+fn has_heading(text: Option<&str>, anchor: &str) -> bool {
+    prose(text.unwrap_or_default())
+        .filter(|line| line.starts_with('#'))
+        .any(|line| {
+            let heading = line.trim_start_matches('#').trim().to_lowercase();
+            let kept = heading
+                .chars()
+                .filter(|c| c.is_alphanumeric() || "-_ ".contains(*c));
+            kept.map(|c| if c == ' ' { '-' } else { c })
+                .eq(anchor.chars())
+        })
+}
+
+#[test]
+fn links_lead_somewhere() {
+    assert_none(links(&Tree::project()));
+
+    let bad = Tree::of([
+        (
+            "README.md",
+            "# Two `words`\n[a](docs/a.md) [b](docs/b.md#x) [c](https://c) [d](#two-words)",
+        ),
+        (
+            "docs/a.md",
+            "[up](../README.md#none)\n```\n[x](y)\n```\n[c](../docs)",
+        ),
+    ]);
+    let wanted = [
+        "README.md: the link to docs/b.md#x",
+        "docs/a.md: README.md has no heading",
+    ];
+    assert_found(&links(&bad), &wanted);
+}
+
+#[test]
+fn the_architecture_names_what_is_there() {
+    let project = Tree::project();
+    assert!(project.has("ARCHITECTURE.md"));
+    assert_none(paths(&project, "ARCHITECTURE.md"));
+
+    let bad = Tree::of([
+        (
+            "ARCHITECTURE.md",
+            "`crates/a/src` `crates/b` `tools/call` `a.rs` `a::b` `crates/<name>`",
+        ),
+        ("crates/a/src/lib.rs", ""),
+    ]);
+    assert_found(&paths(&bad, "ARCHITECTURE.md"), &["crates/b", "a.rs"]);
+}
+
+#[test]
+fn every_page_of_the_guide_is_in_its_index() {
+    let project = Tree::project();
+    assert!(project.has("docs/guide/README.md"));
+    assert_none(unlinked(&project));
+
+    let bad = Tree::of([
+        ("docs/guide/README.md", "[a](a.md)\n```\n[b](b.md)\n```"),
+        ("docs/guide/a.md", ""),
+        ("docs/guide/b.md", ""),
+    ]);
+    assert_found(&unlinked(&bad), &["docs/guide/b.md"]);
+}
+
+#[test]
+fn the_changelog_says_what_is_new() {
+    assert_none(changelog(&Tree::project()));
+
+    for bad in ["", "# Changes\n", "\n## Unreleased\n\n## 0.1.0\n- a"] {
+        assert_found(
+            &changelog(&Tree::of([("CHANGELOG.md", bad)])),
+            &["Unreleased"],
+        );
+    }
+}
+
+#[test]
+fn every_fuzz_target_is_built_and_described() {
+    assert_none(fuzz_targets(&Tree::project()));
+
+    let bad = Tree::of([
+        ("fuzz/Cargo.toml", "path = \"fuzz_targets/a.rs\""),
+        ("fuzz/README.md", "`b`"),
+        ("fuzz/fuzz_targets/a.rs", ""),
+        ("fuzz/fuzz_targets/b.rs", ""),
+    ]);
+    assert_found(
+        &fuzz_targets(&bad),
+        &["README.md leaves out a", "Cargo.toml leaves out b"],
+    );
+}

@@ -1,0 +1,177 @@
+//! Where files stand: none forgotten, none too long, no drawers.
+
+use std::collections::BTreeSet;
+
+use crate::{Problem, assert_found, assert_none, code::code, tree::Tree};
+
+/// The most lines of code in a file, without comments, blank lines and tests.
+const LONGEST: usize = 600;
+
+/// Files that may be longer, and why. The list may only shrink.
+const LONGER: &[(&str, &str)] = &[];
+
+/// Names under which things are put that belong elsewhere.
+const DRAWERS: &[&str] = &["common", "helper", "helpers", "misc", "util", "utils"];
+
+fn lengths(tree: &Tree, longer: &[(&str, &str)]) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    for (path, text) in tree.sources() {
+        let excused = longer.iter().any(|(file, _)| *file == path);
+        let code = code(text);
+        let lines = code.lines().filter(|line| !line.trim().is_empty()).count();
+        if lines > LONGEST && !excused {
+            problems.push(format!(
+                "{path} has {lines} lines of code, more than {LONGEST}"
+            ));
+        }
+        if lines <= LONGEST && excused {
+            problems.push(format!("{path} needs no exception any more"));
+        }
+    }
+    problems
+}
+
+/// Rust files that no `mod` leads to, in sources and tests alike.
+fn forgotten(tree: &Tree) -> Vec<Problem> {
+    let rust = |path: &str| {
+        let cargo_finds_it = path.contains("/examples/") || path.contains("/fuzz_targets/");
+        // Read by trybuild, one by one.
+        let compiled_by_a_test = path.contains("/compile_fail/");
+        path.ends_with(".rs") && !cargo_finds_it && !compiled_by_a_test
+    };
+    let files: BTreeSet<&str> = tree
+        .files()
+        .map(|(path, _)| path)
+        .filter(|p| rust(p))
+        .collect();
+    let is_root = |path: &str| {
+        path.ends_with("/src/lib.rs") || path.ends_with("/src/main.rs") || is_test_root(path)
+    };
+    let mut reached: BTreeSet<String> = BTreeSet::new();
+    let mut open: Vec<String> = files
+        .iter()
+        .filter(|p| is_root(p))
+        .map(|p| (*p).into())
+        .collect();
+    while let Some(path) = open.pop() {
+        let text = tree.get(&path).unwrap_or_default();
+        let home = home(&path);
+        for module in declared(text) {
+            let places = [
+                format!("{home}/{module}.rs"),
+                format!("{home}/{module}/mod.rs"),
+            ];
+            open.extend(
+                places
+                    .into_iter()
+                    .filter(|place| files.contains(place.as_str())),
+            );
+        }
+        reached.insert(path);
+    }
+    let missed = files.iter().filter(|path| !reached.contains(**path));
+    missed
+        .map(|path| format!("{path}: no `mod` leads to it"))
+        .collect()
+}
+
+/// `tests/name/main.rs`, the only kind of integration test: one binary a package.
+fn is_test_root(path: &str) -> bool {
+    let mut names = path.rsplit('/');
+    (names.next(), names.nth(1)) == (Some("main.rs"), Some("tests"))
+}
+
+/// The directory in which a file's modules stand.
+fn home(path: &str) -> &str {
+    let directory = path.rsplit_once('/').map_or("", |(directory, _)| directory);
+    let is_top = ["/lib.rs", "/main.rs", "/mod.rs"]
+        .iter()
+        .any(|name| path.ends_with(name));
+    if is_top {
+        directory
+    } else {
+        path.trim_end_matches(".rs")
+    }
+}
+
+/// The modules a file declares without a body. Tests count: a file may belong to them alone.
+fn declared(text: &str) -> impl Iterator<Item = &str> {
+    text.lines().filter_map(|line| {
+        let (before, module) = line.split_once("mod ")?;
+        let visible = matches!(before.trim(), "" | "pub" | "pub(crate)" | "pub(super)");
+        module.strip_suffix(';').filter(|_| visible)
+    })
+}
+
+fn drawers(tree: &Tree) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    for (path, _) in tree.files().filter(|(path, _)| path.ends_with(".rs")) {
+        let mut names = path.trim_end_matches(".rs").split('/');
+        if let Some(drawer) = names.find(|name| DRAWERS.contains(name)) {
+            problems.push(format!("{path}: `{drawer}` says nothing of what is inside"));
+        }
+    }
+    problems
+}
+
+#[test]
+fn files_can_be_read_in_one_sitting() {
+    assert_none(lengths(&Tree::project(), LONGER));
+
+    let long = "let a = 1;\n".repeat(LONGEST + 1);
+    let documented = "// words\n\n".repeat(LONGEST);
+    let tested = format!("#[cfg(test)]\nmod tests {{\n{long}");
+    let bad = Tree::of([
+        ("crates/a/src/documented.rs", &*documented),
+        ("crates/a/src/excused.rs", &*long),
+        ("crates/a/src/long.rs", &*long),
+        ("crates/a/src/short.rs", "let a = 1;"),
+        ("crates/a/src/tested.rs", &*tested),
+        ("crates/a/tests/a/main.rs", &*long),
+    ]);
+    let longer = [
+        ("crates/a/src/excused.rs", ""),
+        ("crates/a/src/short.rs", ""),
+    ];
+    assert_found(
+        &lengths(&bad, &longer),
+        &["long.rs has 601", "short.rs needs no exception"],
+    );
+}
+
+#[test]
+fn no_file_is_forgotten() {
+    assert_none(forgotten(&Tree::project()));
+
+    let bad = Tree::of([
+        (
+            "crates/a/src/lib.rs",
+            "mod b;\npub mod c;\nmod d { }\n// mod e;",
+        ),
+        ("crates/a/src/b.rs", "mod inner;"),
+        ("crates/a/src/b/inner.rs", ""),
+        ("crates/a/src/c/mod.rs", "mod inner;"),
+        ("crates/a/src/c/inner.rs", ""),
+        ("crates/a/src/d.rs", ""),
+        ("crates/a/src/e.rs", ""),
+        ("crates/a/tests/a/main.rs", "mod b;"),
+        ("crates/a/tests/a/b.rs", ""),
+        ("crates/a/tests/a/lost.rs", ""),
+        ("crates/a/tests/alone.rs", ""),
+        ("crates/a/tests/compile_fail/x.rs", ""),
+    ]);
+    let wanted = ["src/d.rs", "src/e.rs", "a/lost.rs", "tests/alone.rs"];
+    assert_found(&forgotten(&bad), &wanted);
+}
+
+#[test]
+fn there_are_no_drawers() {
+    assert_none(drawers(&Tree::project()));
+
+    let bad = Tree::of([
+        ("crates/a/src/util.rs", ""),
+        ("crates/a/src/utility.rs", ""),
+        ("crates/a/tests/common/mod.rs", ""),
+    ]);
+    assert_found(&drawers(&bad), &["src/util.rs: `util`", "`common`"]);
+}

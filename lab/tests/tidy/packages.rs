@@ -1,0 +1,178 @@
+//! The floors: which package may use which, and what the core may bring with it.
+
+use std::process::Command;
+
+use serde_json::{Value, json};
+
+use crate::{Problem, assert_found, assert_none, tree::root};
+
+/// The packages of the project, lowest first, and what each may use of the others; tests may use
+/// more.
+const FLOORS: &[(&str, &[&str])] = &[
+    ("askback-core", &[]),
+    ("askback-macros", &[]),
+    ("askback", &["askback-core", "askback-macros"]),
+    ("askback-travel", &["askback"]),
+    (
+        "askback-cli",
+        &["askback", "askback-core", "askback-travel"],
+    ),
+    (
+        "lab",
+        &[
+            "askback",
+            "askback-cli",
+            "askback-core",
+            "askback-macros",
+            "askback-travel",
+        ],
+    ),
+];
+
+/// Everything the core is built from. None of it opens a socket, reads a clock, a file or the
+/// environment, or draws random bytes; a new line here needs the same to be true.
+const CORE: &[&str] = &[
+    // The seal.
+    "aead",
+    "aes",
+    "aes-gcm-siv",
+    "block-buffer",
+    "cipher",
+    "cmov",
+    "cpubits",
+    "cpufeatures",
+    "crypto-common",
+    "ctr",
+    "ctutils",
+    "digest",
+    "hkdf",
+    "hmac",
+    "hybrid-array",
+    "inout",
+    "polyval",
+    "sha2",
+    "typenum",
+    "universal-hash",
+    "zeroize",
+    // JSON and its canonical form.
+    "base64",
+    "itoa",
+    "memchr",
+    "ryu-js",
+    "serde",
+    "serde_core",
+    "serde_json",
+    "zmij",
+    // Dates, addresses and patterns of forms.
+    "iri-string",
+    "jiff",
+    "jiff-core",
+    "regex",
+    "regex-automata",
+    "regex-syntax",
+    // Compile-time helpers.
+    "askback-core",
+    "cfg-if",
+    "thiserror",
+];
+
+/// What `cargo metadata` says of the packages.
+fn floors(metadata: &Value) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    let names = |value: &Value, key: &str| -> Vec<Value> {
+        value[key].as_array().cloned().unwrap_or_default()
+    };
+    for package in names(metadata, "packages") {
+        let name = package["name"].as_str().unwrap_or_default();
+        let Some((_, allowed)) = FLOORS.iter().find(|(floor, _)| *floor == name) else {
+            problems.push(format!("the package {name} stands on no floor"));
+            continue;
+        };
+        for dependency in names(&package, "dependencies") {
+            let used = dependency["name"].as_str().unwrap_or_default();
+            let ours = dependency["path"].is_string();
+            if ours && dependency["kind"] != "dev" && !allowed.contains(&used) {
+                problems.push(format!("{name} uses {used}, which is not below it"));
+            }
+        }
+    }
+    problems
+}
+
+/// What `cargo tree` says the core is built from: a line for each package, with its features.
+fn core(tree: &str) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    for line in tree.lines() {
+        let (package, features) = line.split_once('|').unwrap_or((line, ""));
+        let name = package.split(' ').next().unwrap_or_default();
+        if !CORE.contains(&name) {
+            problems.push(format!(
+                "the core is built from {name}, which is not on its list"
+            ));
+        }
+        let features = features.trim_end_matches(" (*)");
+        if features.split(',').any(|feature| feature == "std") {
+            problems.push(format!("the core has {name} with the feature std"));
+        }
+    }
+    problems
+}
+
+fn cargo(arguments: &[&str]) -> String {
+    let cargo = std::env::var_os("CARGO").unwrap_or("cargo".into());
+    let output = Command::new(cargo)
+        .args(arguments)
+        .current_dir(root())
+        .output()
+        .expect("cargo runs");
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    String::from_utf8(output.stdout).expect("cargo writes UTF-8")
+}
+
+#[test]
+fn dependencies_point_down() {
+    let metadata = cargo(&["metadata", "--no-deps", "--format-version", "1"]);
+    assert_none(floors(&serde_json::from_str(&metadata).expect("JSON")));
+
+    let uses = |name: &str, used: &str, kind: Option<&str>| json!({"name": name, "dependencies": [{"name": used, "kind": kind, "path": "/there"}]});
+    let bad = json!({"packages": [
+        uses("askback-core", "askback", None),
+        uses("askback-macros", "askback-core", Some("build")),
+        uses("askback-macros", "askback-core", Some("dev")),
+        uses("askback-cli", "askback", None),
+        uses("askback-extra", "askback", None),
+    ]});
+    let wanted = [
+        "askback-core uses askback",
+        "askback-macros uses",
+        "askback-extra stands",
+    ];
+    assert_found(&floors(&bad), &wanted);
+}
+
+#[test]
+fn the_core_is_built_from_nothing_that_does_io() {
+    let edges = "normal,no-proc-macro";
+    let format = "{p}|{f}";
+    let tree = cargo(&[
+        "tree",
+        "--locked",
+        "-p",
+        "askback-core",
+        "-e",
+        edges,
+        "--prefix",
+        "none",
+        "-f",
+        format,
+    ]);
+    assert!(tree.starts_with("askback-core "), "{tree}");
+    assert_none(core(&tree));
+
+    let bad = "askback-core v1|\nserde v1|alloc,std (*)\nmio v1|net\nregex v1|nostd";
+    assert_found(&core(bad), &["serde with the feature std", "mio"]);
+}

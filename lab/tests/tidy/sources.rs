@@ -1,0 +1,118 @@
+//! What stands in files, and what must not.
+
+use crate::{Problem, assert_found, assert_none, code::words, tree::Tree};
+
+/// Macros that leave something undone, or print where only a caller may.
+const MACROS: &[&str] = &[
+    "dbg!",
+    "eprint!",
+    "eprintln!",
+    "print!",
+    "println!",
+    "todo!",
+    "unimplemented!",
+];
+
+/// Marks of unfinished work, and of the machine somebody worked on. Written in two parts so that
+/// this file does not hold them.
+const WORDS: &[&str] = &[
+    concat!("TO", "DO"),
+    concat!("FIX", "ME"),
+    concat!("/wo", "rk/"),
+    concat!("/ro", "ot/"),
+    concat!("/ho", "me/"),
+    concat!("/tmp/", "contract"),
+    concat!("/tmp/", "target"),
+];
+
+/// Made-up users whose directories may be named.
+const NOBODY: &[&str] = &[concat!("/ho", "me/ada")];
+
+fn macros(tree: &Tree) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    for (path, text) in tree.sources() {
+        for (number, line) in words(text).lines().enumerate() {
+            let called = |name: &&&str| {
+                line.match_indices(**name)
+                    .any(|(at, _)| !line[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_'))
+            };
+            if let Some(name) = MACROS.iter().find(called) {
+                problems.push(format!("{path}:{}: {name}", number + 1));
+            }
+        }
+    }
+    problems
+}
+
+fn forbidden(tree: &Tree) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    for (path, text) in tree
+        .files()
+        .filter(|(path, _)| !path.ends_with("Cargo.lock"))
+    {
+        for (number, line) in text.lines().enumerate() {
+            let line = NOBODY
+                .iter()
+                .fold(line.to_owned(), |line, name| line.replace(name, ""));
+            if let Some(word) = WORDS.iter().find(|word| line.contains(**word)) {
+                problems.push(format!("{path}:{}: {word}", number + 1));
+            }
+        }
+    }
+    problems
+}
+
+fn undocumented(tree: &Tree) -> Vec<Problem> {
+    tree.files()
+        .filter(|(path, _)| path.ends_with(".rs") && !path.contains("/compile_fail/"))
+        .filter(|(_, text)| !text.starts_with("//!"))
+        .map(|(path, _)| format!("{path} does not begin with what it is about (`//!`)"))
+        .collect()
+}
+
+#[test]
+fn libraries_leave_nothing_undone_and_print_nothing() {
+    assert_none(macros(&Tree::project()));
+
+    let bad = Tree::of([
+        (
+            "crates/a/src/lib.rs",
+            "// todo!()\nfn f() {\n    todo!()\n}\nmy_dbg!(1);\n\"println!\"",
+        ),
+        ("crates/a/src/main.rs", "fn main() { println!(\"a\") }"),
+        ("crates/a/tests/a/main.rs", "dbg!(1)"),
+    ]);
+    assert_found(&macros(&bad), &["lib.rs:3: todo!", "main.rs:1: println!"]);
+}
+
+#[test]
+fn no_file_names_a_machine_or_unfinished_work() {
+    assert_none(forbidden(&Tree::project()));
+
+    let todo = format!("a\n// {} b", WORDS[0]);
+    let machine = format!("at {}askback", WORDS[2]);
+    let nobody = format!("{}/.local {}", NOBODY[0], WORDS[4]);
+    let bad = Tree::of([
+        ("ARCHITECTURE.md", &*machine),
+        ("crates/a/src/lib.rs", &*todo),
+        ("docs/a.md", &*nobody),
+        ("docs/b.md", NOBODY[0]),
+    ]);
+    assert_found(
+        &forbidden(&bad),
+        &["ARCHITECTURE.md:1", "lib.rs:2", "docs/a.md:1"],
+    );
+}
+
+#[test]
+fn every_file_says_what_it_is_about() {
+    assert_none(undocumented(&Tree::project()));
+
+    let bad = Tree::of([
+        ("crates/a/src/a.rs", "//! A."),
+        ("crates/a/src/b.rs", "// B."),
+        ("crates/a/tests/a/main.rs", "mod a;"),
+        ("crates/a/tests/compile_fail/x.rs", ""),
+    ]);
+    assert_found(&undocumented(&bad), &["src/b.rs", "a/main.rs"]);
+}
