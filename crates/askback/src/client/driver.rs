@@ -60,7 +60,7 @@ pub(super) async fn start(
         host,
         shared: None,
         way: Way::Closed(connector),
-        outbox: VecDeque::new(),
+        outbox: Outbox::new(limits.message_bytes),
         calls: HashMap::new(),
         granted: HashMap::new(),
         questions: Questions::default(),
@@ -79,7 +79,7 @@ struct Driver {
     shared: Option<Arc<Shared>>,
     limits: Limits,
     way: Way,
-    outbox: VecDeque<Vec<u8>>,
+    outbox: Outbox,
     calls: HashMap<CallId, Reply>,
     granted: HashMap<CallId, oneshot::Sender<SubscriptionFilter>>,
     questions: Questions,
@@ -115,6 +115,14 @@ struct Open {
 }
 
 type Stderr = Option<mpsc::Receiver<String>>;
+
+/// What is to be sent. A server that does not read it is not listened to either: it could make
+/// this grow by asking.
+struct Outbox {
+    messages: VecDeque<Vec<u8>>,
+    bytes: usize,
+    most: usize,
+}
 
 /// The questions that are with the host, each a task of its own.
 #[derive(Default)]
@@ -233,7 +241,7 @@ impl Driver {
                     }
                     self.end(false);
                 }
-                Output::Send(message) => self.outbox.push_back(message),
+                Output::Send(message) => self.outbox.push(message),
                 Output::Opened => self.greet(),
                 Output::Ask(id, question) => self.questions.ask(&self.host, id, *question),
                 Output::Withdraw(id) => self.questions.withdraw(id),
@@ -386,7 +394,7 @@ impl Way {
     }
 
     /// Waits for whatever happens on the way, and sends what can be sent.
-    async fn next(&mut self, outbox: &mut VecDeque<Vec<u8>>) -> Happened {
+    async fn next(&mut self, outbox: &mut Outbox) -> Happened {
         match self {
             Self::Closed(_) | Self::Moving => pending().await,
             Self::Opening(opening) => {
@@ -403,12 +411,12 @@ impl Way {
 }
 
 impl Open {
-    async fn next(&mut self, outbox: &mut VecDeque<Vec<u8>>) -> Happened {
+    async fn next(&mut self, outbox: &mut Outbox) -> Happened {
         tokio::select! {
-            message = self.receiver.receive() => Happened::Message(message),
+            message = self.receiver.receive(), if outbox.has_room() => Happened::Message(message),
             line = hear(&mut self.stderr) => Happened::Stderr(line),
             ready = self.sender.ready(), if !outbox.is_empty() => Happened::Room(ready.map(|ready| {
-                if let Some(message) = outbox.pop_front() {
+                if let Some(message) = outbox.pop() {
                     ready.send(message);
                 }
             })),
@@ -441,6 +449,40 @@ impl Open {
             () = read_over => (connector, String::new()),
             why = end => (connector, why),
         }
+    }
+}
+
+impl Outbox {
+    fn new(most: usize) -> Self {
+        Self {
+            messages: VecDeque::new(),
+            bytes: 0,
+            most,
+        }
+    }
+
+    fn push(&mut self, message: Vec<u8>) {
+        self.bytes += message.len();
+        self.messages.push_back(message);
+    }
+
+    fn pop(&mut self) -> Option<Vec<u8>> {
+        let message = self.messages.pop_front()?;
+        self.bytes -= message.len();
+        Some(message)
+    }
+
+    fn clear(&mut self) {
+        self.messages.clear();
+        self.bytes = 0;
+    }
+
+    fn is_empty(&self) -> bool {
+        self.messages.is_empty()
+    }
+
+    fn has_room(&self) -> bool {
+        self.bytes <= self.most
     }
 }
 

@@ -650,6 +650,39 @@ async fn a_connection_that_is_given_up_is_closed() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_server_that_asks_and_does_not_read_is_not_listened_to() {
+    let (near, far) = transport::memory();
+    let (mut receiver, mut sender) = far.split();
+    let connecting = tokio::spawn(
+        builder(Some(Revision::V2025_11_25))
+            .limits(limits(|limits| limits.message_bytes = 1000))
+            .connect(near),
+    );
+    receiver.receive().await.unwrap().unwrap();
+    let initialized = json!({"jsonrpc": "2.0", "id": 1, "result": {
+        "protocolVersion": "2025-11-25", "capabilities": {},
+        "serverInfo": {"name": "s", "version": "1"},
+    }});
+    sender
+        .send(initialized.to_string().into_bytes())
+        .await
+        .unwrap();
+    let _client = connecting.await.unwrap().unwrap();
+    let mut sent = 0;
+    let asking = async {
+        while sent < 10_000 {
+            sender
+                .send(br#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#.to_vec())
+                .await
+                .unwrap();
+            sent += 1;
+        }
+    };
+    let patience = std::time::Duration::from_secs(1);
+    assert!(tokio::time::timeout(patience, asking).await.is_err());
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_mute_server_is_given_up_after_probe_and_handshake() {
     let (near, far) = transport::memory();
     let Err(error) = builder(None).connect(near).await else {
