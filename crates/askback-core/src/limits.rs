@@ -93,6 +93,11 @@ pub struct Limits {
     pub malformed_reports: u32,
     /// The most links of one session whose end a client waits to be told.
     pub links: usize,
+    /// How long a server's process may take to end once its input is closed, and again once it was
+    /// asked to terminate; then it is killed.
+    pub exit: Duration,
+    /// The longest line of a server's standard error that is shown whole, in bytes.
+    pub stderr_line_bytes: usize,
 }
 
 impl Default for Limits {
@@ -138,6 +143,8 @@ impl Default for Limits {
             restarts_window: Duration::from_secs(MINUTE),
             malformed_reports: 16,
             links: 64,
+            exit: Duration::from_secs(2),
+            stderr_line_bytes: 8 << 10,
         }
     }
 }

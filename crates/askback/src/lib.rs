@@ -2,6 +2,8 @@
 //! middle, unchanged in every protocol revision.
 
 mod answer;
+#[cfg(feature = "client")]
+pub mod client;
 mod clock;
 mod ctx;
 mod entropy;

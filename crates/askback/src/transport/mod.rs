@@ -4,6 +4,10 @@
 //! whole messages out, in order. What carries them (a child process, the standard streams, memory,
 //! any pair of byte streams) is not seen beyond it.
 
+#[cfg(all(feature = "client", feature = "stdio"))]
+mod child;
+#[cfg(feature = "client")]
+mod connect;
 mod lines;
 mod memory;
 #[cfg(feature = "stdio")]
@@ -16,6 +20,12 @@ use tokio::{
     task::{AbortHandle, JoinHandle},
 };
 
+#[cfg(all(feature = "client", feature = "stdio"))]
+pub use child::Child;
+#[cfg(feature = "client")]
+pub(crate) use connect::Behind;
+#[cfg(feature = "client")]
+pub use connect::{Connect, Connecting, Link};
 pub use lines::lines;
 pub use memory::memory;
 #[cfg(feature = "stdio")]

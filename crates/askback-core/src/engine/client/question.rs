@@ -10,9 +10,9 @@ use crate::{
     jsonrpc::ErrorObject,
     limits::Limits,
     protocol::{
-        ClientCapabilities, ClientRequest, CreateMessageParams, ElicitAction, ElicitFormParams,
-        ElicitParams, ElicitResult, Implementation, InputRequest, InputResponse, ListRootsResult,
-        SamplingBlock, SamplingMessage,
+        ClientCapabilities, ClientRequest, CreateMessageParams, ElicitAction, ElicitParams,
+        ElicitResult, Implementation, InputRequest, InputResponse, ListRootsResult, SamplingBlock,
+        SamplingMessage,
     },
     revision::Facts,
 };
@@ -106,7 +106,8 @@ pub(super) fn admit(
     }
 }
 
-/// Checks an answer of the host, and fills in the defaults of a form.
+/// Checks an answer of the host. What it left out stays out: a person may have emptied a field that
+/// had a default.
 ///
 /// # Errors
 ///
@@ -200,12 +201,11 @@ fn check_elicit(
     limits: &Limits,
 ) -> Result<ElicitResult, String> {
     answer.content = match asked {
-        ElicitParams::Form(ElicitFormParams {
-            requested_schema, ..
-        }) if answer.action == ElicitAction::Accept => {
-            let content = answer.content.take().unwrap_or_default();
-            let content = requested_schema.with_defaults(content);
-            let checked = requested_schema.check(&content, limits);
+        ElicitParams::Form(form) if answer.action == ElicitAction::Accept => {
+            let mut content = answer.content.take().unwrap_or_default();
+            // Null stands for a field that was left empty, but no field takes it.
+            content.retain(|_, value| !value.is_null());
+            let checked = form.requested_schema.check(&content, limits);
             checked.map_err(|issues| issues.to_string())?;
             Some(content)
         }

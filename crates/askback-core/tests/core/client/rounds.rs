@@ -116,15 +116,15 @@ fn state_alone_is_sent_back_after_a_pause_that_grows() {
 }
 
 #[test]
-fn an_answer_is_completed_with_defaults_and_nothing_else_changes_in_it() {
+fn an_answer_is_sent_as_the_host_gave_it() {
     check(&modern(
         r#"
         ! call 7 tools/call {"name":"t"}
         >> {"id":2,"method":"tools/call","params":{"name":"t","_meta":{"progressToken":2}}}
         < {"id":2,"result":{"resultType":"input_required","inputRequests":{"a":{"method":"elicitation/create","params":{"message":"A?","requestedSchema":{"type":"object","properties":{"nights":{"type":"integer","default":7},"price":{"type":"number"},"seat":{"type":"string","enum":["x","y"],"default":"y"}},"required":["nights","price"]}}}}}}
         = ask 1 tool=t key=a retried {"message":"A?","requestedSchema":{"type":"object","properties":{"nights":{"type":"integer","default":7},"price":{"type":"number"},"seat":{"type":"string","enum":["x","y"],"default":"y"}},"required":["nights","price"]}}
-        ! answer 1 elicit {"action":"accept","content":{"price":3}}
-        >> {"id":3,"method":"tools/call","params":{"name":"t","inputResponses":{"a":{"action":"accept","content":{"nights":7,"price":3,"seat":"y"}}},"_meta":{"progressToken":3}}}
+        ! answer 1 elicit {"action":"accept","content":{"nights":7,"price":3,"seat":null}}
+        >> {"id":3,"method":"tools/call","params":{"name":"t","inputResponses":{"a":{"action":"accept","content":{"nights":7,"price":3}}},"_meta":{"progressToken":3}}}
         "#,
     ));
 }

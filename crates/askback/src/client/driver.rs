@@ -1,0 +1,524 @@
+//! Drives the engine of a client: the only code of a client that waits.
+
+use std::{
+    collections::{HashMap, VecDeque},
+    future::pending,
+    io,
+    pin::Pin,
+    sync::Arc,
+    time::Duration,
+};
+
+use askback_core::{
+    engine::client::{
+        CallId, ClientError, Connection, Event, HostQuestion, Output, Profile, QuestionId,
+    },
+    jsonrpc::ErrorObject,
+    limits::Limits,
+    protocol::{ClientRequest, InputResponse, SubscriptionFilter},
+};
+use serde_json::value::RawValue;
+use tokio::{
+    sync::{mpsc, oneshot},
+    task::{AbortHandle, Id, JoinError, JoinSet},
+    time::{Instant, sleep_until, timeout},
+};
+
+use super::{Client, Host, Shared};
+use crate::transport::{Behind, Connect, Link, Receiver, Sender};
+
+/// What comes of a call.
+pub(super) type Reply = oneshot::Sender<Result<Box<RawValue>, ClientError>>;
+
+/// What the handles of a client want.
+pub(super) enum Command {
+    Call {
+        id: CallId,
+        request: Box<ClientRequest>,
+        reply: Reply,
+        /// For a subscription: what was granted, once it begins.
+        granted: Option<oneshot::Sender<SubscriptionFilter>>,
+    },
+    Cancel(CallId),
+    RootsChanged,
+    SetPrincipal(Option<String>),
+    Close(oneshot::Sender<()>),
+}
+
+/// Starts the driver of a client and waits until the connection is open.
+pub(super) async fn start(
+    profile: Profile,
+    host: Arc<dyn Host>,
+    connector: Box<dyn Connect>,
+) -> Result<Client, ClientError> {
+    let (commands, received) = mpsc::unbounded_channel();
+    let (opened, is_open) = oneshot::channel();
+    let limits = profile.limits.clone();
+    let driver = Driver {
+        limits: limits.clone(),
+        engine: Connection::new(profile),
+        host,
+        shared: None,
+        way: Way::Closed(connector),
+        outbox: Outbox::new(limits.message_bytes),
+        calls: HashMap::new(),
+        granted: HashMap::new(),
+        questions: Questions::default(),
+        opened: Some(opened),
+        started: Instant::now(),
+    };
+    tokio::spawn(driver.run(received));
+    let shared = is_open.await.unwrap_or(Err(ClientError::Closed))?;
+    Ok(Client::new(commands, shared, limits))
+}
+
+struct Driver {
+    engine: Connection,
+    host: Arc<dyn Host>,
+    /// Where the handles look; none before the connection is open.
+    shared: Option<Arc<Shared>>,
+    limits: Limits,
+    way: Way,
+    outbox: Outbox,
+    calls: HashMap<CallId, Reply>,
+    granted: HashMap<CallId, oneshot::Sender<SubscriptionFilter>>,
+    questions: Questions,
+    /// Waits to hear whether the connection opens.
+    opened: Option<oneshot::Sender<Result<Arc<Shared>, ClientError>>>,
+    started: Instant,
+}
+
+/// The way to the server.
+enum Way {
+    Closed(Box<dyn Connect>),
+    Opening(Future<(Box<dyn Connect>, io::Result<Link>)>),
+    Open(Box<Open>),
+    /// The server is gone, or going. The engine is told how it ended, unless it was the engine that
+    /// wanted the end.
+    Ending {
+        end: Future<(Box<dyn Connect>, String)>,
+        stderr: Stderr,
+        tell: bool,
+    },
+    /// Between two of these.
+    Moving,
+}
+
+type Future<T> = Pin<Box<dyn std::future::Future<Output = T> + Send>>;
+
+struct Open {
+    connector: Box<dyn Connect>,
+    receiver: Receiver,
+    sender: Sender,
+    stderr: Stderr,
+    behind: Option<Box<dyn Behind>>,
+}
+
+type Stderr = Option<mpsc::Receiver<String>>;
+
+/// What is to be sent. A server that does not read it is not listened to either: it could make
+/// this grow by asking.
+struct Outbox {
+    messages: VecDeque<Vec<u8>>,
+    bytes: usize,
+    most: usize,
+}
+
+/// The questions that are with the host, each a task of its own.
+#[derive(Default)]
+struct Questions {
+    tasks: JoinSet<Answered>,
+    by_id: HashMap<QuestionId, AbortHandle>,
+    by_task: HashMap<Id, QuestionId>,
+}
+
+type Answered = Result<InputResponse, ErrorObject>;
+
+/// What happened.
+enum Happened {
+    Command(Option<Command>),
+    Message(io::Result<Option<Vec<u8>>>),
+    Room(io::Result<()>),
+    Stderr(Option<String>),
+    Opened(Box<dyn Connect>, io::Result<Link>),
+    Ended(Box<dyn Connect>, String),
+    Answered(Result<(Id, Answered), JoinError>),
+    Timeout,
+}
+
+impl Driver {
+    async fn run(mut self, mut commands: mpsc::UnboundedReceiver<Command>) {
+        let closed = loop {
+            self.drain();
+            match self.next(&mut commands).await {
+                Happened::Command(None) => break None,
+                Happened::Command(Some(Command::Close(done))) => break Some(done),
+                Happened::Command(Some(command)) => self.command(command),
+                Happened::Message(Ok(Some(message))) => {
+                    self.engine.handle_message(&message, self.now());
+                }
+                Happened::Room(Ok(())) => {}
+                Happened::Message(Ok(None) | Err(_)) | Happened::Room(Err(_)) => {
+                    self.end(true);
+                }
+                Happened::Stderr(Some(line)) => self.host.event(Event::ServerStderr(line)),
+                Happened::Stderr(None) => self.way.forget_stderr(),
+                Happened::Opened(connector, link) => self.open(connector, link),
+                Happened::Ended(connector, why) => self.ended(connector, &why),
+                Happened::Answered(joined) => self.answered(joined),
+                Happened::Timeout => self.engine.handle_timeout(self.now()),
+            }
+        };
+        self.close().await;
+        if let Some(done) = closed {
+            // Whoever closed the client may not wait for it.
+            let _ = done.send(());
+        }
+    }
+
+    /// Waits for whatever happens next. While the server is going, nothing else does: what is
+    /// wanted meanwhile is for the next one.
+    async fn next(&mut self, commands: &mut mpsc::UnboundedReceiver<Command>) -> Happened {
+        let deadline = self.engine.next_timeout().map(|due| self.started + due);
+        let Self {
+            way,
+            outbox,
+            questions,
+            ..
+        } = self;
+        if matches!(way, Way::Ending { .. }) {
+            return way.next(outbox).await;
+        }
+        tokio::select! {
+            command = commands.recv() => Happened::Command(command),
+            joined = questions.next() => Happened::Answered(joined),
+            happened = way.next(outbox) => happened,
+            () = sleep_until(deadline.unwrap_or_else(Instant::now)), if deadline.is_some() => {
+                Happened::Timeout
+            }
+        }
+    }
+
+    fn now(&self) -> Duration {
+        self.started.elapsed()
+    }
+
+    fn command(&mut self, command: Command) {
+        let now = self.now();
+        match command {
+            Command::Call {
+                id,
+                request,
+                reply,
+                granted,
+            } => {
+                self.calls.insert(id, reply);
+                if let Some(granted) = granted {
+                    self.granted.insert(id, granted);
+                }
+                self.engine.call(id, *request, now);
+            }
+            Command::Cancel(id) => {
+                self.calls.remove(&id);
+                self.granted.remove(&id);
+                self.engine.cancel(id, now);
+            }
+            Command::RootsChanged => self.engine.roots_changed(),
+            Command::SetPrincipal(principal) => self.engine.set_principal(principal),
+            Command::Close(_) => {}
+        }
+    }
+
+    /// Does all the engine wants done.
+    fn drain(&mut self) {
+        while let Some(output) = self.engine.poll() {
+            match output {
+                Output::Connect => self.connect(),
+                Output::Close(error) => {
+                    if let Some(opened) = self.opened.take() {
+                        // Whoever connects may have given up.
+                        let _ = opened.send(Err(error));
+                    }
+                    self.end(false);
+                }
+                Output::Send(message) => self.outbox.push(message),
+                Output::Opened => self.greet(),
+                Output::Ask(id, question) => self.questions.ask(&self.host, id, *question),
+                Output::Withdraw(id) => self.questions.withdraw(id),
+                Output::Granted(id, filter) => {
+                    if let Some(granted) = self.granted.remove(&id) {
+                        // Whoever listens may have stopped; then the call is cancelled, too.
+                        let _ = granted.send(filter);
+                    }
+                }
+                Output::Done(id, outcome) => {
+                    self.granted.remove(&id);
+                    if let Some(reply) = self.calls.remove(&id) {
+                        // Whoever called may have stopped waiting.
+                        let _ = reply.send(outcome);
+                    }
+                }
+                Output::Event(event) => self.host.event(event),
+            }
+        }
+    }
+
+    fn greet(&mut self) {
+        let Some(greeting) = self.engine.greeting() else {
+            return;
+        };
+        match &self.shared {
+            Some(shared) => shared.greet(greeting.clone()),
+            None => self.shared = Some(Arc::new(Shared::new(greeting.clone()))),
+        }
+        if let (Some(shared), Some(opened)) = (&self.shared, self.opened.take()) {
+            // Whoever connects may have given up.
+            let _ = opened.send(Ok(Arc::clone(shared)));
+        }
+    }
+
+    fn connect(&mut self) {
+        self.outbox.clear();
+        self.way = match self.way.take() {
+            Way::Closed(mut connector) => {
+                let limits = self.limits.clone();
+                Way::Opening(Box::pin(async move {
+                    let link = connector.connect(&limits).await;
+                    (connector, link)
+                }))
+            }
+            way => way,
+        };
+    }
+
+    fn open(&mut self, connector: Box<dyn Connect>, link: io::Result<Link>) {
+        let now = self.now();
+        match link {
+            Ok(Link {
+                channel,
+                stderr,
+                behind,
+            }) => {
+                let (receiver, sender) = channel.split();
+                let open = Open {
+                    connector,
+                    receiver,
+                    sender,
+                    stderr,
+                    behind,
+                };
+                self.way = Way::Open(Box::new(open));
+                self.engine.handle_connected(now);
+            }
+            Err(error) => {
+                self.way = Way::Closed(connector);
+                self.engine.handle_disconnected(&error.to_string(), now);
+            }
+        }
+    }
+
+    /// The way to the server is no longer one.
+    fn end(&mut self, tell: bool) {
+        self.way = match self.way.take() {
+            Way::Open(mut open) => {
+                let limits = self.limits.clone();
+                let stderr = open.stderr.take();
+                let end = Box::pin(async move { open.end(&limits).await });
+                Way::Ending { end, stderr, tell }
+            }
+            way => way,
+        };
+    }
+
+    fn ended(&mut self, connector: Box<dyn Connect>, why: &str) {
+        let Way::Ending {
+            mut stderr, tell, ..
+        } = self.way.take()
+        else {
+            return;
+        };
+        self.way = Way::Closed(connector);
+        // What the server said last may say why it went.
+        while let Some(Ok(line)) = stderr.as_mut().map(mpsc::Receiver::try_recv) {
+            self.host.event(Event::ServerStderr(line));
+        }
+        if tell {
+            self.engine.handle_disconnected(why, self.now());
+        }
+    }
+
+    fn answered(&mut self, joined: Result<(Id, Answered), JoinError>) {
+        let (task, answer) = match joined {
+            Ok((task, answer)) => (task, answer),
+            Err(error) => (error.id(), Err(ErrorObject::internal("the host panicked"))),
+        };
+        // A question that was withdrawn is nobody's any more.
+        if let Some(question) = self.questions.finish(task) {
+            self.engine.answer(question, answer, self.now());
+        }
+    }
+
+    /// Ends everything, the server last.
+    async fn close(mut self) {
+        self.calls.clear();
+        self.granted.clear();
+        self.questions.tasks.shutdown().await;
+        loop {
+            match &self.way {
+                Way::Closed(_) | Way::Moving => return,
+                Way::Open(_) => self.end(false),
+                Way::Opening(_) | Way::Ending { .. } => {}
+            }
+            match self.way.next(&mut self.outbox).await {
+                Happened::Opened(connector, link) => self.open(connector, link),
+                Happened::Ended(connector, why) => self.ended(connector, &why),
+                Happened::Stderr(Some(line)) => self.host.event(Event::ServerStderr(line)),
+                Happened::Stderr(None) => self.way.forget_stderr(),
+                _ => {}
+            }
+        }
+    }
+}
+
+impl Way {
+    fn take(&mut self) -> Self {
+        std::mem::replace(self, Self::Moving)
+    }
+
+    fn forget_stderr(&mut self) {
+        match self {
+            Self::Open(open) => open.stderr = None,
+            Self::Ending { stderr, .. } => *stderr = None,
+            Self::Closed(_) | Self::Opening(_) | Self::Moving => {}
+        }
+    }
+
+    /// Waits for whatever happens on the way, and sends what can be sent.
+    async fn next(&mut self, outbox: &mut Outbox) -> Happened {
+        match self {
+            Self::Closed(_) | Self::Moving => pending().await,
+            Self::Opening(opening) => {
+                let (connector, link) = opening.await;
+                Happened::Opened(connector, link)
+            }
+            Self::Open(open) => open.next(outbox).await,
+            Self::Ending { end, stderr, .. } => tokio::select! {
+                (connector, why) = end => Happened::Ended(connector, why),
+                line = hear(stderr) => Happened::Stderr(line),
+            },
+        }
+    }
+}
+
+impl Open {
+    async fn next(&mut self, outbox: &mut Outbox) -> Happened {
+        tokio::select! {
+            message = self.receiver.receive(), if outbox.has_room() => Happened::Message(message),
+            line = hear(&mut self.stderr) => Happened::Stderr(line),
+            ready = self.sender.ready(), if !outbox.is_empty() => Happened::Room(ready.map(|ready| {
+                if let Some(message) = outbox.pop() {
+                    ready.send(message);
+                }
+            })),
+        }
+    }
+
+    /// Closes this side and waits until the other is gone, reading over what it still says.
+    async fn end(self, limits: &Limits) -> (Box<dyn Connect>, String) {
+        let Self {
+            connector,
+            mut receiver,
+            mut sender,
+            behind,
+            ..
+        } = self;
+        let read_over = async {
+            while let Ok(Some(_)) = receiver.receive().await {}
+            pending::<()>().await;
+        };
+        let end = async {
+            // A server that no longer reads does not keep us from going on.
+            let _ = timeout(limits.exit, sender.close()).await;
+            drop(sender);
+            match behind {
+                Some(mut behind) => behind.end(limits).await,
+                None => "the connection ended".to_owned(),
+            }
+        };
+        tokio::select! {
+            () = read_over => (connector, String::new()),
+            why = end => (connector, why),
+        }
+    }
+}
+
+impl Outbox {
+    fn new(most: usize) -> Self {
+        Self {
+            messages: VecDeque::new(),
+            bytes: 0,
+            most,
+        }
+    }
+
+    fn push(&mut self, message: Vec<u8>) {
+        self.bytes += message.len();
+        self.messages.push_back(message);
+    }
+
+    fn pop(&mut self) -> Option<Vec<u8>> {
+        let message = self.messages.pop_front()?;
+        self.bytes -= message.len();
+        Some(message)
+    }
+
+    fn clear(&mut self) {
+        self.messages.clear();
+        self.bytes = 0;
+    }
+
+    fn is_empty(&self) -> bool {
+        self.messages.is_empty()
+    }
+
+    fn has_room(&self) -> bool {
+        self.bytes <= self.most
+    }
+}
+
+impl Questions {
+    fn ask(&mut self, host: &Arc<dyn Host>, id: QuestionId, question: HostQuestion) {
+        let host = Arc::clone(host);
+        let task = self.tasks.spawn(async move { host.answer(question).await });
+        self.by_task.insert(task.id(), id);
+        self.by_id.insert(id, task);
+    }
+
+    fn withdraw(&mut self, id: QuestionId) {
+        if let Some(task) = self.by_id.remove(&id) {
+            self.by_task.remove(&task.id());
+            task.abort();
+        }
+    }
+
+    /// The question a task had; none if it was withdrawn.
+    fn finish(&mut self, task: Id) -> Option<QuestionId> {
+        let question = self.by_task.remove(&task)?;
+        self.by_id.remove(&question);
+        Some(question)
+    }
+
+    async fn next(&mut self) -> Result<(Id, Answered), JoinError> {
+        match self.tasks.join_next_with_id().await {
+            Some(joined) => joined,
+            None => pending().await,
+        }
+    }
+}
+
+async fn hear(stderr: &mut Stderr) -> Option<String> {
+    match stderr {
+        Some(stderr) => stderr.recv().await,
+        None => pending().await,
+    }
+}

@@ -1,0 +1,594 @@
+//! Clients: calling what a server has, and answering what it asks.
+//!
+//! A [`Client`] finds out by itself which revision a server speaks, drives the rounds in which the
+//! server asks, and starts a crashed server again where that is safe. A [`Host`] is who answers.
+//!
+//! ```
+//! use askback::{
+//!     Ctx, Form, Result, Server, Tool,
+//!     client::{Answering, Client, Host, HostQuestion},
+//!     protocol::{ClientCapabilities, ElicitResult, ElicitationCapability, InputResponse},
+//!     transport,
+//! };
+//!
+//! /// Says no to everything.
+//! struct Careful;
+//!
+//! impl Host for Careful {
+//!     fn capabilities(&self) -> ClientCapabilities {
+//!         ClientCapabilities {
+//!             elicitation: Some(ElicitationCapability::default()),
+//!             ..ClientCapabilities::default()
+//!         }
+//!     }
+//!
+//!     fn answer(&self, question: HostQuestion) -> Answering<'_> {
+//!         println!("{:?} asks {:?}", question.target, question.request);
+//!         Box::pin(async { Ok(InputResponse::Elicit(ElicitResult::decline())) })
+//!     }
+//! }
+//!
+//! #[derive(Form)]
+//! struct Seat {
+//!     /// A seat by the window?
+//!     window: bool,
+//! }
+//!
+//! async fn reserve(ctx: Ctx) -> Result<String> {
+//!     let seat: Seat = ctx.elicit("Which seat?").await?.accepted()?;
+//!     Ok(format!("By the window: {}", seat.window))
+//! }
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
+//! // Here the server is in this process; `transport::Child` starts one.
+//! let server = Server::builder("airline", "1.0.0").tool(Tool::new("reserve", reserve)).build()?;
+//! let (near, far) = transport::memory();
+//! tokio::spawn(async move { server.serve(far).await });
+//!
+//! let client = Client::builder("guide", "1.0.0").host(Careful).connect(near).await?;
+//! let result = client.call_tool("reserve", None).await?;
+//! assert!(result.raw.get().contains("the person declined"));
+//! client.close().await;
+//! # Ok(())
+//! # }
+//! ```
+
+mod builder;
+mod driver;
+mod host;
+mod pages;
+mod received;
+mod subscription;
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    fmt,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+pub use askback_core::engine::client::{CallTarget, ClientError, Event, Greeting, HostQuestion};
+use askback_core::{
+    engine::client::CallId,
+    limits::Limits,
+    protocol::{
+        CallToolParams, CallToolResult, ClientRequest, CompleteArgument, CompleteContext,
+        CompleteParams, CompleteResult, Completion, GetPromptParams, GetPromptResult,
+        Implementation, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
+        ListToolsResult, LoggingLevel, Prompt, RawObject, ReadResourceParams, ReadResourceResult,
+        Reference, RequestParams, Resource, ResourceTemplate, ServerCapabilities, SetLevelParams,
+        SubscribeParams, SubscriptionFilter, SubscriptionsListenParams, Tool,
+    },
+    revision::{Era, Revision},
+};
+use serde_json::value::RawValue;
+use tokio::sync::{mpsc, oneshot};
+
+pub use builder::{ClientBuilder, Protocol};
+pub use host::{Answering, Host};
+pub use received::Received;
+pub use subscription::Subscription;
+
+use self::{driver::Command, received::read, subscription::Kind};
+
+/// A connection to a server. Clones are cheap and share it; it ends, and with it a server that is
+/// a child process, when the last one is dropped or one is [closed](Client::close).
+///
+/// Dropping the future of a call cancels the call.
+#[derive(Clone)]
+pub struct Client(Arc<Inner>);
+
+struct Inner {
+    commands: mpsc::UnboundedSender<Command>,
+    shared: Arc<Shared>,
+    limits: Limits,
+    last_id: AtomicU64,
+    /// What [`Client::subscribe`] has open where watching is a subscription of its own.
+    watched: Mutex<HashMap<String, Subscription>>,
+}
+
+/// What the driver tells all handles.
+struct Shared {
+    greeting: Mutex<Arc<Greeting>>,
+}
+
+/// Cancels a call that is dropped before it ended.
+struct Calling<'a> {
+    client: &'a Client,
+    id: CallId,
+    ended: bool,
+}
+
+impl Client {
+    /// A client that calls itself so.
+    pub fn builder(name: impl Into<String>, version: impl Into<String>) -> ClientBuilder {
+        ClientBuilder::new(name.into(), version.into())
+    }
+
+    /// The revision that is spoken.
+    #[must_use]
+    pub fn revision(&self) -> Revision {
+        self.greeting().revision
+    }
+
+    /// What the server calls itself. Nobody vouches for it.
+    #[must_use]
+    pub fn server_info(&self) -> Option<Implementation> {
+        self.greeting().server.clone()
+    }
+
+    /// What the server can do.
+    #[must_use]
+    pub fn capabilities(&self) -> ServerCapabilities {
+        self.greeting().capabilities.clone()
+    }
+
+    /// How to use the server, for a model.
+    #[must_use]
+    pub fn instructions(&self) -> Option<String> {
+        self.greeting().instructions.clone()
+    }
+
+    /// All the server said of itself when the connection opened.
+    #[must_use]
+    pub fn greeting(&self) -> Arc<Greeting> {
+        self.0.shared.lock().clone()
+    }
+
+    /// All tools; none of a server that has no tools. Likewise the other lists.
+    ///
+    /// # Errors
+    ///
+    /// As all calls: see [`ClientError`].
+    pub async fn tools(&self) -> Result<Vec<Tool>, ClientError> {
+        self.pages::<ListToolsResult>().await
+    }
+
+    /// One page of the tools: the first, or the one a page before named in its `nextCursor`.
+    ///
+    /// # Errors
+    ///
+    /// See [`ClientError`].
+    pub async fn tools_page(&self, cursor: Option<String>) -> Result<ListToolsResult, ClientError> {
+        self.page(cursor).await
+    }
+
+    /// All prompts.
+    ///
+    /// # Errors
+    ///
+    /// See [`ClientError`].
+    pub async fn prompts(&self) -> Result<Vec<Prompt>, ClientError> {
+        self.pages::<ListPromptsResult>().await
+    }
+
+    /// One page of the prompts.
+    ///
+    /// # Errors
+    ///
+    /// See [`ClientError`].
+    pub async fn prompts_page(
+        &self,
+        cursor: Option<String>,
+    ) -> Result<ListPromptsResult, ClientError> {
+        self.page(cursor).await
+    }
+
+    /// All resources.
+    ///
+    /// # Errors
+    ///
+    /// See [`ClientError`].
+    pub async fn resources(&self) -> Result<Vec<Resource>, ClientError> {
+        self.pages::<ListResourcesResult>().await
+    }
+
+    /// One page of the resources.
+    ///
+    /// # Errors
+    ///
+    /// See [`ClientError`].
+    pub async fn resources_page(
+        &self,
+        cursor: Option<String>,
+    ) -> Result<ListResourcesResult, ClientError> {
+        self.page(cursor).await
+    }
+
+    /// All resource templates.
+    ///
+    /// # Errors
+    ///
+    /// See [`ClientError`].
+    pub async fn resource_templates(&self) -> Result<Vec<ResourceTemplate>, ClientError> {
+        self.pages::<ListResourceTemplatesResult>().await
+    }
+
+    /// One page of the resource templates.
+    ///
+    /// # Errors
+    ///
+    /// See [`ClientError`].
+    pub async fn resource_templates_page(
+        &self,
+        cursor: Option<String>,
+    ) -> Result<ListResourceTemplatesResult, ClientError> {
+        self.page(cursor).await
+    }
+
+    /// Calls a tool. That the tool itself failed is a result like any other
+    /// ([`CallToolResult::failed`]).
+    ///
+    /// # Errors
+    ///
+    /// See [`ClientError`].
+    pub async fn call_tool(
+        &self,
+        name: &str,
+        arguments: impl Into<Option<RawObject>>,
+    ) -> Result<Received<CallToolResult>, ClientError> {
+        let mut params = CallToolParams::new(name);
+        params.arguments = arguments.into();
+        Received::read(self.request(ClientRequest::CallTool(params)).await?)
+    }
+
+    /// Gets the messages of a prompt.
+    ///
+    /// # Errors
+    ///
+    /// See [`ClientError`].
+    pub async fn get_prompt(
+        &self,
+        name: &str,
+        arguments: BTreeMap<String, String>,
+    ) -> Result<Received<GetPromptResult>, ClientError> {
+        let params = GetPromptParams {
+            name: name.to_owned(),
+            arguments: (!arguments.is_empty()).then_some(arguments),
+            ..GetPromptParams::default()
+        };
+        Received::read(self.request(ClientRequest::GetPrompt(params)).await?)
+    }
+
+    /// Reads a resource.
+    ///
+    /// # Errors
+    ///
+    /// See [`ClientError`].
+    pub async fn read_resource(
+        &self,
+        uri: &str,
+    ) -> Result<Received<ReadResourceResult>, ClientError> {
+        let params = ReadResourceParams {
+            uri: uri.to_owned(),
+            ..ReadResourceParams::default()
+        };
+        Received::read(self.request(ClientRequest::ReadResource(params)).await?)
+    }
+
+    /// Completes an argument, given by name and what is typed so far, in the context of arguments
+    /// already given.
+    ///
+    /// # Errors
+    ///
+    /// See [`ClientError`].
+    pub async fn complete(
+        &self,
+        reference: Reference,
+        argument: (&str, &str),
+        context: BTreeMap<String, String>,
+    ) -> Result<Completion, ClientError> {
+        let (name, value) = argument;
+        let context = CompleteContext {
+            arguments: Some(context),
+        };
+        let params = CompleteParams {
+            reference,
+            argument: CompleteArgument {
+                name: name.to_owned(),
+                value: value.to_owned(),
+            },
+            context: Some(context)
+                .filter(|it| it.arguments.as_ref().is_some_and(|a| !a.is_empty())),
+            meta: None,
+        };
+        let raw = self.request(ClientRequest::Complete(params)).await?;
+        read::<CompleteResult>(&raw).map(|result| result.completion)
+    }
+
+    /// Asks whether the server is there (handshake revisions).
+    ///
+    /// # Errors
+    ///
+    /// See [`ClientError`].
+    pub async fn ping(&self) -> Result<(), ClientError> {
+        self.request(ClientRequest::Ping(RequestParams::default()))
+            .await
+            .map(|_| ())
+    }
+
+    /// From which level on the server shall log to this client: for the session, or with each
+    /// request from now on, as the revision has it.
+    ///
+    /// # Errors
+    ///
+    /// See [`ClientError`].
+    pub async fn set_log_level(&self, level: LoggingLevel) -> Result<(), ClientError> {
+        let params = SetLevelParams { level, meta: None };
+        self.request(ClientRequest::SetLevel(params))
+            .await
+            .map(|_| ())
+    }
+
+    /// Watches a resource until [`Client::unsubscribe`]; changes come to the host as
+    /// [`Event::ResourceUpdated`].
+    ///
+    /// # Errors
+    ///
+    /// See [`ClientError`]; [`ClientError::Unsupported`] also where the server does not grant it.
+    pub async fn subscribe(&self, uri: &str) -> Result<(), ClientError> {
+        match self.revision().era() {
+            Era::Legacy => self.watch(uri).await.map(|_| ()),
+            Era::Modern => {
+                let uris = Some(vec![uri.to_owned()]);
+                let filter = SubscriptionFilter {
+                    resource_subscriptions: uris,
+                    ..Default::default()
+                };
+                let subscription = self.listen(filter).await?;
+                if subscription.granted().resource_subscriptions.is_none() {
+                    let why = format!("the server does not tell of changes of {uri}");
+                    return Err(ClientError::Unsupported(why));
+                }
+                self.watched().insert(uri.to_owned(), subscription);
+                Ok(())
+            }
+        }
+    }
+
+    /// No longer watches a resource.
+    ///
+    /// # Errors
+    ///
+    /// See [`ClientError`].
+    pub async fn unsubscribe(&self, uri: &str) -> Result<(), ClientError> {
+        match self.revision().era() {
+            Era::Legacy => {
+                let params = SubscribeParams {
+                    uri: uri.to_owned(),
+                    meta: None,
+                };
+                self.request(ClientRequest::Unsubscribe(params))
+                    .await
+                    .map(|_| ())
+            }
+            Era::Modern => {
+                self.watched().remove(uri);
+                Ok(())
+            }
+        }
+    }
+
+    /// Listens to changes, until the subscription is dropped. On a session the lists are told of
+    /// anyway, and the resources are subscribed to one by one.
+    ///
+    /// # Errors
+    ///
+    /// See [`ClientError`].
+    pub async fn listen(&self, filter: SubscriptionFilter) -> Result<Subscription, ClientError> {
+        match self.revision().era() {
+            Era::Legacy => self.listen_on_session(filter).await,
+            Era::Modern => self.listen_in_a_call(filter).await,
+        }
+    }
+
+    /// Tells the server that the roots changed, where the revision has a way to.
+    pub fn roots_changed(&self) {
+        // A client that is closed has nobody to tell.
+        let _ = self.0.commands.send(Command::RootsChanged);
+    }
+
+    /// From now on the client asks for somebody else; see [`ClientBuilder::principal`].
+    pub fn set_principal(&self, principal: Option<String>) {
+        // A client that is closed asks for nobody.
+        let _ = self.0.commands.send(Command::SetPrincipal(principal));
+    }
+
+    /// Ends the connection, for all clones: what is in progress ends with [`ClientError::Closed`].
+    /// Returns when a server that is a child process has ended.
+    pub async fn close(self) {
+        let (done, closed) = oneshot::channel();
+        if self.0.commands.send(Command::Close(done)).is_ok() {
+            // Where the driver has ended otherwise there is nothing to wait for.
+            let _ = closed.await;
+        }
+    }
+
+    fn new(commands: mpsc::UnboundedSender<Command>, shared: Arc<Shared>, limits: Limits) -> Self {
+        Self(Arc::new(Inner {
+            commands,
+            shared,
+            limits,
+            last_id: AtomicU64::new(0),
+            watched: Mutex::default(),
+        }))
+    }
+
+    fn limits(&self) -> &Limits {
+        &self.0.limits
+    }
+
+    fn watched(&self) -> MutexGuard<'_, HashMap<String, Subscription>> {
+        self.0
+            .watched
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn next_id(&self) -> CallId {
+        CallId(self.0.last_id.fetch_add(1, Ordering::Relaxed))
+    }
+
+    async fn request(&self, request: ClientRequest) -> Result<Box<RawValue>, ClientError> {
+        let (reply, result) = oneshot::channel();
+        let calling = self.call(request, reply, None)?;
+        let result = result.await.unwrap_or(Err(ClientError::Closed));
+        calling.end();
+        result
+    }
+
+    fn call(
+        &self,
+        request: ClientRequest,
+        reply: driver::Reply,
+        granted: Option<oneshot::Sender<SubscriptionFilter>>,
+    ) -> Result<Calling<'_>, ClientError> {
+        let id = self.next_id();
+        let command = Command::Call {
+            id,
+            request: Box::new(request),
+            reply,
+            granted,
+        };
+        self.0
+            .commands
+            .send(command)
+            .map_err(|_| ClientError::Closed)?;
+        Ok(Calling {
+            client: self,
+            id,
+            ended: false,
+        })
+    }
+
+    async fn watch(&self, uri: &str) -> Result<CallId, ClientError> {
+        let params = SubscribeParams {
+            uri: uri.to_owned(),
+            meta: None,
+        };
+        self.request(ClientRequest::Subscribe(params))
+            .await
+            .map(|_| self.next_id())
+    }
+
+    async fn listen_in_a_call(
+        &self,
+        notifications: SubscriptionFilter,
+    ) -> Result<Subscription, ClientError> {
+        let params = SubscriptionsListenParams {
+            notifications,
+            meta: None,
+        };
+        let (reply, ended) = oneshot::channel();
+        let (granted, is_granted) = oneshot::channel();
+        let calling = self.call(ClientRequest::Listen(params), reply, Some(granted))?;
+        let Ok(granted) = is_granted.await else {
+            calling.end();
+            ended.await.unwrap_or(Err(ClientError::Closed))?;
+            let why = "it ended a subscription before it began";
+            return Err(ClientError::Protocol(why.to_owned()));
+        };
+        let kind = Kind::Listening {
+            id: calling.end(),
+            ended,
+        };
+        Ok(Subscription::new(granted, self.0.commands.clone(), kind))
+    }
+
+    async fn listen_on_session(
+        &self,
+        filter: SubscriptionFilter,
+    ) -> Result<Subscription, ClientError> {
+        let capabilities = &self.greeting().capabilities;
+        let tools = capabilities.tools.as_ref().and_then(|it| it.list_changed);
+        let prompts = capabilities.prompts.as_ref().and_then(|it| it.list_changed);
+        let resources = capabilities
+            .resources
+            .as_ref()
+            .and_then(|it| it.list_changed);
+        let both = |wish: Option<bool>, told: Option<bool>| {
+            wish.filter(|wish| *wish && told == Some(true))
+        };
+        let granted = SubscriptionFilter {
+            tools_list_changed: both(filter.tools_list_changed, tools),
+            prompts_list_changed: both(filter.prompts_list_changed, prompts),
+            resources_list_changed: both(filter.resources_list_changed, resources),
+            resource_subscriptions: filter.resource_subscriptions,
+        };
+        let commands = self.0.commands.clone();
+        let uris = granted.resource_subscriptions.clone().unwrap_or_default();
+        let mut subscription = Subscription::new(granted, commands, Kind::Watching(Vec::new()));
+        for uri in uris {
+            let id = self.watch(&uri).await?;
+            subscription.watches(id, uri);
+        }
+        Ok(subscription)
+    }
+}
+
+impl Calling<'_> {
+    /// The call has ended, or is somebody else's to cancel.
+    fn end(mut self) -> CallId {
+        self.ended = true;
+        self.id
+    }
+}
+
+impl Drop for Calling<'_> {
+    fn drop(&mut self) {
+        if !self.ended {
+            // A client that is closed has cancelled it already.
+            let _ = self.client.0.commands.send(Command::Cancel(self.id));
+        }
+    }
+}
+
+impl Shared {
+    fn new(greeting: Greeting) -> Self {
+        Self {
+            greeting: Mutex::new(Arc::new(greeting)),
+        }
+    }
+
+    /// The server said something else of itself, as it was started again.
+    fn greet(&self, greeting: Greeting) {
+        *self.lock() = Arc::new(greeting);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Arc<Greeting>> {
+        self.greeting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl fmt::Debug for Client {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let greeting = self.greeting();
+        f.debug_struct("Client")
+            .field("revision", &greeting.revision)
+            .field("server", &greeting.server)
+            .finish_non_exhaustive()
+    }
+}

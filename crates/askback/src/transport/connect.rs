@@ -1,0 +1,70 @@
+//! How a client reaches its server.
+
+use std::{future::Future, io, pin::Pin};
+
+use askback_core::limits::Limits;
+use tokio::sync::mpsc;
+
+use super::{Channel, memory};
+
+/// Opens the way to a server: once at first, and again each time the server went away and is
+/// wanted.
+///
+/// A [`Channel`] is such a way, once; a function that makes one is, any number of times; so is a
+/// [`Child`](super::Child).
+pub trait Connect: Send + 'static {
+    /// Opens it.
+    fn connect<'a>(&'a mut self, limits: &'a Limits) -> Connecting<'a>;
+}
+
+/// A way that is being opened; an error says what could not be reached and why.
+pub type Connecting<'a> = Pin<Box<dyn Future<Output = io::Result<Link>> + Send + 'a>>;
+
+/// An open way to a server.
+pub struct Link {
+    pub(crate) channel: Channel,
+    /// What the server says beside the protocol, line by line.
+    pub(crate) stderr: Option<mpsc::Receiver<String>>,
+    pub(crate) behind: Option<Box<dyn Behind>>,
+}
+
+/// What is behind a channel and must not outlive it.
+pub(crate) trait Behind: Send {
+    /// Waits until it is gone, or else makes it go; says how it ended.
+    fn end<'a>(
+        &'a mut self,
+        limits: &'a Limits,
+    ) -> Pin<Box<dyn Future<Output = String> + Send + 'a>>;
+}
+
+impl From<Channel> for Link {
+    fn from(channel: Channel) -> Self {
+        Self {
+            channel,
+            stderr: None,
+            behind: None,
+        }
+    }
+}
+
+impl Connect for Channel {
+    fn connect<'a>(&'a mut self, _: &'a Limits) -> Connecting<'a> {
+        let (mut spent, _) = memory();
+        spent.sender.messages = None;
+        let channel = std::mem::replace(self, spent);
+        Box::pin(async {
+            if channel.sender.messages.is_none() {
+                let why = "the connection ended and cannot be opened again";
+                return Err(io::Error::new(io::ErrorKind::NotConnected, why));
+            }
+            Ok(channel.into())
+        })
+    }
+}
+
+impl<F: FnMut() -> Channel + Send + 'static> Connect for F {
+    fn connect<'a>(&'a mut self, _: &'a Limits) -> Connecting<'a> {
+        let channel = self();
+        Box::pin(async { Ok(channel.into()) })
+    }
+}

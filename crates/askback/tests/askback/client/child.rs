@@ -1,0 +1,388 @@
+//! Servers that are processes. Each is this very test binary, started to run one "test",
+//! [`the_server_side`], which serves and never returns. What the harness prints before it is noise
+//! on the standard output of a server, as some make, and has to be borne.
+
+#![expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a server speaks on its standard streams"
+)]
+
+use std::{
+    env,
+    io::{BufRead, Read},
+    net::{TcpListener, TcpStream},
+    process::{Command, exit},
+    time::Duration,
+};
+
+use askback::{
+    Ctx, Form, Result, Revision, Server, Tool,
+    client::{ClientError, Event},
+    keys::{Key, KeyRing, KeySource},
+    protocol::CallToolResult,
+    transport::Child,
+};
+use serde_json::{Value, json};
+
+use super::{Scripted, accept, builder, limits};
+
+/// Which server to be.
+const SERVER: &str = "ASKBACK_TEST_SERVER";
+/// Where those listen who want to know how long a process lives.
+const WITNESS: &str = "ASKBACK_TEST_WITNESS";
+
+/// What makes this binary serve. With more than one thread the harness does not write the name of
+/// a test before it runs, which would end up in the first line of its output.
+const SERVE: [&str; 4] = [
+    "--exact",
+    "client::child::the_server_side",
+    "--nocapture",
+    "--test-threads=2",
+];
+
+fn child(server: &str) -> Child {
+    Child::command(env::current_exe().unwrap())
+        .args(SERVE)
+        .env(SERVER, server)
+}
+
+#[test]
+fn the_server_side() {
+    let Ok(server) = env::var(SERVER) else { return };
+    // Held for as long as the process lives.
+    let _witness = env::var(WITNESS).map(|address| TcpStream::connect(address).unwrap());
+    match server.as_str() {
+        "agency" => agency(),
+        "exits at the probe" => exits_at_the_probe(),
+        "crashes" => crashes(),
+        "stubborn" => stubborn(),
+        "parent" => parent(),
+        "sleeper" => sleep_for_ever(),
+        other => panic!("what is {other:?}?"),
+    }
+    exit(0);
+}
+
+#[derive(Form, Debug)]
+struct Seat {
+    /// By the window?
+    window: bool,
+}
+
+async fn reserve(ctx: Ctx) -> Result<String> {
+    let first: Seat = ctx.elicit("Which seat?").await?.accepted()?;
+    let second: Seat = ctx.elicit("And back?").await?.accepted()?;
+    Ok(format!("{} {}", first.window, second.window))
+}
+
+/// A real one, which says which process it is.
+fn agency() {
+    eprintln!("pid {}", std::process::id());
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    let server = Server::builder("agency", "1")
+        .tool(Tool::new("reserve", reserve))
+        .keys(KeySource::Ring(KeyRing::new(Key::new(&[7; 32]))))
+        .build()
+        .unwrap();
+    runtime.block_on(server.serve_stdio()).unwrap();
+    eprintln!("good bye");
+    // The thread that reads standard input may still be at it.
+    exit(0);
+}
+
+/// Answers the requests of its standard input by a function.
+fn answer(mut answer: impl FnMut(&str) -> Value) {
+    for line in std::io::stdin().lock().lines() {
+        let message: Value = serde_json::from_str(&line.unwrap()).unwrap();
+        let mut answered = answer(message["method"].as_str().unwrap());
+        if let Some(id) = message.get("id") {
+            answered["jsonrpc"] = json!("2.0");
+            answered["id"] = id.clone();
+            println!("{answered}");
+        }
+    }
+}
+
+/// As servers do that take any first message but `initialize` for a reason to give up.
+fn exits_at_the_probe() {
+    let mut initialized = false;
+    answer(|method| {
+        if method == "initialize" {
+            initialized = true;
+            return json!({"result": {
+                "protocolVersion": "2025-06-18", "capabilities": {"tools": {}},
+                "serverInfo": {"name": "touchy", "version": "1"},
+            }});
+        }
+        if !initialized {
+            eprintln!("expected initialize");
+            exit(101);
+        }
+        json!({"result": {"tools": []}})
+    });
+}
+
+fn crashes() {
+    answer(|method| match method {
+        "server/discover" => {
+            json!({"result": {"supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}}}})
+        }
+        _ => {
+            eprintln!("out of memory");
+            exit(3);
+        }
+    });
+}
+
+/// Ends neither when its input does nor when it is asked to.
+fn stubborn() {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    let _guard = runtime.enter();
+    let terminate = tokio::signal::unix::SignalKind::terminate();
+    let _terminations = tokio::signal::unix::signal(terminate).unwrap();
+    idle();
+    sleep_for_ever();
+}
+
+/// Answers the probe, and returns when its input ends.
+fn idle() {
+    answer(
+        |_| json!({"result": {"supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}}}}),
+    );
+}
+
+/// Starts another process and ends without it.
+#[expect(clippy::zombie_processes, reason = "leaving it behind is the point")]
+fn parent() {
+    let mut sleeper = Command::new(env::current_exe().unwrap());
+    sleeper
+        .args(SERVE)
+        .env(SERVER, "sleeper")
+        .stdin(std::process::Stdio::null());
+    let _left_behind = sleeper.spawn().unwrap();
+    idle();
+}
+
+fn sleep_for_ever() {
+    loop {
+        std::thread::park();
+    }
+}
+
+fn text(result: &CallToolResult) -> String {
+    assert!(!result.failed(), "{result:?}");
+    serde_json::to_value(&result.content[0]).unwrap()["text"]
+        .as_str()
+        .unwrap()
+        .to_owned()
+}
+
+fn seats() -> Scripted {
+    Scripted::new(|_| accept(json!({"window": true})))
+}
+
+#[tokio::test]
+async fn a_server_is_started_called_and_ended() {
+    for revision in [
+        Some(Revision::V2025_06_18),
+        Some(Revision::V2025_11_25),
+        None,
+    ] {
+        let host = seats();
+        let client = builder(revision)
+            .host(host.clone())
+            .limits(limits(|limits| limits.exit = Duration::from_secs(60)))
+            .connect(child("agency"))
+            .await
+            .unwrap();
+        assert_eq!(client.revision(), revision.unwrap_or(Revision::LATEST));
+        let result = client.call_tool("reserve", None).await.unwrap();
+        assert_eq!(text(&result), "true true");
+        client.close().await;
+        // It ended by itself as its input did, and what it wrote came line by line.
+        let lines = host.lines();
+        assert!(lines[0].starts_with("pid "), "{lines:?}");
+        assert_eq!(lines.last().unwrap(), "good bye");
+        // The noise of the harness was reported and did no harm.
+        let notes = host
+            .heard()
+            .into_iter()
+            .filter(|event| matches!(event, Event::Note(_)));
+        assert_eq!(notes.count(), 1);
+    }
+}
+
+#[tokio::test]
+async fn a_server_may_be_killed_between_any_two_rounds() {
+    let host = std::sync::OnceLock::<Scripted>::new();
+    let host = std::sync::Arc::new(host);
+    let hearing = std::sync::Arc::clone(&host);
+    let killing = Scripted::new(move |_| {
+        let lines = hearing.get().unwrap().lines();
+        let pid = lines
+            .iter()
+            .rev()
+            .find_map(|line| line.strip_prefix("pid "))
+            .unwrap();
+        assert!(
+            Command::new("kill")
+                .args(["-KILL", pid])
+                .status()
+                .unwrap()
+                .success()
+        );
+        accept(json!({"window": true}))
+    });
+    host.set(killing.clone()).ok().unwrap();
+    let client = builder(None)
+        .host(killing.clone())
+        .connect(child("agency"))
+        .await
+        .unwrap();
+    let result = client.call_tool("reserve", None).await.unwrap();
+    assert_eq!(text(&result), "true true");
+    let started = killing
+        .lines()
+        .into_iter()
+        .filter(|line| line.starts_with("pid "));
+    assert_eq!(started.count(), 3);
+    client.close().await;
+}
+
+#[tokio::test]
+async fn a_server_that_ends_itself_at_the_probe_is_started_again() {
+    let host = seats();
+    let client = builder(None)
+        .host(host.clone())
+        .connect(child("exits at the probe"))
+        .await
+        .unwrap();
+    assert_eq!(client.revision(), Revision::V2025_06_18);
+    assert!(client.tools().await.unwrap().is_empty());
+    assert_eq!(host.lines(), ["expected initialize"]);
+    client.close().await;
+}
+
+#[tokio::test]
+async fn a_crash_says_how_the_server_ended_after_all_it_said() {
+    let host = seats();
+    let client = builder(None)
+        .host(host.clone())
+        .connect(child("crashes"))
+        .await
+        .unwrap();
+    let error = client.call_tool("t", None).await.unwrap_err();
+    let why = "its process ended (exit status: 3)";
+    assert_eq!(error, ClientError::Crashed(why.into()));
+    assert_eq!(host.lines(), ["out of memory"]);
+    client.close().await;
+}
+
+#[tokio::test]
+async fn a_program_that_is_not_there_cannot_be_reached() {
+    let Err(error) = builder(None)
+        .connect(Child::command("/nowhere/at/all"))
+        .await
+    else {
+        panic!("connected to nothing")
+    };
+    let ClientError::Unreachable(why) = error else {
+        panic!("{error:?}")
+    };
+    assert!(
+        why.starts_with("`/nowhere/at/all` cannot be started: "),
+        "{why}"
+    );
+}
+
+/// Waits until a process that holds a connection to this listener has come and gone.
+struct Witness {
+    listener: TcpListener,
+}
+
+impl Witness {
+    fn new() -> Self {
+        Self {
+            listener: TcpListener::bind("127.0.0.1:0").unwrap(),
+        }
+    }
+
+    fn address(&self) -> String {
+        self.listener.local_addr().unwrap().to_string()
+    }
+
+    fn meet(&self) -> TcpStream {
+        let (life, _) = self.listener.accept().unwrap();
+        life.set_read_timeout(Some(Duration::from_secs(30)))
+            .unwrap();
+        life
+    }
+}
+
+#[track_caller]
+fn assert_dead(mut life: TcpStream) {
+    assert_eq!(life.read_to_end(&mut Vec::new()).unwrap(), 0);
+}
+
+#[tokio::test]
+async fn a_server_that_does_not_end_is_killed() {
+    let witness = Witness::new();
+    let client = builder(None)
+        .limits(limits(|limits| limits.exit = Duration::from_millis(50)))
+        .connect(child("stubborn").env(WITNESS, witness.address()))
+        .await
+        .unwrap();
+    let life = witness.meet();
+    client.close().await;
+    assert_dead(life);
+}
+
+#[tokio::test]
+async fn no_orphan_is_left_behind() {
+    let witness = Witness::new();
+    let client = builder(None)
+        .connect(child("parent").env(WITNESS, witness.address()))
+        .await
+        .unwrap();
+    let (parent, sleeper) = (witness.meet(), witness.meet());
+    client.close().await;
+    assert_dead(parent);
+    assert_dead(sleeper);
+}
+
+#[test]
+fn no_orphan_is_left_behind_by_a_runtime_that_is_gone() {
+    let witness = Witness::new();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    let server = child("parent").env(WITNESS, witness.address());
+    let client = runtime.block_on(builder(None).connect(server)).unwrap();
+    let (parent, sleeper) = (witness.meet(), witness.meet());
+    drop(runtime);
+    assert_dead(parent);
+    assert_dead(sleeper);
+    drop(client);
+}
+
+#[tokio::test]
+async fn dropping_the_client_ends_the_server() {
+    let witness = Witness::new();
+    let client = builder(None)
+        .connect(child("agency").env(WITNESS, witness.address()))
+        .await
+        .unwrap();
+    let life = witness.meet();
+    drop(client);
+    tokio::task::spawn_blocking(|| assert_dead(life))
+        .await
+        .unwrap();
+}

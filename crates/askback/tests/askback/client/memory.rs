@@ -1,0 +1,702 @@
+//! Both sides in one process.
+
+use std::{
+    collections::BTreeMap,
+    future::pending,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicU32, Ordering},
+    },
+};
+
+use askback::{
+    Changed, Ctx, Form, Prompt, Resource, Result, Revision, Server, Tool,
+    client::{CallTarget, Client, ClientError, Event, HostQuestion},
+    keys::{Key, KeyRing, KeySource},
+    protocol::{
+        CallToolResult, ElicitParams, InputRequest, InputResponse, ListRootsResult, LoggingLevel,
+        PromptReference, Reference, SubscriptionFilter, codes,
+    },
+    transport::{self, Channel, Receiver, Sender},
+};
+use askback_core::jsonrpc::ErrorObject;
+use serde_json::{Value, json};
+use tokio::sync::{Barrier, oneshot};
+
+use super::{Scripted, accept, arguments, builder, limits};
+
+#[derive(Form, Debug)]
+struct Seat {
+    /// By the window?
+    window: bool,
+}
+
+#[derive(Form, Debug)]
+struct Meal {
+    /// What to eat?
+    #[form(default = "fish".to_owned())]
+    dish: String,
+}
+
+async fn reserve(ctx: Ctx) -> Result<String> {
+    let seat: Seat = ctx.elicit("Which seat?").await?.accepted()?;
+    let meal: Meal = ctx.elicit("Which meal?").await?.accepted()?;
+    Ok(format!("{} {}", seat.window, meal.dish))
+}
+
+async fn both(ctx: Ctx) -> Result<String> {
+    let questions = (
+        ctx.elicit::<Seat>("Which seat?"),
+        ctx.elicit::<Meal>("Which meal?"),
+    );
+    let (seat, meal) = ctx.elicit_all(questions).await?;
+    Ok(format!(
+        "{} {}",
+        seat.accepted()?.window,
+        meal.accepted()?.dish
+    ))
+}
+
+async fn roots(ctx: Ctx) -> Result<String> {
+    let roots = ctx.roots().await?;
+    Ok(roots.len().to_string())
+}
+
+async fn sign_in(ctx: Ctx) -> Result<String> {
+    let answer = ctx.elicit_url("Sign in", "https://a.test/in").await?;
+    answer.accepted()?;
+    Ok("signed in".to_owned())
+}
+
+fn server() -> Server {
+    Server::builder("agency", "1")
+        .instructions("Ask nicely.")
+        .tool(Tool::new("reserve", reserve))
+        .tool(Tool::new("both", both))
+        .tool(Tool::new("roots", roots))
+        .tool(Tool::new("sign_in", sign_in))
+        .prompt(Prompt::new("plan", async |ctx: Ctx| {
+            let seat: Seat = ctx.elicit("Which seat?").await?.accepted()?;
+            Ok(format!("Plan with window: {}", seat.window))
+        }))
+        .resource(Resource::new("a:list", "list", async || {
+            Ok("one, two".to_owned())
+        }))
+        .page_size(2)
+        .keys(KeySource::Ring(KeyRing::new(Key::new(&[7; 32]))))
+        .build()
+        .unwrap()
+}
+
+/// A server of ours at the other end of a connection that can be opened any number of times.
+fn ours() -> impl FnMut() -> Channel + Send + 'static {
+    let server = server();
+    move || {
+        let (near, far) = transport::memory();
+        let server = server.clone();
+        tokio::spawn(async move { server.serve(far).await });
+        near
+    }
+}
+
+/// Fills in every form, and writes down who was asked what.
+fn filling(asked: &Arc<Mutex<Vec<String>>>) -> Scripted {
+    let asked = Arc::clone(asked);
+    Scripted::new(move |question| {
+        let HostQuestion {
+            target,
+            key,
+            request,
+            retried,
+            server,
+        } = question;
+        let target = match target {
+            Some(CallTarget::Tool(name) | CallTarget::Prompt(name)) => name,
+            other => panic!("of {other:?}?"),
+        };
+        assert_eq!(server.unwrap().name, "agency");
+        asked
+            .lock()
+            .unwrap()
+            .push(format!("{target} {} {retried}", key.unwrap()));
+        match request {
+            InputRequest::Elicit(ElicitParams::Form(form)) => {
+                let content = form.requested_schema.with_defaults(serde_json::Map::new());
+                let mut content = Value::Object(content);
+                if form.requested_schema.field("window").is_some() {
+                    content["window"] = json!(true);
+                }
+                accept(content)
+            }
+            InputRequest::Elicit(ElicitParams::Url(_)) => Ok(InputResponse::Elicit(
+                askback::protocol::ElicitResult::agree(),
+            )),
+            InputRequest::Sample(_) => panic!("nobody samples here"),
+            InputRequest::Roots(_) => Ok(InputResponse::Roots(ListRootsResult::default())),
+        }
+    })
+}
+
+fn text(result: &CallToolResult) -> String {
+    assert!(!result.failed(), "{result:?}");
+    serde_json::to_value(&result.content[0]).unwrap()["text"]
+        .as_str()
+        .unwrap()
+        .to_owned()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_is_the_same_in_every_revision_that_can_ask() {
+    for (protocol, revision, retried) in [
+        (Some("2025-06-18"), "2025-06-18", false),
+        (Some("2025-11-25"), "2025-11-25", false),
+        (Some("2026-07-28"), "2026-07-28", true),
+        (None, "2026-07-28", true),
+    ] {
+        let asked = Arc::default();
+        let client = builder(protocol.map(|revision| revision.parse().unwrap()))
+            .host(filling(&asked))
+            .connect(ours())
+            .await
+            .unwrap();
+        assert_eq!(client.revision().as_str(), revision);
+        assert_eq!(client.server_info().unwrap().name, "agency");
+        assert_eq!(client.instructions().unwrap(), "Ask nicely.");
+        let result = client.call_tool("reserve", None).await.unwrap();
+        assert_eq!(text(&result), "true fish");
+        let raw: Value = serde_json::from_str(result.raw.get()).unwrap();
+        assert_eq!(raw["content"][0]["text"], "true fish");
+        let result = client.get_prompt("plan", BTreeMap::new()).await.unwrap();
+        assert!(result.raw.get().contains("window: true"), "{}", result.raw);
+        let result = client.read_resource("a:list").await.unwrap();
+        assert_eq!(result.contents.len(), 1);
+        assert_eq!(
+            *asked.lock().unwrap(),
+            [
+                format!("reserve seat {retried}"),
+                format!("reserve meal {retried}"),
+                format!("plan seat {retried}"),
+            ]
+        );
+        client.close().await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_revision_that_cannot_ask_ends_in_a_tool_error() {
+    for revision in [Revision::V2024_11_05, Revision::V2025_03_26] {
+        let client = builder(Some(revision))
+            .host(Scripted::new(|_| panic!("nobody can be asked")))
+            .connect(ours())
+            .await
+            .unwrap();
+        let result = client.call_tool("reserve", None).await.unwrap();
+        assert!(result.failed());
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_link_is_opened_in_the_revisions_that_have_links() {
+    for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
+        let asked = Arc::default();
+        let client = builder(Some(revision))
+            .host(filling(&asked))
+            .connect(ours())
+            .await
+            .unwrap();
+        let result = client.call_tool("sign_in", None).await.unwrap();
+        assert_eq!(text(&result), "signed in");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn questions_of_one_round_are_asked_at_the_same_time() {
+    for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
+        let together = Arc::new(Barrier::new(2));
+        let host = Scripted::waiting(move |question| {
+            let together = Arc::clone(&together);
+            Box::pin(async move {
+                together.wait().await;
+                match question.key.as_deref() {
+                    Some("seat") => accept(json!({"window": false})),
+                    _ => accept(json!({"dish": "soup"})),
+                }
+            })
+        });
+        let client = builder(Some(revision))
+            .host(host)
+            .connect(ours())
+            .await
+            .unwrap();
+        let result = client.call_tool("both", None).await.unwrap();
+        assert_eq!(text(&result), "false soup");
+    }
+}
+
+/// Says when it is dropped.
+struct Dropped(Option<oneshot::Sender<()>>);
+
+impl Drop for Dropped {
+    fn drop(&mut self) {
+        let _ = self.0.take().unwrap().send(());
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_question_that_fails_takes_the_others_of_its_round_with_it() {
+    let (dropped, was_dropped) = oneshot::channel();
+    let dropped = Mutex::new(Some(Dropped(Some(dropped))));
+    let host = Scripted::waiting(move |question| match question.key.as_deref() {
+        Some("seat") => {
+            let dropped = dropped.lock().unwrap().take();
+            Box::pin(async move {
+                let _dropped = dropped;
+                pending().await
+            })
+        }
+        _ => Box::pin(async { Err(ErrorObject::new(codes::USER_REJECTED, "no")) }),
+    });
+    let client = builder(None).host(host).connect(ours()).await.unwrap();
+    let error = client.call_tool("both", None).await.unwrap_err();
+    assert!(matches!(error, ClientError::Refused(_)), "{error:?}");
+    was_dropped.await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_host_that_panics_or_answers_wrongly_costs_only_the_call() {
+    for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
+        let times = AtomicU32::new(0);
+        let host = Scripted::waiting(move |_| {
+            let time = times.fetch_add(1, Ordering::Relaxed);
+            Box::pin(async move {
+                match time {
+                    0 => panic!("the host panics"),
+                    1 => accept(json!({"window": "maybe"})),
+                    2 => accept(json!({"window": true})),
+                    _ => accept(json!({"dish": "soup"})),
+                }
+            })
+        });
+        let client = builder(Some(revision))
+            .host(host)
+            .connect(ours())
+            .await
+            .unwrap();
+        match client.call_tool("reserve", None).await {
+            Ok(result) => assert!(result.failed() && revision == Revision::V2025_11_25),
+            Err(error) => assert!(matches!(error, ClientError::Host(_)), "{error:?}"),
+        }
+        let error = client.call_tool("reserve", None).await.unwrap_err();
+        assert!(matches!(error, ClientError::Host(_)), "{error:?}");
+        assert_eq!(
+            text(&client.call_tool("reserve", None).await.unwrap()),
+            "true soup"
+        );
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn refused_roots_end_the_call() {
+    let host = || Scripted::new(|_| Err(ErrorObject::new(codes::USER_REJECTED, "no")));
+    let client = builder(Some(Revision::V2026_07_28))
+        .host(host())
+        .connect(ours())
+        .await
+        .unwrap();
+    let error = client.call_tool("roots", None).await.unwrap_err();
+    assert!(matches!(error, ClientError::Refused(_)), "{error:?}");
+    // On a session the server has the last word: here a tool error.
+    let client = builder(Some(Revision::V2025_11_25))
+        .host(host())
+        .connect(ours())
+        .await
+        .unwrap();
+    assert!(client.call_tool("roots", None).await.unwrap().failed());
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_server_may_be_killed_between_any_two_rounds() {
+    let running = Arc::new(Mutex::new(None));
+    let kill = {
+        let running = Arc::clone(&running);
+        move || {
+            let task: tokio::task::JoinHandle<_> = running.lock().unwrap().take().unwrap();
+            task.abort();
+        }
+    };
+    let host = Scripted::new(move |question| {
+        kill();
+        match question.key.as_deref() {
+            Some("seat") => accept(json!({"window": true})),
+            _ => accept(json!({"dish": "soup"})),
+        }
+    });
+    let started = Arc::new(AtomicU32::new(0));
+    let starting = Arc::clone(&started);
+    let server = server();
+    let client = builder(None)
+        .host(host.clone())
+        .connect(move || {
+            let (near, far) = transport::memory();
+            let server = server.clone();
+            let serving = tokio::spawn(async move { server.serve(far).await });
+            *running.lock().unwrap() = Some(serving);
+            starting.fetch_add(1, Ordering::Relaxed);
+            near
+        })
+        .await
+        .unwrap();
+    let result = client.call_tool("reserve", None).await.unwrap();
+    assert_eq!(text(&result), "true soup");
+    assert_eq!(started.load(Ordering::Relaxed), 3);
+    let notes = host
+        .heard()
+        .into_iter()
+        .filter(|event| matches!(event, Event::Note(_)));
+    assert_eq!(notes.count(), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn lists_have_all_their_pages() {
+    for revision in Revision::ALL {
+        let client = builder(Some(revision)).connect(ours()).await.unwrap();
+        let names: Vec<String> = client
+            .tools()
+            .await
+            .unwrap()
+            .into_iter()
+            .map(|tool| tool.name)
+            .collect();
+        assert_eq!(names, ["reserve", "both", "roots", "sign_in"]);
+        assert_eq!(client.tools_page(None).await.unwrap().tools.len(), 2);
+        assert_eq!(client.prompts().await.unwrap().len(), 1);
+        assert_eq!(client.resources().await.unwrap().len(), 1);
+        assert_eq!(client.resource_templates().await.unwrap().len(), 0);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn changes_are_heard_in_either_era() {
+    for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
+        let host = Scripted::new(|_| panic!("nothing is asked"));
+        let server = server();
+        let (near, far) = transport::memory();
+        tokio::spawn({
+            let server = server.clone();
+            async move { server.serve(far).await }
+        });
+        let client = builder(Some(revision))
+            .host(host.clone())
+            .connect(near)
+            .await
+            .unwrap();
+        let filter = SubscriptionFilter {
+            tools_list_changed: Some(true),
+            resource_subscriptions: Some(vec!["a:list".into()]),
+            ..SubscriptionFilter::default()
+        };
+        let subscription = client.listen(filter).await.unwrap();
+        assert_eq!(subscription.granted().tools_list_changed, Some(true));
+        client.subscribe("a:other").await.unwrap();
+        server.changed(Changed::Tools);
+        server.changed(Changed::Resource("a:list".into()));
+        server.changed(Changed::Resource("a:other".into()));
+        server.changed(Changed::Resource("a:third".into()));
+        // A round trip, behind which all of them have arrived.
+        client.tools().await.unwrap();
+        client.unsubscribe("a:other").await.unwrap();
+        drop(subscription);
+        client.read_resource("a:list").await.unwrap();
+        server.changed(Changed::Resource("a:list".into()));
+        server.changed(Changed::Resource("a:other".into()));
+        client.tools().await.unwrap();
+        let expected = [
+            Event::ToolsChanged,
+            Event::ResourceUpdated("a:list".into()),
+            Event::ResourceUpdated("a:other".into()),
+        ];
+        assert_eq!(host.heard(), expected, "{revision}");
+    }
+}
+
+/// A server that answers by a function from method and parameters; `null` is no answer.
+struct Strange {
+    receiver: Receiver,
+    sender: Sender,
+    heard: Arc<Mutex<Vec<Value>>>,
+}
+
+impl Strange {
+    fn start(
+        mut answer: impl FnMut(&str, &Value) -> Value + Send + 'static,
+    ) -> (Channel, Arc<Mutex<Vec<Value>>>) {
+        let (near, far) = transport::memory();
+        let (receiver, sender) = far.split();
+        let heard = Arc::default();
+        let mut server = Self {
+            receiver,
+            sender,
+            heard: Arc::clone(&heard),
+        };
+        tokio::spawn(async move {
+            while let Some(message) = server.hear().await {
+                let method = message["method"].as_str().unwrap_or("").to_owned();
+                let answered = match method.as_str() {
+                    "server/discover" => json!({"result": {
+                        "supportedVersions": ["2026-07-28"],
+                        "capabilities": {"tools": {}, "resources": {}, "completions": {}},
+                    }}),
+                    method => answer(method, &message["params"]),
+                };
+                if !answered.is_null() && message.get("id").is_some() {
+                    server.say(&message["id"], answered).await;
+                }
+            }
+        });
+        (near, heard)
+    }
+
+    async fn hear(&mut self) -> Option<Value> {
+        let message: Value =
+            serde_json::from_slice(&self.receiver.receive().await.unwrap()?).unwrap();
+        self.heard.lock().unwrap().push(message.clone());
+        Some(message)
+    }
+
+    async fn say(&mut self, id: &Value, mut answer: Value) {
+        answer["jsonrpc"] = json!("2.0");
+        answer["id"] = id.clone();
+        self.sender
+            .send(answer.to_string().into_bytes())
+            .await
+            .unwrap();
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_list_without_end_is_the_servers_fault() {
+    let (channel, _) = Strange::start(
+        |_, _| json!({"result": {"tools": [{"name": "t", "inputSchema": {"type": "object"}}], "nextCursor": "same"}}),
+    );
+    let client = builder(None).connect(channel).await.unwrap();
+    let error = client.tools().await.unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "the server broke the protocol: its list does not end after 256 pages"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_list_whose_cursor_was_lost_is_fetched_from_the_beginning() {
+    let mut asked = 0;
+    let (channel, heard) = Strange::start(move |_, params| {
+        asked += 1;
+        let page = |name: &str, next: Value| {
+            json!({"result": {
+                "tools": [{"name": name, "inputSchema": {"type": "object"}}],
+                "nextCursor": next, "ttlMs": 60_000,
+            }})
+        };
+        match (params["cursor"].as_str(), asked) {
+            (None, 1) => page("old", json!("1")),
+            (Some("1"), _) => json!({"error": {"code": -32602, "message": "invalid cursor"}}),
+            (None, _) => page("first", json!("")),
+            _ => page("last", Value::Null),
+        }
+    });
+    let client = builder(None).connect(channel).await.unwrap();
+    let names = || async {
+        let tools = client.tools().await.unwrap();
+        tools.into_iter().map(|tool| tool.name).collect::<Vec<_>>()
+    };
+    assert_eq!(names().await, ["first", "last"]);
+    // Once more, from what was kept.
+    assert_eq!(names().await, ["first", "last"]);
+    let lists = heard
+        .lock()
+        .unwrap()
+        .iter()
+        .filter(|it| it["method"] == "tools/list")
+        .count();
+    assert_eq!(lists, 4);
+}
+
+#[tokio::test(start_paused = true)]
+async fn dropping_a_call_cancels_it() {
+    let (called, is_called) = oneshot::channel();
+    let mut called = Some(called);
+    let (cancelled, is_cancelled) = oneshot::channel();
+    let mut cancelled = Some(cancelled);
+    let (channel, heard) = Strange::start(move |method, _| {
+        match method {
+            "tools/call" => called.take().unwrap().send(()).unwrap(),
+            "notifications/cancelled" => cancelled.take().unwrap().send(()).unwrap(),
+            _ => panic!("what is {method}?"),
+        }
+        Value::Null
+    });
+    let client = builder(None).connect(channel).await.unwrap();
+    tokio::select! {
+        result = client.call_tool("t", arguments(&json!({"a": 1}))) => panic!("{result:?}"),
+        called = is_called => called.unwrap(),
+    }
+    is_cancelled.await.unwrap();
+    let heard = heard.lock().unwrap();
+    let [.., call, cancelled] = heard.as_slice() else {
+        panic!("nothing was heard")
+    };
+    assert_eq!(call["params"]["arguments"], json!({"a": 1}));
+    assert_eq!(cancelled["params"]["requestId"], call["id"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_takes_too_long_is_given_up() {
+    let (channel, _) = Strange::start(|_, _| Value::Null);
+    let client = builder(None)
+        .limits(limits(|limits| {
+            limits.request = std::time::Duration::from_secs(7)
+        }))
+        .connect(channel)
+        .await
+        .unwrap();
+    let before = tokio::time::Instant::now();
+    let error = client.call_tool("t", None).await.unwrap_err();
+    assert_eq!(
+        error,
+        ClientError::TimedOut(std::time::Duration::from_secs(7))
+    );
+    assert_eq!(before.elapsed().as_secs(), 7);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_the_server_does_not_have_is_empty_or_unsupported() {
+    let (channel, _) = Strange::start(|method, params| match method {
+        "completion/complete" => {
+            assert_eq!(params["context"]["arguments"], json!({"a": "1"}));
+            json!({"result": {"completion": {"values": ["x"], "total": 1}}})
+        }
+        _ => panic!("what is {method}?"),
+    });
+    let client = builder(None).connect(channel).await.unwrap();
+    assert!(client.prompts().await.unwrap().is_empty());
+    let error = client.get_prompt("p", BTreeMap::new()).await.unwrap_err();
+    assert_eq!(
+        error,
+        ClientError::Unsupported("the server has no prompts".into())
+    );
+    assert!(matches!(
+        client.ping().await,
+        Err(ClientError::Unsupported(_))
+    ));
+    client.set_log_level(LoggingLevel::Error).await.unwrap();
+    let reference = Reference::Prompt(PromptReference {
+        name: "p".into(),
+        title: None,
+    });
+    let context = BTreeMap::from([("a".to_owned(), "1".to_owned())]);
+    let completion = client
+        .complete(reference, ("b", "2"), context)
+        .await
+        .unwrap();
+    assert_eq!(completion.values, ["x"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_closed_client_ends_what_is_in_progress() {
+    let (called, is_called) = oneshot::channel();
+    let mut called = Some(called);
+    let (channel, _) = Strange::start(move |_, _| {
+        called.take().unwrap().send(()).unwrap();
+        Value::Null
+    });
+    let client = builder(None).connect(channel).await.unwrap();
+    let other = client.clone();
+    let calling = tokio::spawn(async move { other.call_tool("t", None).await });
+    is_called.await.unwrap();
+    let other = client.clone();
+    client.close().await;
+    assert_eq!(calling.await.unwrap().unwrap_err(), ClientError::Closed);
+    assert_eq!(
+        other.call_tool("t", None).await.unwrap_err(),
+        ClientError::Closed
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_channel_is_a_way_to_a_server_once() {
+    let gone = ClientError::Unreachable("the connection ended and cannot be opened again".into());
+    let (near, far) = transport::memory();
+    drop(far);
+    let Err(error) = builder(None).connect(near).await else {
+        panic!("connected to nobody")
+    };
+    assert_eq!(error, gone);
+    let (channel, _) = Strange::start(|_, _| panic!("the server panics"));
+    let client = builder(None).connect(channel).await.unwrap();
+    let error = client.call_tool("t", None).await.unwrap_err();
+    assert_eq!(error, ClientError::Crashed("the connection ended".into()));
+    assert_eq!(client.call_tool("t", None).await.unwrap_err(), gone);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_connection_that_is_given_up_is_closed() {
+    let (near, far) = transport::memory();
+    let (mut receiver, _sender) = far.split();
+    tokio::select! {
+        _ = builder(None).connect(near) => panic!("connected to a mute server"),
+        probe = receiver.receive() => assert!(probe.unwrap().is_some()),
+    }
+    assert!(receiver.receive().await.unwrap().is_none());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_asks_and_does_not_read_is_not_listened_to() {
+    let (near, far) = transport::memory();
+    let (mut receiver, mut sender) = far.split();
+    let connecting = tokio::spawn(
+        builder(Some(Revision::V2025_11_25))
+            .limits(limits(|limits| limits.message_bytes = 1000))
+            .connect(near),
+    );
+    receiver.receive().await.unwrap().unwrap();
+    let initialized = json!({"jsonrpc": "2.0", "id": 1, "result": {
+        "protocolVersion": "2025-11-25", "capabilities": {},
+        "serverInfo": {"name": "s", "version": "1"},
+    }});
+    sender
+        .send(initialized.to_string().into_bytes())
+        .await
+        .unwrap();
+    let _client = connecting.await.unwrap().unwrap();
+    let mut sent = 0;
+    let asking = async {
+        while sent < 10_000 {
+            sender
+                .send(br#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#.to_vec())
+                .await
+                .unwrap();
+            sent += 1;
+        }
+    };
+    let patience = std::time::Duration::from_secs(1);
+    assert!(tokio::time::timeout(patience, asking).await.is_err());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_mute_server_is_given_up_after_probe_and_handshake() {
+    let (near, far) = transport::memory();
+    let Err(error) = builder(None).connect(near).await else {
+        panic!("connected to nobody")
+    };
+    assert_eq!(
+        error,
+        ClientError::TimedOut(std::time::Duration::from_secs(300))
+    );
+    drop(far);
+}
+
+#[test]
+fn clients_can_be_shared() {
+    fn assert_shareable<T: Send + Sync + Clone>() {}
+    assert_shareable::<Client>();
+}
