@@ -2,6 +2,7 @@
 
 mod asking;
 mod keys;
+#[cfg(feature = "macros")]
 mod macros;
 mod store;
 mod testing;
