@@ -56,6 +56,38 @@ pub fn derive_form(input: TokenStream) -> TokenStream {
 /// A parameter of type `Ask<_>` may be marked `#[ask("Who is travelling?")]`: that is then what
 /// the person is asked, instead of the form's own message.
 ///
+/// ```
+/// use askback::{Ask, BuildError, Ctx, Form, Result, Server, tool};
+///
+/// #[derive(Form)]
+/// struct Trip {
+///     /// Where to.
+///     destination: String,
+/// }
+///
+/// #[derive(Form)]
+/// struct Contact {
+///     #[form(format = "email")]
+///     email: String,
+/// }
+///
+/// /// Books a holiday.
+/// #[tool(title = "Book a holiday", destructive = false)]
+/// async fn book_holiday(
+///     ctx: Ctx,
+///     trip: Trip,
+///     #[ask("Who is travelling?")] Ask(contact): Ask<Contact>,
+/// ) -> Result<String> {
+///     ctx.elicit::<()>(format!("Shall we book {}?", trip.destination)).await?.accepted()?;
+///     Ok(format!("The tickets go to {}.", contact.email))
+/// }
+///
+/// fn server() -> Result<Server, BuildError> {
+///     Server::builder("agency", "1.0.0").tool(book_holiday).build()
+/// }
+/// # server().unwrap();
+/// ```
+///
 /// # Attributes
 ///
 /// | attribute | meaning |
@@ -77,6 +109,30 @@ pub fn tool(arguments: TokenStream, item: TokenStream) -> TokenStream {
 
 /// Makes a prompt of an async function, as [`macro@tool`] does a tool.
 ///
+/// ```
+/// use askback::{Completing, Form, Result, Server, prompt};
+///
+/// #[derive(Form)]
+/// struct Plan {
+///     destination: String,
+///     #[form(min = 1)]
+///     days: u8,
+/// }
+///
+/// /// Plans a vacation.
+/// #[prompt(complete(destination = cities))]
+/// async fn plan_vacation(plan: Plan) -> Result<String> {
+///     Ok(format!("Plan {} days in {}.", plan.days, plan.destination))
+/// }
+///
+/// async fn cities(typed: Completing) -> Result<Vec<String>> {
+///     let cities = ["Barcelona", "Rome"].into_iter();
+///     Ok(cities.filter(|city| city.starts_with(&typed.value)).map(str::to_owned).collect())
+/// }
+///
+/// # Server::builder("agency", "1.0.0").prompt(plan_vacation).build().unwrap();
+/// ```
+///
 /// # Attributes
 ///
 /// | attribute | meaning |
@@ -94,6 +150,30 @@ pub fn prompt(arguments: TokenStream, item: TokenStream) -> TokenStream {
 
 /// Makes a resource of an async function, as [`macro@tool`] does a tool; or a family of
 /// resources, where the URI has variables: `travel://destinations/{name}`.
+///
+/// ```
+/// use askback::{Form, Result, Server, resource};
+///
+/// /// All destinations.
+/// #[resource(uri = "travel://destinations", mime_type = "text/plain")]
+/// async fn destinations() -> Result<String> {
+///     Ok("Barcelona, Rome".to_owned())
+/// }
+///
+/// #[derive(Form)]
+/// struct Place {
+///     name: String,
+/// }
+///
+/// /// A destination.
+/// #[resource(uri = "travel://destinations/{name}")]
+/// async fn destination(place: Place) -> Result<String> {
+///     Ok(format!("{} is nice.", place.name))
+/// }
+///
+/// let server = Server::builder("agency", "1.0.0");
+/// server.resource(destinations).resource_template(destination).build().unwrap();
+/// ```
 ///
 /// # Attributes
 ///

@@ -45,7 +45,7 @@ pub use server::{
 
 #[doc(hidden)]
 pub mod __private {
-    pub use crate::handler::{Asked, Worded, Words};
+    pub use crate::handler::{Worded, Words, is_asked, is_parameter};
     pub use askback_core::forms;
 }
 

@@ -106,3 +106,59 @@ impl Bookings {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn booking(reference: &str, destination: &str) -> Booking {
+        let json = serde_json::json!({
+            "reference": reference,
+            "destination": destination,
+            "depart": "2026-06-15",
+            "nights": 7,
+            "travellers": 2,
+            "seat_preference": "no_preference",
+            "room_type": "city_view",
+            "travel_insurance": false,
+            "total": 3000,
+            "contact": {"name": "Ada", "email": "ada@example.com"},
+        });
+        serde_json::from_value(json).unwrap()
+    }
+
+    async fn references(bookings: &Bookings) -> Vec<String> {
+        let all = bookings.all().await.unwrap().into_iter();
+        all.map(|booking| booking.reference).collect()
+    }
+
+    #[tokio::test]
+    async fn a_booking_is_made_once() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("bookings.jsonl");
+        for bookings in [Bookings::default(), Bookings::in_file(file)] {
+            assert!(references(&bookings).await.is_empty());
+            bookings.add(booking("A", "Rome")).await.unwrap();
+            bookings.add(booking("B", "Lisbon")).await.unwrap();
+            let first = bookings.add(booking("A", "Kyoto")).await.unwrap();
+            assert_eq!(first.destination, "Rome");
+            assert_eq!(references(&bookings).await, ["A", "B"]);
+            assert!(bookings.find("C").await.unwrap().is_none());
+        }
+    }
+
+    #[tokio::test]
+    async fn a_line_cut_short_costs_only_itself() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("bookings.jsonl");
+        Bookings::in_file(file.clone())
+            .add(booking("A", "Rome"))
+            .await
+            .unwrap();
+        let whole = std::fs::read_to_string(&file).unwrap();
+        std::fs::write(&file, format!("{whole}{}", &whole[..40])).unwrap();
+        let bookings = Bookings::in_file(file);
+        bookings.add(booking("B", "Lisbon")).await.unwrap();
+        assert_eq!(references(&bookings).await, ["A", "B"]);
+    }
+}

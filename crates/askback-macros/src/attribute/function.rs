@@ -99,6 +99,7 @@ impl Function {
     ) -> TokenStream {
         let made = new(self.handler(krate));
         let words = self.words(krate);
+        let checks = self.checks(krate);
         let ItemFn {
             attributes,
             visibility,
@@ -123,6 +124,7 @@ impl Function {
             #(#docs)*
             #[must_use]
             #visibility fn #ident() -> #krate::#target {
+                #checks
                 #words
                 #made
             }
@@ -164,7 +166,20 @@ impl Function {
                 }
             })
             .unzip();
-        quote!(|#(#declared),*| #ident::call(#(#passed),*))
+        quote_spanned!(ident.span()=> |#(#declared),*| #ident::call(#(#passed),*))
+    }
+
+    /// What the compiler is to check of each parameter by itself, so that it tells which one is
+    /// wrong.
+    fn checks(&self, krate: &TokenStream) -> TokenStream {
+        let checks = self.parameters.iter().map(|Parameter { ty, message }| {
+            let check = match message {
+                None => quote!(is_parameter),
+                Some(_) => quote!(is_asked),
+            };
+            quote_spanned!(ty.span()=> #krate::__private::#check::<#ty>();)
+        });
+        quote!(#(#checks)*)
     }
 
     /// The types that carry the words of the parameters that are asked for.
@@ -200,11 +215,12 @@ fn check_signature(signature: &Signature, what: &str) -> Result<()> {
     if signature.asyncness.is_none() {
         return refuse(&signature.fn_token, "is an `async fn`");
     }
-    if !signature.generics.params.is_empty() || signature.generics.where_clause.is_some() {
-        return refuse(
-            &signature.generics,
-            "cannot be generic: what it takes must be known when it is written",
-        );
+    let generic = "cannot be generic: what it takes must be known when it is written";
+    if !signature.generics.params.is_empty() {
+        return refuse(&signature.generics, generic);
+    }
+    if let Some(bounds) = &signature.generics.where_clause {
+        return refuse(bounds, generic);
     }
     if let Safety::Unsafe(token) = &signature.safety {
         return refuse(

@@ -46,6 +46,7 @@ pub struct Parameters {
 /// | [`State<T>`](crate::State) | something of the server's own, such as a database |
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a parameter of a handler",
+    label = "not a parameter",
     note = "parameters are `Ctx`, a type with `#[derive(Form)]`, `Json<_>`, `Ask<_>` or `State<_>`"
 )]
 pub trait Extract: Sized + Send {
@@ -90,12 +91,14 @@ pub struct Worded<W, A> {
     words: PhantomData<fn() -> W>,
 }
 
+#[diagnostic::do_not_recommend]
 impl Extract for Ctx {
     fn extract(ctx: &Ctx) -> Extraction<Self> {
         Extraction::Ready(Ok(ctx.clone()))
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl<T: Form> Extract for T {
     fn describe(parameters: &mut Parameters) {
         parameters.form = Some(T::schema());
@@ -106,6 +109,7 @@ impl<T: Form> Extract for T {
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl<T: DeserializeOwned + Send> Extract for Json<T> {
     fn extract(ctx: &Ctx) -> Extraction<Self> {
         let read = match ctx.incoming().arguments() {
@@ -121,18 +125,21 @@ impl<T: DeserializeOwned + Send> Extract for Json<T> {
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl<T: Form> Extract for Ask<T> {
     fn extract(ctx: &Ctx) -> Extraction<Self> {
         Extraction::Asking(Self::ask(ctx, T::MESSAGE))
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl<T: Form> Extract for Ask<Answer<T>> {
     fn extract(ctx: &Ctx) -> Extraction<Self> {
         Extraction::Asking(Self::ask(ctx, T::MESSAGE))
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl<W: Words, A: Asked> Extract for Worded<W, A> {
     fn extract(ctx: &Ctx) -> Extraction<Self> {
         let asking = A::ask(ctx, W::MESSAGE);
@@ -145,6 +152,7 @@ impl<W: Words, A: Asked> Extract for Worded<W, A> {
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl<T: Form> Asked for Ask<T> {
     fn ask(ctx: &Ctx, message: &str) -> BoxFuture<'static, Result<Self>> {
         let asking = ctx.elicit::<T>(message);
@@ -152,12 +160,19 @@ impl<T: Form> Asked for Ask<T> {
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl<T: Form> Asked for Ask<Answer<T>> {
     fn ask(ctx: &Ctx, message: &str) -> BoxFuture<'static, Result<Self>> {
         let asking = ctx.elicit::<T>(message);
         Box::pin(async move { Ok(Self(asking.await?)) })
     }
 }
+
+/// Compiles for what can be a parameter of a handler.
+pub fn is_parameter<T: Extract>() {}
+
+/// Compiles for what a person can be asked for.
+pub fn is_asked<T: Asked>() {}
 
 /// Reads the arguments by their form: what is missing is filled in from the defaults, what is
 /// there is checked, and every issue is named at once.

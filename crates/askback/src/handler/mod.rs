@@ -9,7 +9,9 @@ mod state;
 
 use std::{future::Future, pin::Pin, sync::Arc, task::Poll};
 
-pub use extract::{Arguments, Asked, Extract, Extraction, Parameters, Worded, Words};
+pub use extract::{
+    Arguments, Extract, Extraction, Parameters, Worded, Words, is_asked, is_parameter,
+};
 pub use output::{IntoPromptResult, IntoReadResult, IntoToolResult, Json};
 pub use state::State;
 pub(crate) use state::{StateType, States};

@@ -37,6 +37,10 @@ impl<T> Json<T> {
 }
 
 /// What a tool may return.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not what a tool can return",
+    note = "a tool returns `()`, a text, a `ContentBlock` or several, `Json<_>`, `CallToolResult`, or an `Outcome` of it"
+)]
 pub trait IntoToolResult {
     /// The result, or the questions that come first.
     ///
@@ -47,6 +51,10 @@ pub trait IntoToolResult {
 }
 
 /// What a prompt may return.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not what a prompt can return",
+    note = "a prompt returns a text, a `PromptMessage` or several, `GetPromptResult`, or an `Outcome` of it"
+)]
 pub trait IntoPromptResult {
     /// The result, or the questions that come first.
     ///
@@ -58,6 +66,10 @@ pub trait IntoPromptResult {
 
 /// What reading a resource may return. An empty URI or media type is filled in with that of the
 /// resource.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not what a resource can return",
+    note = "a resource returns a text, `ResourceContents` or several, `ReadResourceResult`, or an `Outcome` of it"
+)]
 pub trait IntoReadResult {
     /// The result, or the questions that come first.
     ///
@@ -67,30 +79,35 @@ pub trait IntoReadResult {
     fn into_read_result(self) -> Result<Outcome<ReadResourceResult>>;
 }
 
+#[diagnostic::do_not_recommend]
 impl IntoToolResult for () {
     fn into_tool_result(self) -> Result<Outcome<CallToolResult>> {
         Ok(Outcome::Done(CallToolResult::default()))
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl IntoToolResult for String {
     fn into_tool_result(self) -> Result<Outcome<CallToolResult>> {
         ContentBlock::text(self).into_tool_result()
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl IntoToolResult for &'static str {
     fn into_tool_result(self) -> Result<Outcome<CallToolResult>> {
         ContentBlock::text(self).into_tool_result()
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl IntoToolResult for ContentBlock {
     fn into_tool_result(self) -> Result<Outcome<CallToolResult>> {
         vec![self].into_tool_result()
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl IntoToolResult for Vec<ContentBlock> {
     fn into_tool_result(self) -> Result<Outcome<CallToolResult>> {
         Ok(Outcome::Done(CallToolResult {
@@ -100,6 +117,7 @@ impl IntoToolResult for Vec<ContentBlock> {
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl<T: Serialize> IntoToolResult for Json<T> {
     fn into_tool_result(self) -> Result<Outcome<CallToolResult>> {
         let json = RawJson::new(&self.value)
@@ -113,24 +131,28 @@ impl<T: Serialize> IntoToolResult for Json<T> {
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl IntoToolResult for CallToolResult {
     fn into_tool_result(self) -> Result<Outcome<CallToolResult>> {
         Ok(Outcome::Done(self))
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl IntoPromptResult for String {
     fn into_prompt_result(self) -> Result<Outcome<GetPromptResult>> {
         PromptMessage::user(ContentBlock::text(self)).into_prompt_result()
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl IntoPromptResult for PromptMessage {
     fn into_prompt_result(self) -> Result<Outcome<GetPromptResult>> {
         vec![self].into_prompt_result()
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl IntoPromptResult for Vec<PromptMessage> {
     fn into_prompt_result(self) -> Result<Outcome<GetPromptResult>> {
         Ok(Outcome::Done(GetPromptResult {
@@ -140,24 +162,28 @@ impl IntoPromptResult for Vec<PromptMessage> {
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl IntoPromptResult for GetPromptResult {
     fn into_prompt_result(self) -> Result<Outcome<GetPromptResult>> {
         Ok(Outcome::Done(self))
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl IntoReadResult for String {
     fn into_read_result(self) -> Result<Outcome<ReadResourceResult>> {
         ResourceContents::text("", self).into_read_result()
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl IntoReadResult for ResourceContents {
     fn into_read_result(self) -> Result<Outcome<ReadResourceResult>> {
         vec![self].into_read_result()
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl IntoReadResult for Vec<ResourceContents> {
     fn into_read_result(self) -> Result<Outcome<ReadResourceResult>> {
         Ok(Outcome::Done(ReadResourceResult {
@@ -167,6 +193,7 @@ impl IntoReadResult for Vec<ResourceContents> {
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl IntoReadResult for ReadResourceResult {
     fn into_read_result(self) -> Result<Outcome<ReadResourceResult>> {
         Ok(Outcome::Done(self))
@@ -175,12 +202,14 @@ impl IntoReadResult for ReadResourceResult {
 
 macro_rules! rounds_by_hand {
     ($($into:ident, $method:ident, $result:ty;)*) => {$(
+        #[diagnostic::do_not_recommend]
         impl $into for InputRequiredResult {
             fn $method(self) -> Result<Outcome<$result>> {
                 Ok(Outcome::NeedInput(self))
             }
         }
 
+        #[diagnostic::do_not_recommend]
         impl $into for Outcome<$result> {
             fn $method(self) -> Result<Outcome<$result>> {
                 Ok(self)

@@ -60,6 +60,7 @@ impl States {
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl<T: Clone + Send + Sync + 'static> Extract for State<T> {
     fn describe(parameters: &mut Parameters) {
         parameters.states.push(StateType {

@@ -3,6 +3,7 @@
 mod asking;
 mod client;
 mod keys;
+#[cfg(feature = "macros")]
 mod macros;
 mod store;
 mod testing;

@@ -251,6 +251,13 @@ async fn the_form_of_wishes_is_as_promised() {
     );
 }
 
+#[test]
+fn an_agency_without_its_directory_does_not_open() {
+    let directory = tempfile::tempdir().unwrap();
+    let absent = directory.path().join("absent");
+    assert!(askback_travel::builder(Some(&absent)).is_err());
+}
+
 /// Between any two rounds the agency may be another process: here, another server over the same
 /// directory. The last round may come twice, and to yet another.
 #[tokio::test]
