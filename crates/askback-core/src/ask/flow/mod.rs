@@ -45,7 +45,8 @@ pub struct Flow {
     /// What is waited for, in the order in which it was first polled.
     slots: BTreeMap<SlotId, Slot>,
     next_slot: u64,
-    ordinals: BTreeMap<(Kind, String), u32>,
+    /// The names of each [`Kind`] in use, with the last ordinal behind each.
+    names: [BTreeMap<String, u32>; 3],
     carried: Carried,
     running: usize,
     now: Millis,
@@ -87,7 +88,8 @@ struct Carried {
     timers: Vec<TimerEntry>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+/// What is named apart from others.
+#[derive(Debug, Clone, Copy)]
 enum Kind {
     Question,
     Step,
@@ -108,7 +110,7 @@ impl Flow {
             undelivered: 0,
             slots: BTreeMap::new(),
             next_slot: 0,
-            ordinals: BTreeMap::new(),
+            names: Default::default(),
             carried: Carried::default(),
             running: 0,
             draws: 0,
@@ -427,14 +429,19 @@ impl Flow {
         Self::resume(state, BTreeMap::new(), 0, self.limits.clone())
     }
 
+    /// A name that nothing else of this kind has: the base, or that with the next free ordinal.
     fn name(&mut self, kind: Kind, base: &str) -> String {
-        let ordinal = self.ordinals.entry((kind, base.to_string())).or_insert(0);
-        *ordinal += 1;
-        if *ordinal == 1 {
-            base.to_string()
-        } else {
-            format!("{base}-{ordinal}")
+        let names = &mut self.names[kind as usize];
+        let mut name = base.to_string();
+        if let Some(mut ordinal) = names.get(base).copied() {
+            while names.contains_key(&name) {
+                ordinal += 1;
+                name = format!("{base}-{ordinal}");
+            }
+            names.insert(base.to_string(), ordinal);
         }
+        names.insert(name.clone(), 1);
+        name
     }
 
     fn wait_for(&mut self, key: String, wait: Wait) -> SlotId {
