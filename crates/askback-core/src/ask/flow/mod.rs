@@ -1,5 +1,8 @@
 //! The machine behind a flow: what waits, what is recorded, what happens next.
 
+mod settle;
+mod slot;
+
 use alloc::{
     boxed::Box,
     collections::BTreeMap,
@@ -12,6 +15,7 @@ use core::{
     task::{Poll, Waker},
 };
 
+use self::slot::{Asked, Record, Slot, Wait};
 use super::{
     AskError, Millis,
     journal::{Answered, Entry, Outcome, QuestionDigest, Reply},
@@ -41,7 +45,8 @@ pub struct Flow {
     /// What is waited for, in the order in which it was first polled.
     slots: BTreeMap<SlotId, Slot>,
     next_slot: u64,
-    ordinals: BTreeMap<(Kind, String), u32>,
+    /// The names of each [`Kind`] in use, with the last ordinal behind each.
+    names: [BTreeMap<String, u32>; 3],
     carried: Carried,
     running: usize,
     now: Millis,
@@ -76,19 +81,6 @@ pub struct OpenQuestion {
     pub request: InputRequest,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Kind {
-    Question,
-    Step,
-    Timer,
-}
-
-#[derive(Debug)]
-struct Record {
-    entry: Entry,
-    delivered: bool,
-}
-
 /// What a sealed state said about things that were still waited for.
 #[derive(Debug, Default)]
 struct Carried {
@@ -96,29 +88,12 @@ struct Carried {
     timers: Vec<TimerEntry>,
 }
 
-#[derive(Debug)]
-struct Slot {
-    key: String,
-    wait: Wait,
-    waker: Option<Waker>,
-}
-
-#[derive(Debug)]
-enum Wait {
-    Question(Box<Asked>),
-    Answered(Result<Checked, AskError>),
-    Step { running: bool },
-    Done(RawJson),
-    Timer { deadline: Millis },
-    Fired,
-}
-
-#[derive(Debug)]
-struct Asked {
-    question: Question,
-    attempts: u32,
-    reason: Option<String>,
-    sent: bool,
+/// What is named apart from others.
+#[derive(Debug, Clone, Copy)]
+enum Kind {
+    Question,
+    Step,
+    Timer,
 }
 
 impl Flow {
@@ -135,7 +110,7 @@ impl Flow {
             undelivered: 0,
             slots: BTreeMap::new(),
             next_slot: 0,
-            ordinals: BTreeMap::new(),
+            names: Default::default(),
             carried: Carried::default(),
             running: 0,
             draws: 0,
@@ -362,27 +337,6 @@ impl Flow {
         }
     }
 
-    /// Decides what happens next, the handler being quiescent, and does it where it is a delivery.
-    pub fn verdict(&mut self, now: Millis) -> Verdict {
-        loop {
-            if self.deliver() {
-                return Verdict::Delivered;
-            }
-            if !self.fire_timer(now) {
-                break;
-            }
-        }
-        let unsent = |slot: &Slot| matches!(&slot.wait, Wait::Question(asked) if !asked.sent);
-        if self.running > 0 || !self.slots.values().any(unsent) {
-            return Verdict::Wait(self.next_deadline());
-        }
-        if self.round < self.limits.rounds {
-            return Verdict::Ask;
-        }
-        self.fail_questions();
-        Verdict::Delivered
-    }
-
     /// The questions of this round, in the order in which they were asked. They count as sent.
     pub fn send_questions(&mut self) -> Vec<OpenQuestion> {
         self.round += 1;
@@ -475,14 +429,19 @@ impl Flow {
         Self::resume(state, BTreeMap::new(), 0, self.limits.clone())
     }
 
+    /// A name that nothing else of this kind has: the base, or that with the next free ordinal.
     fn name(&mut self, kind: Kind, base: &str) -> String {
-        let ordinal = self.ordinals.entry((kind, base.to_string())).or_insert(0);
-        *ordinal += 1;
-        if *ordinal == 1 {
-            base.to_string()
-        } else {
-            format!("{base}-{ordinal}")
+        let names = &mut self.names[kind as usize];
+        let mut name = base.to_string();
+        if let Some(mut ordinal) = names.get(base).copied() {
+            while names.contains_key(&name) {
+                ordinal += 1;
+                name = format!("{base}-{ordinal}");
+            }
+            names.insert(base.to_string(), ordinal);
         }
+        names.insert(name.clone(), 1);
+        name
     }
 
     fn wait_for(&mut self, key: String, wait: Wait) -> SlotId {
@@ -535,135 +494,5 @@ impl Flow {
                 Poll::Pending
             }
         }
-    }
-
-    /// Delivers the earliest recorded settlement that something waits for. An answer that breaks
-    /// its form is not delivered: it is forgotten, and the question is asked again.
-    fn deliver(&mut self) -> bool {
-        let mut at = self.undelivered;
-        while let Some(record) = self.journal.get_mut(at) {
-            let Some(slot) = self.slots.values_mut().find(|slot| record.settles(slot)) else {
-                at += 1;
-                continue;
-            };
-            let settled = match (&mut slot.wait, &mut record.entry.outcome) {
-                (Wait::Question(asked), Outcome::Answered(answered)) => asked
-                    .receive(&mut answered.reply, &self.limits)
-                    .map(Wait::Answered),
-                (_, Outcome::Done(value)) => Some(Wait::Done(value.clone())),
-                _ => Some(Wait::Fired),
-            };
-            let Some(settled) = settled else {
-                self.journal.remove(at);
-                self.recorded -= usize::from(at < self.recorded);
-                continue;
-            };
-            slot.wait = settled;
-            record.delivered = true;
-            self.now = record.entry.at;
-            self.live |=
-                at >= self.recorded || (at + 1 == self.recorded && self.carried.open.is_empty());
-            if let Some(waker) = slot.waker.take() {
-                waker.wake();
-            }
-            let delivered = self.journal[self.undelivered..].iter();
-            self.undelivered += delivered.take_while(|record| record.delivered).count();
-            return true;
-        }
-        false
-    }
-
-    /// Records that the timer with the earliest deadline has run out, if it has.
-    fn fire_timer(&mut self, now: Millis) -> bool {
-        let fired = |slot: &Slot| self.undelivered().any(|record| record.settles(slot));
-        let due = self.slots.values().filter_map(|slot| match slot.wait {
-            Wait::Timer { deadline } if deadline <= now && !fired(slot) => {
-                Some((deadline, &slot.key))
-            }
-            _ => None,
-        });
-        // The first of several with the same deadline, as `resume` orders them.
-        let Some((deadline, key)) = due.min_by_key(|(deadline, _)| *deadline) else {
-            return false;
-        };
-        let key = key.clone();
-        self.record(key, deadline, Outcome::Fired);
-        true
-    }
-
-    fn undelivered(&self) -> impl Iterator<Item = &Record> {
-        self.journal[self.undelivered..].iter()
-    }
-
-    fn next_deadline(&self) -> Option<Millis> {
-        let deadlines = self.slots.values().filter_map(|slot| match slot.wait {
-            Wait::Timer { deadline } => Some(deadline),
-            _ => None,
-        });
-        deadlines.min()
-    }
-
-    /// The rounds are used up: every open question fails, now and for good.
-    fn fail_questions(&mut self) {
-        for slot in self.slots.values_mut() {
-            if matches!(slot.wait, Wait::Question(_)) {
-                slot.wait = Wait::Answered(Err(AskError::TooManyRounds(self.limits.rounds)));
-                if let Some(waker) = slot.waker.take() {
-                    waker.wake();
-                }
-            }
-        }
-        self.live = true;
-    }
-}
-
-impl Record {
-    fn new(entry: Entry) -> Self {
-        Self {
-            entry,
-            delivered: false,
-        }
-    }
-
-    fn settles(&self, slot: &Slot) -> bool {
-        if self.delivered || self.entry.key != slot.key {
-            return false;
-        }
-        match (&slot.wait, &self.entry.outcome) {
-            (Wait::Question(asked), Outcome::Answered(answered)) => {
-                asked.question.digest == answered.question
-            }
-            (Wait::Step { .. }, Outcome::Done(_)) | (Wait::Timer { .. }, Outcome::Fired) => true,
-            _ => false,
-        }
-    }
-}
-
-impl Asked {
-    /// What a reply means for this question; `None` where the question is to be asked again. The
-    /// last unusable answer is recorded as the refusal it leads to.
-    fn receive(&mut self, reply: &mut Reply, limits: &Limits) -> Option<Result<Checked, AskError>> {
-        let reason = match reply {
-            Reply::Value(value) => match self.question.check(value, limits) {
-                Ok(checked) => return Some(Ok(checked)),
-                Err(reason) => reason,
-            },
-            Reply::Error { code, message } => {
-                return Some(Err(AskError::Client {
-                    code: *code,
-                    message: message.clone(),
-                }));
-            }
-            Reply::Refused(reason) => return Some(Err(AskError::Refused(reason.clone()))),
-            Reply::TimedOut => return Some(Err(AskError::TimedOut)),
-        };
-        self.attempts += 1;
-        if self.attempts < limits.ask_attempts {
-            self.reason = Some(reason);
-            self.sent = false;
-            return None;
-        }
-        *reply = Reply::Refused(reason.clone());
-        Some(Err(AskError::Refused(reason)))
     }
 }

@@ -1,0 +1,110 @@
+//! What happens next: settlements are delivered one at a time, questions are asked, or the flow
+//! waits.
+
+use super::{
+    Flow, Verdict,
+    slot::{Record, Slot, Wait},
+};
+use crate::ask::{AskError, Millis, journal::Outcome};
+
+impl Flow {
+    /// Decides what happens next, the handler being quiescent, and does it where it is a delivery.
+    pub fn verdict(&mut self, now: Millis) -> Verdict {
+        loop {
+            if self.deliver() {
+                return Verdict::Delivered;
+            }
+            if !self.fire_timer(now) {
+                break;
+            }
+        }
+        let unsent = |slot: &Slot| matches!(&slot.wait, Wait::Question(asked) if !asked.sent);
+        if self.running > 0 || !self.slots.values().any(unsent) {
+            return Verdict::Wait(self.next_deadline());
+        }
+        if self.round < self.limits.rounds {
+            return Verdict::Ask;
+        }
+        self.fail_questions();
+        Verdict::Delivered
+    }
+
+    /// Delivers the earliest recorded settlement that something waits for. An answer that breaks
+    /// its form is not delivered: it is forgotten, and the question is asked again.
+    fn deliver(&mut self) -> bool {
+        let mut at = self.undelivered;
+        while let Some(record) = self.journal.get_mut(at) {
+            let Some(slot) = self.slots.values_mut().find(|slot| record.settles(slot)) else {
+                at += 1;
+                continue;
+            };
+            let settled = match (&mut slot.wait, &mut record.entry.outcome) {
+                (Wait::Question(asked), Outcome::Answered(answered)) => asked
+                    .receive(&mut answered.reply, &self.limits)
+                    .map(Wait::Answered),
+                (_, Outcome::Done(value)) => Some(Wait::Done(value.clone())),
+                _ => Some(Wait::Fired),
+            };
+            let Some(settled) = settled else {
+                self.journal.remove(at);
+                self.recorded -= usize::from(at < self.recorded);
+                continue;
+            };
+            slot.wait = settled;
+            record.delivered = true;
+            self.now = record.entry.at;
+            self.live |=
+                at >= self.recorded || (at + 1 == self.recorded && self.carried.open.is_empty());
+            if let Some(waker) = slot.waker.take() {
+                waker.wake();
+            }
+            let delivered = self.journal[self.undelivered..].iter();
+            self.undelivered += delivered.take_while(|record| record.delivered).count();
+            return true;
+        }
+        false
+    }
+
+    /// Records that the timer with the earliest deadline has run out, if it has.
+    pub(super) fn fire_timer(&mut self, now: Millis) -> bool {
+        let fired = |slot: &Slot| self.undelivered().any(|record| record.settles(slot));
+        let due = self.slots.values().filter_map(|slot| match slot.wait {
+            Wait::Timer { deadline } if deadline <= now && !fired(slot) => {
+                Some((deadline, &slot.key))
+            }
+            _ => None,
+        });
+        // The first of several with the same deadline, as `resume` orders them.
+        let Some((deadline, key)) = due.min_by_key(|(deadline, _)| *deadline) else {
+            return false;
+        };
+        let key = key.clone();
+        self.record(key, deadline, Outcome::Fired);
+        true
+    }
+
+    pub(super) fn undelivered(&self) -> impl Iterator<Item = &Record> {
+        self.journal[self.undelivered..].iter()
+    }
+
+    fn next_deadline(&self) -> Option<Millis> {
+        let deadlines = self.slots.values().filter_map(|slot| match slot.wait {
+            Wait::Timer { deadline } => Some(deadline),
+            _ => None,
+        });
+        deadlines.min()
+    }
+
+    /// The rounds are used up: every open question fails, now and for good.
+    fn fail_questions(&mut self) {
+        for slot in self.slots.values_mut() {
+            if matches!(slot.wait, Wait::Question(_)) {
+                slot.wait = Wait::Answered(Err(AskError::TooManyRounds(self.limits.rounds)));
+                if let Some(waker) = slot.waker.take() {
+                    waker.wake();
+                }
+            }
+        }
+        self.live = true;
+    }
+}
