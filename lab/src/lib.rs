@@ -11,6 +11,8 @@ mod documents {
     mod limits {}
     #[doc = include_str!("../../docs/guide/prompts.md")]
     mod prompts {}
+    #[doc = include_str!("../../README.md")]
+    mod readme {}
     #[doc = include_str!("../../docs/guide/resources.md")]
     mod resources {}
     #[doc = include_str!("../../docs/guide/sampling-and-roots.md")]
