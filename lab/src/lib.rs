@@ -1,1 +1,26 @@
-//! The structure of the project, checked.
+//! Checks that see the whole of askback. Its structure is checked in `tests/tidy`; the code in its
+//! documents is compiled and run from here.
+
+#[cfg(doctest)]
+mod documents {
+    #[doc = include_str!("../../docs/guide/asking.md")]
+    mod asking {}
+    #[doc = include_str!("../../docs/guide/forms.md")]
+    mod forms {}
+    #[doc = include_str!("../../docs/guide/limits.md")]
+    mod limits {}
+    #[doc = include_str!("../../docs/guide/prompts.md")]
+    mod prompts {}
+    #[doc = include_str!("../../README.md")]
+    mod readme {}
+    #[doc = include_str!("../../docs/guide/resources.md")]
+    mod resources {}
+    #[doc = include_str!("../../docs/guide/sampling-and-roots.md")]
+    mod sampling_and_roots {}
+    #[doc = include_str!("../../docs/guide/sealed-state.md")]
+    mod sealed_state {}
+    #[doc = include_str!("../../docs/guide/testing.md")]
+    mod testing {}
+    #[doc = include_str!("../../docs/guide/tools.md")]
+    mod tools {}
+}

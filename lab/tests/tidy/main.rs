@@ -7,6 +7,7 @@
 mod code;
 mod documents;
 mod layout;
+mod limits;
 mod modules;
 mod packages;
 mod sources;
