@@ -21,6 +21,7 @@ mod flow;
 mod journal;
 pub mod keys;
 mod question;
+mod sampling;
 pub mod seal;
 mod state;
 

@@ -11,6 +11,7 @@ use super::{
     AskError,
     canonical::{self, CanonicalError},
     journal::QuestionDigest,
+    sampling,
 };
 use crate::{
     forms::{Field, FormSchema, Issue, Issues},
@@ -47,14 +48,18 @@ impl Question {
     /// # Errors
     ///
     /// [`AskError::BadForm`] for a form that breaks the rules of forms, [`AskError::BadRequest`]
-    /// for a link that is not an absolute http or https URL or a request that is not JSON.
+    /// for a link that is not an absolute http or https URL, and for a conversation in which uses of
+    /// tools and their results do not match.
     pub fn new(request: InputRequest, limits: &Limits) -> Result<Self, AskError> {
         match &request {
             InputRequest::Elicit(ElicitParams::Form(form)) => {
                 check_form(&form.requested_schema, limits).map_err(AskError::BadForm)?;
             }
             InputRequest::Elicit(ElicitParams::Url(link)) => check_link(&link.url)?,
-            InputRequest::Sample(_) | InputRequest::Roots(_) => {}
+            InputRequest::Sample(params) => {
+                sampling::check(params, limits).map_err(AskError::BadRequest)?;
+            }
+            InputRequest::Roots(_) => {}
         }
         let digest = digest(&request).map_err(|error| AskError::BadRequest(error.to_string()))?;
         let mut half = [0; 16];

@@ -7,6 +7,7 @@ mod jsonrpc;
 mod keys;
 mod protocol;
 mod revision;
+mod sampling;
 mod seal;
 mod server;
 mod wire;

@@ -1,0 +1,86 @@
+//! Whether a conversation may be put before a model.
+
+use alloc::{
+    collections::BTreeSet,
+    format,
+    string::{String, ToString},
+};
+
+use crate::{
+    limits::Limits,
+    protocol::{CreateMessageParams, Role, SamplingBlock, SamplingMessage},
+};
+
+/// Checks that every use of a tool is followed by a message that holds its result, and nothing but
+/// results (2025-11-25, client/sampling, Message Content Constraints), and that a model has not
+/// been given tools too often in one conversation.
+pub(super) fn check(params: &CreateMessageParams, limits: &Limits) -> Result<(), String> {
+    let mut awaited = BTreeSet::new();
+    let mut rounds = 0;
+    for message in &params.messages {
+        let results = results_of(message)?;
+        if results != awaited {
+            return Err(mismatch(&awaited, &results));
+        }
+        awaited = uses_of(message)?;
+        rounds += u32::from(!awaited.is_empty());
+    }
+    if !awaited.is_empty() {
+        return Err(mismatch(&awaited, &BTreeSet::new()));
+    }
+    if rounds > limits.tool_rounds {
+        let most = limits.tool_rounds;
+        return Err(format!(
+            "the model has used tools {rounds} times (at most {most})"
+        ));
+    }
+    Ok(())
+}
+
+/// The ids of the tool uses whose results a message holds.
+fn results_of(message: &SamplingMessage) -> Result<BTreeSet<&str>, String> {
+    let blocks = message.content.blocks();
+    let results = blocks.iter().filter_map(|block| match block {
+        SamplingBlock::ToolResult(result) => Some(result.tool_use_id.as_str()),
+        _ => None,
+    });
+    let ids: BTreeSet<_> = results.clone().collect();
+    let only_results = results.clone().count() == blocks.len() && message.role == Role::User;
+    if !ids.is_empty() && !only_results {
+        return Err("a message with results of tools is the user's and holds nothing else".into());
+    }
+    if results.count() > ids.len() {
+        return Err("a use of a tool has two results".into());
+    }
+    Ok(ids)
+}
+
+/// The ids of the tools a message uses.
+fn uses_of(message: &SamplingMessage) -> Result<BTreeSet<&str>, String> {
+    let uses = message
+        .content
+        .blocks()
+        .iter()
+        .filter_map(|block| match block {
+            SamplingBlock::ToolUse(tool_use) => Some(tool_use.id.as_str()),
+            _ => None,
+        });
+    let ids: BTreeSet<_> = uses.clone().collect();
+    if !ids.is_empty() && message.role != Role::Assistant {
+        return Err("only the assistant uses tools".into());
+    }
+    if uses.count() > ids.len() {
+        return Err("two uses of tools have the same id".into());
+    }
+    Ok(ids)
+}
+
+fn mismatch(awaited: &BTreeSet<&str>, results: &BTreeSet<&str>) -> String {
+    match awaited.symmetric_difference(results).next() {
+        Some(id) if awaited.contains(id) => {
+            format!("the use `{id}` of a tool is not followed by its result")
+        }
+        Some(id) => format!("there is a result for `{id}`, which no tool was used for just before"),
+        None => "results of tools do not fit".to_string(),
+    }
+}
