@@ -1,5 +1,6 @@
 //! The tests of the command, in one binary.
 
+mod desk;
 mod dialog;
 mod safety;
 mod script;
