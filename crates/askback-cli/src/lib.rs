@@ -5,6 +5,7 @@ pub mod content;
 pub mod error;
 pub mod folder;
 pub mod model;
+pub mod relay;
 pub mod script;
 pub mod target;
 pub mod terminal;
