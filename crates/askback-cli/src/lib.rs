@@ -10,3 +10,4 @@ pub mod script;
 pub mod target;
 pub mod terminal;
 pub mod text;
+pub mod unattended;

@@ -4,6 +4,7 @@ mod desk;
 mod dialog;
 mod safety;
 mod script;
+mod unattended;
 
 use askback_cli::model::{Ask, Asker, Call, Claims, Question};
 use askback_core::{forms::FormSchema, limits::Limits};
