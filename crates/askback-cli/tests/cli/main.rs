@@ -1,8 +1,11 @@
 //! The tests of the command, in one binary.
 
+mod command_line;
 mod desk;
 mod dialog;
+mod end_to_end;
 mod safety;
+mod scratch;
 mod script;
 mod unattended;
 
