@@ -5,6 +5,8 @@ use std::{fs, path::Path};
 use askback_core::protocol::Root;
 use url::Url;
 
+use crate::text;
+
 /// The folder as a root: where it really is, links resolved, as a `file://` URI.
 ///
 /// # Errors
@@ -27,6 +29,20 @@ pub fn root(path: &Path) -> Result<Root, String> {
     })
 }
 
+/// A root as a person writes it: the path, or the URI where it is none of a file.
+pub fn shown(uri: &str) -> String {
+    let path = Url::parse(uri).ok().and_then(|uri| uri.to_file_path().ok());
+    text::line(&path.map_or_else(|| uri.to_owned(), |path| path.display().to_string()))
+}
+
+/// Whether the folder of a root is still there.
+pub fn is_there(root: &Root) -> bool {
+    let path = Url::parse(&root.uri)
+        .ok()
+        .and_then(|uri| uri.to_file_path().ok());
+    path.is_some_and(|path| path.is_dir())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -45,9 +61,11 @@ mod tests {
         fs::write(&file, "").expect("the temporary folder can be written");
         let not_a_folder = root(&file);
         let not_there = root(&folder.join("absent"));
+        let there = found.as_ref().is_ok_and(is_there);
         fs::remove_dir_all(&folder).expect("it was made above");
 
         let found = found.expect("it is a folder");
+        assert!(there && !is_there(&found));
         assert!(found.uri.starts_with("file:///"), "{}", found.uri);
         assert!(
             found.uri.contains("/askback%20roots%20%C3%BC%23%3F%25%20"),

@@ -1,11 +1,21 @@
-//! The `askback` command.
+//! The `askback` command: opens any MCP server, and puts what it asks before a person.
+//!
+//! [`model`] is pure: questions, and how far the person is with them. [`terminal`] and [`script`]
+//! are leaves over it that know nothing of each other. [`relay`] joins the model to the client,
+//! [`session`] all of them to a server.
 
+pub mod app;
 pub mod args;
+pub mod commands;
 pub mod content;
 pub mod error;
 pub mod folder;
 pub mod model;
+pub mod relay;
+pub mod repl;
 pub mod script;
+pub mod session;
 pub mod target;
 pub mod terminal;
 pub mod text;
+pub mod unattended;

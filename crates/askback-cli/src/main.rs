@@ -1,2 +1,7 @@
 //! The `askback` command.
-fn main() {}
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    askback_cli::app::main()
+}

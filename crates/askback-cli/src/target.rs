@@ -22,6 +22,8 @@ pub struct Target {
     pub named: bool,
     /// How it is started.
     pub command: Command,
+    /// The file that says so, where it was not the person who typed it.
+    pub file: Option<PathBuf>,
 }
 
 /// A command that starts a server.
@@ -50,7 +52,7 @@ pub struct TargetArgs {
     #[arg(long, value_name = "NAME", conflicts_with = "command")]
     pub server: Option<String>,
     /// The file of servers; else mcp.json here or in a folder above
-    #[arg(long, value_name = "FILE", requires = "server")]
+    #[arg(long, value_name = "FILE", requires = "server", conflicts_with_all = ["url", "command"])]
     pub config: Option<PathBuf>,
     /// The command that starts the server
     #[arg(last = true, value_name = "CMD")]
@@ -118,10 +120,16 @@ impl TargetArgs {
         let shown = file.display();
         let json = fs::read_to_string(&file)
             .map_err(|error| Error::usage(format!("{shown} cannot be read: {error}")))?;
-        from_file(&json, name, file.parent().unwrap_or(Path::new(""))).map_err(|error| Error {
-            message: format!("{shown}: {}", error.message),
-            ..error
-        })
+        match from_file(&json, name, file.parent().unwrap_or(Path::new(""))) {
+            Ok(target) => Ok(Target {
+                file: Some(file),
+                ..target
+            }),
+            Err(error) => Err(Error {
+                message: format!("{shown}: {}", error.message),
+                ..error
+            }),
+        }
     }
 }
 
@@ -139,6 +147,7 @@ impl Target {
                 args: args.to_vec(),
                 ..Command::default()
             },
+            file: None,
         }
     }
 }
@@ -191,6 +200,7 @@ fn from_file(json: &str, name: &str, folder: &Path) -> Result<Target, Error> {
                 env,
                 cwd: cwd.map(|cwd| folder.join(cwd)),
             },
+            file: None,
         }),
         Entry { url: Some(_), .. } => Err(no_http()),
         _ => Err(Error::usage(format!("server `{name}` has no `command`"))),

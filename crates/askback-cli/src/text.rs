@@ -62,6 +62,34 @@ pub fn line(text: &str) -> String {
     safe(text, false)
 }
 
+/// The lines of `text`, as long as they are. For results that other programs may read.
+pub fn lines(text: &str) -> Vec<String> {
+    let text = text.replace("\r\n", "\n");
+    text.split('\n')
+        .map(|line| {
+            let cells: Vec<_> = line.split('\t').map(|cell| safe(cell, true)).collect();
+            cells.join("\t")
+        })
+        .collect()
+}
+
+/// JSON with every character escaped that acts or hides. It stays the same JSON: outside its
+/// strings there are no such characters but blanks, which stay.
+pub fn json(json: &str) -> String {
+    let mut shown = String::with_capacity(json.len());
+    for c in json.chars() {
+        if !acts_or_hides(c) || matches!(c, '\n' | '\r' | '\t') {
+            shown.push(c);
+            continue;
+        }
+        for unit in c.encode_utf16(&mut [0; 2]) {
+            // Writing to a string cannot fail.
+            let _ = write!(shown, "\\u{unit:04x}");
+        }
+    }
+    shown
+}
+
 /// The lines of `text`, wrapped to `width` columns, each behind the [`GUTTER`].
 pub fn quoted(text: &str, width: usize) -> Vec<String> {
     let text = text.replace("\r\n", "\n").replace('\t', "    ");

@@ -8,6 +8,7 @@
 mod desk;
 mod draft;
 pub mod link;
+mod stage;
 
 use askback_core::{
     forms::{Content, FormSchema},

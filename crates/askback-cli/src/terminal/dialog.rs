@@ -71,18 +71,31 @@ impl Dialog {
         self.desk.front().is_some()
     }
 
+    /// Whether the question in front is one the person has not been shown.
+    pub fn is_new(&self) -> bool {
+        let front = self.desk.front();
+        front.is_some_and(|front| self.seen.is_none_or(|(id, _)| id != front.id))
+    }
+
     /// Takes in what happened, and puts on the page what became of it. What is asked now is put
     /// there by [`Dialog::show`], once all that has happened is taken in.
     pub fn take(&mut self, event: Event) -> Vec<Effect> {
         self.again |= matches!(event, Event::Said(_) | Event::Folder(_));
-        let unasked = !self.is_asking() || self.asks_ourselves();
+        let front = self.desk.front();
+        let asked = front.map(|front| {
+            (
+                front.id,
+                matches!(front.question.ask, Ask::Arguments { .. }),
+            )
+        });
         let effects = self.desk.update(event);
         for effect in &effects {
             match effect {
                 Effect::Tell(notice) => screen::notice(&mut self.page, &self.asker, notice),
                 // What the person was not asked, or is told already, needs no more words.
-                Effect::Answer(_, reply)
-                    if !(explained(&effects) || unasked && !reply.is_refusal()) =>
+                Effect::Answer(id, reply)
+                    if !explained(&effects)
+                        && (asked == Some((*id, false)) || reply.is_refusal()) =>
                 {
                     screen::answered(&mut self.page, &self.asker, reply);
                 }
@@ -136,12 +149,6 @@ impl Dialog {
         self.take(Event::Said(Said::Fill(text)))
     }
 
-    /// Whether the question in front is our own.
-    fn asks_ourselves(&self) -> bool {
-        let front = self.desk.front();
-        front.is_some_and(|front| matches!(front.question.ask, Ask::Arguments { .. }))
-    }
-
     /// Puts on the page what is new about the question in front.
     pub fn show(&mut self) {
         let again = std::mem::take(&mut self.again);
@@ -170,12 +177,13 @@ impl Dialog {
     }
 }
 
-/// Whether a notice says already what became of the question.
+/// Whether something else says already what became of the question.
 fn explained(effects: &[Effect]) -> bool {
     effects.iter().any(|effect| {
         matches!(
             effect,
-            Effect::Tell(Notice::Muted | Notice::Flood | Notice::LinkRefused { .. })
+            Effect::Open(_)
+                | Effect::Tell(Notice::Muted | Notice::Flood | Notice::LinkRefused { .. })
         )
     })
 }

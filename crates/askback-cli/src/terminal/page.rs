@@ -8,6 +8,9 @@ use crate::text;
 /// The fewest and most columns a page uses.
 const COLUMNS: (usize, usize) = (24, 100);
 
+/// The fewest columns left beside a mark.
+const ROOM: usize = 16;
+
 /// How a terminal shows text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Look {
@@ -66,11 +69,21 @@ impl Page {
         self.item("  ", style, words);
     }
 
-    /// A line of ours behind a mark.
+    /// A line of ours behind a mark; below it where too little room is left beside it.
     pub fn item(&mut self, mark: &str, style: Style, words: &str) {
         let indent = text::columns(mark);
+        if self.columns() < indent + ROOM {
+            self.out.push_str(mark.trim_end());
+            self.blank();
+            return self.item("      ", style, words);
+        }
         let lines = text::wrapped(words, self.columns() - indent);
-        self.put(mark, indent, style, &lines);
+        self.behind(mark, indent, style, &lines);
+    }
+
+    /// Lines of another page.
+    pub fn put(&mut self, lines: &str) {
+        self.out.push_str(lines);
     }
 
     /// Text of the server.
@@ -82,7 +95,7 @@ impl Page {
     pub fn quote_at(&mut self, mark: &str, words: &str) {
         let indent = text::columns(mark);
         let lines = text::quoted(words, self.columns() - indent);
-        self.put(mark, indent, Style::Plain, &lines);
+        self.behind(mark, indent, Style::Plain, &lines);
     }
 
     /// A link that was judged, on a line of its own and whole: what is beside its domain is dim.
@@ -107,7 +120,7 @@ impl Page {
         self.look.columns.clamp(COLUMNS.0, COLUMNS.1)
     }
 
-    fn put(&mut self, mark: &str, indent: usize, style: Style, lines: &[String]) {
+    fn behind(&mut self, mark: &str, indent: usize, style: Style, lines: &[String]) {
         for (index, line) in lines.iter().enumerate() {
             let before = match index {
                 0 => mark.to_owned(),

@@ -5,11 +5,10 @@ use askback_core::{
     protocol::{CreateMessageParams, Role, SamplingBlock},
 };
 use serde_json::Value;
-use url::Url;
 
 use super::page::{Page, Style};
 use crate::{
-    content,
+    content, folder,
     model::{
         Ask, Asker, Call, Draft, Front, Notice, Question, Reply, Step, Why,
         link::{Link, Refusal},
@@ -40,13 +39,14 @@ pub(super) fn head(
         Ask::Link { .. } => format!("{name} asks you to open a link"),
         Ask::Sample(_) => format!("{name} asks for a text that a model would write"),
         Ask::Roots => format!("{name} asks which folders it may work in"),
-        Ask::Arguments { .. } => "Its arguments".to_owned(),
+        Ask::Arguments { .. } => {
+            let tool = question.call.as_ref().map_or("the call".to_owned(), named);
+            return page.say(Style::Strong, &format!("The arguments of {tool}"));
+        }
     };
     page.say(Style::Strong, &format!("{wants}{}", beside(question, of)));
-    if !matches!(question.ask, Ask::Arguments { .. }) {
-        origin(page, asker);
-        why(page, question, shown);
-    }
+    origin(page, asker);
+    why(page, question, shown);
 }
 
 /// Puts on the page what the server says about its question, at most `shown` characters of each
@@ -94,7 +94,7 @@ pub(super) fn step(page: &mut Page, asker: &Asker, front: &Front<'_>) {
         Step::Folders(Some(root)) => {
             page.say(
                 Style::Plain,
-                &format!("Offered: {}", shown_folder(&root.uri)),
+                &format!("Offered: {}", folder::shown(&root.uri)),
             );
         }
         Step::Write => {
@@ -146,7 +146,7 @@ pub(super) fn answered(page: &mut Page, asker: &Asker, reply: &Reply) {
         Reply::Form(_) | Reply::Text(_) => format!("Sent to {name}."),
         Reply::Link => format!("{name} was told that you agreed to open the link."),
         Reply::Roots(roots) => match &roots[..] {
-            [root] => format!("{name} may work in {}.", shown_folder(&root.uri)),
+            [root] => format!("{name} may work in {}.", folder::shown(&root.uri)),
             roots => format!("{name} may work in {} folders.", roots.len()),
         },
         Reply::Declined { reason: None, .. } => "Declined.".to_owned(),
@@ -204,7 +204,7 @@ pub(super) fn whole(page: &mut Page, asker: &Asker, question: &Question) {
         page.note(Style::Dim, &format!("key: {}", short(key)));
     }
     match &question.ask {
-        Ask::Form { schema, .. } => form(page, schema),
+        Ask::Form { schema, .. } => fields(page, "  ", schema),
         Ask::Link { url, .. } => page.quote_at("  ", &text::line(url)),
         Ask::Sample(_) | Ask::Roots | Ask::Arguments { .. } => {}
     }
@@ -245,19 +245,27 @@ fn beside(question: &Question, (position, total): (usize, usize)) -> String {
     if total > 1 {
         words.push(format!("question {position} of {total}"));
     }
-    words.extend(question.call.as_ref().map(|call| match call {
-        Call::Tool(name) => format!("for {}", short(name)),
-        Call::Prompt(name) => format!("for /{}", short(name)),
-        Call::Resource(uri) => format!("for {}", short(uri)),
-    }));
+    words.extend(
+        question
+            .call
+            .as_ref()
+            .map(|call| format!("for {}", named(call))),
+    );
     match words.is_empty() {
         true => String::new(),
         false => format!(" ({})", words.join(", ")),
     }
 }
 
+fn named(call: &Call) -> String {
+    match call {
+        Call::Tool(name) | Call::Resource(name) => short(name),
+        Call::Prompt(name) => format!("/{}", short(name)),
+    }
+}
+
 /// Where a server comes from: the command that started it, then what it calls itself.
-fn origin(page: &mut Page, asker: &Asker) {
+pub(super) fn origin(page: &mut Page, asker: &Asker) {
     page.note(Style::Dim, &asker.command);
     if let Some(claims) = &asker.claims {
         let name = short(claims.title.as_ref().unwrap_or(&claims.name));
@@ -422,18 +430,20 @@ fn consent(page: &mut Page, link: &Link) {
     }
 }
 
-/// The fields of a form in a line each.
-fn form(page: &mut Page, schema: &FormSchema) {
+/// Puts the fields of a form on the page, in a line each behind a mark of ours.
+pub(super) fn fields(page: &mut Page, mark: &str, schema: &FormSchema) {
     for field in &schema.fields {
         let optional = if field.required { "" } else { ", optional" };
         let default = field.default_value().map_or_else(String::new, |value| {
-            format!(" [{}]", short(&field.show(&value)))
+            format!(" [{}]", text::line(&field.show(&value)))
         });
-        let (name, hint) = (text::line(&field.name), text::line(&field.hint()));
-        page.quote_at("  ", &format!("{name}: {hint}{default}{optional}"));
-        for option in options(field) {
-            page.quote_at("    ", &text::line(&option.value));
+        let mut hint = field.hint();
+        for (index, option) in options(field).iter().enumerate() {
+            hint += if index == 0 { ": " } else { ", " };
+            hint += &option.value;
         }
+        let (name, hint) = (text::line(&field.name), text::line(&hint));
+        page.quote_at(mark, &format!("{name}: {hint}{default}{optional}"));
     }
 }
 
@@ -444,9 +454,4 @@ fn short(words: &str) -> String {
         (_, 0) => words,
         (head, _) => format!("{head}…"),
     }
-}
-
-fn shown_folder(uri: &str) -> String {
-    let path = Url::parse(uri).ok().and_then(|uri| uri.to_file_path().ok());
-    text::line(&path.map_or_else(|| uri.to_owned(), |path| path.display().to_string()))
 }

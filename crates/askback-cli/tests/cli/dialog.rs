@@ -294,6 +294,9 @@ screens! {
     folders_are_allowed: WIDE, [
         Asks(roots()), Type(""), Type("yes"), Asks(roots()),
     ];
+    one_yes_allows_a_folder_to_all_who_ask: WIDE, [
+        Asks(roots()), Asks(booking()), Asks(roots()), Type("yes"), Type("!cancel"),
+    ];
     another_folder_is_allowed: WIDE, [
         Asks(roots()), Type("../other"), Found("file:///home/ada/other"),
     ];

@@ -1,8 +1,13 @@
 //! The tests of the command, in one binary.
 
+mod command_line;
+mod desk;
 mod dialog;
+mod end_to_end;
 mod safety;
+mod scratch;
 mod script;
+mod unattended;
 
 use askback_cli::model::{Ask, Asker, Call, Claims, Question};
 use askback_core::{forms::FormSchema, limits::Limits};

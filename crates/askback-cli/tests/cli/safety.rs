@@ -15,7 +15,7 @@ use serde_json::Value;
 use crate::{form, link, travel};
 
 /// The same cases in every run; `PROPTEST_RNG_SEED` and `PROPTEST_CASES` ask for others and more.
-fn config() -> Config {
+pub(crate) fn config() -> Config {
     let mut config = Config {
         failure_persistence: None,
         ..Config::default()

@@ -1,0 +1,110 @@
+//! `askback call`: one call of a tool.
+
+use std::path::PathBuf;
+
+use askback_core::protocol::{RawObject, Tool};
+use serde_json::{Map, Value};
+
+use super::{answers, print_json, print_text};
+use crate::{
+    args, content,
+    error::{Error, Outcome},
+    session::{Session, SessionArgs, failed},
+};
+
+/// What an answers file looks like.
+const ANSWERS: &str = "\
+An answers file:
+  answers:               # the first rule that fits a question answers it
+    - when: {tool: book_holiday, key: wishes}
+      accept: {confirm_booking: true}
+    - when: {message: insurance}
+      decline: true
+    - when: {}           # everything else
+      cancel: true
+  sampling:
+    - reply: Take the 08:10.
+  roots: [./plans]       # seen from where the file lies
+A rule may ask for any of server, tool, prompt, key, mode (form, url) and message (a part of it).";
+
+/// Call a tool and print its result
+///
+/// Questions and notes go to the standard error, the result alone to the standard output. Without
+/// a terminal and without --answers, questions are cancelled.
+///
+/// Exit codes: 0 done, 1 the tool reported an error, 2 usage, 3 a question was declined, cancelled
+/// or left unanswered (even if the tool then succeeded), 4 connection or protocol failure.
+#[derive(Debug, Clone, clap::Args)]
+#[command(after_long_help = ANSWERS)]
+pub struct CallArgs {
+    /// The tool
+    tool: String,
+    /// Its arguments: key=value, read as the tool declares it, or key:=json
+    #[arg(value_name = "KEY=VALUE")]
+    arguments: Vec<String>,
+    /// A file of answers, YAML or JSON
+    #[arg(long, value_name = "FILE")]
+    answers: Option<PathBuf>,
+    /// Print the result as JSON, as it was received
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    session: SessionArgs,
+}
+
+/// Runs the command.
+///
+/// # Errors
+///
+/// What ended it early; what it came to so far is in `outcome`.
+pub async fn run(args: CallArgs, outcome: &mut Outcome) -> Result<(), Error> {
+    let arguments = args::parse(&args.arguments)?;
+    let target = args.session.target()?;
+    let answers = answers(args.answers.as_deref())?;
+    let mut session = Session::open(target, &args.session, answers).await?;
+    let called = call(&mut session, &args, arguments, outcome).await;
+    outcome.unanswered = session.front.unanswered();
+    session.close().await;
+    called
+}
+
+async fn call(
+    session: &mut Session,
+    args: &CallArgs,
+    arguments: Vec<args::Argument>,
+    outcome: &mut Outcome,
+) -> Result<(), Error> {
+    let Session { client, front } = session;
+    let tools = front.attend(client.tools()).await?.map_err(failed)?;
+    let tool = find(&tools, &args.tool)?;
+    let schema = tool.input_schema.decode().unwrap_or(Value::Null);
+    let arguments = object(&args::for_tool(arguments, &schema)?)?;
+    let call = client.call_tool(&tool.name, arguments);
+    let result = front.attend(call).await?.map_err(failed)?;
+    outcome.tool_error = result.failed();
+    match args.json {
+        true => print_json(&result.raw),
+        false => print_text(&content::tool_result(&result.value)),
+    }
+}
+
+/// The tool of that name.
+///
+/// # Errors
+///
+/// A usage error that names those there are.
+pub fn find<'a>(tools: &'a [Tool], name: &str) -> Result<&'a Tool, Error> {
+    tools.iter().find(|tool| tool.name == name).ok_or_else(|| {
+        let names = tools.iter().map(|tool| tool.name.as_str());
+        Error::usage(format!("there is no tool `{name}`")).hint(super::known("tools", names))
+    })
+}
+
+/// Arguments as they are sent.
+///
+/// # Errors
+///
+/// None that can be met: an object is an object.
+pub fn object(arguments: &Map<String, Value>) -> Result<RawObject, Error> {
+    RawObject::new(arguments).map_err(|error| Error::usage(error.to_string()))
+}

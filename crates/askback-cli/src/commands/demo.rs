@@ -1,0 +1,70 @@
+//! `askback` alone: the travel agency, and a holiday to book.
+
+use std::env;
+
+use askback_core::forms::Content;
+
+use crate::{
+    error::{Error, Kind, Outcome},
+    repl::Repl,
+    session::{Answers, FrontEnd, Session, SessionArgs},
+    target::Target,
+    terminal::{Page, Style},
+};
+
+/// Runs the command.
+///
+/// # Errors
+///
+/// What ended it early; what it came to so far is in `outcome`.
+pub async fn run(outcome: &mut Outcome) -> Result<(), Error> {
+    let program = env::current_exe().map_err(|error| {
+        Error::new(
+            Kind::Connection,
+            format!("this program cannot find itself: {error}"),
+        )
+    })?;
+    let serve = ["serve", "travel"].map(str::to_owned);
+    let mut target = Target::child(&program.to_string_lossy(), &serve);
+    target.name = "travel".to_owned();
+    target.named = true;
+    let args = SessionArgs::default();
+    let mut session = Session::open(target, &args, Answers::Person).await?;
+    let Session { client, front } = &mut session;
+    let FrontEnd::Terminal(terminal) = front else {
+        return Ok(());
+    };
+    welcome(terminal.dialog().page());
+    let mut repl = Repl::new(client, terminal);
+    let booked = repl.call("book_holiday", &[], holiday()).await;
+    let ran = match repl.heed(booked) {
+        Ok(()) => {
+            repl.tell("Now try /call tailor_trip, /plan_vacation or /resources; /quit leaves.");
+            repl.run().await
+        }
+        Err(error) => Err(error),
+    };
+    *outcome = repl.outcome();
+    session.close().await;
+    ran
+}
+
+/// What is filled in beforehand.
+fn holiday() -> Content {
+    [("destination", "Barcelona"), ("depart", "2026-06-15")]
+        .into_iter()
+        .map(|(name, value)| (name.to_owned(), value.into()))
+        .collect()
+}
+
+fn welcome(page: &mut Page) {
+    page.say(
+        Style::Strong,
+        "askback opens MCP servers and lets them ask you.",
+    );
+    page.blank();
+    page.say(
+        Style::Plain,
+        "A travel agency now runs as a child of this program. Book a holiday with it: you fill in the arguments of the call, and in the middle of the call the agency asks you twice. Each answer is yours to review before it is sent, and you may say no at any time. Enter takes what stands in brackets.",
+    );
+}

@@ -1,0 +1,106 @@
+//! `askback inspect`: what a server says of itself.
+
+use askback::client::ClientError;
+use askback_core::{
+    jsonrpc::METHOD_NOT_FOUND,
+    protocol::{Implementation, Prompt, Resource, ResourceTemplate, ServerCapabilities, Tool},
+};
+use serde::Serialize;
+
+use super::{print, print_json};
+use crate::{
+    error::{Error, Outcome},
+    model::Asker,
+    session::{Answers, FrontEnd, Session, SessionArgs, failed},
+    terminal::{Look, Page, catalog},
+};
+
+/// Show what a server is and offers: identity, revision, capabilities, tools, prompts, resources
+#[derive(Debug, Clone, clap::Args)]
+pub struct InspectArgs {
+    /// Print it as JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    session: SessionArgs,
+}
+
+/// What a server is and offers.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Inspected {
+    server_info: Option<Implementation>,
+    protocol_version: &'static str,
+    capabilities: ServerCapabilities,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    instructions: Option<String>,
+    tools: Vec<Tool>,
+    prompts: Vec<Prompt>,
+    resources: Vec<Resource>,
+    resource_templates: Vec<ResourceTemplate>,
+}
+
+/// Runs the command.
+///
+/// # Errors
+///
+/// What ended it early; what it came to so far is in `outcome`.
+pub async fn run(args: InspectArgs, outcome: &mut Outcome) -> Result<(), Error> {
+    let target = args.session.target()?;
+    let mut session = Session::open(target, &args.session, Answers::Nobody).await?;
+    let inspected = inspect(&mut session).await;
+    outcome.unanswered = session.front.unanswered();
+    let asker = session.front.asker().clone();
+    session.close().await;
+    let inspected = inspected?;
+    if args.json {
+        let json = serde_json::value::to_raw_value(&inspected);
+        let json = json.map_err(|error| Error::usage(error.to_string()))?;
+        return print_json(&json);
+    }
+    print(inspected.page(&asker).trim_end())
+}
+
+async fn inspect(session: &mut Session) -> Result<Inspected, Error> {
+    let Session { client, front } = session;
+    let capabilities = client.capabilities();
+    let can_read = capabilities.resources.is_some();
+    Ok(Inspected {
+        server_info: client.server_info(),
+        protocol_version: client.revision().as_str(),
+        instructions: client.instructions(),
+        tools: list(front, capabilities.tools.is_some(), client.tools()).await?,
+        prompts: list(front, capabilities.prompts.is_some(), client.prompts()).await?,
+        resources: list(front, can_read, client.resources()).await?,
+        resource_templates: list(front, can_read, client.resource_templates()).await?,
+        capabilities,
+    })
+}
+
+/// A list, where the server has declared to have it. One it then does not know is empty.
+async fn list<T>(
+    front: &mut FrontEnd,
+    declared: bool,
+    list: impl Future<Output = Result<Vec<T>, ClientError>>,
+) -> Result<Vec<T>, Error> {
+    if !declared {
+        return Ok(Vec::new());
+    }
+    match front.attend(list).await? {
+        Err(ClientError::Server(error)) if error.code == METHOD_NOT_FOUND => Ok(Vec::new()),
+        listed => listed.map_err(failed),
+    }
+}
+
+impl Inspected {
+    fn page(&self, asker: &Asker) -> String {
+        let mut page = Page::new(Look::of_stdout());
+        let instructions = self.instructions.as_deref();
+        let revision = self.protocol_version;
+        catalog::identity(&mut page, asker, revision, &self.capabilities, instructions);
+        catalog::tools(&mut page, &self.tools);
+        catalog::prompts(&mut page, &self.prompts);
+        catalog::resources(&mut page, &self.resources, &self.resource_templates);
+        page.take()
+    }
+}

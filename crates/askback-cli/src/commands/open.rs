@@ -1,0 +1,55 @@
+//! `askback open`: a conversation with a server.
+
+use crate::{
+    error::{Error, Outcome},
+    repl::Repl,
+    session::{Answers, FrontEnd, Session, SessionArgs},
+    terminal::{Style, Terminal, catalog},
+};
+
+/// Open a server and talk to it
+///
+/// Its prompts are slash commands; /help lists the others. Lines are read from the standard input,
+/// whatever it is; its end leaves, and cancels a question that is open.
+#[derive(Debug, Clone, clap::Args)]
+pub struct OpenArgs {
+    #[command(flatten)]
+    session: SessionArgs,
+}
+
+/// Runs the command.
+///
+/// # Errors
+///
+/// What ended it early; what it came to so far is in `outcome`.
+pub async fn run(args: OpenArgs, outcome: &mut Outcome) -> Result<(), Error> {
+    let target = args.session.target()?;
+    let mut session = Session::open(target, &args.session, Answers::Person).await?;
+    let Session { client, front } = &mut session;
+    let FrontEnd::Terminal(terminal) = front else {
+        return Ok(());
+    };
+    greet(terminal, client);
+    let mut repl = Repl::new(client, terminal);
+    let ran = repl.run().await;
+    *outcome = repl.outcome();
+    session.close().await;
+    ran
+}
+
+/// Puts on the page who is there.
+fn greet(terminal: &mut Terminal, client: &askback::client::Client) {
+    let asker = terminal.dialog().asker().clone();
+    let page = terminal.dialog().page();
+    let capabilities = client.capabilities();
+    let instructions = client.instructions();
+    let revision = client.revision();
+    catalog::identity(
+        page,
+        &asker,
+        revision.as_str(),
+        &capabilities,
+        instructions.as_deref(),
+    );
+    page.note(Style::Plain, "/help lists the commands.");
+}

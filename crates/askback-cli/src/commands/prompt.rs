@@ -1,0 +1,92 @@
+//! `askback prompt`: one prompt.
+
+use std::path::PathBuf;
+
+use askback_core::protocol::Prompt;
+
+use super::{answers, print_json, print_text};
+use crate::{
+    args, content,
+    error::{Error, Outcome},
+    session::{Session, SessionArgs, failed},
+};
+
+/// Get a prompt and print its messages
+///
+/// Questions and notes go to the standard error, the result alone to the standard output. Exit
+/// codes are those of `askback call`.
+#[derive(Debug, Clone, clap::Args)]
+pub struct PromptArgs {
+    /// The prompt
+    prompt: String,
+    /// Its arguments
+    #[arg(value_name = "KEY=VALUE")]
+    arguments: Vec<String>,
+    /// A file of answers, YAML or JSON
+    #[arg(long, value_name = "FILE")]
+    answers: Option<PathBuf>,
+    /// Print the result as JSON, as it was received
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    session: SessionArgs,
+}
+
+/// Runs the command.
+///
+/// # Errors
+///
+/// What ended it early; what it came to so far is in `outcome`.
+pub async fn run(args: PromptArgs, outcome: &mut Outcome) -> Result<(), Error> {
+    let arguments = args::parse(&args.arguments)?;
+    let target = args.session.target()?;
+    let answers = answers(args.answers.as_deref())?;
+    let mut session = Session::open(target, &args.session, answers).await?;
+    let got = get(&mut session, &args, arguments).await;
+    outcome.unanswered = session.front.unanswered();
+    session.close().await;
+    got
+}
+
+async fn get(
+    session: &mut Session,
+    args: &PromptArgs,
+    arguments: Vec<args::Argument>,
+) -> Result<(), Error> {
+    let Session { client, front } = session;
+    let prompts = front.attend(client.prompts()).await?.map_err(failed)?;
+    let prompt = find(&prompts, &args.prompt)?;
+    let arguments = args::for_prompt(arguments);
+    let needed = prompt.arguments.iter().flatten();
+    let missing: Vec<_> = needed
+        .filter(|argument| argument.required == Some(true))
+        .filter(|argument| !arguments.contains_key(&argument.name))
+        .map(|argument| format!("{}=…", argument.name))
+        .collect();
+    if !missing.is_empty() {
+        let error = format!("the prompt `{}` needs more arguments", prompt.name);
+        return Err(Error::usage(error).hint(format!("Add {}", missing.join(" "))));
+    }
+    let get = client.get_prompt(&prompt.name, arguments);
+    let result = front.attend(get).await?.map_err(failed)?;
+    match args.json {
+        true => print_json(&result.raw),
+        false => print_text(&content::prompt(&result.value)),
+    }
+}
+
+/// The prompt of that name.
+///
+/// # Errors
+///
+/// A usage error that names those there are.
+pub fn find<'a>(prompts: &'a [Prompt], name: &str) -> Result<&'a Prompt, Error> {
+    prompts
+        .iter()
+        .find(|prompt| prompt.name == name)
+        .ok_or_else(|| {
+            let names = prompts.iter().map(|prompt| prompt.name.as_str());
+            Error::usage(format!("there is no prompt `{name}`"))
+                .hint(super::known("prompts", names))
+        })
+}

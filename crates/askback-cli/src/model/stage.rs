@@ -1,0 +1,282 @@
+//! A question on its way: where the person is with it, and where what the person says leads.
+
+use askback_core::{
+    forms::{Content, Field},
+    limits::Limits,
+    protocol::Root,
+};
+
+use super::{
+    Ask, By, Draft, Question, Reply, Why,
+    desk::{Effect, Notice, Said, Step},
+    link::{self, Link, Refusal},
+};
+
+/// Where the person is with a question.
+#[derive(Debug)]
+pub(super) enum Stage {
+    Secret(Draft),
+    Field {
+        draft: Draft,
+        at: usize,
+        /// Whether the review comes next, for the field was reopened from there.
+        reopened: bool,
+    },
+    Review(Draft),
+    Consent(Link),
+    Sure(Link),
+    Opened(Link),
+    Write,
+    Reread(String),
+    Folders,
+    Reason(Box<Stage>),
+}
+
+/// What a stage comes to: another one, or the reply; and what is to be done besides.
+pub(super) struct Turn {
+    pub(super) next: Result<Stage, Reply>,
+    /// Whether the stage is another one than before.
+    pub(super) moved: bool,
+    pub(super) issue: Option<String>,
+    pub(super) effect: Option<Effect>,
+}
+
+impl Turn {
+    fn to(stage: Stage) -> Self {
+        Self {
+            next: Ok(stage),
+            moved: true,
+            issue: None,
+            effect: None,
+        }
+    }
+
+    pub(super) fn stay(stage: Stage) -> Self {
+        Self {
+            moved: false,
+            ..Self::to(stage)
+        }
+    }
+
+    pub(super) fn reply(reply: Reply) -> Self {
+        Self {
+            next: Err(reply),
+            moved: true,
+            issue: None,
+            effect: None,
+        }
+    }
+
+    pub(super) fn because(self, issue: impl Into<String>) -> Self {
+        Self {
+            issue: Some(issue.into()),
+            ..self
+        }
+    }
+
+    fn with(self, effect: Effect) -> Self {
+        Self {
+            effect: Some(effect),
+            ..self
+        }
+    }
+}
+
+impl Stage {
+    /// Where a question begins; or, for one that is not put before the person, what the person is
+    /// told and the server answered.
+    pub(super) fn first(ask: &Ask, limits: &Limits) -> Result<Self, (Notice, Reply)> {
+        Ok(match ask {
+            Ask::Form { schema, .. } => {
+                let draft = Draft::new(schema.clone(), &Content::new(), limits.clone());
+                if draft.fields().iter().any(Field::looks_secret) {
+                    Self::Secret(draft)
+                } else {
+                    Self::field(draft, 0)
+                }
+            }
+            Ask::Arguments { schema, preset } => {
+                Self::field(Draft::new(schema.clone(), preset, limits.clone()), 0)
+            }
+            Ask::Link { message, url, .. } => {
+                Self::Consent(link::judge(url).map_err(|refusal| refused(message, url, refusal))?)
+            }
+            Ask::Sample(_) => Self::Write,
+            Ask::Roots => Self::Folders,
+        })
+    }
+
+    /// A field of a form, or the review where there is no such field.
+    fn field(draft: Draft, at: usize) -> Self {
+        if at < draft.fields().len() {
+            Self::Field {
+                draft,
+                at,
+                reopened: false,
+            }
+        } else {
+            Self::Review(draft)
+        }
+    }
+
+    pub(super) fn step<'a>(&'a self, offer: Option<&'a Root>) -> Step<'a> {
+        match self {
+            Self::Secret(draft) => Step::Secret(draft),
+            Self::Field { draft, at, .. } => Step::Field {
+                draft,
+                index: *at,
+                field: &draft.fields()[*at],
+                value: draft.value(*at),
+            },
+            Self::Review(draft) if draft.fields().is_empty() => Step::Confirm,
+            Self::Review(draft) => Step::Review(draft),
+            Self::Consent(link) => Step::Consent(link),
+            Self::Sure(link) => Step::Sure(link),
+            Self::Opened(link) => Step::Opened(link),
+            Self::Write => Step::Write,
+            Self::Reread(text) => Step::Reread(text),
+            Self::Folders => Step::Folders(offer),
+            Self::Reason(_) => Step::Reason,
+        }
+    }
+
+    pub(super) fn end_of_input(self) -> Turn {
+        Turn::reply(match self {
+            // The no was said; only the reason is missing.
+            Self::Reason(_) => declined(None),
+            _ => Reply::Cancelled(Why::EndOfInput),
+        })
+    }
+
+    pub(super) fn said(self, question: &Question, offer: Option<&Root>, said: Said) -> Turn {
+        match (self, said) {
+            (Self::Reason(_), Said::Fill(reason)) => Turn::reply(declined(Some(reason))),
+            (Self::Reason(_), Said::Keep) => Turn::reply(declined(None)),
+            (Self::Reason(before), Said::Back) => Turn::to(*before),
+            (_, Said::Cancel) => Turn::reply(Reply::Cancelled(Why::Person)),
+            // There is nobody to decline our own form to.
+            (_, Said::Decline(_)) if matches!(question.ask, Ask::Arguments { .. }) => {
+                Turn::reply(Reply::Cancelled(Why::Person))
+            }
+            (_, Said::Decline(Some(reason))) => Turn::reply(declined(Some(reason))),
+            (stage, Said::Decline(None)) => Turn::to(Self::Reason(Box::new(stage))),
+            (Self::Secret(draft), Said::Yes) => Turn::to(Self::field(draft, 0)),
+            (
+                Self::Field {
+                    draft,
+                    at,
+                    reopened,
+                },
+                said,
+            ) => field_said(draft, at, reopened, said),
+            (Self::Review(draft), said) => review_said(draft, said),
+            (stage @ (Self::Consent(_) | Self::Sure(_) | Self::Opened(_)), said) => {
+                stage.link_said(question, said)
+            }
+            (Self::Write, Said::Fill(text)) => Turn::to(Self::Reread(text)),
+            (Self::Reread(text), Said::Keep) => Turn::reply(Reply::Text(text)),
+            (Self::Reread(_), Said::Reopen(_) | Said::Back) => Turn::to(Self::Write),
+            (Self::Folders, Said::Yes) => match offer {
+                Some(root) => Turn::reply(Reply::Roots(vec![root.clone()])),
+                None => Turn::stay(Self::Folders).because("name a folder"),
+            },
+            (Self::Folders, Said::Folder(path)) => {
+                Turn::stay(Self::Folders).with(Effect::CheckFolder(path))
+            }
+            (stage, _) => Turn::stay(stage),
+        }
+    }
+
+    fn link_said(self, question: &Question, said: Said) -> Turn {
+        match (self, said) {
+            (Self::Consent(link), Said::Yes) if !link.warnings.is_empty() => {
+                Turn::to(Self::Sure(link))
+            }
+            (Self::Consent(link) | Self::Sure(link), Said::Yes) => {
+                let open = Effect::Open(link.url.clone());
+                match question.ask {
+                    Ask::Link { retried: true, .. } => Turn::to(Self::Opened(link)).with(open),
+                    _ => Turn::reply(Reply::Link).with(open),
+                }
+            }
+            (Self::Sure(link), Said::Back) => Turn::to(Self::Consent(link)),
+            (Self::Opened(_), Said::Keep | Said::Yes) => Turn::reply(Reply::Link),
+            (Self::Opened(link), Said::OpenAgain) => {
+                let open = Effect::Open(link.url.clone());
+                Turn::stay(Self::Opened(link)).with(open)
+            }
+            (stage, _) => Turn::stay(stage),
+        }
+    }
+}
+
+/// A link that is declined without asking.
+fn refused(message: &str, url: &str, refusal: Refusal) -> (Notice, Reply) {
+    let reply = Reply::Declined {
+        by: By::Policy,
+        reason: Some(format!("The link is not opened: {refusal}")),
+    };
+    let notice = Notice::LinkRefused {
+        message: message.to_owned(),
+        url: url.to_owned(),
+        refusal,
+    };
+    (notice, reply)
+}
+
+fn declined(reason: Option<String>) -> Reply {
+    Reply::Declined {
+        by: By::Person,
+        reason: reason.filter(|reason| !reason.trim().is_empty()),
+    }
+}
+
+fn field_said(mut draft: Draft, at: usize, reopened: bool, said: Said) -> Turn {
+    let done = match said {
+        Said::Fill(text) => draft.fill(at, &text),
+        Said::Keep => draft.keep(at),
+        Said::Clear => draft.clear(at),
+        Said::Back if reopened => return Turn::to(Stage::Review(draft)),
+        Said::Back if at > 0 => return Turn::to(Stage::field(draft, at - 1)),
+        Said::Back => Err("this is the first field".to_owned()),
+        _ => {
+            return Turn::stay(Stage::Field {
+                draft,
+                at,
+                reopened,
+            });
+        }
+    };
+    match done {
+        Err(issue) => Turn::stay(Stage::Field {
+            draft,
+            at,
+            reopened,
+        })
+        .because(issue),
+        Ok(()) if reopened => Turn::to(Stage::Review(draft)),
+        Ok(()) => Turn::to(Stage::field(draft, at + 1)),
+    }
+}
+
+fn review_said(draft: Draft, said: Said) -> Turn {
+    let empty = draft.fields().is_empty();
+    match said {
+        Said::Yes if empty => Turn::reply(Reply::Form(draft.content())),
+        Said::Keep if !empty => match draft.missing() {
+            Some(at) => Turn::to(Stage::field(draft, at)).because("must be given"),
+            None => Turn::reply(Reply::Form(draft.content())),
+        },
+        Said::Back if !empty => {
+            let last = draft.fields().len() - 1;
+            Turn::to(Stage::field(draft, last))
+        }
+        Said::Reopen(at) if at < draft.fields().len() => Turn::to(Stage::Field {
+            draft,
+            at,
+            reopened: true,
+        }),
+        Said::Reopen(_) => Turn::stay(Stage::Review(draft)).because("there is no such field"),
+        _ => Turn::stay(Stage::Review(draft)),
+    }
+}

@@ -1,0 +1,165 @@
+//! What a line of a conversation asks for.
+
+/// A line, understood.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Command {
+    /// Nothing.
+    Nothing,
+    /// Show the commands.
+    Help,
+    /// Leave.
+    Quit,
+    /// List the tools.
+    Tools,
+    /// List the prompts.
+    Prompts,
+    /// List the resources.
+    Resources,
+    /// Call a tool.
+    Call(String, Vec<String>),
+    /// Get a prompt.
+    Prompt(String, Vec<String>),
+    /// Read a resource.
+    Read(String),
+    /// Show the folders the server may work in, or choose others.
+    Roots(Vec<String>),
+    /// A command that lacks its word.
+    Lacks(&'static str),
+    /// A line that is no command.
+    Unknown,
+}
+
+/// The commands, what follows them, and what they do.
+pub(super) const HELP: [(&str, &str); 9] = [
+    ("/tools", "list the tools"),
+    (
+        "/call TOOL [KEY=VALUE]…",
+        "call one; what is missing is asked",
+    ),
+    ("/prompts", "list the prompts"),
+    ("/PROMPT [VALUE]…", "get one; what is missing is asked"),
+    ("/resources", "list the resources"),
+    ("/read URI", "read one"),
+    (
+        "/roots [DIR… | none]",
+        "show or choose the folders it may work in",
+    ),
+    ("/help", "this list"),
+    ("/quit", "leave; so does Ctrl-D"),
+];
+
+/// Reads a line.
+pub(super) fn parse(line: &str) -> Command {
+    let mut words = words(line).into_iter();
+    let Some(first) = words.next() else {
+        return Command::Nothing;
+    };
+    let Some(name) = first.strip_prefix('/') else {
+        return Command::Unknown;
+    };
+    let mut one = |what| words.next().ok_or(Command::Lacks(what));
+    match name {
+        "" => Command::Unknown,
+        "help" | "?" => Command::Help,
+        "quit" | "exit" => Command::Quit,
+        "tools" => Command::Tools,
+        "prompts" => Command::Prompts,
+        "resources" => Command::Resources,
+        "call" => match one("/call TOOL") {
+            Ok(tool) => Command::Call(tool, words.collect()),
+            Err(lacks) => lacks,
+        },
+        // For a prompt that is named like a command.
+        "prompt" => match one("/prompt NAME") {
+            Ok(prompt) => Command::Prompt(prompt, words.collect()),
+            Err(lacks) => lacks,
+        },
+        "read" => one("/read URI").map_or_else(|lacks| lacks, Command::Read),
+        "roots" => Command::Roots(words.collect()),
+        prompt => Command::Prompt(prompt.to_owned(), words.collect()),
+    }
+}
+
+/// The words of a line: quotes hold one together, as in a shell, and a backslash takes the next
+/// character as it is.
+fn words(line: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    let mut word: Option<String> = None;
+    let mut quote = None;
+    let mut chars = line.chars();
+    while let Some(c) = chars.next() {
+        match (quote, c) {
+            (Some(open), c) if c == open => quote = None,
+            (None, '"' | '\'') => {
+                quote = Some(c);
+                word.get_or_insert_default();
+            }
+            (None | Some('"'), '\\') => word.get_or_insert_default().extend(chars.next()),
+            (None, c) if c.is_whitespace() => words.extend(word.take()),
+            (_, c) => word.get_or_insert_default().push(c),
+        }
+    }
+    words.extend(word);
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_commands() {
+        #[track_caller]
+        fn check(line: &str, command: Command) {
+            assert_eq!(parse(line), command);
+        }
+        let owned = |words: &[&str]| {
+            words
+                .iter()
+                .map(|&word| word.to_owned())
+                .collect::<Vec<_>>()
+        };
+        check("", Command::Nothing);
+        check("   ", Command::Nothing);
+        check("hello", Command::Unknown);
+        check("/", Command::Unknown);
+        check("/help", Command::Help);
+        check(" /tools ", Command::Tools);
+        check("/call", Command::Lacks("/call TOOL"));
+        check("/call book", Command::Call("book".to_owned(), Vec::new()));
+        check(
+            "/call book to='New York' n:=2",
+            Command::Call("book".to_owned(), owned(&["to=New York", "n:=2"])),
+        );
+        check(
+            "/plan_vacation",
+            Command::Prompt("plan_vacation".to_owned(), Vec::new()),
+        );
+        check(
+            "/prompt help a=b",
+            Command::Prompt("help".to_owned(), owned(&["a=b"])),
+        );
+        check("/read a://b", Command::Read("a://b".to_owned()));
+        check("/roots", Command::Roots(Vec::new()));
+        check(
+            "/roots ../a \"b c\"",
+            Command::Roots(owned(&["../a", "b c"])),
+        );
+    }
+
+    #[test]
+    fn words_are_held_together() {
+        #[track_caller]
+        fn check(line: &str, expected: &[&str]) {
+            assert_eq!(words(line), expected);
+        }
+        check("a  b", &["a", "b"]);
+        check("a='b c'", &["a=b c"]);
+        check("'' x", &["", "x"]);
+        check("\"it's\" 'a \"b\"'", &["it's", "a \"b\""]);
+        check("a\\ b 'c\\d' \"e\\\"f\"", &["a b", "c\\d", "e\"f"]);
+        check("a:={\"b\":1}", &["a:={b:1}"]);
+        check("a:='{\"b\":1}'", &["a:={\"b\":1}"]);
+        check("'open", &["open"]);
+    }
+}

@@ -1,0 +1,452 @@
+//! A conversation with a server: commands that begin with a slash, prompts among them.
+
+mod command;
+
+use std::{
+    collections::BTreeMap,
+    io::{self, IsTerminal},
+    path::Path,
+};
+
+use askback::client::{Client, ClientError, Subscription};
+use askback_core::{
+    forms::{Content, FormSchema},
+    limits::Limits,
+    protocol::{Prompt, PromptArgument, PromptReference, Reference, SubscriptionFilter, Tool},
+};
+use serde_json::{Map, Value};
+
+use self::command::{Command, HELP};
+use crate::{
+    args, commands, content,
+    error::{Error, Outcome},
+    folder,
+    model::{Ask, Call, Question, Reply},
+    session::failed,
+    terminal::{Input, Look, Page, Style, Terminal, catalog},
+    text,
+};
+
+/// A conversation.
+pub struct Repl<'a> {
+    client: &'a Client,
+    terminal: &'a mut Terminal,
+    tool_error: bool,
+}
+
+impl<'a> Repl<'a> {
+    /// A conversation at a terminal.
+    pub fn new(client: &'a Client, terminal: &'a mut Terminal) -> Self {
+        terminal.tell_of_lists();
+        Self {
+            client,
+            terminal,
+            tool_error: false,
+        }
+    }
+
+    /// What the conversation has come to. With a person it is over, and that is all; a file of
+    /// lines is told what became of its calls and of the questions in them.
+    pub fn outcome(&mut self) -> Outcome {
+        self.terminal.flush();
+        if self.terminal.typed() {
+            return Outcome::default();
+        }
+        Outcome {
+            tool_error: self.tool_error,
+            unanswered: self.terminal.dialog().desk().unanswered(),
+        }
+    }
+
+    /// Goes on until the person leaves.
+    ///
+    /// # Errors
+    ///
+    /// What went wrong with a command, where the lines come from a file. A person is told, and
+    /// asked for the next command.
+    pub async fn run(&mut self) -> Result<(), Error> {
+        let prompt = text::line(&self.terminal.dialog().asker().name);
+        let _told = self.listen().await?;
+        loop {
+            self.terminal.dialog().page().blank();
+            let line = match self.terminal.read(&prompt).await {
+                Input::Line(line) => line,
+                Input::End | Input::Interrupt => return Ok(()),
+            };
+            let command = command::parse(&line);
+            if command == Command::Quit {
+                return Ok(());
+            }
+            let ran = self.carry_out(command).await;
+            self.heed(ran)?;
+        }
+    }
+
+    /// Has the server tell of changed lists, where it can, for as long as the subscription lives.
+    async fn listen(&mut self) -> Result<Option<Subscription>, Error> {
+        let can = self.client.capabilities();
+        let filter = SubscriptionFilter {
+            tools_list_changed: can.tools.and_then(|tools| tools.list_changed),
+            prompts_list_changed: can.prompts.and_then(|prompts| prompts.list_changed),
+            resources_list_changed: can.resources.and_then(|resources| resources.list_changed),
+            resource_subscriptions: None,
+        };
+        if filter == SubscriptionFilter::default() {
+            return Ok(None);
+        }
+        // Without it the lists are no less right, only no news.
+        let listening = self.client.listen(filter);
+        Ok(self.terminal.attend(listening).await?.ok())
+    }
+
+    async fn carry_out(&mut self, command: Command) -> Result<(), Error> {
+        match command {
+            Command::Nothing | Command::Quit => {}
+            Command::Help => {
+                for (command, does) in HELP {
+                    self.terminal.dialog().page().item(
+                        &format!("  {command:<24} "),
+                        Style::Plain,
+                        does,
+                    );
+                }
+            }
+            Command::Unknown => {
+                return Err(Error::usage(
+                    "commands begin with a slash; /help lists them",
+                ));
+            }
+            Command::Lacks(usage) => return Err(Error::usage(format!("write {usage}"))),
+            Command::Tools => {
+                let tools = self.attend(self.client.tools()).await?;
+                self.list(|page| catalog::tools(page, &tools))?;
+            }
+            Command::Prompts => {
+                let prompts = self.attend(self.client.prompts()).await?;
+                self.list(|page| catalog::prompts(page, &prompts))?;
+            }
+            Command::Resources => {
+                let resources = self.attend(self.client.resources()).await?;
+                let templates = self.attend(self.client.resource_templates()).await?;
+                self.list(|page| catalog::resources(page, &resources, &templates))?;
+            }
+            Command::Call(tool, words) => return self.call(&tool, &words, Content::new()).await,
+            Command::Prompt(prompt, words) => return self.prompt(&prompt, &words).await,
+            Command::Read(uri) => {
+                let read = self.attend(self.client.read_resource(&uri)).await?;
+                self.show(&content::resource(&read.value))?;
+            }
+            Command::Roots(paths) => return self.roots(&paths).await,
+        }
+        Ok(())
+    }
+
+    /// Calls a tool; arguments that it needs and are not given are asked for, with `preset` filled
+    /// in.
+    ///
+    /// # Errors
+    ///
+    /// What ended the call early.
+    pub async fn call(
+        &mut self,
+        name: &str,
+        words: &[String],
+        preset: Content,
+    ) -> Result<(), Error> {
+        let tools = self.attend(self.client.tools()).await?;
+        let tool = commands::call::find(&tools, name)?;
+        let schema = tool.input_schema.decode().unwrap_or(Value::Null);
+        let mut given = preset;
+        given.extend(args::for_tool(args::parse(words)?, &schema)?);
+        let Some(arguments) = self
+            .complete(tool, &schema, given, words.is_empty())
+            .await?
+        else {
+            self.terminal
+                .dialog()
+                .page()
+                .say(Style::Plain, "Not called.");
+            return Ok(());
+        };
+        let arguments = commands::call::object(&arguments)?;
+        let result = self
+            .attend(self.client.call_tool(name, arguments))
+            .await?
+            .value;
+        let words = content::tool_result(&result);
+        if result.failed() {
+            self.tool_error = true;
+            let page = self.terminal.dialog().page();
+            page.blank();
+            page.say(Style::Warning, "The tool reports an error:");
+        }
+        self.show(&words)
+    }
+
+    /// The arguments of a call: those given, and those asked for where some are missing.
+    async fn complete(
+        &mut self,
+        tool: &Tool,
+        schema: &Value,
+        given: Map<String, Value>,
+        ask: bool,
+    ) -> Result<Option<Map<String, Value>>, Error> {
+        let limits = Limits::default();
+        let required = schema["required"].as_array().into_iter().flatten();
+        let missing: Vec<_> = required
+            .filter_map(Value::as_str)
+            .filter(|name| !given.contains_key(*name))
+            .collect();
+        match FormSchema::parse(tool.input_schema.as_str().as_bytes(), &limits) {
+            Ok(form) if !form.fields.is_empty() && (ask || !missing.is_empty()) => {
+                let question = Question {
+                    call: Some(Call::Tool(tool.name.clone())),
+                    key: None,
+                    ask: Ask::Arguments {
+                        schema: form,
+                        preset: given,
+                    },
+                };
+                let filled = self.terminal.fill(question).await;
+                Ok(filled.and_then(|reply| match reply {
+                    Reply::Form(content) => Some(content),
+                    _ => None,
+                }))
+            }
+            Err(_) if !missing.is_empty() => {
+                let missing: Vec<_> = missing.iter().map(|name| format!("{name}:=…")).collect();
+                Err(
+                    Error::usage(format!("`{}` needs more arguments", tool.name))
+                        .hint(format!("Add {}", missing.join(" "))),
+                )
+            }
+            _ => Ok(Some(given)),
+        }
+    }
+
+    /// Gets a prompt; arguments that are not given are asked for.
+    async fn prompt(&mut self, name: &str, words: &[String]) -> Result<(), Error> {
+        let prompts = self.attend(self.client.prompts()).await?;
+        let prompt = commands::prompt::find(&prompts, name)
+            .map_err(|error| error.hint("/help lists the commands."))?;
+        let words = named(words, prompt.arguments.as_deref().unwrap_or_default());
+        let mut given = args::for_prompt(args::parse(&words)?);
+        for argument in prompt.arguments.iter().flatten() {
+            if given.contains_key(&argument.name) {
+                continue;
+            }
+            match self.argument(prompt, argument, &given).await? {
+                Some(value) if value.is_empty() => {}
+                Some(value) => {
+                    given.insert(argument.name.clone(), value);
+                }
+                None => return Ok(()),
+            }
+        }
+        let got = self.attend(self.client.get_prompt(name, given)).await?;
+        self.show(&content::prompt(&got.value))
+    }
+
+    /// Asks for one argument of a prompt: empty if it is left out, none if the person goes away.
+    async fn argument(
+        &mut self,
+        prompt: &Prompt,
+        argument: &PromptArgument,
+        given: &BTreeMap<String, String>,
+    ) -> Result<Option<String>, Error> {
+        let required = argument.required == Some(true);
+        let page = self.terminal.dialog().page();
+        page.blank();
+        page.quote(&text::line(
+            argument.title.as_ref().unwrap_or(&argument.name),
+        ));
+        if let Some(description) = &argument.description {
+            page.quote(description);
+        }
+        loop {
+            let leave = if required { "required" } else { "Enter skips" };
+            let suggests = match self.client.capabilities().completions {
+                Some(_) => " · ? lists suggestions, ab? those that begin with ab",
+                None => "",
+            };
+            let hint = format!("{leave}{suggests} · !cancel");
+            self.terminal.dialog().page().say(Style::Dim, &hint);
+            let line = match self.terminal.read("").await {
+                Input::Line(line) => line,
+                Input::End | Input::Interrupt => return Ok(None),
+            };
+            match line.trim() {
+                "!cancel" => return Ok(None),
+                "" if required => {
+                    let page = self.terminal.dialog().page();
+                    page.item("× ", Style::Warning, "must be given");
+                }
+                value => match value.strip_suffix('?').filter(|_| !suggests.is_empty()) {
+                    Some(start) => self.suggest(prompt, argument, start, given).await?,
+                    None => return Ok(Some(value.to_owned())),
+                },
+            }
+        }
+    }
+
+    /// Lists what the server suggests for an argument that begins with `start`.
+    async fn suggest(
+        &mut self,
+        prompt: &Prompt,
+        argument: &PromptArgument,
+        start: &str,
+        given: &BTreeMap<String, String>,
+    ) -> Result<(), Error> {
+        let reference = Reference::Prompt(PromptReference {
+            name: prompt.name.clone(),
+            title: None,
+        });
+        let asked = (argument.name.as_str(), start);
+        let completing = self.client.complete(reference, asked, given.clone());
+        let suggested = self.attend(completing).await?;
+        let page = self.terminal.dialog().page();
+        for value in &suggested.values {
+            page.quote_at("  ", &text::line(value));
+        }
+        match (suggested.values.is_empty(), suggested.has_more) {
+            (true, _) => page.note(Style::Dim, "the server suggests nothing"),
+            (false, Some(true)) => page.note(Style::Dim, "and more"),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Shows the folders the server may work in, or chooses others and tells the server.
+    async fn roots(&mut self, paths: &[String]) -> Result<(), Error> {
+        if !paths.is_empty() {
+            let chosen = match paths {
+                [none] if none == "none" => Vec::new(),
+                paths => {
+                    let roots = paths.iter().map(|path| folder::root(Path::new(path)));
+                    roots.collect::<Result<_, _>>().map_err(Error::usage)?
+                }
+            };
+            self.terminal.dialog().desk_mut().share(chosen);
+            self.client.roots_changed();
+        }
+        let shared = self.terminal.dialog().desk().shared().map(<[_]>::to_vec);
+        let page = self.terminal.dialog().page();
+        match shared.as_deref() {
+            None => page.say(
+                Style::Plain,
+                "None yet; you are asked when the server wants to know.",
+            ),
+            Some([]) => page.say(Style::Plain, "The server may work in no folder."),
+            Some(roots) => {
+                for root in roots {
+                    page.note(Style::Plain, &folder::shown(&root.uri));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Puts a line of ours on the page.
+    pub fn tell(&mut self, words: &str) {
+        let page = self.terminal.dialog().page();
+        page.blank();
+        page.say(Style::Plain, words);
+    }
+
+    /// Writes a result to the standard output; behind the gutter where questions stand beside it.
+    fn show(&mut self, result: &str) -> Result<(), Error> {
+        match io::stdout().is_terminal() {
+            true => self.list(|page| {
+                page.blank();
+                page.quote(result);
+            }),
+            false => {
+                self.terminal.flush();
+                commands::print_text(result)
+            }
+        }
+    }
+
+    /// Writes a list to the standard output.
+    fn list(&mut self, put: impl FnOnce(&mut Page)) -> Result<(), Error> {
+        self.terminal.flush();
+        let mut page = Page::new(Look::of_stdout());
+        put(&mut page);
+        commands::print(page.take().trim_end_matches('\n'))
+    }
+
+    /// Goes on after a command that failed, if a person can choose another: a file of lines is a
+    /// script, and ends where it fails.
+    ///
+    /// # Errors
+    ///
+    /// What went wrong with the command, where it ends there.
+    pub fn heed(&mut self, ran: Result<(), Error>) -> Result<(), Error> {
+        let error = match ran {
+            Err(error) if self.terminal.typed() => error,
+            ran => return ran,
+        };
+        let page = self.terminal.dialog().page();
+        page.item("× ", Style::Warning, &error.message);
+        for hint in &error.hints {
+            page.note(Style::Plain, hint);
+        }
+        Ok(())
+    }
+
+    async fn attend<T>(
+        &mut self,
+        work: impl Future<Output = Result<T, ClientError>>,
+    ) -> Result<T, Error> {
+        self.terminal.attend(work).await?.map_err(failed)
+    }
+}
+
+/// The words behind a prompt, where those without a name of an argument are given to the arguments
+/// in their order.
+fn named(words: &[String], arguments: &[PromptArgument]) -> Vec<String> {
+    let names = arguments.iter().map(|argument| argument.name.as_str());
+    let is_named = |word: &str| {
+        let name = word
+            .split_once('=')
+            .map(|(name, _)| name.trim_end_matches(':'));
+        name.filter(|name| names.clone().any(|known| known == *name))
+            .map(str::to_owned)
+    };
+    let given: Vec<_> = words.iter().filter_map(|word| is_named(word)).collect();
+    let mut left = names
+        .clone()
+        .filter(|name| !given.iter().any(|given| given == name));
+    let name = |word: &String| match is_named(word) {
+        Some(_) => word.clone(),
+        // One word too many: what is wrong with it is said where arguments are read.
+        None => left
+            .next()
+            .map_or_else(|| word.clone(), |name| format!("{name}={word}")),
+    };
+    words.iter().map(name).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_without_a_name_are_given_in_order() {
+        #[track_caller]
+        fn check(words: &[&str], expected: &[&str]) {
+            let argument = |name: &str| PromptArgument {
+                name: name.to_owned(),
+                ..PromptArgument::default()
+            };
+            let words: Vec<_> = words.iter().map(|&word| word.to_owned()).collect();
+            assert_eq!(named(&words, &[argument("to"), argument("days")]), expected);
+        }
+        check(&[], &[]);
+        check(&["Rome"], &["to=Rome"]);
+        check(&["Rome", "7"], &["to=Rome", "days=7"]);
+        check(&["days=7", "Rome"], &["days=7", "to=Rome"]);
+        check(&["days:=7", "a=b"], &["days:=7", "to=a=b"]);
+        check(&["Rome", "7", "more"], &["to=Rome", "days=7", "more"]);
+    }
+}

@@ -1,0 +1,259 @@
+//! A connection to a server, with a front end before it.
+
+use std::{
+    io::{self, Write},
+    path::PathBuf,
+    str::FromStr,
+    time::Duration,
+};
+
+use askback::{
+    client::{Client, ClientError, Protocol},
+    transport::Child,
+};
+use askback_core::{
+    jsonrpc::{INVALID_REQUEST, METHOD_NOT_FOUND, PARSE_ERROR},
+    limits::Limits,
+    protocol::{
+        Root,
+        codes::{HEADER_MISMATCH, UNSUPPORTED_VERSION},
+    },
+    revision::Revision,
+};
+
+use crate::{
+    error::{Error, Kind},
+    folder,
+    model::{Asker, Desk},
+    relay::{Arrivals, Relay, claims},
+    script::Script,
+    target::{Target, TargetArgs},
+    terminal::{Dialog, Look, Terminal},
+    text,
+    unattended::Unattended,
+};
+
+/// The options of every command that talks to a server.
+#[derive(Debug, Clone, Default, clap::Args)]
+pub struct SessionArgs {
+    #[command(flatten)]
+    target: TargetArgs,
+    /// The protocol revision to speak: auto, or one such as 2025-06-18
+    #[arg(long, value_name = "REVISION", default_value = "auto", value_parser = protocol)]
+    protocol: Speaks,
+    /// Let the server work in this folder without asking; may be given again
+    #[arg(long, value_name = "DIR")]
+    roots: Vec<PathBuf>,
+    /// Give a request up after so many seconds, those of a person not counted
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
+    timeout: Option<u64>,
+}
+
+/// The revisions a client may speak.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Speaks(pub Protocol);
+
+/// Who answers the questions of a server.
+pub enum FrontEnd {
+    /// A person.
+    Terminal(Box<Terminal>),
+    /// A file, or nobody.
+    Unattended(Box<Unattended>),
+}
+
+/// Who is to answer the questions of a server.
+#[derive(Debug)]
+pub enum Answers {
+    /// A person at this terminal.
+    Person,
+    /// This file.
+    Script(Script),
+    /// Nobody.
+    Nobody,
+}
+
+/// A connection to a server.
+pub struct Session {
+    /// The client.
+    pub client: Client,
+    /// Who answers.
+    pub front: FrontEnd,
+}
+
+impl Default for Speaks {
+    fn default() -> Self {
+        Self(Protocol::Auto)
+    }
+}
+
+impl SessionArgs {
+    /// The server that is meant.
+    ///
+    /// # Errors
+    ///
+    /// A usage error where none is.
+    pub fn target(&self) -> Result<Target, Error> {
+        self.target.target()
+    }
+
+    fn limits(&self) -> Limits {
+        let mut limits = Limits::default();
+        if let Some(seconds) = self.timeout {
+            limits.request = Duration::from_secs(seconds);
+        }
+        limits
+    }
+
+    /// The folders named on the command line, if any are.
+    fn shared(&self) -> Result<Option<Vec<Root>>, Error> {
+        let roots = self.roots.iter().map(|path| folder::root(path));
+        match roots.collect::<Result<Vec<_>, _>>() {
+            Ok(roots) if roots.is_empty() => Ok(None),
+            Ok(roots) => Ok(Some(roots)),
+            Err(why) => Err(Error::usage(why)),
+        }
+    }
+}
+
+impl Session {
+    /// Starts a server and opens a connection to it.
+    ///
+    /// # Errors
+    ///
+    /// If the server cannot be started or understood, or the command line is wrong.
+    pub async fn open(target: Target, args: &SessionArgs, answers: Answers) -> Result<Self, Error> {
+        let limits = args.limits();
+        let shared = args.shared()?;
+        if let Some(file) = &target.file {
+            // What runs here was written by whoever wrote the file.
+            let command = target.command.shown();
+            let _ = writeln!(io::stderr(), "{}: {command}", file.display());
+        }
+        let (relay, arrivals) = Relay::new();
+        let asker = Asker {
+            name: target.name,
+            named: target.named,
+            command: target.command.shown(),
+            claims: None,
+        };
+        let mut child = Child::command(target.command.program).args(target.command.args);
+        for (name, value) in &target.command.env {
+            child = child.env(name, value);
+        }
+        if let Some(cwd) = &target.command.cwd {
+            child = child.current_dir(cwd);
+        }
+        let mut front = FrontEnd::new(answers, asker, shared, arrivals, &limits);
+        let client = Client::builder("askback", env!("CARGO_PKG_VERSION"))
+            .title("askback")
+            .host(relay)
+            .limits(limits)
+            .protocol(args.protocol.0);
+        let client = front.attend(client.connect(child)).await?.map_err(failed)?;
+        front.asker_mut().claims = client.server_info().map(claims);
+        Ok(Self { client, front })
+    }
+
+    /// Ends the connection, and with it the server.
+    pub async fn close(self) {
+        let Self { client, mut front } = self;
+        // The run is over; a server that does not end well is ended.
+        let _ = front.attend(client.close()).await;
+    }
+}
+
+impl FrontEnd {
+    fn new(
+        answers: Answers,
+        asker: Asker,
+        shared: Option<Vec<Root>>,
+        arrivals: Arrivals,
+        limits: &Limits,
+    ) -> Self {
+        let script = match answers {
+            Answers::Person => {
+                let offer = std::env::current_dir().ok();
+                let offer = offer.and_then(|here| folder::root(&here).ok());
+                let desk = Desk::new(offer, shared, limits.clone());
+                let dialog = Dialog::new(desk, asker, Look::of_stderr(), limits.message_shown);
+                return Self::Terminal(Box::new(Terminal::new(dialog, arrivals)));
+            }
+            Answers::Script(script) => Some(script),
+            Answers::Nobody => None,
+        };
+        let out = Box::new(io::stderr());
+        let unattended = Unattended::new(script, asker, shared, arrivals, limits.clone(), out);
+        Self::Unattended(Box::new(unattended))
+    }
+
+    /// Waits for `work`, and sees to the questions that arrive meanwhile.
+    ///
+    /// # Errors
+    ///
+    /// If the work is interrupted; it is dropped then.
+    pub async fn attend<T>(&mut self, work: impl Future<Output = T>) -> Result<T, Error> {
+        match self {
+            Self::Terminal(terminal) => terminal.attend(work).await,
+            Self::Unattended(unattended) => unattended.attend(work).await,
+        }
+    }
+
+    /// Whether any question was declined, cancelled or left unanswered so far.
+    pub fn unanswered(&mut self) -> bool {
+        match self {
+            Self::Terminal(terminal) => terminal.dialog().desk().unanswered(),
+            Self::Unattended(unattended) => unattended.unanswered(),
+        }
+    }
+
+    /// Who asks.
+    pub fn asker(&mut self) -> &Asker {
+        self.asker_mut()
+    }
+
+    fn asker_mut(&mut self) -> &mut Asker {
+        match self {
+            Self::Terminal(terminal) => terminal.dialog().asker_mut(),
+            Self::Unattended(unattended) => unattended.asker_mut(),
+        }
+    }
+}
+
+/// An error of the client, as one of the command.
+pub fn failed(error: ClientError) -> Error {
+    let kind = match &error {
+        ClientError::Server(error) => match error.code {
+            PARSE_ERROR | INVALID_REQUEST | METHOD_NOT_FOUND | HEADER_MISMATCH
+            | UNSUPPORTED_VERSION => Kind::Protocol,
+            _ => Kind::Server,
+        },
+        ClientError::Unreachable(_)
+        | ClientError::Crashed(_)
+        | ClientError::TimedOut(_)
+        | ClientError::Busy(_)
+        | ClientError::Closed => Kind::Connection,
+        ClientError::Refused(_) => Kind::Refused,
+        _ => Kind::Protocol,
+    };
+    Error::new(kind, text::line(&error.to_string()))
+}
+
+/// Reads what `--protocol` is given.
+fn protocol(text: &str) -> Result<Speaks, String> {
+    if text == "auto" {
+        return Ok(Speaks(Protocol::Auto));
+    }
+    revision(text).map(|revision| Speaks(Protocol::Only(revision)))
+}
+
+/// Reads the name of a revision.
+///
+/// # Errors
+///
+/// Names the revisions there are.
+pub fn revision(text: &str) -> Result<Revision, String> {
+    Revision::from_str(text).map_err(|_| {
+        let known = Revision::ALL.map(Revision::as_str).join(", ");
+        format!("the revisions are {known}")
+    })
+}

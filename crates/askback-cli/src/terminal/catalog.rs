@@ -1,0 +1,175 @@
+//! What a server offers, as lists.
+
+use askback_core::{
+    forms::FormSchema,
+    limits::Limits,
+    protocol::{Prompt, Resource, ResourceTemplate, ServerCapabilities, Tool},
+};
+use serde_json::Value;
+
+use super::{Page, Style, screen};
+use crate::{model::Asker, text};
+
+/// What stands before a name, and before what is said of it.
+const NAME: &str = "  ";
+const ABOUT: &str = "      ";
+
+/// Puts a server on the page: who it is, what it speaks, what it can do.
+pub fn identity(
+    page: &mut Page,
+    asker: &Asker,
+    revision: &str,
+    capabilities: &ServerCapabilities,
+    instructions: Option<&str>,
+) {
+    page.say(Style::Strong, &text::line(&asker.name));
+    screen::origin(page, asker);
+    page.note(Style::Plain, &format!("speaks {revision}"));
+    let can = abilities(capabilities);
+    page.note(Style::Plain, &format!("can do {can}"));
+    if let Some(instructions) = instructions {
+        page.quote_at(NAME, instructions);
+    }
+}
+
+/// Puts a list of tools on the page.
+pub fn tools(page: &mut Page, tools: &[Tool]) {
+    heading(page, "Tools", tools.len());
+    for tool in tools {
+        let hints = tool.annotations.as_ref();
+        let title = tool
+            .title
+            .as_ref()
+            .or(hints.and_then(|hints| hints.title.as_ref()));
+        item(page, &tool.name, title, tool.description.as_ref());
+        let schema = tool.input_schema.as_str().as_bytes();
+        match FormSchema::parse(schema, &Limits::default()) {
+            Ok(schema) => screen::fields(page, ABOUT, &schema),
+            Err(_) => properties(page, &tool.input_schema.decode().unwrap_or(Value::Null)),
+        }
+    }
+}
+
+/// Puts a list of prompts on the page.
+pub fn prompts(page: &mut Page, prompts: &[Prompt]) {
+    heading(page, "Prompts", prompts.len());
+    for prompt in prompts {
+        let name = format!("/{}", prompt.name);
+        item(
+            page,
+            &name,
+            prompt.title.as_ref(),
+            prompt.description.as_ref(),
+        );
+        for argument in prompt.arguments.iter().flatten() {
+            let optional = if argument.required == Some(true) {
+                ""
+            } else {
+                ", optional"
+            };
+            let about = argument.description.as_ref().or(argument.title.as_ref());
+            let about = about.map_or_else(String::new, |about| format!(": {about}"));
+            page.quote_at(
+                ABOUT,
+                &text::line(&format!("{}{about}{optional}", argument.name)),
+            );
+        }
+    }
+}
+
+/// Puts lists of resources and of their templates on the page.
+pub fn resources(page: &mut Page, resources: &[Resource], templates: &[ResourceTemplate]) {
+    heading(page, "Resources", resources.len() + templates.len());
+    for resource in resources {
+        let title = resource.title.as_ref().unwrap_or(&resource.name);
+        item(
+            page,
+            &resource.uri,
+            Some(title),
+            resource.description.as_ref(),
+        );
+    }
+    for template in templates {
+        let title = template.title.as_ref().unwrap_or(&template.name);
+        item(
+            page,
+            &template.uri_template,
+            Some(title),
+            template.description.as_ref(),
+        );
+    }
+}
+
+fn heading(page: &mut Page, what: &str, count: usize) {
+    page.blank();
+    match count {
+        0 => page.say(Style::Strong, &format!("{what}: none")),
+        _ => page.say(Style::Strong, what),
+    }
+}
+
+fn item(page: &mut Page, name: &str, title: Option<&String>, description: Option<&String>) {
+    let title = title.filter(|title| *title != name);
+    let title = title.map_or_else(String::new, |title| format!(" ({title})"));
+    page.quote_at(NAME, &text::line(&format!("{name}{title}")));
+    if let Some(description) = description {
+        page.quote_at(ABOUT, description);
+    }
+}
+
+/// The names of what a schema asks for that is no form.
+fn properties(page: &mut Page, schema: &Value) {
+    let required = schema["required"].as_array();
+    for name in schema["properties"]
+        .as_object()
+        .into_iter()
+        .flat_map(|map| map.keys())
+    {
+        let needed = required.is_some_and(|names| names.iter().any(|other| other == name));
+        let optional = if needed { "" } else { ", optional" };
+        page.quote_at(ABOUT, &text::line(&format!("{name}{optional}")));
+    }
+}
+
+/// What a server declares, in words.
+fn abilities(capabilities: &ServerCapabilities) -> String {
+    let flag = |what: &str, flags: &[(Option<bool>, &str)]| {
+        let on = flags.iter().filter(|(on, _)| *on == Some(true));
+        let on: Vec<_> = on.map(|(_, name)| *name).collect();
+        match on.is_empty() {
+            true => what.to_owned(),
+            false => format!("{what} ({})", on.join(", ")),
+        }
+    };
+    let mut can = Vec::new();
+    can.extend(
+        capabilities
+            .tools
+            .as_ref()
+            .map(|it| flag("tools", &[(it.list_changed, "changing")])),
+    );
+    can.extend(
+        capabilities
+            .prompts
+            .as_ref()
+            .map(|it| flag("prompts", &[(it.list_changed, "changing")])),
+    );
+    can.extend(capabilities.resources.as_ref().map(|it| {
+        flag(
+            "resources",
+            &[(it.list_changed, "changing"), (it.subscribe, "watched")],
+        )
+    }));
+    can.extend(
+        capabilities
+            .completions
+            .as_ref()
+            .map(|_| "completions".to_owned()),
+    );
+    can.extend(capabilities.logging.as_ref().map(|_| "logging".to_owned()));
+    can.extend(capabilities.tasks.as_ref().map(|_| "tasks".to_owned()));
+    match can.is_empty() {
+        true => "nothing it declares".to_owned(),
+        false => can.join(", "),
+    }
+}

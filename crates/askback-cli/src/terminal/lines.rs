@@ -1,0 +1,97 @@
+//! What the person types, line by line.
+
+use std::{
+    io::{self, BufRead, IsTerminal},
+    thread,
+};
+
+use tokio::sync::mpsc;
+
+/// The most lines read before they are wanted.
+const AHEAD: usize = 1024;
+
+/// Something from the person.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Input {
+    /// A line, without its end.
+    Line(String),
+    /// The input has ended; at a terminal it may go on.
+    End,
+    /// The person pressed Ctrl-C.
+    Interrupt,
+}
+
+/// The lines of the standard input, and Ctrl-C.
+#[derive(Debug)]
+pub(super) struct Lines {
+    lines: mpsc::Receiver<Input>,
+    interrupts: mpsc::Receiver<()>,
+    /// Whether a person types, not a file.
+    typed: bool,
+}
+
+impl Lines {
+    /// The standard input, read by a thread of its own: it waits for the next line while a
+    /// question is withdrawn and another shown. Called within the runtime, once.
+    pub(super) fn stdin() -> Self {
+        let typed = io::stdin().is_terminal();
+        let (sender, lines) = mpsc::channel(AHEAD);
+        thread::spawn(move || read(&sender, typed));
+        let (pressed, interrupts) = mpsc::channel(1);
+        tokio::spawn(async move {
+            while tokio::signal::ctrl_c().await.is_ok() {
+                // Nobody took the last one: whatever goes on does not listen.
+                if pressed.try_send(()).is_err() {
+                    std::process::exit(130);
+                }
+            }
+        });
+        Self {
+            lines,
+            interrupts,
+            typed,
+        }
+    }
+
+    /// What comes next: Ctrl-C, or a line if those are wanted now. Cancel safe.
+    pub(super) async fn next(&mut self, lines: bool) -> Input {
+        tokio::select! {
+            biased;
+            Some(()) = self.interrupts.recv() => Input::Interrupt,
+            line = self.lines.recv(), if lines => line.unwrap_or(Input::End),
+            // Nothing can come any more; the caller waits for something else.
+            else => std::future::pending().await,
+        }
+    }
+
+    /// Forgets what a person typed before being asked: it cannot have been the answer. The lines
+    /// of a file were written in knowledge of the questions, and stay.
+    pub(super) fn forget(&mut self) {
+        while self.typed && self.lines.try_recv().is_ok() {}
+    }
+
+    /// Whether a person types, so that what is typed is on the screen already.
+    pub(super) fn typed(&self) -> bool {
+        self.typed
+    }
+}
+
+fn read(sender: &mpsc::Sender<Input>, typed: bool) {
+    let mut stdin = io::stdin().lock();
+    loop {
+        let mut line = Vec::new();
+        let input = match stdin.read_until(b'\n', &mut line) {
+            Ok(0) | Err(_) => Input::End,
+            Ok(_) => {
+                let line = String::from_utf8_lossy(&line);
+                let line = line.strip_suffix('\n').unwrap_or(&line);
+                Input::Line(line.strip_suffix('\r').unwrap_or(line).to_owned())
+            }
+        };
+        // A file that has ended has ended for good; at a terminal Ctrl-D ends one answer.
+        let last = input == Input::End && !typed;
+        if sender.blocking_send(input).is_err() || last {
+            return;
+        }
+    }
+}

@@ -1,0 +1,266 @@
+//! The terminal itself: the dialog joined to the lines of a person and to the client.
+
+use std::{
+    collections::{HashMap, VecDeque},
+    io::{self, Write},
+    path::Path,
+};
+
+use askback::client::Event;
+use tokio::sync::oneshot;
+
+use super::{
+    Dialog, Style,
+    lines::{Input, Lines},
+    said::Remarks,
+};
+use crate::{
+    error::{Error, Kind},
+    folder,
+    model::{Effect, Event as Happens, Question, Reply, Said},
+    relay::{Arrival, Arrivals},
+    text,
+};
+
+/// The most remarks of a server kept while the person answers a question; older ones are dropped.
+const HELD: usize = 100;
+
+/// The number of the questions we ask ourselves. The relay's count up from nought.
+const OURS: u64 = u64::MAX;
+
+/// A terminal with a person at it.
+#[derive(Debug)]
+pub struct Terminal {
+    dialog: Dialog,
+    lines: Lines,
+    arrivals: Arrivals,
+    /// Where the replies to open questions go.
+    replies: HashMap<u64, oneshot::Sender<Reply>>,
+    /// What the server said while the person was busy.
+    held: VecDeque<Event>,
+    /// What it has said so far.
+    remarks: Remarks,
+    /// What our own question came to.
+    ours: Option<Reply>,
+}
+
+impl Terminal {
+    /// A terminal, from within the runtime.
+    pub fn new(dialog: Dialog, arrivals: Arrivals) -> Self {
+        Self {
+            dialog,
+            lines: Lines::stdin(),
+            arrivals,
+            replies: HashMap::new(),
+            held: VecDeque::new(),
+            remarks: Remarks::default(),
+            ours: None,
+        }
+    }
+
+    /// The dialog.
+    pub fn dialog(&mut self) -> &mut Dialog {
+        &mut self.dialog
+    }
+
+    /// Tells of changed lists from now on.
+    pub fn tell_of_lists(&mut self) {
+        self.remarks.lists = true;
+    }
+
+    /// Whether a person types, and not a file.
+    pub fn typed(&self) -> bool {
+        self.lines.typed()
+    }
+
+    /// Waits for `work`, and puts the questions that arrive meanwhile to the person.
+    ///
+    /// # Errors
+    ///
+    /// If the person interrupts the work; it is dropped then.
+    pub async fn attend<T>(&mut self, work: impl Future<Output = T>) -> Result<T, Error> {
+        let mut work = std::pin::pin!(work);
+        loop {
+            self.flush();
+            let asking = self.dialog.is_asking();
+            tokio::select! {
+                Some(arrival) = self.arrivals.recv() => self.arrive(arrival),
+                input = self.lines.next(asking) => match input {
+                    Input::Interrupt if !asking => {
+                        return Err(Error::new(Kind::Interrupted, "stopped"));
+                    }
+                    input => self.input(input),
+                },
+                done = &mut work => {
+                    self.catch_up();
+                    return Ok(done);
+                }
+            }
+        }
+    }
+
+    /// Asks for a line behind `prompt`. What the server says and asks meanwhile comes first.
+    pub async fn read(&mut self, prompt: &str) -> Input {
+        let mut shown = false;
+        loop {
+            self.flush();
+            let asking = self.dialog.is_asking();
+            if !asking && !shown {
+                self.dialog.page().prompt(prompt);
+                self.flush();
+            }
+            shown = !asking;
+            tokio::select! {
+                Some(arrival) = self.arrivals.recv() => {
+                    if shown {
+                        self.dialog.page().blank();
+                    }
+                    shown = false;
+                    self.arrive(arrival);
+                }
+                input = self.lines.next(true) => {
+                    if asking {
+                        self.input(input);
+                        continue;
+                    }
+                    self.echo(&input);
+                    self.flush();
+                    return input;
+                }
+            }
+        }
+    }
+
+    /// Lets the person fill in a form of our own; none if that was cancelled.
+    pub async fn fill(&mut self, question: Question) -> Option<Reply> {
+        self.happen(Happens::Asked(OURS, question));
+        while self.ours.is_none() {
+            self.flush();
+            tokio::select! {
+                Some(arrival) = self.arrivals.recv() => self.arrive(arrival),
+                input = self.lines.next(true) => self.input(input),
+            }
+        }
+        self.flush();
+        self.ours.take().filter(|reply| !reply.is_refusal())
+    }
+
+    /// Writes what is on the page.
+    pub fn flush(&mut self) {
+        if !self.dialog.is_asking() {
+            let name = self.dialog.asker().name.clone();
+            for event in std::mem::take(&mut self.held) {
+                self.remarks.put(self.dialog.page(), &name, &event);
+            }
+        }
+        if self.dialog.is_new() {
+            self.lines.forget();
+        }
+        self.dialog.show();
+        let words = self.dialog.page().take();
+        // A terminal that cannot be written to has nobody before it.
+        let _ = io::stderr().write_all(words.as_bytes());
+    }
+
+    /// Takes in what has arrived already.
+    fn catch_up(&mut self) {
+        while let Ok(arrival) = self.arrivals.try_recv() {
+            self.arrive(arrival);
+        }
+        self.flush();
+    }
+
+    fn arrive(&mut self, arrival: Arrival) {
+        match arrival {
+            Arrival::Asked {
+                id,
+                claims,
+                question,
+                reply,
+            } => {
+                if claims.is_some() {
+                    self.dialog.asker_mut().claims = claims;
+                }
+                self.replies.insert(id, reply);
+                self.happen(Happens::Asked(id, *question));
+            }
+            Arrival::Withdrawn(id) => {
+                self.replies.remove(&id);
+                self.happen(Happens::Withdrawn(id));
+            }
+            Arrival::Heard(Event::UrlCompleted { elicitation_id }) => {
+                self.happen(Happens::LinkDone(elicitation_id));
+            }
+            Arrival::Heard(event) => {
+                if self.held.len() == HELD {
+                    self.held.pop_front();
+                }
+                self.held.push_back(event);
+            }
+        }
+    }
+
+    fn input(&mut self, input: Input) {
+        self.echo(&input);
+        match input {
+            Input::Line(line) => {
+                let effects = self.dialog.hear(&line);
+                self.carry_out(effects);
+            }
+            Input::End => self.happen(Happens::EndOfInput),
+            Input::Interrupt => self.happen(Happens::Said(Said::Cancel)),
+        }
+    }
+
+    fn happen(&mut self, event: Happens) {
+        let effects = self.dialog.take(event);
+        self.carry_out(effects);
+    }
+
+    fn carry_out(&mut self, effects: Vec<Effect>) {
+        for effect in effects {
+            match effect {
+                Effect::Answer(OURS, reply) => self.ours = Some(reply),
+                Effect::Answer(id, reply) => {
+                    if let Some(waiting) = self.replies.remove(&id) {
+                        // Withdrawn at the same moment: nobody waits for it.
+                        let _ = waiting.send(reply);
+                    }
+                }
+                Effect::Open(url) => self.open(&url),
+                Effect::CheckFolder(path) => {
+                    let found = folder::root(Path::new(&path));
+                    self.happen(Happens::Folder(found));
+                }
+                Effect::Tell(_) => {}
+            }
+        }
+    }
+
+    fn open(&mut self, url: &str) {
+        let page = self.dialog.page();
+        match webbrowser::open(url) {
+            Ok(()) => page.say(Style::Plain, "Opened in your browser."),
+            Err(error) => {
+                let why = text::line(&error.to_string());
+                page.item(
+                    "× ",
+                    Style::Warning,
+                    &format!("no browser could be opened: {why}"),
+                );
+                page.say(Style::Plain, "Open the link above yourself.");
+            }
+        }
+    }
+
+    /// Puts on the page what a terminal would show of the input by itself.
+    fn echo(&mut self, input: &Input) {
+        match input {
+            Input::Line(line) if !self.lines.typed() => {
+                self.dialog.page().say(Style::Plain, &text::line(line));
+            }
+            Input::Line(_) => {}
+            Input::End | Input::Interrupt => self.dialog.page().blank(),
+        }
+    }
+}

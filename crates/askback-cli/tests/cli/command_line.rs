@@ -1,0 +1,135 @@
+//! The command line itself: what it refuses before any server is started.
+
+use std::{
+    fs,
+    process::{Command, Output},
+};
+
+use crate::scratch::Scratch;
+
+fn askback(args: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_askback"));
+    let output = command.args(args).env("NO_COLOR", "1").output();
+    output.expect("the command was built")
+}
+
+#[track_caller]
+fn check(args: &[&str], exit: i32, says: &str) {
+    let output = askback(args);
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(exit), "{stderr}");
+    assert!(stderr.contains(says), "{stderr}");
+    assert!(output.stdout.is_empty());
+}
+
+#[test]
+fn what_makes_no_sense_is_refused() {
+    check(&["frobnicate"], 2, "unrecognized subcommand");
+    check(&["call"], 2, "<TOOL>");
+    check(
+        &["call", "book"],
+        2,
+        "no server is named\n  Write -- and the command",
+    );
+    check(
+        &["call", "book", "here", "--", "true"],
+        2,
+        "`here` is no argument\n  Write key=value",
+    );
+    check(
+        &["call", "book", "a=1", "a=2", "--", "true"],
+        2,
+        "`a` is given twice",
+    );
+    check(&["call", "book", "a:=x", "--", "true"], 2, "is not JSON");
+    check(
+        &["call", "book", "--protocol", "2023-01-01", "--", "true"],
+        2,
+        "the revisions are 2024-11-05",
+    );
+    check(
+        &["call", "book", "--timeout", "0", "--", "true"],
+        2,
+        "--timeout",
+    );
+    check(
+        &["call", "book", "--answers", "/not/there.yaml", "--", "true"],
+        2,
+        "cannot be read",
+    );
+    check(
+        &["call", "book", "--roots", "/not/there", "--", "true"],
+        2,
+        "/not/there",
+    );
+    check(
+        &["call", "book", "--server", "a", "--", "true"],
+        2,
+        "cannot be used with",
+    );
+    check(
+        &["call", "book", "--config", "a.json", "--", "true"],
+        2,
+        "cannot be used with",
+    );
+    check(
+        &["inspect", "--url", "https://example.com/mcp"],
+        2,
+        "HTTP is not built into this version yet",
+    );
+    check(&["serve", "hotels"], 2, "unrecognized subcommand");
+    check(&["serve", "travel", "--page-size", "0"], 2, "--page-size");
+}
+
+#[test]
+fn an_answers_file_is_refused_with_its_line() {
+    let scratch = Scratch::new("answers");
+    let file = scratch.file("a.yaml", "answers:\n  - when: {tol: x}\n    cancel: true\n");
+    let args = ["call", "book", "--answers", &file, "--", "true"];
+    check(
+        &args,
+        2,
+        "a.yaml: error: line 2 column 12: unknown field `tol`",
+    );
+}
+
+#[test]
+fn a_server_is_looked_for_in_the_folders_above() {
+    let scratch = Scratch::new("upward");
+    scratch.file(
+        "mcp.json",
+        r#"{"mcpServers": {"gone": {"command": "/not/there/server"}}}"#,
+    );
+    let below = scratch.path("a/b");
+    fs::create_dir_all(&below).expect("the scratch folder can be written");
+    let run = |name: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_askback"));
+        let output = command
+            .args(["inspect", "--server", name])
+            .current_dir(&below)
+            .output();
+        output.expect("the command was built")
+    };
+    let output = run("other");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(
+        stderr.contains("mcp.json: no server is called `other`\n  It names gone."),
+        "{stderr}"
+    );
+}
+
+#[test]
+fn help_names_every_command() {
+    let output = askback(&["--help"]);
+    let stdout = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(output.status.code(), Some(0));
+    for command in ["open", "call", "prompt", "inspect", "serve"] {
+        assert!(stdout.contains(&format!("\n  {command}")), "{stdout}");
+    }
+    for command in ["open", "call", "prompt", "inspect", "serve travel"] {
+        let mut args: Vec<_> = command.split(' ').collect();
+        args.push("--help");
+        assert_eq!(askback(&args).status.code(), Some(0));
+    }
+}

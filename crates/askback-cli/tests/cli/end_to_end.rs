@@ -1,0 +1,360 @@
+//! The command as a person or a script runs it, against the travel agency it carries.
+
+use std::{
+    io::Write,
+    process::{Command, Output, Stdio},
+};
+
+use serde_json::{Value, json};
+
+use crate::scratch::Scratch;
+
+const ASKBACK: &str = env!("CARGO_BIN_EXE_askback");
+
+/// The revisions in which a server can ask by a form.
+const ASKING: [&str; 4] = ["2025-06-18", "2025-11-25", "2026-07-28", "auto"];
+
+/// The revisions in which it cannot.
+const MUTE: [&str; 2] = ["2024-11-05", "2025-03-26"];
+
+const BARCELONA: [&str; 2] = ["destination=Barcelona", "depart=2026-06-15"];
+
+const BOOK: &str = r#"
+answers:
+  - when: {tool: book_holiday, key: wishes}
+    accept: {confirm_booking: true, seat_preference: aisle, room_type: sea_view}
+  - when: {key: contact}
+    accept: {name: Ada Lovelace, email: ada@example.com}
+"#;
+
+/// A run of the command, with a place for its files and lines for its input.
+struct Run {
+    scratch: Scratch,
+    words: Vec<String>,
+    input: String,
+}
+
+/// What a run came to.
+struct Ran {
+    exit: Option<i32>,
+    stdout: String,
+    stderr: String,
+}
+
+impl Run {
+    fn new(name: &str, words: &[&str]) -> Self {
+        Self {
+            scratch: Scratch::new(name),
+            words: words.iter().map(|&word| word.to_owned()).collect(),
+            input: String::new(),
+        }
+    }
+
+    /// Adds words to the command line.
+    fn and(mut self, words: &[&str]) -> Self {
+        self.words.extend(words.iter().map(|&word| word.to_owned()));
+        self
+    }
+
+    fn answers(self, text: &str) -> Self {
+        let file = self.scratch.file("answers.yaml", text);
+        self.and(&["--answers", &file])
+    }
+
+    fn input(mut self, lines: &str) -> Self {
+        self.input = lines.to_owned();
+        self
+    }
+
+    /// Runs it on the travel agency.
+    fn on_travel(self) -> Ran {
+        self.and(&["--", ASKBACK, "serve", "travel"]).run()
+    }
+
+    fn run(self) -> Ran {
+        let mut command = Command::new(ASKBACK);
+        command
+            .args(&self.words)
+            .current_dir(self.scratch.path("."))
+            .env("NO_COLOR", "1")
+            .env("XDG_STATE_HOME", self.scratch.path("state"))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        let mut child = command.spawn().expect("the command was built");
+        let mut stdin = child.stdin.take().expect("it was asked for");
+        // A run that reads nothing may be over already.
+        let _ = stdin.write_all(self.input.as_bytes());
+        drop(stdin);
+        let Output {
+            status,
+            stdout,
+            stderr,
+        } = child.wait_with_output().expect("it ends");
+        Ran {
+            exit: status.code(),
+            stdout: String::from_utf8(stdout).expect("it writes text"),
+            stderr: String::from_utf8(stderr).expect("it writes text"),
+        }
+    }
+}
+
+impl Ran {
+    #[track_caller]
+    fn expect(self, exit: i32) -> Self {
+        assert_eq!(self.exit, Some(exit), "{}\n{}", self.stdout, self.stderr);
+        self
+    }
+
+    #[track_caller]
+    fn says(self, words: &str) -> Self {
+        assert!(
+            self.stderr.contains(words),
+            "{words:?} is not in\n{}",
+            self.stderr
+        );
+        self
+    }
+
+    #[track_caller]
+    fn prints(self, words: &str) -> Self {
+        assert!(
+            self.stdout.contains(words),
+            "{words:?} is not in\n{}",
+            self.stdout
+        );
+        self
+    }
+
+    #[track_caller]
+    fn json(&self) -> Value {
+        let json = serde_json::from_str(&self.stdout);
+        json.unwrap_or_else(|error| panic!("{error}:\n{}", self.stdout))
+    }
+}
+
+fn book(name: &str, protocol: &str) -> Run {
+    let name = format!("{name}-{protocol}");
+    let run = Run::new(&name, &["call", "book_holiday", "--protocol", protocol]);
+    run.and(&BARCELONA)
+}
+
+#[test]
+fn a_holiday_is_booked_in_every_revision_that_asks() {
+    for protocol in ASKING {
+        let run = book("book", protocol).answers(BOOK).and(&["--json"]);
+        let ran = run
+            .on_travel()
+            .expect(0)
+            .says("contact: answered by rule 2");
+        let result = ran.json();
+        let booking = &result["structuredContent"];
+        assert_eq!(booking["total"], json!(3000), "{result}");
+        assert_eq!(booking["seat_preference"], "aisle");
+        assert_eq!(booking["travel_insurance"], false);
+        let reference = booking["reference"].as_str().unwrap_or_default();
+        assert!(
+            reference.len() == 12 && reference.starts_with("TRV-"),
+            "{reference}"
+        );
+    }
+}
+
+#[test]
+fn where_nobody_can_be_asked_the_tool_says_so() {
+    for protocol in MUTE {
+        let ran = book("mute", protocol).answers(BOOK).on_travel().expect(1);
+        assert!(!ran.stdout.trim().is_empty());
+    }
+}
+
+#[test]
+fn a_no_is_3_and_nothing_is_booked() {
+    for protocol in ASKING {
+        for act in ["decline: true", "cancel: true"] {
+            let answers = format!("answers:\n  - {act}\n");
+            let ran = book("no", protocol).answers(&answers).on_travel().expect(3);
+            assert!(!ran.stdout.contains("TRV-"), "{}", ran.stdout);
+        }
+    }
+}
+
+#[test]
+fn a_question_without_a_rule_is_printed_in_full() {
+    let answers = "answers:\n  - when: {key: wishes}\n    accept: {confirm_booking: true}\n";
+    for protocol in ASKING {
+        let ran = book("unmatched", protocol)
+            .answers(answers)
+            .on_travel()
+            .expect(3);
+        ran.says("no rule of the answers file fits")
+            .says("email: a mail address");
+    }
+}
+
+#[test]
+fn without_a_terminal_every_question_is_cancelled() {
+    let ran = book("nobody", "auto").on_travel().expect(3);
+    ran.says("there is no terminal to ask at; cancelled");
+}
+
+#[test]
+fn a_booking_that_is_not_confirmed_is_no_failure() {
+    let answers = "answers:\n  - when: {key: wishes}\n    accept: {confirm_booking: false}\n";
+    for protocol in ASKING {
+        let ran = book("unconfirmed", protocol)
+            .answers(answers)
+            .on_travel()
+            .expect(0);
+        assert!(!ran.stdout.contains("TRV-"), "{}", ran.stdout);
+    }
+}
+
+#[test]
+fn a_model_is_played_by_a_rule() {
+    let words = [
+        "call",
+        "find_best_flight",
+        "destination=Barcelona",
+        "month=june",
+        "wishes=early",
+    ];
+    let run = Run::new("sampling", &words).answers("sampling:\n  - reply: Take the 08:10.\n");
+    run.on_travel().expect(0).says("answered by rule 1");
+    let run = Run::new("sampling-refused", &words).answers("sampling:\n  - decline: true\n");
+    run.on_travel().expect(3);
+}
+
+#[test]
+fn folders_come_from_the_command_line_or_the_file() {
+    let words = [
+        "call",
+        "save_itinerary",
+        "file=plan.txt",
+        "text=Sagrada Familia",
+    ];
+    let run = Run::new("roots-option", &words).and(&["--roots", "."]);
+    let plan = run.scratch.path("plan.txt");
+    let roots = run.scratch.path(".");
+    run.on_travel().expect(0);
+    assert!(
+        !plan.exists(),
+        "the scratch folder is gone with the run: {}",
+        roots.display()
+    );
+
+    let run = Run::new("roots-file", &words).answers("roots: [.]\n");
+    run.on_travel().expect(0).says("roots: answered");
+    Run::new("roots-none", &words)
+        .answers("answers: []\n")
+        .on_travel()
+        .expect(3);
+}
+
+#[test]
+fn a_prompt_is_printed() {
+    let words = [
+        "prompt",
+        "plan_vacation",
+        "destination=Barcelona",
+        "days=7",
+        "budget=2000",
+    ];
+    let ran = Run::new("prompt", &words).on_travel();
+    ran.expect(0).prints("[user]\n").prints("Barcelona");
+    Run::new("prompt-missing", &["prompt", "plan_vacation"])
+        .on_travel()
+        .expect(2)
+        .says("destination=…");
+    Run::new("prompt-unknown", &["prompt", "plan"])
+        .on_travel()
+        .expect(2)
+        .says("plan_vacation");
+}
+
+#[test]
+fn a_server_is_inspected() {
+    for protocol in ASKING.into_iter().chain(MUTE) {
+        let run = Run::new(
+            &format!("inspect-{protocol}"),
+            &["inspect", "--protocol", protocol],
+        );
+        let ran = run.on_travel().expect(0);
+        ran.prints("| book_holiday")
+            .prints("| /plan_vacation")
+            .prints("travel://destinations");
+    }
+    let ran = Run::new("inspect-json", &["inspect", "--json"])
+        .on_travel()
+        .expect(0);
+    let inspected = ran.json();
+    let tools = inspected["tools"].as_array().map(Vec::len);
+    assert_eq!(
+        (tools, &inspected["protocolVersion"]),
+        (Some(4), &json!("2026-07-28"))
+    );
+}
+
+#[test]
+fn a_server_of_mcp_json_is_started() {
+    let run = Run::new("mcp-json", &["inspect", "--server", "agency"]);
+    let servers = json!({"mcpServers": {"agency": {
+        "command": ASKBACK, "args": ["serve", "travel", "--page-size", "2"],
+    }}});
+    run.scratch.file("mcp.json", &servers.to_string());
+    run.run()
+        .expect(0)
+        .prints("agency\n")
+        .prints("| tailor_trip")
+        .says("mcp.json: ");
+}
+
+#[test]
+fn a_conversation_is_read_from_a_pipe() {
+    let lines = "/call book_holiday destination=Barcelona depart=2026-06-15\n\
+        yes\naisle\n1\n\n\n\
+        Ada Lovelace\nada@example.com\n\n\n\n\
+        /plan_vacation days=7\nBarcelona\n2000\n\n\
+        /quit\n";
+    let ran = Run::new("open", &["open", "--name", "agency"])
+        .input(lines)
+        .on_travel();
+    ran.expect(0)
+        .prints("TRV-")
+        .says("agency asks (for book_holiday)")
+        .says("Ready to send to agency:");
+}
+
+#[test]
+fn the_end_of_the_input_cancels() {
+    let lines = "/call book_holiday destination=Barcelona depart=2026-06-15\nyes\n";
+    let ran = Run::new("open-end", &["open"]).input(lines).on_travel();
+    ran.expect(3).says("Cancelled: the input has ended.");
+}
+
+#[test]
+fn the_demo_books_a_holiday() {
+    let lines = "\n\n\n\n\nyes\naisle\n1\n\n\nAda\nada@example.com\n\n\n\n/quit\n";
+    let ran = Run::new("demo", &[]).input(lines).run();
+    ran.expect(0)
+        .prints("TRV-")
+        .says("A travel agency now runs")
+        .says("travel asks (for book_holiday)");
+}
+
+#[test]
+fn a_server_that_is_none_is_a_failure() {
+    let call =
+        |name: &str, command: &[&str]| Run::new(name, &["call", "x", "--"]).and(command).run();
+    call("gone", &["/not/there/server"]).expect(4);
+    call("mute-server", &["true"]).expect(4);
+    call("babbler", &["echo", "hello"]).expect(4);
+}
+
+#[test]
+fn a_revision_the_server_does_not_speak_is_a_failure() {
+    let run = Run::new("revision", &["inspect", "--protocol", "2025-06-18", "--"]);
+    run.and(&[ASKBACK, "serve", "travel", "--protocol", "2026-07-28"])
+        .run()
+        .expect(4);
+}

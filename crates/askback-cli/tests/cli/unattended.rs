@@ -1,0 +1,197 @@
+//! Questions that no person is asked: what the server gets, and what the log says.
+
+use std::{
+    io::{self, Write},
+    sync::{Arc, Mutex},
+};
+
+use askback::client::{CallTarget, Event, Host, HostQuestion};
+use askback_cli::{model::Asker, relay::Relay, script::Script, unattended::Unattended};
+use askback_core::{
+    limits::Limits,
+    protocol::{ElicitParams, InputRequest, InputResponse, RawJson, Root},
+};
+use serde_json::json;
+
+use crate::{form, travel};
+
+/// A log to be read afterwards.
+#[derive(Clone, Default)]
+struct Log(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Log {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0
+            .lock()
+            .map_err(|_| io::ErrorKind::Other)?
+            .extend(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Log {
+    fn text(&self) -> String {
+        let bytes = self.0.lock().expect("no test panicked with the lock");
+        String::from_utf8(bytes.clone()).expect("the log is text")
+    }
+}
+
+fn asked(request: InputRequest) -> HostQuestion {
+    HostQuestion {
+        server: None,
+        target: Some(CallTarget::Tool("book_holiday".to_owned())),
+        key: Some("wishes".to_owned()),
+        request,
+        retried: true,
+    }
+}
+
+fn wishes() -> HostQuestion {
+    let question = form("Book?", r#""confirm": {"type": "boolean"}"#, r#""confirm""#);
+    let askback_cli::model::Ask::Form { message, schema } = question.ask else {
+        unreachable!("it is a form");
+    };
+    asked(InputRequest::Elicit(ElicitParams::form(message, schema)))
+}
+
+/// What the server gets, whether anything was left unanswered, and the log.
+fn run(
+    script: Option<&str>,
+    shared: Option<Vec<Root>>,
+    question: HostQuestion,
+) -> (String, bool, String) {
+    let script = script.map(|text| Script::parse(text).expect("the file is one of answers"));
+    let (relay, arrivals) = Relay::new();
+    let log = Log::default();
+    let out = Box::new(log.clone());
+    let asker = Asker {
+        claims: None,
+        ..travel()
+    };
+    let mut front = Unattended::new(script, asker, shared, arrivals, Limits::default(), out);
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build();
+    let runtime = runtime.expect("the runtime starts");
+    let answer = runtime.block_on(front.attend(relay.answer(question)));
+    let answer = match answer.expect("nobody interrupts") {
+        Ok(InputResponse::Elicit(result)) => json!(result),
+        Ok(InputResponse::Sample(result)) => json!(result),
+        Ok(InputResponse::Roots(result)) => json!(result),
+        Err(error) => json!(error.message),
+    };
+    (answer.to_string(), front.unanswered(), log.text())
+}
+
+#[test]
+fn a_rule_answers() {
+    let file = "answers: [{when: {tool: book_holiday}, accept: {confirm: true}}]";
+    let (answer, unanswered, log) = run(Some(file), None, wishes());
+    assert_eq!(answer, r#"{"action":"accept","content":{"confirm":true}}"#);
+    assert!(!unanswered);
+    assert_eq!(log, "  wishes: answered by rule 1\n");
+}
+
+#[test]
+fn a_rule_declines() {
+    let file = "answers: [{decline: true, reason: not now}]";
+    let (answer, unanswered, log) = run(Some(file), None, wishes());
+    assert_eq!(
+        answer,
+        r#"{"_meta":{"dev.askback/reason":"not now"},"action":"decline"}"#
+    );
+    assert!(unanswered);
+    assert_eq!(log, "  wishes: declined by rule 1\n");
+}
+
+#[test]
+fn what_is_not_answered_is_shown_in_full() {
+    for (name, file) in [
+        (
+            "unmatched",
+            Some("answers: [{when: {key: other}, accept: {}}]"),
+        ),
+        (
+            "unfit",
+            Some("answers: [{accept: {confirm: 1, colour: red}}]"),
+        ),
+        ("nobody", None),
+    ] {
+        let (answer, unanswered, log) = run(file, None, wishes());
+        assert_eq!(answer, r#"{"action":"cancel"}"#);
+        assert!(unanswered);
+        insta::assert_snapshot!(name, log);
+    }
+}
+
+#[test]
+fn a_link_is_agreed_to_and_not_opened() {
+    let file = "answers: [{when: {mode: url}, accept: true}]";
+    let link = |url: &str| asked(InputRequest::Elicit(ElicitParams::url("Sign in.", url)));
+    let (answer, unanswered, log) = run(Some(file), None, link("https://example.com/a"));
+    assert_eq!(answer, r#"{"action":"accept"}"#);
+    assert!(!unanswered);
+    assert_eq!(
+        log,
+        "  wishes: agreed to, not opened by rule 1\n    | https://example.com/a\n"
+    );
+
+    let (answer, unanswered, log) = run(Some(file), None, link("https://good.com@evil.com/"));
+    assert!(answer.contains("decline"), "{answer}");
+    assert!(unanswered);
+    assert!(
+        log.contains("declined by policy") && log.contains("names a user"),
+        "{log}"
+    );
+}
+
+#[test]
+fn folders_of_the_command_line_come_first() {
+    let roots = asked(InputRequest::Roots(Default::default()));
+    let here = askback_cli::folder::root(".".as_ref()).expect("there is a working directory");
+    let gone = Root::new("file:///not/there/any/more");
+    let shared = Some(vec![here.clone(), gone]);
+    let (answer, unanswered, _) = run(None, shared, roots.clone());
+    assert_eq!(answer, json!({"roots": [here]}).to_string());
+    assert!(!unanswered);
+
+    let (answer, unanswered, log) = run(Some("answers: []"), None, roots);
+    assert_eq!(answer, r#""The request was cancelled""#);
+    assert!(unanswered);
+    assert!(log.contains("roots: [.]"), "{log}");
+}
+
+#[test]
+fn what_a_server_says_is_told() {
+    let (relay, arrivals) = Relay::new();
+    let log = Log::default();
+    let out = Box::new(log.clone());
+    let mut front = Unattended::new(None, travel(), None, arrivals, Limits::default(), out);
+    let progress = |progress: f64, message: Option<&str>| Event::Progress {
+        target: None,
+        progress,
+        total: Some(4.0),
+        message: message.map(str::to_owned),
+    };
+    relay.event(progress(1.0, None));
+    relay.event(progress(2.0, Some("Pricing")));
+    relay.event(progress(3.0, Some("Pricing")));
+    relay.event(Event::Log {
+        level: askback_core::protocol::LoggingLevel::Warning,
+        logger: None,
+        data: RawJson::new("sold \x1b[1mout").expect("it is JSON"),
+    });
+    relay.event(Event::ServerStderr("listening\x1b[2J".to_owned()));
+    relay.event(Event::ToolsChanged);
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build();
+    let runtime = runtime.expect("the runtime starts");
+    let done = runtime.block_on(front.attend(async {}));
+    assert_eq!(done, Ok(()));
+    insta::assert_snapshot!(log.text());
+}
