@@ -31,6 +31,8 @@ pub enum Arguments {
 pub struct Parameters {
     /// The form that describes the arguments, where a parameter has one.
     pub form: Option<FormSchema>,
+    /// More than one parameter describes the arguments.
+    pub(crate) described_twice: bool,
     /// What they take of the server's own.
     pub(crate) states: Vec<StateType>,
 }
@@ -101,7 +103,7 @@ impl Extract for Ctx {
 #[diagnostic::do_not_recommend]
 impl<T: Form> Extract for T {
     fn describe(parameters: &mut Parameters) {
-        parameters.form = Some(T::schema());
+        parameters.described_twice |= parameters.form.replace(T::schema()).is_some();
     }
 
     fn extract(ctx: &Ctx) -> Extraction<Self> {

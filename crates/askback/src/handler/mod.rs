@@ -14,7 +14,7 @@ pub use extract::{
 };
 pub use output::{IntoPromptResult, IntoReadResult, IntoToolResult, Json};
 pub use state::State;
-pub(crate) use state::{StateType, States};
+pub(crate) use state::States;
 
 use crate::{
     ctx::Ctx,
@@ -45,7 +45,7 @@ pub trait Handler<Marker>: Clone + Send + Sync + 'static {
 /// A handler with its types forgotten.
 pub(crate) struct Erased<T> {
     run: Run<T>,
-    states: Arc<[StateType]>,
+    parameters: Arc<Parameters>,
 }
 
 type Run<T> = Arc<dyn Fn(Ctx) -> BoxFuture<'static, Result<T>> + Send + Sync>;
@@ -55,9 +55,9 @@ impl<T> Erased<T> {
         (self.run)(ctx)
     }
 
-    /// What it takes of the server's own.
-    pub(crate) fn states(&self) -> &[StateType] {
-        &self.states
+    /// What its parameters want of a call.
+    pub(crate) fn parameters(&self) -> &Parameters {
+        &self.parameters
     }
 }
 
@@ -65,7 +65,7 @@ impl<T> Clone for Erased<T> {
     fn clone(&self) -> Self {
         Self {
             run: Arc::clone(&self.run),
-            states: Arc::clone(&self.states),
+            parameters: Arc::clone(&self.parameters),
         }
     }
 }
@@ -81,7 +81,7 @@ where
             let running = handler.call(ctx);
             Box::pin(async move { convert(running.await?) })
         }),
-        states: H::parameters().states.into(),
+        parameters: Arc::new(H::parameters()),
     }
 }
 

@@ -44,7 +44,7 @@ use self::{
 use crate::{
     clock::{Clock, SystemClock},
     error::Result,
-    handler::{StateType, States},
+    handler::{Parameters, States},
     keys::KeySource,
     store::{MemoryStore, Store},
     transport::Channel,
@@ -134,6 +134,9 @@ pub enum BuildError {
     /// A URI template has other expressions than simple variables, or two side by side.
     #[error("`{0}` is not a URI template with simple variables that are apart")]
     Template(String),
+    /// A handler has more than one parameter that describes its arguments.
+    #[error("`{0}` takes its arguments twice: gather them in one struct that derives `Form`")]
+    Parameters(String),
     /// A handler takes a state that the server was not given.
     #[error(
         "`{name}` takes a state of type `{state}`, which the server was not given: add it with \
@@ -390,7 +393,7 @@ impl ServerBuilder {
         if let Some(wrong) = self.wrong {
             return Err(wrong);
         }
-        self.check_states()?;
+        self.check_handlers()?;
         let capabilities = self.capabilities();
         let profile = Profile {
             info: self.info,
@@ -448,10 +451,14 @@ impl ServerBuilder {
         }
     }
 
-    /// Checks that the handlers get all that they take.
-    fn check_states(&self) -> Result<(), BuildError> {
-        let check = |name: &str, states: &[StateType]| {
-            let missing = states.iter().find(|state| !self.states.has(**state));
+    /// Checks that the handlers can be given all that they take.
+    fn check_handlers(&self) -> Result<(), BuildError> {
+        let check = |name: &str, parameters: &Parameters| {
+            if parameters.described_twice {
+                return Err(BuildError::Parameters(name.to_owned()));
+            }
+            let mut states = parameters.states.iter();
+            let missing = states.find(|state| !self.states.has(**state));
             missing.map_or(Ok(()), |state| {
                 Err(BuildError::State {
                     name: name.to_owned(),
@@ -460,18 +467,18 @@ impl ServerBuilder {
             })
         };
         for tool in self.tools.items() {
-            check(&tool.description.name, tool.handler.states())?;
+            check(&tool.description.name, tool.handler.parameters())?;
         }
         for prompt in self.prompts.items() {
-            check(&prompt.description.name, prompt.handler.states())?;
+            check(&prompt.description.name, prompt.handler.parameters())?;
         }
         for resource in self.resources.fixed.items() {
-            check(&resource.description.uri, resource.handler.states())?;
+            check(&resource.description.uri, resource.handler.parameters())?;
         }
         for template in self.resources.templates.items() {
             check(
                 &template.description.uri_template,
-                template.handler.states(),
+                template.handler.parameters(),
             )?;
         }
         Ok(())

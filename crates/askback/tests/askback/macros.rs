@@ -253,6 +253,17 @@ fn a_server_without_what_its_handlers_take_is_not_built() {
     assert!(matches!(twice, Err(BuildError::Twice { .. })));
 }
 
+#[tool]
+async fn takes_two(_trip: Trip, _wishes: Wishes) -> Result<()> {
+    Ok(())
+}
+
+#[test]
+fn a_handler_has_one_form_of_arguments() {
+    let wrong = Server::builder("agency", "1").tool(takes_two).build().err();
+    assert_eq!(wrong, Some(BuildError::Parameters("takes_two".to_owned())));
+}
+
 #[test]
 fn the_value_becomes_what_a_server_takes() {
     let _: (Tool, Prompt, Resource, ResourceTemplate) =
