@@ -4,6 +4,7 @@ mod command_line;
 mod desk;
 mod dialog;
 mod end_to_end;
+mod restart;
 mod safety;
 mod scratch;
 mod script;
