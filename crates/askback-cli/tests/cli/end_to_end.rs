@@ -36,6 +36,7 @@ struct Run {
 
 /// What a run came to.
 struct Ran {
+    scratch: Scratch,
     exit: Option<i32>,
     stdout: String,
     stderr: String,
@@ -92,6 +93,7 @@ impl Run {
             stderr,
         } = child.wait_with_output().expect("it ends");
         Ran {
+            scratch: self.scratch,
             exit: status.code(),
             stdout: String::from_utf8(stdout).expect("it writes text"),
             stderr: String::from_utf8(stderr).expect("it writes text"),
@@ -233,22 +235,18 @@ fn folders_come_from_the_command_line_or_the_file() {
         "file=plan.txt",
         "text=Sagrada Familia",
     ];
+    let saved = |ran: &Ran| std::fs::read_to_string(ran.scratch.path("plan.txt")).ok();
     let run = Run::new("roots-option", &words).and(&["--roots", "."]);
-    let plan = run.scratch.path("plan.txt");
-    let roots = run.scratch.path(".");
-    run.on_travel().expect(0);
-    assert!(
-        !plan.exists(),
-        "the scratch folder is gone with the run: {}",
-        roots.display()
-    );
+    let ran = run.on_travel().expect(0);
+    assert_eq!(saved(&ran).as_deref(), Some("Sagrada Familia"));
 
     let run = Run::new("roots-file", &words).answers("roots: [.]\n");
-    run.on_travel().expect(0).says("roots: answered");
-    Run::new("roots-none", &words)
-        .answers("answers: []\n")
-        .on_travel()
-        .expect(3);
+    let ran = run.on_travel().expect(0).says("roots: answered");
+    assert_eq!(saved(&ran).as_deref(), Some("Sagrada Familia"));
+
+    let run = Run::new("roots-none", &words).answers("answers: []\n");
+    let ran = run.on_travel().expect(3);
+    assert_eq!(saved(&ran), None);
 }
 
 #[test]

@@ -4,6 +4,8 @@ mod command_line;
 mod desk;
 mod dialog;
 mod end_to_end;
+#[cfg(unix)]
+mod links;
 mod restart;
 mod safety;
 mod scratch;

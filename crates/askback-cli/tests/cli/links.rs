@@ -1,0 +1,162 @@
+//! Links, timeouts and Ctrl-C, against a server small enough to be a shell script.
+
+use std::{
+    fs,
+    io::{BufRead, BufReader, Write},
+    os::unix::fs::PermissionsExt,
+    process::{Child, Command, Stdio},
+};
+
+use crate::scratch::Scratch;
+
+/// A server of 2025-11-25 whose tool `link` asks to open the link in `$URL`, and whose tool `hang`
+/// says so and never answers.
+const SERVER: &str = r#"
+answer() { printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$1" "$2"; }
+while IFS= read -r line; do
+    id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
+    case $line in
+    *'"method":"initialize"'*)
+        answer "$id" '{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"sh","version":"1"}}' ;;
+    *'"method":"tools/list"'*)
+        answer "$id" '{"tools":[{"name":"link","inputSchema":{"type":"object"}},{"name":"hang","inputSchema":{"type":"object"}}]}' ;;
+    *'"name":"hang"'*)
+        echo hanging >&2 ;;
+    *'"method":"tools/call"'*)
+        call=$id
+        printf '{"jsonrpc":"2.0","id":"ask","method":"elicitation/create","params":{"mode":"url","message":"Sign in.","elicitationId":"one","url":"%s"}}\n' "$URL" ;;
+    *'"action"'*)
+        action=$(printf '%s' "$line" | sed 's/.*"action":"\([a-z]*\)".*/\1/')
+        answer "$call" '{"content":[{"type":"text","text":"told: '"$action"'"}]}' ;;
+    esac
+done
+"#;
+
+/// The command on that server, with a browser that writes down what it is given.
+fn askback(scratch: &Scratch, words: &[&str], url: &str) -> Command {
+    let server = scratch.file("server.sh", SERVER);
+    let browser = scratch.file(
+        "browser",
+        &format!(
+            "#!/bin/sh\nprintf '%s\\n' \"$#\" \"$@\" >> {}.log\n",
+            scratch.path("browser").display()
+        ),
+    );
+    fs::set_permissions(&browser, fs::Permissions::from_mode(0o755)).expect("the file is ours");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_askback"));
+    command
+        .args(words)
+        .args([
+            "--protocol",
+            "2025-11-25",
+            "--name",
+            "agency",
+            "--",
+            "sh",
+            &server,
+        ])
+        .env("NO_COLOR", "1")
+        .env("BROWSER", browser)
+        .env("URL", url)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    command
+}
+
+/// Starts a conversation of these lines.
+fn talk(scratch: &Scratch, lines: &str, url: &str) -> Child {
+    let mut child = askback(scratch, &["open"], url)
+        .spawn()
+        .expect("the command was built");
+    let mut stdin = child.stdin.take().expect("it was asked for");
+    stdin
+        .write_all(lines.as_bytes())
+        .expect("it reads its input");
+    child
+}
+
+/// What a conversation printed, and what it showed.
+fn end(child: Child) -> (String, String) {
+    let output = child.wait_with_output().expect("it ends");
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("it writes text");
+    (text(output.stdout), text(output.stderr))
+}
+
+#[test]
+fn a_link_is_opened_after_a_yes_as_one_argument() {
+    let scratch = Scratch::new("link-yes");
+    let log = scratch.path("browser.log");
+    // The browser runs by itself; reading from a pipe waits for it.
+    let made = Command::new("mkfifo").arg(&log).status();
+    assert!(made.is_ok_and(|status| status.success()));
+    let url = "https://example.com/a?b=$(touch%20x)&c=`d`|e;f";
+    let child = talk(&scratch, "/call link\nyes\n", url);
+    let opened = fs::read_to_string(log).expect("the browser writes");
+    assert_eq!(opened, format!("1\n{url}\n"));
+    let (stdout, stderr) = end(child);
+    assert_eq!(stdout, "told: accept\n");
+    for line in ["Host: example.com", url, "Opened in your browser."] {
+        assert!(stderr.contains(&format!("\n{line}\n")), "{stderr}");
+    }
+}
+
+#[test]
+fn a_link_is_not_opened_without_a_yes() {
+    for (name, lines, told) in [
+        ("link-no", "/call link\nno\nnot today\n", "decline"),
+        ("link-cancel", "/call link\n!cancel\n", "cancel"),
+        ("link-end", "/call link\n", "cancel"),
+    ] {
+        let scratch = Scratch::new(name);
+        let (stdout, stderr) = end(talk(&scratch, lines, "https://example.com/"));
+        assert_eq!(stdout, format!("told: {told}\n"));
+        assert!(!stderr.contains("Opened"), "{stderr}");
+    }
+}
+
+#[test]
+fn a_link_that_misleads_is_never_asked() {
+    let scratch = Scratch::new("link-refused");
+    let url = "https://good.com@evil.com/";
+    let (stdout, stderr) = end(talk(&scratch, "/call link\n", url));
+    assert_eq!(stdout, "told: decline\n");
+    assert!(stderr.contains("× it names a user"), "{stderr}");
+}
+
+#[test]
+fn a_server_that_hangs_is_given_up() {
+    let scratch = Scratch::new("timeout");
+    let run = askback(&scratch, &["call", "hang", "--timeout", "1"], "").output();
+    let output = run.expect("the command was built");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(4), "{stderr}");
+    assert!(
+        stderr.contains("askback: the server did not answer within 1s"),
+        "{stderr}"
+    );
+}
+
+#[test]
+fn ctrl_c_stops_a_call() {
+    let scratch = Scratch::new("interrupt");
+    let mut child = askback(&scratch, &["call", "hang"], "")
+        .spawn()
+        .expect("the command was built");
+    let stderr = child.stderr.take().expect("it was asked for");
+    let mut lines = BufReader::new(stderr).lines();
+    let hanging = lines.find(|line| line.as_ref().is_ok_and(|line| line.contains("hanging")));
+    assert!(hanging.is_some(), "the server never got the call");
+    interrupt(&child);
+    assert_eq!(
+        child.wait().ok().and_then(|status| status.code()),
+        Some(130)
+    );
+}
+
+fn interrupt(child: &Child) {
+    let sent = Command::new("kill")
+        .args(["-INT", &child.id().to_string()])
+        .status();
+    assert!(sent.is_ok_and(|status| status.success()));
+}
