@@ -359,7 +359,8 @@ impl Client {
                     ..Default::default()
                 };
                 let subscription = self.listen(filter).await?;
-                if subscription.granted().resource_subscriptions.is_none() {
+                let granted = subscription.granted().resource_subscriptions.as_ref();
+                if !granted.is_some_and(|uris| uris.iter().any(|granted| granted == uri)) {
                     let why = format!("the server does not tell of changes of {uri}");
                     return Err(ClientError::Unsupported(why));
                 }

@@ -171,7 +171,9 @@ impl Driver {
                 }
             }
             Step::Respond(which, what) => {
-                if let Some(id) = nth(self.sent.iter(), *which) {
+                // Mostly one of the last, which is the one something may wait for.
+                let recent = if which % 4 == 0 { usize::MAX } else { 4 };
+                if let Some(id) = nth(self.sent.iter().rev().take(recent), which / 4) {
                     let outcome = OUTCOMES[what % OUTCOMES.len()];
                     let message = format!(r#"{{"jsonrpc":"2.0","id":{id},{outcome}}}"#);
                     self.connection.handle_message(message.as_bytes(), now);
@@ -248,7 +250,7 @@ impl Driver {
         }
     }
 
-    /// Lets all that waits for the server or for time come to its end.
+    /// Lets all that waits for the host, the server or time come to its end.
     fn settle(&mut self) {
         for id in self.questions.keys().copied().collect::<Vec<_>>() {
             let error = Err(ErrorObject::new(-1, "no"));
@@ -268,6 +270,20 @@ impl Driver {
             }
         }
         assert!(self.questions.is_empty(), "questions of calls that ended");
+    }
+
+    /// Gives everything up: nothing is left with the host.
+    fn abandon(&mut self) {
+        self.take(&Step::Gone);
+        while !self.open_calls.is_empty() {
+            self.take(&Step::Cancel(0));
+        }
+        assert!(self.questions.is_empty(), "questions nobody waits for");
+        assert!(
+            self.connection
+                .next_timeout()
+                .is_none_or(|_| self.connecting)
+        );
     }
 }
 
@@ -294,6 +310,8 @@ proptest! {
     #[test]
     fn every_call_ends_once(
         newest in 0..3usize,
+        opened: bool,
+        patient: bool,
         steps in proptest::collection::vec(step(), 0..120),
     ) {
         let revisions = match newest {
@@ -302,9 +320,18 @@ proptest! {
             _ => Revision::ALL[..4].to_vec(),
         };
         let mut driver = Driver::new(revisions);
+        if opened {
+            // The first outcome opens the stateless era, the second a session.
+            driver.take(&Step::Connected);
+            driver.take(&Step::Respond(1, usize::from(newest == 2)));
+        }
         for step in &steps {
             driver.take(step);
         }
-        driver.settle();
+        if patient {
+            driver.settle();
+        } else {
+            driver.abandon();
+        }
     }
 }
