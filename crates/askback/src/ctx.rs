@@ -27,7 +27,7 @@ use crate::{
     answer::Answer,
     entropy::entropy,
     error::Result,
-    flow::{Asking, BoxFuture, Cell, Step, Timer},
+    flow::{Asking, BoxFuture, Cell, Naming, Scope, Step, Timer},
     handler::States,
     server::{Changed, Incoming, Peer, Shared},
 };
@@ -191,7 +191,7 @@ impl Ctx {
             // The closure is called when the step is first polled, inside the step's own scope.
             Box::pin(async move { effect().await })
         };
-        Step::new(&self.0.cell, name.into(), Box::new(start))
+        Step::new(&self.0.cell, name.into(), Naming::Ordinal, Box::new(start))
     }
 
     /// Does something at most once in this flow, even if the retry that reaches it is sent twice,
@@ -200,12 +200,15 @@ impl Ctx {
     ///
     /// The in-memory store promises this for one process, a persistent one
     /// ([`SqliteStore`](crate::store::SqliteStore)) for all that share it and across restarts. A
-    /// commit in a call that asked nothing is not remembered: there is no flow to return to.
+    /// commit before the first question is done like a [run](Ctx::run): there is no flow yet to
+    /// return to.
+    ///
+    /// The name is what is claimed, so each commit of a call needs one of its own.
     ///
     /// # Errors
     ///
     /// As [`Ctx::run`]; where it was begun elsewhere and never finished, an error says that its
-    /// outcome is unknown.
+    /// outcome is unknown; a name that was used before is refused.
     pub fn commit<T, F, Fut>(&self, name: impl Into<Cow<'static, str>>, effect: F) -> Step<T>
     where
         T: Serialize + DeserializeOwned + Send + 'static,
@@ -213,12 +216,18 @@ impl Ctx {
         Fut: Future<Output = Result<T>> + Send + 'static,
     {
         let shared = Arc::clone(&self.0.shared);
-        let flow = self.0.cell.flow().identity().flow;
-        let start = move |key: &str| -> BoxFuture<'static, Result<T>> {
-            let key = key.to_owned();
-            Box::pin(async move { shared.commit(flow, &key, effect).await })
+        let flow = self.0.cell.flow().resumed();
+        let start = move |name: &str| -> BoxFuture<'static, Result<T>> {
+            let name = name.to_owned();
+            Box::pin(async move {
+                match flow {
+                    Some(flow) => shared.commit(flow, &name, effect).await,
+                    // Nobody else can come here: no state has left the server yet.
+                    None => effect().await,
+                }
+            })
         };
-        Step::new(&self.0.cell, name.into(), Box::new(start))
+        Step::new(&self.0.cell, name.into(), Naming::Unique, Box::new(start))
     }
 
     /// A text that is the same for every execution of this flow and differs between flows and
@@ -273,10 +282,12 @@ impl Ctx {
         let mut timer = Timer::new(&self.0.cell, "timeout", span);
         let mut future = std::pin::pin!(future);
         std::future::poll_fn(|cx| {
-            if let Poll::Ready(output) = future.as_mut().poll(cx) {
-                return Poll::Ready(Ok(output));
+            // Polled in any case, so that it counts also where the future is ready at once.
+            let over = Pin::new(&mut timer).poll(cx);
+            match future.as_mut().poll(cx) {
+                Poll::Ready(output) => Poll::Ready(Ok(output)),
+                Poll::Pending => over.map(|()| Err(Elapsed)),
             }
-            Pin::new(&mut timer).poll(cx).map(|()| Err(Elapsed))
         })
         .await
     }
@@ -298,12 +309,14 @@ impl Ctx {
     #[must_use]
     pub fn random_bytes<const N: usize>(&self) -> [u8; N] {
         const { assert!(N <= 32, "at most 32 bytes at a time") };
+        let course = Scope::course(&self.0.cell);
         let (seed, draw) = {
             let mut flow = self.0.cell.flow();
-            (flow.identity().seed, flow.next_draw())
+            (flow.identity().seed, flow.next_draw(course))
         };
         let digest = Sha256::new()
             .chain_update(seed)
+            .chain_update(course.to_le_bytes())
             .chain_update(draw.to_le_bytes())
             .finalize();
         std::array::from_fn(|at| digest[at])
@@ -374,9 +387,7 @@ impl Ctx {
         let Some(token) = self.incoming().progress_token() else {
             return;
         };
-        if !self.0.cell.flow().is_live() {
-            return;
-        }
+        let is_live = self.0.cell.flow().is_live();
         {
             let mut last = self
                 .0
@@ -387,6 +398,9 @@ impl Ctx {
                 return;
             }
             *last = progress;
+        }
+        if !is_live {
+            return;
         }
         self.0
             .peer
@@ -420,8 +434,12 @@ impl Ctx {
         self.0.peer.notify(ServerNotification::Message(params));
     }
 
-    /// Tells the clients that care that something the server offers has changed.
+    /// Tells the clients that care that something the server offers has changed; not again when
+    /// the handler is run again.
     pub fn changed(&self, changed: Changed) {
+        if !self.0.cell.flow().is_live() {
+            return;
+        }
         self.0.shared.changed(changed);
     }
 

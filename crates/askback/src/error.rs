@@ -6,7 +6,7 @@ use askback_core::{
     ask::AskError,
     forms::Issues,
     jsonrpc::{self, ErrorObject},
-    protocol::ElicitUrlParams,
+    protocol::{ElicitUrlParams, RawJson},
 };
 use serde::{Deserialize, Serialize};
 
@@ -219,6 +219,18 @@ pub(crate) struct RecordedError {
 enum Whose {
     Caller,
     Person,
+}
+
+impl<T: Serialize> Recorded<T> {
+    /// The record. A value that cannot be written as JSON is recorded as an error: the effect has
+    /// happened, and must not happen again.
+    pub(crate) fn to_json(&self) -> Result<RawJson> {
+        let json = RawJson::new(self).or_else(|error| {
+            let why = format!("the result of a step cannot be recorded: {error}");
+            RawJson::new(&Recorded::<()>::from(Err(Error::new(why))))
+        });
+        Ok(json?)
+    }
 }
 
 impl<T> From<Result<T>> for Recorded<T> {

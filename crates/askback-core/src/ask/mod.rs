@@ -29,7 +29,7 @@ pub use error::{AskError, Capability};
 pub use flow::{Flow, OpenQuestion, SlotId, Verdict};
 pub use journal::{Answered, Entry, Outcome, QuestionDigest, Reply};
 pub use question::{Checked, Question};
-pub use state::{FlowId, Identity, State, TokenId};
+pub use state::{FlowId, Identity, OpenEntry, State, TimerEntry, TokenId};
 
 /// A point in time: milliseconds since the Unix epoch.
 pub type Millis = u64;

@@ -13,7 +13,10 @@ use std::{
 };
 
 use askback_core::ask::{Millis, Verdict};
-use tokio::time::{Sleep, sleep};
+use tokio::{
+    task::coop,
+    time::{Sleep, sleep},
+};
 
 use super::{BoxFuture, Cell, Scope, lock};
 use crate::error::Error;
@@ -79,6 +82,10 @@ impl<T> Drive<T> {
             if signal.end() {
                 continue;
             }
+            if !coop::has_budget_remaining() {
+                // What is pending may only wait for this task to have its next turn.
+                break;
+            }
             let now = self.cell.clock.now();
             let verdict = self.cell.flow().verdict(now);
             match verdict {
@@ -98,8 +105,7 @@ impl<T> Drive<T> {
     /// Drops the handler with all it holds, telling its guards that it will run again.
     pub(crate) fn suspend(mut self) {
         self.cell.suspending.store(true, Ordering::Relaxed);
-        self.children.clear();
-        self.handler = None;
+        self.finish();
     }
 
     fn poll_handler(&mut self, cx: &mut Context<'_>) -> Poll<Result<T, Error>> {
@@ -109,10 +115,13 @@ impl<T> Drive<T> {
         let _scope = Scope::handler(&self.cell);
         let polled = catch_unwind(AssertUnwindSafe(|| {
             let polled = handler.as_mut().poll(cx);
+            if polled.is_ready() {
+                return polled;
+            }
             // Children spawned by the handler, or by one another, are polled in the same turn.
             let mut at = 0;
             loop {
-                self.children.append(&mut lock(&self.cell.spawned));
+                self.children.append(&mut self.cell.take_spawned());
                 let Some(child) = self.children.get_mut(at) else {
                     break;
                 };
@@ -141,6 +150,7 @@ impl<T> Drive<T> {
     fn finish(&mut self) {
         self.children.clear();
         self.handler = None;
+        self.cell.close();
     }
 
     fn poll_alarm(

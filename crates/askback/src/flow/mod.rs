@@ -26,7 +26,8 @@ use askback_core::{
 
 pub(crate) use drive::{Drive, Turn};
 pub(crate) use question::Asking;
-pub(crate) use scope::Scope;
+pub(crate) use scope::{Course, Scope};
+pub(crate) use step::Naming;
 pub use step::Step;
 pub(crate) use timer::Timer;
 
@@ -43,7 +44,8 @@ pub(crate) struct Cell {
     limits: Limits,
     signal: Arc<Signal>,
     suspending: AtomicBool,
-    spawned: Mutex<Vec<BoxFuture<'static, ()>>>,
+    /// Children the drive has not taken yet; none any more once the handler has ended.
+    spawned: Mutex<Option<Vec<BoxFuture<'static, ()>>>>,
     withdrawn: Mutex<Vec<String>>,
 }
 
@@ -55,7 +57,7 @@ impl Cell {
             limits,
             signal: Arc::default(),
             suspending: AtomicBool::new(false),
-            spawned: Mutex::default(),
+            spawned: Mutex::new(Some(Vec::new())),
             withdrawn: Mutex::default(),
         })
     }
@@ -78,10 +80,33 @@ impl Cell {
         self.suspending.load(Ordering::Relaxed)
     }
 
-    /// Hands the drive another future to poll beside the handler.
-    pub(crate) fn spawn(&self, future: BoxFuture<'static, ()>) {
-        lock(&self.spawned).push(future);
+    /// Hands the drive another future to poll beside the handler, in the course in which it was
+    /// spawned. After the handler's end it is dropped.
+    pub(crate) fn spawn(self: &Arc<Self>, mut future: BoxFuture<'static, ()>) {
+        if !Scope::may_ask(self) {
+            let course = Scope::course(self);
+            let mut inner = future;
+            future = Box::pin(std::future::poll_fn(move |cx| {
+                let _scope = Scope::aside(course);
+                inner.as_mut().poll(cx)
+            }));
+        }
+        if let Some(spawned) = &mut *lock(&self.spawned) {
+            spawned.push(future);
+        }
         self.signal.raise();
+    }
+
+    /// The children spawned since the last call.
+    fn take_spawned(&self) -> Vec<BoxFuture<'static, ()>> {
+        let mut spawned = lock(&self.spawned);
+        spawned.as_mut().map(std::mem::take).unwrap_or_default()
+    }
+
+    /// The handler has ended, or will not go on: nothing is spawned any more.
+    fn close(&self) {
+        let spawned = lock(&self.spawned).take();
+        drop(spawned);
     }
 
     /// The keys of questions that were sent and are no longer waited for.

@@ -2,16 +2,29 @@
 
 use std::cell::Cell as Local;
 
+use sha2::{Digest, Sha256};
+
 thread_local! {
-    static CURRENT: Local<Place> = const { Local::new(Place { flow: 0, in_step: false }) };
+    static CURRENT: Local<Place> = const { Local::new(Place { flow: 0, course: OUTSIDE }) };
 }
+
+/// A line of execution: what is drawn and waited for in one leaves the others as they are.
+///
+/// A handler's own is run again from the top, and must come the same way. A step is left out when
+/// its handler is run again, so nothing in it may count for the handler.
+pub(crate) type Course = u64;
+
+/// The handler's own course.
+const HANDLER: Course = 0;
+/// That of what runs in no handler.
+const OUTSIDE: Course = Course::MAX;
 
 #[derive(Clone, Copy)]
 struct Place {
     /// The address of the flow's cell; 0 outside every handler. An address is enough: the cell
     /// lives as long as the drive that put it here.
     flow: usize,
-    in_step: bool,
+    course: Course,
 }
 
 /// While it lives, this thread polls the handler of one flow.
@@ -24,23 +37,29 @@ impl Scope {
     pub(crate) fn handler(cell: &super::Cell) -> Self {
         Self::enter(Place {
             flow: address(cell),
-            in_step: false,
+            course: HANDLER,
         })
     }
 
-    /// Enters a step, in which nothing may be asked.
-    pub(crate) fn step() -> Self {
+    /// Enters a course beside the handler's, in which nothing may be asked.
+    pub(crate) fn aside(course: Course) -> Self {
         let before = CURRENT.get();
-        Self::enter(Place {
-            in_step: true,
-            ..before
-        })
+        Self::enter(Place { course, ..before })
     }
 
-    /// Whether the handler of this flow may ask here.
-    pub(crate) fn may_ask(cell: &super::Cell) -> bool {
+    /// The course that is followed here in the handler of this flow.
+    pub(crate) fn course(cell: &super::Cell) -> Course {
         let place = CURRENT.get();
-        place.flow == address(cell) && !place.in_step
+        if place.flow == address(cell) {
+            place.course
+        } else {
+            OUTSIDE
+        }
+    }
+
+    /// Whether the handler of this flow may ask here: in its own course alone.
+    pub(crate) fn may_ask(cell: &super::Cell) -> bool {
+        Self::course(cell) == HANDLER
     }
 
     fn enter(place: Place) -> Self {
@@ -54,6 +73,14 @@ impl Drop for Scope {
     fn drop(&mut self) {
         CURRENT.set(self.before);
     }
+}
+
+/// The course of the step of this key.
+pub(crate) fn course_of_step(key: &str) -> Course {
+    let digest = Sha256::digest(key);
+    let mut course = [0; 8];
+    course.copy_from_slice(&digest[..8]);
+    Course::from_le_bytes(course).clamp(HANDLER + 1, OUTSIDE - 1)
 }
 
 fn address(cell: &super::Cell) -> usize {

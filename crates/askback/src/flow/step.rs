@@ -11,7 +11,7 @@ use std::{
 use askback_core::protocol::RawJson;
 use serde::{Serialize, de::DeserializeOwned};
 
-use super::{BoxFuture, Cell, Scope, Slot};
+use super::{BoxFuture, Cell, Course, Scope, Slot, scope::course_of_step};
 use crate::error::{Error, Recorded};
 
 /// A step, on its way: see [`Ctx::run`](crate::Ctx::run) and [`Ctx::commit`](crate::Ctx::commit).
@@ -22,52 +22,75 @@ pub struct Step<T> {
 }
 
 enum State<T> {
-    New(Cow<'static, str>, Start<T>),
-    Running(Slot, BoxFuture<'static, Result<T, Error>>),
+    New(Cow<'static, str>, Start<T>, Naming),
+    Begun(Slot, Start<T>),
+    Running(Slot, Course, BoxFuture<'static, Result<T, Error>>),
     Waiting(Slot),
     Over,
+}
+
+/// What becomes of a name that was used before.
+#[derive(Clone, Copy)]
+pub(crate) enum Naming {
+    /// An ordinal tells the steps apart.
+    Ordinal,
+    /// It is refused. Which of two branches comes first may differ from one execution to the next
+    /// until that is recorded, and an ordinal with it; what is claimed under a name in a store must
+    /// be the same in all of them.
+    Unique,
 }
 
 /// Starts the effect, given the step's key.
 type Start<T> = Box<dyn FnOnce(&str) -> BoxFuture<'static, Result<T, Error>> + Send>;
 
 impl<T: Serialize + DeserializeOwned + Send + 'static> Step<T> {
-    pub(crate) fn new(cell: &Arc<Cell>, name: Cow<'static, str>, start: Start<T>) -> Self {
+    pub(crate) fn new(
+        cell: &Arc<Cell>,
+        name: Cow<'static, str>,
+        naming: Naming,
+        start: Start<T>,
+    ) -> Self {
         Self {
             cell: Arc::clone(cell),
-            state: State::New(name, start),
+            state: State::New(name, start, naming),
         }
     }
 
-    fn begin(&self, name: &str, start: Start<T>) -> State<T> {
-        let mut flow = self.cell.flow();
-        let id = flow.begin_step(name);
-        let recorded = flow.run_step(id);
-        let key = flow.step_key(id).to_owned();
-        drop(flow);
-        let slot = Slot::new(&self.cell, id);
-        if recorded {
-            return State::Waiting(slot);
+    fn begin(&self, name: &str, naming: Naming) -> Result<Slot, Error> {
+        if !Scope::may_ask(&self.cell) {
+            return Err(Error::misplaced_step(name));
         }
+        let mut flow = self.cell.flow();
+        if matches!(naming, Naming::Unique) && flow.has_step(name) {
+            return Err(Error::new(format!(
+                "a step named `{name}` was begun before in this call, and a commit needs a name \
+                 of its own: add what it is about to the name"
+            )));
+        }
+        let id = flow.begin_step(name);
+        drop(flow);
+        Ok(Slot::new(&self.cell, id))
+    }
+
+    fn run(&self, slot: Slot, start: Start<T>) -> State<T> {
+        let key = self.cell.flow().step_key(slot.id).to_owned();
+        let course = course_of_step(&key);
         let limit = self.cell.limits().run;
         let effect = start(&key);
-        State::Running(
-            slot,
-            Box::pin(async move {
-                match tokio::time::timeout(limit, effect).await {
-                    Ok(result) => result,
-                    Err(_) => Err(Error::new(format!(
-                        "the step `{key}` did not end within {} seconds",
-                        limit.as_secs()
-                    ))),
-                }
-            }),
-        )
+        let limited = async move {
+            match tokio::time::timeout(limit, effect).await {
+                Ok(result) => result,
+                Err(_) => Err(Error::new(format!(
+                    "the step `{key}` did not end within {} seconds: its outcome is unknown",
+                    limit.as_secs()
+                ))),
+            }
+        };
+        State::Running(slot, course, Box::pin(limited))
     }
 
     fn record(&self, slot: &Slot, result: Result<T, Error>) -> Result<(), Error> {
-        let value = RawJson::new(&Recorded::from(result))
-            .map_err(|error| Error::new(format!("a step's result cannot be recorded: {error}")))?;
+        let value = Recorded::from(result).to_json()?;
         let now = self.cell.clock().now();
         self.cell.flow().finish_step(slot.id, value, now);
         Ok(())
@@ -82,19 +105,25 @@ impl<T: Serialize + DeserializeOwned + Send + 'static> Future for Step<T> {
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         loop {
             self.state = match std::mem::replace(&mut self.state, State::Over) {
-                State::New(name, start) => {
-                    if !Scope::may_ask(&self.cell) {
-                        return Poll::Ready(Err(Error::misplaced_step(&name)));
+                State::New(name, start, naming) => State::Begun(self.begin(&name, naming)?, start),
+                State::Begun(slot, start) => {
+                    let started = self.cell.flow().start_step(slot.id, cx.waker());
+                    match started {
+                        Poll::Ready(true) => self.run(slot, start),
+                        Poll::Ready(false) => State::Waiting(slot),
+                        Poll::Pending => {
+                            self.state = State::Begun(slot, start);
+                            return Poll::Pending;
+                        }
                     }
-                    self.begin(&name, start)
                 }
-                State::Running(slot, mut effect) => {
+                State::Running(slot, course, mut effect) => {
                     let polled = {
-                        let _scope = Scope::step();
+                        let _scope = Scope::aside(course);
                         effect.as_mut().poll(cx)
                     };
                     let Poll::Ready(result) = polled else {
-                        self.state = State::Running(slot, effect);
+                        self.state = State::Running(slot, course, effect);
                         return Poll::Pending;
                     };
                     self.record(&slot, result)?;

@@ -8,14 +8,25 @@ use std::{
     time::Duration,
 };
 
-use super::{Cell, Slot};
+use tokio::time::{Sleep, sleep};
+
+use super::{Cell, Scope, Slot};
+use crate::millis;
 
 /// Ready once its time is over, also where that happened between two rounds.
 pub(crate) struct Timer {
     cell: Arc<Cell>,
     name: &'static str,
     span: Duration,
-    slot: Option<Slot>,
+    state: State,
+}
+
+enum State {
+    New,
+    /// Recorded, in the handler's own course.
+    Recorded(Slot),
+    /// Only here, in a step or outside the handler.
+    Aside(Pin<Box<Sleep>>),
 }
 
 impl Timer {
@@ -24,8 +35,19 @@ impl Timer {
             cell: Arc::clone(cell),
             name,
             span,
-            slot: None,
+            state: State::New,
         }
+    }
+}
+
+impl Timer {
+    fn begin(&self) -> State {
+        if !Scope::may_ask(&self.cell) {
+            return State::Aside(Box::pin(sleep(self.span)));
+        }
+        let deadline = self.cell.clock().now().saturating_add(millis(self.span));
+        let id = self.cell.flow().begin_timer(self.name, deadline);
+        State::Recorded(Slot::new(&self.cell, id))
     }
 }
 
@@ -33,15 +55,14 @@ impl Future for Timer {
     type Output = ();
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
-        if self.slot.is_none() {
-            let span = u64::try_from(self.span.as_millis()).unwrap_or(u64::MAX);
-            let deadline = self.cell.clock().now().saturating_add(span);
-            let id = self.cell.flow().begin_timer(self.name, deadline);
-            self.slot = Some(Slot::new(&self.cell, id));
+        if let State::New = self.state {
+            self.state = self.begin();
         }
-        let Some(slot) = &self.slot else {
-            return Poll::Pending;
-        };
-        self.cell.flow().poll_timer(slot.id, cx.waker())
+        let Self { cell, state, .. } = &mut *self;
+        match state {
+            State::New => Poll::Pending,
+            State::Recorded(slot) => cell.flow().poll_timer(slot.id, cx.waker()),
+            State::Aside(sleep) => sleep.as_mut().poll(cx),
+        }
     }
 }

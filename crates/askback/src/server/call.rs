@@ -10,7 +10,7 @@ use std::{
 };
 
 use askback_core::{
-    ask::{AskError, Flow, FlowId, Identity, OpenQuestion, QuestionDigest, Reply, State, TokenId},
+    ask::{AskError, Flow, FlowId, Identity, OpenQuestion, Reply, State, TokenId},
     jsonrpc::ErrorObject,
     protocol::{
         InputRequest, InputRequiredResult, InputResponses, LoggingLevel, Outcome,
@@ -31,9 +31,6 @@ use crate::{
     flow::{BoxFuture, Cell, Drive, Turn},
     handler::Erased,
 };
-
-/// How the error begins that the replay check ends a call with.
-pub(crate) const UNSAFE_REPLAY: &str = "the handler is not safe to run again";
 
 /// The way back to the client of a request.
 pub(crate) trait Peer: Send + Sync {
@@ -56,9 +53,9 @@ pub(crate) trait Peer: Send + Sync {
 
 /// One call on its way.
 pub(super) struct Calling<T> {
-    shared: Arc<Shared>,
+    pub(super) shared: Arc<Shared>,
     peer: Arc<dyn Peer>,
-    incoming: Arc<Incoming>,
+    pub(super) incoming: Arc<Incoming>,
     handler: Erased<Outcome<T>>,
 }
 
@@ -140,9 +137,11 @@ impl<T: 'static> Calling<T> {
                 outcome => Ok(outcome),
             },
             Turn::Ask => {
-                self.check_replay(drive.cell()).await?;
                 let questions = drive.cell().flow().send_questions();
                 let state = self.suspend(drive)?;
+                if self.shared.checks_replay() {
+                    self.check_replay(state.clone()).await?;
+                }
                 let result = rounds::seal(&self.shared, &self.incoming, state, questions);
                 result.await.map(Outcome::NeedInput)
             }
@@ -182,7 +181,10 @@ impl<T: 'static> Calling<T> {
             match turn.await? {
                 Turn::Done(result) => return Ok((result?, Arc::clone(drive.cell()))),
                 Turn::Ask => {
-                    self.check_replay(drive.cell()).await?;
+                    if self.shared.checks_replay() {
+                        let state = drive.cell().flow().suspend(TokenId([0; 16]), 0);
+                        self.check_replay(state).await?;
+                    }
                     let questions = drive.cell().flow().send_questions();
                     asked.extend(questions.into_iter().map(|question| self.ask(question)));
                 }
@@ -255,47 +257,6 @@ impl<T: 'static> Calling<T> {
         }
     }
 
-    /// Runs the handler again from its record, where that is asked for, and fails loudly if it
-    /// asks something else than it did.
-    async fn check_replay(&self, cell: &Arc<Cell>) -> Result<()> {
-        if !self.shared.checks_replay() {
-            return Ok(());
-        }
-        let asked = open_questions(&cell.flow());
-        let again = cell.flow().again();
-        let mut drive = self.drive(again, &(Arc::new(Silent) as Arc<dyn Peer>));
-        let turn = std::future::poll_fn(|cx| drive.poll_turn(cx)).await;
-        let again = match turn {
-            Turn::Ask => open_questions(&drive.cell().flow()),
-            Turn::Done(_) => Vec::new(),
-        };
-        drive.suspend();
-        if asked == again {
-            return Ok(());
-        }
-        let keys = |questions: &[(String, _)]| {
-            questions
-                .iter()
-                .map(|(key, _)| key.as_str())
-                .collect::<Vec<_>>()
-                .join(", ")
-        };
-        let why = format!(
-            "{UNSAFE_REPLAY}: it asked [{}] and, run again from its record, \
-             asks [{}]{}; what differs between two runs (the time, random values, what a service \
-             answers) must come from ctx.run, ctx.now or ctx.random",
-            keys(&asked),
-            keys(&again),
-            if keys(&asked) == keys(&again) {
-                " with other words"
-            } else {
-                ""
-            },
-        );
-        tracing::error!(target = self.incoming.target, "{why}");
-        Err(Error::protocol(ErrorObject::internal(why)))
-    }
-
     fn start(&self) -> Result<Flow> {
         let identity = Identity {
             flow: FlowId(entropy()?),
@@ -305,7 +266,7 @@ impl<T: 'static> Calling<T> {
         Ok(Flow::start(identity, self.shared.limits().clone()))
     }
 
-    fn drive(&self, flow: Flow, peer: &Arc<dyn Peer>) -> Drive<Outcome<T>> {
+    pub(super) fn drive(&self, flow: Flow, peer: &Arc<dyn Peer>) -> Drive<Outcome<T>> {
         let clock = Arc::clone(self.shared.clock());
         let cell = Cell::new(flow, clock, self.shared.limits().clone());
         let ctx = Ctx::new(ctx::Call {
@@ -317,29 +278,6 @@ impl<T: 'static> Calling<T> {
         });
         Drive::new(cell, self.handler.call(ctx))
     }
-}
-
-/// The peer of a handler that is run again only to see what it asks.
-struct Silent;
-
-impl Peer for Silent {
-    fn notify(&self, _: ServerNotification) {}
-
-    fn wants_log(&self, _: LoggingLevel) -> bool {
-        false
-    }
-
-    fn complete_elicitation(&self, _: String) {}
-
-    fn ask(&self, _: &str, _: InputRequest) -> BoxFuture<'static, Result<Reply, ErrorObject>> {
-        Box::pin(std::future::pending())
-    }
-}
-
-fn open_questions(flow: &Flow) -> Vec<(String, QuestionDigest)> {
-    flow.open()
-        .map(|(key, digest)| (key.to_owned(), digest))
-        .collect()
 }
 
 /// Measures the time a handler works.

@@ -8,6 +8,7 @@ mod incoming;
 mod page;
 mod prompt;
 mod registry;
+mod rehearsal;
 mod resource;
 mod rounds;
 mod shared;
@@ -27,10 +28,11 @@ use askback_core::{
 };
 
 pub use askback_core::engine::server::Changed;
-pub(crate) use call::{Peer, UNSAFE_REPLAY};
+pub(crate) use call::Peer;
 pub use complete::Completing;
 pub use incoming::Incoming;
 pub use prompt::Prompt;
+pub(crate) use rehearsal::UNSAFE_REPLAY;
 pub use resource::{Resource, ResourceTemplate};
 pub(crate) use shared::Shared;
 pub use tool::Tool;

@@ -152,11 +152,17 @@ impl Shared {
             let lease = self.limits().run;
             match self.store.claim(flow, name, now, lease, expires).await? {
                 Claim::Granted => {
-                    let recorded = Recorded::from(effect().await);
-                    self.store
-                        .finish(flow, name, &serde_json::to_vec(&recorded)?)
-                        .await?;
-                    return recorded.into();
+                    let value = Recorded::from(effect().await).to_json()?;
+                    let kept = self
+                        .store
+                        .finish(flow, name, value.as_str().as_bytes())
+                        .await;
+                    if let Err(error) = kept {
+                        // It has happened all the same. Who claims it later is told that its
+                        // outcome is unknown.
+                        tracing::error!(name, %error, "the value of a commit could not be kept");
+                    }
+                    return value.decode::<Recorded<T>>()?.into();
                 }
                 Claim::Done(value) => {
                     return serde_json::from_slice::<Recorded<T>>(&value)?.into();

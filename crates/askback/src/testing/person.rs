@@ -8,8 +8,8 @@ use super::report::Asked;
 
 /// A person, a model and a client's roots, as a script.
 ///
-/// What stands first for a question's key is used first; the last that stands for it is used for
-/// every further time. A question for which the script has nothing is a finding of the
+/// What stands first for a question's key is used first, and what stands last for every further
+/// time. A question for which the script has nothing is a finding of the
 /// [`Report`](super::Report).
 ///
 /// ```
@@ -71,7 +71,7 @@ impl Person {
         self.does(Some(key), accept(content))
     }
 
-    /// Fills in the next form that has no answer under its key.
+    /// Fills in the next form for whose key the script has nothing.
     #[must_use]
     pub fn answer_next(self, content: Value) -> Self {
         self.does(None, accept(content))
@@ -165,18 +165,17 @@ impl Person {
 
     /// What comes of a question, if the script has something for it.
     pub(super) fn react(&mut self, asked: &Asked) -> Option<(Reaction, Duration)> {
-        let fits = |rule: &Rule| match &rule.key {
-            Some(key) => *key == asked.key,
-            None => asked.method == "elicitation/create",
+        let key = Some(&asked.key);
+        let is_named = self.rules.iter().any(|rule| rule.key.as_ref() == key);
+        let fits = |rule: &Rule| match is_named {
+            true => rule.key.as_ref() == key,
+            false => rule.key.is_none() && asked.method == "elicitation/create",
         };
         let at = self
             .rules
             .iter()
             .position(|rule| fits(rule) && !rule.used)
-            .or_else(|| {
-                let again = |rule: &Rule| fits(rule) && rule.key.is_some();
-                self.rules.iter().rposition(again)
-            })?;
+            .or_else(|| self.rules.iter().rposition(fits))?;
         let rule = &mut self.rules[at];
         rule.used = true;
         let reaction = match &rule.reaction {

@@ -23,6 +23,8 @@ pub struct Run {
     pub trouble: Trouble,
     /// What the person was asked, in order.
     pub asked: Vec<Asked>,
+    /// How often the client sent the call: once in the handshake revisions.
+    pub rounds: u32,
     /// How it ended.
     pub ended: Ended,
     /// What the client was told on the way.

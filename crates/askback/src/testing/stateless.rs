@@ -2,7 +2,12 @@
 
 use std::time::Duration;
 
-use askback_core::{jsonrpc::INVALID_PARAMS, revision::Revision};
+use askback_core::{
+    jsonrpc::INVALID_PARAMS,
+    protocol::{INPUT_REQUIRED, Keyed},
+    revision::Revision,
+};
+use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use tokio::time::{Instant, sleep};
 
@@ -37,8 +42,16 @@ struct Client {
 /// A round that was sent, and what came of it.
 struct Sent {
     params: Value,
-    response: Value,
+    response: Response,
     at: Instant,
+}
+
+/// What came of a round.
+#[derive(Default)]
+struct Response {
+    message: Value,
+    /// The questions in the order in which they are asked, which a JSON value does not keep.
+    questions: Keyed<Value>,
 }
 
 /// What the person did with the questions of a round.
@@ -51,10 +64,11 @@ impl Client {
     async fn play(mut self) -> Run {
         let mut params = self.bench.params.clone();
         for round in 1..=ROUNDS {
+            self.run.rounds = round;
             let at = Instant::now();
             let response = self.send_round(round, &params).await;
-            if !asks(&response) {
-                self.run.end(&response);
+            if !response.asks() {
+                self.run.end(&response.message);
                 self.sent.push(Sent {
                     params,
                     response,
@@ -63,13 +77,14 @@ impl Client {
                 self.go_back().await;
                 return self.run;
             }
-            let result = response["result"].clone();
+            let result = response.message["result"].clone();
+            let questions = response.questions.clone();
             self.sent.push(Sent {
                 params,
                 response,
                 at,
             });
-            let Round::Answered(answers) = self.answer(&result["inputRequests"]).await else {
+            let Round::Answered(answers) = self.answer(questions).await else {
                 return self.run;
             };
             params = self.bench.params.clone();
@@ -85,7 +100,7 @@ impl Client {
     }
 
     /// Sends one round, with the trouble there is to be.
-    async fn send_round(&mut self, round: u32, params: &Value) -> Value {
+    async fn send_round(&mut self, round: u32, params: &Value) -> Response {
         if params["requestState"].is_null() {
             return self.send(params).await;
         }
@@ -97,13 +112,13 @@ impl Client {
                 let mut forged = params.clone();
                 forged["requestState"] = altered(&params["requestState"], round).into();
                 let response = self.send(&forged).await;
-                if !is_refused(&response) {
+                if !response.is_refused() {
                     self.find(round, "a changed requestState was not refused", &response);
                 }
             }
             Trouble::Stranger => {
                 let response = self.send(&of_another_request(params)).await;
-                if response["error"].is_null() {
+                if response.message["error"].is_null() {
                     self.find(
                         round,
                         "the state was accepted with another request",
@@ -115,19 +130,20 @@ impl Client {
         self.send(params).await
     }
 
-    async fn send(&mut self, params: &Value) -> Value {
+    async fn send(&mut self, params: &Value) -> Response {
         let id = self.begin(params).await;
         let mut responses = self.hear([id]).await;
         responses.pop().unwrap_or_default()
     }
 
-    async fn send_twice(&mut self, round: u32, params: &Value) -> Value {
+    async fn send_twice(&mut self, round: u32, params: &Value) -> Response {
         let ids = [self.begin(params).await, self.begin(params).await];
         let mut responses = self.hear(ids).await;
         let second = responses.pop().unwrap_or_default();
         let first = responses.pop().unwrap_or_default();
-        if !alike(&first, &second) {
-            let what = format!("sent twice, the first time it came to {}", outcome(&first));
+        if first.outcome() != second.outcome() {
+            let before = first.outcome();
+            let what = format!("sent twice, the first time it came to {before}");
             self.find(round, &what, &second);
         }
         second
@@ -141,32 +157,35 @@ impl Client {
     }
 
     /// The responses to these requests, in their order.
-    async fn hear<const N: usize>(&mut self, ids: [u64; N]) -> Vec<Value> {
-        let mut responses = vec![Value::Null; N];
-        while responses.contains(&Value::Null) {
-            let Some(message) = self.wire.hear().await else {
+    async fn hear<const N: usize>(&mut self, ids: [u64; N]) -> Vec<Response> {
+        let mut responses: [Option<Response>; N] = [const { None }; N];
+        while responses.iter().any(Option::is_none) {
+            let Some(bytes) = self.wire.receive().await else {
                 self.run.findings.push("the server hung up".to_owned());
                 break;
             };
-            let at = ids.iter().position(|id| message["id"] == *id);
-            match at.filter(|_| message["method"].is_null()) {
-                Some(at) => responses[at] = message,
-                None => self.run.tell(&message),
+            let response = Response::read(&bytes);
+            let id = &response.message["id"];
+            match ids.iter().position(|sent| *id == *sent) {
+                Some(at) => responses[at] = Some(response),
+                None => self.run.tell(&response.message),
             }
         }
         responses
+            .into_iter()
+            .map(Option::unwrap_or_default)
+            .collect()
     }
 
     /// Has the person answer the questions of a round; all of them, before the client goes on.
-    async fn answer(&mut self, requests: &Value) -> Round {
+    async fn answer(&mut self, questions: Keyed<Value>) -> Round {
         let mut answers = Map::new();
         let mut longest = Duration::ZERO;
         let mut left = false;
-        let Some(requests) = requests.as_object() else {
-            sleep(PAUSE).await;
-            return Round::Answered(answers);
-        };
-        for (key, request) in requests {
+        if questions.is_empty() {
+            longest = PAUSE;
+        }
+        for (key, request) in questions {
             let asked = Asked {
                 key: key.clone(),
                 method: request["method"].as_str().unwrap_or_default().to_owned(),
@@ -176,7 +195,7 @@ impl Client {
             match self.bench.person.react(&asked) {
                 Some((Reaction::Result(result), delay)) => {
                     longest = longest.max(delay);
-                    answers.insert(key.clone(), result);
+                    answers.insert(key, result);
                 }
                 Some((Reaction::Silence, _)) => {
                     longest = longest.max(Bench::patience());
@@ -209,40 +228,57 @@ impl Client {
                 continue;
             }
             let response = self.send(&sent.params).await;
-            if !alike(&sent.response, &response) {
-                let before = outcome(&sent.response);
+            let before = sent.response.outcome();
+            if before != response.outcome() {
                 let what = format!("sent again in the end; at first it came to {before}");
                 self.find(round, &what, &response);
             }
         }
     }
 
-    fn find(&mut self, round: u32, what: &str, response: &Value) {
-        let came_to = outcome(response);
+    fn find(&mut self, round: u32, what: &str, response: &Response) {
+        let came_to = response.outcome();
         self.run
             .findings
             .push(format!("round {round}: {what}, and now to {came_to}"));
     }
 }
 
-fn asks(response: &Value) -> bool {
-    response["result"]["resultType"] == "input_required"
-}
+impl Response {
+    fn read(bytes: &[u8]) -> Self {
+        #[derive(Default, Deserialize)]
+        #[serde(rename_all = "camelCase", default)]
+        struct Asking {
+            input_requests: Keyed<Value>,
+        }
+        #[derive(Default, Deserialize)]
+        #[serde(default)]
+        struct Peek {
+            result: Asking,
+        }
+        let peek: Peek = serde_json::from_slice(bytes).unwrap_or_default();
+        Self {
+            message: serde_json::from_slice(bytes).unwrap_or_default(),
+            questions: peek.result.input_requests,
+        }
+    }
 
-fn is_refused(response: &Value) -> bool {
-    response["error"]["code"] == INVALID_PARAMS && response["error"]["message"] == REFUSED
-}
+    fn asks(&self) -> bool {
+        self.message["result"]["resultType"] == INPUT_REQUIRED
+    }
 
-/// Whether two responses to one round mean the same: the same questions, or the same end.
-fn alike(one: &Value, other: &Value) -> bool {
-    outcome(one) == outcome(other)
-}
+    fn is_refused(&self) -> bool {
+        let error = &self.message["error"];
+        error["code"] == INVALID_PARAMS && error["message"] == REFUSED
+    }
 
-fn outcome(response: &Value) -> Value {
-    if asks(response) {
-        json!({"asking": response["result"]["inputRequests"]})
-    } else {
-        Ended::from_response(response).essence()
+    /// What makes two responses to one round the same: the same questions, or the same end.
+    fn outcome(&self) -> Value {
+        if self.asks() {
+            json!({"asking": self.message["result"]["inputRequests"]})
+        } else {
+            Ended::from_response(&self.message).essence()
+        }
     }
 }
 

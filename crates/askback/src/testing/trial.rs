@@ -206,6 +206,7 @@ impl Run {
             revision,
             trouble,
             asked: Vec::new(),
+            rounds: 1,
             ended: Ended::Left,
             told: Vec::new(),
             findings: Vec::new(),

@@ -71,8 +71,13 @@ impl Wire {
 
     /// The next message of the server; `None` once it is gone. Cancel safe.
     pub async fn hear(&mut self) -> Option<Value> {
-        let message = self.receiver.receive().await.ok().flatten()?;
+        let message = self.receive().await?;
         serde_json::from_slice(&message).ok()
+    }
+
+    /// The next message as it came.
+    pub(super) async fn receive(&mut self) -> Option<Vec<u8>> {
+        self.receiver.receive().await.ok().flatten()
     }
 
     /// Opens a session of a handshake revision, and gives what the server answers.

@@ -20,7 +20,7 @@ use super::{
     AskError, Millis,
     journal::{Answered, Entry, Outcome, QuestionDigest, Reply},
     question::{Checked, Question},
-    state::{Identity, OpenEntry, State, TimerEntry, TokenId},
+    state::{FlowId, Identity, OpenEntry, State, TimerEntry, TokenId},
 };
 use crate::{
     limits::Limits,
@@ -48,9 +48,11 @@ pub struct Flow {
     /// The names of each [`Kind`] in use, with the last ordinal behind each.
     names: [BTreeMap<String, u32>; 3],
     carried: Carried,
+    resumed: bool,
+    phase: Phase,
     running: usize,
     now: Millis,
-    draws: u64,
+    draws: BTreeMap<u64, u64>,
     live: bool,
     skewed: Vec<String>,
 }
@@ -88,6 +90,18 @@ struct Carried {
     timers: Vec<TimerEntry>,
 }
 
+/// Whether steps may start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    /// They may: the record is delivered.
+    Going,
+    /// Not yet: the record is being delivered. A step it does not hold was dropped before it had
+    /// ended, and will be dropped again before it starts.
+    Replaying,
+    /// They may not, and timers do not run: the handler is only to be seen to come where it was.
+    Rehearsing,
+}
+
 /// What is named apart from others.
 #[derive(Debug, Clone, Copy)]
 enum Kind {
@@ -112,8 +126,10 @@ impl Flow {
             next_slot: 0,
             names: Default::default(),
             carried: Carried::default(),
+            resumed: false,
+            phase: Phase::Going,
             running: 0,
-            draws: 0,
+            draws: BTreeMap::new(),
             live: true,
             skewed: Vec::new(),
         }
@@ -130,6 +146,8 @@ impl Flow {
         limits: Limits,
     ) -> Self {
         let mut flow = Self::start(state.identity, limits);
+        flow.resumed = true;
+        flow.phase = Phase::Replaying;
         flow.round = state.round;
         flow.recorded = state.journal.len();
         // A handler that asked by hand goes on where its record ends, one that asked a question
@@ -180,6 +198,12 @@ impl Flow {
         self.now
     }
 
+    /// The flow, if it is one that a sealed state leads to, and perhaps not for the first time.
+    #[must_use]
+    pub fn resumed(&self) -> Option<FlowId> {
+        self.resumed.then_some(self.identity.flow)
+    }
+
     /// Whether the handler has passed everything an earlier execution had reached. Before that,
     /// progress and log lines would be repeats.
     #[must_use]
@@ -187,10 +211,11 @@ impl Flow {
         self.live
     }
 
-    /// The number of the next draw of random bytes.
-    pub fn next_draw(&mut self) -> u64 {
-        self.draws += 1;
-        self.draws
+    /// The number of the next draw of random bytes in this course of the handler.
+    pub fn next_draw(&mut self, course: u64) -> u64 {
+        let draws = self.draws.entry(course).or_insert(0);
+        *draws += 1;
+        *draws
     }
 
     /// The keys of questions whose recorded answers no longer fit because the question changed,
@@ -253,8 +278,13 @@ impl Flow {
         })
     }
 
-    /// Registers a step. It is [running](Flow::run_step) only once its caller says so: a step that
-    /// is recorded must not run again.
+    /// Whether a step of this name was begun in this execution.
+    #[must_use]
+    pub fn has_step(&self, name: &str) -> bool {
+        self.names[Kind::Step as usize].contains_key(name)
+    }
+
+    /// Registers a step. It is running only once it was [started](Flow::start_step).
     pub fn begin_step(&mut self, name: &str) -> SlotId {
         let key = self.name(Kind::Step, name);
         self.wait_for(key, Wait::Step { running: false })
@@ -266,20 +296,30 @@ impl Flow {
         self.slots.get(&slot).map_or("", |slot| &slot.key)
     }
 
-    /// Whether the step's value is recorded; if not, the step counts as running from now on and
-    /// delays every question until it is finished or dropped.
-    pub fn run_step(&mut self, slot: SlotId) -> bool {
-        let recorded = self.is_recorded(slot);
-        if let Some(Slot {
+    /// Whether to run a step now: no if its value is recorded. If yes it counts as running, and
+    /// delays every question until it is finished or dropped. Pending while a recorded settlement
+    /// may still make its handler drop it.
+    pub fn start_step(&mut self, slot: SlotId, waker: &Waker) -> Poll<bool> {
+        if self.is_recorded(slot) {
+            return Poll::Ready(false);
+        }
+        let may_start = self.phase == Phase::Going;
+        let Some(Slot {
             wait: Wait::Step { running },
+            waker: waiting,
             ..
         }) = self.slots.get_mut(&slot)
-            && !recorded
-            && !mem::replace(running, true)
-        {
+        else {
+            return Poll::Pending;
+        };
+        if !may_start {
+            *waiting = Some(waker.clone());
+            return Poll::Pending;
+        }
+        if !mem::replace(running, true) {
             self.running += 1;
         }
-        recorded
+        Poll::Ready(true)
     }
 
     /// Records the value of a running step.
@@ -422,11 +462,29 @@ impl Flow {
     }
 
     /// The flow as a handler that is run again now would find it: the same record, nothing of it
-    /// delivered, and the same timers still running.
+    /// delivered.
     #[must_use]
     pub fn again(&self) -> Self {
         let state = self.suspend(TokenId([0; 16]), self.now);
-        Self::resume(state, BTreeMap::new(), 0, self.limits.clone())
+        Self::resume(state, BTreeMap::new(), self.now, self.limits.clone())
+    }
+
+    /// A flow in which a handler can only come where the state says it was: nothing new settles,
+    /// no step starts and no timer runs out. Its verdict is [`Verdict::Ask`] whenever nothing more
+    /// is recorded, also where no question is open.
+    #[must_use]
+    pub fn rehearse(state: State, limits: Limits) -> Self {
+        let mut flow = Self::resume(state, BTreeMap::new(), 0, limits);
+        flow.phase = Phase::Rehearsing;
+        flow
+    }
+
+    /// The keys of the steps that have not ended.
+    pub fn open_steps(&self) -> impl Iterator<Item = &str> {
+        self.slots.values().filter_map(|slot| match &slot.wait {
+            Wait::Step { .. } => Some(slot.key.as_str()),
+            _ => None,
+        })
     }
 
     /// A name that nothing else of this kind has: the base, or that with the next free ordinal.

@@ -1,8 +1,10 @@
 //! What happens next: settlements are delivered one at a time, questions are asked, or the flow
 //! waits.
 
+use core::mem;
+
 use super::{
-    Flow, Verdict,
+    Flow, Phase, Verdict,
     slot::{Record, Slot, Wait},
 };
 use crate::ask::{AskError, Millis, journal::Outcome};
@@ -14,9 +16,15 @@ impl Flow {
             if self.deliver() {
                 return Verdict::Delivered;
             }
+            if self.phase == Phase::Rehearsing {
+                return Verdict::Ask;
+            }
             if !self.fire_timer(now) {
                 break;
             }
+        }
+        if mem::replace(&mut self.phase, Phase::Going) == Phase::Replaying && self.wake_steps() {
+            return Verdict::Delivered;
         }
         let unsent = |slot: &Slot| matches!(&slot.wait, Wait::Question(asked) if !asked.sent);
         if self.running > 0 || !self.slots.values().any(unsent) {
@@ -63,6 +71,20 @@ impl Flow {
             return true;
         }
         false
+    }
+
+    /// Lets the steps start that waited for the record to be delivered, if there are any.
+    fn wake_steps(&mut self) -> bool {
+        let mut woken = false;
+        for slot in self.slots.values_mut() {
+            if matches!(slot.wait, Wait::Step { running: false })
+                && let Some(waker) = slot.waker.take()
+            {
+                waker.wake();
+                woken = true;
+            }
+        }
+        woken
     }
 
     /// Records that the timer with the earliest deadline has run out, if it has.

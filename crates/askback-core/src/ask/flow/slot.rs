@@ -89,7 +89,7 @@ impl Asked {
             Reply::TimedOut => return Some(Err(AskError::TimedOut)),
         };
         self.attempts += 1;
-        if self.attempts < limits.ask_attempts {
+        if self.attempts <= limits.ask_attempts {
             self.reason = Some(reason);
             self.sent = false;
             return None;

@@ -1,140 +1,67 @@
-//! One handler that asks, over every revision.
+//! Handlers that ask, over every revision.
+
+mod replay;
+mod transcript;
+
+use std::task::Poll;
 
 use askback::{
-    Ctx, Form, Result, Server, Tool,
-    keys::{Key, KeyRing, KeySource},
-    transport,
+    Form, Handler, IntoToolResult, Server, ServerBuilder, Tool,
+    testing::{self, Person, Run},
 };
-use serde_json::{Value, json};
+use serde_json::json;
 
 #[derive(Form, Debug)]
-#[form(crate = "askback_core")]
-struct Seat {
+pub(crate) struct Seat {
     /// By the window?
-    window: bool,
+    pub(crate) window: bool,
 }
 
-async fn reserve(ctx: Ctx) -> Result<String> {
-    let price = ctx.run("price", || async { Ok(120) }).await?;
-    let seat: Seat = ctx
-        .elicit(format!("A seat for {price}?"))
-        .await?
-        .accepted()?;
-    let again: Seat = ctx.elicit("Sure?").await?.accepted()?;
-    Ok(format!("{price} {} {}", seat.window, again.window))
+/// A person who takes every seat by the window.
+pub(crate) fn by_the_window() -> Person {
+    Person::new().answer_next(json!({"window": true}))
 }
 
-struct Client {
-    receiver: transport::Receiver,
-    sender: transport::Sender,
+/// A server with one tool, called `tool`.
+pub(crate) fn serving<M: 'static, H>(handler: H) -> impl Fn() -> ServerBuilder + Clone + Send + Sync
+where
+    H: Handler<M>,
+    H::Output: IntoToolResult,
+{
+    move || Server::builder("tests", "1").tool(Tool::new("tool", handler.clone()))
 }
 
-impl Client {
-    fn connect() -> Self {
-        let server = Server::builder("agency", "1")
-            .tool(Tool::new("reserve", reserve))
-            .keys(KeySource::Ring(KeyRing::new(Key::new(&[7; 32]))))
-            .check_replay(true)
-            .build()
-            .unwrap();
-        let (near, far) = transport::memory();
-        tokio::spawn(async move { server.serve(far).await });
-        let (receiver, sender) = near.split();
-        Self { receiver, sender }
-    }
-
-    async fn say(&mut self, message: Value) {
-        self.sender
-            .send(message.to_string().into_bytes())
-            .await
-            .unwrap();
-    }
-
-    async fn hear(&mut self) -> Value {
-        serde_json::from_slice(&self.receiver.receive().await.unwrap().unwrap()).unwrap()
-    }
+/// Calls a tool in every revision and under every trouble, which must come to the same.
+pub(crate) async fn everywhere<M: 'static, H>(handler: H, person: Person) -> Run
+where
+    H: Handler<M>,
+    H::Output: IntoToolResult,
+{
+    let trial = testing::call(serving(handler), "tool", json!({})).with(person);
+    trial.in_every_revision().await.assert_same().clone()
 }
 
-#[tokio::test]
-async fn the_stateless_era_replays() {
-    let mut client = Client::connect();
-    let call = |id: u32, state: Option<&Value>, answers: Value| {
-        let mut params = json!({
-            "name": "reserve",
-            "_meta": {
-                "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-                "io.modelcontextprotocol/clientCapabilities": {"elicitation": {}},
-            },
-        });
-        if let Some(state) = state {
-            params["requestState"] = state.clone();
-            params["inputResponses"] = answers;
+/// Two futures side by side.
+pub(crate) async fn join<A: Future, B: Future>(a: A, b: B) -> (A::Output, B::Output) {
+    let (mut a, mut b) = (std::pin::pin!(a), std::pin::pin!(b));
+    let (mut left, mut right) = (None, None);
+    std::future::poll_fn(|cx| {
+        left = left.take().or_else(|| ready(a.as_mut().poll(cx)));
+        right = right.take().or_else(|| ready(b.as_mut().poll(cx)));
+        match (left.take(), right.take()) {
+            (Some(a), Some(b)) => Poll::Ready((a, b)),
+            (a, b) => {
+                (left, right) = (a, b);
+                Poll::Pending
+            }
         }
-        json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params})
-    };
-    client.say(call(1, None, Value::Null)).await;
-    let first = client.hear().await;
-    assert_eq!(first["result"]["resultType"], "input_required", "{first}");
-    let accept = |window: bool| json!({"action": "accept", "content": {"window": window}});
-    client
-        .say(call(
-            2,
-            Some(&first["result"]["requestState"]),
-            json!({"seat": accept(true)}),
-        ))
-        .await;
-    let second = client.hear().await;
-    assert_eq!(
-        second["result"]["inputRequests"]["seat-2"]["params"]["message"], "Sure?",
-        "{second}"
-    );
-    client
-        .say(call(
-            3,
-            Some(&second["result"]["requestState"]),
-            json!({"seat-2": accept(false)}),
-        ))
-        .await;
-    let third = client.hear().await;
-    assert_eq!(
-        third["result"]["content"][0]["text"], "120 true false",
-        "{third}"
-    );
+    })
+    .await
 }
 
-#[tokio::test]
-async fn the_handshake_era_waits() {
-    let mut client = Client::connect();
-    client
-        .say(
-            json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
-            "protocolVersion": "2025-06-18", "capabilities": {"elicitation": {}},
-            "clientInfo": {"name": "c", "version": "1"}}}),
-        )
-        .await;
-    let opened = client.hear().await;
-    assert_eq!(
-        opened["result"]["protocolVersion"], "2025-06-18",
-        "{opened}"
-    );
-    client
-        .say(json!({"jsonrpc": "2.0", "method": "notifications/initialized"}))
-        .await;
-    client
-        .say(json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "reserve"}}))
-        .await;
-    for (key, window) in [("seat", true), ("seat-2", false)] {
-        let asked = client.hear().await;
-        assert_eq!(asked["method"], "elicitation/create", "{asked}");
-        assert_eq!(asked["params"]["_meta"]["dev.askback/key"], key, "{asked}");
-        client
-            .say(json!({"jsonrpc": "2.0", "id": asked["id"], "result":
-                {"action": "accept", "content": {"window": window}}}))
-            .await;
+fn ready<T>(poll: Poll<T>) -> Option<T> {
+    match poll {
+        Poll::Ready(value) => Some(value),
+        Poll::Pending => None,
     }
-    let done = client.hear().await;
-    assert_eq!(
-        done["result"]["content"][0]["text"], "120 true false",
-        "{done}"
-    );
 }

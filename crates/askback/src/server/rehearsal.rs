@@ -1,0 +1,121 @@
+//! The replay check: a handler that has asked is run again from its record, and must come to the
+//! same questions.
+
+use std::{sync::Arc, task::Poll};
+
+use askback_core::{
+    ask::{Flow, Reply, State},
+    jsonrpc::ErrorObject,
+    protocol::{InputRequest, LoggingLevel, ServerNotification},
+};
+
+use super::{Peer, call::Calling};
+use crate::{
+    error::{Error, Result},
+    flow::{BoxFuture, Turn},
+};
+
+/// How the error begins that the check ends a call with.
+pub(crate) const UNSAFE_REPLAY: &str = "the handler is not safe to run again";
+
+/// How what a rehearsal asks compares with what was asked.
+struct Compared {
+    /// A question comes with other words.
+    changed: bool,
+    /// A question has not come.
+    missing: bool,
+    /// A question comes that was not asked, or a step that was not run.
+    extra: bool,
+}
+
+impl<T: 'static> Calling<T> {
+    /// Runs the handler again from its record, and fails loudly if it asks something else than it
+    /// did.
+    pub(super) async fn check_replay(&self, state: State) -> Result<()> {
+        let limits = self.shared.limits();
+        let flow = Flow::rehearse(state.clone(), limits.clone());
+        let silent: Arc<dyn Peer> = Arc::new(Silent);
+        let mut drive = self.drive(flow, &silent);
+        let mut waited = false;
+        let rehearsal = std::future::poll_fn(|cx| {
+            match drive.poll_turn(cx) {
+                Poll::Ready(Turn::Done(_)) => return Poll::Ready(false),
+                Poll::Ready(Turn::Ask) => {
+                    let compared = compare(&state, &drive.cell().flow());
+                    // How long it waits for what is not recorded is another time longer or shorter:
+                    // then it may be further than it was.
+                    if compared.changed || (compared.extra && !waited) {
+                        return Poll::Ready(false);
+                    }
+                    if !compared.missing {
+                        return Poll::Ready(true);
+                    }
+                }
+                Poll::Pending => {}
+            }
+            waited = true;
+            Poll::Pending
+        });
+        // What it waits for may take as long as a step.
+        let is_safe = tokio::time::timeout(limits.run, rehearsal).await == Ok(true);
+        let why = (!is_safe).then(|| explain(&state, &drive.cell().flow()));
+        drive.suspend();
+        let Some(why) = why else { return Ok(()) };
+        tracing::error!(target = self.incoming.target, "{why}");
+        Err(Error::protocol(ErrorObject::internal(why)))
+    }
+}
+
+fn compare(state: &State, again: &Flow) -> Compared {
+    let mut compared = Compared {
+        changed: false,
+        missing: false,
+        extra: again.open_steps().next().is_some(),
+    };
+    let mut found = 0;
+    for (key, digest) in again.open() {
+        match state.open.iter().find(|open| open.key == key) {
+            None => compared.extra = true,
+            Some(open) if open.question == digest => found += 1,
+            Some(_) => compared.changed = true,
+        }
+    }
+    compared.missing = found < state.open.len();
+    compared
+}
+
+fn explain(state: &State, again: &Flow) -> String {
+    let list = |keys: Vec<&str>| keys.join(", ");
+    let asked = list(state.open.iter().map(|open| &*open.key).collect());
+    let asks = list(again.open().map(|(key, _)| key).collect());
+    let begun = list(again.open_steps().collect());
+    let how = if !begun.is_empty() {
+        format!(" and wants to run [{begun}], which is not recorded")
+    } else if asked == asks {
+        " with other words".to_owned()
+    } else {
+        String::new()
+    };
+    format!(
+        "{UNSAFE_REPLAY}: it asked [{asked}] and, run again from its record, asks [{asks}]{how}; \
+         what differs between two runs (the time, random values, what a service answers) must come \
+         from ctx.run, ctx.now or ctx.random"
+    )
+}
+
+/// The peer of a handler that is run again only to see what it asks.
+struct Silent;
+
+impl Peer for Silent {
+    fn notify(&self, _: ServerNotification) {}
+
+    fn wants_log(&self, _: LoggingLevel) -> bool {
+        false
+    }
+
+    fn complete_elicitation(&self, _: String) {}
+
+    fn ask(&self, _: &str, _: InputRequest) -> BoxFuture<'static, Result<Reply, ErrorObject>> {
+        Box::pin(std::future::pending())
+    }
+}
