@@ -380,6 +380,8 @@ fn nothing_prints_a_principal_or_what_they_asked_for() {
     ] {
         assert!(!printed.contains(secret), "{secret} is in {printed}");
     }
+    assert!(printed.starts_with("Binding { audience: \"travel\", method: \"tools/call\""));
+    assert!(printed.ends_with(".. } Entropy(..)"), "{printed}");
 }
 
 proptest! {
