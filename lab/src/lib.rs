@@ -5,6 +5,8 @@
 mod documents {
     #[doc = include_str!("../../docs/guide/asking.md")]
     mod asking {}
+    #[doc = include_str!("../../docs/guide/client.md")]
+    mod client {}
     #[doc = include_str!("../../docs/guide/forms.md")]
     mod forms {}
     #[doc = include_str!("../../docs/guide/limits.md")]
