@@ -15,7 +15,11 @@ mod shared;
 mod template;
 mod tool;
 
-use std::{future::Future, sync::Arc, time::Duration};
+use std::{
+    future::Future,
+    sync::{Arc, atomic::AtomicU32},
+    time::Duration,
+};
 
 use askback_core::{
     engine::server::Profile,
@@ -422,6 +426,7 @@ impl ServerBuilder {
             clock: self.clock,
             seed: self.seed,
             checks_replay: self.checks_replay,
+            commits: AtomicU32::new(0),
             changes: changes(),
         })))
     }

@@ -3,7 +3,10 @@
 use std::{
     future::Future,
     path::PathBuf,
-    sync::{Arc, OnceLock},
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicU32, Ordering},
+    },
     time::Duration,
 };
 
@@ -32,6 +35,9 @@ const CHANGES: usize = 64;
 /// How long the first wait for a commit that somebody else has begun is, and the longest.
 const COMMIT_WAIT: (Duration, Duration) = (Duration::from_millis(10), Duration::from_millis(500));
 
+/// After how many commits the store is rid of what has expired.
+const COMMITS_TO_PURGE: u32 = 256;
+
 /// What all requests of a server share.
 pub(crate) struct Shared {
     pub(super) profile: Arc<Profile>,
@@ -45,6 +51,8 @@ pub(crate) struct Shared {
     pub(super) keys: Keys,
     pub(super) store: Arc<dyn Store>,
     pub(super) spills: bool,
+    /// How many commits there have been.
+    pub(super) commits: AtomicU32,
     pub(super) clock: Arc<dyn Clock>,
     /// Where every flow's random values come from, in tests.
     pub(super) seed: Option<[u8; 32]>,
@@ -137,6 +145,15 @@ impl Shared {
         self.pages.page(items, name, params.cursor.as_deref())
     }
 
+    /// Now and then, removes from the store what no state leads to any more.
+    async fn purge_store(&self) {
+        if self.commits.fetch_add(1, Ordering::Relaxed) % COMMITS_TO_PURGE == 0
+            && let Err(error) = self.store.purge(self.clock.now()).await
+        {
+            tracing::warn!(%error, "what has expired could not be removed from the store");
+        }
+    }
+
     /// Does something at most once in a flow.
     pub(crate) async fn commit<T, F, Fut>(&self, flow: FlowId, name: &str, effect: F) -> Result<T>
     where
@@ -144,6 +161,7 @@ impl Shared {
         F: FnOnce() -> Fut,
         Fut: Future<Output = Result<T>>,
     {
+        self.purge_store().await;
         let (mut pause, longest) = COMMIT_WAIT;
         loop {
             let now = self.clock.now();
