@@ -5,6 +5,8 @@ mod desk;
 mod dialog;
 mod end_to_end;
 #[cfg(unix)]
+mod killed;
+#[cfg(unix)]
 mod links;
 mod restart;
 mod safety;
