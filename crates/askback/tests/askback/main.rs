@@ -5,5 +5,6 @@ mod client;
 mod keys;
 #[cfg(feature = "macros")]
 mod macros;
+mod proof;
 mod store;
 mod testing;

@@ -1,0 +1,257 @@
+//! The proof of replay: thousands of random programs that ask come to the same in every era,
+//! whatever their client gets up to, as when they are read from top to bottom.
+//!
+//! `PROOF_CASES` says how many programs each test runs.
+
+mod client;
+mod handler;
+mod oracle;
+mod program;
+mod script;
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use askback::{
+    Limits, Revision, Server,
+    keys::{Key, KeyRing, KeySource},
+    store::{MemoryStore, Store},
+    testing::{TestClock, Wire},
+};
+use proptest::{prelude::*, test_runner::TestRunner};
+use serde_json::Value;
+
+use self::{
+    client::{Client, Habit, Link, Outcome},
+    oracle::{Expected, expect},
+    program::{Path, Program, program},
+    script::Script,
+};
+
+#[test]
+fn in_2025_06_18_programs_come_to_what_they_should() {
+    prove(|case| case.suspended(Revision::V2025_06_18));
+}
+
+#[test]
+fn in_2025_11_25_programs_come_to_what_they_should() {
+    prove(|case| case.suspended(Revision::V2025_11_25));
+}
+
+#[test]
+fn in_2026_07_28_programs_come_to_what_they_should() {
+    prove(|case| case.stateless(Habit::Plain));
+}
+
+#[test]
+fn a_restart_between_two_rounds_changes_nothing() {
+    prove(|case| case.stateless(Habit::Restart));
+}
+
+#[test]
+fn a_round_sent_twice_changes_nothing() {
+    prove(|case| case.stateless(Habit::Twice));
+}
+
+#[test]
+fn an_old_round_sent_again_changes_nothing() {
+    prove(|case| case.stateless(Habit::Again));
+}
+
+/// One program with one person.
+struct Case {
+    program: Program,
+    script: Script,
+}
+
+fn prove(run: fn(&Case)) {
+    let cases = std::env::var("PROOF_CASES")
+        .ok()
+        .and_then(|cases| cases.parse().ok());
+    let config = ProptestConfig {
+        cases: cases.unwrap_or(500),
+        failure_persistence: None,
+        max_shrink_iters: 2000,
+        ..ProptestConfig::default()
+    };
+    let cases = (program(), any::<u64>());
+    TestRunner::new(config)
+        .run(&cases, |(program, script)| {
+            run(&Case {
+                program,
+                script: Script(script),
+            });
+            Ok(())
+        })
+        .unwrap_or_else(|error| panic!("{error}"));
+}
+
+impl Case {
+    fn suspended(&self, revision: Revision) {
+        let world = World::new(self.script.0 % 2 == 0);
+        let (outcome, effects) = block_on(
+            async {
+                let bench = world.bench();
+                let client = Client::new(bench, self.script, self.arguments());
+                client.suspended(revision).await
+            },
+            &world,
+        );
+        self.check(&outcome, &effects, true);
+    }
+
+    fn stateless(&self, habit: Habit) {
+        let world = World::new(self.script.0 % 2 == 0);
+        let (outcome, effects) = block_on(
+            async {
+                let bench = world.bench();
+                let client = Client::new(bench, self.script, self.arguments());
+                client.stateless(Revision::LATEST, habit).await
+            },
+            &world,
+        );
+        let once = matches!(habit, Habit::Plain | Habit::Restart);
+        self.check(&outcome, &effects, once);
+    }
+
+    fn arguments(&self) -> Value {
+        serde_json::to_value(&self.program).expect("a program is JSON")
+    }
+
+    /// Compares with the oracle. Where the client sends rounds more than once, so may recorded
+    /// steps run more than once; commits never do.
+    fn check(&self, outcome: &Outcome, effects: &BTreeMap<String, u32>, once: bool) {
+        let Expected {
+            text,
+            questions,
+            effects: expected,
+            commits,
+        } = expect(&self.program, self.script);
+        assert_eq!(outcome.text, text);
+        let asked: BTreeSet<String> = outcome
+            .questions
+            .values()
+            .flatten()
+            .map(|words| without_draw(words))
+            .collect();
+        assert_eq!(asked, questions);
+        for (path, words) in &outcome.questions {
+            assert_eq!(
+                words.len(),
+                1,
+                "{path} was asked in several ways: {words:?}"
+            );
+        }
+        assert_eq!(effects.keys().cloned().collect::<BTreeSet<_>>(), expected);
+        for (path, times) in effects {
+            if once || commits.contains(path) {
+                assert_eq!(*times, 1, "{path} happened more than once");
+            }
+        }
+    }
+}
+
+fn without_draw(words: &str) -> String {
+    let (question, _) = words.rsplit_once('|').expect("a question of the proof");
+    format!("{question}|")
+}
+
+fn block_on(run: impl Future<Output = Outcome>, world: &World) -> (Outcome, BTreeMap<String, u32>) {
+    let outcome = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .start_paused(true)
+        .build()
+        .expect("a runtime")
+        .block_on(run);
+    let effects = world.effects.lock().expect("no effect panics").clone();
+    (outcome, effects)
+}
+
+/// What outlives the servers of a case.
+struct World {
+    effects: Arc<Mutex<BTreeMap<String, u32>>>,
+    check_replay: bool,
+}
+
+impl World {
+    fn new(check_replay: bool) -> Self {
+        Self {
+            effects: Arc::default(),
+            check_replay,
+        }
+    }
+
+    fn bench(&self) -> Bench {
+        let effects = Arc::clone(&self.effects);
+        let note = move |path: &Path| {
+            *effects
+                .lock()
+                .expect("no effect panics")
+                .entry(path.to_string())
+                .or_default() += 1;
+        };
+        let mut bench = Bench {
+            effects: Arc::new(note),
+            check_replay: self.check_replay,
+            clock: TestClock::new(),
+            store: Arc::new(MemoryStore::default()),
+            wire: None,
+        };
+        bench.start();
+        bench
+    }
+}
+
+/// A server in memory that can be started anew.
+struct Bench {
+    effects: handler::Effects,
+    check_replay: bool,
+    clock: TestClock,
+    store: Arc<dyn Store>,
+    wire: Option<Wire>,
+}
+
+impl Bench {
+    fn start(&mut self) {
+        let mut limits = Limits::default();
+        limits.rounds = 1000;
+        limits.rounds_warned = 1000;
+        limits.questions_per_round = 100;
+        let server = Server::builder("proof", "1")
+            .tool(handler::tool(Arc::clone(&self.effects)))
+            .limits(limits)
+            .clock(self.clock)
+            .keys(KeySource::Ring(KeyRing::new(Key::new(&[1; 32]))))
+            .store(Arc::clone(&self.store))
+            .check_replay(self.check_replay)
+            .build()
+            .expect("the server is whole");
+        self.wire = Some(Wire::connect(&server));
+    }
+
+    fn wire(&mut self) -> &mut Wire {
+        self.wire.as_mut().expect("it was started")
+    }
+}
+
+impl Link for Bench {
+    async fn restart(&mut self) {
+        self.wire = None;
+        self.start();
+    }
+
+    async fn say(&mut self, message: Value) {
+        self.wire().say(&message).await;
+    }
+
+    async fn hear(&mut self) -> Value {
+        self.wire().hear().await.expect("the server is there")
+    }
+
+    async fn sleep(&self, span: Duration) {
+        tokio::time::sleep(span).await;
+    }
+}

@@ -1,0 +1,172 @@
+//! The language of the proof: small programs that ask.
+
+use std::fmt;
+
+use proptest::prelude::*;
+use serde::{Deserialize, Serialize};
+
+/// A program.
+///
+/// Branches that run side by side reach their questions in an order that is the same whenever the
+/// handler is run again only if they wait for nothing but what is recorded. A program keeps to
+/// that, or gives every question and step a key of its own.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct Program {
+    /// Whether every question and step has its place as its key.
+    pub(super) keyed: bool,
+    pub(super) body: Body,
+}
+
+/// Instructions, one after the other.
+pub(super) type Body = Vec<Op>;
+
+/// One instruction.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) enum Op {
+    /// Asks a form. A no is noted, or ends the branch where the answer is a must.
+    Ask {
+        form: Kind,
+        key: Option<String>,
+        must: bool,
+    },
+    /// Asks a form, for a limited time.
+    AskWithin { form: Kind, seconds: u64 },
+    /// Asks two forms of which the person answers only one.
+    Race { first: Kind, second: Kind },
+    /// Asks three forms in one round.
+    AskAll,
+    /// A recorded step that takes a while and comes to a value or an error.
+    Run { name: u8, millis: u64, ok: bool },
+    /// A recorded step for which there is not enough time.
+    RunWithin { name: u8, millis: u64 },
+    /// An effect that happens at most once, and has its place as its name.
+    Commit,
+    /// A wait that is recorded.
+    Sleep { millis: u64 },
+    /// A wait that is not recorded, and begins anew whenever the handler does.
+    Pause,
+    /// Draws a random number, which goes into the next question.
+    Draw,
+    /// Branches side by side.
+    Join(Vec<Body>),
+    /// Branches side by side, each a child of its own.
+    Spawn(Vec<Body>),
+    /// Asks whether to go on, and if so does it and asks again.
+    While(Body),
+    /// Asks which way to go.
+    If { yes: Body, no: Body },
+}
+
+/// The forms there are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum Kind {
+    Number,
+    Flag,
+    Word,
+}
+
+/// The place of an instruction in its program, and in the turns of the loops around it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct Path(pub(super) String);
+
+impl Path {
+    pub(super) fn root() -> Self {
+        Self(String::new())
+    }
+
+    pub(super) fn at(&self, index: impl fmt::Display) -> Self {
+        Self(format!("{}/{index}", self.0))
+    }
+}
+
+impl fmt::Display for Path {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// How often a loop goes round at most.
+pub(super) const TURNS: u32 = 3;
+
+pub(super) fn program() -> impl Strategy<Value = Program> {
+    let op = leaf().prop_recursive(3, 24, 4, |op| {
+        let branch = || prop::collection::vec(op.clone(), 0..4);
+        let branches = || prop::collection::vec(branch(), 1..4);
+        prop_oneof![
+            3 => branches().prop_map(Op::Join),
+            2 => branches().prop_map(Op::Spawn),
+            1 => branch().prop_map(Op::While),
+            1 => (branch(), branch()).prop_map(|(yes, no)| Op::If { yes, no }),
+        ]
+    });
+    let body = prop::collection::vec(op, 1..6);
+    (any::<bool>(), body).prop_map(|(keyed, body)| Program {
+        keyed,
+        body: lawful(body, keyed),
+    })
+}
+
+/// The instructions that the program's way to name things allows, others replaced by the nearest.
+fn lawful(body: Body, keyed: bool) -> Body {
+    let all = |bodies: Vec<Body>| bodies.into_iter().map(|body| lawful(body, keyed)).collect();
+    let ops = body.into_iter().map(|op| match op {
+        Op::Join(branches) => Op::Join(all(branches)),
+        Op::Spawn(branches) => Op::Spawn(all(branches)),
+        Op::While(body) => Op::While(lawful(body, keyed)),
+        Op::If { yes, no } => Op::If {
+            yes: lawful(yes, keyed),
+            no: lawful(no, keyed),
+        },
+        Op::Pause if !keyed => Op::Sleep { millis: 5 },
+        // Timers and draws have no keys.
+        Op::AskWithin { form, .. } if keyed => Op::Ask {
+            form,
+            key: None,
+            must: false,
+        },
+        Op::RunWithin { name, millis } if keyed => Op::Run {
+            name,
+            millis,
+            ok: true,
+        },
+        Op::Sleep { .. } | Op::Draw if keyed => Op::Pause,
+        op => op,
+    });
+    ops.collect()
+}
+
+fn leaf() -> impl Strategy<Value = Op> {
+    let within = (kind(), 10..60_u64);
+    let run = (0..3_u8, millis(), any::<bool>());
+    prop_oneof![
+        6 => (kind(), key(), any::<bool>()).prop_map(|(form, key, must)| Op::Ask { form, key, must }),
+        3 => within.prop_map(|(form, seconds)| Op::AskWithin { form, seconds }),
+        1 => (kind(), kind()).prop_map(|(first, second)| Op::Race { first, second }),
+        1 => Just(Op::AskAll),
+        4 => run.prop_map(|(name, millis, ok)| Op::Run { name, millis, ok }),
+        1 => (0..3_u8, 2..30_u64).prop_map(|(name, millis)| Op::RunWithin { name, millis }),
+        2 => Just(Op::Commit),
+        1 => millis().prop_map(|millis| Op::Sleep { millis }),
+        1 => Just(Op::Pause),
+        2 => Just(Op::Draw),
+    ]
+}
+
+fn kind() -> impl Strategy<Value = Kind> {
+    prop_oneof![Just(Kind::Number), Just(Kind::Flag), Just(Kind::Word)]
+}
+
+/// Mostly the key the form gives itself, else one of a few that get in its way.
+fn key() -> impl Strategy<Value = Option<String>> {
+    let chosen = prop_oneof![
+        Just("number"),
+        Just("number-2"),
+        Just("flag-2"),
+        Just("word-3")
+    ];
+    prop_oneof![4 => Just(None), 1 => chosen.prop_map(|key| Some(key.to_owned()))]
+}
+
+fn millis() -> impl Strategy<Value = u64> {
+    prop_oneof![2 => Just(0), 1 => 1..40_u64]
+}
