@@ -1,5 +1,6 @@
 //! Handlers that ask, over every revision.
 
+mod attacks;
 mod replay;
 mod transcript;
 

@@ -1,0 +1,269 @@
+//! What a client may try with the state it carries.
+
+use std::time::Duration;
+
+use askback::{
+    Ctx, Form, Limits, Prompt, Result, Server, ServerBuilder, Tool,
+    keys::{Key, KeyRing, KeySource},
+    testing::{TestClock, Wire},
+};
+use serde_json::{Value, json};
+
+use super::Seat;
+
+#[derive(Form)]
+struct Rows {
+    rows: f64,
+}
+
+/// Asks twice, so that there is a round whose answers are settled.
+async fn reserve(ctx: Ctx, rows: Rows) -> Result<String> {
+    let first: Seat = ctx.elicit("A seat?").await?.accepted()?;
+    let second: Seat = ctx.elicit("Another?").await?.accepted()?;
+    Ok(format!("{} {} {}", rows.rows, first.window, second.window))
+}
+
+fn key(byte: u8) -> Key {
+    Key::new(&[byte; 32])
+}
+
+fn builder(ring: KeyRing) -> ServerBuilder {
+    Server::builder("agency", "1")
+        .tool(Tool::new("reserve", reserve))
+        .tool(Tool::new("other", reserve))
+        .prompt(Prompt::new("reserve", reserve))
+        .keys(KeySource::Ring(ring))
+}
+
+/// What a client sends, changed as a case likes.
+#[derive(Clone)]
+struct Attempt {
+    method: &'static str,
+    params: Value,
+}
+
+impl Attempt {
+    fn new() -> Self {
+        Self {
+            method: "tools/call",
+            params: json!({
+                "name": "reserve",
+                "arguments": {"rows": 1},
+                "_meta": {
+                    "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+                    "io.modelcontextprotocol/clientCapabilities": {"elicitation": {}},
+                },
+            }),
+        }
+    }
+
+    /// The retry of a round, with an answer.
+    fn retry(result: &Value, answers: Value) -> Self {
+        let mut attempt = Self::new();
+        attempt.params["requestState"] = result["requestState"].clone();
+        attempt.params["inputResponses"] = answers;
+        attempt
+    }
+
+    fn change(mut self, change: impl FnOnce(&mut Self)) -> Self {
+        change(&mut self);
+        self
+    }
+
+    async fn send(self, server: &Server) -> Value {
+        let mut wire = Wire::connect(server);
+        wire.request(self.method, self.params).await;
+        wire.hear().await.expect("every request is answered")
+    }
+}
+
+fn window(key: &str, window: bool) -> Value {
+    json!({key: {"action": "accept", "content": {"window": window}}})
+}
+
+async fn asked(server: &Server) -> Value {
+    let response = Attempt::new().send(server).await;
+    assert_eq!(
+        response["result"]["resultType"], "input_required",
+        "{response}"
+    );
+    response["result"].clone()
+}
+
+fn refused(response: &Value) {
+    let error = &response["error"];
+    assert_eq!(error["code"], -32602, "{response}");
+    assert_eq!(
+        error["message"], "Invalid or expired requestState",
+        "{response}"
+    );
+    assert!(error.get("data").is_none(), "{response}");
+}
+
+fn goes_on(response: &Value) {
+    let requests = &response["result"]["inputRequests"];
+    assert!(requests["seat-2"].is_object(), "{response}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_state_opens_for_its_own_request_and_no_other() {
+    let server = builder(KeyRing::new(key(1))).build().unwrap();
+    let first = asked(&server).await;
+    let retry = || Attempt::retry(&first, window("seat", true));
+    goes_on(&retry().send(&server).await);
+    for spelling in ["1.0", "1e0", "10e-1"] {
+        let number: Value = serde_json::from_str(spelling).unwrap();
+        let same = retry().change(|attempt| attempt.params["arguments"]["rows"] = number);
+        goes_on(&same.send(&server).await);
+    }
+    let others: [fn(&mut Attempt); 5] = [
+        |attempt| attempt.params["name"] = "other".into(),
+        |attempt| attempt.params["arguments"]["rows"] = 2.into(),
+        |attempt| attempt.params["arguments"]["seats"] = 2.into(),
+        |attempt| {
+            attempt.params["arguments"].take();
+            attempt.params["arguments"] = json!({});
+        },
+        |attempt| {
+            attempt.method = "prompts/get";
+            attempt.params["arguments"]["rows"] = "1".into();
+        },
+    ];
+    for change in others {
+        refused(&retry().change(change).send(&server).await);
+    }
+    let elsewhere = builder(KeyRing::new(key(1)))
+        .service("elsewhere")
+        .build()
+        .unwrap();
+    refused(&retry().send(&elsewhere).await);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_changed_state_is_refused() {
+    let server = builder(KeyRing::new(key(1))).build().unwrap();
+    let first = asked(&server).await;
+    let state = first["requestState"].as_str().unwrap();
+    let flipped = (0..state.len()).step_by(7).map(|at| {
+        let other = if state.as_bytes()[at] == b'A' {
+            "B"
+        } else {
+            "A"
+        };
+        format!("{}{other}{}", &state[..at], &state[at + 1..])
+    });
+    let cut = [
+        &state[..state.len() - 1],
+        &state[1..],
+        "",
+        "AAAA",
+        "no state at all",
+    ];
+    let longer = [format!("{state}A"), "A".repeat(1 << 17)];
+    for forged in flipped.chain(cut.map(str::to_owned)).chain(longer) {
+        let attempt = Attempt::retry(&first, window("seat", true))
+            .change(|attempt| attempt.params["requestState"] = forged.into());
+        refused(&attempt.send(&server).await);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_state_does_not_last() {
+    let minutes = |minutes: u64| Duration::from_secs(60 * minutes);
+    let server = builder(KeyRing::new(key(1)))
+        .clock(TestClock::new())
+        .build()
+        .unwrap();
+    let first = asked(&server).await;
+    let retry = || Attempt::retry(&first, window("seat", true));
+    tokio::time::advance(minutes(15)).await;
+    goes_on(&retry().send(&server).await);
+    tokio::time::advance(Duration::from_millis(1)).await;
+    refused(&retry().send(&server).await);
+
+    // Each round is in time, and the flow grows too old all the same.
+    let mut limits = Limits::default();
+    limits.rounds = 1000;
+    let server = builder(KeyRing::new(key(1)))
+        .clock(TestClock::new())
+        .limits(limits)
+        .build()
+        .unwrap();
+    let mut last = asked(&server).await;
+    for _ in 0..24 * 6 {
+        tokio::time::advance(minutes(10)).await;
+        let response = Attempt::retry(&last, json!({})).send(&server).await;
+        assert!(response["result"]["requestState"].is_string(), "{response}");
+        last = response["result"].clone();
+    }
+    tokio::time::advance(minutes(10)).await;
+    refused(&Attempt::retry(&last, json!({})).send(&server).await);
+}
+
+#[tokio::test(start_paused = true)]
+async fn keys_are_rotated_with_an_overlap() {
+    let old = builder(KeyRing::new(key(1))).build().unwrap();
+    let both = builder(KeyRing::new(key(2)).and_accept(key(1)))
+        .build()
+        .unwrap();
+    let new = builder(KeyRing::new(key(2))).build().unwrap();
+    let first = asked(&old).await;
+    let second = Attempt::retry(&first, window("seat", true))
+        .send(&both)
+        .await;
+    goes_on(&second);
+    refused(
+        &Attempt::retry(&first, window("seat", true))
+            .send(&new)
+            .await,
+    );
+    refused(
+        &Attempt::retry(&second["result"], json!({}))
+            .send(&old)
+            .await,
+    );
+    let retry = Attempt::retry(&second["result"], window("seat-2", false));
+    let done = retry.send(&new).await;
+    assert_eq!(
+        done["result"]["content"][0]["text"], "1 true false",
+        "{done}"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn only_what_was_asked_is_answered() {
+    let server = builder(KeyRing::new(key(1))).build().unwrap();
+    let first = asked(&server).await;
+    // Answers to what was not asked yet, or never, are as good as none.
+    let mut early = window("seat-2", true);
+    early["harbour"] = json!({"action": "accept", "content": {}});
+    let again = Attempt::retry(&first, early).send(&server).await;
+    let requests = again["result"]["inputRequests"].as_object().unwrap();
+    assert_eq!(requests.keys().collect::<Vec<_>>(), ["seat"], "{again}");
+
+    let second = Attempt::retry(&first, window("seat", true))
+        .send(&server)
+        .await;
+    // What is settled stays settled.
+    let mut answers = window("seat-2", false);
+    answers["seat"] = window("seat", false)["seat"].clone();
+    let done = Attempt::retry(&second["result"], answers)
+        .send(&server)
+        .await;
+    assert_eq!(
+        done["result"]["content"][0]["text"], "1 true false",
+        "{done}"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn answers_without_a_state_answer_nothing() {
+    let server = builder(KeyRing::new(key(1))).build().unwrap();
+    let attempt =
+        Attempt::new().change(|attempt| attempt.params["inputResponses"] = window("seat", true));
+    let response = attempt.send(&server).await;
+    assert!(
+        response["result"]["inputRequests"]["seat"].is_object(),
+        "{response}"
+    );
+}
