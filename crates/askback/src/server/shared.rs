@@ -147,9 +147,11 @@ impl Shared {
 
     /// Now and then, removes from the store what no state leads to any more.
     async fn purge_store(&self) {
-        if self.commits.fetch_add(1, Ordering::Relaxed) % COMMITS_TO_PURGE == 0
-            && let Err(error) = self.store.purge(self.clock.now()).await
-        {
+        let due = self
+            .commits
+            .fetch_add(1, Ordering::Relaxed)
+            .is_multiple_of(COMMITS_TO_PURGE);
+        if due && let Err(error) = self.store.purge(self.clock.now()).await {
             tracing::warn!(%error, "what has expired could not be removed from the store");
         }
     }

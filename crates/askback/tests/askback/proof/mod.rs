@@ -91,7 +91,7 @@ fn prove(run: fn(&Case)) {
 
 impl Case {
     fn suspended(&self, revision: Revision) {
-        let world = World::new(self.script.0 % 2 == 0);
+        let world = World::new(self.script.0.is_multiple_of(2));
         let (outcome, effects) = block_on(
             async {
                 let bench = world.bench();
@@ -104,7 +104,7 @@ impl Case {
     }
 
     fn stateless(&self, habit: Habit) {
-        let world = World::new(self.script.0 % 2 == 0);
+        let world = World::new(self.script.0.is_multiple_of(2));
         let (outcome, effects) = block_on(
             async {
                 let bench = world.bench();

@@ -28,7 +28,7 @@ impl Script {
 
     /// Whether the person takes longer than there is time for.
     pub(super) fn is_late(self, path: &Path) -> bool {
-        self.draw(path, 2) % 2 == 0
+        self.draw(path, 2).is_multiple_of(2)
     }
 
     /// How many unusable answers come before the one that counts.
@@ -42,7 +42,7 @@ impl Script {
 
     /// Which of two questions the person answers.
     pub(super) fn prefers_first(self, path: &Path) -> bool {
-        self.draw(path, 4) % 2 == 0
+        self.draw(path, 4).is_multiple_of(2)
     }
 
     /// A number that depends on the script, the place and what it is for.
@@ -83,7 +83,7 @@ impl Said {
 fn content(form: Kind, value: u8) -> Value {
     match form {
         Kind::Number => json!({"number": value}),
-        Kind::Flag => json!({"yes": value % 2 == 0}),
+        Kind::Flag => json!({"yes": value.is_multiple_of(2)}),
         Kind::Word => json!({"word": format!("w{value}")}),
     }
 }
@@ -101,7 +101,7 @@ pub(super) fn mistake(form: Kind) -> Value {
 fn noted(form: Kind, value: u8) -> String {
     match form {
         Kind::Number => value.to_string(),
-        Kind::Flag => (value % 2 == 0).to_string(),
+        Kind::Flag => value.is_multiple_of(2).to_string(),
         Kind::Word => format!("w{value}"),
     }
 }
