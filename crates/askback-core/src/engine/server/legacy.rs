@@ -109,7 +109,7 @@ impl Session {
             }
             (Self::New, _) => return Err(not_opened()),
             (Self::Open(_), ClientRequest::Initialize(_)) => {
-                let why = "this session is initialized already";
+                let why = "the session is initialized already";
                 return Err(ErrorObject::new(jsonrpc::INVALID_REQUEST, why));
             }
             (Self::Open(open), _) => open,
