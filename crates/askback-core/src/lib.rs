@@ -1,5 +1,5 @@
-//! The Model Context Protocol as pure functions: messages, the five revisions, forms, asking, and
-//! the engines of both sides.
+//! The Model Context Protocol as pure functions: messages, the five revisions, forms, asking,
+//! the rules of HTTP, and the engines of both sides.
 //!
 //! Nothing in this crate opens a socket, reads a clock, a file, the environment or a random
 //! source. Time and entropy come in as arguments; bytes and decisions go out as values. The crate
@@ -11,6 +11,7 @@ extern crate alloc;
 pub mod ask;
 pub mod engine;
 pub mod forms;
+pub mod http;
 pub mod jsonrpc;
 pub mod limits;
 pub mod protocol;

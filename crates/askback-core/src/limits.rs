@@ -12,6 +12,9 @@ use core::time::Duration;
 pub struct Limits {
     /// The longest message read from a peer, in bytes.
     pub message_bytes: usize,
+    /// The longest id of an event in a stream read from a server, in bytes; a client sends it back
+    /// in a header.
+    pub event_id_bytes: usize,
     /// The most messages in one batch (2025-03-26 only).
     pub batch_messages: usize,
     /// The most requests of one peer in progress at a time.
@@ -105,6 +108,7 @@ impl Default for Limits {
         const MINUTE: u64 = 60;
         Self {
             message_bytes: 4 << 20,
+            event_id_bytes: 4 << 10,
             batch_messages: 64,
             requests_in_flight: 256,
             subscriptions: 64,

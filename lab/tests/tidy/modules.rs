@@ -24,6 +24,7 @@ const MODULES: &[(&str, &[&str])] = &[
         &["forms", "jsonrpc", "limits", "protocol", "revision"],
     ),
     ("ask", &["forms", "jsonrpc", "limits", "protocol"]),
+    ("http", &["jsonrpc", "limits", "protocol"]),
     (
         "engine",
         &[

@@ -3,6 +3,7 @@
 mod canonical;
 mod client;
 mod forms;
+mod http;
 mod jsonrpc;
 mod keys;
 mod protocol;

@@ -1,0 +1,203 @@
+//! Who may send a request at all: the defence against web pages that reach for servers on a
+//! person's own machine by rebinding a name
+//! (2026-07-28, basic/transports/streamable-http, Security & Endpoint).
+//!
+//! Names are compared with what is listed and never repaired: another spelling of an address, a
+//! dot at the end or a zone is another name.
+
+use alloc::{borrow::ToOwned, string::String, vec::Vec};
+
+/// The hosts a server is reached by, and the origins whose pages may use it.
+///
+/// [`Guard::default`] is for servers on a person's own machine. A server on a network lists the
+/// names it is known by; where a browser is to use it, the origins of those pages too.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Guard {
+    /// `None` if every host is let through.
+    hosts: Option<Vec<String>>,
+    origins: Vec<String>,
+    /// Whether the loopback names are hosts and origins, on any port.
+    loopback: bool,
+}
+
+/// Why a request was refused; it is answered with status 403.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Refused {
+    /// No host is named, so nothing says that this server was meant.
+    #[error("the Host header is missing")]
+    HostMissing,
+    /// The host is none of those listed.
+    #[error("the Host header does not name this server")]
+    Host,
+    /// The origin is none of those listed.
+    #[error("pages of this Origin may not use this server")]
+    Origin,
+}
+
+/// A host or an origin that cannot be listed; the caller is to blame.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum BadName {
+    /// A host with something beside a name or address and a port.
+    #[error(
+        "{0:?} is no host: write a name or address, with a port where only that port counts, such as \"mcp.example.com\" or \"[2001:db8::1]:8443\""
+    )]
+    Host(String),
+    /// An origin that is not written as browsers write it.
+    #[error(
+        "{0:?} is no origin: write it as browsers send it, in small letters, with nothing after the port, such as \"https://app.example.com\""
+    )]
+    Origin(String),
+}
+
+impl Default for Guard {
+    /// Lets through `localhost`, `127.0.0.1` and `[::1]` on any port, as host and as origin.
+    fn default() -> Self {
+        Self {
+            loopback: true,
+            ..Self::none()
+        }
+    }
+}
+
+impl Guard {
+    /// Lets nothing through until hosts are listed, not even the loopback names.
+    pub fn none() -> Self {
+        Self {
+            hosts: Some(Vec::new()),
+            origins: Vec::new(),
+            loopback: false,
+        }
+    }
+
+    /// Lists a host, such as `mcp.example.com`: on any port, or on that port if it names one. The
+    /// port must then stand in the `Host` header, which leaves out that of the scheme (80 or 443).
+    ///
+    /// # Errors
+    ///
+    /// [`BadName::Host`] if it is not a host. There are no wildcards.
+    pub fn allow_host(mut self, host: &str) -> Result<Self, BadName> {
+        let written = host_and_port(host).filter(|(name, _)| is_host(name));
+        if written.is_none() {
+            return Err(BadName::Host(host.to_owned()));
+        }
+        if let Some(hosts) = &mut self.hosts {
+            hosts.push(host.to_ascii_lowercase());
+        }
+        Ok(self)
+    }
+
+    /// Lists an origin, such as `https://app.example.com`, whose pages may use the server from a
+    /// browser. It is compared exactly, port and all.
+    ///
+    /// # Errors
+    ///
+    /// [`BadName::Origin`] if no browser sends it in this form. `null` cannot be listed: every
+    /// sandboxed page has it.
+    pub fn allow_origin(mut self, origin: &str) -> Result<Self, BadName> {
+        let rest = origin
+            .split_once("://")
+            .filter(|(scheme, _)| !scheme.is_empty());
+        let as_sent = |byte: u8| byte.is_ascii_graphic() && !byte.is_ascii_uppercase();
+        let nothing_else =
+            |rest: &str| !rest.is_empty() && !rest.contains(['/', '\\', '?', '#', '@', '*', ',']);
+        match rest {
+            Some((_, rest)) if origin.bytes().all(as_sent) && nothing_else(rest) => {
+                self.origins.push(origin.to_owned());
+                Ok(self)
+            }
+            _ => Err(BadName::Origin(origin.to_owned())),
+        }
+    }
+
+    /// Lets every host through, also none at all. Only for a server behind a gateway that checks
+    /// the host itself: on a person's own machine, any web page could then use the server by
+    /// rebinding a name, unless its browser sends an origin.
+    #[must_use]
+    pub fn dangerously_allow_any_host(mut self) -> Self {
+        self.hosts = None;
+        self
+    }
+
+    /// Whether a request with these headers may go on. `host` is the `Host` header, or the
+    /// authority of the request where HTTP has none; a request with several of either header is
+    /// for the caller to refuse. Letters of a host count as equal in both cases (RFC 9110, 4.2.3).
+    ///
+    /// # Errors
+    ///
+    /// [`Refused`].
+    pub fn check(&self, host: Option<&[u8]>, origin: Option<&[u8]>) -> Result<(), Refused> {
+        if let Some(hosts) = &self.hosts {
+            let host = host.ok_or(Refused::HostMissing)?;
+            let text = core::str::from_utf8(host).map_err(|_| Refused::Host)?;
+            if !self.is_host_listed(hosts, text) {
+                return Err(Refused::Host);
+            }
+        }
+        match origin {
+            Some(origin) if !self.is_origin_listed(origin) => Err(Refused::Origin),
+            _ => Ok(()),
+        }
+    }
+
+    fn is_host_listed(&self, hosts: &[String], host: &str) -> bool {
+        let Some((name, _)) = host_and_port(host) else {
+            return false;
+        };
+        let is_loopback = LOOPBACK
+            .iter()
+            .any(|known| name.eq_ignore_ascii_case(known));
+        self.loopback && is_loopback
+            || hosts.iter().any(|listed| {
+                let any_port = host_and_port(listed).is_some_and(|(_, port)| port.is_none());
+                let compared = if any_port { name } else { host };
+                listed.eq_ignore_ascii_case(compared)
+            })
+    }
+
+    fn is_origin_listed(&self, origin: &[u8]) -> bool {
+        let Ok(origin) = core::str::from_utf8(origin) else {
+            return false;
+        };
+        let rest = ["http://", "https://"]
+            .iter()
+            .find_map(|scheme| origin.strip_prefix(scheme));
+        let name = rest.and_then(host_and_port).map(|(name, _)| name);
+        let is_loopback = name.is_some_and(|name| LOOPBACK.contains(&name));
+        self.loopback && is_loopback || self.origins.iter().any(|listed| listed == origin)
+    }
+}
+
+const LOOPBACK: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
+
+/// A host without its port, and the port: a number from 1 to 65535 without zeros before it.
+fn host_and_port(text: &str) -> Option<(&str, Option<u16>)> {
+    // The colons of an address in brackets come before the bracket that closes it.
+    let after_address = text.rfind(']').map_or(0, |bracket| bracket + 1);
+    let Some(colon) = text[after_address..].find(':') else {
+        return Some((text, None));
+    };
+    let (name, port) = text.split_at(after_address + colon);
+    let port = &port[1..];
+    if !port.bytes().all(|byte| byte.is_ascii_digit()) || port.starts_with('0') {
+        return None;
+    }
+    port.parse().ok().map(|port| (name, Some(port)))
+}
+
+/// Whether a name is one that a browser can ask for: letters, digits, dots and hyphens, or an
+/// address in brackets.
+fn is_host(name: &str) -> bool {
+    let address = name
+        .strip_prefix('[')
+        .and_then(|name| name.strip_suffix(']'));
+    if let Some(address) = address {
+        return address.parse::<core::net::Ipv6Addr>().is_ok();
+    }
+    let is_label = |label: &str| {
+        let known = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
+        !label.is_empty() && label.bytes().all(known)
+    };
+    name.split('.').all(is_label)
+}

@@ -1,0 +1,131 @@
+//! Media types: what a client takes, and what a body is (RFC 9110, 8.3 and 12.5.1).
+
+/// The media type of one message.
+pub const JSON: &str = "application/json";
+/// The media type of a stream of events.
+pub const EVENT_STREAM: &str = "text/event-stream";
+
+/// The kinds of body that the transport has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Media {
+    /// [`JSON`].
+    Json,
+    /// [`EVENT_STREAM`].
+    EventStream,
+}
+
+/// Which kinds of body a client takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Accepted {
+    /// Whether it takes [`JSON`].
+    pub json: bool,
+    /// Whether it takes [`EVENT_STREAM`].
+    pub event_stream: bool,
+}
+
+impl Media {
+    /// What a `Content-Type` header names: `None` for every other type, and for JSON or events in
+    /// another encoding than UTF-8.
+    pub fn of(content_type: &[u8]) -> Option<Self> {
+        let mut parts = split(content_type, b';');
+        let media = Self::named(parts.next()?)?;
+        let readable = parts.all(|parameter| match parameter_of(parameter) {
+            Some((name, value)) if name.eq_ignore_ascii_case(b"charset") => {
+                value.eq_ignore_ascii_case(b"utf-8")
+            }
+            _ => true,
+        });
+        readable.then_some(media)
+    }
+
+    fn named(name: &[u8]) -> Option<Self> {
+        if name.eq_ignore_ascii_case(JSON.as_bytes()) {
+            Some(Self::Json)
+        } else if name.eq_ignore_ascii_case(EVENT_STREAM.as_bytes()) {
+            Some(Self::EventStream)
+        } else {
+            None
+        }
+    }
+}
+
+impl Accepted {
+    /// What the `Accept` headers of a request say. The most exact range that covers a type decides,
+    /// and weight 0 excludes it. A client that sends no such header takes everything; one that must
+    /// list both is for the server to refuse.
+    pub fn of<'a>(headers: impl IntoIterator<Item = &'a [u8]>) -> Self {
+        let mut any_header = false;
+        // How exact the deciding range is, from 1 on, and what it says.
+        let (mut json, mut event_stream) = ((0, false), (0, false));
+        let ranges = headers.into_iter().flat_map(|header| {
+            any_header = true;
+            split(header, b',')
+        });
+        for range in ranges {
+            let mut parts = split(range, b';');
+            let name = parts.next().unwrap_or_default();
+            let taken = parts.all(|parameter| !is_weight_zero(parameter));
+            for (media, decided) in [(JSON, &mut json), (EVENT_STREAM, &mut event_stream)] {
+                let exactness = exactness(name, media.as_bytes());
+                if exactness > decided.0 {
+                    *decided = (exactness, taken);
+                }
+            }
+        }
+        Self {
+            json: json.1 || !any_header,
+            event_stream: event_stream.1 || !any_header,
+        }
+    }
+}
+
+/// How exactly a range covers a type; 0 if it does not.
+fn exactness(range: &[u8], media: &[u8]) -> u8 {
+    let group = media.split(|byte| *byte == b'/').next().unwrap_or_default();
+    if range.eq_ignore_ascii_case(media) {
+        3
+    } else if range
+        .strip_suffix(b"/*")
+        .is_some_and(|range| range.eq_ignore_ascii_case(group))
+    {
+        2
+    } else {
+        u8::from(range == b"*/*")
+    }
+}
+
+/// Whether a parameter is a weight of 0, or one that cannot be read.
+fn is_weight_zero(parameter: &[u8]) -> bool {
+    match parameter_of(parameter) {
+        Some((name, value)) if name.eq_ignore_ascii_case(b"q") => {
+            let number = |byte: &u8| byte.is_ascii_digit() || *byte == b'.';
+            !value.iter().all(number) || !value.iter().any(|byte| matches!(byte, b'1'..=b'9'))
+        }
+        _ => false,
+    }
+}
+
+/// The name of a parameter and its value without quotes.
+fn parameter_of(parameter: &[u8]) -> Option<(&[u8], &[u8])> {
+    let equals = parameter.iter().position(|byte| *byte == b'=')?;
+    let (name, value) = (&parameter[..equals], &parameter[equals + 1..]);
+    let unquoted = value
+        .strip_prefix(b"\"")
+        .and_then(|value| value.strip_suffix(b"\""));
+    Some((name, unquoted.unwrap_or(value)))
+}
+
+/// The parts between separators that do not stand in quotes, without white space around them.
+fn split(text: &[u8], separator: u8) -> impl Iterator<Item = &[u8]> {
+    let (mut quoted, mut escaped) = (false, false);
+    text.split(move |byte| {
+        let was_escaped = core::mem::take(&mut escaped);
+        match byte {
+            b'"' if !was_escaped => quoted = !quoted,
+            b'\\' if quoted && !was_escaped => escaped = true,
+            _ => return *byte == separator && !quoted,
+        }
+        false
+    })
+    .map(<[u8]>::trim_ascii)
+}

@@ -1,0 +1,287 @@
+//! Server-sent events: reading them piece by piece, and writing them
+//! (HTML Living Standard, Server-sent events, Interpreting an event stream).
+
+use alloc::{
+    string::{String, ToString},
+    vec::Vec,
+};
+use core::{mem, time::Duration};
+
+use crate::limits::Limits;
+
+/// One event of a stream.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Event {
+    /// The id this event gave itself. What to resume after is [`Parser::last_event_id`].
+    pub id: Option<String>,
+    /// The name of the event; absent means `message`.
+    pub event: Option<String>,
+    /// The data, its lines joined by `\n`. An event that only gives a client an id to resume
+    /// after has none.
+    pub data: Vec<u8>,
+}
+
+/// A part of a stream that is longer than the limits allow; the server is to blame.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum TooLong {
+    /// The data of one event, or a line of it.
+    #[error("an event of the stream is longer than the {0} bytes accepted here")]
+    Event(usize),
+    /// The id of an event.
+    #[error("the id of an event is longer than the {0} bytes accepted here")]
+    Id(usize),
+}
+
+/// Reads a stream of events from pieces that may break anywhere, also inside of a character or
+/// between the two halves of a line end.
+#[derive(Debug)]
+pub struct Parser {
+    event_bytes: usize,
+    id_bytes: usize,
+    /// The beginning of a line whose end has not come yet.
+    line: Vec<u8>,
+    /// The line that has not ended yet is a comment, of which nothing is kept.
+    in_comment: bool,
+    /// The last line ended with a carriage return: a line feed that follows belongs to it.
+    after_return: bool,
+    past_first_line: bool,
+    event: Event,
+    /// Each line of data with a line feed after it, so that an empty line can be told from none.
+    data: Vec<u8>,
+    last_event_id: Option<String>,
+    retry: Option<Duration>,
+}
+
+impl Parser {
+    /// A parser that accepts data of up to [`Limits::message_bytes`] and ids of up to
+    /// [`Limits::event_id_bytes`].
+    pub fn new(limits: &Limits) -> Self {
+        Self {
+            event_bytes: limits.message_bytes,
+            id_bytes: limits.event_id_bytes,
+            line: Vec::new(),
+            in_comment: false,
+            after_return: false,
+            past_first_line: false,
+            event: Event::default(),
+            data: Vec::new(),
+            last_event_id: None,
+            retry: None,
+        }
+    }
+
+    /// Reads up to the end of the next event, and takes what was read off the front of `input`.
+    /// Gives `None` once all of it is read: the rest of the event comes with the next piece. At
+    /// the end of a stream, what is left of an event is to be forgotten.
+    ///
+    /// # Errors
+    ///
+    /// [`TooLong`]; the stream cannot be read any further.
+    pub fn read(&mut self, input: &mut &[u8]) -> Result<Option<Event>, TooLong> {
+        loop {
+            // An empty piece tells nothing of the line feed that may still come.
+            if let Some(next) = input.first()
+                && mem::take(&mut self.after_return)
+                && *next == b'\n'
+            {
+                *input = &input[1..];
+            }
+            let Some(end) = input.iter().position(|byte| matches!(byte, b'\n' | b'\r')) else {
+                self.keep(mem::take(input))?;
+                return Ok(None);
+            };
+            let (piece, rest) = input.split_at(end);
+            self.after_return = rest.first() == Some(&b'\r');
+            *input = &rest[1..];
+            if let Some(event) = self.end_line(piece)? {
+                return Ok(Some(event));
+            }
+        }
+    }
+
+    /// What a client sends to have the stream go on where it broke: the id of the last whole
+    /// event that gave one.
+    pub fn last_event_id(&self) -> Option<&str> {
+        self.last_event_id.as_deref()
+    }
+
+    /// How long the server wants a client to wait before it connects again, where it said so.
+    pub fn retry(&self) -> Option<Duration> {
+        self.retry
+    }
+
+    /// Keeps the beginning of a line.
+    fn keep(&mut self, piece: &[u8]) -> Result<(), TooLong> {
+        if self.line.is_empty() && piece.first() == Some(&b':') {
+            self.in_comment = true;
+        }
+        if self.in_comment {
+            return Ok(());
+        }
+        if self.line.len() + piece.len() > self.event_bytes + FIELD_BYTES {
+            return Err(TooLong::Event(self.event_bytes));
+        }
+        self.line.extend_from_slice(piece);
+        Ok(())
+    }
+
+    /// Takes the last piece of a line, whose end has come.
+    fn end_line(&mut self, piece: &[u8]) -> Result<Option<Event>, TooLong> {
+        if mem::take(&mut self.in_comment) {
+            return Ok(None);
+        }
+        if self.line.is_empty() {
+            return self.take_line(piece);
+        }
+        self.keep(piece)?;
+        let mut line = mem::take(&mut self.line);
+        let event = self.take_line(&line);
+        // The next line may as well use the memory.
+        line.clear();
+        self.line = line;
+        event
+    }
+
+    fn take_line(&mut self, line: &[u8]) -> Result<Option<Event>, TooLong> {
+        let first = !mem::replace(&mut self.past_first_line, true);
+        let line = match line.strip_prefix(BYTE_ORDER_MARK) {
+            Some(rest) if first => rest,
+            _ => line,
+        };
+        if line.is_empty() {
+            return Ok(self.end_event());
+        }
+        let colon = line.iter().position(|byte| *byte == b':');
+        let (field, value) = match colon {
+            Some(colon) => (&line[..colon], &line[colon + 1..]),
+            None => (line, &[][..]),
+        };
+        let value = value.strip_prefix(b" ").unwrap_or(value);
+        match field {
+            b"data" => self.take_data(value)?,
+            b"id" => self.take_id(value)?,
+            b"event" => self.event.event = Some(String::from_utf8_lossy(value).into_owned()),
+            b"retry" => self.take_retry(value),
+            _ => {}
+        }
+        Ok(None)
+    }
+
+    fn take_data(&mut self, value: &[u8]) -> Result<(), TooLong> {
+        if self.data.len() + value.len() > self.event_bytes {
+            return Err(TooLong::Event(self.event_bytes));
+        }
+        self.data.reserve_exact(value.len() + 1);
+        self.data.extend_from_slice(value);
+        self.data.push(b'\n');
+        Ok(())
+    }
+
+    fn take_id(&mut self, value: &[u8]) -> Result<(), TooLong> {
+        if value.len() > self.id_bytes {
+            return Err(TooLong::Id(self.id_bytes));
+        }
+        if !value.contains(&0) {
+            self.event.id = Some(String::from_utf8_lossy(value).into_owned());
+        }
+        Ok(())
+    }
+
+    fn take_retry(&mut self, value: &[u8]) {
+        if value.is_empty() || !value.iter().all(u8::is_ascii_digit) {
+            return;
+        }
+        let digits = core::str::from_utf8(value).ok();
+        let milliseconds = digits.and_then(|digits| digits.parse().ok());
+        // More digits than fit are a very long time.
+        self.retry = Some(Duration::from_millis(milliseconds.unwrap_or(u64::MAX)));
+    }
+
+    /// What an empty line ends; an event without data only leaves its id.
+    fn end_event(&mut self) -> Option<Event> {
+        let mut event = mem::take(&mut self.event);
+        if let Some(id) = &event.id {
+            // An empty id takes back the one before.
+            self.last_event_id = Some(id.clone()).filter(|id| !id.is_empty());
+        }
+        event.data = mem::take(&mut self.data);
+        event.data.pop().map(|_| event)
+    }
+}
+
+/// Writes an event. Line breaks in `data`, which JSON has only between its tokens, become the
+/// breaks between lines of the event. An id with a line break or NUL, or an empty one, cannot be
+/// read back and is left out.
+pub fn write_event(out: &mut Vec<u8>, id: Option<&str>, data: &[u8]) {
+    write_id(out, id);
+    write_data(out, data);
+}
+
+/// Writes an event with a name, as the `endpoint` of the old transport has
+/// (2024-11-05, basic/transports, HTTP with SSE). A line break in the name ends it.
+pub fn write_named_event(out: &mut Vec<u8>, event: &str, data: &[u8]) {
+    write_field(out, b"event", first_line(event).as_bytes());
+    write_data(out, data);
+}
+
+/// Writes an event that has an id and no data, so that a client can resume a stream on which
+/// nothing was sent yet (2025-11-25, basic/transports, Sending Messages to the Server).
+pub fn write_priming_event(out: &mut Vec<u8>, id: &str) {
+    write_event(out, Some(id), b"");
+}
+
+/// Writes a comment, which clients ignore and which keeps a connection in use. A line break in
+/// the text ends it.
+pub fn write_comment(out: &mut Vec<u8>, text: &str) {
+    write_field(out, b"", first_line(text).as_bytes());
+    out.push(b'\n');
+}
+
+/// Writes how long a client shall wait before it connects again, in whole milliseconds.
+pub fn write_retry(out: &mut Vec<u8>, wait: Duration) {
+    write_field(out, b"retry", wait.as_millis().to_string().as_bytes());
+    out.push(b'\n');
+}
+
+/// More than the longest field name, colon and space that mean something, and a byte order mark.
+const FIELD_BYTES: usize = 16;
+
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
+fn write_id(out: &mut Vec<u8>, id: Option<&str>) {
+    let readable = |id: &&str| !id.is_empty() && !id.contains(['\r', '\n', '\0']);
+    if let Some(id) = id.filter(readable) {
+        write_field(out, b"id", id.as_bytes());
+    }
+}
+
+fn write_data(out: &mut Vec<u8>, data: &[u8]) {
+    out.reserve(data.len() + 8);
+    let mut rest = data;
+    while let Some(end) = rest.iter().position(|byte| matches!(byte, b'\n' | b'\r')) {
+        write_field(out, b"data", &rest[..end]);
+        let length = if rest[end..].starts_with(b"\r\n") {
+            2
+        } else {
+            1
+        };
+        rest = &rest[end + length..];
+    }
+    write_field(out, b"data", rest);
+    out.push(b'\n');
+}
+
+fn write_field(out: &mut Vec<u8>, name: &[u8], value: &[u8]) {
+    out.extend_from_slice(name);
+    out.push(b':');
+    if !value.is_empty() {
+        out.push(b' ');
+        out.extend_from_slice(value);
+    }
+    out.push(b'\n');
+}
+
+fn first_line(text: &str) -> &str {
+    text.split(['\r', '\n']).next().unwrap_or_default()
+}

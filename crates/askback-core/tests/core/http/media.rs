@@ -1,0 +1,79 @@
+//! Media types.
+
+use askback_core::http::media::{Accepted, Media};
+
+#[test]
+fn a_client_says_what_it_takes() {
+    #[track_caller]
+    fn check(headers: &[&str], json: bool, event_stream: bool) {
+        let accepted = Accepted::of(headers.iter().map(|header| header.as_bytes()));
+        let expected = Accepted { json, event_stream };
+        assert_eq!(accepted, expected, "{headers:?}");
+    }
+    check(&[], true, true);
+    check(&[""], false, false);
+    check(&["application/json, text/event-stream"], true, true);
+    check(&["application/json", "text/event-stream"], true, true);
+    check(&["Application/JSON,TEXT/Event-Stream"], true, true);
+    check(&["application/json"], true, false);
+    check(&["text/event-stream; charset=utf-8"], false, true);
+    check(&["*/*"], true, true);
+    check(&["text/*"], false, true);
+    check(&["text/html, application/*;q=0.2"], true, false);
+    check(&["*/*, text/event-stream;q=0"], true, false);
+    check(&["text/event-stream;q=0, */*"], true, false);
+    check(&["text/*;q=0, text/event-stream;q=0.001, */*"], true, true);
+    check(&["application/*; Q=0.000, text/event-stream"], false, true);
+    check(
+        &["application/json; v=\"a, text/event-stream\""],
+        true,
+        false,
+    );
+    check(
+        &["application/json; v=\"\\\", text/event-stream\""],
+        true,
+        false,
+    );
+    check(
+        &["application/json;q=x, text/event-stream;q=\"1\""],
+        false,
+        true,
+    );
+    check(
+        &["application/jsonx, xtext/event-stream, /, */json, application/"],
+        false,
+        false,
+    );
+}
+
+#[test]
+fn a_body_is_json_or_events() {
+    #[track_caller]
+    fn check(header: &str, expected: Option<Media>) {
+        assert_eq!(Media::of(header.as_bytes()), expected, "{header}");
+    }
+    for header in [
+        "application/json",
+        "Application/Json",
+        " application/json ; charset=UTF-8",
+        "application/json;charset=\"utf-8\"",
+        "application/json;",
+        "application/json; profile=x",
+    ] {
+        check(header, Some(Media::Json));
+    }
+    check("text/event-stream", Some(Media::EventStream));
+    check("text/event-stream;charset=utf-8", Some(Media::EventStream));
+    for header in [
+        "",
+        "text/html",
+        "text/plain;application/json",
+        "application/jsonp",
+        "application/json, text/event-stream",
+        "application/json; charset=latin1",
+        "application/json; charset=utf-8; charset=utf-16",
+        "application/vnd.api+json",
+    ] {
+        check(header, None);
+    }
+}
