@@ -69,13 +69,17 @@ impl Session {
         }
     }
 
-    pub(super) fn changed(&self, profile: &Profile, changed: &Changed, out: &mut VecDeque<Output>) {
-        let Self::Open(open) = self else { return };
-        let watched = match changed {
+    pub(super) fn wants(&self, profile: &Profile, changed: &Changed) -> bool {
+        let Self::Open(open) = self else { return false };
+        match changed {
             Changed::Resource(uri) => open.watched.contains(uri),
             _ => tells(&profile.capabilities, changed),
-        };
-        if watched {
+        }
+    }
+
+    pub(super) fn changed(&self, profile: &Profile, changed: &Changed, out: &mut VecDeque<Output>) {
+        let Self::Open(open) = self else { return };
+        if self.wants(profile, changed) {
             let message = write_notification(open.origin.revision, notification(changed, None));
             out.extend(message.map(Output::Send));
         }

@@ -12,11 +12,11 @@ use alloc::{
     vec::Vec,
 };
 
-pub use modern::{Changed, admit};
+pub use modern::{Changed, Subscription, admit};
 
 use self::{
     legacy::{Asked, Session},
-    modern::{Listeners, write_notification},
+    modern::{too_many, write_notification},
 };
 use crate::{
     jsonrpc::{
@@ -101,7 +101,7 @@ pub enum Output {
 pub struct Connection {
     profile: Arc<Profile>,
     session: Session,
-    listeners: Listeners,
+    subscriptions: Vec<Subscription>,
     calls: BTreeMap<RequestId, Running>,
     asks: BTreeMap<AskId, Asked>,
     next_ask: i64,
@@ -138,7 +138,7 @@ impl Connection {
         Self {
             profile,
             session: Session::default(),
-            listeners: Listeners::default(),
+            subscriptions: Vec::new(),
             calls: BTreeMap::new(),
             asks: BTreeMap::new(),
             next_ask: 0,
@@ -227,16 +227,30 @@ impl Connection {
         self.out.extend(message.map(Output::Send));
     }
 
+    /// Whether the client is one that wants to know of this.
+    #[must_use]
+    pub fn wants(&self, changed: &Changed) -> bool {
+        let mut subscriptions = self.subscriptions.iter();
+        self.session.wants(&self.profile, changed)
+            || subscriptions.any(|subscription| subscription.wants(changed))
+    }
+
     /// Tells the client that something changed, if it is one that wants to know.
     pub fn changed(&mut self, changed: &Changed) {
         self.session.changed(&self.profile, changed, &mut self.out);
-        self.listeners.changed(changed, &mut self.out);
+        let subscriptions = self.subscriptions.iter();
+        let wanting = subscriptions.filter(|subscription| subscription.wants(changed));
+        let messages = wanting.filter_map(|subscription| subscription.changed(changed));
+        self.out.extend(messages.map(Output::Send));
     }
 
     /// Ends what the server keeps open, as it stops: each subscription gets its result
     /// (2026-07-28, basic/patterns/subscriptions, Graceful Closure).
     pub fn finish(&mut self) {
-        self.listeners.finish(&self.profile, &mut self.out);
+        for subscription in core::mem::take(&mut self.subscriptions) {
+            let messages = subscription.finish(&self.profile);
+            self.out.extend(messages.into_iter().map(Output::Send));
+        }
     }
 
     fn handle_batch(&mut self, messages: Vec<Result<Message, Malformed>>) {
@@ -307,7 +321,7 @@ impl Connection {
         request: Request,
         batch: Option<u64>,
     ) -> Result<Option<Vec<u8>>, ErrorObject> {
-        if self.calls.contains_key(&request.id) || self.listeners.has(&request.id) {
+        if self.calls.contains_key(&request.id) || self.subscription(&request.id).is_some() {
             let why = format!("a request with the id {} is in progress", request.id);
             return Err(ErrorObject::new(jsonrpc::INVALID_REQUEST, why));
         }
@@ -331,8 +345,13 @@ impl Connection {
         match &call.request {
             ClientRequest::Discover(_) => return Ok(Some(modern::discover(&self.profile, &call))),
             ClientRequest::Listen(params) => {
-                self.listeners
-                    .open(&self.profile, &call, params, &mut self.out)?;
+                let most = self.profile.limits.subscriptions;
+                if self.subscriptions.len() >= most {
+                    return Err(too_many(most));
+                }
+                let (subscription, message) = Subscription::open(&self.profile, &call, params)?;
+                self.subscriptions.push(subscription);
+                self.out.push_back(Output::Send(message));
                 return Ok(None);
             }
             _ => {}
@@ -354,7 +373,8 @@ impl Connection {
                 let Some(id) = cancelled.request_id else {
                     return;
                 };
-                if self.listeners.close(&id) {
+                if let Some(index) = self.subscription(&id) {
+                    self.subscriptions.remove(index);
                     return;
                 }
                 if let Some(running) = self.calls.remove(&id) {
@@ -369,6 +389,12 @@ impl Connection {
             }
             Ok(_) | Err(_) => {}
         }
+    }
+
+    fn subscription(&self, id: &RequestId) -> Option<usize> {
+        self.subscriptions
+            .iter()
+            .position(|subscription| subscription.id() == id)
     }
 
     fn handle_response(&mut self, response: Response) {

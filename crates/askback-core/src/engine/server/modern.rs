@@ -1,8 +1,8 @@
 //! The stateless era: each request says all there is to know.
 
-use alloc::{boxed::Box, collections::VecDeque, format, string::String, sync::Arc, vec::Vec};
+use alloc::{boxed::Box, format, string::String, sync::Arc, vec::Vec};
 
-use super::{Call, Origin, Output, Profile};
+use super::{Call, Origin, Profile};
 use crate::{
     jsonrpc::{self, ErrorObject, RequestId},
     protocol::{
@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// Something a server offers has changed.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Changed {
     /// The list of tools.
@@ -118,91 +118,57 @@ pub(super) fn discover(profile: &Profile, call: &Call) -> Vec<u8> {
     wire::write_result(call.origin.revision, &call.id, result, Some(&profile.info))
 }
 
-/// The open subscriptions of a connection (2026-07-28, basic/patterns/subscriptions).
-#[derive(Debug, Default)]
-pub(super) struct Listeners(Vec<Listener>);
-
+/// An open `subscriptions/listen` (2026-07-28, basic/patterns/subscriptions).
+///
+/// Its messages are written here and sent by whoever holds it.
 #[derive(Debug)]
-struct Listener {
+pub struct Subscription {
     id: RequestId,
     revision: Revision,
     filter: SubscriptionFilter,
 }
 
-impl Listeners {
-    pub(super) fn has(&self, id: &RequestId) -> bool {
-        self.0.iter().any(|listener| listener.id == *id)
-    }
-
-    /// Opens a subscription; the acknowledgement says which part of the wish is granted.
-    pub(super) fn open(
-        &mut self,
+impl Subscription {
+    /// Opens a subscription, and gives its acknowledgement: it says which part of the wish is
+    /// granted, and is sent before anything else.
+    ///
+    /// # Errors
+    ///
+    /// -32602 for more resources than [`Limits::subscriptions`](crate::limits::Limits::subscriptions)
+    /// allows.
+    pub fn open(
         profile: &Profile,
         call: &Call,
         params: &SubscriptionsListenParams,
-        out: &mut VecDeque<Output>,
-    ) -> Result<(), ErrorObject> {
+    ) -> Result<(Self, Vec<u8>), ErrorObject> {
         let most = profile.limits.subscriptions;
-        let uris = params
-            .notifications
-            .resource_subscriptions
-            .as_ref()
-            .map_or(0, Vec::len);
-        if self.0.len() >= most || uris > most {
-            let why = format!("too many subscriptions (at most {most})");
-            return Err(ErrorObject::new(jsonrpc::INVALID_PARAMS, why));
+        let uris = params.notifications.resource_subscriptions.as_ref();
+        if uris.map_or(0, Vec::len) > most {
+            return Err(too_many(most));
         }
-        let listener = Listener {
+        let subscription = Self {
             id: call.id.clone(),
             revision: call.origin.revision,
             filter: granted(&profile.capabilities, &params.notifications),
         };
         let acknowledged = SubscriptionsAcknowledgedParams {
-            notifications: listener.filter.clone(),
-            meta: listener.meta(),
+            notifications: subscription.filter.clone(),
+            meta: subscription.meta(),
         };
-        listener.send(
-            ServerNotification::SubscriptionsAcknowledged(acknowledged),
-            out,
-        );
-        self.0.push(listener);
-        Ok(())
+        let acknowledged = ServerNotification::SubscriptionsAcknowledged(acknowledged);
+        let message = wire::lower(acknowledged, subscription.revision).to_vec();
+        Ok((subscription, message))
     }
 
-    /// Ends a subscription its client no longer wants.
-    pub(super) fn close(&mut self, id: &RequestId) -> bool {
-        let before = self.0.len();
-        self.0.retain(|listener| listener.id != *id);
-        self.0.len() < before
+    /// The id of the request that opened it.
+    #[must_use]
+    pub fn id(&self) -> &RequestId {
+        &self.id
     }
 
-    pub(super) fn changed(&self, changed: &Changed, out: &mut VecDeque<Output>) {
-        for listener in self.0.iter().filter(|listener| listener.wants(changed)) {
-            listener.send(notification(changed, listener.meta()), out);
-        }
-    }
-
-    /// Ends every subscription: it is told as a teardown and answered with its result.
-    pub(super) fn finish(&mut self, profile: &Profile, out: &mut VecDeque<Output>) {
-        for listener in self.0.drain(..) {
-            let cancelled = CancelledParams {
-                request_id: Some(listener.id.clone()),
-                reason: Some("the server is stopping".into()),
-                meta: None,
-            };
-            listener.send(ServerNotification::Cancelled(cancelled), out);
-            let result = SubscriptionsListenResult {
-                meta: listener.meta(),
-            };
-            let message =
-                wire::write_result(listener.revision, &listener.id, result, Some(&profile.info));
-            out.push_back(Output::Send(message));
-        }
-    }
-}
-
-impl Listener {
-    fn wants(&self, changed: &Changed) -> bool {
+    /// Whether its client asked to hear of this.
+    #[must_use]
+    pub fn wants(&self, changed: &Changed) -> bool {
         let filter = &self.filter;
         match changed {
             Changed::Tools => filter.tools_list_changed == Some(true),
@@ -215,6 +181,26 @@ impl Listener {
         }
     }
 
+    /// What tells of a change.
+    #[must_use]
+    pub fn changed(&self, changed: &Changed) -> Option<Vec<u8>> {
+        write_notification(self.revision, notification(changed, self.meta()))
+    }
+
+    /// What ends it: it is told as a teardown and answered with its result (Graceful Closure).
+    #[must_use]
+    pub fn finish(&self, profile: &Profile) -> Vec<Vec<u8>> {
+        let cancelled = CancelledParams {
+            request_id: Some(self.id.clone()),
+            reason: Some("the server is stopping".into()),
+            meta: None,
+        };
+        let cancelled = write_notification(self.revision, ServerNotification::Cancelled(cancelled));
+        let result = SubscriptionsListenResult { meta: self.meta() };
+        let result = wire::write_result(self.revision, &self.id, result, Some(&profile.info));
+        cancelled.into_iter().chain([result]).collect()
+    }
+
     fn meta(&self) -> Option<Box<Meta>> {
         Meta {
             subscription_id: Some(self.id.clone()),
@@ -222,10 +208,12 @@ impl Listener {
         }
         .boxed()
     }
+}
 
-    fn send(&self, notification: ServerNotification, out: &mut VecDeque<Output>) {
-        out.extend(write_notification(self.revision, notification).map(Output::Send));
-    }
+/// The refusal of one subscription too many.
+pub(super) fn too_many(most: usize) -> ErrorObject {
+    let why = format!("too many subscriptions (at most {most})");
+    ErrorObject::new(jsonrpc::INVALID_PARAMS, why)
 }
 
 /// The notification that tells of a change.
