@@ -440,7 +440,7 @@ impl Ctx {
         if !self.0.cell.flow().is_live() {
             return;
         }
-        self.0.shared.changed(changed);
+        self.0.shared.changed(&changed);
     }
 
     fn asking(&self, key: &'static str, request: InputRequest) -> Asking {

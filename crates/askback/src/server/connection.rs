@@ -1,9 +1,9 @@
 //! Serves one client over a channel of messages.
 
 use std::{
-    collections::HashMap,
+    collections::{BTreeSet, HashMap},
     io,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
     time::Duration,
 };
 
@@ -14,11 +14,11 @@ use askback_core::{
     protocol::{InputRequest, LoggingLevel, ServerNotification},
 };
 use tokio::{
-    sync::{Notify, broadcast::error::RecvError, oneshot},
+    sync::{Notify, oneshot},
     task::{AbortHandle, Id, JoinSet},
 };
 
-use super::{Peer, Shared, dispatch};
+use super::{Observer, Observing, Peer, Shared, dispatch};
 use crate::{
     flow::BoxFuture,
     transport::{Channel, Sender},
@@ -31,9 +31,11 @@ const GRACE: Duration = Duration::from_secs(1);
 /// Serves until the channel ends; what is still running then is dropped.
 pub(super) async fn serve(shared: Arc<Shared>, channel: Channel) -> io::Result<()> {
     let (mut receiver, sender) = channel.split();
-    let mut changes = shared.changes.subscribe();
     let link = Arc::new(Link::new(&shared));
-    let writing = tokio::spawn(write(Arc::clone(&link), sender));
+    let observer: Weak<dyn Observer> = Arc::downgrade(&link) as _;
+    let observing = Observing::new(&shared, observer);
+    let mut writing = tokio::spawn(write(Arc::clone(&link), sender));
+    let mut written = None;
     let mut running = Running::default();
     let ended = loop {
         for call in link.take_calls() {
@@ -45,36 +47,35 @@ pub(super) async fn serve(shared: Arc<Shared>, channel: Channel) -> io::Result<(
         tokio::select! {
             biased;
             Some(ended) = running.calls.join_next_with_id() => running.end(&link, ended),
-            change = changes.recv() => match change {
-                Ok(changed) => link.changed(&changed),
-                // Too many to name: everything may have changed.
-                Err(RecvError::Lagged(_)) => {
-                    for changed in [Changed::Tools, Changed::Prompts, Changed::Resources] {
-                        link.changed(&changed);
-                    }
-                }
-                Err(RecvError::Closed) => {}
-            },
-            message = receiver.receive(), if link.has_room(&shared) => match message {
+            message = receiver.receive(), if link.has_room() => match message {
                 Ok(Some(message)) => link.handle(&message),
                 Ok(None) => break Ok(()),
                 Err(error) => break Err(error),
             },
-            () = link.drained.notified(), if !link.has_room(&shared) => {}
+            () = link.drained.notified(), if !link.has_room() => {}
+            // Whoever cannot be written to cannot be answered either.
+            done = &mut writing => {
+                written = Some(done);
+                break Ok(());
+            }
         }
     };
+    drop(observing);
     link.hang_up();
     running.end_soon(&link).await;
     link.finish();
-    let written = writing
-        .await
-        .unwrap_or_else(|error| Err(io::Error::other(error)));
-    ended.and(written)
+    let written = match written {
+        Some(done) => done,
+        None => writing.await,
+    };
+    ended.and(written.unwrap_or_else(|error| Err(io::Error::other(error))))
 }
 
 /// What the tasks of a connection share: the engine, and what it wants done.
 struct Link {
     state: Mutex<State>,
+    /// How many bytes may wait to be written.
+    most_bytes: usize,
     /// There is something to write, or nothing will come any more.
     queued: Notify,
     /// Something was written.
@@ -88,6 +89,8 @@ struct State {
     cancelled: Vec<RequestId>,
     outgoing: Vec<Vec<u8>>,
     outgoing_bytes: usize,
+    /// What changed while the client did not read: each thing is told once, when it does again.
+    untold: BTreeSet<Changed>,
     finished: bool,
 }
 
@@ -102,8 +105,10 @@ impl Link {
                 cancelled: Vec::new(),
                 outgoing: Vec::new(),
                 outgoing_bytes: 0,
+                untold: BTreeSet::new(),
                 finished: false,
             }),
+            most_bytes: shared.limits().message_bytes,
             queued: Notify::new(),
             drained: Notify::new(),
         }
@@ -111,10 +116,6 @@ impl Link {
 
     fn handle(&self, message: &[u8]) {
         self.with(|state| state.engine.handle_message(message));
-    }
-
-    fn changed(&self, changed: &Changed) {
-        self.with(|state| state.engine.changed(changed));
     }
 
     fn finish(&self) {
@@ -131,8 +132,21 @@ impl Link {
     }
 
     /// Whether more may be read: a client that does not read what it is sent is not listened to.
-    fn has_room(&self, shared: &Shared) -> bool {
-        self.lock().outgoing_bytes <= shared.limits().message_bytes
+    fn has_room(&self) -> bool {
+        self.lock().outgoing_bytes <= self.most_bytes
+    }
+
+    /// What was taken has been written.
+    fn wrote(&self, bytes: usize) {
+        self.with(|state| {
+            state.outgoing_bytes -= bytes;
+            if state.outgoing_bytes <= self.most_bytes {
+                for changed in std::mem::take(&mut state.untold) {
+                    state.engine.changed(&changed);
+                }
+            }
+        });
+        self.drained.notify_one();
     }
 
     fn take_calls(&self) -> Vec<Call> {
@@ -184,6 +198,18 @@ impl Link {
     }
 }
 
+impl Observer for Link {
+    fn changed(&self, changed: &Changed) {
+        self.with(|state| {
+            if state.outgoing_bytes <= self.most_bytes {
+                state.engine.changed(changed);
+            } else if state.engine.wants(changed) {
+                state.untold.insert(changed.clone());
+            }
+        });
+    }
+}
+
 /// Writes what the engine wants sent, all that has gathered in one go.
 async fn write(link: Arc<Link>, mut sender: Sender) -> io::Result<()> {
     loop {
@@ -203,8 +229,7 @@ async fn write(link: Arc<Link>, mut sender: Sender) -> io::Result<()> {
             sender.send(message).await?;
         }
         sender.flush().await?;
-        link.lock().outgoing_bytes -= bytes;
-        link.drained.notify_one();
+        link.wrote(bytes);
     }
 }
 
@@ -220,7 +245,6 @@ impl Running {
     fn start(&mut self, shared: &Arc<Shared>, link: &Arc<Link>, call: Call) {
         let id = call.id.clone();
         let peer = Arc::new(ChannelPeer {
-            shared: Arc::clone(shared),
             link: Arc::clone(link),
             call: id.clone(),
         });
@@ -279,7 +303,6 @@ impl Running {
 
 /// The client of one request on a channel.
 struct ChannelPeer {
-    shared: Arc<Shared>,
     link: Arc<Link>,
     call: RequestId,
 }
@@ -293,7 +316,7 @@ struct Waiting {
 impl Peer for ChannelPeer {
     fn notify(&self, notification: ServerNotification) {
         // What tells only of the way is left out where the client does not keep up.
-        if self.link.has_room(&self.shared) {
+        if self.link.has_room() {
             self.link
                 .with(|state| state.engine.notify(&self.call, notification));
         }

@@ -1,6 +1,7 @@
 //! Servers: what they offer, and how they are reached.
 
 mod call;
+mod changes;
 mod complete;
 mod connection;
 mod dispatch;
@@ -33,6 +34,7 @@ use askback_core::{
 
 pub use askback_core::engine::server::Changed;
 pub(crate) use call::Peer;
+pub(crate) use changes::{Observer, Observing};
 pub use complete::Completing;
 pub use incoming::Incoming;
 pub use prompt::Prompt;
@@ -42,10 +44,11 @@ pub(crate) use shared::Shared;
 pub use tool::Tool;
 
 use self::{
+    changes::Changes,
     page::Pages,
     registry::Registry,
     resource::Resources,
-    shared::{Cache, Keys, changes},
+    shared::{Cache, Keys},
 };
 use crate::{
     clock::{Clock, SystemClock},
@@ -210,7 +213,7 @@ impl Server {
 
     /// Tells the clients that care that something the server offers has changed.
     pub fn changed(&self, changed: Changed) {
-        self.0.changed(changed);
+        self.0.changed(&changed);
     }
 
     /// What the server offers, as it tells its clients.
@@ -427,7 +430,7 @@ impl ServerBuilder {
             seed: self.seed,
             checks_replay: self.checks_replay,
             commits: AtomicU32::new(0),
-            changes: changes(),
+            changes: Changes::default(),
         })))
     }
 

@@ -17,9 +17,11 @@ use askback_core::{
     protocol::{CacheScope, PaginatedParams},
 };
 use serde::{Serialize, de::DeserializeOwned};
-use tokio::sync::broadcast;
 
-use super::{page::Pages, prompt::Prompt, registry::Registry, resource::Resources, tool::Tool};
+use super::{
+    changes::Changes, page::Pages, prompt::Prompt, registry::Registry, resource::Resources,
+    tool::Tool,
+};
 use crate::{
     clock::Clock,
     error::{Error, Recorded, Result},
@@ -28,9 +30,6 @@ use crate::{
     millis,
     store::{Claim, Store},
 };
-
-/// How many changes a connection may be behind before it is told that everything changed.
-const CHANGES: usize = 64;
 
 /// How long the first wait for a commit that somebody else has begun is, and the longest.
 const COMMIT_WAIT: (Duration, Duration) = (Duration::from_millis(10), Duration::from_millis(500));
@@ -57,7 +56,7 @@ pub(crate) struct Shared {
     /// Where every flow's random values come from, in tests.
     pub(super) seed: Option<[u8; 32]>,
     pub(super) checks_replay: bool,
-    pub(super) changes: broadcast::Sender<Changed>,
+    pub(super) changes: Changes,
 }
 
 /// What clients are told about keeping what they read (2026-07-28, server/utilities/caching).
@@ -130,9 +129,8 @@ impl Shared {
         self.checks_replay
     }
 
-    pub(crate) fn changed(&self, changed: Changed) {
-        // Where nobody listens, nobody is told.
-        let _ = self.changes.send(changed);
+    pub(crate) fn changed(&self, changed: &Changed) {
+        self.changes.tell(changed);
     }
 
     /// One page of a list, as its cursor says.
@@ -200,9 +198,4 @@ impl Shared {
             }
         }
     }
-}
-
-/// A channel on which changes are told.
-pub(super) fn changes() -> broadcast::Sender<Changed> {
-    broadcast::Sender::new(CHANGES)
 }

@@ -1,0 +1,64 @@
+//! Who is told that something the server offers has changed.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
+};
+
+use askback_core::engine::server::Changed;
+
+/// Somebody with clients to tell.
+pub(crate) trait Observer: Send + Sync {
+    /// Something has changed. This must not wait: it runs where the change was made.
+    fn changed(&self, changed: &Changed);
+}
+
+/// All who are told of changes.
+#[derive(Default)]
+pub(crate) struct Changes(Mutex<Observers>);
+
+#[derive(Default)]
+struct Observers {
+    by_number: BTreeMap<u64, Weak<dyn Observer>>,
+    last: u64,
+}
+
+/// An observer is told until this is dropped.
+pub(crate) struct Observing {
+    shared: Arc<super::Shared>,
+    number: u64,
+}
+
+impl Changes {
+    /// Tells everybody, in the order in which they came.
+    pub(super) fn tell(&self, changed: &Changed) {
+        let observers: Vec<_> = self.lock().by_number.values().cloned().collect();
+        for observer in observers.iter().filter_map(Weak::upgrade) {
+            observer.changed(changed);
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Observers> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Observing {
+    pub(crate) fn new(shared: &Arc<super::Shared>, observer: Weak<dyn Observer>) -> Self {
+        let mut observers = shared.changes.lock();
+        observers.last += 1;
+        let number = observers.last;
+        observers.by_number.insert(number, observer);
+        drop(observers);
+        Self {
+            shared: Arc::clone(shared),
+            number,
+        }
+    }
+}
+
+impl Drop for Observing {
+    fn drop(&mut self) {
+        self.shared.changes.lock().by_number.remove(&self.number);
+    }
+}
