@@ -101,6 +101,41 @@ pub struct Limits {
     pub exit: Duration,
     /// The longest line of a server's standard error that is shown whole, in bytes.
     pub stderr_line_bytes: usize,
+    /// The most HTTP connections a server serves at a time; more wait to be accepted.
+    pub connections: usize,
+    /// The most headers of an HTTP request.
+    pub headers: usize,
+    /// The most bytes of the headers of an HTTP request.
+    pub header_bytes: usize,
+    /// How long the headers of an HTTP request may take to come, counted from the answer to the
+    /// request before: for so long, too, a connection may be idle.
+    pub header_read: Duration,
+    /// How long the body of an HTTP request may take to come.
+    pub body_read: Duration,
+    /// How long an HTTP client may leave what it is sent unread.
+    pub write_stall: Duration,
+    /// How long a response over HTTP stays undecided between one JSON object and a stream, while
+    /// its handler works and says nothing.
+    pub undecided: Duration,
+    /// How long a stream over HTTP is quiet before it shows a sign of life.
+    pub keep_alive: Duration,
+    /// The most sessions a server keeps over HTTP; beyond, those idle for the longest are ended.
+    pub sessions: usize,
+    /// How long a session over HTTP may be idle.
+    pub session_idle: Duration,
+    /// The most events of a stream that are kept for a client that comes back for them.
+    pub resume_events: usize,
+    /// The most bytes of a stream's events that are kept, and that may wait to be read before what
+    /// tells only of the way is left out.
+    pub resume_bytes: usize,
+    /// The most streams of a session that are kept after their end.
+    pub resume_streams: usize,
+    /// How long a client may stay away from a stream that has ended before it is forgotten.
+    pub resume: Duration,
+    /// After how long a client is told to come back for a stream the server let go of.
+    pub retry: Duration,
+    /// How long a server that stops lets its calls, and the questions in them, go on.
+    pub shutdown: Duration,
 }
 
 impl Default for Limits {
@@ -149,6 +184,22 @@ impl Default for Limits {
             links: 64,
             exit: Duration::from_secs(2),
             stderr_line_bytes: 8 << 10,
+            connections: 16 << 10,
+            headers: 100,
+            header_bytes: 64 << 10,
+            header_read: Duration::from_secs(MINUTE),
+            body_read: Duration::from_secs(30),
+            write_stall: Duration::from_secs(30),
+            undecided: Duration::from_secs(1),
+            keep_alive: Duration::from_secs(15),
+            sessions: 32 << 10,
+            session_idle: Duration::from_secs(120 * MINUTE),
+            resume_events: 256,
+            resume_bytes: 256 << 10,
+            resume_streams: 16,
+            resume: Duration::from_secs(2 * MINUTE),
+            retry: Duration::from_secs(1),
+            shutdown: Duration::from_secs(30),
         }
     }
 }

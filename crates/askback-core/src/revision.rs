@@ -144,6 +144,9 @@ pub struct HttpFacts {
     pub streamable: bool,
     /// Sessions are named by `Mcp-Session-Id`, and a broken stream can be resumed.
     pub sessions: bool,
+    /// A stream begins with an event that has only an id, and a server may close a connection
+    /// before its stream has ended; the client comes back for the rest (SSE polling).
+    pub polling: bool,
     /// Requests name their revision in `MCP-Protocol-Version`.
     pub version_header: bool,
     /// Requests repeat their method and name in `Mcp-Method` and `Mcp-Name`.
@@ -348,6 +351,7 @@ const FACTS_2024_11_05: Facts = Facts {
     http: HttpFacts {
         streamable: false,
         sessions: false,
+        polling: false,
         version_header: false,
         method_headers: false,
     },
@@ -362,6 +366,7 @@ const FACTS_2025_03_26: Facts = Facts {
     http: HttpFacts {
         streamable: true,
         sessions: true,
+        polling: false,
         version_header: false,
         method_headers: false,
     },
@@ -406,6 +411,10 @@ const FACTS_2025_11_25: Facts = Facts {
     implementation_details: true,
     sampling_tools: true,
     tasks: true,
+    http: HttpFacts {
+        polling: true,
+        ..FACTS_2025_06_18.http
+    },
     ..FACTS_2025_06_18
 };
 
@@ -430,6 +439,7 @@ const FACTS_2026_07_28: Facts = Facts {
     http: HttpFacts {
         streamable: true,
         sessions: false,
+        polling: false,
         version_header: true,
         method_headers: true,
     },

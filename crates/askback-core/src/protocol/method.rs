@@ -140,6 +140,22 @@ methods! {
     }
 }
 
+impl ClientRequest {
+    /// What it is about: the name of a tool or prompt, the URI of a resource, or a task. This is
+    /// what `Mcp-Name` repeats (2026-07-28, basic/transports/streamable-http, Standard Request
+    /// Headers).
+    #[must_use]
+    pub fn target(&self) -> Option<&str> {
+        match self {
+            Self::CallTool(params) => Some(&params.name),
+            Self::GetPrompt(params) => Some(&params.name),
+            Self::ReadResource(params) => Some(&params.uri),
+            Self::GetTask(params) | Self::CancelTask(params) => Some(&params.task_id),
+            _ => None,
+        }
+    }
+}
+
 methods! {
     /// A request of a server on a session (handshake revisions).
     ServerRequest {

@@ -52,12 +52,17 @@ impl Session {
         matches!(self, Self::Open(_))
     }
 
-    /// The facts of the agreed revision.
-    pub(super) fn facts(&self) -> Option<&'static Facts> {
+    /// The agreed revision.
+    pub(super) fn revision(&self) -> Option<Revision> {
         match self {
             Self::New => None,
-            Self::Open(open) => Some(open.origin.revision.facts()),
+            Self::Open(open) => Some(open.origin.revision),
         }
+    }
+
+    /// The facts of the agreed revision.
+    pub(super) fn facts(&self) -> Option<&'static Facts> {
+        self.revision().map(|revision| revision.facts())
     }
 
     /// Before a client has said from which level on it wants log lines, it is spared those that

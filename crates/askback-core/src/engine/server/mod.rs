@@ -12,11 +12,11 @@ use alloc::{
     vec::Vec,
 };
 
-pub use modern::{Changed, Subscription, admit};
+pub use modern::{Changed, Subscription, admit, discover, write_notification};
 
 use self::{
     legacy::{Asked, Session},
-    modern::{too_many, write_notification},
+    modern::too_many,
 };
 use crate::{
     jsonrpc::{
@@ -156,10 +156,23 @@ impl Connection {
     /// Takes one message, or one batch, as it was framed by the transport.
     pub fn handle_message(&mut self, bytes: &[u8]) {
         match jsonrpc::parse(bytes, &self.profile.limits) {
-            Ok(Incoming::Single(message)) => self.handle(message, None),
-            Ok(Incoming::Batch(messages)) => self.handle_batch(messages),
+            Ok(incoming) => self.handle_incoming(incoming),
             Err(malformed) => self.handle_malformed(&malformed, None),
         }
+    }
+
+    /// Takes what was read already, by a transport that looks at messages itself.
+    pub fn handle_incoming(&mut self, incoming: Incoming) {
+        match incoming {
+            Incoming::Single(message) => self.handle(message, None),
+            Incoming::Batch(messages) => self.handle_batch(messages),
+        }
+    }
+
+    /// The revision the handshake agreed on, once it did.
+    #[must_use]
+    pub fn revision(&self) -> Option<Revision> {
+        self.session.revision()
     }
 
     /// Takes a request's response, written whole. One that was cancelled meanwhile is dropped.

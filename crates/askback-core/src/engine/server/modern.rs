@@ -101,8 +101,9 @@ pub(super) fn unsupported(profile: &Profile, requested: &str) -> ErrorObject {
         .with_data(serde_json::json!({"supported": data.supported, "requested": data.requested}))
 }
 
-/// What the server is and speaks.
-pub(super) fn discover(profile: &Profile, call: &Call) -> Vec<u8> {
+/// What the server is and speaks: the response to `server/discover`.
+#[must_use]
+pub fn discover(profile: &Profile, call: &Call) -> Vec<u8> {
     let result = DiscoverResult {
         supported_versions: profile
             .revisions
@@ -233,10 +234,8 @@ pub(super) fn notification(changed: &Changed, meta: Option<Box<Meta>>) -> Server
 }
 
 /// A notification in the words of a revision, if it has it.
-pub(super) fn write_notification(
-    revision: Revision,
-    notification: ServerNotification,
-) -> Option<Vec<u8>> {
+#[must_use]
+pub fn write_notification(revision: Revision, notification: ServerNotification) -> Option<Vec<u8>> {
     let has = revision.has(Kind::ServerNotification, notification.method());
     has.then(|| wire::lower(notification, revision).to_vec())
 }
