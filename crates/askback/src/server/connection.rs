@@ -18,7 +18,11 @@ use tokio::{
     task::{AbortHandle, Id, JoinSet},
 };
 
-use super::{Observer, Observing, Peer, Shared, dispatch};
+use super::{
+    Observer, Observing, Peer, Shared,
+    asks::{self, Asker, Asks},
+    dispatch::{self, Answered},
+};
 use crate::{
     flow::BoxFuture,
     transport::{Channel, Sender},
@@ -84,7 +88,7 @@ struct Link {
 
 struct State {
     engine: Connection,
-    asks: HashMap<AskId, oneshot::Sender<Reply>>,
+    asks: Asks,
     calls: Vec<Call>,
     cancelled: Vec<RequestId>,
     outgoing: Vec<Vec<u8>>,
@@ -100,7 +104,7 @@ impl Link {
         Self {
             state: Mutex::new(State {
                 engine,
-                asks: HashMap::new(),
+                asks: Asks::default(),
                 calls: Vec::new(),
                 cancelled: Vec::new(),
                 outgoing: Vec::new(),
@@ -171,18 +175,7 @@ impl Link {
                 }
                 Output::Call(call) => state.calls.push(*call),
                 Output::Cancel(id) => state.cancelled.push(id),
-                Output::Answer(ask, answer) => {
-                    if let Some(asker) = state.asks.remove(&ask) {
-                        let reply = match answer {
-                            Ok(value) => Reply::Value(value),
-                            Err(ErrorObject { code, message, .. }) => {
-                                Reply::Error { code, message }
-                            }
-                        };
-                        // A handler that no longer waits has dropped its question.
-                        let _ = asker.send(reply);
-                    }
-                }
+                Output::Answer(ask, answer) => state.asks.answer(ask, answer),
                 Output::RootsChanged => {}
             }
         }
@@ -236,7 +229,7 @@ async fn write(link: Arc<Link>, mut sender: Sender) -> io::Result<()> {
 /// The calls in progress, each a task of its own.
 #[derive(Default)]
 struct Running {
-    calls: JoinSet<Vec<u8>>,
+    calls: JoinSet<Answered>,
     ids: HashMap<Id, RequestId>,
     tasks: HashMap<RequestId, AbortHandle>,
 }
@@ -272,7 +265,7 @@ impl Running {
         }
     }
 
-    fn end(&mut self, link: &Link, ended: Result<(Id, Vec<u8>), tokio::task::JoinError>) {
+    fn end(&mut self, link: &Link, ended: Result<(Id, Answered), tokio::task::JoinError>) {
         let task = match &ended {
             Ok((task, _)) => *task,
             Err(error) => error.id(),
@@ -288,15 +281,9 @@ impl Running {
         {
             self.tasks.remove(&id);
         }
-        match ended {
-            Ok((_, response)) => link.with(|state| state.engine.respond(&id, response)),
-            Err(error) if error.is_panic() => {
-                let error =
-                    ErrorObject::internal("the server failed while it handled this request");
-                let response = askback_core::jsonrpc::write_error(Some(&id), &error);
-                link.with(|state| state.engine.respond(&id, response));
-            }
-            Err(_) => {}
+        // One that was aborted was cancelled, and is not answered.
+        if let Ok((_, answered)) = ended {
+            link.with(|state| state.engine.respond(&id, answered.message));
         }
     }
 }
@@ -305,12 +292,6 @@ impl Running {
 struct ChannelPeer {
     link: Arc<Link>,
     call: RequestId,
-}
-
-/// A question that is with the client; dropping it withdraws it.
-struct Waiting {
-    link: Arc<Link>,
-    ask: AskId,
 }
 
 impl Peer for ChannelPeer {
@@ -327,6 +308,9 @@ impl Peer for ChannelPeer {
             .with(|state| state.engine.complete_elicitation(elicitation_id));
     }
 
+    /// The channel is the connection: it is not closed for one call.
+    fn close_stream(&self) {}
+
     fn wants_log(&self, level: LoggingLevel) -> bool {
         self.link.lock().engine.wants_log(&self.call, level)
     }
@@ -336,32 +320,29 @@ impl Peer for ChannelPeer {
         key: &str,
         request: InputRequest,
     ) -> BoxFuture<'static, Result<Reply, ErrorObject>> {
-        let (asker, answer) = oneshot::channel();
-        let asked = self.link.with(|state| {
-            let ask = state.engine.ask(&self.call, key, request)?;
-            state.asks.insert(ask, asker);
-            Some(ask)
-        });
-        let Some(ask) = asked else {
-            return Box::pin(async { Err(ErrorObject::internal("the request is over")) });
-        };
-        let waiting = Waiting {
-            link: Arc::clone(&self.link),
-            ask,
-        };
-        Box::pin(async move {
-            let answer = answer.await;
-            drop(waiting);
-            answer.map_err(|_| ErrorObject::internal("the connection is over"))
-        })
+        asks::ask(&self.link, &self.call, key, request)
     }
 }
 
-impl Drop for Waiting {
-    fn drop(&mut self) {
-        self.link.with(|state| {
-            state.asks.remove(&self.ask);
-            state.engine.withdraw(self.ask);
+impl Asker for Link {
+    fn send(
+        &self,
+        call: &RequestId,
+        key: &str,
+        request: InputRequest,
+        reply: oneshot::Sender<Reply>,
+    ) -> Option<AskId> {
+        self.with(|state| {
+            let ask = state.engine.ask(call, key, request)?;
+            state.asks.add(ask, reply);
+            Some(ask)
+        })
+    }
+
+    fn withdraw(&self, _: &RequestId, ask: AskId) {
+        self.with(|state| {
+            state.asks.remove(ask);
+            state.engine.withdraw(ask);
         });
     }
 }

@@ -1,6 +1,12 @@
 //! Requests to their handlers, and what comes of them to the wire.
 
-use std::sync::Arc;
+use std::{
+    future::{Future, poll_fn},
+    panic::{AssertUnwindSafe, catch_unwind},
+    pin::pin,
+    sync::Arc,
+    task::Poll,
+};
 
 use askback_core::{
     ask::AskError,
@@ -32,8 +38,17 @@ use crate::{
     millis,
 };
 
-/// The response to a request, written whole.
-pub(crate) async fn answer(shared: Arc<Shared>, call: Call, peer: Arc<dyn Peer>) -> Vec<u8> {
+/// The response to a request.
+pub(crate) struct Answered {
+    /// It is written whole.
+    pub(crate) message: Vec<u8>,
+    /// The code of the error it carries; HTTP has statuses for some.
+    #[cfg_attr(not(feature = "http-server"), expect(dead_code))]
+    pub(crate) error: Option<i64>,
+}
+
+/// Answers a request. Code of the server's author that panics costs this request only.
+pub(crate) async fn answer(shared: Arc<Shared>, call: Call, peer: Arc<dyn Peer>) -> Answered {
     let Call {
         id,
         request,
@@ -44,9 +59,23 @@ pub(crate) async fn answer(shared: Arc<Shared>, call: Call, peer: Arc<dyn Peer>)
         peer,
         origin,
     };
-    match answering.answer(request, &id).await {
-        Ok(response) => response,
-        Err(error) => jsonrpc::write_error(Some(&id), &answering.error_object(error)),
+    let mut answer = pin!(answering.answer(request, &id));
+    let answer = poll_fn(|cx| {
+        let polled = catch_unwind(AssertUnwindSafe(|| answer.as_mut().poll(cx)));
+        polled.unwrap_or_else(|panic| Poll::Ready(Err(Error::panicked(&*panic))))
+    });
+    let error = match answer.await {
+        Ok(message) => {
+            return Answered {
+                message,
+                error: None,
+            };
+        }
+        Err(error) => answering.error_object(error),
+    };
+    Answered {
+        message: jsonrpc::write_error(Some(&id), &error),
+        error: Some(error.code),
     }
 }
 
