@@ -434,6 +434,13 @@ impl Ctx {
         self.0.peer.notify(ServerNotification::Message(params));
     }
 
+    /// Lets go of the connection over which the response would come, so that none is held open
+    /// through long work: the client comes back for the rest (2025-11-25, basic/transports,
+    /// Sending Messages to the Server). Does nothing on other transports and in other revisions.
+    pub fn close_stream(&self) {
+        self.0.peer.close_stream();
+    }
+
     /// Tells the clients that care that something the server offers has changed; not again when
     /// the handler is run again.
     pub fn changed(&self, changed: Changed) {

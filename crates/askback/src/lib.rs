@@ -38,6 +38,8 @@ pub use handler::{
     Arguments, Extract, Extraction, Handler, IntoPromptResult, IntoReadResult, IntoToolResult,
     Json, Parameters, State,
 };
+#[cfg(feature = "http-server")]
+pub use server::http;
 pub use server::{
     BuildError, Changed, Completing, Incoming, Prompt, Resource, ResourceTemplate, Server,
     ServerBuilder, Tool,

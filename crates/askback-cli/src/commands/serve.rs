@@ -1,10 +1,16 @@
 //! `askback serve`: the servers this program carries.
 
-use std::{fs, path::PathBuf};
+use std::{
+    fs,
+    io::{self, Write},
+    net::SocketAddr,
+    path::PathBuf,
+};
 
-use askback::keys::state_dir;
+use askback::{Server, keys::state_dir};
 use askback_core::revision::Revision;
 use askback_travel::Options;
+use tokio::net::TcpListener;
 
 use crate::{
     error::{Error, Kind},
@@ -21,8 +27,11 @@ pub struct ServeArgs {
 /// The servers there are.
 #[derive(Debug, Clone, clap::Subcommand)]
 enum Served {
-    /// The travel agency, on the standard input and output
+    /// The travel agency, on the standard input and output or over HTTP
     Travel {
+        /// Serve over HTTP at this address, path /mcp, until interrupted
+        #[arg(long, value_name = "ADDRESS")]
+        http: Option<SocketAddr>,
         /// How many items a page of a list has
         #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
         page_size: Option<u32>,
@@ -35,13 +44,14 @@ enum Served {
     },
 }
 
-/// Runs the command: serves until the standard input ends.
+/// Runs the command: serves until the standard input ends or, over HTTP, until interrupted.
 ///
 /// # Errors
 ///
 /// If the server cannot be set up or its streams fail.
 pub async fn run(args: ServeArgs) -> Result<(), Error> {
     let Served::Travel {
+        http,
         page_size,
         protocol,
         directory,
@@ -58,8 +68,31 @@ pub async fn run(args: ServeArgs) -> Result<(), Error> {
         Ok(Err(error)) => return Err(failed(&error.to_string())),
         Err(error) => return Err(failed(&error.to_string())),
     };
-    let served = server.serve_stdio().await;
+    let served = match http {
+        Some(address) => serve_http(&server, address).await,
+        None => server.serve_stdio().await,
+    };
     served.map_err(|error| failed(&error.to_string()))
+}
+
+/// Serves until interrupted; where, is said on the standard error.
+async fn serve_http(server: &Server, address: SocketAddr) -> io::Result<()> {
+    let listener = TcpListener::bind(address).await?;
+    let bound = listener.local_addr()?;
+    note(&format!("the travel agency is at http://{bound}/mcp"));
+    let interrupted = async {
+        if tokio::signal::ctrl_c().await.is_err() {
+            // Where interrupts cannot be heard, they end the program at once.
+            std::future::pending::<()>().await;
+        }
+        note("ending; calls may finish first");
+    };
+    server.http().serve_until(listener, interrupted).await
+}
+
+fn note(text: &str) {
+    // Whoever does not read it does not need it.
+    let _ = writeln!(io::stderr(), "askback: {text}");
 }
 
 /// The folder that bookings are kept in, made if need be. Where this user has none to keep things

@@ -43,6 +43,9 @@ pub(crate) trait Peer: Send + Sync {
     /// Tells that what was behind a link is done, on the session of the request.
     fn complete_elicitation(&self, elicitation_id: String);
 
+    /// Closes the connection that carries the call's stream, where its client knows to come back.
+    fn close_stream(&self);
+
     /// Asks a question of a handshake revision. Dropping the future withdraws the question.
     fn ask(
         &self,

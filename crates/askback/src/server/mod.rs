@@ -1,10 +1,13 @@
 //! Servers: what they offer, and how they are reached.
 
+mod asks;
 mod call;
 mod changes;
 mod complete;
 mod connection;
 mod dispatch;
+#[cfg(feature = "http-server")]
+pub mod http;
 mod incoming;
 mod page;
 mod prompt;

@@ -107,6 +107,8 @@ fn explain(state: &State, again: &Flow) -> String {
 struct Silent;
 
 impl Peer for Silent {
+    fn close_stream(&self) {}
+
     fn notify(&self, _: ServerNotification) {}
 
     fn wants_log(&self, _: LoggingLevel) -> bool {

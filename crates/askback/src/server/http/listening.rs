@@ -1,0 +1,131 @@
+//! The response to `subscriptions/listen`: open until its client goes away or the server stops.
+
+use std::{
+    collections::BTreeSet,
+    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
+    task::{Context, Poll, Waker},
+};
+
+use askback_core::{
+    engine::server::{Changed, Subscription},
+    http::sse,
+};
+
+use super::{
+    body::Events,
+    stop::{Phase, Stop, Vigil, Woken},
+};
+use crate::{
+    flow::BoxFuture,
+    server::{Observer, Observing, Shared},
+};
+
+/// The stream of a subscription.
+pub(super) struct Listening {
+    listener: Arc<Listener>,
+    /// Written at once.
+    acknowledged: Option<Vec<u8>>,
+    stop: Stop,
+    stopping: BoxFuture<'static, ()>,
+    vigil: Vigil,
+    shared: Arc<Shared>,
+    finished: bool,
+    _observing: Observing,
+}
+
+struct Listener {
+    subscription: Subscription,
+    untold: Mutex<Untold>,
+}
+
+/// What changed since the stream was last written, each thing once.
+#[derive(Default)]
+struct Untold {
+    changed: BTreeSet<Changed>,
+    waker: Option<Waker>,
+}
+
+impl Listening {
+    pub(super) fn new(
+        shared: &Arc<Shared>,
+        stop: &Stop,
+        subscription: Subscription,
+        acknowledged: Vec<u8>,
+    ) -> Self {
+        let listener = Arc::new(Listener {
+            subscription,
+            untold: Mutex::default(),
+        });
+        let observer: Weak<dyn Observer> = Arc::downgrade(&listener) as _;
+        let stopping = stop.clone();
+        Self {
+            listener,
+            acknowledged: Some(acknowledged),
+            stop: stop.clone(),
+            stopping: Box::pin(async move { stopping.reached(Phase::Stopping).await }),
+            vigil: Vigil::default(),
+            shared: Arc::clone(shared),
+            finished: false,
+            _observing: Observing::new(shared, observer),
+        }
+    }
+}
+
+impl Events for Listening {
+    fn poll_events(&mut self, cx: &mut Context<'_>) -> Poll<Option<Vec<u8>>> {
+        if self.finished {
+            return Poll::Ready(None);
+        }
+        let mut events = Vec::new();
+        if let Some(acknowledged) = self.acknowledged.take() {
+            sse::write_event(&mut events, None, &acknowledged);
+        }
+        for changed in self.listener.take_untold(cx) {
+            if let Some(message) = self.listener.subscription.changed(&changed) {
+                sse::write_event(&mut events, None, &message);
+            }
+        }
+        if self.stopping.as_mut().poll(cx).is_ready() {
+            self.finished = true;
+            for message in self.listener.subscription.finish(&self.shared.profile) {
+                sse::write_event(&mut events, None, &message);
+            }
+        }
+        if events.is_empty() {
+            let quiet = self.shared.limits().keep_alive;
+            match self.vigil.poll(&self.stop, quiet, cx) {
+                Poll::Ready(Woken::Quiet) => sse::write_comment(&mut events, ""),
+                Poll::Ready(Woken::Over) => return Poll::Ready(None),
+                Poll::Pending => return Poll::Pending,
+            }
+        } else {
+            self.vigil.reset();
+        }
+        Poll::Ready(Some(events))
+    }
+}
+
+impl Listener {
+    fn take_untold(&self, cx: &Context<'_>) -> BTreeSet<Changed> {
+        let mut untold = self.lock();
+        untold.waker = Some(cx.waker().clone());
+        std::mem::take(&mut untold.changed)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Untold> {
+        self.untold.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Observer for Listener {
+    fn changed(&self, changed: &Changed) {
+        if !self.subscription.wants(changed) {
+            return;
+        }
+        let mut untold = self.lock();
+        untold.changed.insert(changed.clone());
+        if let Some(waker) = untold.waker.take() {
+            waker.wake();
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! Serving over HTTP: one endpoint for every revision at the same time.
+//!
+//! ```no_run
+//! use askback::{Result, Server, Tool};
+//!
+//! # async fn serve() -> std::result::Result<(), Box<dyn std::error::Error>> {
+//! let hello = Tool::new("hello", async || -> Result<&'static str> { Ok("Hello!") });
+//! let server = Server::builder("greeter", "1.0.0").tool(hello).build()?;
+//! server.serve_http("127.0.0.1:8000").await?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! [`Server::serve_http`] is all that most need. [`Server::http`] gives the [`Endpoint`]: it says
+//! by which names the server is reached, serves until told to stop, or is made into a tower
+//! [`Service`] to stand in a router beside other routes.
+
+mod body;
+mod listening;
+mod read;
+mod reading;
+mod response;
+mod serve;
+mod service;
+mod session;
+mod sessions;
+mod stateless;
+mod stop;
+mod stream;
+
+use std::{future::Future, io, sync::Arc};
+
+pub use askback_core::http::guard::{BadName, Guard};
+pub use body::Body;
+pub use service::Service;
+use tokio::net::{TcpListener, ToSocketAddrs};
+
+use self::{sessions::Sessions, stop::Stop};
+use super::{Server, Shared};
+
+/// The path of the endpoint unless it is told otherwise.
+const PATH: &str = "/mcp";
+
+/// Where a server is reached over HTTP, and by whom.
+///
+/// Requests whose `Host` or `Origin` is not allowed are refused: otherwise any web page could use
+/// a server on its visitor's machine by rebinding a name (2026-07-28,
+/// basic/transports/streamable-http, Security & Endpoint). Allowed unless told otherwise are the
+/// names of the machine itself: `localhost`, `127.0.0.1` and `[::1]`.
+#[derive(Clone)]
+#[must_use = "an endpoint does nothing until it serves"]
+pub struct Endpoint {
+    shared: Arc<Shared>,
+    guard: Guard,
+    path: String,
+}
+
+impl Server {
+    /// Serves over HTTP at `/mcp` of this address, to those who reach it by a name of the machine
+    /// itself, without end. It must be called within a tokio runtime.
+    ///
+    /// # Errors
+    ///
+    /// Where the address cannot be listened on.
+    pub async fn serve_http(&self, addr: impl ToSocketAddrs) -> io::Result<()> {
+        self.http().serve(TcpListener::bind(addr).await?).await
+    }
+
+    /// Where the server is reached over HTTP.
+    pub fn http(&self) -> Endpoint {
+        Endpoint {
+            shared: Arc::clone(&self.0),
+            guard: Guard::default(),
+            path: PATH.to_owned(),
+        }
+    }
+}
+
+impl Endpoint {
+    /// Who may send requests: the names the server is known by, and the origins of pages that may
+    /// use it from a browser.
+    pub fn guard(mut self, guard: Guard) -> Self {
+        self.guard = guard;
+        self
+    }
+
+    /// Another path than `/mcp`.
+    pub fn path(mut self, path: impl Into<String>) -> Self {
+        self.path = path.into();
+        self
+    }
+
+    /// The endpoint as a tower service: it answers every path it is given, for whatever is routed
+    /// to it. Its sessions live as long as one of its clones.
+    ///
+    /// ```
+    /// # fn route(server: askback::Server) -> axum::Router {
+    /// axum::Router::new().route_service("/mcp", server.http().service())
+    /// # }
+    /// ```
+    ///
+    /// Behind it, the limits on connections and headers and on how slowly a client may read are
+    /// those of the router's own server.
+    #[must_use]
+    pub fn service(self) -> Service {
+        let sessions = Sessions::new(&self.shared);
+        Service::new(self.shared, self.guard, sessions, Stop::default())
+    }
+
+    /// Serves whoever connects, without end.
+    ///
+    /// # Errors
+    ///
+    /// None today: a connection that fails costs only itself.
+    pub async fn serve(self, listener: TcpListener) -> io::Result<()> {
+        self.serve_until(listener, std::future::pending()).await
+    }
+
+    /// Serves whoever connects, until the signal comes. Then nobody new is let in, subscriptions
+    /// end with their result, and calls go on, with the questions in them, for as long as
+    /// [`Limits::shutdown`](crate::Limits::shutdown) says; those that still go on then are
+    /// answered with an error that says why.
+    ///
+    /// # Errors
+    ///
+    /// None today: a connection that fails costs only itself.
+    pub async fn serve_until(
+        self,
+        listener: TcpListener,
+        signal: impl Future<Output = ()> + Send,
+    ) -> io::Result<()> {
+        let path = self.path.clone();
+        serve::serve(self.service(), path, listener, signal).await;
+        Ok(())
+    }
+}

@@ -1,0 +1,70 @@
+//! Reading the body of a request, within limits.
+
+use std::{
+    future::poll_fn,
+    pin::{Pin, pin},
+    task::{Context, Poll},
+};
+
+use bytes::{Buf, Bytes};
+use http_body::Body;
+use tokio::time::{Sleep, sleep};
+
+use crate::Limits;
+
+/// Why a body was not read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub(super) enum Unread {
+    #[error("the body is longer than the {0} bytes accepted here")]
+    TooLong(usize),
+    #[error("the body did not come in time")]
+    TooSlow,
+    #[error("the body ended before it was complete")]
+    Broken,
+}
+
+/// The whole body of a request. One that comes in one piece is not copied.
+pub(super) async fn read<B: Body>(body: B, limits: &Limits) -> Result<Bytes, Unread> {
+    let most = limits.message_bytes;
+    if body.size_hint().lower() > most as u64 {
+        return Err(Unread::TooLong(most));
+    }
+    let mut body = pin!(body);
+    let mut alarm: Option<Pin<Box<Sleep>>> = None;
+    let mut gathered = Vec::new();
+    loop {
+        let frame = poll_fn(|cx| match body.as_mut().poll_frame(cx) {
+            Poll::Ready(frame) => Poll::Ready(Ok(frame)),
+            Poll::Pending => late(&mut alarm, limits, cx).map(Err),
+        });
+        let Some(frame) = frame.await? else {
+            return Ok(gathered.into());
+        };
+        let frame = frame.map_err(|_| Unread::Broken)?;
+        // What follows the body (trailers) says nothing here.
+        let Ok(mut data) = frame.into_data() else {
+            continue;
+        };
+        if gathered.len() + data.remaining() > most {
+            return Err(Unread::TooLong(most));
+        }
+        if gathered.is_empty() && body.is_end_stream() {
+            return Ok(data.copy_to_bytes(data.remaining()));
+        }
+        while data.has_remaining() {
+            let chunk = data.chunk();
+            gathered.extend_from_slice(chunk);
+            let length = chunk.len();
+            data.advance(length);
+        }
+    }
+}
+
+fn late(
+    alarm: &mut Option<Pin<Box<Sleep>>>,
+    limits: &Limits,
+    cx: &mut Context<'_>,
+) -> Poll<Unread> {
+    let alarm = alarm.get_or_insert_with(|| Box::pin(sleep(limits.body_read)));
+    alarm.as_mut().poll(cx).map(|()| Unread::TooSlow)
+}

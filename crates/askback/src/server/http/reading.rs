@@ -1,0 +1,162 @@
+//! A client that reads a stream of a session.
+
+use std::{
+    sync::Arc,
+    task::{Context, Poll},
+};
+
+use askback_core::http::sse;
+
+use super::{
+    body::Events,
+    session::{Session, Work},
+    sessions::Sessions,
+    stop::{Phase, Stop, Vigil, Woken},
+    stream::{Found, OWN, come_back},
+};
+use crate::flow::BoxFuture;
+
+/// The body of a response that is a stream of a session.
+///
+/// It does the work of its call itself, so that no task is needed for what ends soon. When the
+/// client goes away, the work goes on in a task: only a notification cancels it (2025-11-25,
+/// basic/transports, Sending Messages to the Server).
+pub(super) struct Reading {
+    session: Arc<Session>,
+    stream: u32,
+    reader: u32,
+    work: Option<Work>,
+    /// Written at once.
+    first: Vec<u8>,
+    /// The pair of endpoints of 2024-11-05 has no other end of a session than that of its stream.
+    ends: Option<Arc<Sessions>>,
+    stop: Stop,
+    /// What belongs to no call ends as soon as the server stops.
+    stopping: Option<BoxFuture<'static, ()>>,
+    vigil: Vigil,
+    ended: bool,
+}
+
+/// What came first.
+pub(super) enum First {
+    /// The response, and nothing before it.
+    Only(Vec<u8>),
+    Stream,
+}
+
+impl Reading {
+    pub(super) fn new(session: Arc<Session>, stream: u32, reader: u32, stop: &Stop) -> Self {
+        let stopping = stop.clone();
+        let stopping = (stream == OWN).then(|| -> BoxFuture<'static, ()> {
+            Box::pin(async move { stopping.reached(Phase::Stopping).await })
+        });
+        Self {
+            session,
+            stream,
+            reader,
+            work: None,
+            first: Vec::new(),
+            ends: None,
+            stop: stop.clone(),
+            stopping,
+            vigil: Vigil::default(),
+            ended: false,
+        }
+    }
+
+    /// Does this meanwhile.
+    pub(super) fn working(mut self, work: Option<Work>) -> Self {
+        self.work = work;
+        self
+    }
+
+    /// Writes this first.
+    pub(super) fn beginning_with(mut self, events: Vec<u8>) -> Self {
+        self.first = events;
+        self
+    }
+
+    /// Ends the session when the client goes away.
+    pub(super) fn ending(mut self, sessions: Arc<Sessions>) -> Self {
+        self.ends = Some(sessions);
+        self
+    }
+
+    /// What comes first; it stays undecided for a while: most handlers are quick and say nothing.
+    pub(super) fn poll_first(&mut self, json: bool, cx: &mut Context<'_>) -> Poll<First> {
+        self.poll_work(cx);
+        let mut state = self.session.lock();
+        let Some(stream) = state.stream(self.stream) else {
+            return Poll::Ready(First::Stream);
+        };
+        if json && let Some(only) = stream.take_only() {
+            state.forget(self.stream);
+            return Poll::Ready(First::Only(only));
+        }
+        stream.watch(cx.waker());
+        let undecided = self.session.shared.limits().undecided;
+        if stream.has_news() || self.vigil.poll(&self.stop, undecided, cx).is_ready() {
+            self.first = state.prime(self.stream);
+            return Poll::Ready(First::Stream);
+        }
+        Poll::Pending
+    }
+
+    fn poll_work(&mut self, cx: &mut Context<'_>) {
+        if let Some(work) = &mut self.work
+            && work.as_mut().poll(cx).is_ready()
+        {
+            self.work = None;
+        }
+    }
+}
+
+impl Events for Reading {
+    fn poll_events(&mut self, cx: &mut Context<'_>) -> Poll<Option<Vec<u8>>> {
+        if self.ended {
+            return Poll::Ready(None);
+        }
+        if !self.first.is_empty() {
+            return Poll::Ready(Some(std::mem::take(&mut self.first)));
+        }
+        self.poll_work(cx);
+        let found = self.session.read(self.stream, self.reader, cx.waker());
+        match found {
+            Found::Events(events) => {
+                self.vigil.reset();
+                return Poll::Ready(Some(events));
+            }
+            Found::LetGo => {
+                self.ended = true;
+                return Poll::Ready(Some(come_back(self.session.shared.limits())));
+            }
+            Found::End => return Poll::Ready(None),
+            Found::Nothing => {}
+        }
+        if let Some(stopping) = &mut self.stopping
+            && stopping.as_mut().poll(cx).is_ready()
+        {
+            return Poll::Ready(None);
+        }
+        let quiet = self.session.shared.limits().keep_alive;
+        self.vigil.poll(&self.stop, quiet, cx).map(|woken| {
+            let mut alive = Vec::new();
+            sse::write_comment(&mut alive, "");
+            (woken == Woken::Quiet).then_some(alive)
+        })
+    }
+}
+
+impl Drop for Reading {
+    fn drop(&mut self) {
+        self.session.detach(self.stream, self.reader);
+        if let Some(sessions) = &self.ends {
+            sessions.end(self.session.id());
+        }
+        if let Some(work) = self.work.take()
+            && let Ok(runtime) = tokio::runtime::Handle::try_current()
+        {
+            runtime.spawn(work);
+        }
+    }
+}

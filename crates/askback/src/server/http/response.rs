@@ -1,0 +1,97 @@
+//! Responses, as HTTP has them.
+
+use askback_core::{
+    http::{headers, media},
+    jsonrpc::{self, ErrorObject, RequestId},
+    protocol::codes,
+};
+use http::{
+    HeaderName, HeaderValue, Response, StatusCode,
+    header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE},
+};
+
+use super::body::{Body, Events};
+
+pub(super) const SESSION_ID: HeaderName = HeaderName::from_static(headers::SESSION_ID);
+const JSON: HeaderValue = HeaderValue::from_static(media::JSON);
+const EVENT_STREAM: HeaderValue = HeaderValue::from_static(media::EVENT_STREAM);
+const NO_CACHE: HeaderValue = HeaderValue::from_static("no-cache");
+const BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
+const NO: HeaderValue = HeaderValue::from_static("no");
+
+/// One message.
+pub(super) fn json(status: StatusCode, message: Vec<u8>) -> Response<Body> {
+    let mut response = Response::new(Body::whole(message));
+    *response.status_mut() = status;
+    response.headers_mut().insert(CONTENT_TYPE, JSON);
+    response
+}
+
+/// An error about a request, or about none where there is no id.
+pub(super) fn error(
+    status: StatusCode,
+    id: Option<&RequestId>,
+    error: &ErrorObject,
+) -> Response<Body> {
+    json(status, jsonrpc::write_error(id, error))
+}
+
+/// A refusal of what is not a request that could be answered.
+pub(super) fn refusal(status: StatusCode, why: impl std::fmt::Display) -> Response<Body> {
+    let object = ErrorObject::new(jsonrpc::INVALID_REQUEST, why.to_string());
+    error(status, None, &object)
+}
+
+/// The refusal of a method, with those there are.
+pub(super) fn not_allowed(methods: &'static str) -> Response<Body> {
+    let why = format!("this endpoint takes {methods}");
+    let mut response = refusal(StatusCode::METHOD_NOT_ALLOWED, why);
+    let headers = response.headers_mut();
+    headers.insert(ALLOW, HeaderValue::from_static(methods));
+    response
+}
+
+/// What was sent is taken, and there is nothing to say.
+pub(super) fn accepted() -> Response<Body> {
+    empty(StatusCode::ACCEPTED)
+}
+
+pub(super) fn empty(status: StatusCode) -> Response<Body> {
+    let mut response = Response::new(Body::whole(Vec::new()));
+    *response.status_mut() = status;
+    response
+}
+
+/// Events that are all there already.
+pub(super) fn events_at_once(events: Vec<u8>) -> Response<Body> {
+    event_stream(Body::whole(events))
+}
+
+/// A stream of events. Proxies are asked to pass them on as they come.
+pub(super) fn events(events: impl Events) -> Response<Body> {
+    event_stream(Body::events(events))
+}
+
+fn event_stream(body: Body) -> Response<Body> {
+    let mut response = Response::new(body);
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, EVENT_STREAM);
+    headers.insert(CACHE_CONTROL, NO_CACHE);
+    headers.insert(BUFFERING, NO);
+    response
+}
+
+/// The status that goes with an error of the stateless era
+/// (2026-07-28, basic/transports/streamable-http, Request Metadata).
+pub(super) fn status(code: i64) -> StatusCode {
+    match code {
+        jsonrpc::METHOD_NOT_FOUND => StatusCode::NOT_FOUND,
+        jsonrpc::PARSE_ERROR
+        | jsonrpc::INVALID_REQUEST
+        | jsonrpc::INVALID_PARAMS
+        | codes::HEADER_MISMATCH
+        | codes::MISSING_CAPABILITY
+        | codes::UNSUPPORTED_VERSION => StatusCode::BAD_REQUEST,
+        _ => StatusCode::OK,
+    }
+}

@@ -1,0 +1,219 @@
+//! Connections: who is let in, how long they may take, and how they end.
+
+use std::{
+    convert::Infallible,
+    future::Future,
+    io,
+    pin::{Pin, pin},
+    sync::Arc,
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use http::{Request, Response, StatusCode};
+use hyper::{
+    body::Incoming,
+    rt::{Read, ReadBufCursor, Write},
+    server::conn::http1,
+};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::{
+    net::{TcpListener, TcpStream},
+    sync::Semaphore,
+    task::JoinSet,
+    time::{Sleep, sleep, timeout},
+};
+
+use super::{
+    body::Body,
+    response,
+    service::Service,
+    stop::{Phase, Stop},
+};
+use crate::Limits;
+
+/// How long to wait before more connections are accepted, where the machine has no room for them.
+const BREATH: Duration = Duration::from_millis(50);
+
+/// How long connections may still take to end when everything on them was ended.
+const GRACE: Duration = Duration::from_secs(1);
+
+/// Serves until the signal comes, and what goes on then to its end.
+pub(super) async fn serve(
+    service: Service,
+    path: String,
+    listener: TcpListener,
+    signal: impl Future<Output = ()>,
+) {
+    let shared = Arc::clone(service.shared());
+    let limits = shared.limits();
+    let room = Arc::new(Semaphore::new(limits.connections));
+    let path: Arc<str> = path.into();
+    let mut connections = JoinSet::new();
+    let mut signal = pin!(signal);
+    loop {
+        let accepted = tokio::select! {
+            biased;
+            () = &mut signal => break,
+            Some(_) = connections.join_next() => continue,
+            accepted = accept(&listener, &room) => accepted,
+        };
+        let (stream, place) = match accepted {
+            Ok(accepted) => accepted,
+            Err(error) => {
+                tracing::warn!(%error, "a connection could not be accepted");
+                tokio::time::sleep(BREATH).await;
+                continue;
+            }
+        };
+        let service = service.clone();
+        let path = Arc::clone(&path);
+        connections.spawn(async move {
+            if let Err(error) = connection(stream, service, path).await {
+                tracing::debug!(%error, "a connection failed");
+            }
+            drop(place);
+        });
+    }
+    drop(listener);
+    end(&service, limits, connections).await;
+}
+
+/// Lets what goes on come to its end, up to the limit.
+async fn end(service: &Service, limits: &Limits, mut connections: JoinSet<()>) {
+    let stop = service.stop();
+    stop.enter(Phase::Stopping);
+    let all = async { while connections.join_next().await.is_some() {} };
+    if timeout(limits.shutdown, all).await.is_ok() {
+        return;
+    }
+    tracing::warn!("calls still went on when the server stopped: they are answered with an error");
+    service.sessions().stop();
+    stop.enter(Phase::Over);
+    let all = async { while connections.join_next().await.is_some() {} };
+    // Whoever does not read even that is cut off.
+    let _ = timeout(GRACE, all).await;
+}
+
+async fn accept(
+    listener: &TcpListener,
+    room: &Arc<Semaphore>,
+) -> io::Result<(TcpStream, tokio::sync::OwnedSemaphorePermit)> {
+    let place = Arc::clone(room).acquire_owned().await;
+    let place = place.map_err(io::Error::other)?;
+    let (stream, _) = listener.accept().await?;
+    Ok((stream, place))
+}
+
+async fn connection(stream: TcpStream, service: Service, path: Arc<str>) -> hyper::Result<()> {
+    let shared = Arc::clone(service.shared());
+    let limits = shared.limits();
+    let stop: Stop = service.stop().clone();
+    // Without it, an answer may wait for an acknowledgement of the one before.
+    if let Err(error) = stream.set_nodelay(true) {
+        tracing::debug!(%error, "a socket option could not be set");
+    }
+    let io = Patient {
+        inner: TokioIo::new(stream),
+        limit: limits.write_stall,
+        stalled: None,
+    };
+    let respond = hyper::service::service_fn(|request| respond(&service, &path, request));
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(limits.header_read)
+        .max_headers(limits.headers)
+        .max_buf_size(limits.header_bytes)
+        .serve_connection(io, respond);
+    let mut connection = pin!(connection);
+    tokio::select! {
+        ended = connection.as_mut() => return ended,
+        () = stop.reached(Phase::Stopping) => {}
+    }
+    connection.as_mut().graceful_shutdown();
+    connection.await
+}
+
+async fn respond(
+    service: &Service,
+    path: &str,
+    request: Request<Incoming>,
+) -> Result<Response<Body>, Infallible> {
+    if request.uri().path() != path {
+        let why = format!("there is nothing here; the endpoint is {path}");
+        return Ok(response::refusal(StatusCode::NOT_FOUND, why));
+    }
+    Ok(service.respond(request).await)
+}
+
+/// A connection that fails when its client leaves what it is sent unread for too long.
+struct Patient {
+    inner: TokioIo<TcpStream>,
+    limit: Duration,
+    /// Since the client has not taken anything.
+    stalled: Option<Pin<Box<Sleep>>>,
+}
+
+impl Patient {
+    /// What came of an attempt to write, unless the client has taken nothing for too long.
+    fn judge<T>(
+        &mut self,
+        written: Poll<io::Result<T>>,
+        cx: &mut Context<'_>,
+    ) -> Poll<io::Result<T>> {
+        if written.is_ready() {
+            self.stalled = None;
+            return written;
+        }
+        let limit = self.limit;
+        let stalled = self.stalled.get_or_insert_with(|| Box::pin(sleep(limit)));
+        stalled.as_mut().poll(cx).map(|()| {
+            let why = "the client left what it was sent unread";
+            Err(io::Error::new(io::ErrorKind::TimedOut, why))
+        })
+    }
+}
+
+impl Read for Patient {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: ReadBufCursor<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.inner).poll_read(cx, buf)
+    }
+}
+
+impl Write for Patient {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        let written = Pin::new(&mut self.inner).poll_write(cx, buf);
+        self.judge(written, cx)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bufs: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let written = Pin::new(&mut self.inner).poll_write_vectored(cx, bufs);
+        self.judge(written, cx)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.inner.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let flushed = Pin::new(&mut self.inner).poll_flush(cx);
+        self.judge(flushed, cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let shut = Pin::new(&mut self.inner).poll_shutdown(cx);
+        self.judge(shut, cx)
+    }
+}

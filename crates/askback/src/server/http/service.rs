@@ -1,0 +1,515 @@
+//! Requests over HTTP, to where they belong.
+
+use std::{
+    convert::Infallible,
+    future::poll_fn,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+};
+
+use askback_core::{
+    engine::server::{self as engine, Call, Subscription},
+    http::{
+        Mismatch,
+        guard::{Guard, Refused},
+        headers::{self, Mirrored},
+        media::{Accepted, Media},
+        sse,
+    },
+    jsonrpc::{self, ErrorObject, Incoming, Message, RequestId},
+    protocol::{ClientRequest, HasMeta},
+    revision::{Era, Kind, Revision},
+};
+use http::{
+    HeaderMap, HeaderName, Method, Request, Response, StatusCode,
+    header::{ACCEPT, CONTENT_TYPE, HOST, ORIGIN},
+    request::Parts,
+};
+
+use super::{
+    body::Body,
+    listening::Listening,
+    read::{Unread, read},
+    reading::{First, Reading},
+    response::{self, SESSION_ID},
+    session::{Session, Taken, Work},
+    sessions::Sessions,
+    stateless,
+    stop::Stop,
+    stream::EventId,
+};
+use crate::server::Shared;
+
+const VERSION: HeaderName = HeaderName::from_static(headers::PROTOCOL_VERSION);
+const METHOD: HeaderName = HeaderName::from_static(headers::METHOD);
+const NAME: HeaderName = HeaderName::from_static(headers::NAME);
+const LAST_EVENT_ID: HeaderName = HeaderName::from_static(headers::LAST_EVENT_ID);
+
+/// The parameter of the message endpoint of 2024-11-05 that names its session.
+const PAIRED: &str = "sessionId=";
+
+/// A server over HTTP as a tower service. Cheap to clone: clones share their sessions.
+#[derive(Clone)]
+pub struct Service(Arc<Inner>);
+
+struct Inner {
+    shared: Arc<Shared>,
+    guard: Guard,
+    sessions: Arc<Sessions>,
+    stop: Stop,
+    /// Whether the server speaks a revision with a handshake.
+    handshakes: bool,
+}
+
+impl Service {
+    pub(super) fn new(
+        shared: Arc<Shared>,
+        guard: Guard,
+        sessions: Arc<Sessions>,
+        stop: Stop,
+    ) -> Self {
+        let mut revisions = shared.profile.revisions.iter();
+        let handshakes = revisions.any(|revision| revision.era() == Era::Legacy);
+        Self(Arc::new(Inner {
+            shared,
+            guard,
+            sessions,
+            stop,
+            handshakes,
+        }))
+    }
+
+    pub(super) fn shared(&self) -> &Arc<Shared> {
+        &self.0.shared
+    }
+
+    pub(super) fn sessions(&self) -> &Sessions {
+        &self.0.sessions
+    }
+
+    pub(super) fn stop(&self) -> &Stop {
+        &self.0.stop
+    }
+
+    /// Answers a request.
+    pub async fn respond<B: http_body::Body>(&self, request: Request<B>) -> Response<Body> {
+        let (parts, body) = request.into_parts();
+        if let Err(refused) = self.0.check_guard(&parts) {
+            return response::refusal(StatusCode::FORBIDDEN, refused);
+        }
+        match parts.method {
+            Method::POST => self.0.post(&parts, body).await,
+            Method::GET if self.0.handshakes => self.0.get(&parts),
+            Method::DELETE if self.0.handshakes => self.0.delete(&parts),
+            _ if self.0.handshakes => response::not_allowed("POST, GET, DELETE"),
+            _ => response::not_allowed("POST"),
+        }
+    }
+}
+
+impl<B> tower_service::Service<Request<B>> for Service
+where
+    B: http_body::Body + Send + 'static,
+    B::Data: Send,
+    B::Error: Send,
+{
+    type Response = Response<Body>;
+    type Error = Infallible;
+    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, Infallible>> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<B>) -> Self::Future {
+        let service = self.clone();
+        Box::pin(async move { Ok(service.respond(request).await) })
+    }
+}
+
+impl Inner {
+    fn check_guard(&self, parts: &Parts) -> Result<(), Refused> {
+        let host = match single(&parts.headers, &HOST).map_err(|_| Refused::Host)? {
+            Some(host) => Some(host),
+            // Where HTTP/2 names it.
+            None => parts.uri.authority().map(|host| host.as_str().as_bytes()),
+        };
+        let origin = single(&parts.headers, &ORIGIN).map_err(|_| Refused::Origin)?;
+        self.guard.check(host, origin)
+    }
+
+    async fn post<B: http_body::Body>(&self, parts: &Parts, body: B) -> Response<Body> {
+        let headers = &parts.headers;
+        let media = headers.get(CONTENT_TYPE);
+        if media.and_then(|media| Media::of(media.as_bytes())) != Some(Media::Json) {
+            let why = "the body must be application/json";
+            return response::refusal(StatusCode::UNSUPPORTED_MEDIA_TYPE, why);
+        }
+        let accept = accept(headers);
+        if !accept.json && !accept.event_stream {
+            let why = "accept application/json and text/event-stream";
+            return response::refusal(StatusCode::NOT_ACCEPTABLE, why);
+        }
+        let body = match read(body, self.shared.limits()).await {
+            Ok(body) => body,
+            Err(unread) => return response::refusal(unread.status(), unread),
+        };
+        let incoming = match jsonrpc::parse(&body, self.shared.limits()) {
+            Ok(incoming) => incoming,
+            Err(malformed) => {
+                let id = malformed.id.as_ref();
+                return response::error(StatusCode::BAD_REQUEST, id, &malformed.error);
+            }
+        };
+        drop(body);
+        match self.route(parts, &incoming) {
+            Route::Stateless(said) => self.stateless(headers, said, accept, incoming).await,
+            Route::New => self.initialize(incoming),
+            Route::Session(session) => self.message(session, accept, incoming).await,
+            Route::Nowhere(refusal) => refusal,
+        }
+    }
+
+    /// Where a message belongs: the era is chosen here and nowhere below.
+    fn route(&self, parts: &Parts, incoming: &Incoming) -> Route {
+        let version = parts.headers.get(VERSION);
+        let revision = version.and_then(|version| version.to_str().ok()?.parse::<Revision>().ok());
+        let era = revision.map(Revision::era);
+        if !self.handshakes || era == Some(Era::Modern) {
+            return Route::Stateless(revision);
+        }
+        let session = parts
+            .headers
+            .get(SESSION_ID)
+            .map(|id| id.to_str().unwrap_or_default());
+        let paired = parts
+            .uri
+            .query()
+            .and_then(|query| query.strip_prefix(PAIRED));
+        if let Some(id) = paired.or(session) {
+            if version.is_some() && !revision.is_some_and(|revision| self.speaks(revision)) {
+                return Route::Nowhere(unknown_version());
+            }
+            let session = self.sessions.get(id);
+            let session = session.filter(|session| session.paired == paired.is_some());
+            return session.map_or_else(|| Route::Nowhere(ended()), Route::Session);
+        }
+        match incoming {
+            Incoming::Single(Message::Request(request)) => {
+                let initializes = request.method == INITIALIZE;
+                let says = || names_a_version(request);
+                if initializes && (version.is_none() || era == Some(Era::Legacy)) {
+                    Route::New
+                } else if era.is_none() && (version.is_some() || says()) {
+                    Route::Stateless(None)
+                } else {
+                    Route::Nowhere(nameless(Some(&request.id)))
+                }
+            }
+            Incoming::Single(Message::Notification(_)) if version.is_some() && era.is_none() => {
+                Route::Stateless(None)
+            }
+            Incoming::Single(_) | Incoming::Batch(_) => Route::Nowhere(nameless(None)),
+        }
+    }
+
+    fn speaks(&self, revision: Revision) -> bool {
+        self.shared.profile.revisions.contains(&revision)
+    }
+
+    async fn stateless(
+        &self,
+        headers: &HeaderMap,
+        said: Option<Revision>,
+        accept: Accepted,
+        incoming: Incoming,
+    ) -> Response<Body> {
+        let request = match incoming {
+            Incoming::Single(Message::Request(request)) => request,
+            // There is none that a server would have to act on.
+            Incoming::Single(Message::Notification(_)) => return response::accepted(),
+            Incoming::Single(Message::Response(_)) => {
+                let why = "this revision has no requests that a client could answer";
+                return response::refusal(StatusCode::BAD_REQUEST, why);
+            }
+            Incoming::Batch(_) => {
+                let why = "this revision has no batches";
+                return response::refusal(StatusCode::BAD_REQUEST, why);
+            }
+        };
+        let id = request.id.clone();
+        // A method there is not has no parameters to be read.
+        if said.is_some_and(|revision| !revision.has(Kind::ClientRequest, &request.method)) {
+            let error = ErrorObject::method_not_found(&request.method);
+            return response::error(response::status(error.code), Some(&id), &error);
+        }
+        match self.admit(headers, request) {
+            Ok(call) => self.call(call, accept).await,
+            Err(error) => response::error(response::status(error.code), Some(&id), &error),
+        }
+    }
+
+    /// Admits a request of the stateless era, if its headers say what its body says.
+    fn admit(&self, headers: &HeaderMap, request: jsonrpc::Request) -> Result<Call, ErrorObject> {
+        let jsonrpc::Request { id, method, params } = request;
+        let request = ClientRequest::parse(&method, params.as_deref())?;
+        let meta = request.meta();
+        if let Some(version) = meta.and_then(|meta| meta.protocol_version.as_deref()) {
+            let body = headers::Body {
+                version,
+                method: request.method(),
+                name: request.target(),
+            };
+            headers::check(&mirrored(headers)?, body)?;
+        }
+        engine::admit(&self.shared.profile, id, request)
+    }
+
+    async fn call(&self, call: Call, accept: Accepted) -> Response<Body> {
+        let ok = StatusCode::OK;
+        match &call.request {
+            ClientRequest::Discover(_) => {
+                response::json(ok, engine::discover(&self.shared.profile, &call))
+            }
+            ClientRequest::Listen(params) => {
+                if !accept.event_stream {
+                    let why = "a subscription is a stream: accept text/event-stream";
+                    return response::refusal(StatusCode::NOT_ACCEPTABLE, why);
+                }
+                match Subscription::open(&self.shared.profile, &call, params) {
+                    Ok((subscription, acknowledged)) => response::events(Listening::new(
+                        &self.shared,
+                        &self.stop,
+                        subscription,
+                        acknowledged,
+                    )),
+                    Err(error) => {
+                        let status = response::status(error.code);
+                        response::error(status, Some(&call.id), &error)
+                    }
+                }
+            }
+            _ => stateless::answer(&self.shared, &self.stop, call, accept).await,
+        }
+    }
+
+    /// Opens a session.
+    fn initialize(&self, incoming: Incoming) -> Response<Body> {
+        let session = Session::new(&self.shared, false);
+        let (answer, opened) = session.open(incoming);
+        if !opened {
+            return response::json(StatusCode::BAD_REQUEST, answer);
+        }
+        let id = match self.sessions.add(session) {
+            Ok(session) => session.id().parse(),
+            Err(error) => return broken(&error),
+        };
+        let mut response = response::json(StatusCode::OK, answer);
+        // Ids are written in characters that every header may hold.
+        if let Ok(id) = id {
+            response.headers_mut().insert(SESSION_ID, id);
+        }
+        response
+    }
+
+    async fn message(
+        &self,
+        session: Arc<Session>,
+        accept: Accepted,
+        incoming: Incoming,
+    ) -> Response<Body> {
+        if !session.paired && !accept.event_stream {
+            let why = "accept text/event-stream: a session asks and tells on streams";
+            return response::refusal(StatusCode::NOT_ACCEPTABLE, why);
+        }
+        match session.take(incoming) {
+            Taken::Nothing => response::accepted(),
+            Taken::Answered(answer) if session.paired => {
+                session.tell(answer);
+                response::accepted()
+            }
+            Taken::Answered(answer) => response::json(StatusCode::OK, answer),
+            Taken::Work(_, work) if session.paired => {
+                for work in work {
+                    tokio::spawn(work);
+                }
+                response::accepted()
+            }
+            Taken::Work(stream, work) => self.work(session, stream, work, accept).await,
+        }
+    }
+
+    /// Answers the calls of a message: with one object if they say nothing before.
+    async fn work(
+        &self,
+        session: Arc<Session>,
+        stream: u32,
+        mut work: Vec<Work>,
+        accept: Accepted,
+    ) -> Response<Body> {
+        let after = EventId { stream, event: 0 };
+        let Some((stream, reader)) = session.attach(Some(after)) else {
+            return ended();
+        };
+        // Of a batch, each is a task of its own: they must not wait for one another.
+        let last = work.pop();
+        for work in work {
+            tokio::spawn(work);
+        }
+        let mut reading = Reading::new(session, stream, reader, &self.stop).working(last);
+        match poll_fn(|cx| reading.poll_first(accept.json, cx)).await {
+            First::Only(answer) => response::json(StatusCode::OK, answer),
+            First::Stream => response::events(reading),
+        }
+    }
+
+    /// The stream of what belongs to no call, the rest of a stream that was left, or the one
+    /// stream of a session of 2024-11-05.
+    fn get(&self, parts: &Parts) -> Response<Body> {
+        let headers = &parts.headers;
+        let version = headers
+            .get(VERSION)
+            .and_then(|version| version.to_str().ok());
+        let revision = version.map(str::parse::<Revision>);
+        if let Some(Ok(revision)) = revision
+            && revision.era() == Era::Modern
+        {
+            return response::not_allowed("POST");
+        }
+        if !accept(headers).event_stream {
+            let why = "accept text/event-stream";
+            return response::refusal(StatusCode::NOT_ACCEPTABLE, why);
+        }
+        let Some(id) = headers.get(SESSION_ID) else {
+            return self.pair(parts);
+        };
+        if revision.is_some_and(|revision| !revision.is_ok_and(|known| self.speaks(known))) {
+            return unknown_version();
+        }
+        let session = self.sessions.get(id.to_str().unwrap_or_default());
+        let Some(session) = session.filter(|session| !session.paired) else {
+            return ended();
+        };
+        let after = headers.get(LAST_EVENT_ID).map(|id| id.to_str().ok());
+        let after = after.map(|id| id.and_then(EventId::parse));
+        let attached = match after {
+            None => session.attach(None),
+            Some(after) => after.and_then(|after| session.attach(Some(after))),
+        };
+        let Some((stream, reader)) = attached else {
+            let why = "Last-Event-ID names no stream of this session that can be resumed";
+            return response::refusal(StatusCode::BAD_REQUEST, why);
+        };
+        let prime = session.lock().prime(stream);
+        response::events(Reading::new(session, stream, reader, &self.stop).beginning_with(prime))
+    }
+
+    /// Opens a session of 2024-11-05: its stream begins with where its messages are to be sent.
+    fn pair(&self, parts: &Parts) -> Response<Body> {
+        let session = match self.sessions.add(Session::new(&self.shared, true)) {
+            Ok(session) => session,
+            Err(error) => return broken(&error),
+        };
+        let Some((stream, reader)) = session.attach(None) else {
+            return ended();
+        };
+        let endpoint = format!("{}?{PAIRED}{}", parts.uri.path(), session.id());
+        let mut first = Vec::new();
+        sse::write_named_event(&mut first, "endpoint", endpoint.as_bytes());
+        let reading = Reading::new(session, stream, reader, &self.stop)
+            .beginning_with(first)
+            .ending(Arc::clone(&self.sessions));
+        response::events(reading)
+    }
+
+    fn delete(&self, parts: &Parts) -> Response<Body> {
+        let Some(id) = parts.headers.get(SESSION_ID) else {
+            return nameless(None);
+        };
+        if self.sessions.end(id.to_str().unwrap_or_default()) {
+            response::empty(StatusCode::NO_CONTENT)
+        } else {
+            ended()
+        }
+    }
+}
+
+/// Where a message belongs.
+enum Route {
+    /// It says all there is to know; its headers name this revision.
+    Stateless(Option<Revision>),
+    /// It opens a session.
+    New,
+    Session(Arc<Session>),
+    /// It is refused.
+    Nowhere(Response<Body>),
+}
+
+const INITIALIZE: &str = "initialize";
+
+fn names_a_version(request: &jsonrpc::Request) -> bool {
+    ClientRequest::parse(&request.method, request.params.as_deref()).is_ok_and(|request| {
+        request
+            .meta()
+            .is_some_and(|meta| meta.protocol_version.is_some())
+    })
+}
+
+fn mirrored(headers: &HeaderMap) -> Result<Mirrored<'_>, Mismatch> {
+    Ok(Mirrored {
+        version: single(headers, &VERSION)?,
+        method: single(headers, &METHOD)?,
+        name: single(headers, &NAME)?,
+    })
+}
+
+/// A header that may be there once.
+fn single<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Result<Option<&'a [u8]>, Mismatch> {
+    let mut values = headers.get_all(name).iter();
+    match (values.next(), values.next()) {
+        (value, None) => Ok(value.map(http::HeaderValue::as_bytes)),
+        (_, Some(_)) => Err(Mismatch::Repeated(name.as_str().to_owned().into())),
+    }
+}
+
+fn accept(headers: &HeaderMap) -> Accepted {
+    let values = headers.get_all(ACCEPT).iter();
+    Accepted::of(values.map(http::HeaderValue::as_bytes))
+}
+
+/// A session that is over, or never was, or is somebody else's: all are told the same.
+fn ended() -> Response<Body> {
+    let why = "there is no such session (any more): send `initialize` for a new one";
+    response::refusal(StatusCode::NOT_FOUND, why)
+}
+
+fn unknown_version() -> Response<Body> {
+    let why = "MCP-Protocol-Version names no revision spoken here";
+    response::refusal(StatusCode::BAD_REQUEST, why)
+}
+
+/// A client of either era may have sent this, so both are told what is missing.
+fn nameless(id: Option<&RequestId>) -> Response<Body> {
+    let why = "name a session in Mcp-Session-Id, or the protocol version in MCP-Protocol-Version \
+               and `_meta`";
+    let error = ErrorObject::new(jsonrpc::INVALID_REQUEST, why);
+    response::error(StatusCode::BAD_REQUEST, id, &error)
+}
+
+/// The environment is broken.
+fn broken(error: &crate::Error) -> Response<Body> {
+    tracing::error!(%error, "a session could not be opened");
+    let error = ErrorObject::internal("the server cannot open sessions");
+    response::error(StatusCode::INTERNAL_SERVER_ERROR, None, &error)
+}
+
+impl Unread {
+    fn status(self) -> StatusCode {
+        match self {
+            Self::TooLong(_) => StatusCode::PAYLOAD_TOO_LARGE,
+            Self::TooSlow => StatusCode::REQUEST_TIMEOUT,
+            Self::Broken => StatusCode::BAD_REQUEST,
+        }
+    }
+}

@@ -1,0 +1,474 @@
+//! A session of a handshake revision: what it must remember, and no task of its own.
+
+use std::{
+    collections::BTreeSet,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    task::Waker,
+};
+
+use askback_core::{
+    ask::Reply,
+    engine::server::{AskId, Call, Changed, Connection, Output},
+    jsonrpc::{self, ErrorObject, Incoming, RequestId},
+    protocol::{InputRequest, LoggingLevel, ServerNotification},
+    revision::HttpFacts,
+};
+use tokio::{
+    sync::{Notify, oneshot},
+    time::Instant,
+};
+
+use super::stream::{EventId, Found, OWN, Stream};
+use crate::{
+    flow::BoxFuture,
+    server::{
+        Peer, Shared,
+        asks::{self, Asker, Asks},
+        dispatch,
+    },
+};
+
+/// One session.
+pub(super) struct Session {
+    id: String,
+    pub(super) shared: Arc<Shared>,
+    /// Whether it is one of 2024-11-05's pair of endpoints: everything goes to one stream.
+    pub(super) paired: bool,
+    state: Mutex<State>,
+}
+
+pub(super) struct State {
+    engine: Connection,
+    running: Vec<Running>,
+    asks: Asks,
+    pub(super) streams: Vec<Stream>,
+    last_stream: u32,
+    /// What changed while nobody read the session's own stream, each thing once.
+    untold: BTreeSet<Changed>,
+    used: Instant,
+}
+
+struct Running {
+    id: RequestId,
+    stream: u32,
+    stop: Arc<Notify>,
+}
+
+/// What a message led to.
+pub(super) enum Taken {
+    /// Nothing that is answered.
+    Nothing,
+    /// It is answered already.
+    Answered(Vec<u8>),
+    /// There is work, whose messages go to this stream.
+    Work(u32, Vec<Work>),
+}
+
+/// A call that has yet to be answered.
+pub(super) type Work = BoxFuture<'static, ()>;
+
+impl Session {
+    pub(super) fn new(shared: &Arc<Shared>, paired: bool) -> Self {
+        Self {
+            id: String::new(),
+            shared: Arc::clone(shared),
+            paired,
+            state: Mutex::new(State {
+                engine: Connection::new(Arc::clone(&shared.profile)),
+                running: Vec::new(),
+                asks: Asks::default(),
+                streams: Vec::new(),
+                last_stream: OWN,
+                untold: BTreeSet::new(),
+                used: Instant::now(),
+            }),
+        }
+    }
+
+    pub(super) fn named(mut self, id: String) -> Self {
+        self.id = id;
+        self
+    }
+
+    pub(super) fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// What holds in the agreed revision; none before there is one.
+    pub(super) fn facts(&self) -> Option<&'static HttpFacts> {
+        self.lock().facts()
+    }
+
+    /// Opens the session: the answer to `initialize`, and whether it was granted.
+    pub(super) fn open(&self, incoming: Incoming) -> (Vec<u8>, bool) {
+        let mut answer = Vec::new();
+        let mut state = self.lock();
+        state.engine.handle_incoming(incoming);
+        state.drain(|_, message| answer = message);
+        (answer, state.engine.revision().is_some())
+    }
+
+    /// Takes a message, or a batch of them.
+    pub(super) fn take(self: &Arc<Self>, incoming: Incoming) -> Taken {
+        let mut guard = self.lock();
+        let state = &mut *guard;
+        state.used = Instant::now();
+        state.engine.handle_incoming(incoming);
+        let mut answers = Vec::new();
+        let calls = state.drain(|_, message| answers.push(message));
+        if calls.is_empty() {
+            // A batch is answered as one.
+            return answers.pop().map_or(Taken::Nothing, Taken::Answered);
+        }
+        let stream = if self.paired { OWN } else { state.add_stream() };
+        for answer in answers {
+            state.push(stream, answer);
+        }
+        let work = calls.into_iter().map(|call| {
+            let stop = Arc::new(Notify::new());
+            state.running.push(Running {
+                id: call.id.clone(),
+                stream,
+                stop: Arc::clone(&stop),
+            });
+            Box::pin(work(Arc::clone(self), call, stop)) as Work
+        });
+        let work = work.collect();
+        Taken::Work(stream, work)
+    }
+
+    /// Sends on the session's own stream.
+    pub(super) fn tell(&self, message: Vec<u8>) {
+        self.lock().push(OWN, message);
+    }
+
+    /// Begins to read the session's own stream, or a stream that was left after an event. None if
+    /// there is no such stream any more.
+    pub(super) fn attach(&self, after: Option<EventId>) -> Option<(u32, u32)> {
+        let mut state = self.lock();
+        state.used = Instant::now();
+        let (number, event) = after.map_or((OWN, None), |id| (id.stream, Some(id.event)));
+        if number == OWN && state.stream(OWN).is_none() {
+            state.streams.push(Stream::new(OWN));
+        }
+        let reader = state.stream(number)?.attach(event);
+        state.tell_untold();
+        Some((number, reader))
+    }
+
+    /// Something the server offers has changed.
+    pub(super) fn changed(&self, changed: &Changed) {
+        let mut state = self.lock();
+        if !state.engine.wants(changed) {
+            return;
+        }
+        state.untold.insert(changed.clone());
+        let limits = self.shared.limits();
+        let reads = |stream: &mut Stream| stream.has_reader() && stream.has_room(limits);
+        if state.stream(OWN).is_some_and(reads) {
+            state.tell_untold();
+        }
+    }
+
+    /// A reader is gone.
+    pub(super) fn detach(&self, stream: u32, reader: u32) {
+        let mut state = self.lock();
+        state.used = Instant::now();
+        if let Some(stream) = state.stream(stream) {
+            stream.detach(reader);
+        }
+        let keep = self.shared.limits().resume_streams;
+        state.trim(if self.paired { 0 } else { keep });
+    }
+
+    /// What a reader finds.
+    pub(super) fn read(&self, number: u32, reader: u32, waker: &Waker) -> Found {
+        let limits = self.shared.limits();
+        let keep = (!self.paired).then_some(limits);
+        let mut state = self.lock();
+        let Some(stream) = state.stream(number) else {
+            return Found::End;
+        };
+        let found = stream.read(reader, keep, waker);
+        if number == OWN && matches!(found, Found::Events(_)) {
+            // There is room again.
+            state.tell_untold();
+        }
+        found
+    }
+
+    /// Ends the session with all that goes on in it.
+    pub(super) fn end(&self) {
+        let mut state = self.lock();
+        state.asks.clear();
+        for running in state.running.drain(..) {
+            running.stop.notify_one();
+        }
+        for stream in &mut state.streams {
+            stream.close();
+        }
+    }
+
+    /// Answers what goes on with an error: the server is over.
+    pub(super) fn stop(&self) {
+        let ids: Vec<RequestId> = {
+            let state = self.lock();
+            state
+                .running
+                .iter()
+                .map(|running| running.id.clone())
+                .collect()
+        };
+        let error = ErrorObject::internal("the server is stopping");
+        for id in ids {
+            self.respond(&id, jsonrpc::write_error(Some(&id), &error));
+        }
+        self.end();
+    }
+
+    /// Forgets streams nobody came back for; whether the session itself is to be forgotten.
+    pub(super) fn sweep(&self, now: Instant) -> bool {
+        let limits = self.shared.limits();
+        let mut state = self.lock();
+        state.streams.retain(|stream| !stream.is_over(now, limits));
+        state.streams.shrink_to_fit();
+        state
+            .idle_since()
+            .is_some_and(|since| now >= since + limits.session_idle)
+    }
+
+    /// Since when nobody has used it; none while somebody does.
+    pub(super) fn idle_since(&self) -> Option<Instant> {
+        self.lock().idle_since()
+    }
+
+    fn respond(&self, call: &RequestId, message: Vec<u8>) {
+        let mut state = self.lock();
+        let Some(at) = state.running.iter().position(|running| running.id == *call) else {
+            return;
+        };
+        let running = state.running.swap_remove(at);
+        running.stop.notify_one();
+        state.engine.respond(call, message);
+        state.drain_to(running.stream);
+        state.close_if_done(running.stream);
+        state.used = Instant::now();
+    }
+
+    pub(super) fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    pub(super) fn stream(&mut self, number: u32) -> Option<&mut Stream> {
+        let mut streams = self.streams.iter_mut();
+        streams.find(|stream| stream.number == number)
+    }
+
+    /// What a stream begins with, so that its client can come back for it, where the revision
+    /// has that.
+    pub(super) fn prime(&mut self, number: u32) -> Vec<u8> {
+        let polling = self.facts().is_some_and(|facts| facts.polling);
+        match self.stream(number) {
+            Some(stream) if polling => stream.prime(),
+            _ => Vec::new(),
+        }
+    }
+
+    fn facts(&self) -> Option<&'static HttpFacts> {
+        self.engine
+            .revision()
+            .map(|revision| &revision.facts().http)
+    }
+
+    /// Forgets a stream.
+    pub(super) fn forget(&mut self, number: u32) {
+        self.streams.retain(|stream| stream.number != number);
+    }
+
+    /// Of the streams that have ended keeps no more than this, those that were read to their end
+    /// last.
+    fn trim(&mut self, most: usize) {
+        let ended = |stream: &Stream| stream.has_ended() && !stream.has_reader();
+        let mut over = self.streams.iter().filter(|stream| ended(stream)).count();
+        for unread in [false, true] {
+            self.streams.retain(|stream| {
+                let goes = over > most && ended(stream) && stream.is_unread() == unread;
+                over -= usize::from(goes);
+                !goes
+            });
+        }
+    }
+
+    fn add_stream(&mut self) -> u32 {
+        self.last_stream = self.last_stream.wrapping_add(1).max(1);
+        self.streams.push(Stream::new(self.last_stream));
+        self.last_stream
+    }
+
+    /// The stream of a call that goes on, else the session's own.
+    fn stream_of(&self, call: &RequestId) -> u32 {
+        let mut running = self.running.iter();
+        running
+            .find(|running| running.id == *call)
+            .map_or(OWN, |running| running.stream)
+    }
+
+    fn push(&mut self, stream: u32, message: Vec<u8>) {
+        match self.stream(stream) {
+            Some(stream) => stream.push(message),
+            // The session's own stream waits for its first reader.
+            None if stream == OWN => {
+                let mut own = Stream::new(OWN);
+                own.push(message);
+                self.streams.push(own);
+            }
+            None => {}
+        }
+    }
+
+    fn drain_to(&mut self, stream: u32) {
+        self.drain(|state, message| state.push(stream, message));
+    }
+
+    /// Does what the engine wants done; the calls are left to do.
+    fn drain(&mut self, mut send: impl FnMut(&mut Self, Vec<u8>)) -> Vec<Call> {
+        let mut calls = Vec::new();
+        while let Some(output) = self.engine.poll() {
+            match output {
+                Output::Send(message) => send(self, message),
+                Output::Call(call) => calls.push(*call),
+                Output::Cancel(id) => self.cancel(&id),
+                Output::Answer(ask, answer) => self.asks.answer(ask, answer),
+                Output::RootsChanged => {}
+            }
+        }
+        calls
+    }
+
+    fn cancel(&mut self, id: &RequestId) {
+        if let Some(at) = self.running.iter().position(|running| running.id == *id) {
+            let running = self.running.swap_remove(at);
+            running.stop.notify_one();
+            self.close_if_done(running.stream);
+        }
+    }
+
+    /// With its last call, a stream ends.
+    fn close_if_done(&mut self, stream: u32) {
+        if stream == OWN || self.running.iter().any(|running| running.stream == stream) {
+            return;
+        }
+        if let Some(stream) = self.stream(stream) {
+            stream.close();
+        }
+    }
+
+    fn tell_untold(&mut self) {
+        for changed in std::mem::take(&mut self.untold) {
+            self.engine.changed(&changed);
+        }
+        self.drain_to(OWN);
+    }
+
+    fn idle_since(&self) -> Option<Instant> {
+        let busy = !self.running.is_empty() || self.streams.iter().any(Stream::has_reader);
+        (!busy).then_some(self.used)
+    }
+}
+
+/// Answers one call.
+async fn work(session: Arc<Session>, call: Call, stop: Arc<Notify>) {
+    let id = call.id.clone();
+    let peer = Arc::new(Caller {
+        session: Arc::clone(&session),
+        call: id.clone(),
+    });
+    let answering = dispatch::answer(Arc::clone(&session.shared), call, peer);
+    tokio::select! {
+        biased;
+        () = stop.notified() => {}
+        answered = answering => session.respond(&id, answered.message),
+    }
+}
+
+/// The client of one call of a session.
+struct Caller {
+    session: Arc<Session>,
+    call: RequestId,
+}
+
+impl Caller {
+    fn with<T>(&self, act: impl FnOnce(&mut State, u32) -> T) -> T {
+        let mut state = self.session.lock();
+        let stream = state.stream_of(&self.call);
+        let result = act(&mut state, stream);
+        state.drain_to(stream);
+        result
+    }
+}
+
+impl Peer for Caller {
+    fn notify(&self, notification: ServerNotification) {
+        self.with(|state, stream| {
+            // What tells only of the way is left out where the client does not keep up.
+            let limits = self.session.shared.limits();
+            if state
+                .stream(stream)
+                .is_none_or(|stream| stream.has_room(limits))
+            {
+                state.engine.notify(&self.call, notification);
+            }
+        });
+    }
+
+    fn wants_log(&self, level: LoggingLevel) -> bool {
+        self.session.lock().engine.wants_log(&self.call, level)
+    }
+
+    fn complete_elicitation(&self, elicitation_id: String) {
+        self.with(|state, _| state.engine.complete_elicitation(elicitation_id));
+    }
+
+    fn close_stream(&self) {
+        let polling = self.session.facts().is_some_and(|facts| facts.polling);
+        self.with(|state, stream| match state.stream(stream) {
+            Some(stream) if polling && !self.session.paired => stream.let_go(),
+            _ => {}
+        });
+    }
+
+    fn ask(
+        &self,
+        key: &str,
+        request: InputRequest,
+    ) -> BoxFuture<'static, Result<Reply, ErrorObject>> {
+        asks::ask(&self.session, &self.call, key, request)
+    }
+}
+
+impl Asker for Session {
+    fn send(
+        &self,
+        call: &RequestId,
+        key: &str,
+        request: InputRequest,
+        reply: oneshot::Sender<Reply>,
+    ) -> Option<AskId> {
+        let mut state = self.lock();
+        let ask = state.engine.ask(call, key, request)?;
+        state.asks.add(ask, reply);
+        let stream = state.stream_of(call);
+        state.drain_to(stream);
+        Some(ask)
+    }
+
+    fn withdraw(&self, call: &RequestId, ask: AskId) {
+        let mut state = self.lock();
+        state.asks.remove(ask);
+        state.engine.withdraw(ask);
+        let stream = state.stream_of(call);
+        state.drain_to(stream);
+    }
+}

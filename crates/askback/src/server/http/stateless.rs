@@ -1,0 +1,234 @@
+//! A request of the stateless era: answered with one JSON object, or with a stream once there is
+//! something to tell before the result. Whoever goes away cancels it.
+
+use std::{
+    future::poll_fn,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    task::{Context, Poll, Waker},
+};
+
+use askback_core::{
+    ask::Reply,
+    engine::server::{Call, Origin, write_notification},
+    http::{media::Accepted, sse},
+    jsonrpc::{self, ErrorObject, RequestId},
+    protocol::{InputRequest, LoggingLevel, ServerNotification},
+};
+use http::Response;
+
+use super::{
+    body::{Body, Events},
+    response,
+    stop::{Stop, Vigil, Woken},
+};
+use crate::{
+    flow::BoxFuture,
+    server::{
+        Peer, Shared,
+        dispatch::{self, Answered},
+    },
+};
+
+/// Answers a call.
+pub(super) async fn answer(
+    shared: &Arc<Shared>,
+    stop: &Stop,
+    call: Call,
+    accept: Accepted,
+) -> Response<Body> {
+    let mut answering = Answering::new(shared, stop, call, accept.event_stream);
+    let first = poll_fn(|cx| answering.poll_first(cx)).await;
+    match first {
+        First::Answered(answered) if accept.json && !answering.peer.has_told() => {
+            let status = answered
+                .error
+                .map_or(http::StatusCode::OK, response::status);
+            response::json(status, answered.message)
+        }
+        First::Answered(answered) => {
+            let mut events = answering.peer.take_events();
+            sse::write_event(&mut events, None, &answered.message);
+            response::events_at_once(events)
+        }
+        First::Stream => response::events(answering),
+    }
+}
+
+/// A call on its way.
+struct Answering {
+    /// None once it is answered.
+    answer: Option<BoxFuture<'static, Answered>>,
+    id: RequestId,
+    peer: Arc<Requester>,
+    stop: Stop,
+    vigil: Vigil,
+    shared: Arc<Shared>,
+}
+
+/// What came first.
+enum First {
+    Answered(Answered),
+    Stream,
+}
+
+impl Answering {
+    fn new(shared: &Arc<Shared>, stop: &Stop, call: Call, streams: bool) -> Self {
+        let peer = Arc::new(Requester {
+            origin: Arc::clone(&call.origin),
+            streams,
+            most_bytes: shared.limits().resume_bytes,
+            told: Mutex::default(),
+        });
+        let id = call.id.clone();
+        let to: Arc<dyn Peer> = Arc::clone(&peer) as _;
+        Self {
+            answer: Some(Box::pin(dispatch::answer(Arc::clone(shared), call, to))),
+            id,
+            peer,
+            stop: stop.clone(),
+            vigil: Vigil::default(),
+            shared: Arc::clone(shared),
+        }
+    }
+
+    /// The response may stay undecided for a while: most handlers are quick and say nothing.
+    fn poll_first(&mut self, cx: &mut Context<'_>) -> Poll<First> {
+        if let Poll::Ready(answered) = self.poll_answer(cx) {
+            return Poll::Ready(First::Answered(answered));
+        }
+        if !self.peer.streams {
+            // Whoever takes no stream waits for the end.
+        } else if self.peer.poll_told(cx).is_ready() {
+            return Poll::Ready(First::Stream);
+        }
+        let undecided = self.shared.limits().undecided;
+        match self.vigil.poll(&self.stop, undecided, cx) {
+            Poll::Ready(Woken::Over) => Poll::Ready(First::Answered(self.stopped())),
+            Poll::Ready(Woken::Quiet) if self.peer.streams => Poll::Ready(First::Stream),
+            Poll::Ready(Woken::Quiet) => {
+                cx.waker().wake_by_ref();
+                Poll::Pending
+            }
+            Poll::Pending => Poll::Pending,
+        }
+    }
+
+    fn poll_answer(&mut self, cx: &mut Context<'_>) -> Poll<Answered> {
+        match &mut self.answer {
+            Some(answer) => answer.as_mut().poll(cx),
+            None => Poll::Pending,
+        }
+    }
+
+    fn stopped(&mut self) -> Answered {
+        self.answer = None;
+        let error = ErrorObject::internal("the server is stopping");
+        Answered {
+            message: jsonrpc::write_error(Some(&self.id), &error),
+            error: Some(error.code),
+        }
+    }
+}
+
+impl Events for Answering {
+    fn poll_events(&mut self, cx: &mut Context<'_>) -> Poll<Option<Vec<u8>>> {
+        if self.answer.is_none() {
+            return Poll::Ready(None);
+        }
+        let mut answered = self.poll_answer(cx);
+        let told = self.peer.poll_told(cx);
+        if answered.is_pending() && told.is_pending() {
+            let quiet = self.shared.limits().keep_alive;
+            match self.vigil.poll(&self.stop, quiet, cx) {
+                Poll::Ready(Woken::Over) => answered = Poll::Ready(self.stopped()),
+                Poll::Ready(Woken::Quiet) => {
+                    let mut alive = Vec::new();
+                    sse::write_comment(&mut alive, "");
+                    return Poll::Ready(Some(alive));
+                }
+                Poll::Pending => return Poll::Pending,
+            }
+        }
+        self.vigil.reset();
+        let mut events = self.peer.take_events();
+        if let Poll::Ready(answered) = answered {
+            self.answer = None;
+            sse::write_event(&mut events, None, &answered.message);
+        }
+        Poll::Ready(Some(events))
+    }
+}
+
+/// The client of a request, on its response.
+struct Requester {
+    origin: Arc<Origin>,
+    /// Whether it takes a stream.
+    streams: bool,
+    most_bytes: usize,
+    told: Mutex<Told>,
+}
+
+/// What the client is told before the result, written as events.
+#[derive(Default)]
+struct Told {
+    events: Vec<u8>,
+    waker: Option<Waker>,
+}
+
+impl Requester {
+    fn lock(&self) -> MutexGuard<'_, Told> {
+        self.told.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn has_told(&self) -> bool {
+        !self.lock().events.is_empty()
+    }
+
+    fn take_events(&self) -> Vec<u8> {
+        std::mem::take(&mut self.lock().events)
+    }
+
+    fn poll_told(&self, cx: &Context<'_>) -> Poll<()> {
+        let mut told = self.lock();
+        if told.events.is_empty() {
+            told.waker = Some(cx.waker().clone());
+            Poll::Pending
+        } else {
+            Poll::Ready(())
+        }
+    }
+}
+
+impl Peer for Requester {
+    fn notify(&self, notification: ServerNotification) {
+        if !self.streams {
+            return;
+        }
+        let Some(message) = write_notification(self.origin.revision, notification) else {
+            return;
+        };
+        let mut told = self.lock();
+        // What tells only of the way is left out where the client does not keep up.
+        if told.events.len() > self.most_bytes {
+            return;
+        }
+        sse::write_event(&mut told.events, None, &message);
+        if let Some(waker) = told.waker.take() {
+            waker.wake();
+        }
+    }
+
+    fn wants_log(&self, level: LoggingLevel) -> bool {
+        self.origin.log_level.is_some_and(|least| level >= least)
+    }
+
+    /// There is no word for it in this era.
+    fn complete_elicitation(&self, _: String) {}
+
+    fn close_stream(&self) {}
+
+    fn ask(&self, _: &str, _: InputRequest) -> BoxFuture<'static, Result<Reply, ErrorObject>> {
+        let error = ErrorObject::internal("questions of this era are results");
+        Box::pin(std::future::ready(Err(error)))
+    }
+}

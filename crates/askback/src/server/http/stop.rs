@@ -1,0 +1,86 @@
+//! How a server that serves over HTTP comes to its end.
+
+use std::{
+    pin::Pin,
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use tokio::sync::watch;
+
+use crate::flow::BoxFuture;
+
+/// How far a server has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Phase {
+    Serving,
+    /// Nothing new begins; what goes on may end.
+    Stopping,
+    /// What still goes on is ended.
+    Over,
+}
+
+/// Says, and hears, how far a server has come.
+#[derive(Debug, Clone)]
+pub(super) struct Stop(watch::Sender<Phase>);
+
+/// What a wait ended with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Woken {
+    /// It was quiet for the time given.
+    Quiet,
+    /// The server is over.
+    Over,
+}
+
+/// Waits through a quiet time; costs nothing until there is something to wait for.
+#[derive(Default)]
+pub(super) struct Vigil(Option<BoxFuture<'static, Woken>>);
+
+impl Default for Stop {
+    fn default() -> Self {
+        Self(watch::Sender::new(Phase::Serving))
+    }
+}
+
+impl Stop {
+    pub(super) fn enter(&self, phase: Phase) {
+        self.0.send_replace(phase);
+    }
+
+    /// Waits until the server has come that far.
+    pub(super) async fn reached(&self, phase: Phase) {
+        let mut phases = self.0.subscribe();
+        // The sender is right here.
+        let _ = phases.wait_for(|reached| *reached >= phase).await;
+    }
+}
+
+impl Vigil {
+    pub(super) fn poll(
+        &mut self,
+        stop: &Stop,
+        quiet: Duration,
+        cx: &mut Context<'_>,
+    ) -> Poll<Woken> {
+        let waiting: &mut Pin<Box<_>> = self.0.get_or_insert_with(|| {
+            let stop = stop.clone();
+            Box::pin(async move {
+                tokio::select! {
+                    () = stop.reached(Phase::Over) => Woken::Over,
+                    () = tokio::time::sleep(quiet) => Woken::Quiet,
+                }
+            })
+        });
+        let woken = waiting.as_mut().poll(cx);
+        if woken.is_ready() {
+            self.0 = None;
+        }
+        woken
+    }
+
+    /// Begins anew: it is not quiet.
+    pub(super) fn reset(&mut self) {
+        self.0 = None;
+    }
+}

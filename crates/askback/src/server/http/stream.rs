@@ -1,0 +1,229 @@
+//! The streams of a session: what is sent on each, kept for a client that comes back for it.
+
+use std::{collections::VecDeque, task::Waker};
+
+use askback_core::{http::sse, limits::Limits};
+use tokio::time::Instant;
+
+/// The stream of what belongs to no call. It is there as long as its session.
+pub(super) const OWN: u32 = 0;
+
+/// One stream of a session (2025-11-25, basic/transports, Resumability and Redelivery).
+pub(super) struct Stream {
+    pub(super) number: u32,
+    /// What is kept: read already, or waiting to be.
+    events: VecDeque<Vec<u8>>,
+    /// The number of the first of these; the first event of a stream has the number 1.
+    first: u64,
+    /// The number of the next event to be read.
+    next: u64,
+    bytes: usize,
+    unread_bytes: usize,
+    /// Whether more may come.
+    open: bool,
+    /// The connection is to be closed; the client comes back for the rest.
+    letting_go: bool,
+    /// Who reads.
+    reader: Option<u32>,
+    last_reader: u32,
+    waker: Option<Waker>,
+    /// Since when nobody reads.
+    pub(super) left: Instant,
+}
+
+/// What a reader finds.
+pub(super) enum Found {
+    Events(Vec<u8>),
+    /// Nothing yet.
+    Nothing,
+    /// The connection ends here; the stream does not.
+    LetGo,
+    End,
+}
+
+/// The name of an event: which stream, and which event of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct EventId {
+    pub(super) stream: u32,
+    pub(super) event: u64,
+}
+
+impl EventId {
+    pub(super) fn parse(text: &str) -> Option<Self> {
+        let (stream, event) = text.split_once('-')?;
+        Some(Self {
+            stream: stream.parse().ok()?,
+            event: event.parse().ok()?,
+        })
+    }
+
+    fn write(self) -> String {
+        format!("{}-{}", self.stream, self.event)
+    }
+}
+
+impl Stream {
+    pub(super) fn new(number: u32) -> Self {
+        Self {
+            number,
+            events: VecDeque::new(),
+            first: 1,
+            next: 1,
+            bytes: 0,
+            unread_bytes: 0,
+            open: true,
+            letting_go: false,
+            reader: None,
+            last_reader: 0,
+            waker: None,
+            left: Instant::now(),
+        }
+    }
+
+    /// A new reader, from after this event on, or else from the next that is unread. Whoever read
+    /// before reads no more.
+    pub(super) fn attach(&mut self, after: Option<u64>) -> u32 {
+        if let Some(after) = after {
+            let end = self.first + self.events.len() as u64;
+            self.next = after.saturating_add(1).clamp(self.first, end);
+            let read = usize::try_from(self.next - self.first).unwrap_or(usize::MAX);
+            self.unread_bytes = self.events.iter().skip(read).map(Vec::len).sum();
+        }
+        self.letting_go = false;
+        self.last_reader += 1;
+        self.reader = Some(self.last_reader);
+        self.wake();
+        self.last_reader
+    }
+
+    pub(super) fn detach(&mut self, reader: u32) {
+        if self.reader == Some(reader) {
+            self.reader = None;
+            self.waker = None;
+            self.left = Instant::now();
+        }
+    }
+
+    pub(super) fn push(&mut self, message: Vec<u8>) {
+        self.bytes += message.len();
+        self.unread_bytes += message.len();
+        self.events.push_back(message);
+        self.wake();
+    }
+
+    /// Nothing more comes.
+    pub(super) fn close(&mut self) {
+        self.open = false;
+        self.wake();
+    }
+
+    pub(super) fn let_go(&mut self) {
+        self.letting_go = true;
+        self.wake();
+    }
+
+    /// Whether there is something for a reader to do.
+    pub(super) fn has_news(&self) -> bool {
+        self.is_unread() || self.letting_go || !self.open
+    }
+
+    pub(super) fn is_unread(&self) -> bool {
+        self.next < self.first + self.events.len() as u64
+    }
+
+    /// Whether what tells only of the way may still be added.
+    pub(super) fn has_room(&self, limits: &Limits) -> bool {
+        self.unread_bytes <= limits.resume_bytes
+    }
+
+    pub(super) fn has_ended(&self) -> bool {
+        !self.open
+    }
+
+    pub(super) fn has_reader(&self) -> bool {
+        self.reader.is_some()
+    }
+
+    /// Whether nobody reads it any more, and nobody will miss it.
+    pub(super) fn is_over(&self, now: Instant, limits: &Limits) -> bool {
+        !self.open && self.reader.is_none() && now >= self.left + limits.resume
+    }
+
+    /// The only event there is, where the stream has ended with it and nobody has read it.
+    pub(super) fn take_only(&mut self) -> Option<Vec<u8>> {
+        let only = !self.open && self.events.len() == 1 && self.next == 1 && !self.letting_go;
+        only.then(|| self.events.pop_front()).flatten()
+    }
+
+    /// What this reader finds. Without limits nothing is kept for coming back.
+    pub(super) fn read(&mut self, reader: u32, keep: Option<&Limits>, waker: &Waker) -> Found {
+        if self.reader != Some(reader) {
+            return Found::End;
+        }
+        if self.is_unread() {
+            return Found::Events(self.take_unread(keep));
+        }
+        if self.letting_go {
+            return Found::LetGo;
+        }
+        if !self.open {
+            return Found::End;
+        }
+        self.watch(waker);
+        Found::Nothing
+    }
+
+    /// Wakes whoever waits for something to read.
+    pub(super) fn watch(&mut self, waker: &Waker) {
+        self.waker = Some(waker.clone());
+    }
+
+    /// The event that tells a client how to come back before anything was sent.
+    pub(super) fn prime(&self) -> Vec<u8> {
+        let mut out = Vec::new();
+        let id = EventId {
+            stream: self.number,
+            event: self.next - 1,
+        };
+        sse::write_priming_event(&mut out, &id.write());
+        out
+    }
+
+    fn take_unread(&mut self, keep: Option<&Limits>) -> Vec<u8> {
+        let mut out = Vec::with_capacity(self.unread_bytes + 64);
+        let read = usize::try_from(self.next - self.first).unwrap_or(usize::MAX);
+        for message in self.events.iter().skip(read) {
+            let id = EventId {
+                stream: self.number,
+                event: self.next,
+            };
+            let id = keep.map(|_| id.write());
+            sse::write_event(&mut out, id.as_deref(), message);
+            self.next += 1;
+        }
+        self.unread_bytes = 0;
+        let (events, bytes) =
+            keep.map_or((0, 0), |limits| (limits.resume_events, limits.resume_bytes));
+        while self.events.len() > events || self.bytes > bytes {
+            let Some(dropped) = self.events.pop_front() else {
+                break;
+            };
+            self.bytes -= dropped.len();
+            self.first += 1;
+        }
+        out
+    }
+
+    fn wake(&mut self) {
+        if let Some(waker) = self.waker.take() {
+            waker.wake();
+        }
+    }
+}
+
+/// What ends a connection before its stream has ended.
+pub(super) fn come_back(limits: &Limits) -> Vec<u8> {
+    let mut out = Vec::new();
+    sse::write_retry(&mut out, limits.retry);
+    out
+}
