@@ -11,7 +11,7 @@ use std::{
 };
 
 use askback_core::{
-    ask::{AskError, Checked, Millis},
+    ask::{AskError, Checked, Millis, Principal},
     forms::Form,
     limits::Limits,
     protocol::{
@@ -432,6 +432,13 @@ impl Ctx {
             meta: None,
         };
         self.0.peer.notify(ServerNotification::Message(params));
+    }
+
+    /// Who asks, where the server has found out: its own authentication, and nothing the client
+    /// says of itself. What is sealed for one principal opens for nobody else.
+    #[must_use]
+    pub fn principal(&self) -> Option<&Principal> {
+        self.incoming().principal()
     }
 
     /// Lets go of the connection over which the response would come, so that none is held open

@@ -21,7 +21,7 @@ use std::time::Duration;
 
 pub use answer::Answer;
 pub use askback_core::{
-    ask::AskError,
+    ask::{AskError, Principal},
     forms::{self, Form},
     limits::Limits,
     protocol,

@@ -20,6 +20,7 @@ mod error;
 mod flow;
 mod journal;
 pub mod keys;
+mod principal;
 mod question;
 mod sampling;
 pub mod seal;
@@ -28,6 +29,7 @@ mod state;
 pub use error::{AskError, Capability};
 pub use flow::{Flow, OpenQuestion, SlotId, Verdict};
 pub use journal::{Answered, Entry, Outcome, QuestionDigest, Reply};
+pub use principal::Principal;
 pub use question::{Checked, Question};
 pub use state::{FlowId, Identity, OpenEntry, State, TimerEntry, TokenId};
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use askback_core::{
-    ask::Capability,
+    ask::{Capability, Principal},
     engine::server::Origin,
     forms::Form,
     limits::Limits,
@@ -62,6 +62,12 @@ impl Incoming {
     #[must_use]
     pub fn client_info(&self) -> Option<&Implementation> {
         self.origin.client.as_ref()
+    }
+
+    /// Who asks, where the server has found out by itself; nothing the client says counts.
+    #[must_use]
+    pub fn principal(&self) -> Option<&Principal> {
+        self.origin.principal.as_deref()
     }
 
     /// What the client said it supports.

@@ -213,12 +213,13 @@ fn binding<'a>(shared: &'a Shared, incoming: &'a Incoming) -> Result<Binding<'a>
         Arguments::Object(object) => canonical::digest_of(object)?,
         Arguments::Texts(texts) => canonical::digest_of(texts)?,
     };
+    let principal = incoming.principal();
     Ok(Binding {
         audience: shared.service(),
-        tenant: None,
-        issuer: None,
-        subject: None,
-        client_id: None,
+        tenant: principal.and_then(|principal| principal.tenant.as_deref()),
+        issuer: principal.and_then(|principal| principal.issuer.as_deref()),
+        subject: principal.map(|principal| &*principal.subject),
+        client_id: principal.and_then(|principal| principal.client_id.as_deref()),
         method: incoming.method,
         target: &incoming.target,
         arguments,

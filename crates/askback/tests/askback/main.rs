@@ -5,6 +5,8 @@ mod client;
 mod keys;
 #[cfg(feature = "macros")]
 mod macros;
+#[cfg(feature = "http-server")]
+mod principal;
 mod proof;
 mod store;
 mod testing;

@@ -14,6 +14,7 @@ use super::{
     modern::{notification, tells, unsupported, write_notification},
 };
 use crate::{
+    ask::Principal,
     forms::{self, Lowered},
     jsonrpc::{self, ErrorObject, RequestId},
     protocol::{
@@ -103,12 +104,13 @@ impl Session {
     pub(super) fn handle_request(
         &mut self,
         profile: &Profile,
+        principal: Option<&Arc<Principal>>,
         id: RequestId,
         request: ClientRequest,
     ) -> Result<Routed, ErrorObject> {
         let open = match (&mut *self, &request) {
             (Self::New, ClientRequest::Initialize(params)) => {
-                let (open, response) = initialize(profile, &id, params)?;
+                let (open, response) = initialize(profile, principal, &id, params)?;
                 *self = Self::Open(Box::new(open));
                 return Ok(Routed::Response(response));
             }
@@ -176,6 +178,7 @@ impl Open {
 /// speaks (2025-11-25, basic/lifecycle, Version Negotiation).
 fn initialize(
     profile: &Profile,
+    principal: Option<&Arc<Principal>>,
     id: &RequestId,
     params: &InitializeParams,
 ) -> Result<(Open, Vec<u8>), ErrorObject> {
@@ -203,6 +206,7 @@ fn initialize(
         capabilities: params.capabilities.clone(),
         log_level: None,
         progress_token: None,
+        principal: principal.cloned(),
     };
     let open = Open {
         origin,

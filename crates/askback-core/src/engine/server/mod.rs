@@ -19,6 +19,7 @@ use self::{
     modern::too_many,
 };
 use crate::{
+    ask::Principal,
     jsonrpc::{
         self, ErrorObject, Incoming, Malformed, Message, Notification, Request, RequestId, Response,
     },
@@ -60,6 +61,8 @@ pub struct Origin {
     pub log_level: Option<LoggingLevel>,
     /// Under which name the request wants to hear of its progress.
     pub progress_token: Option<ProgressToken>,
+    /// Who asks, where the server has found out.
+    pub principal: Option<Arc<Principal>>,
 }
 
 /// A request for the server's handlers.
@@ -100,6 +103,7 @@ pub enum Output {
 #[derive(Debug)]
 pub struct Connection {
     profile: Arc<Profile>,
+    principal: Option<Arc<Principal>>,
     session: Session,
     subscriptions: Vec<Subscription>,
     calls: BTreeMap<RequestId, Running>,
@@ -137,6 +141,7 @@ impl Connection {
     pub fn new(profile: Arc<Profile>) -> Self {
         Self {
             profile,
+            principal: None,
             session: Session::default(),
             subscriptions: Vec::new(),
             calls: BTreeMap::new(),
@@ -146,6 +151,19 @@ impl Connection {
             next_batch: 0,
             out: VecDeque::new(),
         }
+    }
+
+    /// Whose connection it is. All requests on it are theirs.
+    #[must_use]
+    pub fn of(mut self, principal: Option<Arc<Principal>>) -> Self {
+        self.principal = principal;
+        self
+    }
+
+    /// Whose connection it is, where that is known.
+    #[must_use]
+    pub fn principal(&self) -> Option<&Arc<Principal>> {
+        self.principal.as_ref()
     }
 
     /// What to do next.
@@ -349,8 +367,8 @@ impl Connection {
         let call = match modern::era_of(&request, &self.profile, self.session.is_open()) {
             // A subscription would keep its batch open for good.
             Era::Modern if batch.is_some() => return Err(no_batches()),
-            Era::Modern => admit(&self.profile, id, request)?,
-            Era::Legacy => match self.session.handle_request(&self.profile, id, request)? {
+            Era::Modern => admit(&self.profile, self.principal.clone(), id, request)?,
+            Era::Legacy => match self.handle_in_session(id, request)? {
                 legacy::Routed::Response(response) => return Ok(Some(response)),
                 legacy::Routed::Call(call) => call,
             },
@@ -402,6 +420,16 @@ impl Connection {
             }
             Ok(_) | Err(_) => {}
         }
+    }
+
+    fn handle_in_session(
+        &mut self,
+        id: RequestId,
+        request: ClientRequest,
+    ) -> Result<legacy::Routed, ErrorObject> {
+        let principal = self.principal.as_ref();
+        self.session
+            .handle_request(&self.profile, principal, id, request)
     }
 
     fn subscription(&self, id: &RequestId) -> Option<usize> {

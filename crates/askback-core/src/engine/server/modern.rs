@@ -4,6 +4,7 @@ use alloc::{boxed::Box, format, string::String, sync::Arc, vec::Vec};
 
 use super::{Call, Origin, Profile};
 use crate::{
+    ask::Principal,
     jsonrpc::{self, ErrorObject, RequestId},
     protocol::{
         CacheScope, CancelledParams, ClientRequest, DiscoverResult, HasMeta, Meta,
@@ -38,6 +39,7 @@ pub enum Changed {
 /// -32601 for a method the revision does not have.
 pub fn admit(
     profile: &Profile,
+    principal: Option<Arc<Principal>>,
     id: RequestId,
     mut request: ClientRequest,
 ) -> Result<Call, ErrorObject> {
@@ -58,6 +60,7 @@ pub fn admit(
         capabilities,
         log_level: meta.log_level,
         progress_token: meta.progress_token,
+        principal,
     };
     Ok(Call {
         id,

@@ -9,6 +9,7 @@ use std::{
 };
 
 use askback_core::{
+    ask::Principal,
     engine::server::{self as engine, Call, Subscription},
     http::{
         Mismatch,
@@ -164,8 +165,8 @@ impl Inner {
         };
         drop(body);
         match self.route(parts, &incoming) {
-            Route::Stateless(said) => self.stateless(headers, said, accept, incoming).await,
-            Route::New => self.initialize(incoming),
+            Route::Stateless(said) => self.stateless(parts, said, accept, incoming).await,
+            Route::New => self.initialize(parts, incoming),
             Route::Session(session) => self.message(session, accept, incoming).await,
             Route::Nowhere(refusal) => refusal,
         }
@@ -191,8 +192,7 @@ impl Inner {
             if version.is_some() && !revision.is_some_and(|revision| self.speaks(revision)) {
                 return Route::Nowhere(unknown_version());
             }
-            let session = self.sessions.get(id);
-            let session = session.filter(|session| session.paired == paired.is_some());
+            let session = self.session(parts, id, paired.is_some());
             return session.map_or_else(|| Route::Nowhere(ended()), Route::Session);
         }
         match incoming {
@@ -214,13 +214,20 @@ impl Inner {
         }
     }
 
+    /// A session, if it is theirs who asks.
+    fn session(&self, parts: &Parts, id: &str, paired: bool) -> Option<Arc<Session>> {
+        let session = self.sessions.get(id)?;
+        let theirs = session.is_of(principal(parts).as_ref());
+        (theirs && session.paired == paired).then_some(session)
+    }
+
     fn speaks(&self, revision: Revision) -> bool {
         self.shared.profile.revisions.contains(&revision)
     }
 
     async fn stateless(
         &self,
-        headers: &HeaderMap,
+        parts: &Parts,
         said: Option<Revision>,
         accept: Accepted,
         incoming: Incoming,
@@ -244,14 +251,14 @@ impl Inner {
             let error = ErrorObject::method_not_found(&request.method);
             return response::error(response::status(error.code), Some(&id), &error);
         }
-        match self.admit(headers, request) {
+        match self.admit(parts, request) {
             Ok(call) => self.call(call, accept).await,
             Err(error) => response::error(response::status(error.code), Some(&id), &error),
         }
     }
 
     /// Admits a request of the stateless era, if its headers say what its body says.
-    fn admit(&self, headers: &HeaderMap, request: jsonrpc::Request) -> Result<Call, ErrorObject> {
+    fn admit(&self, parts: &Parts, request: jsonrpc::Request) -> Result<Call, ErrorObject> {
         let jsonrpc::Request { id, method, params } = request;
         let request = ClientRequest::parse(&method, params.as_deref())?;
         let meta = request.meta();
@@ -261,9 +268,9 @@ impl Inner {
                 method: request.method(),
                 name: request.target(),
             };
-            headers::check(&mirrored(headers)?, body)?;
+            headers::check(&mirrored(&parts.headers)?, body)?;
         }
-        engine::admit(&self.shared.profile, id, request)
+        engine::admit(&self.shared.profile, principal(parts), id, request)
     }
 
     async fn call(&self, call: Call, accept: Accepted) -> Response<Body> {
@@ -295,8 +302,8 @@ impl Inner {
     }
 
     /// Opens a session.
-    fn initialize(&self, incoming: Incoming) -> Response<Body> {
-        let session = Session::new(&self.shared, false);
+    fn initialize(&self, parts: &Parts, incoming: Incoming) -> Response<Body> {
+        let session = Session::new(&self.shared, principal(parts), false);
         let (answer, opened) = session.open(incoming);
         if !opened {
             return response::json(StatusCode::BAD_REQUEST, answer);
@@ -387,8 +394,7 @@ impl Inner {
         if revision.is_some_and(|revision| !revision.is_ok_and(|known| self.speaks(known))) {
             return unknown_version();
         }
-        let session = self.sessions.get(id.to_str().unwrap_or_default());
-        let Some(session) = session.filter(|session| !session.paired) else {
+        let Some(session) = self.session(parts, id.to_str().unwrap_or_default(), false) else {
             return ended();
         };
         let after = headers.get(LAST_EVENT_ID).map(|id| id.to_str().ok());
@@ -407,7 +413,10 @@ impl Inner {
 
     /// Opens a session of 2024-11-05: its stream begins with where its messages are to be sent.
     fn pair(&self, parts: &Parts) -> Response<Body> {
-        let session = match self.sessions.add(Session::new(&self.shared, true)) {
+        let session = match self
+            .sessions
+            .add(Session::new(&self.shared, principal(parts), true))
+        {
             Ok(session) => session,
             Err(error) => return broken(&error),
         };
@@ -427,11 +436,11 @@ impl Inner {
         let Some(id) = parts.headers.get(SESSION_ID) else {
             return nameless(None);
         };
-        if self.sessions.end(id.to_str().unwrap_or_default()) {
-            response::empty(StatusCode::NO_CONTENT)
-        } else {
-            ended()
-        }
+        let Some(session) = self.session(parts, id.to_str().unwrap_or_default(), false) else {
+            return ended();
+        };
+        self.sessions.end(session.id());
+        response::empty(StatusCode::NO_CONTENT)
     }
 }
 
@@ -454,6 +463,11 @@ fn names_a_version(request: &jsonrpc::Request) -> bool {
             .meta()
             .is_some_and(|meta| meta.protocol_version.is_some())
     })
+}
+
+/// Who asks: what stands before this service has put it there.
+fn principal(parts: &Parts) -> Option<Arc<Principal>> {
+    parts.extensions.get::<Principal>().cloned().map(Arc::new)
 }
 
 fn mirrored(headers: &HeaderMap) -> Result<Mirrored<'_>, Mismatch> {

@@ -7,7 +7,7 @@ use std::{
 };
 
 use askback_core::{
-    ask::Reply,
+    ask::{Principal, Reply},
     engine::server::{AskId, Call, Changed, Connection, Output},
     jsonrpc::{self, ErrorObject, Incoming, RequestId},
     protocol::{InputRequest, LoggingLevel, ServerNotification},
@@ -68,13 +68,17 @@ pub(super) enum Taken {
 pub(super) type Work = BoxFuture<'static, ()>;
 
 impl Session {
-    pub(super) fn new(shared: &Arc<Shared>, paired: bool) -> Self {
+    pub(super) fn new(
+        shared: &Arc<Shared>,
+        principal: Option<Arc<Principal>>,
+        paired: bool,
+    ) -> Self {
         Self {
             id: String::new(),
             shared: Arc::clone(shared),
             paired,
             state: Mutex::new(State {
-                engine: Connection::new(Arc::clone(&shared.profile)),
+                engine: Connection::new(Arc::clone(&shared.profile)).of(principal),
                 running: Vec::new(),
                 asks: Asks::default(),
                 streams: Vec::new(),
@@ -92,6 +96,11 @@ impl Session {
 
     pub(super) fn id(&self) -> &str {
         &self.id
+    }
+
+    /// Whether it is theirs.
+    pub(super) fn is_of(&self, principal: Option<&Arc<Principal>>) -> bool {
+        self.lock().engine.principal() == principal
     }
 
     /// What holds in the agreed revision; none before there is one.

@@ -1,0 +1,41 @@
+//! Who is asking.
+
+use alloc::string::String;
+use core::fmt;
+
+/// Who is asking, as the server's own authentication has found out.
+///
+/// What a client says of itself in a message never counts here. Sessions, sealed states and tasks
+/// belong to the principal they were made for, and to nobody else.
+///
+/// `Debug` does not print who it is.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Principal {
+    /// The tenant the principal belongs to, where a server has several.
+    pub tenant: Option<String>,
+    /// Who vouches for the principal (`iss`).
+    pub issuer: Option<String>,
+    /// The principal (`sub`).
+    pub subject: String,
+    /// The client that acts for the principal (`client_id`).
+    pub client_id: Option<String>,
+}
+
+impl Principal {
+    /// A principal nobody but the server itself vouches for.
+    #[must_use]
+    pub fn new(subject: impl Into<String>) -> Self {
+        Self {
+            tenant: None,
+            issuer: None,
+            subject: subject.into(),
+            client_id: None,
+        }
+    }
+}
+
+impl fmt::Debug for Principal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Principal").finish_non_exhaustive()
+    }
+}
