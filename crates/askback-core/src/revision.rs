@@ -257,9 +257,10 @@ const FIRST: Revision = V2024_11_05;
 const LAST: Revision = V2026_07_28;
 const LAST_LEGACY: Revision = V2025_11_25;
 
-/// Every method, who says it, and the first and last revision it exists in.
+/// Every method, who says it, and the first and last revision it exists in; with those of the
+/// extensions spoken here, which belong to the revision that has extensions.
 #[rustfmt::skip]
-static METHODS: [Row; 45] = [
+static METHODS: [Row; 47] = [
     row(ClientRequest, "initialize", FIRST, LAST_LEGACY),
     row(ClientRequest, "server/discover", V2026_07_28, LAST),
     row(ClientRequest, "ping", FIRST, LAST_LEGACY),
@@ -275,9 +276,10 @@ static METHODS: [Row; 45] = [
     row(ClientRequest, "subscriptions/listen", V2026_07_28, LAST),
     row(ClientRequest, "completion/complete", FIRST, LAST),
     row(ClientRequest, "logging/setLevel", FIRST, LAST_LEGACY),
-    row(ClientRequest, "tasks/get", V2025_11_25, LAST_LEGACY),
+    row(ClientRequest, "tasks/get", V2025_11_25, LAST),
     row(ClientRequest, "tasks/result", V2025_11_25, LAST_LEGACY),
-    row(ClientRequest, "tasks/cancel", V2025_11_25, LAST_LEGACY),
+    row(ClientRequest, "tasks/update", V2026_07_28, LAST),
+    row(ClientRequest, "tasks/cancel", V2025_11_25, LAST),
     row(ClientRequest, "tasks/list", V2025_11_25, LAST_LEGACY),
 
     row(ServerRequest, "ping", FIRST, LAST_LEGACY),
@@ -309,6 +311,7 @@ static METHODS: [Row; 45] = [
     row(ServerNotification, "notifications/subscriptions/acknowledged", V2026_07_28, LAST),
     row(ServerNotification, "notifications/elicitation/complete", V2025_11_25, LAST_LEGACY),
     row(ServerNotification, "notifications/tasks/status", V2025_11_25, LAST_LEGACY),
+    row(ServerNotification, "notifications/tasks", V2026_07_28, LAST),
 ];
 
 const FACTS_2024_11_05: Facts = Facts {

@@ -90,6 +90,7 @@ impl<'a> Repl<'a> {
             prompts_list_changed: can.prompts.and_then(|prompts| prompts.list_changed),
             resources_list_changed: can.resources.and_then(|resources| resources.list_changed),
             resource_subscriptions: None,
+            task_ids: None,
         };
         if filter == SubscriptionFilter::default() {
             return Ok(None);

@@ -5,6 +5,8 @@ use alloc::string::String;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::TASKS_EXTENSION;
+
 /// A JSON object nobody here looks into.
 pub type JsonObject = Map<String, Value>;
 
@@ -228,8 +230,43 @@ impl ClientCapabilities {
             .is_some_and(|sampling| sampling.context.is_some())
     }
 
+    /// Whether the client takes a task of the extension in place of a result.
+    pub fn tasks_extension(&self) -> bool {
+        has_extension(&self.extensions, TASKS_EXTENSION)
+    }
+
+    /// Declares that the client takes tasks of the extension.
+    pub fn declare_tasks_extension(&mut self) {
+        declare_extension(&mut self.extensions, TASKS_EXTENSION);
+    }
+
     /// Whether the client says where a server may work.
     pub fn roots(&self) -> bool {
         self.roots.is_some()
     }
+}
+
+impl ServerCapabilities {
+    /// Whether calls may become tasks of the extension.
+    pub fn tasks_extension(&self) -> bool {
+        has_extension(&self.extensions, TASKS_EXTENSION)
+    }
+
+    /// Declares that calls may become tasks of the extension.
+    pub fn declare_tasks_extension(&mut self) {
+        declare_extension(&mut self.extensions, TASKS_EXTENSION);
+    }
+}
+
+fn has_extension(extensions: &Option<JsonObject>, name: &str) -> bool {
+    extensions
+        .as_ref()
+        .is_some_and(|extensions| extensions.get(name).is_some_and(Value::is_object))
+}
+
+fn declare_extension(extensions: &mut Option<JsonObject>, name: &str) {
+    extensions
+        .get_or_insert_default()
+        .entry(name)
+        .or_insert_with(|| Value::Object(JsonObject::new()));
 }

@@ -6,11 +6,12 @@ use serde::{Deserialize, Serialize, Serializer};
 use serde_json::value::RawValue;
 
 use super::{
-    CallToolParams, CancelledParams, CompleteParams, CreateMessageParams, ElicitParams,
-    ElicitationCompleteParams, GetPromptParams, HasMeta, InitializeParams, InputRequest,
-    LoggingMessageParams, Meta, NotificationParams, PaginatedParams, ProgressParams,
+    CallToolParams, CancelledParams, CompleteParams, CreateMessageParams, DetailedTask,
+    ElicitParams, ElicitationCompleteParams, GetPromptParams, HasMeta, InitializeParams,
+    InputRequest, LoggingMessageParams, Meta, NotificationParams, PaginatedParams, ProgressParams,
     ReadResourceParams, RequestParams, ResourceUpdatedParams, SetLevelParams, SubscribeParams,
     SubscriptionsAcknowledgedParams, SubscriptionsListenParams, TaskParams, TaskState,
+    UpdateTaskParams,
 };
 use crate::jsonrpc::{self, ErrorObject, RequestId};
 
@@ -129,11 +130,13 @@ methods! {
         Complete(CompleteParams) = "completion/complete";
         /// Log from this level on (handshake revisions).
         SetLevel(SetLevelParams) = "logging/setLevel";
-        /// How does a task stand (2025-11-25)?
+        /// How does a task stand (2025-11-25, then the tasks extension)?
         GetTask(TaskParams) = "tasks/get";
         /// What came of a task (2025-11-25)?
         GetTaskPayload(TaskParams) = "tasks/result";
-        /// Cancel a task (2025-11-25).
+        /// Answers to the questions of a task (the tasks extension).
+        UpdateTask(UpdateTaskParams) = "tasks/update";
+        /// Cancel a task (2025-11-25, then the tasks extension).
         CancelTask(TaskParams) = "tasks/cancel";
         /// Which tasks are there (2025-11-25)?
         ListTasks(PaginatedParams) = "tasks/list", omitted if is_empty;
@@ -222,6 +225,8 @@ methods! {
         ElicitationComplete(ElicitationCompleteParams) = "notifications/elicitation/complete";
         /// A task stands differently (2025-11-25).
         TaskStatus(TaskState) = "notifications/tasks/status";
+        /// A task of the extension stands differently (from 2026-07-28 on).
+        Task(DetailedTask) = "notifications/tasks";
     }
 }
 

@@ -11,6 +11,7 @@ pub mod codes;
 mod capability;
 mod completion;
 mod content;
+mod detailed_task;
 mod elicit;
 mod keyed;
 mod lifecycle;
@@ -45,6 +46,7 @@ pub use content::{
     ResourceContents, ResourceLink, Role, SamplingBlock, TextContent, TextResourceContents,
     ToolResultContent, ToolUseContent,
 };
+pub use detailed_task::{DetailedTask, TASKS_EXTENSION, UpdateTaskParams};
 pub use elicit::{
     ElicitAction, ElicitFormParams, ElicitParams, ElicitResult, ElicitUrlParams,
     ElicitationCompleteParams, FormMode, UrlElicitationRequired,
@@ -59,7 +61,7 @@ pub use meta::{HasMeta, Meta, ProgressToken};
 pub use method::{ClientNotification, ClientRequest, Params, ServerNotification, ServerRequest};
 pub use outcome::{
     COMPLETE, INPUT_REQUIRED, InputRequest, InputRequests, InputRequiredResult, InputResponse,
-    InputResponses, Outcome,
+    InputResponses, Outcome, TASK,
 };
 pub use paging::{CacheScope, EmptyResult, NotificationParams, PaginatedParams, RequestParams};
 pub use progress::{CancelledParams, ProgressParams};

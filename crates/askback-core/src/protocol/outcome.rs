@@ -9,8 +9,8 @@ use serde::{
 use serde_json::value::RawValue;
 
 use super::{
-    CreateMessageParams, CreateMessageResult, CreateTaskResult, ElicitParams, ElicitResult,
-    HasMeta, Keyed, ListRootsResult, Meta, RawJson, RequestParams, meta::has_meta,
+    CreateMessageParams, CreateMessageResult, CreateTaskResult, DetailedTask, ElicitParams,
+    ElicitResult, HasMeta, Keyed, ListRootsResult, Meta, RawJson, RequestParams, meta::has_meta,
 };
 use crate::jsonrpc::ErrorObject;
 
@@ -69,14 +69,18 @@ pub enum Outcome<T> {
     Done(T),
     /// The server needs to know more (from 2026-07-28 on).
     NeedInput(InputRequiredResult),
+    /// The request became a task of the extension (from 2026-07-28 on).
+    Task(Box<DetailedTask>),
     /// The request became a task of the core protocol (2025-11-25).
-    Task(CreateTaskResult),
+    CoreTask(CreateTaskResult),
 }
 
 /// The `resultType` of a result that is complete; where none stands, this is meant.
 pub const COMPLETE: &str = "complete";
 /// The `resultType` of a result that asks.
 pub const INPUT_REQUIRED: &str = "input_required";
+/// The `resultType` of a result that is a task of the extension.
+pub const TASK: &str = "task";
 
 has_meta! {
     InputRequiredResult,
@@ -156,7 +160,7 @@ impl<T> Outcome<T> {
     pub fn done(self) -> Option<T> {
         match self {
             Self::Done(result) => Some(result),
-            Self::NeedInput(_) | Self::Task(_) => None,
+            Self::NeedInput(_) | Self::Task(_) | Self::CoreTask(_) => None,
         }
     }
 }
@@ -166,13 +170,13 @@ impl<T: DeserializeOwned> Outcome<T> {
     ///
     /// # Errors
     ///
-    /// If it fits none of the three, or has a `resultType` unknown here.
+    /// If it fits none of these, or has a `resultType` unknown here.
     pub fn parse(result: &RawValue) -> Result<Self, serde_json::Error> {
         let text = result.get();
         let peek: Peek<'_> = serde_json::from_str(text)?;
         let is_task = peek.task.is_some_and(|task| task.get().starts_with('{'));
         match peek.result_type.as_deref() {
-            None if is_task => serde_json::from_str(text).map(Self::Task),
+            None if is_task => serde_json::from_str(text).map(Self::CoreTask),
             None | Some(COMPLETE) => serde_json::from_str(text).map(Self::Done),
             Some(INPUT_REQUIRED) => {
                 let questions: InputRequiredResult = serde_json::from_str(text)?;
@@ -183,6 +187,7 @@ impl<T: DeserializeOwned> Outcome<T> {
                 }
                 Ok(Self::NeedInput(questions))
             }
+            Some(TASK) => serde_json::from_str(text).map(Self::Task),
             Some(other) => Err(de::Error::custom(format_args!(
                 "the result is of the unknown type {other:?}"
             ))),

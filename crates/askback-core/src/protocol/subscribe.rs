@@ -32,6 +32,9 @@ pub struct SubscriptionFilter {
     /// These resources.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resource_subscriptions: Option<Vec<String>>,
+    /// These tasks of the extension.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub task_ids: Option<Vec<String>>,
 }
 
 /// What `subscriptions/listen` asks (from 2026-07-28 on).

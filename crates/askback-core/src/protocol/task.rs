@@ -70,7 +70,7 @@ pub struct CreateTaskResult {
     pub meta: Option<Box<Meta>>,
 }
 
-/// What `tasks/get`, `tasks/result` and `tasks/cancel` ask.
+/// What `tasks/get`, `tasks/result` and `tasks/cancel` ask, in the extension as here.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TaskParams {

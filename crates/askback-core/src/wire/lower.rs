@@ -5,18 +5,18 @@ use alloc::{boxed::Box, vec::Vec};
 use crate::protocol::{
     Annotations, CacheScope, CallToolParams, CallToolResult, CancelledParams, ClientCapabilities,
     ClientNotification, ClientRequest, CompleteParams, CompleteResult, ContentBlock,
-    CreateMessageParams, CreateMessageResult, CreateTaskResult, DiscoverResult, ElicitFormParams,
-    ElicitParams, ElicitResult, ElicitUrlParams, ElicitationCompleteParams, EmptyResult,
-    GetPromptParams, GetPromptResult, Implementation, InitializeParams, InitializeResult,
-    InputRequest, InputRequiredResult, InputResponse, InputResponses, ListPromptsResult,
-    ListResourceTemplatesResult, ListResourcesResult, ListRootsResult, ListTasksResult,
-    ListToolsResult, LoggingMessageParams, Meta, NotificationParams, PaginatedParams,
-    ProgressParams, Prompt, PromptReference, ReadResourceParams, ReadResourceResult, Reference,
-    RequestParams, Resource, ResourceContents, ResourceTemplate, ResourceUpdatedParams,
-    SamplingBlock, SamplingContent, SamplingMessage, ServerCapabilities, ServerNotification,
-    ServerRequest, SetLevelParams, SubscribeParams, SubscriptionsAcknowledgedParams,
-    SubscriptionsListenParams, SubscriptionsListenResult, TaskMetadata, TaskParams, TaskState,
-    Tool, UrlElicitationRequired,
+    CreateMessageParams, CreateMessageResult, CreateTaskResult, DetailedTask, DiscoverResult,
+    ElicitFormParams, ElicitParams, ElicitResult, ElicitUrlParams, ElicitationCompleteParams,
+    EmptyResult, GetPromptParams, GetPromptResult, Implementation, InitializeParams,
+    InitializeResult, InputRequest, InputRequests, InputRequiredResult, InputResponse,
+    InputResponses, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
+    ListRootsResult, ListTasksResult, ListToolsResult, LoggingMessageParams, Meta,
+    NotificationParams, PaginatedParams, ProgressParams, Prompt, PromptReference,
+    ReadResourceParams, ReadResourceResult, Reference, RequestParams, Resource, ResourceContents,
+    ResourceTemplate, ResourceUpdatedParams, SamplingBlock, SamplingContent, SamplingMessage,
+    ServerCapabilities, ServerNotification, ServerRequest, SetLevelParams, SubscribeParams,
+    SubscriptionsAcknowledgedParams, SubscriptionsListenParams, SubscriptionsListenResult,
+    TaskMetadata, TaskParams, TaskState, Tool, UpdateTaskParams, UrlElicitationRequired,
 };
 
 /// A message, or a part of one, that can be lowered to an older revision with
@@ -114,6 +114,12 @@ fn walk_item(
     step.item_meta(meta);
 }
 
+fn walk_questions(questions: &mut Option<InputRequests>, step: &dyn Step) {
+    for question in questions.iter_mut().flat_map(InputRequests::values_mut) {
+        question.lower(step);
+    }
+}
+
 macro_rules! lower_meta_only {
     ($($name:ident),* $(,)?) => {
         $(
@@ -130,7 +136,7 @@ lower_meta_only! {
     CancelledParams, CompleteResult, CreateTaskResult, ElicitationCompleteParams, EmptyResult,
     ListTasksResult, LoggingMessageParams, NotificationParams, PaginatedParams, RequestParams,
     ResourceUpdatedParams, SetLevelParams, SubscribeParams, SubscriptionsAcknowledgedParams,
-    SubscriptionsListenParams, SubscriptionsListenResult, TaskParams, TaskState,
+    SubscriptionsListenParams, SubscriptionsListenResult, TaskParams, TaskState, UpdateTaskParams,
 }
 
 impl<T: Lower> Lower for Option<T> {
@@ -175,6 +181,7 @@ impl Lower for ClientRequest {
             Self::GetTask(params) | Self::GetTaskPayload(params) | Self::CancelTask(params) => {
                 params.lower(step);
             }
+            Self::UpdateTask(params) => params.lower(step),
         }
     }
 }
@@ -217,6 +224,7 @@ impl Lower for ServerNotification {
             Self::SubscriptionsAcknowledged(params) => params.lower(step),
             Self::ElicitationComplete(params) => params.lower(step),
             Self::TaskStatus(params) => params.lower(step),
+            Self::Task(params) => params.lower(step),
         }
     }
 }
@@ -243,9 +251,14 @@ impl Lower for InputResponse {
 
 impl Lower for InputRequiredResult {
     fn lower(&mut self, step: &dyn Step) {
-        for question in self.input_requests.iter_mut().flat_map(|q| q.values_mut()) {
-            question.lower(step);
-        }
+        walk_questions(&mut self.input_requests, step);
+        walk_meta(&mut self.meta, step);
+    }
+}
+
+impl Lower for DetailedTask {
+    fn lower(&mut self, step: &dyn Step) {
+        walk_questions(&mut self.input_requests, step);
         walk_meta(&mut self.meta, step);
     }
 }

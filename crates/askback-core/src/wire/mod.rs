@@ -29,7 +29,7 @@ use crate::{
     jsonrpc::{self, ErrorObject, RequestId},
     protocol::{
         COMPLETE, ClientNotification, ClientRequest, HasMeta, INPUT_REQUIRED, Implementation,
-        Outcome, ServerNotification, ServerRequest,
+        Outcome, ServerNotification, ServerRequest, TASK,
     },
     revision::{Kind, Revision},
 };
@@ -80,7 +80,8 @@ pub fn read_outcome<T: DeserializeOwned>(
         let known = match &outcome {
             Outcome::Done(_) => true,
             Outcome::NeedInput(_) => facts.result_type,
-            Outcome::Task(_) => facts.tasks,
+            Outcome::Task(_) => facts.extensions,
+            Outcome::CoreTask(_) => facts.tasks,
         };
         if known {
             return Ok(outcome);
@@ -147,8 +148,9 @@ pub fn write_outcome<T: Lower + HasMeta + Serialize>(
         Outcome::NeedInput(questions) if facts.result_type => {
             write_typed(revision, id, questions, INPUT_REQUIRED, server)
         }
-        Outcome::Task(task) if facts.tasks => write_result(revision, id, task, server),
-        Outcome::NeedInput(_) | Outcome::Task(_) => jsonrpc::write_error(
+        Outcome::Task(task) if facts.extensions => write_typed(revision, id, *task, TASK, server),
+        Outcome::CoreTask(task) if facts.tasks => write_result(revision, id, task, server),
+        Outcome::NeedInput(_) | Outcome::Task(_) | Outcome::CoreTask(_) => jsonrpc::write_error(
             Some(id),
             &ErrorObject::internal("the result cannot be said in this protocol revision"),
         ),

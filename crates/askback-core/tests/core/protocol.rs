@@ -409,6 +409,7 @@ fn a_result_says_what_it_is() {
     let complete = json!({"content": [], "resultType": "complete"});
     let asks = json!({"resultType": "input_required", "requestState": "s"});
     let task = json!({"task": {"taskId": "t", "status": "working", "createdAt": "", "lastUpdatedAt": "", "ttl": null}});
+    let extension_task = json!({"resultType": "task", "taskId": "t", "status": "working", "createdAt": "", "lastUpdatedAt": "", "ttlMs": null});
     let asks_nothing = json!({"resultType": "input_required"});
     let later = json!({"content": [], "resultType": "later"});
     let done_with_task = json!({"content": [], "task": "a word of their own"});
@@ -418,6 +419,7 @@ fn a_result_says_what_it_is() {
         (&asks, ["error", "error", "asks"]),
         (&asks_nothing, ["error", "error", "error"]),
         (&task, ["error", "task", "error"]),
+        (&extension_task, ["error", "error", "task"]),
         (&later, ["done", "error", "error"]),
         (&done_with_task, ["done", "done", "done"]),
     ];
@@ -431,7 +433,7 @@ fn a_result_says_what_it_is() {
             let found = match wire::read_outcome::<CallToolResult>(revision, &raw(result)) {
                 Ok(Outcome::Done(_)) => "done",
                 Ok(Outcome::NeedInput(_)) => "asks",
-                Ok(Outcome::Task(_)) => "task",
+                Ok(Outcome::Task(_) | Outcome::CoreTask(_)) => "task",
                 Err(_) => "error",
             };
             assert_eq!(found, expected, "{revision}: {result}");

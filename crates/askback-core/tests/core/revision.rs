@@ -37,7 +37,10 @@ fn methods_come_and_go() {
         (ClientRequest, "resources/subscribe", "0123"),
         (ClientRequest, "subscriptions/listen", "4"),
         (ClientRequest, "logging/setLevel", "0123"),
-        (ClientRequest, "tasks/get", "3"),
+        (ClientRequest, "tasks/get", "34"),
+        (ClientRequest, "tasks/result", "3"),
+        (ClientRequest, "tasks/update", "4"),
+        (ClientRequest, "tasks/list", "3"),
         (ClientRequest, "elicitation/create", ""),
         (ServerRequest, "elicitation/create", "23"),
         (ServerRequest, "sampling/createMessage", "0123"),
@@ -93,7 +96,15 @@ fn facts_agree_with_the_methods() {
                 !facts.subscribe,
                 revision.has(ClientRequest, "subscriptions/listen"),
             ),
-            (facts.tasks, revision.has(ClientRequest, "tasks/get")),
+            (facts.tasks, revision.has(ClientRequest, "tasks/result")),
+            (
+                facts.extensions,
+                revision.has(ClientRequest, "tasks/update"),
+            ),
+            (
+                facts.extensions,
+                revision.has(ServerNotification, "notifications/tasks"),
+            ),
             (
                 facts.tasks,
                 revision.has(ServerNotification, "notifications/tasks/status"),

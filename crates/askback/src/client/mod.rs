@@ -538,6 +538,7 @@ impl Client {
             prompts_list_changed: both(filter.prompts_list_changed, prompts),
             resources_list_changed: both(filter.resources_list_changed, resources),
             resource_subscriptions: filter.resource_subscriptions,
+            task_ids: None,
         };
         let commands = self.0.commands.clone();
         let uris = granted.resource_subscriptions.clone().unwrap_or_default();

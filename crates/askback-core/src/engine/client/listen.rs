@@ -59,7 +59,7 @@ impl Connection {
             ServerNotification::ElicitationComplete(params) => {
                 self.handle_link_completed(params.elicitation_id);
             }
-            ServerNotification::TaskStatus(_) => {}
+            ServerNotification::TaskStatus(_) | ServerNotification::Task(_) => {}
             changed @ (ServerNotification::ToolsListChanged(_)
             | ServerNotification::PromptsListChanged(_)
             | ServerNotification::ResourcesListChanged(_)

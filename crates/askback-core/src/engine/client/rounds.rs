@@ -60,8 +60,8 @@ impl Connection {
                     self.finish(id, Err(error));
                 }
             }
-            Ok(Outcome::Task(_)) => {
-                let why = "its result is a task, which this revision does not have";
+            Ok(Outcome::Task(_) | Outcome::CoreTask(_)) => {
+                let why = "its result is a task, which was not asked for";
                 self.finish(id, Err(ClientError::Protocol(why.to_owned())));
             }
             Err(error) => {

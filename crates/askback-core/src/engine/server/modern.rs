@@ -276,6 +276,7 @@ fn granted(capabilities: &ServerCapabilities, wish: &SubscriptionFilter) -> Subs
         prompts_list_changed: grant(wish.prompts_list_changed, &Changed::Prompts),
         resources_list_changed: grant(wish.resources_list_changed, &Changed::Resources),
         resource_subscriptions: wish.resource_subscriptions.clone().filter(|_| watches),
+        task_ids: None,
     }
 }
 

@@ -5,7 +5,7 @@ use askback_core::{
     limits::Limits,
     protocol::{
         CallToolResult, ClientNotification, ClientRequest, CompleteResult, CreateMessageParams,
-        CreateMessageResult, DiscoverResult, ElicitParams, ElicitResult, EmptyResult,
+        CreateMessageResult, DetailedTask, DiscoverResult, ElicitParams, ElicitResult, EmptyResult,
         GetPromptResult, HasMeta, InitializeResult, InputRequest, ListPromptsResult,
         ListResourceTemplatesResult, ListResourcesResult, ListRootsResult, ListTasksResult,
         ListToolsResult, MissingCapability, RawJson, ReadResourceResult, RequestParams,
@@ -139,7 +139,9 @@ fn result(
         "elicitation/create" => outcome::<ElicitResult>(write),
         "sampling/createMessage" => outcome::<CreateMessageResult>(write),
         "roots/list" => outcome::<ListRootsResult>(write),
-        "tasks/get" | "tasks/cancel" => outcome::<TaskState>(write),
+        "tasks/get" | "tasks/cancel" if revision.facts().tasks => outcome::<TaskState>(write),
+        "tasks/get" => outcome::<DetailedTask>(write),
+        "tasks/update" | "tasks/cancel" => outcome::<EmptyResult>(write),
         "tasks/list" => outcome::<ListTasksResult>(write),
         // What came of a task is the result of the request it stands for.
         "tasks/result" if case.kind == Kind::Result => outcome::<CallToolResult>(write),

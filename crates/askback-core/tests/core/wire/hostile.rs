@@ -6,9 +6,9 @@ use askback_core::{
     jsonrpc::{self, Incoming, Message},
     limits::Limits,
     protocol::{
-        CallToolResult, ClientNotification, ClientRequest, CreateMessageResult, DiscoverResult,
-        ElicitResult, GetPromptResult, InitializeResult, ListRootsResult, ListToolsResult, Outcome,
-        ReadResourceResult, ServerNotification, ServerRequest, TaskState,
+        CallToolResult, ClientNotification, ClientRequest, CreateMessageResult, DetailedTask,
+        DiscoverResult, ElicitResult, GetPromptResult, InitializeResult, ListRootsResult,
+        ListToolsResult, Outcome, ReadResourceResult, ServerNotification, ServerRequest, TaskState,
     },
     revision::Revision,
     wire::{self, Lower},
@@ -64,6 +64,7 @@ fn read_in_every_way(bytes: &[u8]) {
                     result::<CreateMessageResult>(&raw);
                     result::<ListRootsResult>(&raw);
                     result::<TaskState>(&raw);
+                    result::<DetailedTask>(&raw);
                 }
             }
         }
