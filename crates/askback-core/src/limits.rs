@@ -64,6 +64,15 @@ pub struct Limits {
     pub spill_bytes: usize,
     /// The most bytes an in-memory store keeps of claims, and again of spilled steps.
     pub store_bytes: usize,
+    /// The most tasks a server keeps, those at work and those that have ended together.
+    pub tasks: usize,
+    /// The most bytes a server keeps of tasks: their questions, results and errors.
+    pub task_bytes: usize,
+    /// How long a task may take, and how long after its beginning what came of it is kept: the
+    /// `ttlMs` of a server's tasks.
+    pub task_ttl: Duration,
+    /// How often a client is told to ask after a task.
+    pub task_poll: Duration,
     /// The most values in one completion (the specification's bound).
     pub completion_values: usize,
     /// The most rounds in which a sampled model may call tools before the loop is ended.
@@ -167,6 +176,10 @@ impl Default for Limits {
             state_bytes: 64 << 10,
             spill_bytes: 32 << 10,
             store_bytes: 64 << 20,
+            tasks: 1024,
+            task_bytes: 64 << 20,
+            task_ttl: Duration::from_secs(60 * MINUTE),
+            task_poll: Duration::from_secs(1),
             completion_values: 100,
             tool_rounds: 10,
             probe: Duration::from_secs(5),

@@ -26,7 +26,7 @@ use sha2::{Digest, Sha256};
 use crate::{
     answer::Answer,
     entropy::entropy,
-    error::Result,
+    error::{Error, Result},
     flow::{Asking, BoxFuture, Cell, Naming, Scope, Step, Timer},
     handler::States,
     server::{Changed, Incoming, Peer, Shared},
@@ -329,6 +329,37 @@ impl Ctx {
         self.0.cell.is_suspending()
     }
 
+    /// Makes this call a task: the client is given a handle in place of a result, and what comes
+    /// after goes on without the request (the extension `io.modelcontextprotocol/tasks`, SEP-2663).
+    ///
+    /// The handler is not run again from here on. What it asked before was asked in ordinary
+    /// rounds; what it asks from now on, and what is still open beside, the client finds in the
+    /// task. Its [progress](Ctx::progress) is what the task says of how it stands.
+    ///
+    /// Where the call is a task already, or the client takes none, nothing happens and the call
+    /// goes on.
+    ///
+    /// # Errors
+    ///
+    /// Only tools that were declared so ([`Tool::may_become_task`](crate::Tool::may_become_task))
+    /// become tasks, and only in the handler's own future.
+    pub async fn become_task(&self) -> Result<()> {
+        let cell = &self.0.cell;
+        std::future::poll_fn(|cx| {
+            if !Scope::may_ask(cell) {
+                return Poll::Ready(Err(AskError::Misplaced.into()));
+            }
+            cell.becoming().poll(cx.waker()).map_err(Error::from)
+        })
+        .await
+    }
+
+    /// Whether this call is a task: nobody waits for its response.
+    #[must_use]
+    pub fn is_task(&self) -> bool {
+        self.0.cell.becoming().is_task()
+    }
+
     /// Whether the client takes forms.
     #[must_use]
     pub fn can_elicit(&self) -> bool {
@@ -383,10 +414,14 @@ impl Ctx {
 
     /// Tells the client how far the work has come, if it asked to be told. Values that do not
     /// grow, and repeats of what a client was told before a question, are left out.
+    ///
+    /// Of a task, the message is what it says of how it stands; where there is none, the values
+    /// are.
     pub fn progress(&self, progress: f64, total: Option<f64>, message: Option<&str>) {
-        let Some(token) = self.incoming().progress_token() else {
+        let token = self.incoming().progress_token();
+        if token.is_none() && !self.is_task() {
             return;
-        };
+        }
         let is_live = self.0.cell.flow().is_live();
         {
             let mut last = self
@@ -402,6 +437,10 @@ impl Ctx {
         if !is_live {
             return;
         }
+        if self.is_task() {
+            return self.0.peer.stands(standing(progress, total, message));
+        }
+        let Some(token) = token else { return };
         self.0
             .peer
             .notify(ServerNotification::Progress(ProgressParams {
@@ -655,6 +694,15 @@ fn wrong_kind() -> AskError {
 /// give.
 pub(crate) fn elicitation_id() -> Option<String> {
     entropy::<16>().ok().map(|bytes| hex(&bytes))
+}
+
+/// How far a task has come, in words.
+fn standing(progress: f64, total: Option<f64>, message: Option<&str>) -> String {
+    match (message, total) {
+        (Some(message), _) => message.to_owned(),
+        (None, Some(total)) => format!("{progress} of {total}"),
+        (None, None) => progress.to_string(),
+    }
 }
 
 fn hex(bytes: &[u8]) -> String {

@@ -22,6 +22,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 /// |---|---|---|
 /// | a person declined or cancelled | a result that says that nothing was done and why | -32603 with the same words |
 /// | the client cannot be asked | a tool error; in 2026-07-28 the error -32021 | -32603 with the same words; in 2026-07-28 the error -32021 |
+/// | the tool only runs as a [task](crate::Tool::task), and the client takes none | a tool error; in 2026-07-28 the error -32021 | |
 /// | [`Error::protocol`], [`Error::url_required`] | that JSON-RPC error | that JSON-RPC error |
 /// | [`Error::invalid_params`] | a tool error | -32602 |
 /// | a panic | -32603, without its words | -32603, without its words |
@@ -50,6 +51,8 @@ pub(crate) enum Kind {
     Protocol(Box<ErrorObject>),
     /// Links must be opened first.
     UrlRequired(Vec<ElicitUrlParams>),
+    /// It only runs as a task, and the client takes none.
+    TaskRequired,
     /// The handler panicked.
     Panicked,
 }
@@ -115,6 +118,11 @@ impl Error {
     #[must_use]
     pub fn is_not_done(&self) -> bool {
         matches!(self.kind, Kind::NotDone)
+    }
+
+    pub(crate) fn task_required() -> Self {
+        let why = "this only runs as a task, and the client does not support tasks";
+        Self::of(Kind::TaskRequired, why.to_owned())
     }
 
     pub(crate) fn misplaced_step(name: &str) -> Self {

@@ -65,6 +65,8 @@ pub enum Capability {
     SamplingContext,
     /// `roots`.
     Roots,
+    /// The extension `io.modelcontextprotocol/tasks`.
+    Tasks,
 }
 
 impl fmt::Display for Capability {
@@ -76,6 +78,7 @@ impl fmt::Display for Capability {
             Self::SamplingTools => "sampling with tools",
             Self::SamplingContext => "sampling with context of other servers",
             Self::Roots => "roots",
+            Self::Tasks => "tasks",
         })
     }
 }

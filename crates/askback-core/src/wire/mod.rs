@@ -29,7 +29,7 @@ use crate::{
     jsonrpc::{self, ErrorObject, RequestId},
     protocol::{
         COMPLETE, ClientNotification, ClientRequest, HasMeta, INPUT_REQUIRED, Implementation,
-        Outcome, ServerNotification, ServerRequest, TASK,
+        Outcome, RawJson, ServerNotification, ServerRequest, TASK,
     },
     revision::{Kind, Revision},
 };
@@ -207,6 +207,30 @@ fn steps(revision: Revision) -> &'static [&'static dyn Step] {
     }
 }
 
+/// A result as it stands inside a task that is completed: what the request would have answered.
+///
+/// # Errors
+///
+/// If the result cannot be written as JSON.
+pub fn result_json<T: Lower + Serialize>(
+    revision: Revision,
+    result: T,
+) -> Result<RawJson, serde_json::Error> {
+    RawJson::new(&Typed {
+        result_type: COMPLETE,
+        result: lower(result, revision),
+    })
+}
+
+/// A result that says what it is.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Typed<T> {
+    result_type: &'static str,
+    #[serde(flatten)]
+    result: T,
+}
+
 fn write_typed<T: Lower + HasMeta + Serialize>(
     revision: Revision,
     id: &RequestId,
@@ -214,13 +238,6 @@ fn write_typed<T: Lower + HasMeta + Serialize>(
     result_type: &'static str,
     server: Option<&Implementation>,
 ) -> Vec<u8> {
-    #[derive(Serialize)]
-    #[serde(rename_all = "camelCase")]
-    struct Typed<T> {
-        result_type: &'static str,
-        #[serde(flatten)]
-        result: T,
-    }
     let facts = revision.facts();
     let mut result = lower(result, revision);
     if facts.request_meta

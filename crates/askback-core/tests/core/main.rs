@@ -11,6 +11,7 @@ mod revision;
 mod sampling;
 mod seal;
 mod server;
+mod tasks;
 mod wire;
 
 use proptest::test_runner::{Config, RngSeed};

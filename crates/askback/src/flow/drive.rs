@@ -38,6 +38,8 @@ pub(crate) enum Turn<T> {
     Done(Result<T, Error>),
     /// Its questions must be asked before it can go on.
     Ask,
+    /// It goes on once its call is a task.
+    BecomeTask,
 }
 
 /// Wakes the drive at a flow's next deadline.
@@ -68,7 +70,7 @@ impl<T> Drive<T> {
         &self.cell
     }
 
-    /// Runs the handler until it ends or has questions that must be asked.
+    /// Runs the handler until it ends, or something must be done before it can go on.
     pub(crate) fn poll_turn(&mut self, cx: &mut Context<'_>) -> Poll<Turn<T>> {
         let signal = Arc::clone(&self.cell.signal);
         signal.listen(cx.waker());
@@ -90,6 +92,8 @@ impl<T> Drive<T> {
             let verdict = self.cell.flow().verdict(now);
             match verdict {
                 Verdict::Delivered => {}
+                // What it asks beside is for the task to ask.
+                _ if self.cell.becoming.is_wanted() => return Poll::Ready(Turn::BecomeTask),
                 Verdict::Ask => return Poll::Ready(Turn::Ask),
                 Verdict::Wait(deadline) => {
                     if self.poll_alarm(deadline, now, cx).is_pending() {

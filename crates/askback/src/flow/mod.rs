@@ -4,6 +4,7 @@
 //! its [`Cell`] and stay pending; the drive polls the handler until it is quiescent (pending, with
 //! no wake since that poll began) and then does what [`Flow::verdict`] says.
 
+mod becoming;
 mod drive;
 mod question;
 mod scope;
@@ -24,6 +25,7 @@ use askback_core::{
     limits::Limits,
 };
 
+pub(crate) use becoming::{Becoming, TaskStage};
 pub(crate) use drive::{Drive, Turn};
 pub(crate) use question::Asking;
 pub(crate) use scope::{Course, Scope};
@@ -47,10 +49,16 @@ pub(crate) struct Cell {
     /// Children the drive has not taken yet; none any more once the handler has ended.
     spawned: Mutex<Option<Vec<BoxFuture<'static, ()>>>>,
     withdrawn: Mutex<Vec<String>>,
+    becoming: Becoming,
 }
 
 impl Cell {
-    pub(crate) fn new(flow: Flow, clock: Arc<dyn Clock>, limits: Limits) -> Arc<Self> {
+    pub(crate) fn new(
+        flow: Flow,
+        clock: Arc<dyn Clock>,
+        limits: Limits,
+        stage: TaskStage,
+    ) -> Arc<Self> {
         Arc::new(Self {
             flow: Mutex::new(flow),
             clock,
@@ -59,6 +67,7 @@ impl Cell {
             suspending: AtomicBool::new(false),
             spawned: Mutex::new(Some(Vec::new())),
             withdrawn: Mutex::default(),
+            becoming: Becoming::new(stage),
         })
     }
 
@@ -73,6 +82,11 @@ impl Cell {
 
     pub(crate) fn limits(&self) -> &Limits {
         &self.limits
+    }
+
+    /// Whether the call is a task, or may become one.
+    pub(crate) fn becoming(&self) -> &Becoming {
+        &self.becoming
     }
 
     /// Whether the handler is being dropped because its questions were sent to be answered later.

@@ -11,24 +11,28 @@ use std::{
 
 use askback_core::{
     ask::{AskError, Flow, FlowId, Identity, OpenQuestion, Reply, State, TokenId},
+    engine::server::Origin,
     jsonrpc::ErrorObject,
     protocol::{
-        InputRequest, InputRequiredResult, InputResponses, LoggingLevel, Outcome,
+        InputRequest, InputRequiredResult, InputResponses, LoggingLevel, Outcome, RawJson,
         ServerNotification,
     },
     revision::Era,
+    wire,
 };
+use serde::Serialize;
 use tokio::time::{Instant, Sleep, sleep};
 
 use super::{
-    Incoming, Shared,
+    Incoming, Shared, dispatch,
     rounds::{self, Rounds},
+    tasks::{self, Turning},
 };
 use crate::{
     ctx::{self, Ctx},
     entropy::entropy,
     error::{Error, Result},
-    flow::{BoxFuture, Cell, Drive, Turn},
+    flow::{BoxFuture, Cell, Drive, TaskStage, Turn},
     handler::Erased,
 };
 
@@ -40,11 +44,15 @@ pub(crate) trait Peer: Send + Sync {
     /// Whether the client wants log lines of this level.
     fn wants_log(&self, level: LoggingLevel) -> bool;
 
+    /// Says how a task stands; the request of another call has no place for that.
+    fn stands(&self, _message: String) {}
+
     /// Tells that what was behind a link is done, on the session of the request.
     fn complete_elicitation(&self, elicitation_id: String);
 
-    /// Closes the connection that carries the call's stream, where its client knows to come back.
-    fn close_stream(&self);
+    /// Closes the connection that carries the call's stream, where it has one of its own and its
+    /// client knows to come back.
+    fn close_stream(&self) {}
 
     /// Asks a question of a handshake revision. Dropping the future withdraws the question.
     fn ask(
@@ -54,12 +62,32 @@ pub(crate) trait Peer: Send + Sync {
     ) -> BoxFuture<'static, Result<Reply, ErrorObject>>;
 }
 
+/// What a call answers.
+pub(super) trait Answer: wire::Lower + Serialize + Send + 'static {}
+
+impl<T: wire::Lower + Serialize + Send + 'static> Answer for T {}
+
 /// One call on its way.
 pub(super) struct Calling<T> {
     pub(super) shared: Arc<Shared>,
     peer: Arc<dyn Peer>,
     pub(super) incoming: Arc<Incoming>,
     handler: Erased<Outcome<T>>,
+    task: Task,
+    /// What an error of the handler comes to.
+    fail: fn(&Origin, Error) -> Result<T>,
+}
+
+/// Whether a call is a task.
+enum Task {
+    /// It was not declared that it may be.
+    Undeclared,
+    /// It may not be: its client takes none.
+    Unsupported,
+    /// It becomes one when its handler says so.
+    Possible(Arc<Turning>),
+    /// It is one.
+    Is,
 }
 
 /// A question that is with the client.
@@ -68,7 +96,7 @@ struct Asked {
     reply: BoxFuture<'static, Reply>,
 }
 
-impl<T: 'static> Calling<T> {
+impl<T: Answer> Calling<T> {
     pub(super) fn new(
         shared: &Arc<Shared>,
         peer: &Arc<dyn Peer>,
@@ -80,30 +108,102 @@ impl<T: 'static> Calling<T> {
             peer: Arc::clone(peer),
             incoming: Arc::new(incoming),
             handler,
+            task: Task::Undeclared,
+            fail: |_, error| Err(error),
         }
+    }
+
+    /// Says what an error of the handler comes to.
+    pub(super) fn fails_as(mut self, fail: fn(&Origin, Error) -> Result<T>) -> Self {
+        self.fail = fail;
+        self
+    }
+
+    /// Lets the handler say when the call becomes a task; where the client takes none, that does
+    /// nothing.
+    pub(super) fn may_become_task(mut self, supported: bool) -> Self {
+        self.task = if supported {
+            let turning = Arc::new(Turning::new(&self.peer));
+            self.peer = Arc::clone(&turning) as Arc<dyn Peer>;
+            Task::Possible(turning)
+        } else {
+            Task::Unsupported
+        };
+        self
     }
 
     /// Runs the call to its end or, in the stateless era, to its next questions.
     pub(super) async fn run(mut self, rounds: Rounds) -> Result<Outcome<T>> {
-        match self.incoming.origin.revision.era() {
+        let ended = match self.incoming.origin.revision.era() {
             Era::Modern => self.run_round(rounds).await,
-            Era::Legacy => {
-                let mut asked_by_hand = 0;
-                let mut flow = self.start()?;
-                loop {
-                    let (outcome, cell) = self.run_suspended(flow).await?;
-                    let Outcome::NeedInput(by_hand) = outcome else {
-                        return Ok(outcome);
-                    };
-                    asked_by_hand += 1;
-                    if asked_by_hand > self.shared.limits().rounds {
-                        let most = self.shared.limits().rounds;
-                        return Err(AskError::TooManyRounds(most).into());
-                    }
-                    self.answer_by_hand(by_hand).await?;
-                    flow = cell.flow().again();
-                }
+            Era::Legacy => match self.start() {
+                Ok(drive) => self.keep(drive).await,
+                Err(error) => Err(error),
+            },
+        };
+        ended.or_else(|error| (self.fail)(&self.incoming.origin, error).map(Outcome::Done))
+    }
+
+    /// Makes the call a task from its beginning.
+    pub(super) fn run_as_task(self) -> Result<Outcome<T>> {
+        let calling = self.may_become_task(true);
+        let drive = calling.start()?;
+        calling.become_task(drive)
+    }
+
+    /// Goes on with the handler as a task, which is what the call answers.
+    fn become_task(&self, drive: Drive<Outcome<T>>) -> Result<Outcome<T>> {
+        let owner = tasks::owner(&self.incoming.origin);
+        let (peer, task) = self.shared.begin_task(owner)?;
+        let as_dyn: Arc<dyn Peer> = Arc::new(peer.clone());
+        if let Task::Possible(turning) = &self.task {
+            turning.turn(Arc::clone(&as_dyn));
+        }
+        drive.cell().becoming().grant();
+        let mut working = Self {
+            shared: Arc::clone(&self.shared),
+            peer: as_dyn,
+            incoming: Arc::clone(&self.incoming),
+            handler: self.handler.clone(),
+            task: Task::Is,
+            fail: self.fail,
+        };
+        peer.work_on(async move {
+            let ended = working.keep(drive).await;
+            working.result_of_task(ended)
+        });
+        Ok(Outcome::Task(task))
+    }
+
+    /// What the call would have answered if it were none (SEP-2663, Task Execution Errors).
+    fn result_of_task(&self, ended: Result<Outcome<T>>) -> Result<RawJson, ErrorObject> {
+        let origin = &self.incoming.origin;
+        let result = match ended {
+            Ok(outcome) => outcome
+                .done()
+                .ok_or_else(|| Error::new("the call came to no result")),
+            Err(error) => (self.fail)(origin, error),
+        };
+        let result = result.map_err(|error| dispatch::error_object(origin, error))?;
+        wire::result_json(origin.revision, result)
+            .map_err(|error| ErrorObject::internal(error.to_string()))
+    }
+
+    /// Runs a handler that stays until it ends, also where it asks by hand.
+    async fn keep(&mut self, mut drive: Drive<Outcome<T>>) -> Result<Outcome<T>> {
+        let mut asked_by_hand = 0;
+        loop {
+            let (outcome, cell) = self.run_suspended(drive).await?;
+            let Outcome::NeedInput(by_hand) = outcome else {
+                return Ok(outcome);
+            };
+            asked_by_hand += 1;
+            if asked_by_hand > self.shared.limits().rounds {
+                let most = self.shared.limits().rounds;
+                return Err(AskError::TooManyRounds(most).into());
             }
+            self.answer_by_hand(by_hand).await?;
+            drive = self.drive(cell.flow().again(), &self.peer);
         }
     }
 
@@ -119,7 +219,7 @@ impl<T: 'static> Calling<T> {
                     by_hand,
                 )
             }
-            None => (self.start()?, None),
+            None => (self.start_flow()?, None),
         };
         let incoming = Arc::make_mut(&mut self.incoming);
         incoming.request_state = by_hand;
@@ -139,6 +239,7 @@ impl<T: 'static> Calling<T> {
                 }
                 outcome => Ok(outcome),
             },
+            Turn::BecomeTask => self.become_task(drive),
             Turn::Ask => {
                 let questions = drive.cell().flow().send_questions();
                 let state = self.suspend(drive)?;
@@ -151,11 +252,11 @@ impl<T: 'static> Calling<T> {
         }
     }
 
-    /// The handshake era: the handler stays, and its questions are requests of their own.
-    async fn run_suspended(&self, flow: Flow) -> Result<(Outcome<T>, Arc<Cell>)> {
-        let mut drive = self.drive(flow, &self.peer);
+    /// The handshake era, and tasks: the handler stays, and its questions are put one by one.
+    async fn run_suspended(&self, mut drive: Drive<Outcome<T>>) -> Result<(Outcome<T>, Arc<Cell>)> {
+        let is_task = matches!(self.task, Task::Is);
         let mut asked: Vec<Asked> = Vec::new();
-        let mut watch = Stopwatch::new(self.shared.limits().request);
+        let mut watch = Stopwatch::new(self.patience().0);
         loop {
             let turn = std::future::poll_fn(|cx| {
                 let cell = drive.cell();
@@ -173,8 +274,8 @@ impl<T: 'static> Calling<T> {
                 for key in drive.cell().take_withdrawn() {
                     asked.retain(|asked| asked.key != key);
                 }
-                // The time in which a person is asked does not count.
-                if asked.is_empty() {
+                // The time in which a person is asked does not count, but a task ends with its time.
+                if asked.is_empty() || is_task {
                     watch.poll(cx).map(Err)
                 } else {
                     watch.pause();
@@ -183,8 +284,10 @@ impl<T: 'static> Calling<T> {
             });
             match turn.await? {
                 Turn::Done(result) => return Ok((result?, Arc::clone(drive.cell()))),
+                Turn::BecomeTask => drive.cell().becoming().grant(),
                 Turn::Ask => {
-                    if self.shared.checks_replay() {
+                    // What is a task is never run again.
+                    if self.shared.checks_replay() && !is_task {
                         let state = drive.cell().flow().suspend(TokenId([0; 16]), 0);
                         self.check_replay(state).await?;
                     }
@@ -203,8 +306,17 @@ impl<T: 'static> Calling<T> {
         Ok(state)
     }
 
+    /// How long the handler may work, and a person may take to answer.
+    fn patience(&self) -> (Duration, Duration) {
+        let limits = self.shared.limits();
+        match self.task {
+            Task::Is => (limits.task_ttl, limits.task_ttl),
+            _ => (limits.request, limits.ask),
+        }
+    }
+
     fn ask(&self, question: OpenQuestion) -> Asked {
-        let limit = self.shared.limits().ask;
+        let limit = self.patience().1;
         let asking = self.peer.ask(&question.key, question.request);
         let reply = Box::pin(async move {
             match tokio::time::timeout(limit, asking).await {
@@ -250,7 +362,7 @@ impl<T: 'static> Calling<T> {
     }
 
     async fn ask_by_hand(&self, key: &str, request: InputRequest) -> Reply {
-        match tokio::time::timeout(self.shared.limits().ask, self.peer.ask(key, request)).await {
+        match tokio::time::timeout(self.patience().1, self.peer.ask(key, request)).await {
             Ok(Ok(reply)) => reply,
             Ok(Err(error)) => Reply::Error {
                 code: error.code,
@@ -260,7 +372,11 @@ impl<T: 'static> Calling<T> {
         }
     }
 
-    fn start(&self) -> Result<Flow> {
+    fn start(&self) -> Result<Drive<Outcome<T>>> {
+        Ok(self.drive(self.start_flow()?, &self.peer))
+    }
+
+    fn start_flow(&self) -> Result<Flow> {
         let identity = Identity {
             flow: FlowId(entropy()?),
             started: self.shared.clock().now(),
@@ -271,7 +387,13 @@ impl<T: 'static> Calling<T> {
 
     pub(super) fn drive(&self, flow: Flow, peer: &Arc<dyn Peer>) -> Drive<Outcome<T>> {
         let clock = Arc::clone(self.shared.clock());
-        let cell = Cell::new(flow, clock, self.shared.limits().clone());
+        let stage = match &self.task {
+            Task::Undeclared => TaskStage::Undeclared,
+            Task::Unsupported => TaskStage::Unsupported,
+            Task::Possible(_) => TaskStage::Possible,
+            Task::Is => TaskStage::Is,
+        };
+        let cell = Cell::new(flow, clock, self.shared.limits().clone(), stage);
         let ctx = Ctx::new(ctx::Call {
             cell: Arc::clone(&cell),
             incoming: Arc::clone(&self.incoming),

@@ -78,6 +78,7 @@ pub(super) async fn serve(shared: Arc<Shared>, channel: Channel) -> io::Result<(
 /// What the tasks of a connection share: the engine, and what it wants done.
 struct Link {
     state: Mutex<State>,
+    shared: Arc<Shared>,
     /// How many bytes may wait to be written.
     most_bytes: usize,
     /// There is something to write, or nothing will come any more.
@@ -99,7 +100,7 @@ struct State {
 }
 
 impl Link {
-    fn new(shared: &Shared) -> Self {
+    fn new(shared: &Arc<Shared>) -> Self {
         let engine = Connection::new(Arc::clone(&shared.profile));
         Self {
             state: Mutex::new(State {
@@ -112,6 +113,7 @@ impl Link {
                 untold: BTreeSet::new(),
                 finished: false,
             }),
+            shared: Arc::clone(shared),
             most_bytes: shared.limits().message_bytes,
             queued: Notify::new(),
             drained: Notify::new(),
@@ -146,11 +148,25 @@ impl Link {
             state.outgoing_bytes -= bytes;
             if state.outgoing_bytes <= self.most_bytes {
                 for changed in std::mem::take(&mut state.untold) {
-                    state.engine.changed(&changed);
+                    self.tell(state, &changed);
                 }
             }
         });
         self.drained.notify_one();
+    }
+
+    /// Tells of a change; of a task, how it stands by now.
+    fn tell(&self, state: &mut State, changed: &Changed) {
+        match changed {
+            Changed::Task(id) => {
+                if state.engine.wants(changed)
+                    && let Ok(task) = self.shared.task(id, None)
+                {
+                    state.engine.task_changed(&task);
+                }
+            }
+            _ => state.engine.changed(changed),
+        }
     }
 
     fn take_calls(&self) -> Vec<Call> {
@@ -195,7 +211,7 @@ impl Observer for Link {
     fn changed(&self, changed: &Changed) {
         self.with(|state| {
             if state.outgoing_bytes <= self.most_bytes {
-                state.engine.changed(changed);
+                self.tell(state, changed);
             } else if state.engine.wants(changed) {
                 state.untold.insert(changed.clone());
             }
@@ -307,9 +323,6 @@ impl Peer for ChannelPeer {
         self.link
             .with(|state| state.engine.complete_elicitation(elicitation_id));
     }
-
-    /// The channel is the connection: it is not closed for one call.
-    fn close_stream(&self) {}
 
     fn wants_log(&self, level: LoggingLevel) -> bool {
         self.link.lock().engine.wants_log(&self.call, level)

@@ -9,11 +9,11 @@ use std::{
 };
 
 use askback_core::{
-    ask::AskError,
-    engine::server::Call,
+    ask::{AskError, Capability},
+    engine::server::{Call, Origin},
     jsonrpc::{self, ErrorObject},
     protocol::{
-        CallToolParams, CallToolResult, ClientRequest, CompleteParams, CompleteResult,
+        CallToolParams, CallToolResult, ClientRequest, CompleteParams, CompleteResult, EmptyResult,
         GetPromptParams, HasMeta, ListPromptsResult, ListResourceTemplatesResult,
         ListResourcesResult, ListToolsResult, MissingCapability, Outcome, PaginatedParams,
         ReadResourceParams, ReadResourceResult, Reference, UrlElicitationRequired, codes,
@@ -30,6 +30,7 @@ use super::{
     complete::Completing,
     resource::complete_contents,
     rounds::{Rounds, missing},
+    tasks,
 };
 use crate::{
     ctx::elicitation_id,
@@ -71,7 +72,7 @@ pub(crate) async fn answer(shared: Arc<Shared>, call: Call, peer: Arc<dyn Peer>)
                 error: None,
             };
         }
-        Err(error) => answering.error_object(error),
+        Err(error) => error_object(&answering.origin, error),
     };
     Answered {
         message: jsonrpc::write_error(Some(&id), &error),
@@ -82,7 +83,7 @@ pub(crate) async fn answer(shared: Arc<Shared>, call: Call, peer: Arc<dyn Peer>)
 struct Answering {
     shared: Arc<Shared>,
     peer: Arc<dyn Peer>,
-    origin: Arc<askback_core::engine::server::Origin>,
+    origin: Arc<Origin>,
 }
 
 impl Answering {
@@ -124,10 +125,38 @@ impl Answering {
                 self.declared(declared, "completion/complete")?;
                 Ok(self.write(id, Outcome::Done(self.complete(params).await?)))
             }
+            ClientRequest::GetTask(params) => {
+                let owner = self.task_owner("tasks/get")?;
+                let task = self.shared.task(&params.task_id, owner.as_deref())?;
+                Ok(self.write(id, Outcome::Done(*task)))
+            }
+            ClientRequest::UpdateTask(params) => {
+                let owner = self.task_owner("tasks/update")?;
+                let responses = params.input_responses;
+                self.shared
+                    .answer_task(&params.task_id, owner.as_deref(), responses)?;
+                Ok(self.write(id, Outcome::Done(EmptyResult::default())))
+            }
+            ClientRequest::CancelTask(params) => {
+                let owner = self.task_owner("tasks/cancel")?;
+                self.shared.cancel_task(&params.task_id, owner.as_deref())?;
+                Ok(self.write(id, Outcome::Done(EmptyResult::default())))
+            }
             other => Err(Error::protocol(ErrorObject::method_not_found(
                 other.method(),
             ))),
         }
+    }
+
+    /// Whose tasks a request may see. Only a client that declares the extension has any, and only
+    /// where calls may become tasks (SEP-2663, Protocol Errors).
+    fn task_owner(&self, method: &str) -> Result<Option<String>> {
+        let offered = self.shared.profile.capabilities.tasks_extension();
+        self.declared(offered && is_modern(&self.origin), method)?;
+        if !takes_tasks(&self.origin) {
+            return Err(Error::task_required());
+        }
+        Ok(tasks::owner(&self.origin))
     }
 
     fn write<T: wire::Lower + HasMeta + Serialize>(
@@ -170,12 +199,23 @@ impl Answering {
             input_responses: Default::default(),
             request_state: None,
         };
-        let rounds = Rounds::new(params.request_state, params.input_responses);
         let handler = tool.handler.clone();
-        let outcome = Calling::new(&self.shared, &self.peer, incoming, handler)
-            .run(rounds)
-            .await;
-        outcome.or_else(|error| self.tool_error(error).map(Outcome::Done))
+        let mut calling =
+            Calling::new(&self.shared, &self.peer, incoming, handler).fails_as(tool_error);
+        if let Some(tasks) = tool.tasks {
+            let supported = takes_tasks(&self.origin);
+            if tasks.required && !supported {
+                return Err(Error::task_required())
+                    .or_else(|error| tool_error(&self.origin, error).map(Outcome::Done));
+            }
+            // A call that has begun as one of several rounds goes on as one.
+            if tasks.at_once && supported && params.request_state.is_none() {
+                return calling.run_as_task();
+            }
+            calling = calling.may_become_task(supported);
+        }
+        let rounds = Rounds::new(params.request_state, params.input_responses);
+        calling.run(rounds).await
     }
 
     async fn get_prompt(
@@ -356,49 +396,60 @@ impl Answering {
         let error = ErrorObject::new(code, format!("there is no resource `{uri}`"));
         Error::protocol(error.with_data(json!({ "uri": uri })))
     }
+}
 
-    /// A tool's error as a result, so that a model can read it; what is not the tool's own is
-    /// handed on.
-    fn tool_error(&self, error: Error) -> Result<CallToolResult> {
-        match error.kind() {
-            Kind::NotDone => Ok(CallToolResult::text(error.message())),
-            Kind::Failed | Kind::InvalidParams | Kind::NotFound => {
-                Ok(CallToolResult::error(error.message()))
-            }
-            Kind::Ask(AskError::Unsupported(_)) if self.is_modern() => Err(error),
-            Kind::Ask(_) => Ok(CallToolResult::error(error.message())),
-            Kind::Protocol(_) | Kind::UrlRequired(_) | Kind::Panicked => Err(error),
+/// A tool's error as a result, so that a model can read it; what is not the tool's own is handed
+/// on.
+fn tool_error(origin: &Origin, error: Error) -> Result<CallToolResult> {
+    match error.kind() {
+        Kind::NotDone => Ok(CallToolResult::text(error.message())),
+        Kind::Failed | Kind::InvalidParams | Kind::NotFound => {
+            Ok(CallToolResult::error(error.message()))
         }
+        Kind::Ask(AskError::Unsupported(_)) | Kind::TaskRequired if is_modern(origin) => Err(error),
+        Kind::Ask(_) | Kind::TaskRequired => Ok(CallToolResult::error(error.message())),
+        Kind::Protocol(_) | Kind::UrlRequired(_) | Kind::Panicked => Err(error),
     }
+}
 
-    /// The error where no result can carry it: the one place where codes are assigned.
-    fn error_object(&self, error: Error) -> ErrorObject {
-        match error.kind() {
-            Kind::Ask(AskError::Unsupported(capability)) if self.is_modern() => {
-                let data = MissingCapability {
-                    required_capabilities: missing(*capability),
-                };
-                ErrorObject::new(codes::MISSING_CAPABILITY, error.message())
-                    .with_data(serde_json::to_value(&data).unwrap_or(Value::Null))
-            }
-            Kind::UrlRequired(links) if self.origin.revision.facts().url_elicitation_error => {
-                let mut links = links.clone();
-                for link in &mut links {
-                    link.elicitation_id = link.elicitation_id.take().or_else(elicitation_id);
-                }
-                let data = UrlElicitationRequired {
-                    elicitations: links,
-                };
-                ErrorObject::new(codes::URL_ELICITATION_REQUIRED, error.message())
-                    .with_data(serde_json::to_value(&data).unwrap_or(Value::Null))
-            }
-            _ => error.into_object(),
+/// The error where no result can carry it: the one place where codes are assigned.
+pub(super) fn error_object(origin: &Origin, error: Error) -> ErrorObject {
+    match error.kind() {
+        Kind::Ask(AskError::Unsupported(capability)) if is_modern(origin) => {
+            missing_capability(&error, *capability)
         }
+        Kind::TaskRequired if is_modern(origin) => missing_capability(&error, Capability::Tasks),
+        Kind::UrlRequired(links) if origin.revision.facts().url_elicitation_error => {
+            let mut links = links.clone();
+            for link in &mut links {
+                link.elicitation_id = link.elicitation_id.take().or_else(elicitation_id);
+            }
+            let data = UrlElicitationRequired {
+                elicitations: links,
+            };
+            ErrorObject::new(codes::URL_ELICITATION_REQUIRED, error.message())
+                .with_data(serde_json::to_value(&data).unwrap_or(Value::Null))
+        }
+        _ => error.into_object(),
     }
+}
 
-    fn is_modern(&self) -> bool {
-        self.origin.revision.era() == Era::Modern
-    }
+fn missing_capability(error: &Error, capability: Capability) -> ErrorObject {
+    let data = MissingCapability {
+        required_capabilities: missing(capability),
+    };
+    ErrorObject::new(codes::MISSING_CAPABILITY, error.message())
+        .with_data(serde_json::to_value(&data).unwrap_or(Value::Null))
+}
+
+fn is_modern(origin: &Origin) -> bool {
+    origin.revision.era() == Era::Modern
+}
+
+/// Whether a request may be answered with a task: what a client said before, or in a revision that
+/// has no extensions, does not count.
+fn takes_tasks(origin: &Origin) -> bool {
+    is_modern(origin) && origin.capabilities.tasks_extension()
 }
 
 fn unknown<'a>(kind: &str, name: &str, known: impl Iterator<Item = &'a str>) -> Error {

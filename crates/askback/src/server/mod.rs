@@ -16,6 +16,7 @@ mod rehearsal;
 mod resource;
 mod rounds;
 mod shared;
+mod tasks;
 mod template;
 mod tool;
 
@@ -26,7 +27,7 @@ use std::{
 };
 
 use askback_core::{
-    engine::server::Profile,
+    engine::server::{Profile, Tasks},
     limits::Limits,
     protocol::{
         self, CacheScope, Icon, Implementation, JsonObject, PromptsCapability, ResourcesCapability,
@@ -52,6 +53,7 @@ use self::{
     registry::Registry,
     resource::Resources,
     shared::{Cache, Keys},
+    tasks::Board,
 };
 use crate::{
     clock::{Clock, SystemClock},
@@ -407,6 +409,7 @@ impl ServerBuilder {
         }
         self.check_handlers()?;
         let capabilities = self.capabilities();
+        let tasks = Board::new(Tasks::new(&self.limits));
         let profile = Profile {
             info: self.info,
             capabilities,
@@ -434,6 +437,7 @@ impl ServerBuilder {
             checks_replay: self.checks_replay,
             commits: AtomicU32::new(0),
             changes: Changes::default(),
+            tasks,
         })))
     }
 
@@ -447,7 +451,7 @@ impl ServerBuilder {
             .any(|prompt| !prompt.completers.is_empty());
         let templates = self.resources.templates.items().iter();
         let completes = prompts || templates.clone().any(|item| !item.completers.is_empty());
-        ServerCapabilities {
+        let mut capabilities = ServerCapabilities {
             tools: (!self.tools.is_empty()).then_some(ToolsCapability {
                 list_changed: changes,
             }),
@@ -461,7 +465,11 @@ impl ServerBuilder {
             completions: has(completes),
             logging: has(true),
             ..ServerCapabilities::default()
+        };
+        if self.tools.items().iter().any(|tool| tool.tasks.is_some()) {
+            capabilities.declare_tasks_extension();
         }
+        capabilities
     }
 
     /// Checks that the handlers can be given all that they take.

@@ -9,7 +9,10 @@ use askback_core::{
     protocol::{InputRequest, LoggingLevel, ServerNotification},
 };
 
-use super::{Peer, call::Calling};
+use super::{
+    Peer,
+    call::{Answer, Calling},
+};
 use crate::{
     error::{Error, Result},
     flow::{BoxFuture, Turn},
@@ -28,7 +31,7 @@ struct Compared {
     extra: bool,
 }
 
-impl<T: 'static> Calling<T> {
+impl<T: Answer> Calling<T> {
     /// Runs the handler again from its record, and fails loudly if it asks something else than it
     /// did.
     pub(super) async fn check_replay(&self, state: State) -> Result<()> {
@@ -39,7 +42,7 @@ impl<T: 'static> Calling<T> {
         let mut waited = false;
         let rehearsal = std::future::poll_fn(|cx| {
             match drive.poll_turn(cx) {
-                Poll::Ready(Turn::Done(_)) => return Poll::Ready(false),
+                Poll::Ready(Turn::Done(_) | Turn::BecomeTask) => return Poll::Ready(false),
                 Poll::Ready(Turn::Ask) => {
                     let compared = compare(&state, &drive.cell().flow());
                     // How long it waits for what is not recorded is another time longer or shorter:
@@ -107,8 +110,6 @@ fn explain(state: &State, again: &Flow) -> String {
 struct Silent;
 
 impl Peer for Silent {
-    fn close_stream(&self) {}
-
     fn notify(&self, _: ServerNotification) {}
 
     fn wants_log(&self, _: LoggingLevel) -> bool {

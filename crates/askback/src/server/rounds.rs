@@ -259,6 +259,7 @@ pub(super) fn missing(capability: Capability) -> askback_core::protocol::ClientC
                 tools: None,
             });
         }
+        Capability::Tasks => needed.declare_tasks_extension(),
         Capability::Roots => needed.roots = Some(RootsCapability::default()),
         _ => needed.sampling = Some(SamplingCapability::default()),
     }

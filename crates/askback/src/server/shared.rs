@@ -20,7 +20,7 @@ use serde::{Serialize, de::DeserializeOwned};
 
 use super::{
     changes::Changes, page::Pages, prompt::Prompt, registry::Registry, resource::Resources,
-    tool::Tool,
+    tasks::Board, tool::Tool,
 };
 use crate::{
     clock::Clock,
@@ -57,6 +57,7 @@ pub(crate) struct Shared {
     pub(super) seed: Option<[u8; 32]>,
     pub(super) checks_replay: bool,
     pub(super) changes: Changes,
+    pub(super) tasks: Board,
 }
 
 /// What clients are told about keeping what they read (2026-07-28, server/utilities/caching).

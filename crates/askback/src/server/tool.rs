@@ -1,6 +1,8 @@
 //! Tools: what a model may call.
 
-use askback_core::protocol::{self, CallToolResult, Icon, Outcome, Schema, ToolAnnotations};
+use askback_core::protocol::{
+    self, CallToolResult, Icon, Outcome, Schema, TaskSupport, ToolAnnotations,
+};
 
 use super::BuildError;
 use crate::handler::{Erased, Handler, IntoToolResult, erase};
@@ -26,6 +28,16 @@ pub struct Tool {
     pub(super) description: protocol::Tool,
     pub(super) handler: Erased<Outcome<CallToolResult>>,
     pub(super) schema: Option<Result<(), String>>,
+    pub(super) tasks: Option<Tasks>,
+}
+
+/// How the calls of a tool become tasks.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Tasks {
+    /// From their beginning, and not when the handler says so.
+    pub(super) at_once: bool,
+    /// They are refused where they cannot.
+    pub(super) required: bool,
 }
 
 impl Tool {
@@ -47,6 +59,7 @@ impl Tool {
             description: protocol::Tool::new(name, input),
             handler: erase(handler, IntoToolResult::into_tool_result),
             schema,
+            tasks: None,
         }
     }
 
@@ -89,6 +102,47 @@ impl Tool {
     #[must_use]
     pub fn output_schema(mut self, schema: Schema) -> Self {
         self.description.output_schema = Some(schema);
+        self
+    }
+
+    /// Makes each call a task (the extension `io.modelcontextprotocol/tasks`, SEP-2663): the client
+    /// is given a handle at once, and asks how the work stands until it is done. For work that
+    /// takes longer than a client should wait for a response.
+    ///
+    /// Where the client takes no tasks, [`TaskSupport::Optional`] runs an ordinary call, and
+    /// [`TaskSupport::Required`] refuses it: with -32021 in 2026-07-28, with a tool error in the
+    /// handshake revisions. [`TaskSupport::Forbidden`] is how a tool is anyway.
+    ///
+    /// ```
+    /// use askback::{Ctx, Result, Tool, protocol::TaskSupport};
+    ///
+    /// async fn paint(ctx: Ctx) -> Result<&'static str> {
+    ///     ctx.progress(1.0, Some(2.0), Some("The first coat is on."));
+    ///     ctx.sleep(std::time::Duration::from_secs(3600)).await;
+    ///     Ok("Painted.")
+    /// }
+    ///
+    /// let paint = Tool::new("paint", paint).task(TaskSupport::Optional);
+    /// ```
+    #[must_use]
+    pub fn task(self, support: TaskSupport) -> Self {
+        self.becomes_task(true, support)
+    }
+
+    /// Lets the handler make a call a task when it is ready to, with
+    /// [`Ctx::become_task`](crate::Ctx::become_task). What it asks before travels as in any call.
+    ///
+    /// Where the client takes no tasks, [`TaskSupport::Optional`] goes on as an ordinary call, and
+    /// [`TaskSupport::Required`] refuses the call before anything is asked, as [`Tool::task`] does.
+    #[must_use]
+    pub fn may_become_task(self, support: TaskSupport) -> Self {
+        self.becomes_task(false, support)
+    }
+
+    fn becomes_task(mut self, at_once: bool, support: TaskSupport) -> Self {
+        let required = support == TaskSupport::Required;
+        let tasks = Tasks { at_once, required };
+        self.tasks = (support != TaskSupport::Forbidden).then_some(tasks);
         self
     }
 

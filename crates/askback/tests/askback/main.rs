@@ -9,4 +9,5 @@ mod macros;
 mod principal;
 mod proof;
 mod store;
+mod tasks;
 mod testing;

@@ -79,6 +79,8 @@ impl Session {
         let Self::Open(open) = self else { return false };
         match changed {
             Changed::Resource(uri) => open.watched.contains(uri),
+            // A session knows other tasks than these.
+            Changed::Task(_) => false,
             _ => tells(&profile.capabilities, changed),
         }
     }
@@ -86,7 +88,8 @@ impl Session {
     pub(super) fn changed(&self, profile: &Profile, changed: &Changed, out: &mut VecDeque<Output>) {
         let Self::Open(open) = self else { return };
         if self.wants(profile, changed) {
-            let message = write_notification(open.origin.revision, notification(changed, None));
+            let message = notification(changed, None)
+                .and_then(|told| write_notification(open.origin.revision, told));
             out.extend(message.map(Output::Send));
         }
     }

@@ -2,6 +2,7 @@
 
 mod legacy;
 mod modern;
+mod tasks;
 
 use alloc::{
     boxed::Box,
@@ -13,6 +14,7 @@ use alloc::{
 };
 
 pub use modern::{Changed, Subscription, admit, discover, write_notification};
+pub use tasks::{Full, Tasks};
 
 use self::{
     legacy::{Asked, Session},
@@ -25,8 +27,9 @@ use crate::{
     },
     limits::Limits,
     protocol::{
-        CancelledParams, ClientCapabilities, ClientNotification, ClientRequest, Implementation,
-        InputRequest, LoggingLevel, ProgressToken, RawJson, ServerCapabilities, ServerNotification,
+        CancelledParams, ClientCapabilities, ClientNotification, ClientRequest, DetailedTask,
+        Implementation, InputRequest, LoggingLevel, ProgressToken, RawJson, ServerCapabilities,
+        ServerNotification,
     },
     revision::{Era, Facts, Revision},
 };
@@ -98,8 +101,8 @@ pub enum Output {
 /// One connection to one client, which may use both eras on it.
 ///
 /// After each `handle_*`, [`respond`](Connection::respond), [`ask`](Connection::ask),
-/// [`withdraw`](Connection::withdraw), [`notify`](Connection::notify) or
-/// [`changed`](Connection::changed), drain [`poll`](Connection::poll) until it returns `None`.
+/// [`withdraw`](Connection::withdraw), [`notify`](Connection::notify),
+/// [`changed`](Connection::changed) or [`task_changed`](Connection::task_changed), drain [`poll`](Connection::poll) until it returns `None`.
 #[derive(Debug)]
 pub struct Connection {
     profile: Arc<Profile>,
@@ -272,6 +275,15 @@ impl Connection {
         let subscriptions = self.subscriptions.iter();
         let wanting = subscriptions.filter(|subscription| subscription.wants(changed));
         let messages = wanting.filter_map(|subscription| subscription.changed(changed));
+        self.out.extend(messages.map(Output::Send));
+    }
+
+    /// Tells the client how a task stands, if it wants to know.
+    pub fn task_changed(&mut self, task: &DetailedTask) {
+        let changed = Changed::Task(task.task_id.clone());
+        let subscriptions = self.subscriptions.iter();
+        let wanting = subscriptions.filter(|subscription| subscription.wants(&changed));
+        let messages = wanting.filter_map(|subscription| subscription.task(task));
         self.out.extend(messages.map(Output::Send));
     }
 

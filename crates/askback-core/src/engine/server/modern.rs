@@ -7,10 +7,11 @@ use crate::{
     ask::Principal,
     jsonrpc::{self, ErrorObject, RequestId},
     protocol::{
-        CacheScope, CancelledParams, ClientRequest, DiscoverResult, HasMeta, Meta,
-        NotificationParams, ResourceUpdatedParams, ServerCapabilities, ServerNotification,
-        SubscriptionFilter, SubscriptionsAcknowledgedParams, SubscriptionsListenParams,
-        SubscriptionsListenResult, UnsupportedVersion, codes,
+        CacheScope, CancelledParams, ClientCapabilities, ClientRequest, DetailedTask,
+        DiscoverResult, HasMeta, Meta, MissingCapability, NotificationParams,
+        ResourceUpdatedParams, ServerCapabilities, ServerNotification, SubscriptionFilter,
+        SubscriptionsAcknowledgedParams, SubscriptionsListenParams, SubscriptionsListenResult,
+        UnsupportedVersion, codes,
     },
     revision::{Era, Kind, Revision},
     wire,
@@ -28,6 +29,8 @@ pub enum Changed {
     Resources,
     /// What stands in the resource of this URI.
     Resource(String),
+    /// How the task of this name stands (SEP-2663); servers say this themselves.
+    Task(String),
 }
 
 /// Admits a request of the stateless era: its `_meta` must name a revision the server speaks and
@@ -138,8 +141,9 @@ impl Subscription {
     ///
     /// # Errors
     ///
-    /// -32602 for more resources than [`Limits::subscriptions`](crate::limits::Limits::subscriptions)
-    /// allows.
+    /// -32602 for more resources or tasks than
+    /// [`Limits::subscriptions`](crate::limits::Limits::subscriptions) allows, -32021 where a client
+    /// asks for tasks that takes none.
     pub fn open(
         profile: &Profile,
         call: &Call,
@@ -147,8 +151,12 @@ impl Subscription {
     ) -> Result<(Self, Vec<u8>), ErrorObject> {
         let most = profile.limits.subscriptions;
         let uris = params.notifications.resource_subscriptions.as_ref();
-        if uris.map_or(0, Vec::len) > most {
+        let tasks = params.notifications.task_ids.as_ref();
+        if uris.map_or(0, Vec::len).max(tasks.map_or(0, Vec::len)) > most {
             return Err(too_many(most));
+        }
+        if tasks.is_some() && !call.origin.capabilities.tasks_extension() {
+            return Err(no_tasks());
         }
         let subscription = Self {
             id: call.id.clone(),
@@ -182,13 +190,22 @@ impl Subscription {
                 .resource_subscriptions
                 .as_ref()
                 .is_some_and(|uris| uris.contains(uri)),
+            Changed::Task(id) => filter.task_ids.as_ref().is_some_and(|ids| ids.contains(id)),
         }
     }
 
-    /// What tells of a change.
+    /// What tells of a change; of a task, [`Subscription::task`] does.
     #[must_use]
     pub fn changed(&self, changed: &Changed) -> Option<Vec<u8>> {
-        write_notification(self.revision, notification(changed, self.meta()))
+        write_notification(self.revision, notification(changed, self.meta())?)
+    }
+
+    /// What tells how a task stands.
+    #[must_use]
+    pub fn task(&self, task: &DetailedTask) -> Option<Vec<u8>> {
+        let mut task = task.clone();
+        task.meta = self.meta();
+        write_notification(self.revision, ServerNotification::Task(task))
     }
 
     /// What ends it: it is told as a teardown and answered with its result (Graceful Closure).
@@ -220,9 +237,25 @@ pub(super) fn too_many(most: usize) -> ErrorObject {
     ErrorObject::new(jsonrpc::INVALID_PARAMS, why)
 }
 
+/// The refusal of tasks to a client that does not say it takes them (SEP-2663, Task Status
+/// Notifications).
+fn no_tasks() -> ErrorObject {
+    let mut required_capabilities = ClientCapabilities::default();
+    required_capabilities.declare_tasks_extension();
+    let data = MissingCapability {
+        required_capabilities,
+    };
+    let why = "to hear of tasks, the client must declare that it supports them";
+    let data = serde_json::to_value(&data).unwrap_or_default();
+    ErrorObject::new(codes::MISSING_CAPABILITY, why).with_data(data)
+}
+
 /// The notification that tells of a change.
-pub(super) fn notification(changed: &Changed, meta: Option<Box<Meta>>) -> ServerNotification {
-    match changed {
+pub(super) fn notification(
+    changed: &Changed,
+    meta: Option<Box<Meta>>,
+) -> Option<ServerNotification> {
+    Some(match changed {
         Changed::Tools => ServerNotification::ToolsListChanged(NotificationParams { meta }),
         Changed::Prompts => ServerNotification::PromptsListChanged(NotificationParams { meta }),
         Changed::Resources => ServerNotification::ResourcesListChanged(NotificationParams { meta }),
@@ -233,7 +266,8 @@ pub(super) fn notification(changed: &Changed, meta: Option<Box<Meta>>) -> Server
             };
             ServerNotification::ResourceUpdated(params)
         }
-    }
+        Changed::Task(_) => return None,
+    })
 }
 
 /// A notification in the words of a revision, if it has it.
@@ -262,6 +296,7 @@ pub(super) fn tells(capabilities: &ServerCapabilities, changed: &Changed) -> boo
             .resources
             .as_ref()
             .and_then(|resources| resources.subscribe),
+        Changed::Task(_) => Some(capabilities.tasks_extension()),
     };
     told == Some(true)
 }
@@ -276,7 +311,10 @@ fn granted(capabilities: &ServerCapabilities, wish: &SubscriptionFilter) -> Subs
         prompts_list_changed: grant(wish.prompts_list_changed, &Changed::Prompts),
         resources_list_changed: grant(wish.resources_list_changed, &Changed::Resources),
         resource_subscriptions: wish.resource_subscriptions.clone().filter(|_| watches),
-        task_ids: None,
+        task_ids: wish
+            .task_ids
+            .clone()
+            .filter(|_| capabilities.tasks_extension()),
     }
 }
 

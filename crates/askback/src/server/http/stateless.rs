@@ -225,8 +225,6 @@ impl Peer for Requester {
     /// There is no word for it in this era.
     fn complete_elicitation(&self, _: String) {}
 
-    fn close_stream(&self) {}
-
     fn ask(&self, _: &str, _: InputRequest) -> BoxFuture<'static, Result<Reply, ErrorObject>> {
         let error = ErrorObject::internal("questions of this era are results");
         Box::pin(std::future::ready(Err(error)))

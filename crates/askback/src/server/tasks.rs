@@ -1,0 +1,333 @@
+//! Calls that become tasks (SEP-2663): their work goes on without the request.
+//!
+//! A task lives in the process that does its work, and its handler stays suspended while a person
+//! is asked, as in the handshake revisions.
+
+use std::{
+    collections::HashMap,
+    future::Future,
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
+};
+
+use askback_core::{
+    ask::Reply,
+    engine::server::{Changed, Full, Origin, Tasks},
+    jsonrpc::ErrorObject,
+    protocol::{
+        DetailedTask, InputRequest, InputResponses, LoggingLevel, RawJson, ServerNotification,
+    },
+};
+use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
+use tokio::{sync::oneshot, task::AbortHandle};
+
+use super::{Peer, Shared};
+use crate::{
+    entropy::entropy,
+    error::{Error, Result},
+    flow::BoxFuture,
+};
+
+/// The tasks of a server, and who works on them.
+pub(super) struct Board(Mutex<Inner>);
+
+struct Inner {
+    tasks: Tasks,
+    /// What goes on for each task that has not ended.
+    work: HashMap<String, Work>,
+}
+
+#[derive(Default)]
+struct Work {
+    handler: Option<AbortHandle>,
+    asks: HashMap<String, oneshot::Sender<Reply>>,
+}
+
+/// The client of a task: it is asked, and told, when it asks how the task stands.
+#[derive(Clone)]
+pub(super) struct TaskPeer {
+    shared: Arc<Shared>,
+    id: Arc<str>,
+}
+
+/// The client of a call that may become a task: that of the request, and then that of the task.
+pub(super) struct Turning {
+    request: Arc<dyn Peer>,
+    task: OnceLock<Arc<dyn Peer>>,
+}
+
+/// Ends a task that its work has not ended, so that no client waits for one whose work is gone.
+struct Worker(TaskPeer);
+
+impl Board {
+    pub(super) fn new(tasks: Tasks) -> Self {
+        let work = HashMap::new();
+        Self(Mutex::new(Inner { tasks, work }))
+    }
+
+    /// A panic while the lock was held cannot have left what it guards half-changed: it calls
+    /// nobody.
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Inner {
+    /// Forgets what is over.
+    fn sweep(&mut self, now: u64) {
+        for id in self.tasks.sweep(now) {
+            self.stop(&id);
+        }
+    }
+
+    /// Stops the work for a task. Whoever waits for an answer is dropped with it.
+    fn stop(&mut self, id: &str) {
+        if let Some(handler) = self.work.remove(id).and_then(|work| work.handler) {
+            handler.abort();
+        }
+    }
+}
+
+impl Shared {
+    /// Begins a task, on which somebody is about to work.
+    pub(super) fn begin_task(
+        self: &Arc<Self>,
+        owner: Option<String>,
+    ) -> Result<(TaskPeer, Box<DetailedTask>)> {
+        let id = URL_SAFE_NO_PAD.encode(entropy::<24>()?);
+        let now = self.clock().now();
+        let mut board = self.tasks.lock();
+        board.sweep(now);
+        let seed = board.tasks.begin(&id, owner, now).map_err(full)?;
+        board.work.insert(id.clone(), Work::default());
+        drop(board);
+        let peer = TaskPeer {
+            shared: Arc::clone(self),
+            id: id.into(),
+        };
+        Ok((peer, seed))
+    }
+
+    /// How a task of this owner stands.
+    pub(super) fn task(&self, id: &str, owner: Option<&str>) -> Result<Box<DetailedTask>> {
+        let mut board = self.tasks.lock();
+        board.sweep(self.clock().now());
+        board.tasks.get(id, owner).ok_or_else(unknown)
+    }
+
+    /// Takes answers to questions of a task.
+    pub(super) fn answer_task(
+        &self,
+        id: &str,
+        owner: Option<&str>,
+        responses: InputResponses,
+    ) -> Result<()> {
+        let now = self.clock().now();
+        let mut board = self.tasks.lock();
+        board.sweep(now);
+        let taken = board.tasks.answer(id, owner, responses, now);
+        let taken = taken.ok_or_else(unknown)?;
+        let changed = !taken.is_empty();
+        if let Some(work) = board.work.get_mut(id) {
+            for (key, value) in taken {
+                if let Some(asker) = work.asks.remove(&key) {
+                    // A handler that no longer waits has dropped its question.
+                    let _ = asker.send(Reply::Value(value));
+                }
+            }
+        }
+        drop(board);
+        if changed {
+            self.task_changed(id);
+        }
+        Ok(())
+    }
+
+    /// Cancels a task: its handler is dropped. One that has ended stays as it is.
+    pub(super) fn cancel_task(&self, id: &str, owner: Option<&str>) -> Result<()> {
+        let now = self.clock().now();
+        let mut board = self.tasks.lock();
+        board.sweep(now);
+        let cancelled = board.tasks.cancel(id, owner, now);
+        if cancelled.ok_or_else(unknown)? {
+            board.stop(id);
+            drop(board);
+            self.task_changed(id);
+        }
+        Ok(())
+    }
+
+    fn task_changed(&self, id: &str) {
+        self.changed(&Changed::Task(id.to_owned()));
+    }
+}
+
+impl TaskPeer {
+    /// Works on the task until the work is done.
+    pub(super) fn work_on<W>(&self, work: W)
+    where
+        W: Future<Output = Result<RawJson, ErrorObject>> + Send + 'static,
+    {
+        let worker = Worker(self.clone());
+        let working = tokio::spawn(async move {
+            let outcome = work.await;
+            worker.0.end(outcome);
+        });
+        // Work that has ended already has nothing to be stopped.
+        if let Some(work) = self.shared.tasks.lock().work.get_mut(&*self.id) {
+            work.handler = Some(working.abort_handle());
+        }
+    }
+
+    fn end(&self, outcome: Result<RawJson, ErrorObject>) {
+        let mut board = self.shared.tasks.lock();
+        if board.work.remove(&*self.id).is_none() {
+            return;
+        }
+        let now = self.shared.clock().now();
+        board.tasks.end(&self.id, outcome, now);
+        drop(board);
+        self.shared.task_changed(&self.id);
+    }
+
+    fn withdraw(&self, key: &str) {
+        let mut board = self.shared.tasks.lock();
+        if let Some(work) = board.work.get_mut(&*self.id) {
+            work.asks.remove(key);
+        }
+        let now = self.shared.clock().now();
+        if board.tasks.withdraw(&self.id, key, now) {
+            drop(board);
+            self.shared.task_changed(&self.id);
+        }
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        let error = ErrorObject::internal("the server failed while it worked on this task");
+        self.0.end(Err(error));
+    }
+}
+
+/// A question of a task; dropping it withdraws it.
+struct Waiting {
+    peer: TaskPeer,
+    key: String,
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        self.peer.withdraw(&self.key);
+    }
+}
+
+impl Peer for TaskPeer {
+    /// Nothing is told of a task but how it stands (Task Status Notifications).
+    fn notify(&self, _: ServerNotification) {}
+
+    fn stands(&self, message: String) {
+        let now = self.shared.clock().now();
+        if self.shared.tasks.lock().tasks.say(&self.id, message, now) {
+            self.shared.task_changed(&self.id);
+        }
+    }
+
+    fn wants_log(&self, _: LoggingLevel) -> bool {
+        false
+    }
+
+    fn complete_elicitation(&self, _: String) {}
+
+    fn ask(
+        &self,
+        key: &str,
+        request: InputRequest,
+    ) -> BoxFuture<'static, Result<Reply, ErrorObject>> {
+        let (asker, answer) = oneshot::channel();
+        let mut board = self.shared.tasks.lock();
+        let now = self.shared.clock().now();
+        let key = match board.tasks.ask(&self.id, key, request, now) {
+            Ok(key) => key,
+            Err(error) => return Box::pin(async { Err(error) }),
+        };
+        if let Some(work) = board.work.get_mut(&*self.id) {
+            work.asks.insert(key.clone(), asker);
+        }
+        drop(board);
+        self.shared.task_changed(&self.id);
+        let waiting = Waiting {
+            peer: self.clone(),
+            key,
+        };
+        Box::pin(async move {
+            let answer = answer.await;
+            drop(waiting);
+            answer.map_err(|_| ErrorObject::internal("the task is over"))
+        })
+    }
+}
+
+impl Turning {
+    pub(super) fn new(request: &Arc<dyn Peer>) -> Self {
+        Self {
+            request: Arc::clone(request),
+            task: OnceLock::new(),
+        }
+    }
+
+    /// From now on the task is spoken for.
+    pub(super) fn turn(&self, task: Arc<dyn Peer>) {
+        // A call becomes a task once.
+        let _ = self.task.set(task);
+    }
+
+    fn now(&self) -> &Arc<dyn Peer> {
+        self.task.get().unwrap_or(&self.request)
+    }
+}
+
+impl Peer for Turning {
+    fn notify(&self, notification: ServerNotification) {
+        self.now().notify(notification);
+    }
+
+    fn stands(&self, message: String) {
+        self.now().stands(message);
+    }
+
+    fn close_stream(&self) {
+        self.now().close_stream();
+    }
+
+    fn wants_log(&self, level: LoggingLevel) -> bool {
+        self.now().wants_log(level)
+    }
+
+    fn complete_elicitation(&self, elicitation_id: String) {
+        self.now().complete_elicitation(elicitation_id);
+    }
+
+    fn ask(
+        &self,
+        key: &str,
+        request: InputRequest,
+    ) -> BoxFuture<'static, Result<Reply, ErrorObject>> {
+        self.now().ask(key, request)
+    }
+}
+
+fn full(full: Full) -> Error {
+    Error::protocol(ErrorObject::internal(full.to_string()))
+}
+
+/// What a task that is over and one that never was have in common (Protocol Errors).
+fn unknown() -> Error {
+    Error::protocol(ErrorObject::invalid_params(
+        "there is no such task, or it has expired",
+    ))
+}
+
+/// Whose a request is. The transports tell nobody apart yet: who knows a task's name may use it.
+pub(super) fn owner(_origin: &Origin) -> Option<String> {
+    None
+}

@@ -1,0 +1,394 @@
+//! What a server says of its tasks.
+
+use askback::Revision;
+
+use super::*;
+
+#[tokio::test(start_paused = true)]
+async fn a_task_goes_from_work_to_its_result() {
+    let server = builder().build().unwrap();
+    let mut client = Client::new(&server);
+    let task = client.call("slow").await;
+    assert_eq!(
+        task,
+        json!({
+            "resultType": "task",
+            "taskId": task["taskId"],
+            "status": "working",
+            "createdAt": "2026-01-01T00:00:00Z",
+            "lastUpdatedAt": "2026-01-01T00:00:00Z",
+            "ttlMs": 3_600_000,
+            "pollIntervalMs": 1000,
+            "_meta": task["_meta"],
+        })
+    );
+    let id = task["taskId"].as_str().unwrap();
+    assert!(id.len() >= 32, "{id}");
+    let working = client.settled(id).await;
+    assert_eq!(working["resultType"], "complete");
+    assert_eq!(working["status"], "working");
+    assert_eq!(working["statusMessage"], "Half of it is done.");
+    sleep(WORK).await;
+    assert_eq!(client.settled(id).await["statusMessage"], "2 of 2");
+    sleep(WORK).await;
+    let done = client.settled(id).await;
+    assert_eq!(done["status"], "completed");
+    assert_eq!(
+        done["result"]["content"][0]["text"],
+        "done, as a task: true"
+    );
+    assert_eq!(done["result"]["resultType"], "complete");
+    assert_eq!(done["lastUpdatedAt"], "2026-01-01T00:03:20Z");
+    // Another connection of the same server finds it, too.
+    assert_eq!(Client::new(&server).get(id).await["status"], "completed");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_task_ends_as_its_call_would_have() {
+    let server = builder().build().unwrap();
+    let mut client = Client::new(&server);
+    let cases = [
+        (
+            "failing",
+            json!({"status": "completed", "result": {"isError": true}}),
+        ),
+        (
+            "forbidden",
+            json!({"status": "failed", "statusMessage": "not today",
+                "error": {"code": -32000, "message": "not today"}}),
+        ),
+        (
+            "panicking",
+            json!({"status": "failed", "error": {"code": -32603,
+                "message": "the server failed while it handled this request"}}),
+        ),
+    ];
+    for (tool, expected) in cases {
+        let id = client.begin(tool).await;
+        let ended = client.settled(&id).await;
+        assert_includes(&ended, &expected);
+        // Its end is its end.
+        let acknowledged = client.request("tasks/cancel", json!({"taskId": id})).await;
+        assert_eq!(acknowledged["result"]["resultType"], "complete");
+        assert_eq!(client.get(&id).await, ended);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn only_a_client_that_takes_tasks_is_given_one() {
+    let server = builder().build().unwrap();
+    let mut client = Client::without_tasks(&server);
+    let done = client.call("slow").await;
+    assert_eq!(done["content"][0]["text"], "done, as a task: false");
+    let required = json!({"extensions": {"io.modelcontextprotocol/tasks": {}}});
+    for tool in ["failing", "strictly_later"] {
+        let refused = client.request("tools/call", json!({"name": tool})).await;
+        assert_eq!(refused["error"]["code"], -32021, "{refused}");
+        assert_eq!(refused["error"]["data"]["requiredCapabilities"], required);
+    }
+    // A declaration holds for its own request and no other.
+    let id = Client::new(&server).begin("slow").await;
+    for method in ["tasks/get", "tasks/update", "tasks/cancel"] {
+        let params = json!({"taskId": id, "inputResponses": {}});
+        let refused = client.request(method, params).await;
+        assert_eq!(refused["error"]["code"], -32021, "{refused}");
+        assert_eq!(refused["error"]["data"]["requiredCapabilities"], required);
+    }
+    // To declare the tasks of another revision is not to declare these.
+    client.capabilities["tasks"] = json!({"list": {}, "cancel": {}});
+    let done = client.call("slow").await;
+    assert_eq!(done["resultType"], "complete");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_session_has_no_tasks() {
+    let server = builder().build().unwrap();
+    for revision in [Revision::V2025_06_18, Revision::V2025_11_25] {
+        let mut wire = Wire::connect(&server);
+        let extensions = json!({"extensions": {"io.modelcontextprotocol/tasks": {}}});
+        let greeting = wire.initialize(revision, &extensions).await;
+        let capabilities = &greeting["result"]["capabilities"];
+        assert!(capabilities["extensions"].is_null(), "{capabilities}");
+        assert!(capabilities["tasks"].is_null(), "{capabilities}");
+        let params = json!({"name": "slow", "task": {"ttl": 1000}});
+        wire.request("tools/call", params).await;
+        let done = wire.hear().await.unwrap();
+        let text = &done["result"]["content"][0]["text"];
+        assert_eq!(*text, "done, as a task: false", "{done}");
+        wire.request("tools/call", json!({"name": "failing"})).await;
+        let refused = wire.hear().await.unwrap();
+        assert_eq!(refused["result"]["isError"], true, "{refused}");
+        wire.request("tasks/get", json!({"taskId": "1"})).await;
+        assert_eq!(wire.hear().await.unwrap()["error"]["code"], -32601);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_task_asks_until_it_is_answered() {
+    let server = builder().build().unwrap();
+    let mut client = Client::new(&server);
+    let id = client.begin("reserve").await;
+    let asking = client.settled(&id).await;
+    assert_eq!(asking["status"], "input_required");
+    let question = &asking["inputRequests"]["seat"];
+    assert_eq!(question["method"], "elicitation/create");
+    assert_eq!(question["params"]["message"], "By the window?");
+    assert_eq!(
+        client.get(&id).await["inputRequests"],
+        asking["inputRequests"]
+    );
+    // What was never asked is ignored.
+    let answer = json!({"action": "accept", "content": {"window": true}});
+    client.update(&id, json!({"other": answer})).await;
+    assert_eq!(client.settled(&id).await["status"], "input_required");
+    let acknowledged = client.update(&id, json!({"seat": answer})).await;
+    assert_eq!(acknowledged["result"]["resultType"], "complete");
+    assert_eq!(client.settled(&id).await["status"], "working");
+    // What is settled stays so.
+    let other = json!({"action": "accept", "content": {"window": false}});
+    client.update(&id, json!({"seat": other})).await;
+    sleep(WORK).await;
+    let done = client.settled(&id).await;
+    assert_eq!(done["result"]["content"][0]["text"], "window: true");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_that_does_not_fit_is_asked_again_under_another_key() {
+    let server = builder().build().unwrap();
+    let mut client = Client::new(&server);
+    let id = client.begin("reserve").await;
+    let mut keys = Vec::new();
+    loop {
+        let asking = client.settled(&id).await;
+        if asking["status"] != "input_required" {
+            assert_eq!(asking["status"], "completed", "{asking}");
+            assert_eq!(asking["result"]["isError"], true, "{asking}");
+            break;
+        }
+        let (key, _) = asking["inputRequests"]
+            .as_object()
+            .unwrap()
+            .iter()
+            .next()
+            .unwrap();
+        keys.push(key.clone());
+        let wrong = json!({"action": "accept", "content": {"window": "perhaps"}});
+        client.update(&id, json!({key: wrong})).await;
+    }
+    assert_eq!(keys, ["seat", "seat-again", "seat-again-2", "seat-again-3"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn some_of_its_questions_may_be_answered_first() {
+    let server = builder().build().unwrap();
+    let mut client = Client::new(&server);
+    let id = client.begin("two").await;
+    let asking = client.settled(&id).await;
+    assert_eq!(asking["inputRequests"].as_object().unwrap().len(), 2);
+    let name = json!({"action": "accept", "content": {"name": "Ada"}});
+    client.update(&id, json!({"name": name})).await;
+    let asking = client.settled(&id).await;
+    assert_eq!(asking["status"], "input_required");
+    let keys: Vec<_> = asking["inputRequests"]
+        .as_object()
+        .unwrap()
+        .keys()
+        .collect();
+    assert_eq!(keys, ["seat"]);
+    let seat = json!({"action": "accept", "content": {"window": false}});
+    client
+        .update(&id, json!({"seat": seat, "name": name}))
+        .await;
+    let done = client.settled(&id).await;
+    assert_eq!(done["result"]["content"][0]["text"], "Ada: false");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_asks_in_rounds_until_it_becomes_a_task() {
+    let server = builder().build().unwrap();
+    for tool in ["later", "strictly_later"] {
+        let mut client = Client::new(&server);
+        let round = client.call(tool).await;
+        assert_eq!(round["resultType"], "input_required", "{round}");
+        assert!(!round["inputRequests"]["seat"].is_null());
+        let retry = json!({
+            "name": tool,
+            "requestState": round["requestState"],
+            "inputResponses": {"seat": {"action": "accept", "content": {"window": true}}},
+        });
+        let task = client.request("tools/call", retry).await["result"].take();
+        assert_eq!(task["resultType"], "task", "{task}");
+        assert!(task["requestState"].is_null() && task["inputRequests"].is_null());
+        let id = task["taskId"].as_str().unwrap();
+        let asking = client.settled(id).await;
+        let keys: Vec<_> = asking["inputRequests"]
+            .as_object()
+            .unwrap()
+            .keys()
+            .collect();
+        assert_eq!(keys, ["name"]);
+        assert!(asking["requestState"].is_null());
+        let name = json!({"action": "accept", "content": {"name": "Ada"}});
+        client.update(id, json!({"name": name})).await;
+        sleep(WORK).await;
+        let done = client.settled(id).await;
+        assert_eq!(done["result"]["content"][0]["text"], "Ada: true true");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_open_beside_is_asked_by_the_task() {
+    let server = builder().build().unwrap();
+    let mut client = Client::new(&server);
+    let id = client.begin("beside").await;
+    assert_eq!(client.settled(&id).await["status"], "input_required");
+    let seat = json!({"action": "accept", "content": {"window": true}});
+    client.update(&id, json!({"seat": seat})).await;
+    let done = client.settled(&id).await;
+    assert_eq!(done["result"]["content"][0]["text"], "task true");
+}
+
+#[tokio::test(start_paused = true)]
+async fn only_a_tool_that_says_so_becomes_a_task() {
+    let server = builder().build().unwrap();
+    for mut client in [Client::new(&server), Client::without_tasks(&server)] {
+        for tool in ["undeclared", "never"] {
+            let done = client.call(tool).await;
+            assert_eq!(done["isError"], true, "{done}");
+            let why = done["content"][0]["text"].as_str().unwrap();
+            assert!(why.contains("may_become_task"), "{why}");
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_cancelled_task_stops() {
+    let server = builder().build().unwrap();
+    let mut client = Client::new(&server);
+    for tool in ["slow", "reserve"] {
+        let id = client.begin(tool).await;
+        sleep(WORK / 2).await;
+        for _ in 0..2 {
+            let acknowledged = client.request("tasks/cancel", json!({"taskId": id})).await;
+            assert_eq!(acknowledged["result"]["resultType"], "complete");
+            assert_eq!(client.get(&id).await["status"], "cancelled");
+        }
+        sleep(WORK * 3).await;
+        let cancelled = client.get(&id).await;
+        assert_eq!(cancelled["status"], "cancelled");
+        assert!(cancelled["inputRequests"].is_null() && cancelled["result"].is_null());
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_task_expires() {
+    let mut limits = Limits::default();
+    limits.task_ttl = WORK * 3;
+    limits.tasks = 2;
+    let server = builder().limits(limits).build().unwrap();
+    let mut client = Client::new(&server);
+    let first = client.begin("slow").await;
+    let second = client.begin("reserve").await;
+    // There is no room for a third.
+    let full = client.request("tools/call", json!({"name": "slow"})).await;
+    assert_eq!(full["error"]["code"], -32603, "{full}");
+    sleep(WORK * 3 - Duration::from_millis(1)).await;
+    assert_eq!(client.get(&first).await["status"], "completed");
+    assert_eq!(client.get(&second).await["status"], "input_required");
+    sleep(Duration::from_millis(1)).await;
+    for id in [&first, &second, "nobody"] {
+        for method in ["tasks/get", "tasks/update", "tasks/cancel"] {
+            let params = json!({"taskId": id, "inputResponses": {}});
+            let unknown = client.request(method, params).await;
+            assert_eq!(unknown["error"]["code"], -32602, "{unknown}");
+        }
+    }
+    client.begin("slow").await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_the_extension_has_not_is_not_answered() {
+    let server = builder().build().unwrap();
+    let mut client = Client::new(&server);
+    for method in ["tasks/list", "tasks/result"] {
+        let unknown = client.request(method, json!({"taskId": "1"})).await;
+        assert_eq!(unknown["error"]["code"], -32601, "{method}");
+    }
+    let discovered = client.request("server/discover", json!({})).await;
+    let extensions = &discovered["result"]["capabilities"]["extensions"];
+    assert_eq!(*extensions, json!({"io.modelcontextprotocol/tasks": {}}));
+    let plain = Server::builder("plain", "1")
+        .tool(Tool::new("slow", slow))
+        .build()
+        .unwrap();
+    let mut client = Client::new(&plain);
+    let discovered = client.request("server/discover", json!({})).await;
+    assert!(discovered["result"]["capabilities"]["extensions"].is_null());
+    let unknown = client.request("tasks/get", json!({"taskId": "1"})).await;
+    assert_eq!(unknown["error"]["code"], -32601);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_subscription_tells_how_a_task_stands() {
+    let server = builder().build().unwrap();
+    let mut client = Client::new(&server);
+    let id = client.begin("reserve").await;
+    let other = client.begin("reserve").await;
+    let wish = json!({"notifications": {"taskIds": [id]}});
+    let listening = client.send("subscriptions/listen", wish.clone()).await;
+    let acknowledged = client.wire.hear().await.unwrap();
+    assert_eq!(
+        acknowledged["method"],
+        "notifications/subscriptions/acknowledged"
+    );
+    assert_eq!(
+        acknowledged["params"]["notifications"],
+        json!({"taskIds": [id]})
+    );
+    let seat = json!({"action": "accept", "content": {"window": true}});
+    sleep(Duration::from_millis(1)).await;
+    client.update(&id, json!({"seat": seat})).await;
+    client.update(&other, json!({"seat": seat})).await;
+    sleep(WORK).await;
+    let done = client.settled(&id).await;
+    let told = std::mem::take(&mut client.heard);
+    let statuses: Vec<_> = told
+        .iter()
+        .map(|told| told["params"]["status"].as_str().unwrap())
+        .collect();
+    assert_eq!(statuses, ["working", "completed"]);
+    for told in &told {
+        assert_eq!(told["method"], "notifications/tasks");
+        assert_eq!(told["params"]["taskId"], id);
+        let meta = &told["params"]["_meta"];
+        assert_eq!(meta["io.modelcontextprotocol/subscriptionId"], listening);
+    }
+    assert_eq!(told[1]["params"]["result"], done["result"]);
+    let refused = Client::without_tasks(&server)
+        .request("subscriptions/listen", wish)
+        .await;
+    assert_eq!(refused["error"]["code"], -32021);
+}
+
+#[tokio::test(start_paused = true)]
+async fn work_outlives_its_connection() {
+    let server = builder().build().unwrap();
+    let mut client = Client::new(&server);
+    let id = client.begin("slow").await;
+    drop(client);
+    sleep(WORK * 2).await;
+    let mut client = Client::new(&server);
+    assert_eq!(client.settled(&id).await["status"], "completed");
+}
+
+/// Whether a value has all that another has.
+fn assert_includes(value: &Value, expected: &Value) {
+    match expected {
+        Value::Object(members) => {
+            for (name, member) in members {
+                assert_includes(&value[name], member);
+            }
+        }
+        _ => assert_eq!(value, expected),
+    }
+}
