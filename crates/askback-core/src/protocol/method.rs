@@ -154,6 +154,7 @@ impl ClientRequest {
             Self::GetPrompt(params) => Some(&params.name),
             Self::ReadResource(params) => Some(&params.uri),
             Self::GetTask(params) | Self::CancelTask(params) => Some(&params.task_id),
+            Self::UpdateTask(params) => Some(&params.task_id),
             _ => None,
         }
     }

@@ -1,8 +1,9 @@
 //! The tasks a server keeps.
 
-use std::{collections::BTreeSet, time::Duration};
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use askback_core::{
+    ask::Principal,
     engine::server::Tasks,
     jsonrpc::ErrorObject,
     limits::Limits,
@@ -38,21 +39,22 @@ fn text(length: usize) -> RawJson {
 #[test]
 fn a_task_belongs_to_whoever_began_it() {
     let mut tasks = tasks(8, 1 << 20);
-    tasks.begin("t", Some("ada".to_owned()), 0).unwrap();
+    let [ada, eve] = ["ada", "eve"].map(|name| Arc::new(Principal::new(name)));
+    tasks.begin("t", Some(Arc::clone(&ada)), 0).unwrap();
     tasks.ask("t", "seat", question("A seat?"), 0).unwrap();
-    for stranger in [None, Some("eve")] {
+    for stranger in [None, Some(&eve)] {
         assert!(tasks.get("t", stranger).is_none());
         assert!(tasks.answer("t", stranger, answers(&["seat"]), 0).is_none());
         assert!(tasks.cancel("t", stranger, 0).is_none());
     }
-    assert!(tasks.get("u", Some("ada")).is_none());
-    let task = tasks.get("t", Some("ada")).unwrap();
+    assert!(tasks.get("u", Some(&ada)).is_none());
+    let task = tasks.get("t", Some(&ada)).unwrap();
     assert_eq!(task.status, TaskStatus::InputRequired);
     let taken = tasks
-        .answer("t", Some("ada"), answers(&["seat"]), 0)
+        .answer("t", Some(&ada), answers(&["seat"]), 0)
         .unwrap();
     assert_eq!(taken.len(), 1);
-    assert_eq!(tasks.cancel("t", Some("ada"), 0), Some(true));
+    assert_eq!(tasks.cancel("t", Some(&ada), 0), Some(true));
 }
 
 #[test]

@@ -26,7 +26,7 @@ use tokio::time::{Instant, Sleep, sleep};
 use super::{
     Incoming, Shared, dispatch,
     rounds::{self, Rounds},
-    tasks::{self, Turning},
+    tasks::Turning,
 };
 use crate::{
     ctx::{self, Ctx},
@@ -153,7 +153,7 @@ impl<T: Answer> Calling<T> {
 
     /// Goes on with the handler as a task, which is what the call answers.
     fn become_task(&self, drive: Drive<Outcome<T>>) -> Result<Outcome<T>> {
-        let owner = tasks::owner(&self.incoming.origin);
+        let owner = self.incoming.origin.principal.clone();
         let (peer, task) = self.shared.begin_task(owner)?;
         let as_dyn: Arc<dyn Peer> = Arc::new(peer.clone());
         if let Task::Possible(turning) = &self.task {

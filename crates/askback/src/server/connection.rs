@@ -160,7 +160,7 @@ impl Link {
         match changed {
             Changed::Task(id) => {
                 if state.engine.wants(changed)
-                    && let Ok(task) = self.shared.task(id, None)
+                    && let Ok(task) = self.shared.task(id, state.engine.principal())
                 {
                     state.engine.task_changed(&task);
                 }

@@ -9,7 +9,7 @@ use std::{
 };
 
 use askback_core::{
-    ask::{AskError, Capability},
+    ask::{AskError, Capability, Principal},
     engine::server::{Call, Origin},
     jsonrpc::{self, ErrorObject},
     protocol::{
@@ -30,7 +30,6 @@ use super::{
     complete::Completing,
     resource::complete_contents,
     rounds::{Rounds, missing},
-    tasks,
 };
 use crate::{
     ctx::elicitation_id,
@@ -127,19 +126,18 @@ impl Answering {
             }
             ClientRequest::GetTask(params) => {
                 let owner = self.task_owner("tasks/get")?;
-                let task = self.shared.task(&params.task_id, owner.as_deref())?;
+                let task = self.shared.task(&params.task_id, owner)?;
                 Ok(self.write(id, Outcome::Done(*task)))
             }
             ClientRequest::UpdateTask(params) => {
                 let owner = self.task_owner("tasks/update")?;
                 let responses = params.input_responses;
-                self.shared
-                    .answer_task(&params.task_id, owner.as_deref(), responses)?;
+                self.shared.answer_task(&params.task_id, owner, responses)?;
                 Ok(self.write(id, Outcome::Done(EmptyResult::default())))
             }
             ClientRequest::CancelTask(params) => {
                 let owner = self.task_owner("tasks/cancel")?;
-                self.shared.cancel_task(&params.task_id, owner.as_deref())?;
+                self.shared.cancel_task(&params.task_id, owner)?;
                 Ok(self.write(id, Outcome::Done(EmptyResult::default())))
             }
             other => Err(Error::protocol(ErrorObject::method_not_found(
@@ -150,13 +148,13 @@ impl Answering {
 
     /// Whose tasks a request may see. Only a client that declares the extension has any, and only
     /// where calls may become tasks (SEP-2663, Protocol Errors).
-    fn task_owner(&self, method: &str) -> Result<Option<String>> {
+    fn task_owner(&self, method: &str) -> Result<Option<&Arc<Principal>>> {
         let offered = self.shared.profile.capabilities.tasks_extension();
         self.declared(offered && is_modern(&self.origin), method)?;
         if !takes_tasks(&self.origin) {
             return Err(Error::task_required());
         }
-        Ok(tasks::owner(&self.origin))
+        Ok(self.origin.principal.as_ref())
     }
 
     fn write<T: wire::Lower + HasMeta + Serialize>(

@@ -10,8 +10,8 @@ use std::{
 };
 
 use askback_core::{
-    ask::Reply,
-    engine::server::{Changed, Full, Origin, Tasks},
+    ask::{Principal, Reply},
+    engine::server::{Changed, Full, Tasks},
     jsonrpc::ErrorObject,
     protocol::{
         DetailedTask, InputRequest, InputResponses, LoggingLevel, RawJson, ServerNotification,
@@ -91,7 +91,7 @@ impl Shared {
     /// Begins a task, on which somebody is about to work.
     pub(super) fn begin_task(
         self: &Arc<Self>,
-        owner: Option<String>,
+        owner: Option<Arc<Principal>>,
     ) -> Result<(TaskPeer, Box<DetailedTask>)> {
         let id = URL_SAFE_NO_PAD.encode(entropy::<24>()?);
         let now = self.clock().now();
@@ -108,7 +108,11 @@ impl Shared {
     }
 
     /// How a task of this owner stands.
-    pub(super) fn task(&self, id: &str, owner: Option<&str>) -> Result<Box<DetailedTask>> {
+    pub(super) fn task(
+        &self,
+        id: &str,
+        owner: Option<&Arc<Principal>>,
+    ) -> Result<Box<DetailedTask>> {
         let mut board = self.tasks.lock();
         board.sweep(self.clock().now());
         board.tasks.get(id, owner).ok_or_else(unknown)
@@ -118,7 +122,7 @@ impl Shared {
     pub(super) fn answer_task(
         &self,
         id: &str,
-        owner: Option<&str>,
+        owner: Option<&Arc<Principal>>,
         responses: InputResponses,
     ) -> Result<()> {
         let now = self.clock().now();
@@ -143,7 +147,7 @@ impl Shared {
     }
 
     /// Cancels a task: its handler is dropped. One that has ended stays as it is.
-    pub(super) fn cancel_task(&self, id: &str, owner: Option<&str>) -> Result<()> {
+    pub(super) fn cancel_task(&self, id: &str, owner: Option<&Arc<Principal>>) -> Result<()> {
         let now = self.clock().now();
         let mut board = self.tasks.lock();
         board.sweep(now);
@@ -325,9 +329,4 @@ fn unknown() -> Error {
     Error::protocol(ErrorObject::invalid_params(
         "there is no such task, or it has expired",
     ))
-}
-
-/// Whose a request is. The transports tell nobody apart yet: who knows a task's name may use it.
-pub(super) fn owner(_origin: &Origin) -> Option<String> {
-    None
 }

@@ -132,6 +132,7 @@ pub fn discover(profile: &Profile, call: &Call) -> Vec<u8> {
 pub struct Subscription {
     id: RequestId,
     revision: Revision,
+    principal: Option<Arc<Principal>>,
     filter: SubscriptionFilter,
 }
 
@@ -161,6 +162,7 @@ impl Subscription {
         let subscription = Self {
             id: call.id.clone(),
             revision: call.origin.revision,
+            principal: call.origin.principal.clone(),
             filter: granted(&profile.capabilities, &params.notifications),
         };
         let acknowledged = SubscriptionsAcknowledgedParams {
@@ -176,6 +178,12 @@ impl Subscription {
     #[must_use]
     pub fn id(&self) -> &RequestId {
         &self.id
+    }
+
+    /// Whose it is, where that is known.
+    #[must_use]
+    pub fn principal(&self) -> Option<&Arc<Principal>> {
+        self.principal.as_ref()
     }
 
     /// Whether its client asked to hear of this.

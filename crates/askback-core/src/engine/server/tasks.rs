@@ -7,13 +7,14 @@ use alloc::{
     collections::{BTreeMap, BTreeSet, VecDeque},
     format,
     string::{String, ToString},
+    sync::Arc,
     vec::Vec,
 };
 
 use jiff::Timestamp;
 
 use crate::{
-    ask::Millis,
+    ask::{Millis, Principal},
     jsonrpc::ErrorObject,
     limits::Limits,
     protocol::{DetailedTask, InputRequest, InputRequests, InputResponses, RawJson, TaskStatus},
@@ -46,7 +47,7 @@ pub struct Full;
 #[derive(Debug)]
 struct Task {
     /// Whose it is, where that is known.
-    owner: Option<String>,
+    owner: Option<Arc<Principal>>,
     created: Millis,
     updated: Millis,
     message: Option<String>,
@@ -109,7 +110,7 @@ impl Tasks {
     pub fn begin(
         &mut self,
         id: &str,
-        owner: Option<String>,
+        owner: Option<Arc<Principal>>,
         now: Millis,
     ) -> Result<Box<DetailedTask>, Full> {
         if self.tasks.len() >= self.most || self.room() < TASK_BYTES {
@@ -133,7 +134,7 @@ impl Tasks {
 
     /// How a task stands; none where this owner has no such task.
     #[must_use]
-    pub fn get(&self, id: &str, owner: Option<&str>) -> Option<Box<DetailedTask>> {
+    pub fn get(&self, id: &str, owner: Option<&Arc<Principal>>) -> Option<Box<DetailedTask>> {
         let task = self.tasks.get(id).filter(|task| task.is_of(owner))?;
         Some(self.describe(id, task))
     }
@@ -196,7 +197,7 @@ impl Tasks {
     pub fn answer(
         &mut self,
         id: &str,
-        owner: Option<&str>,
+        owner: Option<&Arc<Principal>>,
         responses: InputResponses,
         now: Millis,
     ) -> Option<Vec<(String, RawJson)>> {
@@ -236,7 +237,12 @@ impl Tasks {
 
     /// Cancels a task, unless it has ended: whether its work has to be stopped. None where this
     /// owner has no such task.
-    pub fn cancel(&mut self, id: &str, owner: Option<&str>, now: Millis) -> Option<bool> {
+    pub fn cancel(
+        &mut self,
+        id: &str,
+        owner: Option<&Arc<Principal>>,
+        now: Millis,
+    ) -> Option<bool> {
         let task = self.tasks.get(id).filter(|task| task.is_of(owner))?;
         let open = matches!(task.stage, Stage::Open(_));
         if open {
@@ -343,8 +349,8 @@ impl Tasks {
 }
 
 impl Task {
-    fn is_of(&self, owner: Option<&str>) -> bool {
-        self.owner.as_deref() == owner
+    fn is_of(&self, owner: Option<&Arc<Principal>>) -> bool {
+        self.owner.as_ref() == owner
     }
 
     fn status(&self) -> TaskStatus {

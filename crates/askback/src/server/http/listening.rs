@@ -71,6 +71,20 @@ impl Listening {
     }
 }
 
+impl Listening {
+    /// What tells of a change; of a task, how it stands by now.
+    fn tells(&self, changed: &Changed) -> Option<Vec<u8>> {
+        let subscription = &self.listener.subscription;
+        match changed {
+            Changed::Task(id) => {
+                let task = self.shared.task(id, subscription.principal()).ok()?;
+                subscription.task(&task)
+            }
+            _ => subscription.changed(changed),
+        }
+    }
+}
+
 impl Events for Listening {
     fn poll_events(&mut self, cx: &mut Context<'_>) -> Poll<Option<Vec<u8>>> {
         if self.finished {
@@ -81,7 +95,7 @@ impl Events for Listening {
             sse::write_event(&mut events, None, &acknowledged);
         }
         for changed in self.listener.take_untold(cx) {
-            if let Some(message) = self.listener.subscription.changed(&changed) {
+            if let Some(message) = self.tells(&changed) {
                 sse::write_event(&mut events, None, &message);
             }
         }
