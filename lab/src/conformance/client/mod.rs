@@ -1,0 +1,42 @@
+//! The client of the conformance suite: it does what a scenario asks of it.
+
+mod host;
+mod scenarios;
+
+use askback::{
+    Result, Revision,
+    client::{Client, Protocol},
+    transport::Connect,
+};
+use serde_json::Value;
+
+use self::host::Yes;
+
+/// What the suite wants of a client, as it says in the environment.
+#[derive(Debug, Clone, Default)]
+pub struct Wish {
+    /// The scenario: `MCP_CONFORMANCE_SCENARIO`.
+    pub scenario: String,
+    /// The revision to speak, where the suite names one: `MCP_CONFORMANCE_PROTOCOL_VERSION`.
+    pub revision: Option<Revision>,
+    /// What else the scenario says, as JSON: `MCP_CONFORMANCE_CONTEXT`.
+    pub context: Value,
+}
+
+/// Plays one scenario with the server at the other end.
+///
+/// # Errors
+///
+/// Fails where the server cannot be talked to, where it answers with an error, and where the
+/// scenario is not known.
+pub async fn play(server: impl Connect, wish: Wish) -> Result<()> {
+    let client = Client::builder("askback-conformance", env!("CARGO_PKG_VERSION"))
+        .title("askback under test")
+        .host(Yes)
+        .protocol(wish.revision.map_or(Protocol::Auto, Protocol::Only))
+        .connect(server)
+        .await?;
+    let played = scenarios::play(&client, &wish).await;
+    client.close().await;
+    played
+}

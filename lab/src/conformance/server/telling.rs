@@ -1,0 +1,37 @@
+//! Tools that tell how they are getting on.
+
+use std::time::Duration;
+
+use askback::{Ctx, Result, protocol::LoggingLevel, tool};
+
+/// Long enough that what is told arrives one by one.
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// Logs three lines.
+#[tool(read_only)]
+pub(super) async fn test_tool_with_logging(ctx: Ctx) -> Result<&'static str> {
+    ctx.log(LoggingLevel::Info, "Tool execution started");
+    ctx.sleep(PAUSE).await;
+    ctx.log(LoggingLevel::Info, "Tool processing data");
+    ctx.sleep(PAUSE).await;
+    ctx.log(LoggingLevel::Info, "Tool execution completed");
+    Ok("Three lines were logged.")
+}
+
+/// Reports how far it has come.
+#[tool(read_only)]
+pub(super) async fn test_tool_with_progress(ctx: Ctx) -> Result<&'static str> {
+    ctx.progress(0.0, Some(100.0), None);
+    ctx.sleep(PAUSE).await;
+    ctx.progress(50.0, Some(100.0), None);
+    ctx.sleep(PAUSE).await;
+    ctx.progress(100.0, Some(100.0), None);
+    Ok("It is done.")
+}
+
+/// Logs a line, for those who want to read it.
+#[tool(read_only)]
+pub(super) async fn test_logging_tool(ctx: Ctx) -> Result<&'static str> {
+    ctx.log(LoggingLevel::Info, "A line for those who asked for it");
+    Ok("A line was logged, if it was wanted.")
+}
