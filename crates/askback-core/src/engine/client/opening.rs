@@ -44,6 +44,9 @@ pub(super) struct Opening {
     step: Step,
     /// The revisions the server has refused.
     refused: Vec<Revision>,
+    /// The revision that was asked for again, after the server refused it and said that it speaks
+    /// it.
+    insisted: Option<Revision>,
 }
 
 #[derive(Debug)]
@@ -91,6 +94,7 @@ impl Opening {
             deadline: cx.now,
             step: Step::Probe(Revision::LATEST),
             refused: Vec::new(),
+            insisted: None,
         };
         let first = handshake
             .or_else(|| cx.newest(Era::Modern))
@@ -181,7 +185,12 @@ impl Opening {
                 if error.code == codes::UNSUPPORTED_VERSION
                     && let Some(offered) = offered(&error)
                 {
-                    self.refused.push(revision);
+                    // What the server lists it is asked for once more: the answer may have come of
+                    // another process than the list.
+                    let listed = offered.iter().any(|version| *version == revision.as_str());
+                    if !listed || self.insisted.replace(revision) == Some(revision) {
+                        self.refused.push(revision);
+                    }
                     return self.choose_again(&offered, cx);
                 }
                 // Only a server of the stateless era says that a capability is missing.

@@ -63,6 +63,8 @@ fn nothing_in_common_is_said_in_words() {
         ! connected
         >> {"id":1,"method":"server/discover"}
         < {"id":1,"error":{"code":-32022,"message":"no","data":{"supported":["2026-07-28"],"requested":"2026-07-28"}}}
+        >> {"id":2,"method":"server/discover"}
+        < {"id":2,"error":{"code":-32022,"message":"no","data":{"supported":["2026-07-28"],"requested":"2026-07-28"}}}
         = close: no protocol revision in common: the server speaks 2026-07-28, this client 2026-07-28
         "#,
     );
@@ -73,6 +75,20 @@ fn nothing_in_common_is_said_in_words() {
         > {"id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}
         < {"id":1,"result":{"protocolVersion":"2025-06-18","capabilities":{},"serverInfo":{"name":"s","version":"1"}}}
         = close: no protocol revision in common: the server speaks 2025-06-18, this client 2025-11-25
+        "#,
+    );
+}
+
+#[test]
+fn a_server_that_refuses_what_it_speaks_is_asked_once_more() {
+    check(
+        r#"
+        ! connected
+        >> {"id":1,"method":"server/discover"}
+        < {"id":1,"error":{"code":-32022,"message":"no","data":{"supported":["2026-07-28","2025-06-18"],"requested":"2026-07-28"}}}
+        >> {"id":2,"method":"server/discover"}
+        < {"id":2,"result":{"supportedVersions":["2026-07-28"],"capabilities":{}}}
+        = opened 2026-07-28
         "#,
     );
 }
