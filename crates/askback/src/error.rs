@@ -81,6 +81,14 @@ impl Error {
     }
 
     /// A JSON-RPC error with code and data of the author's choice.
+    ///
+    /// ```
+    /// use askback::{Error, ErrorObject, Result};
+    ///
+    /// async fn brew() -> Result<String> {
+    ///     Err(Error::protocol(ErrorObject::new(418, "I am a teapot.")))
+    /// }
+    /// ```
     #[must_use]
     pub fn protocol(error: ErrorObject) -> Self {
         let message = error.message.clone();

@@ -23,6 +23,7 @@ pub use answer::Answer;
 pub use askback_core::{
     ask::{AskError, Principal},
     forms::{self, Form},
+    jsonrpc::ErrorObject,
     limits::Limits,
     protocol,
     revision::Revision,
