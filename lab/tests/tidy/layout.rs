@@ -45,7 +45,9 @@ fn forgotten(tree: &Tree) -> Vec<Problem> {
         .filter(|p| rust(p))
         .collect();
     let is_root = |path: &str| {
-        path.ends_with("/src/lib.rs") || path.ends_with("/src/main.rs") || is_test_root(path)
+        let is_program = path.contains("/src/bin/");
+        let is_package = path.ends_with("/src/lib.rs") || path.ends_with("/src/main.rs");
+        is_package || is_program || is_test_root(path)
     };
     let mut reached: BTreeSet<String> = BTreeSet::new();
     let mut open: Vec<String> = files
@@ -154,6 +156,7 @@ fn no_file_is_forgotten() {
         ("crates/a/src/c/inner.rs", ""),
         ("crates/a/src/d.rs", ""),
         ("crates/a/src/e.rs", ""),
+        ("crates/a/src/bin/f.rs", ""),
         ("crates/a/tests/a/main.rs", "mod b;"),
         ("crates/a/tests/a/b.rs", ""),
         ("crates/a/tests/a/lost.rs", ""),

@@ -7,6 +7,7 @@ mod prompts;
 mod resources;
 mod rounds;
 mod schemas;
+mod streams;
 mod telling;
 
 use std::time::Duration;
@@ -14,7 +15,8 @@ use std::time::Duration;
 use askback::{Server, ServerBuilder, protocol::CacheScope};
 
 use self::{
-    asking::*, changes::*, content::*, prompts::*, resources::*, rounds::*, schemas::*, telling::*,
+    asking::*, changes::*, content::*, prompts::*, resources::*, rounds::*, schemas::*, streams::*,
+    telling::*,
 };
 
 /// All that the suite looks for, to be given keys and built.
@@ -37,6 +39,7 @@ fn tools(server: ServerBuilder) -> ServerBuilder {
         .tool(test_tool_with_logging)
         .tool(test_tool_with_progress)
         .tool(test_logging_tool)
+        .tool(test_reconnection)
         .tool(test_sampling)
         .tool(test_elicitation)
         .tool(test_elicitation_sep1034_defaults)

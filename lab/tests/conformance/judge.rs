@@ -1,0 +1,137 @@
+//! What came of a run, read from what the suite wrote.
+
+use std::{fs, path::Path};
+
+use serde::Deserialize;
+
+use crate::{
+    Result,
+    plan::{Run, Side},
+};
+
+/// How much of the suite's words is told; the rest is in its results.
+const LONGEST: usize = 200;
+
+/// What came of a run.
+#[derive(Default)]
+pub(crate) struct Verdict {
+    /// How many scenarios were run.
+    pub(crate) scenarios: usize,
+    /// How many checks passed.
+    pub(crate) checks: usize,
+    /// What did not pass, a line each.
+    pub(crate) wrong: Vec<String>,
+    /// What the suite itself left out.
+    pub(crate) skipped: Vec<Skipped>,
+}
+
+/// A check that the suite left out.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Skipped {
+    pub(crate) scenario: String,
+    pub(crate) check: String,
+    pub(crate) why: String,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Check {
+    id: String,
+    name: String,
+    status: Status,
+    error_message: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+enum Status {
+    Success,
+    Failure,
+    Warning,
+    Skipped,
+    Info,
+}
+
+impl Verdict {
+    pub(crate) fn passed(&self) -> bool {
+        self.wrong.is_empty()
+    }
+
+    fn add(&mut self, scenario: &str, checks: Vec<Check>) {
+        self.scenarios += 1;
+        if checks.is_empty() {
+            self.wrong.push(format!("{scenario}: nothing was checked"));
+        }
+        for Check {
+            id,
+            name,
+            status,
+            error_message,
+        } in checks
+        {
+            let mut why = error_message.unwrap_or_default();
+            why.truncate(why.floor_char_boundary(LONGEST));
+            match status {
+                Status::Success => self.checks += 1,
+                Status::Info => {}
+                Status::Skipped => self.skipped.push(Skipped {
+                    scenario: scenario.to_owned(),
+                    check: if id == name {
+                        id
+                    } else {
+                        format!("{id} ({name})")
+                    },
+                    why,
+                }),
+                Status::Failure | Status::Warning => {
+                    self.wrong
+                        .push(format!("{scenario}: {status:?}: {id} ({name}): {why}"));
+                }
+            }
+        }
+    }
+}
+
+/// Reads the results of a run: a directory for each scenario, named after it and the time.
+pub(crate) fn read(results: &Path, run: &Run) -> Result<Verdict> {
+    let mut verdict = Verdict::default();
+    let mut seen = Vec::new();
+    let mut entries = fs::read_dir(results)?.collect::<Result<Vec<_>, _>>()?;
+    entries.sort_by_key(fs::DirEntry::file_name);
+    for entry in entries {
+        if !entry.file_type()?.is_dir() {
+            continue;
+        }
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let scenario = scenario(&name, run.side);
+        match fs::read_to_string(entry.path().join("checks.json")) {
+            Ok(checks) => verdict.add(scenario, serde_json::from_str(&checks)?),
+            Err(_) => verdict
+                .wrong
+                .push(format!("{scenario}: it ended without a result")),
+        }
+        seen.push(scenario.to_owned());
+    }
+    let missing = run
+        .scenarios
+        .iter()
+        .filter(|scenario| !seen.contains(scenario));
+    let missing = missing.map(|scenario| format!("{scenario}: it was not run"));
+    verdict.wrong.extend(missing);
+    if seen.is_empty() {
+        verdict.wrong.push("no scenario was run".to_owned());
+    }
+    Ok(verdict)
+}
+
+/// The scenario of a directory: `server-tools-list-2026-09-01T10-00-00-000Z`.
+fn scenario(directory: &str, side: Side) -> &str {
+    let name = match side {
+        Side::Server => directory.strip_prefix("server-").unwrap_or(directory),
+    };
+    let time = "-2026-09-01T10-00-00-000Z".len();
+    match name.split_at_checked(name.len().saturating_sub(time)) {
+        Some((scenario, _)) if !scenario.is_empty() => scenario,
+        _ => name,
+    }
+}

@@ -1,0 +1,92 @@
+//! One call of the suite, with the program under test.
+
+use std::{
+    fs::{self, File},
+    io::{BufRead as _, BufReader},
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+};
+
+use crate::{
+    Result,
+    judge::{self, Verdict},
+    plan::Run,
+    suite::Suite,
+};
+
+const SERVER: &str = env!("CARGO_BIN_EXE_conformance-server");
+
+/// Where results are left for whoever looks into a failure.
+const RESULTS: &str = concat!(env!("CARGO_TARGET_TMPDIR"), "/conformance");
+
+/// A server that lasts as long as this value.
+struct Server {
+    child: Child,
+    url: String,
+}
+
+/// Runs the suite and reads what it wrote.
+pub(crate) fn run(suite: &Suite, run: &Run) -> Result<Verdict> {
+    let results = results(&run.title)?;
+    let mut command = suite.command();
+    command.arg(run.side.name());
+    let server = Server::start(&results)?;
+    command.args(["--url", &server.url]);
+    command.args(&run.arguments).arg("-o").arg(&results);
+    let log = results.join("suite.txt");
+    let said = File::create(&log)?;
+    let status = command
+        .stdin(Stdio::null())
+        .stderr(said.try_clone()?)
+        .stdout(said)
+        .status()?;
+    drop(server);
+    let mut verdict = judge::read(&results, run)?;
+    if !status.success() {
+        let why = format!("the suite ended with {status}: see {}", log.display());
+        verdict.wrong.push(why);
+    }
+    Ok(verdict)
+}
+
+impl Server {
+    /// Starts a server and waits until it says where it is.
+    fn start(results: &Path) -> Result<Self> {
+        let log = File::create(results.join("server.txt"))?;
+        let mut child = Command::new(SERVER)
+            .args(["--addr", "127.0.0.1:0"])
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(log)
+            .spawn()?;
+        let mut url = String::new();
+        if let Some(stdout) = child.stdout.take() {
+            BufReader::new(stdout).read_line(&mut url)?;
+        }
+        let url = url.trim().to_owned();
+        let server = Self { child, url };
+        if server.url.is_empty() {
+            return Err("the server ended before it said where it is".into());
+        }
+        Ok(server)
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// An empty directory for the results of a run.
+fn results(title: &str) -> Result<PathBuf> {
+    let name = title.replace(|c: char| !c.is_ascii_alphanumeric() && c != '-', "_");
+    let directory = Path::new(RESULTS).join(name);
+    if directory.exists() {
+        fs::remove_dir_all(&directory)?;
+    }
+    fs::create_dir_all(&directory)?;
+    Ok(directory)
+}
