@@ -129,7 +129,8 @@ pub enum BuildError {
         "`{0}` cannot name a tool: use 1 to 128 letters, digits, underscores, hyphens and dots"
     )]
     Name(String),
-    /// The form of a tool's arguments breaks the rules of forms.
+    /// The form of a tool's arguments breaks the rules of forms, or its schema those of
+    /// `x-mcp-header`.
     #[error("the arguments of `{name}`: {why}")]
     Arguments {
         /// The tool.
@@ -255,7 +256,7 @@ impl ServerBuilder {
 
     /// Adds a tool.
     pub fn tool(mut self, tool: impl Into<Tool>) -> Self {
-        let tool = tool.into();
+        let mut tool = tool.into();
         let name = tool.description.name.clone();
         self.note(tool.check());
         let added = self

@@ -1,7 +1,8 @@
 //! Tools: what a model may call.
 
-use askback_core::protocol::{
-    self, CallToolResult, Icon, Outcome, Schema, TaskSupport, ToolAnnotations,
+use askback_core::{
+    http::params::Annotations,
+    protocol::{self, CallToolResult, Icon, Outcome, Schema, TaskSupport, ToolAnnotations},
 };
 
 use super::BuildError;
@@ -28,6 +29,8 @@ pub struct Tool {
     pub(super) description: protocol::Tool,
     pub(super) handler: Erased<Outcome<CallToolResult>>,
     pub(super) schema: Option<Result<(), String>>,
+    /// Which arguments a client repeats in the headers of its request.
+    pub(super) mirrored: Annotations,
     pub(super) tasks: Option<Tasks>,
 }
 
@@ -59,6 +62,7 @@ impl Tool {
             description: protocol::Tool::new(name, input),
             handler: erase(handler, IntoToolResult::into_tool_result),
             schema,
+            mirrored: Annotations::default(),
             tasks: None,
         }
     }
@@ -92,6 +96,11 @@ impl Tool {
     }
 
     /// The schema of its arguments, for handlers that take [`Json`](crate::Json).
+    ///
+    /// A property with an `x-mcp-header` is repeated by clients in the headers of their requests,
+    /// for those on the way to route by; over HTTP, a request whose headers say something else than
+    /// its body is refused (2026-07-28, basic/transports/streamable-http, Custom Headers from Tool
+    /// Parameters).
     #[must_use]
     pub fn input_schema(mut self, schema: Schema) -> Self {
         self.description.input_schema = schema;
@@ -146,21 +155,24 @@ impl Tool {
         self
     }
 
-    /// Checks what only a complete tool shows.
-    pub(super) fn check(&self) -> Result<(), BuildError> {
+    /// Checks what only a complete tool shows, and reads what its schema says of headers.
+    pub(super) fn check(&mut self) -> Result<(), BuildError> {
         let name = &self.description.name;
         // 2026-07-28, server/tools, Tool Names.
         let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
         if name.is_empty() || name.len() > 128 || !name.chars().all(allowed) {
             return Err(BuildError::Name(name.clone()));
         }
-        match &self.schema {
-            Some(Err(why)) => Err(BuildError::Arguments {
-                name: name.clone(),
-                why: why.clone(),
-            }),
-            _ => Ok(()),
+        let wrong = |why: String| BuildError::Arguments {
+            name: name.clone(),
+            why,
+        };
+        if let Some(Err(why)) = &self.schema {
+            return Err(wrong(why.clone()));
         }
+        let mirrored = Annotations::of(&self.description.input_schema);
+        self.mirrored = mirrored.map_err(|bad| wrong(bad.to_string()))?;
+        Ok(())
     }
 }
 

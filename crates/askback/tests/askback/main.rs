@@ -6,6 +6,8 @@ mod keys;
 #[cfg(feature = "macros")]
 mod macros;
 #[cfg(feature = "http-server")]
+mod mirrored;
+#[cfg(feature = "http-server")]
 mod principal;
 mod proof;
 mod store;

@@ -269,8 +269,30 @@ impl Inner {
                 name: request.target(),
             };
             headers::check(&mirrored(&parts.headers)?, body)?;
+            self.check_parameters(&parts.headers, &request)?;
         }
         engine::admit(&self.shared.profile, principal(parts), id, request)
+    }
+
+    /// Checks the arguments that are repeated in headers of their own.
+    fn check_parameters(
+        &self,
+        headers: &HeaderMap,
+        request: &ClientRequest,
+    ) -> Result<(), Mismatch> {
+        let ClientRequest::CallTool(params) = request else {
+            return Ok(());
+        };
+        let Some(tool) = self.shared.tools.get(&params.name) else {
+            return Ok(());
+        };
+        let find = |name: &str| {
+            headers
+                .get_all(name)
+                .into_iter()
+                .map(http::HeaderValue::as_bytes)
+        };
+        tool.mirrored.check(find, params.arguments.as_ref())
     }
 
     async fn call(&self, call: Call, accept: Accepted) -> Response<Body> {

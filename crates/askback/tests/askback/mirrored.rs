@@ -1,0 +1,78 @@
+//! Arguments that clients repeat in headers, as the schema of a tool says.
+
+use askback::{BuildError, Json, Result, Server, Tool, protocol::Schema};
+use http::Request;
+use serde_json::{Value, json};
+
+/// A tool whose arguments are described by this schema.
+fn tool(schema: &Value) -> Tool {
+    let route = async |_: Json<Value>| -> Result<()> { Ok(()) };
+    Tool::new("route", route).input_schema(Schema::new(schema).unwrap())
+}
+
+/// The status of a call with this argument and these headers.
+async fn status(region: &str, headers: &[&str]) -> u16 {
+    let property = json!({"type": "string", "x-mcp-header": "Region"});
+    let schema = json!({"type": "object", "properties": {"region": property}});
+    let server = Server::builder("s", "1")
+        .tool(tool(&schema))
+        .build()
+        .unwrap();
+    let meta = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {},
+    });
+    let params = json!({"name": "route", "arguments": {"region": region}, "_meta": meta});
+    let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params});
+    let mut request = Request::post("/mcp")
+        .header("host", "localhost")
+        .header("content-type", "application/json")
+        .header("mcp-protocol-version", "2026-07-28")
+        .header("mcp-method", "tools/call")
+        .header("mcp-name", "route");
+    for value in headers {
+        request = request.header("mcp-param-region", *value);
+    }
+    let request = request.body(body.to_string()).unwrap();
+    server
+        .http()
+        .service()
+        .respond(request)
+        .await
+        .status()
+        .as_u16()
+}
+
+#[tokio::test]
+async fn a_header_says_what_its_argument_says() {
+    for (region, headers, expected) in [
+        ("eu", &["eu"][..], 200),
+        ("eu", &["=?base64?ZXU=?="], 200),
+        ("ZXU=", &["ZXU="], 200),
+        ("eu", &["us"], 400),
+        ("eu", &[], 400),
+        ("eu", &["=?base64?ZXU?="], 400),
+        ("eu", &["=?base64?Z!U=?="], 400),
+        ("eu", &["eu", "eu"], 400),
+    ] {
+        assert_eq!(
+            status(region, headers).await,
+            expected,
+            "{region} {headers:?}"
+        );
+    }
+}
+
+#[test]
+fn an_annotation_that_clients_would_refuse_is_the_authors_mistake() {
+    let property = json!({"type": "number", "x-mcp-header": "Score"});
+    let schema = json!({"type": "object", "properties": {"score": property}});
+    let built = Server::builder("s", "1").tool(tool(&schema)).build();
+    let wrong = BuildError::Arguments {
+        name: "route".to_owned(),
+        why: "the x-mcp-header annotation of /properties/score stands at a property that is no \
+              integer, string or boolean"
+            .to_owned(),
+    };
+    assert_eq!(built.err(), Some(wrong));
+}
