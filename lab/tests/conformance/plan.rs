@@ -107,7 +107,7 @@ fn all(revision: &str, scenarios: &[Scenario]) -> Run {
 /// One scenario. Run alone, it fails where the client under test does.
 fn alone(side: Side, scenario: &str, revision: Option<&String>) -> Run {
     let mut title = format!("{}, {scenario}", side.name());
-    let of = revision.map_or("extensions", String::as_str);
+    let of = revision.map_or("the extensions", String::as_str);
     let group = format!("{}, all of {of}", side.name());
     let mut arguments = vec!["--scenario".to_owned(), scenario.to_owned()];
     if let Some(revision) = revision {

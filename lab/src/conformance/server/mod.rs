@@ -8,15 +8,19 @@ mod resources;
 mod rounds;
 mod schemas;
 mod streams;
+mod tasks;
 mod telling;
 
 use std::time::Duration;
 
-use askback::{Server, ServerBuilder, protocol::CacheScope};
+use askback::{
+    Server, ServerBuilder,
+    protocol::{CacheScope, TaskSupport},
+};
 
 use self::{
     asking::*, changes::*, content::*, prompts::*, resources::*, rounds::*, schemas::*, streams::*,
-    telling::*,
+    tasks::*, telling::*,
 };
 
 /// All that the suite looks for, to be given keys and built.
@@ -58,6 +62,13 @@ fn tools(server: ServerBuilder) -> ServerBuilder {
         .tool(test_trigger_prompt_change)
         .tool(json_schema_2020_12_tool)
         .tool(test_custom_header)
+        .tool(greet)
+        .tool(slow_compute().task(TaskSupport::Optional))
+        .tool(failing_job().task(TaskSupport::Required))
+        .tool(protocol_error_job().task(TaskSupport::Optional))
+        .tool(confirm_delete().task(TaskSupport::Optional))
+        .tool(multi_input().task(TaskSupport::Optional))
+        .tool(test_tool_with_task().may_become_task(TaskSupport::Required))
 }
 
 fn prompts(server: ServerBuilder) -> ServerBuilder {
