@@ -12,6 +12,8 @@ mod documents {
     mod client {}
     #[doc = include_str!("../../docs/guide/forms.md")]
     mod forms {}
+    #[doc = include_str!("../../docs/guide/http.md")]
+    mod http {}
     #[doc = include_str!("../../docs/guide/limits.md")]
     mod limits {}
     #[doc = include_str!("../../docs/guide/prompts.md")]
