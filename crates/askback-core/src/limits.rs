@@ -71,8 +71,15 @@ pub struct Limits {
     /// How long a task may take, and how long after its beginning what came of it is kept: the
     /// `ttlMs` of a server's tasks.
     pub task_ttl: Duration,
-    /// How often a client is told to ask after a task.
+    /// How often a client is told to ask after a task; and how often a client does where the
+    /// server does not say.
     pub task_poll: Duration,
+    /// The shortest time after which a client asks again after a task, whatever the server says.
+    pub task_poll_least: Duration,
+    /// The longest such time.
+    pub task_poll_most: Duration,
+    /// How long a client waits for a task in all, whatever the server says.
+    pub task_in_all: Duration,
     /// The most values in one completion (the specification's bound).
     pub completion_values: usize,
     /// The most rounds in which a sampled model may call tools before the loop is ended.
@@ -180,6 +187,9 @@ impl Default for Limits {
             task_bytes: 64 << 20,
             task_ttl: Duration::from_secs(60 * MINUTE),
             task_poll: Duration::from_secs(1),
+            task_poll_least: Duration::from_millis(100),
+            task_poll_most: Duration::from_secs(MINUTE),
+            task_in_all: Duration::from_secs(24 * 60 * MINUTE),
             completion_values: 100,
             tool_rounds: 10,
             probe: Duration::from_secs(5),

@@ -19,7 +19,7 @@ pub struct Remarks {
 impl Remarks {
     /// Puts on the page what a server of that name said. Of its progress, only what is news.
     pub fn put(&mut self, page: &mut Page, name: &str, event: &Event) {
-        if let Event::Progress { message, .. } = event {
+        if let Event::Progress { message, .. } | Event::Task { message, .. } = event {
             if message.is_none() || self.progress == *message {
                 return;
             }
@@ -50,6 +50,7 @@ fn remark(page: &mut Page, name: &str, event: &Event) {
             };
             page.quote_at(&far, message.as_deref().unwrap_or_default());
         }
+        Event::Task { message, .. } => page.quote_at("", message.as_deref().unwrap_or_default()),
         Event::Log { level, data, .. } => {
             let level = match level {
                 LoggingLevel::Debug => "debug",

@@ -202,6 +202,12 @@ impl From<Box<RawValue>> for RawJson {
     }
 }
 
+impl From<RawJson> for Box<RawValue> {
+    fn from(json: RawJson) -> Self {
+        json.0
+    }
+}
+
 impl From<RawObject> for RawJson {
     fn from(object: RawObject) -> Self {
         object.0

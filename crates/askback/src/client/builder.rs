@@ -27,6 +27,7 @@ pub struct ClientBuilder {
     limits: Limits,
     protocol: Protocol,
     principal: Option<String>,
+    tasks: bool,
 }
 
 impl ClientBuilder {
@@ -37,6 +38,7 @@ impl ClientBuilder {
             limits: Limits::default(),
             protocol: Protocol::Auto,
             principal: None,
+            tasks: true,
         }
     }
 
@@ -76,6 +78,15 @@ impl ClientBuilder {
         self
     }
 
+    /// Whether the server may make a call a task, where it has the extension for that
+    /// (`io.modelcontextprotocol/tasks`): it may unless told otherwise. Whoever calls notices
+    /// nothing; the client asks after the task until it has ended.
+    #[must_use]
+    pub fn tasks(mut self, tasks: bool) -> Self {
+        self.tasks = tasks;
+        self
+    }
+
     /// Connects to a server: starts it if it is a child process, finds out which revision it
     /// speaks and what it has. It must be called within a tokio runtime.
     ///
@@ -87,9 +98,13 @@ impl ClientBuilder {
             Protocol::Auto => Revision::ALL.into(),
             Protocol::Only(revision) => vec![revision],
         };
+        let mut capabilities = self.host.capabilities();
+        if self.tasks {
+            capabilities.declare_tasks_extension();
+        }
         let profile = Profile {
             info: self.info,
-            capabilities: self.host.capabilities(),
+            capabilities,
             revisions,
             principal: self.principal,
             limits: self.limits,

@@ -5,7 +5,7 @@ use core::time::Duration;
 
 use super::{
     CallTarget, Greeting, HostQuestion, Profile, QuestionId, patience::Patience,
-    question::check_answer,
+    question::check_answer, task::Held,
 };
 use crate::{
     jsonrpc::{self, ErrorObject, RequestId},
@@ -49,6 +49,8 @@ pub(super) enum Stage {
     Asking(Asking),
     /// The server wants it sent again without asking anything.
     Pausing(Duration),
+    /// The server holds a task in place of its result.
+    Task(Box<Held>),
 }
 
 /// A round the server has.
@@ -117,7 +119,7 @@ impl Call {
     pub(super) fn sent(&self) -> Option<&Sent> {
         match &self.stage {
             Stage::Sent(sent) => Some(sent),
-            Stage::Ready | Stage::Asking(_) | Stage::Pausing(_) => None,
+            Stage::Ready | Stage::Asking(_) | Stage::Pausing(_) | Stage::Task(_) => None,
         }
     }
 
@@ -126,6 +128,11 @@ impl Call {
         match &self.stage {
             Stage::Sent(_) => self.patience.deadline(),
             Stage::Pausing(until) => Some(*until),
+            Stage::Task(held) if held.waits => None,
+            Stage::Task(held) => {
+                let due = held.deadline();
+                Some(self.patience.deadline().map_or(due, |end| end.min(due)))
+            }
             Stage::Ready | Stage::Asking(_) => None,
         }
     }
@@ -243,17 +250,22 @@ impl Asked {
         &self,
         greeting: &Greeting,
         target: Option<CallTarget>,
+        retried: bool,
     ) -> Box<HostQuestion> {
         Box::new(HostQuestion {
             server: greeting.server.clone(),
             target,
             key: self.key.clone(),
             request: self.request.clone(),
-            retried: true,
+            retried,
         })
     }
 
-    fn check(&self, answer: InputResponse, limits: &Limits) -> Result<InputResponse, String> {
+    pub(super) fn check(
+        &self,
+        answer: InputResponse,
+        limits: &Limits,
+    ) -> Result<InputResponse, String> {
         check_answer(&self.request, answer, limits).map_err(|why| match &self.key {
             Some(key) => format!("its answer to {key:?} cannot be sent: {why}"),
             None => format!("its answer cannot be sent: {why}"),
@@ -313,7 +325,7 @@ pub(super) fn write_response(
 }
 
 /// An answer as it stands in `inputResponses`.
-fn response_json(response: InputResponse, revision: Revision) -> RawJson {
+pub(super) fn response_json(response: InputResponse, revision: Revision) -> RawJson {
     let json = match wire::lower(response, revision) {
         InputResponse::Elicit(result) => RawJson::new(&result),
         InputResponse::Sample(result) => RawJson::new(&result),

@@ -1,6 +1,7 @@
 //! Why a call, or a connection, came to nothing.
 
 use alloc::{
+    format,
     string::{String, ToString},
     vec::Vec,
 };
@@ -48,6 +49,13 @@ pub enum ClientError {
     /// The host of this client gave an answer that must not be sent, or none.
     #[error("the host failed to answer the server: {0}")]
     Host(String),
+    /// The call became a task, which somebody else cancelled; with the server's words for it.
+    #[error("the task was cancelled{}", words(.0))]
+    TaskCancelled(Option<String>),
+    /// The call became a task, of which the server knows nothing any more: its time is over, or
+    /// the process that worked on it is gone.
+    #[error("the server has lost the task of this call: {0}")]
+    TaskLost(String),
     /// What was called is nothing the server, or the revision in use, has.
     #[error("{0}")]
     Unsupported(String),
@@ -57,6 +65,13 @@ pub enum ClientError {
     /// The client was closed by its owner.
     #[error("the client is closed")]
     Closed,
+}
+
+fn words(message: &Option<String>) -> String {
+    match message {
+        Some(message) => format!(": {message}"),
+        None => String::new(),
+    }
 }
 
 fn list<T: ToString>(revisions: &[T]) -> String {

@@ -3,7 +3,7 @@
 use alloc::string::String;
 
 use super::CallTarget;
-use crate::protocol::{LoggingLevel, RawJson};
+use crate::protocol::{LoggingLevel, RawJson, TaskStatus};
 
 /// Something a host may want to show or act on.
 #[derive(Debug, Clone, PartialEq)]
@@ -18,6 +18,17 @@ pub enum Event {
         /// How far it has to come, where that is known.
         total: Option<f64>,
         /// What is being done, in words.
+        message: Option<String>,
+    },
+    /// How the task stands that a call became.
+    Task {
+        /// What was called.
+        target: Option<CallTarget>,
+        /// The server's name for the task.
+        task_id: String,
+        /// How it stands.
+        status: TaskStatus,
+        /// How it stands, in words.
         message: Option<String>,
     },
     /// A log line of the server.

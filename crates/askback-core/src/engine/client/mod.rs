@@ -13,6 +13,7 @@ mod patience;
 mod question;
 mod rounds;
 mod sending;
+mod task;
 
 use alloc::{
     borrow::ToOwned,
@@ -307,6 +308,7 @@ impl Connection {
     /// The caller no longer wants the result: the server is told, and questions of the call are
     /// withdrawn. The call ends without [`Output::Done`].
     pub fn cancel(&mut self, id: CallId, now: Duration) {
+        self.cancel_task(id);
         let Some(call) = self.calls.remove(&id) else {
             return;
         };

@@ -15,9 +15,10 @@ use super::{
 use crate::{
     jsonrpc::{ErrorObject, INVALID_PARAMS},
     protocol::{
-        ElicitUrlParams, InputRequests, InputRequiredResult, InputResponse, Outcome,
+        ElicitUrlParams, InputRequest, InputRequests, InputRequiredResult, InputResponse, Outcome,
         UrlElicitationRequired, codes,
     },
+    revision::Revision,
 };
 
 impl Connection {
@@ -32,6 +33,9 @@ impl Connection {
             return;
         };
         call.patience.pause(now);
+        if let Stage::Task(_) = call.stage {
+            return self.handle_task_response(id, outcome, now);
+        }
         let result = match outcome {
             Ok(result) => result,
             Err(ClientError::Server(error)) => return self.handle_error(id, error, now),
@@ -60,6 +64,7 @@ impl Connection {
                     self.finish(id, Err(error));
                 }
             }
+            Ok(Outcome::Task(task)) if facts.extensions => self.begin_task(id, &task, now),
             Ok(Outcome::Task(_) | Outcome::CoreTask(_)) => {
                 let why = "its result is a task, which was not asked for";
                 self.finish(id, Err(ClientError::Protocol(why.to_owned())));
@@ -134,32 +139,36 @@ impl Connection {
     ) -> Result<(), ClientError> {
         self.count_round(id, questions.len())?;
         let mut asked = Vec::with_capacity(questions.len());
-        for (key, mut request) in questions {
-            let Some(greeting) = &self.greeting else {
-                continue;
-            };
-            let facts = greeting.revision.facts();
-            let Self { profile, asks, .. } = self;
-            admit(&mut request, &profile.capabilities, facts, &profile.limits).map_err(
-                |error| {
-                    let why =
-                        format!("it asks {key:?} of a client that cannot be asked so: {error}");
-                    ClientError::Protocol(why)
-                },
-            )?;
-            if !asks.admit(now) {
-                return Err(ClientError::Refused(self.refuse_flood()));
-            }
-            let id = self.next_question();
-            asked.push(Asked {
-                id,
-                key: Some(key),
-                request,
-                answer: None,
-            });
+        for (key, request) in questions {
+            asked.push(self.admit_question(&key, request, now)?);
         }
         self.ask(id, Asking::Questions { state, asked });
         Ok(())
+    }
+
+    /// A question that may be put to the host.
+    pub(super) fn admit_question(
+        &mut self,
+        key: &str,
+        mut request: InputRequest,
+        now: Duration,
+    ) -> Result<Asked, ClientError> {
+        let revision = self.greeting.as_ref().map(|greeting| greeting.revision);
+        let facts = revision.unwrap_or(Revision::LATEST).facts();
+        let Self { profile, asks, .. } = self;
+        admit(&mut request, &profile.capabilities, facts, &profile.limits).map_err(|error| {
+            let why = format!("it asks {key:?} of a client that cannot be asked so: {error}");
+            ClientError::Protocol(why)
+        })?;
+        if !asks.admit(now) {
+            return Err(ClientError::Refused(self.refuse_flood()));
+        }
+        Ok(Asked {
+            id: self.next_question(),
+            key: Some(key.to_owned()),
+            request,
+            answer: None,
+        })
     }
 
     /// Open these links first (2025-11-25, client/elicitation, URL Elicitation Required Error).
@@ -250,7 +259,7 @@ impl Connection {
         };
         for asked in asked {
             self.asked.insert(asked.id, id);
-            let question = asked.question(greeting, call.target());
+            let question = asked.question(greeting, call.target(), true);
             self.out.push_back(Output::Ask(asked.id, question));
         }
         call.stage = Stage::Asking(asking);
@@ -267,6 +276,9 @@ impl Connection {
         let (Some(call), Some(greeting)) = (self.calls.get_mut(&id), &self.greeting) else {
             return;
         };
+        if let Stage::Task(_) = call.stage {
+            return self.answer_task(id, question, answer, now);
+        }
         // Taken here, so that ending the call withdraws only what the host still has.
         let answered = match answer {
             Ok(answer) => call.answer(question, answer, greeting.revision, &self.profile.limits),
@@ -328,7 +340,7 @@ impl Connection {
 }
 
 /// What a call ends in whose question the host answered with an error.
-fn refusal(error: ErrorObject) -> ClientError {
+pub(super) fn refusal(error: ErrorObject) -> ClientError {
     if error.code == codes::USER_REJECTED {
         ClientError::Refused(error)
     } else {

@@ -23,7 +23,11 @@ impl Connection {
     }
 
     pub(super) fn ready(&self) -> Vec<CallId> {
-        let ready = |call: &Call| matches!(call.stage, Stage::Ready);
+        let ready = |call: &Call| match &call.stage {
+            Stage::Ready => true,
+            Stage::Task(held) => held.waits,
+            Stage::Sent(_) | Stage::Asking(_) | Stage::Pausing(_) => false,
+        };
         self.calls
             .iter()
             .filter(|(_, call)| ready(call))
@@ -45,13 +49,18 @@ impl Connection {
             .is_some_and(|it| it.revision.era() == Era::Modern);
         let mut lost = Vec::new();
         for (id, call) in &mut self.calls {
-            let Stage::Sent(_) = &call.stage else {
-                continue;
+            let asks_after = match &call.stage {
+                Stage::Sent(_) => false,
+                Stage::Task(held) if held.number().is_some() => true,
+                _ => continue,
             };
             call.patience.pause(now);
-            let knows_all = call.carries_state() || call.is_subscription();
+            let knows_all = call.carries_state() || call.is_subscription() || asks_after;
             if modern && knows_all && !call.restarted {
-                call.stage = Stage::Ready;
+                match &mut call.stage {
+                    Stage::Task(held) => held.lose(),
+                    stage => *stage = Stage::Ready,
+                }
             } else {
                 lost.push(*id);
             }
@@ -90,6 +99,9 @@ impl Connection {
         let Some(call) = self.calls.get_mut(&id) else {
             return;
         };
+        if let Stage::Task(_) = call.stage {
+            return self.step_task(id, now);
+        }
         call.stage = Stage::Ready;
         let asking = match &self.state {
             State::Idle => return self.reconnect(now),
@@ -147,6 +159,7 @@ impl Connection {
                 let limit = self.profile.limits.request;
                 self.finish(id, Err(ClientError::TimedOut(limit)));
             }
+            Stage::Task(_) => self.time_out_task(id, now),
             Stage::Ready | Stage::Asking(_) => {}
         }
     }
@@ -166,6 +179,15 @@ impl Connection {
             }
             Stage::Asking(asking) => {
                 for question in asking.open() {
+                    self.asked.remove(&question);
+                    self.out.push_back(Output::Withdraw(question));
+                }
+            }
+            Stage::Task(held) => {
+                if let Some(number) = held.number() {
+                    self.sent.remove(&number);
+                }
+                for question in held.open() {
                     self.asked.remove(&question);
                     self.out.push_back(Output::Withdraw(question));
                 }

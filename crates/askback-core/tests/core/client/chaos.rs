@@ -47,7 +47,7 @@ const CALLS: [(&str, &str); 7] = [
     ("logging/setLevel", r#"{"level":"info"}"#),
 ];
 
-const OUTCOMES: [&str; 17] = [
+const OUTCOMES: [&str; 21] = [
     r#""result":{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{},"prompts":{},"resources":{}}}"#,
     r#""result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"prompts":{},"resources":{},"logging":{}},"serverInfo":{"name":"s","version":"1"}}"#,
     r#""result":{"protocolVersion":"2025-03-26","capabilities":{"tools":{},"prompts":{},"resources":{},"logging":{}},"serverInfo":{"name":"s","version":"1"}}"#,
@@ -63,6 +63,10 @@ const OUTCOMES: [&str; 17] = [
     r#""error":{"code":-32022,"message":"no","data":{"supported":["2025-06-18","2026-07-28"]}}"#,
     r#""error":{"code":-32021,"message":"no"}"#,
     r#""error":{"code":-32042,"message":"no","data":{"elicitations":[{"mode":"url","message":"m","url":"https://a.test","elicitationId":"e"},{"mode":"url","message":"m","url":"https://a.test","elicitationId":"f"}]}}"#,
+    r#""result":{"resultType":"task","taskId":"t","status":"working","createdAt":"","lastUpdatedAt":"","ttlMs":null,"pollIntervalMs":0}"#,
+    r#""result":{"resultType":"complete","taskId":"t","status":"input_required","createdAt":"","lastUpdatedAt":"","ttlMs":null,"inputRequests":{"a":{"method":"roots/list"},"c":{"method":"roots/list"}}}"#,
+    r#""result":{"resultType":"complete","taskId":"t","status":"input_required","createdAt":"","lastUpdatedAt":"","ttlMs":5,"inputRequests":{"b":{"method":"roots/list"}}}"#,
+    r#""result":{"resultType":"complete","taskId":"t","status":"completed","createdAt":"","lastUpdatedAt":"","ttlMs":5,"result":{"content":[]}}"#,
     r#""result":{},"error":{}"#,
     r#""result":null"#,
 ];
@@ -119,6 +123,7 @@ impl Driver {
     fn new(revisions: Vec<Revision>) -> Self {
         let mut profile = profile();
         profile.revisions = revisions;
+        profile.capabilities.declare_tasks_extension();
         let mut driver = Self {
             connection: Connection::new(profile),
             now: Duration::ZERO,

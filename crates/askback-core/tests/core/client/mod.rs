@@ -11,6 +11,7 @@ mod opening;
 mod restart;
 mod rounds;
 mod session;
+mod tasks;
 mod unasked;
 
 use std::{fmt::Write as _, time::Duration};
@@ -325,6 +326,21 @@ fn show_question(number: usize, question: &HostQuestion) -> String {
 
 fn show_event(event: Event) -> String {
     match event {
+        Event::Task {
+            target,
+            task_id,
+            status,
+            message,
+        } => {
+            let status = serde_json::to_value(status).unwrap();
+            let status = status.as_str().unwrap();
+            let message = message.map_or(String::new(), |message| format!(": {message}"));
+            let tool = match target {
+                Some(CallTarget::Tool(name)) => name,
+                other => panic!("{other:?} became a task"),
+            };
+            format!("= task tool={tool} {task_id} {status}{message}")
+        }
         Event::Progress {
             target,
             progress,

@@ -14,24 +14,24 @@ use askback::{
 use askback_core::jsonrpc::ErrorObject;
 use serde_json::{Value, json};
 
-type Answer = Result<InputResponse, ErrorObject>;
+pub(crate) type Answer = Result<InputResponse, ErrorObject>;
 
 /// A host that answers by a function and writes down what it hears.
 #[derive(Clone)]
-struct Scripted {
+pub(crate) struct Scripted {
     answer: Arc<dyn Fn(HostQuestion) -> Answering<'static> + Send + Sync>,
     heard: Arc<Mutex<Vec<Event>>>,
 }
 
 impl Scripted {
-    fn new(answer: impl Fn(HostQuestion) -> Answer + Send + Sync + 'static) -> Self {
+    pub(crate) fn new(answer: impl Fn(HostQuestion) -> Answer + Send + Sync + 'static) -> Self {
         Self::waiting(move |question| {
             let answer = answer(question);
             Box::pin(async { answer })
         })
     }
 
-    fn waiting(
+    pub(crate) fn waiting(
         answer: impl Fn(HostQuestion) -> Answering<'static> + Send + Sync + 'static,
     ) -> Self {
         Self {
@@ -40,7 +40,7 @@ impl Scripted {
         }
     }
 
-    fn heard(&self) -> Vec<Event> {
+    pub(crate) fn heard(&self) -> Vec<Event> {
         self.heard.lock().unwrap().clone()
     }
 
@@ -70,12 +70,12 @@ impl Host for Scripted {
     }
 }
 
-fn builder(protocol: Option<Revision>) -> ClientBuilder {
+pub(crate) fn builder(protocol: Option<Revision>) -> ClientBuilder {
     let protocol = protocol.map_or(Protocol::Auto, Protocol::Only);
     Client::builder("test", "1").protocol(protocol)
 }
 
-fn accept(content: Value) -> Answer {
+pub(crate) fn accept(content: Value) -> Answer {
     let Value::Object(content) = content else {
         panic!("a form is an object")
     };
@@ -86,7 +86,7 @@ fn arguments(value: &Value) -> RawObject {
     RawObject::new(value).unwrap()
 }
 
-fn limits(change: impl FnOnce(&mut Limits)) -> Limits {
+pub(crate) fn limits(change: impl FnOnce(&mut Limits)) -> Limits {
     let mut limits = Limits::default();
     change(&mut limits);
     limits

@@ -1,5 +1,6 @@
 //! Calls that become tasks.
 
+mod client;
 mod server;
 
 use std::time::Duration;

@@ -1,0 +1,450 @@
+//! Calls that became tasks on the server (SEP-2663): they are asked after until they end.
+
+use alloc::{borrow::ToOwned, boxed::Box, collections::BTreeSet, format, string::String, vec::Vec};
+use core::time::Duration;
+
+use serde::de::IgnoredAny;
+use serde_json::value::RawValue;
+
+use super::{
+    CallId, ClientError, Connection, Event, Output, QuestionId, State,
+    call::{self, Asked, Stage, response_json},
+    rounds::refusal,
+};
+use crate::{
+    jsonrpc::{ErrorObject, INVALID_PARAMS},
+    limits::Limits,
+    protocol::{
+        ClientRequest, DetailedTask, InputRequests, InputResponse, InputResponses, Outcome,
+        TaskParams, TaskStatus, UpdateTaskParams,
+    },
+};
+
+/// A task the server holds in place of a result.
+#[derive(Debug)]
+pub(super) struct Held {
+    id: String,
+    /// When to ask after it again.
+    next: Duration,
+    /// When it is given up.
+    until: Duration,
+    /// How often to ask.
+    interval: Duration,
+    flight: Option<Flight>,
+    /// Whether something is to be sent for which there was no transport.
+    pub(super) waits: bool,
+    /// The questions the host has.
+    asked: Vec<Asked>,
+    /// The keys of all questions there have been: each is put to the host once.
+    keys: BTreeSet<String>,
+    /// Answers that are to be sent.
+    answers: InputResponses,
+    /// How it stood when it was told last.
+    told: Option<(TaskStatus, Option<String>)>,
+}
+
+/// A request about a task that the server has.
+#[derive(Debug)]
+pub(super) struct Flight {
+    pub(super) number: i64,
+    kind: Kind,
+}
+
+#[derive(Debug)]
+enum Kind {
+    Get,
+    /// With these answers, in case they are lost on the way.
+    Update(InputResponses),
+}
+
+impl Held {
+    fn new(task: &DetailedTask, limits: &Limits, now: Duration) -> Self {
+        let mut held = Self {
+            id: task.task_id.clone(),
+            next: now,
+            until: now.saturating_add(limits.task_in_all),
+            interval: limits.task_poll,
+            flight: None,
+            waits: false,
+            asked: Vec::new(),
+            keys: BTreeSet::new(),
+            answers: InputResponses::new(),
+            told: None,
+        };
+        held.pace(task, limits, now);
+        if task.status.is_terminal() {
+            held.next = now;
+        }
+        held
+    }
+
+    /// When something must be done about it, where nothing is on its way.
+    pub(super) fn deadline(&self) -> Duration {
+        match self.flight {
+            Some(_) => self.until,
+            None => self.next.min(self.until),
+        }
+    }
+
+    /// The questions the host still has.
+    pub(super) fn open(&self) -> impl Iterator<Item = QuestionId> {
+        self.asked.iter().map(|asked| asked.id)
+    }
+
+    /// The number of the request that is on its way.
+    pub(super) fn number(&self) -> Option<i64> {
+        self.flight.as_ref().map(|flight| flight.number)
+    }
+
+    /// The transport is gone, and with it what was on its way. Answers that may have arrived are
+    /// sent again: a server ignores those whose questions are settled.
+    pub(super) fn lose(&mut self) {
+        self.waits = true;
+        if let Some(Kind::Update(answers)) = self.flight.take().map(|flight| flight.kind) {
+            for (key, answer) in answers {
+                self.answers.insert(key, answer);
+            }
+        }
+    }
+
+    fn pace(&mut self, task: &DetailedTask, limits: &Limits, now: Duration) {
+        let wished = task.poll_interval_ms.map(Duration::from_millis);
+        let (least, most) = (limits.task_poll_least, limits.task_poll_most);
+        let wished = wished.unwrap_or(limits.task_poll);
+        self.interval = wished.min(most).max(least);
+        self.next = now.saturating_add(self.interval);
+    }
+
+    /// What to ask the server now, if anything.
+    fn request(&mut self, now: Duration) -> Option<(Kind, ClientRequest)> {
+        let task_id = self.id.clone();
+        if !self.answers.is_empty() {
+            let answers = core::mem::take(&mut self.answers);
+            let params = UpdateTaskParams {
+                task_id,
+                input_responses: answers.clone(),
+                meta: None,
+            };
+            let request = ClientRequest::UpdateTask(params);
+            return Some((Kind::Update(answers), request));
+        }
+        let due = self.waits || self.next <= now;
+        due.then(|| (Kind::Get, ClientRequest::GetTask(task_params(task_id))))
+    }
+}
+
+impl Connection {
+    /// A call became a task.
+    pub(super) fn begin_task(&mut self, id: CallId, task: &DetailedTask, now: Duration) {
+        let limits = &self.profile.limits;
+        let takes_tasks = self.profile.capabilities.tasks_extension();
+        let Some(call) = self.calls.get_mut(&id) else {
+            return;
+        };
+        if !takes_tasks || !matches!(call.request, ClientRequest::CallTool(_)) {
+            let why = format!(
+                "the result of `{}` is a task, which it must not be",
+                call.request.method()
+            );
+            return self.finish(id, Err(ClientError::Protocol(why)));
+        }
+        call.restarted = false;
+        call.stage = Stage::Task(Box::new(Held::new(task, limits, now)));
+        self.tell_task(id, task);
+    }
+
+    /// Sends what is to be sent about a task, once the one before is answered.
+    pub(super) fn step_task(&mut self, id: CallId, now: Duration) {
+        let Some(call) = self.calls.get_mut(&id) else {
+            return;
+        };
+        let Stage::Task(held) = &mut call.stage else {
+            return;
+        };
+        if held.flight.is_some() {
+            return;
+        }
+        match &self.state {
+            State::Modern => {}
+            State::Idle => {
+                held.waits = true;
+                return self.reconnect(now);
+            }
+            State::Connecting | State::Opening(_) | State::Legacy(_) => {
+                held.waits = true;
+                return;
+            }
+        }
+        let Some((kind, mut request)) = held.request(now) else {
+            return;
+        };
+        held.waits = false;
+        self.last_id += 1;
+        let number = self.last_id;
+        held.flight = Some(Flight { number, kind });
+        call.patience.renew(now);
+        call.patience.run(now);
+        self.sent.insert(number, id);
+        self.send_task_request(number, &mut request);
+    }
+
+    /// The response to a request about a task.
+    pub(super) fn handle_task_response(
+        &mut self,
+        id: CallId,
+        outcome: Result<Box<RawValue>, ClientError>,
+        now: Duration,
+    ) {
+        let Some(call) = self.calls.get_mut(&id) else {
+            return;
+        };
+        let Stage::Task(held) = &mut call.stage else {
+            return;
+        };
+        let flight = held.flight.take();
+        let result = match outcome {
+            Ok(result) => result,
+            Err(error) => return self.finish(id, Err(lost(error))),
+        };
+        call.restarted = false;
+        if flight.is_some_and(|flight| matches!(flight.kind, Kind::Update(_))) {
+            // What the answers led to can soon be seen.
+            held.next = now.saturating_add(self.profile.limits.task_poll_least);
+            return self.step_task(id, now);
+        }
+        match Outcome::<DetailedTask>::parse(&result) {
+            // Some servers say of every task that it is one.
+            Ok(Outcome::Done(task)) => self.follow_task(id, task, now),
+            Ok(Outcome::Task(task)) => self.follow_task(id, *task, now),
+            Ok(Outcome::NeedInput(_) | Outcome::CoreTask(_)) => {
+                let why = "what it says of a task is no task";
+                self.finish(id, Err(ClientError::Protocol(why.to_owned())));
+            }
+            Err(error) => {
+                let why = format!("what it says of a task cannot be read: {error}");
+                self.finish(id, Err(ClientError::Protocol(why)));
+            }
+        }
+    }
+
+    /// Goes on as a task stands.
+    fn follow_task(&mut self, id: CallId, mut task: DetailedTask, now: Duration) {
+        self.tell_task(id, &task);
+        let ended = match task.status {
+            TaskStatus::Working | TaskStatus::InputRequired => {
+                let requests = task.input_requests.take().unwrap_or_default();
+                if let Err(error) = self.ask_for_task(id, requests, now) {
+                    return self.give_up_task(id, error);
+                }
+                let limits = &self.profile.limits;
+                if let Some(call) = self.calls.get_mut(&id)
+                    && let Stage::Task(held) = &mut call.stage
+                {
+                    held.pace(&task, limits, now);
+                }
+                return self.step_task(id, now);
+            }
+            TaskStatus::Completed => completed(task),
+            TaskStatus::Failed => Err(match task.error {
+                Some(error) => ClientError::Server(error),
+                None => ClientError::Protocol("a task failed without its error".to_owned()),
+            }),
+            TaskStatus::Cancelled => Err(ClientError::TaskCancelled(task.status_message)),
+        };
+        self.finish(id, ended);
+    }
+
+    /// Puts the questions of a task to the host that it has not had, and withdraws those that are
+    /// no longer open.
+    fn ask_for_task(
+        &mut self,
+        id: CallId,
+        requests: InputRequests,
+        now: Duration,
+    ) -> Result<(), ClientError> {
+        let most = self.profile.limits.questions_per_round;
+        if requests.len() > most {
+            let count = requests.len();
+            let why = format!("it asks {count} questions at once; the most is {most}");
+            return Err(ClientError::Protocol(why));
+        }
+        let Some(held) = self.held(id) else {
+            return Ok(());
+        };
+        let (kept, gone): (Vec<_>, Vec<_>) = core::mem::take(&mut held.asked)
+            .into_iter()
+            .partition(|asked| {
+                let key = asked.key.as_deref();
+                key.is_some_and(|key| requests.get(key).is_some())
+            });
+        held.asked = kept;
+        let known = |key: &str| held.keys.contains(key);
+        let new: Vec<_> = requests
+            .into_iter()
+            .filter(|(key, _)| !known(key))
+            .collect();
+        for asked in gone {
+            self.asked.remove(&asked.id);
+            self.out.push_back(Output::Withdraw(asked.id));
+        }
+        for (key, request) in new {
+            let asked = self.admit_question(&key, request, now)?;
+            let (Some(call), Some(greeting)) = (self.calls.get_mut(&id), &self.greeting) else {
+                return Ok(());
+            };
+            let question = asked.question(greeting, call.target(), false);
+            self.asked.insert(asked.id, id);
+            self.out.push_back(Output::Ask(asked.id, question));
+            if let Stage::Task(held) = &mut call.stage {
+                held.keys.insert(key);
+                held.asked.push(asked);
+            }
+        }
+        Ok(())
+    }
+
+    /// The host answered a question of a task.
+    pub(super) fn answer_task(
+        &mut self,
+        id: CallId,
+        question: QuestionId,
+        answer: Result<InputResponse, ErrorObject>,
+        now: Duration,
+    ) {
+        let (Some(call), Some(greeting)) = (self.calls.get_mut(&id), &self.greeting) else {
+            return;
+        };
+        let Stage::Task(held) = &mut call.stage else {
+            return;
+        };
+        let Some(at) = held.asked.iter().position(|asked| asked.id == question) else {
+            return;
+        };
+        let asked = held.asked.remove(at);
+        let checked = match answer {
+            Ok(answer) => asked
+                .check(answer, &self.profile.limits)
+                .map_err(ClientError::Host),
+            Err(error) => Err(refusal(error)),
+        };
+        match (checked, asked.key) {
+            (Ok(answer), Some(key)) => {
+                let json = response_json(answer, greeting.revision);
+                held.answers.insert(key, json);
+                self.step_task(id, now);
+            }
+            (Ok(_), None) => {}
+            (Err(error), _) => self.give_up_task(id, error),
+        }
+    }
+
+    /// Time has passed for a task.
+    pub(super) fn time_out_task(&mut self, id: CallId, now: Duration) {
+        let limits = &self.profile.limits;
+        let (in_all, request) = (limits.task_in_all, limits.request);
+        let Some(call) = self.calls.get(&id) else {
+            return;
+        };
+        let Stage::Task(held) = &call.stage else {
+            return;
+        };
+        if now >= held.until {
+            self.give_up_task(id, ClientError::TimedOut(in_all));
+        } else if held.flight.is_some() {
+            self.give_up_task(id, ClientError::TimedOut(request));
+        } else {
+            self.step_task(id, now);
+        }
+    }
+
+    /// Ends a call whose task goes on, and has the server stop that.
+    fn give_up_task(&mut self, id: CallId, error: ClientError) {
+        self.cancel_task(id);
+        self.finish(id, Err(error));
+    }
+
+    /// Tells the server that nobody waits for the task of a call any more. Its answer is of no
+    /// interest.
+    pub(super) fn cancel_task(&mut self, id: CallId) {
+        let Some(held) = self.held(id) else { return };
+        let params = task_params(held.id.clone());
+        if matches!(self.state, State::Modern) {
+            self.last_id += 1;
+            let number = self.last_id;
+            self.send_task_request(number, &mut ClientRequest::CancelTask(params));
+        }
+    }
+
+    fn send_task_request(&mut self, number: i64, request: &mut ClientRequest) {
+        let Some(greeting) = &self.greeting else {
+            return;
+        };
+        let revision = greeting.revision;
+        call::stamp(request, &self.profile, revision, self.log_level, None);
+        let message = call::write(revision, number, request);
+        self.out.push_back(Output::Send(message));
+    }
+
+    /// Tells how a task stands, where that is news.
+    fn tell_task(&mut self, id: CallId, task: &DetailedTask) {
+        let Some(call) = self.calls.get_mut(&id) else {
+            return;
+        };
+        let target = call.target();
+        let Stage::Task(held) = &mut call.stage else {
+            return;
+        };
+        let news = Some((task.status, task.status_message.clone()));
+        if held.told == news {
+            return;
+        }
+        held.told = news;
+        self.event(Event::Task {
+            target,
+            task_id: task.task_id.clone(),
+            status: task.status,
+            message: task.status_message.clone(),
+        });
+    }
+
+    fn held(&mut self, id: CallId) -> Option<&mut Held> {
+        match &mut self.calls.get_mut(&id)?.stage {
+            Stage::Task(held) => Some(held),
+            _ => None,
+        }
+    }
+}
+
+fn task_params(task_id: String) -> TaskParams {
+    TaskParams {
+        task_id,
+        meta: None,
+    }
+}
+
+/// The result of a task that is completed: that of the call.
+fn completed(task: DetailedTask) -> Result<Box<RawValue>, ClientError> {
+    let Some(result) = task.result else {
+        let why = "a task is completed without its result";
+        return Err(ClientError::Protocol(why.to_owned()));
+    };
+    let result = Box::<RawValue>::from(result);
+    match Outcome::<IgnoredAny>::parse(&result) {
+        Ok(Outcome::Done(_)) => Ok(result),
+        _ => {
+            let why = "the result of a task is not complete";
+            Err(ClientError::Protocol(why.to_owned()))
+        }
+    }
+}
+
+/// What a request about a task failed for. A server that does not know the task has forgotten it:
+/// it knew it when it gave its name.
+fn lost(error: ClientError) -> ClientError {
+    match error {
+        ClientError::Server(error) if error.code == INVALID_PARAMS => {
+            ClientError::TaskLost(error.message)
+        }
+        error => error,
+    }
+}

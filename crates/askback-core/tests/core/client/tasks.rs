@@ -1,0 +1,366 @@
+//! Calls that become tasks.
+
+use std::time::Duration;
+
+use askback_core::engine::client::Profile;
+
+use super::{capabilities, check, check_as, modern, only, profile};
+
+/// A client that takes tasks.
+fn taking_tasks() -> Profile {
+    let mut profile = Profile {
+        capabilities: capabilities(r#"{"elicitation":{},"roots":{}}"#),
+        ..profile()
+    };
+    profile.capabilities.declare_tasks_extension();
+    profile
+}
+
+/// The response to a request about a task: how it stands, and what else it says.
+fn stands(id: u32, status: &str, more: &str) -> String {
+    task(id, "complete", status, more)
+}
+
+fn task(id: u32, result_type: &str, status: &str, more: &str) -> String {
+    format!(
+        r#"< {{"id":{id},"result":{{"resultType":"{result_type}","taskId":"t1","status":"{status}","createdAt":"","lastUpdatedAt":"","ttlMs":60000{more}}}}}"#
+    )
+}
+
+/// A transcript in which a call has become a task that wants to be asked after every second.
+fn working(rest: &str) -> String {
+    let created = task(2, "task", "working", r#","pollIntervalMs":1000"#);
+    modern(&format!(
+        r#"
+        ! call 7 tools/call {{"name":"t"}}
+        >> {{"id":2,"method":"tools/call","params":{{"name":"t","_meta":{{"progressToken":2}}}}}}
+        {created}
+        = task tool=t t1 working
+        ! until 1000
+        >> {{"id":3,"method":"tasks/get","params":{{"taskId":"t1"}}}}
+        {rest}"#
+    ))
+}
+
+#[track_caller]
+fn check_working(rest: &str) {
+    check_as(&taking_tasks(), &working(rest));
+}
+
+const ASKS: &str = r#","inputRequests":{"a":{"method":"roots/list"}}"#;
+
+#[test]
+fn a_task_is_asked_after_until_it_has_a_result() {
+    let half = stands(
+        3,
+        "working",
+        r#","pollIntervalMs":5000,"statusMessage":"half""#,
+    );
+    let still = stands(
+        4,
+        "working",
+        r#","pollIntervalMs":1,"statusMessage":"half""#,
+    );
+    let slow = stands(5, "working", r#","pollIntervalMs":9000000"#);
+    let done = stands(6, "completed", r#","result":{"content":[],"isError":true}"#);
+    check_working(&format!(
+        r#"
+        {half}
+        = task tool=t t1 working: half
+        ! until 6000
+        >> {{"id":4,"method":"tasks/get","params":{{"taskId":"t1"}}}}
+        {still}
+        ! until 6100
+        >> {{"id":5,"method":"tasks/get","params":{{"taskId":"t1"}}}}
+        {slow}
+        = task tool=t t1 working
+        ! until 66100
+        >> {{"id":6,"method":"tasks/get","params":{{"taskId":"t1"}}}}
+        {done}
+        = task tool=t t1 completed
+        = done 7 {{"content":[],"isError":true}}
+        "#
+    ));
+}
+
+#[test]
+fn a_task_ends_otherwise() {
+    let cases = [
+        (
+            stands(3, "failed", r#","error":{"code":-32000,"message":"no"}"#),
+            "failed",
+            "the server answered: no (-32000)",
+        ),
+        (
+            stands(3, "cancelled", ""),
+            "cancelled",
+            "the task was cancelled",
+        ),
+        (
+            stands(3, "failed", ""),
+            "failed",
+            "the server broke the protocol: a task failed without its error",
+        ),
+        (
+            stands(3, "completed", ""),
+            "completed",
+            "the server broke the protocol: a task is completed without its result",
+        ),
+        (
+            stands(
+                3,
+                "completed",
+                r#","result":{"resultType":"input_required","requestState":"s"}"#,
+            ),
+            "completed",
+            "the server broke the protocol: the result of a task is not complete",
+        ),
+    ];
+    for (response, status, why) in cases {
+        check_working(&format!(
+            r#"
+            {response}
+            = task tool=t t1 {status}
+            = failed 7: {why}
+            "#
+        ));
+    }
+    check_working(
+        r#"
+        < {"id":3,"error":{"code":-32602,"message":"no such task"}}
+        = failed 7: the server has lost the task of this call: no such task
+        "#,
+    );
+    check_working(
+        r#"
+        < {"id":3,"error":{"code":-32603,"message":"oh"}}
+        = failed 7: the server answered: oh (-32603)
+        "#,
+    );
+}
+
+#[test]
+fn its_questions_are_put_to_the_host_once() {
+    let asks = stands(3, "input_required", ASKS);
+    let asks_more = stands(
+        4,
+        "input_required",
+        r#","inputRequests":{"a":{"method":"roots/list"},"b":{"method":"roots/list"}}"#,
+    );
+    let asks_still = stands(6, "input_required", ASKS);
+    let works = stands(7, "working", "");
+    check_working(&format!(
+        r#"
+        {asks}
+        = task tool=t t1 input_required
+        = ask 1 tool=t key=a "roots"
+        ! until 2000
+        >> {{"id":4,"method":"tasks/get","params":{{"taskId":"t1"}}}}
+        {asks_more}
+        = ask 2 tool=t key=b "roots"
+        ! answer 1 roots {{"roots":[]}}
+        >> {{"id":5,"method":"tasks/update","params":{{"taskId":"t1","inputResponses":{{"a":{{"roots":[]}}}}}}}}
+        < {{"id":5,"result":{{"resultType":"complete"}}}}
+        ! until 2100
+        >> {{"id":6,"method":"tasks/get","params":{{"taskId":"t1"}}}}
+        {asks_still}
+        = withdraw 2
+        ! answer 2 roots {{"roots":[]}}
+        ! until 3100
+        >> {{"id":7,"method":"tasks/get","params":{{"taskId":"t1"}}}}
+        {works}
+        = task tool=t t1 working
+        "#
+    ));
+}
+
+#[test]
+fn answers_wait_for_what_is_on_its_way() {
+    let asks = stands(
+        3,
+        "input_required",
+        r#","inputRequests":{"a":{"method":"roots/list"},"b":{"method":"roots/list"}}"#,
+    );
+    let still = stands(4, "input_required", ASKS);
+    check_working(&format!(
+        r#"
+        {asks}
+        = task tool=t t1 input_required
+        = ask 1 tool=t key=a "roots"
+        = ask 2 tool=t key=b "roots"
+        ! until 2000
+        >> {{"id":4,"method":"tasks/get","params":{{"taskId":"t1"}}}}
+        ! answer 1 roots {{"roots":[]}}
+        {still}
+        = withdraw 2
+        >> {{"id":5,"method":"tasks/update","params":{{"taskId":"t1","inputResponses":{{"a":{{"roots":[]}}}}}}}}
+        "#
+    ));
+}
+
+#[test]
+fn a_task_nobody_waits_for_is_cancelled() {
+    let asks = stands(3, "input_required", ASKS);
+    check_working(
+        r#"
+        ! cancel 7
+        >> {"id":4,"method":"tasks/cancel","params":{"taskId":"t1"}}
+        < {"id":3,"result":{"resultType":"complete"}}
+        < {"id":4,"result":{"resultType":"complete"}}
+        "#,
+    );
+    check_working(&format!(
+        r#"
+        {asks}
+        = task tool=t t1 input_required
+        = ask 1 tool=t key=a "roots"
+        ! answer 1 error {{"code":-1,"message":"no"}}
+        >> {{"id":4,"method":"tasks/cancel","params":{{"taskId":"t1"}}}}
+        = failed 7: a question of the server was refused: no (-1)
+        "#
+    ));
+    check_working(&format!(
+        r#"
+        {asks}
+        = task tool=t t1 input_required
+        = ask 1 tool=t key=a "roots"
+        ! cancel 7
+        >> {{"id":4,"method":"tasks/cancel","params":{{"taskId":"t1"}}}}
+        = withdraw 1
+        "#
+    ));
+}
+
+#[test]
+fn a_question_that_may_not_be_asked_ends_the_call() {
+    let samples = stands(
+        3,
+        "input_required",
+        r#","inputRequests":{"m":{"method":"sampling/createMessage","params":{"messages":[],"maxTokens":1}}}"#,
+    );
+    check_working(&format!(
+        r#"
+        {samples}
+        = task tool=t t1 input_required
+        >> {{"id":4,"method":"tasks/cancel","params":{{"taskId":"t1"}}}}
+        = failed 7: the server broke the protocol: it asks "m" of a client that cannot be asked so: there is no method "sampling/createMessage" here (-32601)
+        "#
+    ));
+}
+
+#[test]
+fn patience_has_an_end() {
+    check_working(
+        r#"
+        ! until 301000
+        >> {"id":4,"method":"tasks/cancel","params":{"taskId":"t1"}}
+        = failed 7: the server did not answer within 300s
+        "#,
+    );
+    let mut profile = taking_tasks();
+    profile.limits.task_in_all = Duration::from_millis(1500);
+    let still = stands(3, "working", "");
+    check_as(
+        &profile,
+        &working(&format!(
+            r#"
+            {still}
+            ! until 1500
+            >> {{"id":4,"method":"tasks/cancel","params":{{"taskId":"t1"}}}}
+            = failed 7: the server did not answer within 1.5s
+            "#
+        )),
+    );
+}
+
+#[test]
+fn a_server_that_went_away_is_asked_again() {
+    let asks = stands(3, "input_required", ASKS);
+    check_working(&format!(
+        r#"
+        {asks}
+        = task tool=t t1 input_required
+        = ask 1 tool=t key=a "roots"
+        ! answer 1 roots {{"roots":[]}}
+        >> {{"id":4,"method":"tasks/update","params":{{"taskId":"t1","inputResponses":{{"a":{{"roots":[]}}}}}}}}
+        ! gone killed
+        = note: the server went away and is started again
+        = connect
+        ! connected
+        >> {{"id":5,"method":"tasks/update","params":{{"taskId":"t1","inputResponses":{{"a":{{"roots":[]}}}}}}}}
+        ! gone killed again
+        = failed 7: the server went away: killed again
+        "#
+    ));
+    let still = stands(3, "working", "");
+    check_working(&format!(
+        r#"
+        {still}
+        ! gone killed
+        ! until 2000
+        = note: the server went away and is started again
+        = connect
+        ! connected
+        >> {{"id":4,"method":"tasks/get","params":{{"taskId":"t1"}}}}
+        < {{"id":4,"error":{{"code":-32602,"message":"no such task"}}}}
+        = failed 7: the server has lost the task of this call: no such task
+        "#
+    ));
+}
+
+#[test]
+fn a_task_may_follow_rounds_and_have_ended_when_it_begins() {
+    let created = task(3, "task", "completed", "");
+    let done = stands(4, "completed", r#","result":{"content":[]}"#);
+    check_as(
+        &taking_tasks(),
+        &modern(&format!(
+            r#"
+            ! call 7 tools/call {{"name":"t"}}
+            >> {{"id":2,"method":"tools/call","params":{{"name":"t","_meta":{{"progressToken":2}}}}}}
+            < {{"id":2,"result":{{"resultType":"input_required","requestState":"s","inputRequests":{{"a":{{"method":"roots/list"}}}}}}}}
+            = ask 1 tool=t key=a retried "roots"
+            ! answer 1 roots {{"roots":[]}}
+            >> {{"id":3,"method":"tools/call","params":{{"name":"t","requestState":"s","inputResponses":{{"a":{{"roots":[]}}}},"_meta":{{"progressToken":3}}}}}}
+            {created}
+            = task tool=t t1 completed
+            ! until 0
+            >> {{"id":4,"method":"tasks/get","params":{{"taskId":"t1"}}}}
+            {done}
+            = done 7 {{"content":[]}}
+            "#
+        )),
+    );
+}
+
+#[test]
+fn a_task_that_must_not_be_is_refused() {
+    let created = task(2, "task", "working", "");
+    let call = |method: &str, params: &str| {
+        modern(&format!(
+            r#"
+            ! call 7 {method} {{{params}}}
+            >> {{"id":2,"method":"{method}","params":{{{params},"_meta":{{"progressToken":2}}}}}}
+            {created}
+            = failed 7: the server broke the protocol: the result of `{method}` is a task, which it must not be
+            "#
+        ))
+    };
+    check(&call("tools/call", r#""name":"t""#));
+    check_as(&taking_tasks(), &call("prompts/get", r#""name":"t""#));
+    check_as(
+        &Profile {
+            capabilities: taking_tasks().capabilities,
+            ..only("2025-11-25")
+        },
+        &super::legacy(
+            "2025-11-25",
+            r#"
+            ! call 7 tools/call {"name":"t"}
+            > {"id":2,"method":"tools/call","params":{"name":"t","_meta":{"progressToken":2}}}
+            < {"id":2,"result":{"resultType":"task","taskId":"t1","content":[]}}
+            = done 7 {"resultType":"task","taskId":"t1","content":[]}
+            "#,
+        ),
+    );
+}

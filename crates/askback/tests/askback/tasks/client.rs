@@ -1,0 +1,178 @@
+//! A client whose calls become tasks.
+
+use std::sync::{Arc, Mutex};
+
+use askback::{
+    Revision,
+    client::{ClientError, Event, HostQuestion},
+    protocol::{CallToolResult, TaskStatus},
+    transport::{self, Channel},
+};
+
+use super::*;
+use crate::client::{Scripted, accept, builder as connecting, limits};
+
+/// What the person was asked.
+type Asked = Arc<Mutex<Vec<String>>>;
+
+/// A host that knows the answer to each key, and writes down what it is asked.
+fn host(asked: &Asked) -> Scripted {
+    let asked = Arc::clone(asked);
+    Scripted::new(move |question: HostQuestion| {
+        let key = question.key.unwrap();
+        let how = if question.retried {
+            "in a round"
+        } else {
+            "by a task"
+        };
+        asked.lock().unwrap().push(format!("{key} {how}"));
+        accept(match &*key {
+            "seat" => json!({"window": true}),
+            _ => json!({"name": "Ada"}),
+        })
+    })
+}
+
+/// The way to a server, which can be taken any number of times.
+fn to(server: Server) -> impl FnMut() -> Channel + Send + 'static {
+    move || {
+        let (near, far) = transport::memory();
+        let server = server.clone();
+        tokio::spawn(async move { server.serve(far).await });
+        near
+    }
+}
+
+fn text(result: &CallToolResult) -> String {
+    serde_json::to_value(&result.content[0]).unwrap()["text"]
+        .as_str()
+        .unwrap()
+        .to_owned()
+}
+
+#[tokio::test(start_paused = true)]
+async fn whoever_calls_notices_nothing() {
+    let cases: [(&str, &str, &[&str]); 4] = [
+        ("slow", "done, as a task: true", &[]),
+        ("reserve", "window: true", &["seat by a task"]),
+        ("two", "Ada: true", &["seat by a task", "name by a task"]),
+        (
+            "later",
+            "Ada: true true",
+            &["seat in a round", "name by a task"],
+        ),
+    ];
+    for (tool, said, questions) in cases {
+        let asked = Asked::default();
+        let host = host(&asked);
+        let client = connecting(None)
+            .host(host.clone())
+            .connect(to(builder().build().unwrap()));
+        let client = client.await.unwrap();
+        let result = client.call_tool(tool, None).await.unwrap();
+        assert_eq!(text(&result), said, "{tool}");
+        assert_eq!(*asked.lock().unwrap(), questions, "{tool}");
+        let told = |event| match event {
+            Event::Task { status, .. } => Some(status),
+            _ => None,
+        };
+        let told: Vec<_> = host.heard().into_iter().filter_map(told).collect();
+        assert_eq!(told.first(), Some(&TaskStatus::Working), "{tool}");
+        assert_eq!(told.last(), Some(&TaskStatus::Completed), "{tool}");
+        client.close().await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn without_tasks_a_call_is_a_call() {
+    let no_tasks = [
+        connecting(None).tasks(false),
+        connecting(Some(Revision::V2025_11_25)),
+        connecting(Some(Revision::V2025_06_18)),
+    ];
+    for connecting in no_tasks {
+        let asked = Asked::default();
+        let client = connecting
+            .host(host(&asked))
+            .connect(to(builder().build().unwrap()));
+        let client = client.await.unwrap();
+        let is_legacy = client.revision() < Revision::V2026_07_28;
+        for (tool, said) in [
+            ("slow", "done, as a task: false"),
+            ("reserve", "window: true"),
+            ("later", "Ada: true true"),
+        ] {
+            let result = client.call_tool(tool, None).await.unwrap();
+            assert_eq!(text(&result), said);
+        }
+        let refused = client.call_tool("strictly_later", None).await;
+        match refused {
+            Ok(result) => assert!(is_legacy && result.failed()),
+            Err(ClientError::Server(error)) => assert_eq!((error.code, is_legacy), (-32021, false)),
+            Err(other) => panic!("{other}"),
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_task_that_fails_fails_its_call() {
+    let client = connecting(None)
+        .connect(to(builder().build().unwrap()))
+        .await
+        .unwrap();
+    let failed = client.call_tool("failing", None).await.unwrap();
+    assert!(failed.failed());
+    match client.call_tool("forbidden", None).await {
+        Err(ClientError::Server(error)) => assert_eq!(error.code, -32000),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_is_given_up_cancels_its_task() {
+    let (began, begins) = tokio::sync::oneshot::channel::<DropTold>();
+    let began = Arc::new(Mutex::new(Some(began)));
+    let endless = move || {
+        let began = Arc::clone(&began);
+        async move {
+            let (told, dropped) = DropTold::new();
+            let _told = told;
+            if let Some(began) = began.lock().unwrap().take() {
+                let _ = began.send(dropped);
+            }
+            std::future::pending::<Result<String>>().await
+        }
+    };
+    let server = Server::builder("painter", "1")
+        .tool(Tool::new("endless", endless).task(TaskSupport::Required))
+        .build()
+        .unwrap();
+    let client = connecting(None).connect(to(server)).await.unwrap();
+    let calling = tokio::time::timeout(WORK, client.call_tool("endless", None)).await;
+    assert!(calling.is_err());
+    let dropped = begins.await.unwrap();
+    dropped.0.await.unwrap_err();
+}
+
+/// Tells that something was dropped, by ending without a word.
+struct DropTold(tokio::sync::oneshot::Receiver<()>);
+
+impl DropTold {
+    fn new() -> (tokio::sync::oneshot::Sender<()>, Self) {
+        let (sender, receiver) = tokio::sync::oneshot::channel();
+        (sender, Self(receiver))
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_task_the_server_forgot_is_lost() {
+    let server = builder()
+        .limits(limits(|limits| limits.task_ttl = WORK))
+        .build()
+        .unwrap();
+    let client = connecting(None).connect(to(server)).await.unwrap();
+    match client.call_tool("slow", None).await {
+        Err(ClientError::TaskLost(_)) => {}
+        other => panic!("{other:?}"),
+    }
+}
