@@ -104,6 +104,11 @@ pub struct Limits {
     pub round_pause: Duration,
     /// The longest such pause.
     pub round_pause_most: Duration,
+    /// How long a client waits before it connects again to a stream that broke off, where the
+    /// server did not say (HTTP); the pause doubles while nothing comes.
+    pub stream_retry: Duration,
+    /// The longest such pause, also of those a server asks for.
+    pub stream_retry_most: Duration,
     /// How often a client starts a crashed server again within [`Limits::restarts_window`].
     pub restarts: u32,
     /// The window of [`Limits::restarts`].
@@ -201,6 +206,8 @@ impl Default for Limits {
             pages: 256,
             round_pause: Duration::from_millis(50),
             round_pause_most: Duration::from_millis(250),
+            stream_retry: Duration::from_secs(1),
+            stream_retry_most: Duration::from_secs(30),
             restarts: 5,
             restarts_window: Duration::from_secs(MINUTE),
             malformed_reports: 16,

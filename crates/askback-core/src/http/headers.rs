@@ -74,6 +74,17 @@ impl<'a> Mirrored<'a> {
     }
 }
 
+/// The member of `params` that [`NAME`] mirrors, for the methods that have one (Standard Request
+/// Headers; for tasks, SEP-2663).
+pub fn name_member(method: &str) -> Option<&'static str> {
+    match method {
+        "tools/call" | "prompts/get" => Some("name"),
+        "resources/read" => Some("uri"),
+        "tasks/get" | "tasks/update" | "tasks/cancel" => Some("taskId"),
+        _ => None,
+    }
+}
+
 /// Whether the headers of a request say what its body says. Values are compared exactly, but for
 /// white space around them. Where the body has no name, a name in the headers mirrors nothing and
 /// need only be well-formed.

@@ -59,8 +59,8 @@ pub(super) struct Sent {
     /// What the response will carry, and the name of its progress.
     pub(super) id: i64,
     pub(super) progress: f64,
-    /// Whether it is a subscription that has begun.
-    pub(super) listening: bool,
+    /// When it began, if it is a subscription that has.
+    pub(super) listening: Option<Duration>,
 }
 
 /// The questions between two rounds.

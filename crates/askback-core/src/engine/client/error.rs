@@ -36,6 +36,23 @@ pub enum ClientError {
     /// The server went away while the call was with it.
     #[error("the server went away: {0}")]
     Crashed(String),
+    /// The server, or something on the way to it, answered a request over HTTP with a status that
+    /// holds no message.
+    #[error("the server answered with HTTP status {status}: {why}")]
+    Http {
+        /// The status.
+        status: u16,
+        /// What it means here.
+        why: String,
+    },
+    /// The server wants the client to be authorized (2026-07-28, basic/authorization).
+    #[error("the server answered with HTTP status {status}: the client is not authorized")]
+    Unauthorized {
+        /// 401 for a client it does not know, 403 for one that may not do this.
+        status: u16,
+        /// What the `WWW-Authenticate` headers hold: how to become authorized.
+        challenges: Vec<String>,
+    },
     /// The server took too long. The time a person was asked is not counted.
     #[error("the server did not answer within {0:?}")]
     TimedOut(Duration),

@@ -120,10 +120,10 @@ impl Connection {
         };
         if let Some(call) = self.calls.get_mut(&id)
             && let Stage::Sent(sent) = &mut call.stage
-            && !sent.listening
+            && sent.listening.is_none()
         {
             // From here on it lasts as long as both want it to.
-            sent.listening = true;
+            sent.listening = Some(now);
             call.patience.pause(now);
             call.restarted = false;
             self.out

@@ -3,6 +3,7 @@
 mod batch;
 mod cache;
 mod call;
+mod carrier;
 mod error;
 mod event;
 mod legacy;
@@ -28,6 +29,7 @@ use core::time::Duration;
 use serde_json::value::RawValue;
 
 pub use call::CallId;
+pub use carrier::{Carrier, Lost};
 pub use error::ClientError;
 pub use event::Event;
 pub use opening::Greeting;
@@ -108,6 +110,7 @@ pub struct Connection {
     greeting: Option<Box<Greeting>>,
     /// Whether a server ended itself over the probe, so that it is not asked again.
     probe_is_fatal: bool,
+    carrier: Carrier,
     calls: BTreeMap<CallId, Call>,
     /// Which call the response with an id belongs to.
     sent: BTreeMap<i64, CallId>,
@@ -149,6 +152,7 @@ impl Connection {
             state: State::Connecting,
             greeting: None,
             probe_is_fatal: false,
+            carrier: Carrier::Stream,
             calls: BTreeMap::new(),
             sent: BTreeMap::new(),
             asked: BTreeMap::new(),
@@ -203,10 +207,14 @@ impl Connection {
             }
             Some(greeting) => Some(greeting.revision),
             None if self.probe_is_fatal => self.newest_legacy(),
+            None if self.carrier == (Carrier::Exchanges { handshake: true }) => {
+                self.newest_legacy()
+            }
             None => None,
         };
         let mut cx = Context {
             profile: &self.profile,
+            carrier: self.carrier,
             last_id: &mut self.last_id,
             now,
         };
@@ -229,6 +237,7 @@ impl Connection {
             }
             State::Opening(opening)
                 if opening.is_probing()
+                    && self.carrier == Carrier::Stream
                     && !self.probe_is_fatal
                     && self.newest_legacy().is_some() =>
             {
@@ -259,6 +268,7 @@ impl Connection {
         if let State::Opening(opening) = &mut self.state {
             let mut cx = Context {
                 profile: &self.profile,
+                carrier: self.carrier,
                 last_id: &mut self.last_id,
                 now,
             };
@@ -394,6 +404,7 @@ impl Connection {
         if let State::Opening(opening) = &mut self.state {
             let mut cx = Context {
                 profile: &self.profile,
+                carrier: self.carrier,
                 last_id: &mut self.last_id,
                 now,
             };

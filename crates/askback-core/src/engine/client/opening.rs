@@ -10,7 +10,7 @@ use core::time::Duration;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::{ClientError, Profile, call};
+use super::{Carrier, ClientError, Profile, call};
 use crate::{
     jsonrpc::{ErrorObject, RequestId},
     protocol::{
@@ -54,7 +54,18 @@ enum Step {
     /// `server/discover` was sent.
     Probe(Revision),
     /// `initialize` was sent.
-    Initialize(Revision, Option<Late>),
+    Initialize(Revision, Before),
+}
+
+/// What came before `initialize`.
+#[derive(Debug)]
+enum Before {
+    /// The server told, in some way, that it wants the handshake.
+    Told,
+    /// It is only remembered to want it.
+    Remembered,
+    /// A probe went unanswered.
+    Silence(Late),
 }
 
 /// A probe that was given up for its silence. A server that was only slow to start answers it yet,
@@ -69,6 +80,7 @@ struct Late {
 #[derive(Debug)]
 pub(super) struct Context<'a> {
     pub(super) profile: &'a Profile,
+    pub(super) carrier: Carrier,
     pub(super) last_id: &'a mut i64,
     pub(super) now: Duration,
 }
@@ -102,7 +114,10 @@ impl Opening {
             .unwrap_or(Revision::LATEST);
         let message = match first.era() {
             Era::Modern => opening.probe(first, cx),
-            Era::Legacy => opening.initialize(first, None, cx),
+            Era::Legacy if cx.carrier == (Carrier::Exchanges { handshake: true }) => {
+                opening.initialize(first, Before::Remembered, cx)
+            }
+            Era::Legacy => opening.initialize(first, Before::Told, cx),
         };
         (opening, message)
     }
@@ -137,7 +152,9 @@ impl Opening {
                 Ok(result) => initialized(result, cx),
                 Err(error) => self.rejected(error, cx),
             },
-            Step::Initialize(_, Some(late)) if id == Some(&RequestId::Number(late.id)) => {
+            Step::Initialize(_, Before::Silence(late))
+                if id == Some(&RequestId::Number(late.id)) =>
+            {
                 late.greeting = outcome
                     .ok()
                     .and_then(|result| modern_greeting(result, cx).ok());
@@ -153,14 +170,14 @@ impl Opening {
         }
         match &self.step {
             Step::Probe(_) => match cx.newest(Era::Legacy) {
-                Some(wish) => {
+                Some(wish) if cx.carrier == Carrier::Stream => {
                     let late = Late {
                         id: self.id,
                         greeting: None,
                     };
-                    Next::Send(self.initialize(wish, Some(late), cx))
+                    Next::Send(self.initialize(wish, Before::Silence(late), cx))
                 }
-                None => Next::Fail(ClientError::TimedOut(cx.profile.limits.request)),
+                _ => Next::Fail(ClientError::TimedOut(cx.profile.limits.request)),
             },
             Step::Initialize(..) => {
                 self.rejected(ClientError::TimedOut(cx.profile.limits.request), cx)
@@ -193,25 +210,41 @@ impl Opening {
                     }
                     return self.choose_again(&offered, cx);
                 }
-                // Only a server of the stateless era says that a capability is missing.
-                if error.code == codes::MISSING_CAPABILITY {
+                // Only a server of the stateless era says that a capability is missing, or looks at
+                // headers.
+                if matches!(
+                    error.code,
+                    codes::MISSING_CAPABILITY | codes::HEADER_MISMATCH
+                ) {
                     return Next::Fail(ClientError::Server(error));
                 }
                 ClientError::Server(error)
             }
+            Err(error) if !tells_era(&error) => return Next::Fail(error),
             Err(error) => error,
         };
         match cx.newest(Era::Legacy) {
-            Some(wish) => Next::Send(self.initialize(wish, None, cx)),
+            Some(wish) => Next::Send(self.initialize(wish, Before::Told, cx)),
             None => Next::Fail(error),
         }
     }
 
     /// The handshake came to nothing.
     fn rejected(&mut self, error: ClientError, cx: &mut Context<'_>) -> Next {
-        if let Step::Initialize(wish, late) = &mut self.step {
-            if let Some(greeting) = late.take().and_then(|late| late.greeting) {
-                return Next::Open(greeting, None);
+        if let Step::Initialize(wish, before) = &mut self.step {
+            match core::mem::replace(before, Before::Told) {
+                Before::Silence(Late {
+                    greeting: Some(greeting),
+                    ..
+                }) => {
+                    return Next::Open(greeting, None);
+                }
+                Before::Remembered if tells_era(&error) => {
+                    if let Some(revision) = cx.newest(Era::Modern) {
+                        return Next::Send(self.probe(revision, cx));
+                    }
+                }
+                Before::Told | Before::Remembered | Before::Silence(_) => {}
             }
             self.refused.push(*wish);
         }
@@ -223,7 +256,7 @@ impl Opening {
         };
         let wish = offered.and_then(|offered| cx.choose(Era::Legacy, &offered, &self.refused));
         match wish {
-            Some(wish) => Next::Send(self.initialize(wish, None, cx)),
+            Some(wish) => Next::Send(self.initialize(wish, Before::Told, cx)),
             None => Next::Fail(error),
         }
     }
@@ -233,17 +266,17 @@ impl Opening {
         if let Some(revision) = cx.choose(Era::Modern, offered, &self.refused) {
             Next::Send(self.probe(revision, cx))
         } else if let Some(revision) = cx.choose(Era::Legacy, offered, &self.refused) {
-            Next::Send(self.initialize(revision, None, cx))
+            Next::Send(self.initialize(revision, Before::Told, cx))
         } else {
             Next::Fail(cx.incompatible(offered))
         }
     }
 
     fn probe(&mut self, revision: Revision, cx: &mut Context<'_>) -> Vec<u8> {
-        // Silence means a handshake only where there is one to fall back to.
+        // Silence means a handshake only where it means anything, and there is one to fall back to.
         let patience = match cx.newest(Era::Legacy) {
-            Some(_) => cx.profile.limits.probe,
-            None => cx.profile.limits.request,
+            Some(_) if cx.carrier == Carrier::Stream => cx.profile.limits.probe,
+            _ => cx.profile.limits.request,
         };
         self.expect(Step::Probe(revision), patience, cx);
         let mut request = ClientRequest::Discover(RequestParams::default());
@@ -251,8 +284,12 @@ impl Opening {
         call::write(revision, self.id, &request)
     }
 
-    fn initialize(&mut self, wish: Revision, late: Option<Late>, cx: &mut Context<'_>) -> Vec<u8> {
-        self.expect(Step::Initialize(wish, late), cx.profile.limits.request, cx);
+    fn initialize(&mut self, wish: Revision, before: Before, cx: &mut Context<'_>) -> Vec<u8> {
+        self.expect(
+            Step::Initialize(wish, before),
+            cx.profile.limits.request,
+            cx,
+        );
         let params = InitializeParams {
             protocol_version: wish.as_str().to_owned(),
             capabilities: cx.profile.capabilities.clone(),
@@ -340,6 +377,20 @@ fn initialized(result: Box<RawValue>, cx: &Context<'_>) -> Next {
     };
     let notification = ClientNotification::Initialized(NotificationParams::default());
     Next::Open(Box::new(greeting), Some(notification.to_vec()))
+}
+
+/// Whether a failed probe tells of a server that does not know it. One that is overloaded, hidden
+/// behind a proxy that fails or an authorization that is missing tells nothing of itself
+/// (2026-07-28, basic/versioning, Compatibility Matrix).
+fn tells_era(error: &ClientError) -> bool {
+    match error {
+        ClientError::Http { status, .. } => {
+            let about_the_client = [401, 403, 407, 408, 413, 421, 425, 429, 431];
+            (400..500).contains(status) && !about_the_client.contains(status)
+        }
+        ClientError::Server(_) | ClientError::Protocol(_) => true,
+        _ => false,
+    }
 }
 
 /// What the server says it speaks, in an error that says so.

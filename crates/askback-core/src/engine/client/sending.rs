@@ -49,18 +49,14 @@ impl Connection {
             .is_some_and(|it| it.revision.era() == Era::Modern);
         let mut lost = Vec::new();
         for (id, call) in &mut self.calls {
-            let asks_after = match &call.stage {
-                Stage::Sent(_) => false,
-                Stage::Task(held) if held.number().is_some() => true,
+            match &call.stage {
+                Stage::Sent(_) => {}
+                Stage::Task(held) if held.number().is_some() => {}
                 _ => continue,
-            };
+            }
             call.patience.pause(now);
-            let knows_all = call.carries_state() || call.is_subscription() || asks_after;
-            if modern && knows_all && !call.restarted {
-                match &mut call.stage {
-                    Stage::Task(held) => held.lose(),
-                    stage => *stage = Stage::Ready,
-                }
+            if modern && call.survives_loss() {
+                call.lose();
             } else {
                 lost.push(*id);
             }
@@ -137,7 +133,7 @@ impl Connection {
         call.stage = Stage::Sent(Sent {
             id: number,
             progress: f64::NEG_INFINITY,
-            listening: false,
+            listening: None,
         });
         call.patience.renew(now);
         if !asking {

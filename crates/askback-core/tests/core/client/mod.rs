@@ -7,6 +7,7 @@
 
 mod cache;
 mod chaos;
+mod exchanges;
 mod opening;
 mod restart;
 mod rounds;
@@ -18,9 +19,10 @@ use std::{fmt::Write as _, time::Duration};
 
 use askback_core::{
     engine::client::{
-        CallId, CallTarget, Connection, Event, HostQuestion, Output, Profile, QuestionId,
+        CallId, CallTarget, Carrier, ClientError, Connection, Event, HostQuestion, Lost, Output,
+        Profile, QuestionId,
     },
-    jsonrpc::ErrorObject,
+    jsonrpc::{ErrorObject, RequestId},
     limits::Limits,
     protocol::{
         ClientCapabilities, ClientRequest, Implementation, InputRequest, InputResponse, RawJson,
@@ -159,6 +161,13 @@ impl Player {
         let (word, more) = rest.split_once(' ').unwrap_or((rest, ""));
         match verb {
             "connected" => connection.handle_connected(*now),
+            "exchanges" => connection.set_carrier(Carrier::Exchanges {
+                handshake: word == "handshake",
+            }),
+            "lost" => {
+                let id = RequestId::Number(word.parse().unwrap());
+                connection.handle_lost(&id, lost(more), *now);
+            }
             "gone" => connection.handle_disconnected(rest, *now),
             // Time passes until the engine wants to be woken, which must be then.
             "until" => {
@@ -286,6 +295,20 @@ fn receive(line: &str) -> Vec<u8> {
     match serde_json::from_str::<&RawValue>(line) {
         Ok(message) => said(message).into(),
         Err(_) => line.into(),
+    }
+}
+
+fn lost(text: &str) -> Lost {
+    let (kind, rest) = text.split_once(' ').unwrap_or((text, ""));
+    match kind {
+        "broken" => Lost::Broken(rest.into()),
+        "returned" => Lost::Returned,
+        "status" => Lost::Failed(ClientError::Http {
+            status: rest.parse().unwrap(),
+            why: "no message".into(),
+        }),
+        "unreachable" => Lost::Failed(ClientError::Unreachable(rest.into())),
+        _ => panic!("how is {text:?} lost?"),
     }
 }
 

@@ -3,7 +3,7 @@
 use askback_core::{
     http::{
         Mismatch,
-        headers::{Body, Mirrored, Undecodable, check as agree, decode, encode},
+        headers::{Body, Mirrored, Undecodable, check as agree, decode, encode, name_member},
     },
     jsonrpc::ErrorObject,
 };
@@ -130,6 +130,20 @@ fn a_name_without_counterpart_is_only_read() {
         list,
         Err(Mismatch::Invalid("Mcp-Name".into())),
     );
+}
+
+#[test]
+fn what_a_request_is_about_depends_on_its_method() {
+    for (method, member) in [
+        ("tools/call", Some("name")),
+        ("prompts/get", Some("name")),
+        ("resources/read", Some("uri")),
+        ("tasks/get", Some("taskId")),
+        ("tools/list", None),
+        ("completion/complete", None),
+    ] {
+        assert_eq!(name_member(method), member, "{method}");
+    }
 }
 
 #[test]

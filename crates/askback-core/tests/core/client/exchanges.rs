@@ -1,0 +1,294 @@
+//! Requests that travel alone, and what becomes of each.
+
+use askback_core::revision::Revision;
+
+use super::{CAPABILITIES, check, check_as, legacy, modern, only, profile};
+
+/// What a server with a handshake answers to the probe and says then.
+fn falls_back(answer: &str) -> String {
+    format!(
+        r#"
+        ! exchanges
+        ! connected
+        >> {{"id":1,"method":"server/discover"}}
+        {answer}
+        > {{"id":2,"method":"initialize","params":{{"protocolVersion":"2025-11-25","capabilities":{{}},"clientInfo":{{"name":"test","version":"1"}}}}}}
+        < {{"id":2,"result":{{"protocolVersion":"2025-11-25","capabilities":{CAPABILITIES},"serverInfo":{{"name":"s","version":"1"}}}}}}
+        > {{"method":"notifications/initialized"}}
+        = opened 2025-11-25"#
+    )
+}
+
+#[test]
+fn only_an_answer_tells_the_era() {
+    for answer in [
+        "! lost 1 status 400",
+        "! lost 1 status 404",
+        "! lost 1 status 405",
+        "! lost 1 status 406",
+        "! lost 1 status 415",
+        r#"< {"id":1,"error":{"code":-32601,"message":"no"}}"#,
+        r#"< {"id":1,"error":{"code":-32000,"message":"not initialized"}}"#,
+        r#"< {"id":1,"error":{"code":-32600,"message":"no"}}"#,
+    ] {
+        check(&falls_back(answer));
+    }
+    for (answer, error) in [
+        (
+            "! lost 1 status 401",
+            "the server answered with HTTP status 401: no message",
+        ),
+        (
+            "! lost 1 status 403",
+            "the server answered with HTTP status 403: no message",
+        ),
+        (
+            "! lost 1 status 429",
+            "the server answered with HTTP status 429: no message",
+        ),
+        (
+            "! lost 1 status 500",
+            "the server answered with HTTP status 500: no message",
+        ),
+        (
+            "! lost 1 status 503",
+            "the server answered with HTTP status 503: no message",
+        ),
+        (
+            "! lost 1 status 302",
+            "the server answered with HTTP status 302: no message",
+        ),
+        (
+            "! lost 1 unreachable refused",
+            "the server cannot be reached: refused",
+        ),
+        ("! lost 1 broken reset", "the server went away: reset"),
+        (
+            "! lost 1 returned",
+            "the server went away: its session is over",
+        ),
+        ("! gone all of it", "the server went away: all of it"),
+        ("! until 300000", "the server did not answer within 300s"),
+        (
+            r#"< {"id":1,"error":{"code":-32020,"message":"headers"}}"#,
+            "the server answered: headers (-32020)",
+        ),
+        (
+            r#"< {"id":1,"error":{"code":-32021,"message":"capabilities"}}"#,
+            "the server answered: capabilities (-32021)",
+        ),
+    ] {
+        check(&format!(
+            r#"
+            ! exchanges
+            ! connected
+            >> {{"id":1,"method":"server/discover"}}
+            {answer}
+            = close: {error}"#
+        ));
+    }
+}
+
+#[test]
+fn a_client_without_the_handshake_says_why_there_was_no_answer() {
+    check_as(
+        &only("2026-07-28"),
+        r#"
+        ! exchanges
+        ! connected
+        >> {"id":1,"method":"server/discover"}
+        ! lost 1 status 404
+        = close: the server answered with HTTP status 404: no message
+        "#,
+    );
+}
+
+#[test]
+fn a_server_known_to_want_the_handshake_is_not_probed() {
+    let initialize = r#"{"id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}"#;
+    check(&format!(
+        r#"
+        ! exchanges handshake
+        ! connected
+        > {initialize}
+        < {{"id":1,"result":{{"protocolVersion":"2025-06-18","capabilities":{CAPABILITIES},"serverInfo":{{"name":"s","version":"1"}}}}}}
+        > {{"method":"notifications/initialized"}}
+        = opened 2025-06-18"#
+    ));
+    // What was remembered may be wrong.
+    for refusal in [
+        r#"< {"id":1,"error":{"code":-32022,"message":"no","data":{"supported":["2026-07-28"]}}}"#,
+        r#"< {"id":1,"error":{"code":-32601,"message":"no"}}"#,
+        "! lost 1 status 400",
+    ] {
+        check(&format!(
+            r#"
+            ! exchanges handshake
+            ! connected
+            > {initialize}
+            {refusal}
+            >> {{"id":2,"method":"server/discover"}}
+            < {{"id":2,"result":{{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{CAPABILITIES}}}}}
+            = opened 2026-07-28"#
+        ));
+    }
+    // It is probed once.
+    check(&format!(
+        r#"
+        ! exchanges handshake
+        ! connected
+        > {initialize}
+        ! lost 1 status 404
+        >> {{"id":2,"method":"server/discover"}}
+        ! lost 2 status 404
+        > {{"id":3,"method":"initialize","params":{{"protocolVersion":"2025-11-25","capabilities":{{}},"clientInfo":{{"name":"test","version":"1"}}}}}}
+        ! lost 3 status 404
+        = close: the server answered with HTTP status 404: no message"#
+    ));
+    check(&format!(
+        r#"
+        ! exchanges handshake
+        ! connected
+        > {initialize}
+        ! lost 1 status 502
+        = close: the server answered with HTTP status 502: no message"#
+    ));
+    let mut modern_only = profile();
+    modern_only.revisions = vec![Revision::LATEST];
+    check_as(
+        &modern_only,
+        r#"
+        ! exchanges handshake
+        ! connected
+        >> {"id":1,"method":"server/discover"}
+        "#,
+    );
+}
+
+#[test]
+fn a_round_that_carries_all_the_server_needs_is_sent_again_once() {
+    check(&modern(
+        r#"
+        ! call 7 tools/call {"name":"t"}
+        >> {"id":2,"method":"tools/call","params":{"name":"t","_meta":{"progressToken":2}}}
+        < {"id":2,"result":{"resultType":"input_required","requestState":"1"}}
+        ! until 50
+        >> {"id":3,"method":"tools/call","params":{"name":"t","requestState":"1","_meta":{"progressToken":3}}}
+        ! lost 3 broken reset
+        = note: `tools/call` broke off and is sent again: reset
+        >> {"id":4,"method":"tools/call","params":{"name":"t","requestState":"1","_meta":{"progressToken":4}}}
+        ! lost 3 broken too late
+        < {"id":3,"result":{"content":[]}}
+        ! lost 4 broken reset
+        = failed 7: the server went away: reset
+        ! lost 4 broken reset
+        "#,
+    ));
+}
+
+#[test]
+fn others_are_not_sent_again() {
+    check(&modern(
+        r#"
+        ! call 7 tools/call {"name":"t"}
+        >> {"id":2,"method":"tools/call","params":{"name":"t","_meta":{"progressToken":2}}}
+        ! call 8 tools/call {"name":"t"}
+        >> {"id":3,"method":"tools/call","params":{"name":"t","_meta":{"progressToken":3}}}
+        ! lost 2 broken reset
+        = failed 7: the server went away: reset
+        ! lost 3 status 502
+        = failed 8: the server answered with HTTP status 502: no message
+        "#,
+    ));
+    check_as(
+        &only("2025-11-25"),
+        &legacy(
+            "2025-11-25",
+            r#"
+            ! call 7 tools/call {"name":"t"}
+            > {"id":2,"method":"tools/call","params":{"name":"t","_meta":{"progressToken":2}}}
+            ! lost 2 broken reset
+            = failed 7: the server went away: reset
+            "#,
+        ),
+    );
+}
+
+#[test]
+fn a_subscription_is_opened_again_ever_more_slowly() {
+    const LISTEN: &str =
+        r#""method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true}}"#;
+    let begins = |id: u64| {
+        format!(
+            r#"
+            >> {{"id":{id},{LISTEN}}}
+            < {{"method":"notifications/subscriptions/acknowledged","params":{{"notifications":{{"toolsListChanged":true}},"_meta":{{"io.modelcontextprotocol/subscriptionId":{id}}}}}}}
+            = granted 7 {{"toolsListChanged":true}}"#
+        )
+    };
+    let broken = |id: u64| {
+        format!(
+            "! lost {id} broken reset\n= note: `subscriptions/listen` broke off and is sent again: reset"
+        )
+    };
+    let mut transcript = String::from(
+        r#"! call 7 subscriptions/listen {"notifications":{"toolsListChanged":true}}"#,
+    );
+    for (id, until) in [
+        (2, None),
+        (3, Some(1_000)),
+        (4, Some(3_000)),
+        (5, Some(7_000)),
+    ] {
+        transcript += &begins(id);
+        transcript += &format!("\n{}", broken(id));
+        transcript += &until
+            .map(|until| format!("\n! until {until}"))
+            .unwrap_or_default();
+    }
+    // It lasted.
+    transcript += &begins(6);
+    transcript += &format!("\n! at 37000\n{}", broken(6));
+    transcript += &begins(7);
+    check(&modern(&transcript));
+    // One that never began is tried again once.
+    check(&modern(&format!(
+        r#"
+        ! call 7 subscriptions/listen {{"notifications":{{"toolsListChanged":true}}}}
+        >> {{"id":2,{LISTEN}}}
+        {}
+        >> {{"id":3,{LISTEN}}}
+        ! lost 3 broken reset
+        = failed 7: the server went away: reset"#,
+        broken(2)
+    )));
+}
+
+#[test]
+fn what_a_lost_session_did_not_take_up_waits_for_the_next() {
+    check_as(
+        &only("2025-11-25"),
+        &legacy(
+            "2025-11-25",
+            r#"
+            ! call 7 tools/call {"name":"t"}
+            > {"id":2,"method":"tools/call","params":{"name":"t","_meta":{"progressToken":2}}}
+            ! call 8 tools/call {"name":"t"}
+            > {"id":3,"method":"tools/call","params":{"name":"t","_meta":{"progressToken":3}}}
+            ! lost 3 returned
+            ! gone the session is over
+            = failed 7: the server went away: the session is over
+            = note: the server went away and is started again
+            = connect
+            ! connected
+            > {"id":4,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}
+            < {"id":4,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}}
+            > {"method":"notifications/initialized"}
+            = opened 2025-11-25
+            > {"id":5,"method":"tools/call","params":{"name":"t","_meta":{"progressToken":5}}}
+            ! lost 5 returned
+            = failed 8: the server went away: its session is over
+            "#,
+        ),
+    );
+}
