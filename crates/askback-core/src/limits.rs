@@ -109,6 +109,13 @@ pub struct Limits {
     pub stream_retry: Duration,
     /// The longest such pause, also of those a server asks for.
     pub stream_retry_most: Duration,
+    /// How often in a row a client takes up the answer to a request that broke off, while nothing
+    /// comes (HTTP).
+    pub stream_resumptions: u32,
+    /// How many redirections of one request a client follows (HTTP).
+    pub redirects: u32,
+    /// How long opening a connection may take (HTTP).
+    pub connect: Duration,
     /// How often a client starts a crashed server again within [`Limits::restarts_window`].
     pub restarts: u32,
     /// The window of [`Limits::restarts`].
@@ -126,7 +133,7 @@ pub struct Limits {
     pub connections: usize,
     /// The most headers of an HTTP request.
     pub headers: usize,
-    /// The most bytes of the headers of an HTTP request.
+    /// The most bytes of the headers of an HTTP request, and of those of a response.
     pub header_bytes: usize,
     /// How long the headers of an HTTP request may take to come, counted from the answer to the
     /// request before: for so long, too, a connection may be idle.
@@ -208,6 +215,9 @@ impl Default for Limits {
             round_pause_most: Duration::from_millis(250),
             stream_retry: Duration::from_secs(1),
             stream_retry_most: Duration::from_secs(30),
+            stream_resumptions: 5,
+            redirects: 5,
+            connect: Duration::from_secs(10),
             restarts: 5,
             restarts_window: Duration::from_secs(MINUTE),
             malformed_reports: 16,

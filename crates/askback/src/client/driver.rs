@@ -25,7 +25,7 @@ use tokio::{
 };
 
 use super::{Client, Host, Shared};
-use crate::transport::{Behind, Connect, Link, Receiver, Sender};
+use crate::transport::{Behind, Connect, Link, Receiver, Report, Sender};
 
 /// What comes of a call.
 pub(super) type Reply = oneshot::Sender<Result<Box<RawValue>, ClientError>>;
@@ -111,6 +111,7 @@ struct Open {
     receiver: Receiver,
     sender: Sender,
     stderr: Stderr,
+    reports: Option<mpsc::Receiver<Report>>,
     behind: Option<Box<dyn Behind>>,
 }
 
@@ -140,6 +141,7 @@ enum Happened {
     Message(io::Result<Option<Vec<u8>>>),
     Room(io::Result<()>),
     Stderr(Option<String>),
+    Report(Option<Report>),
     Opened(Box<dyn Connect>, io::Result<Link>),
     Ended(Box<dyn Connect>, String),
     Answered(Result<(Id, Answered), JoinError>),
@@ -163,6 +165,8 @@ impl Driver {
                 }
                 Happened::Stderr(Some(line)) => self.host.event(Event::ServerStderr(line)),
                 Happened::Stderr(None) => self.way.forget_stderr(),
+                Happened::Report(Some(report)) => self.report(report),
+                Happened::Report(None) => self.way.forget_reports(),
                 Happened::Opened(connector, link) => self.open(connector, link),
                 Happened::Ended(connector, why) => self.ended(connector, &why),
                 Happened::Answered(joined) => self.answered(joined),
@@ -298,6 +302,8 @@ impl Driver {
                 channel,
                 stderr,
                 behind,
+                carrier,
+                reports,
             }) => {
                 let (receiver, sender) = channel.split();
                 let open = Open {
@@ -305,9 +311,11 @@ impl Driver {
                     receiver,
                     sender,
                     stderr,
+                    reports,
                     behind,
                 };
                 self.way = Way::Open(Box::new(open));
+                self.engine.set_carrier(carrier);
                 self.engine.handle_connected(now);
             }
             Err(error) => {
@@ -317,10 +325,21 @@ impl Driver {
         }
     }
 
+    fn report(&mut self, report: Report) {
+        match report {
+            Report::Lost(id, lost) => self.engine.handle_lost(&id, lost, self.now()),
+            Report::Note(note) => self.host.event(Event::Note(note)),
+        }
+    }
+
     /// The way to the server is no longer one.
     fn end(&mut self, tell: bool) {
         self.way = match self.way.take() {
             Way::Open(mut open) => {
+                // What became of single requests was said before the end.
+                while let Some(Ok(report)) = open.reports.as_mut().map(mpsc::Receiver::try_recv) {
+                    self.report(report);
+                }
                 let limits = self.limits.clone();
                 let stderr = open.stderr.take();
                 let end = Box::pin(async move { open.end(&limits).await });
@@ -393,6 +412,12 @@ impl Way {
         }
     }
 
+    fn forget_reports(&mut self) {
+        if let Self::Open(open) = self {
+            open.reports = None;
+        }
+    }
+
     /// Waits for whatever happens on the way, and sends what can be sent.
     async fn next(&mut self, outbox: &mut Outbox) -> Happened {
         match self {
@@ -415,6 +440,7 @@ impl Open {
         tokio::select! {
             message = self.receiver.receive(), if outbox.has_room() => Happened::Message(message),
             line = hear(&mut self.stderr) => Happened::Stderr(line),
+            report = hear(&mut self.reports) => Happened::Report(report),
             ready = self.sender.ready(), if !outbox.is_empty() => Happened::Room(ready.map(|ready| {
                 if let Some(message) = outbox.pop() {
                     ready.send(message);
@@ -516,9 +542,9 @@ impl Questions {
     }
 }
 
-async fn hear(stderr: &mut Stderr) -> Option<String> {
-    match stderr {
-        Some(stderr) => stderr.recv().await,
+async fn hear<T>(said: &mut Option<mpsc::Receiver<T>>) -> Option<T> {
+    match said {
+        Some(said) => said.recv().await,
         None => pending().await,
     }
 }

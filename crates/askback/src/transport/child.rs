@@ -110,9 +110,9 @@ impl Child {
         let (said, heard) = mpsc::channel(WAITING);
         let listening = tokio::spawn(listen(stderr, said, limits.stderr_line_bytes));
         Ok(Link {
-            channel: lines(stdout, stdin, limits.message_bytes),
             stderr: Some(heard),
             behind: Some(Box::new(Process::new(child, listening))),
+            ..lines(stdout, stdin, limits.message_bytes).into()
         })
     }
 }

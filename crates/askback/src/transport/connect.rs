@@ -2,7 +2,11 @@
 
 use std::{future::Future, io, pin::Pin};
 
-use askback_core::limits::Limits;
+use askback_core::{
+    engine::client::{Carrier, Lost},
+    jsonrpc::RequestId,
+    limits::Limits,
+};
 use tokio::sync::mpsc;
 
 use super::{Channel, memory};
@@ -26,6 +30,21 @@ pub struct Link {
     /// What the server says beside the protocol, line by line.
     pub(crate) stderr: Option<mpsc::Receiver<String>>,
     pub(crate) behind: Option<Box<dyn Behind>>,
+    /// How messages travel.
+    pub(crate) carrier: Carrier,
+    /// What the transport says itself. What it says of a request comes before the end of the
+    /// channel.
+    pub(crate) reports: Option<mpsc::Receiver<Report>>,
+}
+
+/// What a transport has to say beside the messages it brings.
+#[derive(Debug)]
+#[cfg_attr(not(feature = "http-client"), allow(dead_code))]
+pub(crate) enum Report {
+    /// A request will have no response.
+    Lost(RequestId, Lost),
+    /// Something worth a line in a log.
+    Note(String),
 }
 
 /// What is behind a channel and must not outlive it.
@@ -43,6 +62,8 @@ impl From<Channel> for Link {
             channel,
             stderr: None,
             behind: None,
+            carrier: Carrier::Stream,
+            reports: None,
         }
     }
 }

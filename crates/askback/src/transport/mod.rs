@@ -8,6 +8,8 @@
 mod child;
 #[cfg(feature = "client")]
 mod connect;
+#[cfg(feature = "http-client")]
+mod http;
 mod lines;
 mod memory;
 #[cfg(feature = "stdio")]
@@ -23,9 +25,11 @@ use tokio::{
 #[cfg(all(feature = "client", feature = "stdio"))]
 pub use child::Child;
 #[cfg(feature = "client")]
-pub(crate) use connect::Behind;
+pub(crate) use connect::{Behind, Report};
 #[cfg(feature = "client")]
 pub use connect::{Connect, Connecting, Link};
+#[cfg(feature = "http-client")]
+pub use http::{BadHeader, BadUrl, Eras, Http};
 pub use lines::lines;
 pub use memory::memory;
 #[cfg(feature = "stdio")]

@@ -2,6 +2,8 @@
 
 #[cfg(unix)]
 mod child;
+#[cfg(feature = "http-client")]
+mod http;
 mod memory;
 
 use std::sync::{Arc, Mutex};

@@ -1,0 +1,204 @@
+//! Which message goes where.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use askback_core::{
+    engine::client::{ClientError, Lost},
+    jsonrpc::RequestId,
+};
+use reqwest::Url;
+use tokio::{
+    sync::mpsc,
+    task::{AbortHandle, Id, JoinError, JoinSet},
+};
+
+use super::{
+    eras::Known,
+    exchange::{Ended, exchange, tell},
+    message::{Asked, Outgoing},
+    old,
+    send::Way,
+    stream::listen,
+};
+use crate::transport::Sent;
+
+/// The task behind the channel: it takes what the engine sends, and has a task for each request
+/// that is under way.
+pub(super) struct Bridge {
+    way: Arc<Way>,
+    shape: Shape,
+    tasks: JoinSet<Ended>,
+    /// The tasks of requests.
+    by_request: HashMap<RequestId, AbortHandle>,
+    by_task: HashMap<Id, RequestId>,
+    /// The most tasks at a time: requests, and what is said beside them.
+    most: usize,
+}
+
+/// Which transport is spoken.
+enum Shape {
+    /// One endpoint; in which era, each message says itself.
+    Streamable,
+    /// The older pair of URLs, as it is remembered; it was not yet opened.
+    RememberedOld,
+    /// The older pair of URLs, and where messages go.
+    Old(Url),
+}
+
+impl Bridge {
+    pub(super) fn new(way: Way, old: bool) -> Self {
+        Self {
+            most: way.limits.requests_in_flight.saturating_mul(2),
+            way: Arc::new(way),
+            shape: if old {
+                Shape::RememberedOld
+            } else {
+                Shape::Streamable
+            },
+            tasks: JoinSet::new(),
+            by_request: HashMap::new(),
+            by_task: HashMap::new(),
+        }
+    }
+
+    /// Carries messages until either side ends; why the server's side did is left in `end`.
+    pub(super) async fn run(mut self, mut sent: mpsc::Receiver<Sent>, end: Arc<Mutex<String>>) {
+        let why = loop {
+            let ended = tokio::select! {
+                message = sent.recv(), if self.tasks.len() < self.most => match message {
+                    None => break None,
+                    Some(Sent::Flush(done)) => {
+                        // Each message is on its way as soon as it is taken; whoever asked may have
+                        // stopped waiting.
+                        let _ = done.send(());
+                        continue;
+                    }
+                    Some(Sent::Message(message)) => self.send(message).await,
+                },
+                Some(joined) = self.tasks.join_next_with_id() => self.ended(joined).await,
+            };
+            if let Ended::Over(why) = ended {
+                break Some(why);
+            }
+        };
+        self.tasks.shutdown().await;
+        match why {
+            Some(why) => *end.lock().unwrap_or_else(PoisonError::into_inner) = why,
+            None => self.way.delete_session().await,
+        }
+    }
+
+    async fn send(&mut self, message: Vec<u8>) -> Ended {
+        let outgoing = Outgoing::read(&message, &self.way.limits);
+        match (&self.shape, outgoing) {
+            (Shape::Old(endpoint), outgoing) => {
+                let id = match outgoing {
+                    Outgoing::Request(asked) => Some(asked.request.id),
+                    _ => None,
+                };
+                let endpoint = endpoint.clone();
+                self.tasks
+                    .spawn(old::tell(Arc::clone(&self.way), endpoint, id, message));
+            }
+            (Shape::RememberedOld, Outgoing::Request(asked)) if asked.is_initialize() => {
+                return self.open_old(asked, None).await;
+            }
+            (_, Outgoing::Request(asked)) => self.ask(asked),
+            (_, Outgoing::Initialized) => {
+                // What comes after must find the session open.
+                let told = tell(Arc::clone(&self.way), message).await;
+                if matches!(told, Ended::Done) {
+                    self.tasks.spawn(listen(Arc::clone(&self.way)));
+                }
+                return told;
+            }
+            (_, Outgoing::Cancelled(id)) => {
+                let stands_alone = self.way.session().revision.is_none();
+                if let Some(task) = self.by_request.remove(&id) {
+                    task.abort();
+                }
+                // Where a request stands alone, hanging up is how it is cancelled
+                // (2026-07-28, basic/transports/streamable-http, Cancellation).
+                if !stands_alone {
+                    self.tasks.spawn(tell(Arc::clone(&self.way), message));
+                }
+            }
+            (_, Outgoing::Other) => {
+                self.tasks.spawn(tell(Arc::clone(&self.way), message));
+            }
+        }
+        Ended::Done
+    }
+
+    fn ask(&mut self, asked: Asked) {
+        let id = asked.request.id.clone();
+        let task = self.tasks.spawn(exchange(Arc::clone(&self.way), asked));
+        self.by_task.insert(task.id(), id.clone());
+        self.by_request.insert(id, task);
+    }
+
+    async fn ended(&mut self, joined: Result<(Id, Ended), JoinError>) -> Ended {
+        let (task, ended) = match joined {
+            Ok((task, ended)) => (task, Some(ended)),
+            Err(error) => (error.id(), None),
+        };
+        let id = self.by_task.remove(&task);
+        // One that was cancelled is no longer among those by request.
+        let id = id.filter(|id| self.by_request.remove(id).is_some());
+        match (ended, id) {
+            (Some(Ended::TryOld { asked, error }), _) => self.open_old(*asked, Some(error)).await,
+            (Some(ended), _) => ended,
+            (None, Some(id)) => {
+                let why = "the task of the request panicked".to_owned();
+                self.way.lose(id, Lost::Broken(why)).await;
+                Ended::Done
+            }
+            (None, None) => Ended::Done,
+        }
+    }
+
+    /// Opens the older transport for a handshake that failed with `error`, or is known to want it.
+    async fn open_old(&mut self, asked: Asked, error: Option<ClientError>) -> Ended {
+        match old::open(&self.way).await {
+            Ok((endpoint, events)) => {
+                self.way.eras.learn(&self.way.url, Known::EventsAndMessages);
+                self.tasks.spawn(old::listen(Arc::clone(&self.way), events));
+                let message = asked.request.to_vec();
+                let id = Some(asked.request.id);
+                self.tasks.spawn(old::tell(
+                    Arc::clone(&self.way),
+                    endpoint.clone(),
+                    id,
+                    message,
+                ));
+                self.shape = Shape::Old(endpoint);
+            }
+            Err(other) => {
+                self.way.eras.forget(&self.way.url);
+                self.shape = Shape::Streamable;
+                match error {
+                    Some(error) => {
+                        let lost = Lost::Failed(with(error, &other));
+                        self.way.lose(asked.request.id, lost).await;
+                    }
+                    None => self.ask(asked),
+                }
+            }
+        }
+        Ended::Done
+    }
+}
+
+/// Why the handshake failed, and the older transport beside.
+fn with(error: ClientError, old: &ClientError) -> ClientError {
+    match error {
+        ClientError::Http { status, why } => ClientError::Http {
+            status,
+            why: format!("{why}; and as a server of the older transport: {old}"),
+        },
+        error => error,
+    }
+}

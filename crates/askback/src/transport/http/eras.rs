@@ -1,0 +1,49 @@
+//! What is remembered of servers.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use reqwest::Url;
+
+/// What is known of the servers that were reached over HTTP, so that the next client need not find
+/// it out again (2026-07-28, basic/versioning, Backward Compatibility). Clones share what they
+/// know; it is forgotten when it turns out wrong.
+///
+/// It is kept by origin and path: a gateway has servers of both eras behind one origin.
+#[derive(Debug, Clone, Default)]
+pub struct Eras(Arc<Mutex<HashMap<String, Known>>>);
+
+/// How a server is spoken to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Known {
+    /// Every request stands alone.
+    Modern,
+    /// With a handshake, at one endpoint.
+    Handshake,
+    /// With a handshake, over an event stream and a message endpoint.
+    EventsAndMessages,
+}
+
+impl Eras {
+    pub(super) fn get(&self, url: &Url) -> Option<Known> {
+        self.lock().get(&key(url)).copied()
+    }
+
+    pub(super) fn learn(&self, url: &Url, known: Known) {
+        self.lock().insert(key(url), known);
+    }
+
+    pub(super) fn forget(&self, url: &Url) {
+        self.lock().remove(&key(url));
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, Known>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn key(url: &Url) -> String {
+    format!("{}{}", url.origin().ascii_serialization(), url.path())
+}

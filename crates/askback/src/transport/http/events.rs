@@ -1,0 +1,105 @@
+//! The events of a response.
+
+use std::{collections::VecDeque, time::Duration};
+
+use askback_core::{
+    engine::client::ClientError,
+    http::sse::{Event, Parser, TooLong},
+    limits::Limits,
+};
+use reqwest::Response;
+
+use super::send::told;
+
+/// A stream of events that is being read.
+pub(super) struct Events {
+    response: Response,
+    parser: Parser,
+    ready: VecDeque<Event>,
+    /// Why nothing can be read after what is ready.
+    failed: Option<TooLong>,
+}
+
+/// Where a stream goes on after it broke off.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Resumption {
+    /// The id of the last event that had one.
+    pub(super) after: Option<String>,
+    /// How long the server wants a client to wait.
+    pub(super) retry: Option<Duration>,
+}
+
+/// Why no event comes.
+#[derive(Debug)]
+pub(super) enum NoEvent {
+    /// The stream ended, or broke off.
+    Ended(String),
+    /// The server sent more than it may.
+    Failed(ClientError),
+}
+
+impl Events {
+    pub(super) fn new(response: Response, limits: &Limits) -> Self {
+        Self {
+            response,
+            parser: Parser::new(limits),
+            ready: VecDeque::new(),
+            failed: None,
+        }
+    }
+
+    /// The next event that holds something. Not cancel safe.
+    pub(super) async fn next(&mut self) -> Result<Event, NoEvent> {
+        loop {
+            while let Some(event) = self.ready.pop_front() {
+                if !event.data.is_empty() {
+                    return Ok(event);
+                }
+            }
+            if let Some(too_long) = self.failed {
+                return Err(NoEvent::Failed(ClientError::Protocol(too_long.to_string())));
+            }
+            match self.response.chunk().await {
+                Ok(Some(chunk)) => self.parse(&chunk),
+                Ok(None) => return Err(NoEvent::Ended("its stream of events ended".to_owned())),
+                Err(error) => {
+                    let why = format!("its stream of events broke off: {}", told(&error));
+                    return Err(NoEvent::Ended(why));
+                }
+            }
+        }
+    }
+
+    /// What this stream said of how to resume it; what it did not say stays as it was.
+    pub(super) fn note_resumption(&self, resumption: &mut Resumption) {
+        if let Some(id) = self.parser.last_event_id() {
+            resumption.after = Some(id.to_owned());
+        }
+        if let Some(retry) = self.parser.retry() {
+            resumption.retry = Some(retry);
+        }
+    }
+
+    /// Reads over the rest, so that the connection can be used again.
+    pub(super) async fn read_over(&mut self) {
+        while let Ok(Some(_)) = self.response.chunk().await {}
+    }
+
+    fn parse(&mut self, mut chunk: &[u8]) {
+        loop {
+            match self.parser.read(&mut chunk) {
+                Ok(Some(event)) => self.ready.push_back(event),
+                Ok(None) => return,
+                Err(too_long) => {
+                    self.failed = Some(too_long);
+                    return;
+                }
+            }
+        }
+    }
+}
+
+/// Whether an event holds a message of the protocol. Events of other names are for others.
+pub(super) fn is_message(event: &Event) -> bool {
+    event.event.as_deref().is_none_or(|name| name == "message")
+}

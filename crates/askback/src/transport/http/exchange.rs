@@ -1,0 +1,333 @@
+//! One request and everything that comes back for it.
+
+use std::sync::Arc;
+
+use askback_core::{
+    engine::client::{ClientError, Lost},
+    http::{headers::SESSION_ID, media::Media},
+    jsonrpc::{RequestId, Response},
+    protocol::{InitializeResult, codes},
+};
+use reqwest::{StatusCode, header::HeaderMap};
+use serde::Deserialize;
+use tokio::time::timeout;
+
+use super::{
+    eras::Known,
+    events::{Events, NoEvent, Resumption, is_message},
+    message::{Asked, Reply},
+    send::{self, Way, media, refusal},
+    stream,
+};
+
+/// How a task of the bridge ended.
+#[derive(Debug)]
+pub(super) enum Ended {
+    /// As it should.
+    Done,
+    /// Nothing more can be said on this connection, for the reason given.
+    Over(String),
+    /// The server does not take `initialize`, but may speak the older transport.
+    TryOld {
+        asked: Box<Asked>,
+        error: ClientError,
+    },
+}
+
+/// What came back.
+enum Answer {
+    /// The response, and the rest of the stream it came on.
+    Response(Response, Option<Box<Events>>),
+    /// Something that holds the response.
+    Whole(Vec<u8>),
+    /// Nothing: on a session, the response may come on another stream.
+    Elsewhere,
+}
+
+/// Why nothing came back.
+enum Failure {
+    Lost(Lost),
+    SessionOver,
+    TryOld(ClientError),
+}
+
+/// Sends a request and gives the engine what comes back.
+pub(super) async fn exchange(way: Arc<Way>, asked: Asked) -> Ended {
+    let failure = match ask_well(&way, &asked).await {
+        Ok(answer) => {
+            give(&way, &asked, answer).await;
+            return Ended::Done;
+        }
+        Err(failure) => failure,
+    };
+    let id = asked.request.id.clone();
+    match failure {
+        Failure::Lost(lost) => {
+            if asked.is_opening() {
+                way.eras.forget(&way.url);
+            }
+            way.lose(id, lost).await;
+            Ended::Done
+        }
+        Failure::SessionOver => {
+            way.lose(id, Lost::Returned).await;
+            Ended::Over(SESSION_OVER.to_owned())
+        }
+        Failure::TryOld(error) => Ended::TryOld {
+            asked: Box::new(asked),
+            error,
+        },
+    }
+}
+
+/// Sends something that has no response.
+pub(super) async fn tell(way: Arc<Way>, message: Vec<u8>) -> Ended {
+    let headers = way.session_headers();
+    let in_session = headers.contains_key(SESSION_ID);
+    let posted = timeout(way.limits.request, way.post(&way.url, headers, message)).await;
+    let error = match posted {
+        Ok(Ok(response)) if response.status().is_success() => return Ended::Done,
+        Ok(Ok(response)) if is_over(&response, in_session) => {
+            return Ended::Over(SESSION_OVER.to_owned());
+        }
+        Ok(Ok(response)) => refusal(&response, None).to_string(),
+        Ok(Err(Lost::Failed(error))) => error.to_string(),
+        Ok(Err(Lost::Broken(why))) => why,
+        Ok(Err(_)) | Err(_) => "it took too long".to_owned(),
+    };
+    way.note(format!("the server did not take a message: {error}"))
+        .await;
+    Ended::Done
+}
+
+const SESSION_OVER: &str = "the server no longer knows the session";
+
+/// Sends a request, and sends it again if its headers lacked what the tool wants mirrored
+/// (2026-07-28, basic/transports/streamable-http, Client Behavior).
+async fn ask_well(way: &Way, asked: &Asked) -> Result<Answer, Failure> {
+    let answer = ask(way, asked).await?;
+    let Answer::Response(response, _) = &answer else {
+        return Ok(answer);
+    };
+    let mismatch = matches!(&response.outcome, Err(error) if error.code == codes::HEADER_MISMATCH);
+    if !mismatch || !learn_headers(way, asked).await {
+        return Ok(answer);
+    }
+    let own = asked.request.id.clone();
+    let again = asked.renamed(RequestId::String(format!("{own}-again")));
+    match ask(way, &again).await? {
+        Answer::Response(mut response, rest) => {
+            response.id = Some(own);
+            Ok(Answer::Response(response, rest))
+        }
+        Answer::Whole(_) | Answer::Elsewhere => Ok(answer),
+    }
+}
+
+/// Reads the tools again, and says whether the request now has other headers.
+async fn learn_headers(way: &Way, asked: &Asked) -> bool {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Page {
+        next_cursor: Option<String>,
+    }
+    if asked.tool().is_none() || asked.version.is_none() {
+        return false;
+    }
+    let before = asked.mirrored(&way.tools);
+    let mut cursor = None;
+    for page in 0..way.limits.pages {
+        let id = RequestId::String(format!("{}-tools-{page}", asked.request.id));
+        let first = cursor.is_none();
+        let Some(listing) = asked.list_tools(id, cursor.take()) else {
+            return false;
+        };
+        let Ok(Answer::Response(
+            Response {
+                outcome: Ok(tools), ..
+            },
+            _,
+        )) = ask(way, &listing).await
+        else {
+            return false;
+        };
+        for note in way.tools.read(&tools, first).notes {
+            way.note(note).await;
+        }
+        if asked.mirrored(&way.tools) != before {
+            return true;
+        }
+        cursor = serde_json::from_str::<Page>(tools.get())
+            .ok()
+            .and_then(|page| page.next_cursor);
+        if cursor.is_none() {
+            return false;
+        }
+    }
+    false
+}
+
+/// Sends a request and waits for its response; what comes before goes to the engine.
+async fn ask(way: &Way, asked: &Asked) -> Result<Answer, Failure> {
+    let headers = match (&asked.version, asked.is_initialize()) {
+        (Some(_), _) => asked.mirrored(&way.tools),
+        (None, true) => HeaderMap::new(),
+        (None, false) => way.session_headers(),
+    };
+    let in_session = headers.contains_key(SESSION_ID);
+    let response = way.post(&way.url, headers, asked.request.to_vec()).await?;
+    if is_over(&response, in_session) {
+        return Err(Failure::SessionOver);
+    }
+    if !response.status().is_success() {
+        return refused(way, asked, response).await;
+    }
+    if asked.is_initialize() {
+        way.begin_session(&response)?;
+    }
+    let has_no_body = matches!(
+        response.status(),
+        StatusCode::ACCEPTED | StatusCode::NO_CONTENT
+    );
+    if has_no_body {
+        let waits = asked.version.is_none() && !asked.is_initialize();
+        let error = || failed(refusal(&response, Some("a request was not answered")));
+        return if waits {
+            Ok(Answer::Elsewhere)
+        } else {
+            Err(error())
+        };
+    }
+    match media(&response) {
+        Some(Media::EventStream) => stream_to(way, asked, Events::new(response, &way.limits)).await,
+        Some(Media::Json) => {
+            let body = send::read(response, &way.limits).await?;
+            match asked.recognize(&body, &way.limits) {
+                Ok(Reply::Response(response)) => Ok(Answer::Response(response, None)),
+                Ok(Reply::Whole) => Ok(Answer::Whole(body)),
+                Ok(Reply::Other) => Err(broken("its answer is not one to the request")),
+                Err(why) => Err(broken(&format!("its answer cannot be read: {why}"))),
+            }
+        }
+        None => Err(failed(refusal(
+            &response,
+            Some("the answer is neither JSON nor events"),
+        ))),
+    }
+}
+
+/// Reads a response that is not a success: it may hold a message nevertheless.
+async fn refused(way: &Way, asked: &Asked, response: reqwest::Response) -> Result<Answer, Failure> {
+    let status = response.status();
+    let error = refusal(&response, None);
+    let is_about_more = matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN)
+        // A server that fails says nothing of what it speaks.
+        || status.is_server_error() && asked.is_opening();
+    if is_about_more {
+        return Err(failed(error));
+    }
+    if media(&response) == Some(Media::Json) {
+        let body = send::read(response, &way.limits).await?;
+        if let Ok(Reply::Response(response)) = asked.recognize(&body, &way.limits)
+            && response.outcome.is_err()
+        {
+            return Ok(Answer::Response(response, None));
+        }
+    }
+    let may_be_old = matches!(
+        status,
+        StatusCode::BAD_REQUEST | StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED
+    );
+    if asked.is_initialize() && may_be_old {
+        return Err(Failure::TryOld(error));
+    }
+    Err(failed(error))
+}
+
+/// Reads a stream up to the response. On a session, one that breaks off is taken up again.
+async fn stream_to(way: &Way, asked: &Asked, mut events: Events) -> Result<Answer, Failure> {
+    let mut resumption = Resumption::default();
+    let mut attempts = 0;
+    loop {
+        let event = match events.next().await {
+            Ok(event) => event,
+            Err(NoEvent::Failed(error)) => return Err(failed(error)),
+            Err(NoEvent::Ended(why)) => {
+                let before = resumption.after.clone();
+                events.note_resumption(&mut resumption);
+                if asked.version.is_some() || resumption.after.is_none() {
+                    return Err(Failure::Lost(Lost::Broken(why)));
+                }
+                if resumption.after != before {
+                    attempts = 0;
+                }
+                events = stream::resume(way, &resumption, &mut attempts, why).await?;
+                continue;
+            }
+        };
+        if !is_message(&event) {
+            continue;
+        }
+        match asked.recognize(&event.data, &way.limits) {
+            Ok(Reply::Response(response)) => {
+                return Ok(Answer::Response(response, Some(Box::new(events))));
+            }
+            Ok(Reply::Whole) => return Ok(Answer::Whole(event.data)),
+            // What cannot be read is reported by the engine.
+            Ok(Reply::Other) | Err(_) => way.deliver(event.data).await,
+        }
+    }
+}
+
+/// Gives the engine an answer, having learned from it what it tells of the server.
+async fn give(way: &Way, asked: &Asked, answer: Answer) {
+    let (mut response, rest) = match answer {
+        Answer::Response(response, rest) => (response, rest),
+        Answer::Whole(message) => return way.deliver(message).await,
+        Answer::Elsewhere => return,
+    };
+    match &mut response.outcome {
+        Ok(result) if asked.is_initialize() => {
+            let result = serde_json::from_str::<InitializeResult>(result.get());
+            let version = result.ok().map(|result| result.protocol_version);
+            way.session().revision = version.and_then(|version| version.parse().ok());
+            way.eras.learn(&way.url, Known::Handshake);
+        }
+        Ok(_) if asked.is_opening() => way.eras.learn(&way.url, Known::Modern),
+        Err(_) if asked.is_opening() => way.eras.forget(&way.url),
+        Ok(result) if asked.request.method == "tools/list" && asked.version.is_some() => {
+            let read = way.tools.read(result, asked.is_first_page());
+            if let Some(mended) = read.mended {
+                *result = mended;
+            }
+            for note in read.notes {
+                way.note(note).await;
+            }
+        }
+        _ => {}
+    }
+    way.deliver(response.to_vec()).await;
+    if let Some(mut rest) = rest {
+        // A server that does not end the stream, as it should, costs a connection.
+        let _ = timeout(way.limits.exit, rest.read_over()).await;
+    }
+}
+
+/// Whether the server says that it no longer knows the session.
+fn is_over(response: &reqwest::Response, in_session: bool) -> bool {
+    in_session && response.status() == StatusCode::NOT_FOUND
+}
+
+fn failed(error: ClientError) -> Failure {
+    Failure::Lost(Lost::Failed(error))
+}
+
+fn broken(why: &str) -> Failure {
+    failed(ClientError::Protocol(why.to_owned()))
+}
+
+impl From<Lost> for Failure {
+    fn from(lost: Lost) -> Self {
+        Self::Lost(lost)
+    }
+}

@@ -1,0 +1,246 @@
+//! A server reached over HTTP, in every revision
+//! (2026-07-28, basic/transports/streamable-http; 2025-11-25 and 2024-11-05, basic/transports).
+//!
+//! To the engine this is one more channel. Behind it, a task makes each message a request of its
+//! own and brings back what comes: [`bridge`] says which message goes where, [`exchange`] is one
+//! request with all that follows from it.
+
+mod bridge;
+mod eras;
+mod events;
+mod exchange;
+mod message;
+mod old;
+mod send;
+mod stream;
+mod tools;
+
+use std::{
+    future::Future,
+    io,
+    pin::Pin,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use askback_core::{engine::client::Carrier, limits::Limits};
+use reqwest::{
+    Client, Url,
+    header::{HeaderMap, HeaderName, HeaderValue},
+    redirect::Policy,
+};
+use tokio::sync::mpsc;
+
+use self::{bridge::Bridge, eras::Known, send::Way, tools::Tools};
+use super::{
+    Channel, Connect, Connecting, Link, Messages, Receiver, Sender, WAITING, connect::Behind,
+};
+
+pub use eras::Eras;
+
+/// A server that is reached over HTTP, by its URL.
+///
+/// It finds out what the server speaks: Streamable HTTP in every revision, and the older pair of an
+/// event stream and a message endpoint. Redirections are followed only to the same origin.
+///
+/// ```no_run
+/// use askback::{client::Client, transport::Http};
+///
+/// # async fn connect() -> Result<(), Box<dyn std::error::Error>> {
+/// let server = Http::new("https://example.com/mcp")?;
+/// let client = Client::builder("guide", "1.0.0").connect(server).await?;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug, Clone)]
+pub struct Http {
+    url: Url,
+    headers: HeaderMap,
+    eras: Eras,
+    tools: Arc<Tools>,
+    /// Made with the limits of the client that connects first.
+    client: Option<Client>,
+}
+
+/// A URL that leads to no server.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum BadUrl {
+    /// It is not a URL.
+    #[error("{url:?} is no URL: {why}")]
+    Unreadable {
+        /// What was given.
+        url: String,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// It is of another kind.
+    #[error("a server is reached by http:// or https://, not {0}://")]
+    Scheme(String),
+    /// It holds a name or a password, which would end up in logs.
+    #[error("the URL holds a name or a password; send them as a header")]
+    Credentials,
+}
+
+/// A header that cannot be sent with every request.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum BadHeader {
+    /// Its name or value is none of a header.
+    #[error("{0:?} is no header, or its value is none")]
+    Unreadable(String),
+    /// It is the transport's own.
+    #[error("the header {0:?} is set by the transport")]
+    Reserved(String),
+}
+
+impl Http {
+    /// The server at this URL.
+    ///
+    /// # Errors
+    ///
+    /// [`BadUrl`] if it is not an `http` or `https` URL, or holds credentials.
+    pub fn new(url: &str) -> Result<Self, BadUrl> {
+        let mut url: Url = url.parse().map_err(|error| BadUrl::Unreadable {
+            url: url.to_owned(),
+            why: format!("{error}"),
+        })?;
+        if !matches!(url.scheme(), "http" | "https") {
+            return Err(BadUrl::Scheme(url.scheme().to_owned()));
+        }
+        if !url.username().is_empty() || url.password().is_some() {
+            return Err(BadUrl::Credentials);
+        }
+        url.set_fragment(None);
+        Ok(Self {
+            url,
+            headers: HeaderMap::new(),
+            eras: Eras::default(),
+            tools: Arc::default(),
+            client: None,
+        })
+    }
+
+    /// Sends a header with every request, such as `Authorization`. It is shown in no log, and goes
+    /// to the origin of the URL alone.
+    ///
+    /// # Errors
+    ///
+    /// [`BadHeader`] if it is no header, or one the transport sets.
+    pub fn header(mut self, name: &str, value: &str) -> Result<Self, BadHeader> {
+        let unreadable = || BadHeader::Unreadable(name.to_owned());
+        let known: HeaderName = name.parse().map_err(|_| unreadable())?;
+        let mut value: HeaderValue = value.parse().map_err(|_| unreadable())?;
+        if RESERVED.contains(&known.as_str()) || known.as_str().starts_with("mcp-") {
+            return Err(BadHeader::Reserved(name.to_owned()));
+        }
+        value.set_sensitive(true);
+        self.headers.insert(known, value);
+        Ok(self)
+    }
+
+    /// Shares what is known of servers with others, so that each is probed once.
+    #[must_use]
+    pub fn eras(mut self, eras: &Eras) -> Self {
+        self.eras = eras.clone();
+        self
+    }
+
+    fn open(&mut self, limits: &Limits) -> io::Result<Link> {
+        let http = match &self.client {
+            Some(client) => client.clone(),
+            None => self.client.insert(client(limits)?).clone(),
+        };
+        let known = self.eras.get(&self.url);
+        let (received, incoming) = mpsc::channel(WAITING);
+        let (outgoing, sent) = mpsc::channel(WAITING);
+        let (reported, reports) = mpsc::channel(WAITING);
+        let way = Way {
+            http,
+            url: self.url.clone(),
+            headers: self.headers.clone(),
+            limits: limits.clone(),
+            eras: self.eras.clone(),
+            tools: Arc::clone(&self.tools),
+            session: Mutex::default(),
+            incoming: received,
+            reports: reported,
+        };
+        let end = Arc::<Mutex<String>>::default();
+        let bridge = Bridge::new(way, known == Some(Known::EventsAndMessages));
+        let writer = tokio::spawn(bridge.run(sent, Arc::clone(&end)));
+        let channel = Channel {
+            receiver: Receiver {
+                messages: incoming,
+                reader: None,
+            },
+            sender: Sender {
+                messages: Some(Messages::Written(outgoing)),
+                writer: Some(writer),
+            },
+        };
+        let handshake = known.is_some_and(|known| known != Known::Modern);
+        Ok(Link {
+            carrier: Carrier::Exchanges { handshake },
+            reports: Some(reports),
+            behind: Some(Box::new(End(end))),
+            ..channel.into()
+        })
+    }
+}
+
+impl Connect for Http {
+    fn connect<'a>(&'a mut self, limits: &'a Limits) -> Connecting<'a> {
+        let link = self.open(limits);
+        Box::pin(async { link })
+    }
+}
+
+/// Why the way ended, for whom it matters.
+struct End(Arc<Mutex<String>>);
+
+impl Behind for End {
+    fn end<'a>(&'a mut self, _: &'a Limits) -> Pin<Box<dyn Future<Output = String> + Send + 'a>> {
+        let why = self
+            .0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone();
+        Box::pin(async move {
+            if why.is_empty() {
+                "the connection ended".to_owned()
+            } else {
+                why
+            }
+        })
+    }
+}
+
+/// Headers that are part of how a message travels.
+const RESERVED: [&str; 10] = [
+    "accept",
+    "connection",
+    "content-encoding",
+    "content-length",
+    "content-type",
+    "host",
+    "last-event-id",
+    "te",
+    "transfer-encoding",
+    "upgrade",
+];
+
+fn client(limits: &Limits) -> io::Result<Client> {
+    let header_bytes = u32::try_from(limits.header_bytes).unwrap_or(u32::MAX);
+    Client::builder()
+        .user_agent(concat!("askback/", env!("CARGO_PKG_VERSION")))
+        // Whether a redirection may be followed depends on where it leads.
+        .redirect(Policy::none())
+        .referer(false)
+        .tcp_nodelay(true)
+        // A stream may be silent for hours; a dead one is noticed all the same.
+        .tcp_keepalive(limits.stream_retry_most)
+        .connect_timeout(limits.connect)
+        .http2_max_header_list_size(header_bytes)
+        .build()
+        .map_err(|error| io::Error::other(format!("HTTP cannot be spoken here: {error}")))
+}

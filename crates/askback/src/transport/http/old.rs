@@ -1,0 +1,83 @@
+//! The transport of the first revision: events from one URL, messages to another
+//! (2024-11-05, basic/transports, HTTP with SSE).
+
+use std::sync::Arc;
+
+use askback_core::{
+    engine::client::{ClientError, Lost},
+    jsonrpc::RequestId,
+};
+use reqwest::Url;
+use tokio::time::timeout;
+
+use super::{
+    events::Events,
+    exchange::Ended,
+    send::{Way, refusal},
+    stream::{forward, is_stream},
+};
+
+/// Opens the stream of events, and learns from its first where messages go.
+pub(super) async fn open(way: &Way) -> Result<(Url, Events), ClientError> {
+    let response = match way.get(None).await {
+        Ok(response) => response,
+        Err(Lost::Failed(error)) => return Err(error),
+        Err(Lost::Broken(why)) => return Err(ClientError::Unreachable(why)),
+        Err(_) => return Err(ClientError::Closed),
+    };
+    if !is_stream(&response) {
+        return Err(refusal(&response, None));
+    }
+    let mut events = Events::new(response, &way.limits);
+    let first = timeout(way.limits.connect, events.next()).await;
+    let endpoint = match first {
+        Ok(Ok(event)) if event.event.as_deref() == Some("endpoint") => event.data,
+        _ => {
+            let why = "its stream of events does not begin with an `endpoint`";
+            return Err(ClientError::Protocol(why.to_owned()));
+        }
+    };
+    let endpoint = str::from_utf8(&endpoint)
+        .ok()
+        .and_then(|endpoint| way.url.join(endpoint.trim()).ok());
+    match endpoint {
+        // Messages, and the headers the user wants sent, are for this server alone.
+        Some(endpoint) if endpoint.origin() == way.url.origin() => Ok((endpoint, events)),
+        _ => {
+            let why = "it wants messages sent to another origin, or to no URL";
+            Err(ClientError::Protocol(why.to_owned()))
+        }
+    }
+}
+
+/// Gives the engine what comes on the stream, on which the connection depends.
+pub(super) async fn listen(way: Arc<Way>, mut events: Events) -> Ended {
+    Ended::Over(match forward(&way, &mut events).await {
+        Ok(()) => "its stream of events ended".to_owned(),
+        Err(error) => error.to_string(),
+    })
+}
+
+/// Sends a message; an answer comes on the stream.
+pub(super) async fn tell(
+    way: Arc<Way>,
+    endpoint: Url,
+    id: Option<RequestId>,
+    message: Vec<u8>,
+) -> Ended {
+    let posted = way.post(&endpoint, way.session_headers(), message);
+    let lost = match timeout(way.limits.request, posted).await {
+        Ok(Ok(response)) if response.status().is_success() => return Ended::Done,
+        Ok(Ok(response)) => Lost::Failed(refusal(&response, None)),
+        Ok(Err(lost)) => lost,
+        Err(_) => Lost::Failed(ClientError::TimedOut(way.limits.request)),
+    };
+    match id {
+        Some(id) => way.lose(id, lost).await,
+        None => {
+            way.note("the server did not take a message".to_owned())
+                .await
+        }
+    }
+    Ended::Done
+}

@@ -1,0 +1,106 @@
+//! Streams of a session: the one the server speaks on unasked, and those that broke off
+//! (2025-11-25, basic/transports, Listening for Messages from the Server, Resumability and
+//! Redelivery).
+
+use std::{sync::Arc, time::Duration};
+
+use askback_core::{
+    engine::client::{ClientError, Lost},
+    http::media::Media,
+    limits::Limits,
+};
+use reqwest::{Response, StatusCode};
+use tokio::time::sleep;
+
+use super::{
+    events::{Events, NoEvent, Resumption, is_message},
+    exchange::Ended,
+    send::{Way, media},
+};
+
+/// Hears what the server says unasked, as long as the session lasts; where the server has no such
+/// stream, not at all.
+pub(super) async fn listen(way: Arc<Way>) -> Ended {
+    let mut resumption = Resumption::default();
+    let mut attempts = 0;
+    loop {
+        match way.get(resumption.after.as_deref()).await {
+            Ok(response) if is_stream(&response) => {
+                attempts = 0;
+                let mut events = Events::new(response, &way.limits);
+                if let Err(error) = forward(&way, &mut events).await {
+                    way.note(format!("the server is no longer listened to: {error}"))
+                        .await;
+                    return Ended::Done;
+                }
+                events.note_resumption(&mut resumption);
+            }
+            // 405 means that there is no such stream, and nothing else a server answers promises
+            // that there will be one. That a session is over is seen when it is used.
+            Ok(response) if !response.status().is_server_error() => return Ended::Done,
+            Ok(_) | Err(Lost::Broken(_) | Lost::Failed(ClientError::Unreachable(_))) => {}
+            Err(_) => return Ended::Done,
+        }
+        sleep(pause(&resumption, attempts, &way.limits)).await;
+        attempts += 1;
+    }
+}
+
+/// Takes up a stream that broke off, where it broke off; `attempts` counts how often in a row.
+pub(super) async fn resume(
+    way: &Way,
+    resumption: &Resumption,
+    attempts: &mut u32,
+    why: String,
+) -> Result<Events, Lost> {
+    let mut why = why;
+    while *attempts < way.limits.stream_resumptions {
+        sleep(pause(resumption, *attempts, &way.limits)).await;
+        *attempts += 1;
+        match way.get(resumption.after.as_deref()).await {
+            Ok(response) if is_stream(&response) => {
+                return Ok(Events::new(response, &way.limits));
+            }
+            Ok(response) if response.status().is_server_error() => {}
+            Ok(response) => {
+                let status = response.status();
+                return Err(Lost::Broken(format!(
+                    "{why}, and it cannot be taken up again ({status})"
+                )));
+            }
+            Err(Lost::Broken(again) | Lost::Failed(ClientError::Unreachable(again))) => why = again,
+            Err(lost) => return Err(lost),
+        }
+    }
+    Err(Lost::Broken(why))
+}
+
+/// Gives the engine what comes, to the end of the stream.
+///
+/// # Errors
+///
+/// If the server sends more than it may.
+pub(super) async fn forward(way: &Way, events: &mut Events) -> Result<(), ClientError> {
+    loop {
+        match events.next().await {
+            Ok(event) if is_message(&event) => way.deliver(event.data).await,
+            Ok(_) => {}
+            Err(NoEvent::Ended(_)) => return Ok(()),
+            Err(NoEvent::Failed(error)) => return Err(error),
+        }
+    }
+}
+
+pub(super) fn is_stream(response: &Response) -> bool {
+    response.status() == StatusCode::OK && media(response) == Some(Media::EventStream)
+}
+
+/// How long to wait before connecting again: as long as the server said, within bounds, and longer
+/// each time nothing comes of it.
+fn pause(resumption: &Resumption, attempts: u32, limits: &Limits) -> Duration {
+    let wish = resumption.retry.unwrap_or(limits.stream_retry);
+    // A server that wants no pause gets the least one there is, so that it cannot keep us busy.
+    let pause = wish.max(limits.round_pause);
+    let longer = pause.saturating_mul(1 << attempts.min(16));
+    longer.min(limits.stream_retry_most)
+}

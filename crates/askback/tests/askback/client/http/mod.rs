@@ -1,0 +1,98 @@
+//! Clients over HTTP, in front of servers that say exactly what a test wants.
+
+mod eras;
+mod headers;
+mod modern;
+mod old;
+mod server;
+mod session;
+
+use std::time::Duration;
+
+use askback::{
+    Limits,
+    client::{Client, ClientError},
+    transport::{Eras, Http},
+};
+use serde_json::json;
+
+use self::server::{Asked, Piece, Reply, Server};
+use super::{Scripted, accept, builder, limits};
+
+/// A client that is in no mood to wait.
+async fn connect(server: &Server) -> Result<Client, ClientError> {
+    connect_as(server, builder(None)).await
+}
+
+async fn connect_as(
+    server: &Server,
+    builder: askback::client::ClientBuilder,
+) -> Result<Client, ClientError> {
+    let http = Http::new(&server.url).unwrap();
+    builder.limits(impatient()).connect(http).await
+}
+
+fn impatient() -> Limits {
+    limits(|limits| {
+        limits.stream_retry = Duration::from_millis(1);
+        limits.round_pause = Duration::from_millis(1);
+        limits.stream_retry_most = Duration::from_millis(20);
+    })
+}
+
+/// What a server of the stateless era answers, as far as it needs no thought.
+fn modern(asked: &Asked) -> Reply {
+    match asked.what() {
+        "server/discover" => Reply::json(
+            200,
+            asked.response(json!({
+                "resultType": "complete",
+                "supportedVersions": ["2026-07-28"],
+                "capabilities": {"tools": {"listChanged": true}, "prompts": {}, "resources": {}},
+            })),
+        ),
+        "tools/call" => Reply::json(200, asked.response(said("done"))),
+        "tools/list" => Reply::json(
+            200,
+            asked.response(json!({"resultType": "complete", "tools": []})),
+        ),
+        "GET" | "DELETE" => Reply::empty(405),
+        _ => Reply::json(404, asked.error(-32601, json!(null))),
+    }
+}
+
+/// What a server with sessions answers, as far as it needs no thought.
+fn session(asked: &Asked) -> Reply {
+    match asked.what() {
+        "server/discover" => Reply::empty(400),
+        "initialize" => {
+            let version = asked.body["params"]["protocolVersion"].clone();
+            let result = json!({
+                "protocolVersion": version,
+                "capabilities": {"tools": {}, "logging": {}},
+                "serverInfo": {"name": "s", "version": "1"},
+            });
+            Reply::json(200, asked.response(result)).header("Mcp-Session-Id", "session-1")
+        }
+        "tools/call" => Reply::json(200, asked.response(said("done"))),
+        "GET" => Reply::empty(405),
+        "DELETE" => Reply::empty(200),
+        _ => Reply::empty(202),
+    }
+}
+
+/// The result of a tool that says this.
+fn said(text: &str) -> serde_json::Value {
+    json!({"resultType": "complete", "content": [{"type": "text", "text": text}]})
+}
+
+/// A message as an event.
+fn event(message: &str) -> String {
+    format!("event: message\ndata: {message}\n\n")
+}
+
+/// What a call of a tool came to, in words.
+async fn call(client: &Client, tool: &str) -> Result<String, ClientError> {
+    let result = client.call_tool(tool, None).await?;
+    Ok(result.raw.get().to_owned())
+}

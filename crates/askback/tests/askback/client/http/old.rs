@@ -1,0 +1,108 @@
+//! The older pair of an event stream and a message endpoint.
+
+use std::sync::Arc;
+
+use askback::client::ClientError;
+use serde_json::json;
+use tokio::sync::Notify;
+
+use super::{Asked, Piece, Reply, Server, call, connect, event, said};
+
+/// A server of the first revision, whose first event is this.
+async fn old(endpoint: &'static str) -> Server {
+    let first = Arc::new(Notify::new());
+    let second = Arc::new(Notify::new());
+    Server::start(move |asked: &Asked, _| match (asked.what(), &*asked.path) {
+        ("GET", "/mcp") => {
+            let initialized = json!({"jsonrpc": "2.0", "id": 2, "result": {
+                "protocolVersion": "2024-11-05", "capabilities": {"tools": {}},
+                "serverInfo": {"name": "s", "version": "1"}}});
+            let called = json!({"jsonrpc": "2.0", "id": 3, "result": said("done")});
+            Reply::events(endpoint)
+                .then(Piece::Wait(Arc::clone(&first)))
+                .and(&event(&initialized.to_string()))
+                .then(Piece::Wait(Arc::clone(&second)))
+                .and(&event(&called.to_string()))
+                .then(Piece::Hang)
+        }
+        ("initialize", "/messages") => {
+            first.notify_one();
+            Reply::empty(202)
+        }
+        ("tools/call", "/messages") => {
+            second.notify_one();
+            Reply::empty(202).and("Accepted")
+        }
+        (_, "/messages") => Reply::empty(202),
+        _ => Reply::empty(405),
+    })
+    .await
+}
+
+#[tokio::test]
+async fn the_older_transport_is_found_and_spoken() {
+    let server = old("event: endpoint\ndata: /messages?session=1\n\n").await;
+    // The path of the endpoint decides; its query is the server's own.
+    let error = connect(&server).await;
+    assert!(error.is_err());
+    let server = old("event: endpoint\ndata: /messages\n\n").await;
+    let client = connect(&server).await.unwrap();
+    assert_eq!(client.revision().as_str(), "2024-11-05");
+    assert!(call(&client, "t").await.unwrap().contains("done"));
+    let expected = [
+        "server/discover",
+        "initialize",
+        "GET",
+        "initialize",
+        "notifications/initialized",
+        "tools/call",
+    ];
+    assert_eq!(server.whats(), expected);
+    client.close().await;
+    server.until_hung_up("GET").await;
+    assert_eq!(server.whats(), expected);
+}
+
+#[tokio::test]
+async fn messages_go_to_the_same_origin_only() {
+    for (first, why) in [
+        (
+            "event: endpoint\ndata: https://evil.test/messages\n\n",
+            "it wants messages sent to another origin, or to no URL",
+        ),
+        (
+            "event: endpoint\ndata: //evil.test/messages\n\n",
+            "it wants messages sent to another origin, or to no URL",
+        ),
+        (
+            "event: endpoint\ndata: http://[\n\n",
+            "it wants messages sent to another origin, or to no URL",
+        ),
+        (
+            "data: /messages\n\n",
+            "its stream of events does not begin with an `endpoint`",
+        ),
+    ] {
+        let server = old(first).await;
+        let error = connect(&server).await.unwrap_err();
+        let why = format!(
+            "Method Not Allowed; and as a server of the older transport: the server broke the protocol: {why}"
+        );
+        assert_eq!(error, ClientError::Http { status: 405, why });
+        assert_eq!(server.whats(), ["server/discover", "initialize", "GET"]);
+    }
+}
+
+#[tokio::test]
+async fn a_server_of_no_transport_is_said_to_be_none() {
+    let server = Server::start(|_, _| Reply::empty(404)).await;
+    let error = connect(&server).await.unwrap_err();
+    let why = "Not Found; and as a server of the older transport: the server answered with HTTP status 404: Not Found";
+    assert_eq!(
+        error,
+        ClientError::Http {
+            status: 404,
+            why: why.into()
+        }
+    );
+}

@@ -1,0 +1,307 @@
+//! Servers with sessions.
+
+use std::sync::Arc;
+
+use askback::{
+    Revision,
+    client::{ClientError, Event},
+    protocol::ListRootsResult,
+};
+use askback_core::protocol::InputResponse;
+use serde_json::json;
+use tokio::sync::Notify;
+
+use super::{
+    Piece, Reply, Scripted, Server, builder, call, connect, connect_as, event, said, session,
+};
+
+#[tokio::test]
+async fn the_session_is_named_in_everything_and_taken_leave_of() {
+    let server = Server::start(|asked, _| session(asked)).await;
+    let client = connect(&server).await.unwrap();
+    assert_eq!(client.revision(), Revision::LATEST_LEGACY);
+    call(&client, "t").await.unwrap();
+    server.until("GET", 1).await;
+    client.close().await;
+    let mut whats = server.whats();
+    whats.retain(|what| what != "GET");
+    let expected = [
+        "server/discover",
+        "initialize",
+        "notifications/initialized",
+        "tools/call",
+        "DELETE",
+    ];
+    assert_eq!(whats, expected);
+    for asked in server.asked() {
+        let before = matches!(asked.what(), "server/discover" | "initialize");
+        let of_session = |value| (!before).then_some(value);
+        assert_eq!(
+            asked.header("mcp-session-id"),
+            of_session("session-1"),
+            "{asked:?}"
+        );
+        if !before {
+            assert_eq!(
+                asked.header("mcp-protocol-version"),
+                Some("2025-11-25"),
+                "{asked:?}"
+            );
+            assert_eq!(asked.header("mcp-method"), None);
+        }
+        let accepted = match asked.what() {
+            "GET" => "text/event-stream",
+            "DELETE" => "*/*",
+            _ => "application/json, text/event-stream",
+        };
+        assert_eq!(asked.header("accept"), Some(accepted));
+    }
+    assert_eq!(
+        server.last("initialize").header("mcp-protocol-version"),
+        None
+    );
+}
+
+#[tokio::test]
+async fn the_version_header_is_sent_where_the_revision_has_it() {
+    for (revision, expected) in [
+        ("2024-11-05", None),
+        ("2025-03-26", None),
+        ("2025-06-18", Some("2025-06-18")),
+        ("2025-11-25", Some("2025-11-25")),
+    ] {
+        let server = Server::start(|asked, _| session(asked)).await;
+        let revision = revision.parse().unwrap();
+        let client = connect_as(&server, builder(Some(revision))).await.unwrap();
+        call(&client, "t").await.unwrap();
+        assert_eq!(server.whats()[0], "initialize");
+        assert_eq!(
+            server.last("tools/call").header("mcp-protocol-version"),
+            expected
+        );
+    }
+}
+
+#[tokio::test]
+async fn questions_come_on_the_stream_and_answers_go_by_post() {
+    const ROOTS: &str = r#"{"jsonrpc":"2.0","id":"q","method":"roots/list"}"#;
+    // On the stream of the call, and on the one the client listens on.
+    for on_call in [true, false] {
+        let answered = Arc::new(Notify::new());
+        let seen = Arc::clone(&answered);
+        let server = Server::start(move |asked, _| match asked.what() {
+            "tools/call" => {
+                let first = if on_call { event(ROOTS) } else { String::new() };
+                Reply::events(&first)
+                    .then(Piece::Wait(Arc::clone(&answered)))
+                    .and(&event(&asked.response(said("done"))))
+            }
+            "GET" if !on_call => Reply::events(&event(ROOTS)).then(Piece::Hang),
+            "POST" => {
+                answered.notify_one();
+                Reply::empty(202)
+            }
+            _ => session(asked),
+        })
+        .await;
+        let roots = || InputResponse::Roots(ListRootsResult::default());
+        let host = Scripted::new(move |_| Ok(roots()));
+        let client = connect_as(&server, builder(None).host(host)).await.unwrap();
+        assert!(call(&client, "t").await.unwrap().contains("done"));
+        let answer = server.last("POST");
+        assert_eq!(answer.body["id"], "q");
+        assert_eq!(answer.body["result"], json!({"roots": []}));
+        assert_eq!(answer.header("mcp-session-id"), Some("session-1"));
+        drop(seen);
+        client.close().await;
+    }
+}
+
+#[tokio::test]
+async fn a_call_is_cancelled_by_a_message() {
+    let server = Server::start(|asked, _| match asked.what() {
+        "tools/call" => Reply::events(": working\n\n").then(Piece::Hang),
+        _ => session(asked),
+    })
+    .await;
+    let client = connect(&server).await.unwrap();
+    let other = client.clone();
+    let calling = tokio::spawn(async move { call(&other, "t").await });
+    server.until("tools/call", 1).await;
+    calling.abort();
+    server.until("notifications/cancelled", 1).await;
+    let id = &server.last("tools/call").body["id"];
+    assert_eq!(
+        &server.last("notifications/cancelled").body["params"]["requestId"],
+        id
+    );
+    client.close().await;
+}
+
+#[tokio::test]
+async fn a_broken_answer_is_taken_up_where_it_broke_off() {
+    let server = Server::start(|asked, before| match (asked.what(), before) {
+        ("tools/call", _) => Reply::events("id: 1\nretry: 3\ndata:\n\n").then(Piece::Break),
+        // The first is the one the client listens on.
+        ("GET", _) => match asked.header("last-event-id") {
+            None => Reply::empty(405),
+            Some("1") => Reply::events("id: 2\ndata:\n\n"),
+            Some("2") if before < 3 => Reply::empty(503),
+            Some("2") => {
+                let response = json!({"jsonrpc": "2.0", "id": 3, "result": said("resumed")});
+                Reply::events(&event(&response.to_string()))
+            }
+            Some(other) => panic!("nobody gave the id {other}"),
+        },
+        _ => session(asked),
+    })
+    .await;
+    let client = connect(&server).await.unwrap();
+    server.until("GET", 1).await;
+    assert!(call(&client, "t").await.unwrap().contains("resumed"));
+    assert_eq!(
+        server.last("GET").header("mcp-session-id"),
+        Some("session-1")
+    );
+    client.close().await;
+}
+
+#[tokio::test]
+async fn an_answer_that_cannot_be_taken_up_is_lost() {
+    // Without an id there is nothing to take up; a server may not know how; it may never answer.
+    for (first, status, expected) in [
+        (
+            "data:\n\n",
+            405,
+            "the server went away: its stream of events",
+        ),
+        ("id: 1\ndata:\n\n", 405, "cannot be taken up again (405"),
+        ("id: 1\ndata:\n\n", 404, "cannot be taken up again (404"),
+        (
+            "id: 1\ndata:\n\n",
+            503,
+            "the server went away: its stream of events",
+        ),
+    ] {
+        let server = Server::start(move |asked, _| match asked.what() {
+            "tools/call" => Reply::events(first).then(Piece::Break),
+            "GET" if asked.header("last-event-id").is_some() => Reply::empty(status),
+            _ => session(asked),
+        })
+        .await;
+        let client = connect(&server).await.unwrap();
+        let error = call(&client, "t").await.unwrap_err();
+        assert!(error.to_string().contains(expected), "{error}");
+        client.close().await;
+    }
+}
+
+#[tokio::test]
+async fn the_stream_that_is_listened_on_is_opened_again() {
+    const LOG: &str = r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"here"}}"#;
+    let server = Server::start(|asked, before| match asked.what() {
+        "GET" => match before {
+            0 => Reply::events("id: 7\ndata:\n\n"),
+            1 => Reply::empty(500),
+            2 => {
+                assert_eq!(asked.header("last-event-id"), Some("7"));
+                Reply::events(&event(LOG)).then(Piece::Hang)
+            }
+            _ => Reply::empty(405),
+        },
+        _ => session(asked),
+    })
+    .await;
+    let heard = Arc::new(Notify::new());
+    let host = Telling(Arc::clone(&heard));
+    let client = connect_as(&server, builder(None).host(host)).await.unwrap();
+    heard.notified().await;
+    client.close().await;
+}
+
+/// A host that tells when it hears a log line.
+struct Telling(Arc<Notify>);
+
+impl askback::client::Host for Telling {
+    fn capabilities(&self) -> askback::protocol::ClientCapabilities {
+        Default::default()
+    }
+
+    fn answer(&self, _: askback::client::HostQuestion) -> askback::client::Answering<'_> {
+        unreachable!("nobody asks")
+    }
+
+    fn event(&self, event: Event) {
+        if matches!(event, Event::Log { .. }) {
+            self.0.notify_one();
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_session_that_is_over_is_followed_by_another() {
+    let server = Server::start(|asked, before| match (asked.what(), before) {
+        ("initialize", 1) => session(asked).header("X-Other", "1"),
+        ("tools/call", 1) => Reply::json(404, asked.error(-32001, json!("session not found"))),
+        _ => session(asked),
+    })
+    .await;
+    let client = connect(&server).await.unwrap();
+    call(&client, "t").await.unwrap();
+    // The one that finds out is sent again in the new session.
+    assert!(call(&client, "t").await.unwrap().contains("done"));
+    let mut whats = server.whats();
+    whats.retain(|what| what != "GET");
+    let expected = [
+        "server/discover",
+        "initialize",
+        "notifications/initialized",
+        "tools/call",
+        "tools/call",
+        "initialize",
+        "notifications/initialized",
+        "tools/call",
+    ];
+    assert_eq!(whats, expected);
+    assert_eq!(server.last("initialize").header("mcp-session-id"), None);
+    client.close().await;
+}
+
+#[tokio::test]
+async fn a_session_id_that_is_none_is_refused() {
+    let server = Server::start(|asked, _| match asked.what() {
+        "initialize" => Reply::json(200, "{}").header("Mcp-Session-Id", "a b"),
+        _ => session(asked),
+    })
+    .await;
+    let error = connect(&server).await.unwrap_err();
+    assert!(matches!(error, ClientError::Protocol(_)), "{error:?}");
+}
+
+#[tokio::test]
+async fn a_server_without_sessions_is_not_taken_leave_of() {
+    let server = Server::start(|asked, _| match asked.what() {
+        "initialize" => {
+            let result = json!({
+                "protocolVersion": "2025-03-26", "capabilities": {"tools": {}},
+                "serverInfo": {"name": "s", "version": "1"},
+            });
+            Reply::events(&event(&asked.response(result)))
+        }
+        // Some answer a request on the stream that is listened on.
+        "tools/call" => Reply::empty(202),
+        "GET" => {
+            let response = json!({"jsonrpc": "2.0", "id": 3, "result": said("elsewhere")});
+            Reply::events(&event(&format!("[{response}]"))).then(Piece::Hang)
+        }
+        _ => session(asked),
+    })
+    .await;
+    let client = connect(&server).await.unwrap();
+    let other = client.clone();
+    let calling = tokio::spawn(async move { call(&other, "t").await });
+    server.until("tools/call", 1).await;
+    calling.abort();
+    client.close().await;
+    assert!(!server.whats().contains(&"DELETE".to_owned()));
+}
