@@ -119,10 +119,16 @@ impl Parser {
         if self.in_comment {
             return Ok(());
         }
-        if self.line.len() + piece.len() > self.event_bytes + FIELD_BYTES {
+        self.bound(self.line.len() + piece.len())?;
+        self.line.extend_from_slice(piece);
+        Ok(())
+    }
+
+    /// Refuses a line that is longer than any that means something.
+    fn bound(&self, length: usize) -> Result<(), TooLong> {
+        if length > self.event_bytes + FIELD_BYTES {
             return Err(TooLong::Event(self.event_bytes));
         }
-        self.line.extend_from_slice(piece);
         Ok(())
     }
 
@@ -132,6 +138,9 @@ impl Parser {
             return Ok(None);
         }
         if self.line.is_empty() {
+            if !piece.starts_with(b":") {
+                self.bound(piece.len())?;
+            }
             return self.take_line(piece);
         }
         self.keep(piece)?;

@@ -217,6 +217,12 @@ fn a_stream_cannot_fill_the_memory() {
         &format!("{}\n", "data\n".repeat(10)),
         Err(TooLong::Event(8)),
     );
+    check(&format!("{}\ndata: 1\n\n", "x".repeat(24)), Ok(1));
+    check(
+        &format!("{}\ndata: 1\n\n", "x".repeat(25)),
+        Err(TooLong::Event(8)),
+    );
+    check(&format!(":{}\ndata: 1\n\n", "x".repeat(25)), Ok(1));
     check("id: 123\ndata: 1\n\n", Ok(1));
     check("id: 1234\ndata: 1\n\n", Err(TooLong::Id(3)));
     // Other fields are not longer than what would be data.
