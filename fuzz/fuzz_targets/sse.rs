@@ -1,0 +1,76 @@
+//! A stream of events from anybody: it reads the same in whatever pieces it comes, holds no more
+//! than it may, and what is read can be written and read again.
+
+#![no_main]
+
+use std::time::Duration;
+
+use askback_core::{
+    http::sse::{Event, Parser, TooLong, write_comment, write_event, write_retry},
+    limits::Limits,
+};
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|data: (u8, &[u8])| {
+    let (size, stream) = data;
+    let mut limits = Limits::default();
+    limits.message_bytes = 64;
+    limits.event_id_bytes = 16;
+
+    let (whole, events, failed) = read(stream, stream.len().max(1), &limits);
+    let (pieces, again, failed_again) = read(stream, usize::from(size).max(1), &limits);
+    assert_eq!(events, again);
+    assert_eq!(failed.is_some(), failed_again.is_some());
+    if failed.is_none() {
+        assert_eq!(whole.last_event_id(), pieces.last_event_id());
+        assert_eq!(whole.retry(), pieces.retry());
+    }
+    for event in &events {
+        assert!(event.data.len() <= limits.message_bytes);
+        assert!(
+            event
+                .id
+                .as_ref()
+                .is_none_or(|id| id.len() <= 3 * limits.event_id_bytes)
+        );
+    }
+    rewritten(&events, &limits);
+});
+
+fn read(stream: &[u8], size: usize, limits: &Limits) -> (Parser, Vec<Event>, Option<TooLong>) {
+    let mut parser = Parser::new(limits);
+    let mut events = Vec::new();
+    for mut piece in stream.chunks(size) {
+        loop {
+            match parser.read(&mut piece) {
+                Ok(Some(event)) => events.push(event),
+                Ok(None) => break,
+                Err(too_long) => return (parser, events, Some(too_long)),
+            }
+        }
+    }
+    (parser, events, None)
+}
+
+/// What was read and is written reads the same, but for names, which are not written.
+fn rewritten(events: &[Event], limits: &Limits) {
+    let mut stream = Vec::new();
+    for event in events {
+        write_comment(&mut stream, "between");
+        write_retry(&mut stream, Duration::from_millis(7));
+        write_event(&mut stream, event.id.as_deref(), &event.data);
+    }
+    let mut roomy = limits.clone();
+    // What was not UTF-8 in an id takes three bytes each.
+    roomy.event_id_bytes *= 3;
+    let (_, again, failed) = read(&stream, stream.len().max(1), &roomy);
+    assert_eq!(failed, None);
+    let kept = |event: &Event| {
+        (
+            event.id.clone().filter(|id| !id.is_empty()),
+            event.data.clone(),
+        )
+    };
+    let expected: Vec<_> = events.iter().map(kept).collect();
+    assert_eq!(again.iter().map(kept).collect::<Vec<_>>(), expected);
+}
