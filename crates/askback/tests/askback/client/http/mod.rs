@@ -6,6 +6,8 @@ mod modern;
 mod old;
 mod server;
 mod session;
+#[cfg(feature = "http-server")]
+mod together;
 
 use std::time::Duration;
 

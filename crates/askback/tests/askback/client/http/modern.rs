@@ -289,7 +289,7 @@ async fn a_subscription_that_breaks_off_is_opened_again() {
 }
 
 /// A host that tells what it hears.
-struct Hearing(tokio::sync::mpsc::UnboundedSender<Event>);
+pub(super) struct Hearing(pub(super) tokio::sync::mpsc::UnboundedSender<Event>);
 
 impl askback::client::Host for Hearing {
     fn capabilities(&self) -> askback::protocol::ClientCapabilities {

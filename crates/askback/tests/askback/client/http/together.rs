@@ -1,0 +1,169 @@
+//! Both sides of ours, over HTTP.
+
+use std::sync::Arc;
+
+use askback::{
+    Changed, Ctx, Form, Result, Revision, Server, Tool,
+    client::{Client, Event},
+    protocol::{InputResponse, ListRootsResult, SubscriptionFilter},
+    transport::Http,
+};
+use askback_core::protocol::InputRequest;
+use serde_json::json;
+use tokio::{net::TcpListener, sync::Notify, task::AbortHandle};
+
+use super::{super::Scripted, accept, builder, call, impatient};
+
+#[derive(Form, Debug)]
+struct Seat {
+    /// By the window?
+    window: bool,
+}
+
+async fn reserve(ctx: Ctx) -> Result<String> {
+    let first: Seat = ctx.elicit("Which seat?").await?.accepted()?;
+    let second: Seat = ctx.elicit("And back?").await?.accepted()?;
+    Ok(format!("{} {}", first.window, second.window))
+}
+
+async fn roots(ctx: Ctx) -> Result<String> {
+    Ok(format!("{} roots", ctx.roots().await?.len()))
+}
+
+/// Tells when it is dropped, as what a cancelled call holds is.
+struct Ending(Arc<Notify>);
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        self.0.notify_one();
+    }
+}
+
+/// A server of ours at some address, until dropped.
+struct Served {
+    url: String,
+    server: Server,
+    begun: Arc<Notify>,
+    ended: Arc<Notify>,
+    task: AbortHandle,
+}
+
+impl Served {
+    async fn start() -> Self {
+        let (begun, ended) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+        let (begins, ends) = (Arc::clone(&begun), Arc::clone(&ended));
+        let endless = move || {
+            let (begins, ends) = (Arc::clone(&begins), Ending(Arc::clone(&ends)));
+            async move {
+                let _ends = ends;
+                begins.notify_one();
+                std::future::pending::<Result<&'static str>>().await
+            }
+        };
+        let server = Server::builder("agency", "1")
+            .tool(Tool::new("reserve", reserve))
+            .tool(Tool::new("roots", roots))
+            .tool(Tool::new("endless", endless))
+            .build()
+            .unwrap();
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}/mcp", listener.local_addr().unwrap());
+        let serving = server.clone();
+        let task = tokio::spawn(async move { serving.http().serve(listener).await });
+        Self {
+            url,
+            server,
+            begun,
+            ended,
+            task: task.abort_handle(),
+        }
+    }
+
+    async fn connect(&self, revision: Revision, host: Scripted) -> Client {
+        let http = Http::new(&self.url).unwrap();
+        let builder = builder(Some(revision)).limits(impatient()).host(host);
+        builder.connect(http).await.unwrap()
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+fn host() -> Scripted {
+    Scripted::new(|question| match question.request {
+        InputRequest::Roots(_) => Ok(InputResponse::Roots(ListRootsResult::default())),
+        _ => accept(json!({"window": true})),
+    })
+}
+
+#[tokio::test]
+async fn every_revision_is_spoken() {
+    let served = Served::start().await;
+    for revision in Revision::ALL {
+        let client = served.connect(revision, host()).await;
+        assert_eq!(client.revision(), revision);
+        assert_eq!(client.tools().await.unwrap().len(), 3);
+        assert!(call(&client, "roots").await.unwrap().contains("0 roots"));
+        if revision.facts().elicitation_form {
+            assert!(
+                call(&client, "reserve")
+                    .await
+                    .unwrap()
+                    .contains("true true")
+            );
+        }
+        let (first, second, third) = tokio::join!(
+            call(&client, "roots"),
+            call(&client, "roots"),
+            call(&client, "roots"),
+        );
+        assert!(first.is_ok() && second.is_ok() && third.is_ok());
+        client.close().await;
+    }
+}
+
+#[tokio::test]
+async fn a_cancelled_call_is_cancelled_there() {
+    let served = Served::start().await;
+    for revision in Revision::ALL {
+        let client = served.connect(revision, host()).await;
+        let calling = client.clone();
+        let calling = tokio::spawn(async move { call(&calling, "endless").await });
+        served.begun.notified().await;
+        calling.abort();
+        served.ended.notified().await;
+        client.close().await;
+    }
+}
+
+#[tokio::test]
+async fn changes_are_told() {
+    let served = Served::start().await;
+    for revision in Revision::ALL {
+        let (told, mut heard) = tokio::sync::mpsc::unbounded_channel();
+        let http = Http::new(&served.url).unwrap();
+        let builder = builder(Some(revision)).limits(impatient());
+        let host = super::modern::Hearing(told);
+        let client = builder.host(host).connect(http).await.unwrap();
+        let filter = SubscriptionFilter {
+            tools_list_changed: Some(true),
+            ..SubscriptionFilter::default()
+        };
+        let subscription = client.listen(filter).await.unwrap();
+        // On a session, the stream for it may open a moment after the session.
+        let telling = served.server.clone();
+        let telling = tokio::spawn(async move {
+            loop {
+                telling.changed(Changed::Tools);
+                tokio::task::yield_now().await;
+            }
+        });
+        while heard.recv().await.unwrap() != Event::ToolsChanged {}
+        telling.abort();
+        drop(subscription);
+        client.close().await;
+    }
+}
