@@ -27,7 +27,7 @@ use crate::{
     model::{Asker, Desk},
     relay::{Arrivals, Relay, claims},
     script::Script,
-    target::{Target, TargetArgs},
+    target::{Command, Reach, Target, TargetArgs},
     terminal::{Dialog, Look, Terminal},
     text,
     unattended::Unattended,
@@ -116,40 +116,37 @@ impl SessionArgs {
 }
 
 impl Session {
-    /// Starts a server and opens a connection to it.
+    /// Opens a connection to a server, which is started for it or runs somewhere.
     ///
     /// # Errors
     ///
-    /// If the server cannot be started or understood, or the command line is wrong.
+    /// If the server cannot be reached or understood, or the command line is wrong.
     pub async fn open(target: Target, args: &SessionArgs, answers: Answers) -> Result<Self, Error> {
         let limits = args.limits();
         let shared = args.shared()?;
         if let Some(file) = &target.file {
             // What runs here was written by whoever wrote the file.
-            let command = target.command.shown();
-            let _ = writeln!(io::stderr(), "{}: {command}", file.display());
+            let shown = target.reach.shown();
+            let _ = writeln!(io::stderr(), "{}: {shown}", file.display());
         }
         let (relay, arrivals) = Relay::new();
         let asker = Asker {
             name: target.name,
             named: target.named,
-            command: target.command.shown(),
+            reached: target.reach.shown(),
             claims: None,
         };
-        let mut child = Child::command(target.command.program).args(target.command.args);
-        for (name, value) in &target.command.env {
-            child = child.env(name, value);
-        }
-        if let Some(cwd) = &target.command.cwd {
-            child = child.current_dir(cwd);
-        }
         let mut front = FrontEnd::new(answers, asker, shared, arrivals, &limits);
         let client = Client::builder("askback", env!("CARGO_PKG_VERSION"))
             .title("askback")
             .host(relay)
             .limits(limits)
             .protocol(args.protocol.0);
-        let client = front.attend(client.connect(child)).await?.map_err(failed)?;
+        let client = match target.reach {
+            Reach::Start(command) => front.attend(client.connect(child(command))).await?,
+            Reach::Address(address) => front.attend(client.connect(address.http()?)).await?,
+        };
+        let client = client.map_err(failed)?;
         front.asker_mut().claims = client.server_info().map(claims);
         Ok(Self { client, front })
     }
@@ -219,6 +216,17 @@ impl FrontEnd {
     }
 }
 
+/// The process a command starts.
+fn child(command: Command) -> Child {
+    let child = Child::command(command.program)
+        .args(command.args)
+        .envs(command.env);
+    match command.cwd {
+        Some(cwd) => child.current_dir(cwd),
+        None => child,
+    }
+}
+
 /// An error of the client, as one of the command.
 pub fn failed(error: ClientError) -> Error {
     let kind = match &error {
@@ -229,6 +237,8 @@ pub fn failed(error: ClientError) -> Error {
         },
         ClientError::Unreachable(_)
         | ClientError::Crashed(_)
+        | ClientError::Http { .. }
+        | ClientError::Unauthorized { .. }
         | ClientError::TimedOut(_)
         | ClientError::Busy(_)
         | ClientError::Closed => Kind::Connection,

@@ -1,4 +1,4 @@
-//! Which server a command line means, and how it is started.
+//! Which server a command line means, and how it is reached.
 
 use std::{
     collections::BTreeMap,
@@ -6,6 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use askback::transport::Http;
 use serde::Deserialize;
 
 use crate::{error::Error, text};
@@ -13,17 +14,35 @@ use crate::{error::Error, text};
 /// The names under which a file of servers is looked for, from the working directory upward.
 const FILES: [&str; 2] = ["mcp.json", ".mcp.json"];
 
-/// A server to be started as a child process.
+/// A server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Target {
     /// What the person calls it.
     pub name: String,
-    /// Whether the person chose that name, or it was taken from the command.
+    /// Whether the person chose that name, or it was taken from the command or the address.
     pub named: bool,
-    /// How it is started.
-    pub command: Command,
+    /// How it is reached.
+    pub reach: Reach,
     /// The file that says so, where it was not the person who typed it.
     pub file: Option<PathBuf>,
+}
+
+/// How a server is reached.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Reach {
+    /// It is started as a child process.
+    Start(Command),
+    /// It runs somewhere.
+    Address(Address),
+}
+
+/// Where a server runs.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Address {
+    /// The URL, as it was given.
+    pub url: String,
+    /// What is sent with every request.
+    pub headers: BTreeMap<String, String>,
 }
 
 /// A command that starts a server.
@@ -45,7 +64,7 @@ pub struct TargetArgs {
     /// Call the server by this name in questions and answers files
     #[arg(long, value_name = "NAME")]
     pub name: Option<String>,
-    /// The address of a server [not built into this version yet]
+    /// The address of a server
     #[arg(long, value_name = "URL", conflicts_with_all = ["server", "command"])]
     pub url: Option<String>,
     /// A server of mcp.json
@@ -76,6 +95,8 @@ struct Entry {
     env: BTreeMap<String, String>,
     cwd: Option<PathBuf>,
     url: Option<String>,
+    #[serde(default)]
+    headers: BTreeMap<String, String>,
 }
 
 impl TargetArgs {
@@ -86,8 +107,8 @@ impl TargetArgs {
     /// A usage error where none or one that cannot be reached is named, or the file that should
     /// name it does not.
     pub fn target(&self) -> Result<Target, Error> {
-        let mut target = if self.url.is_some() {
-            return Err(no_http());
+        let mut target = if let Some(url) = &self.url {
+            Target::address(url)?
         } else if let Some(name) = &self.server {
             self.listed(name)?
         } else if let Some((program, args)) = self.command.split_first() {
@@ -95,7 +116,7 @@ impl TargetArgs {
         } else {
             return Err(Error::usage("no server is named")
                 .hint("Write -- and the command that starts it: -- my-server --its-option")
-                .hint("or --server NAME for one of mcp.json."));
+                .hint("or --url URL for one that runs somewhere, or --server NAME for one of mcp.json."));
         };
         if let Some(name) = &self.name {
             target.name.clone_from(name);
@@ -142,13 +163,57 @@ impl Target {
         Self {
             name: name.into_owned(),
             named: false,
-            command: Command {
+            reach: Reach::Start(Command {
                 program: program.to_owned(),
                 args: args.to_vec(),
                 ..Command::default()
-            },
+            }),
             file: None,
         }
+    }
+
+    /// A server that runs somewhere, named after its host.
+    fn address(url: &str) -> Result<Self, Error> {
+        let address = Address {
+            url: url.to_owned(),
+            headers: BTreeMap::new(),
+        };
+        address.http()?;
+        let parsed = url::Url::parse(url).ok();
+        let host = parsed.as_ref().and_then(url::Url::host_str);
+        Ok(Self {
+            name: host.unwrap_or(url).to_owned(),
+            named: false,
+            reach: Reach::Address(address),
+            file: None,
+        })
+    }
+}
+
+impl Reach {
+    /// What a person would type to reach it, safe to show.
+    pub fn shown(&self) -> String {
+        match self {
+            Self::Start(command) => command.shown(),
+            Self::Address(address) => text::line(&address.url),
+        }
+    }
+}
+
+impl Address {
+    /// The way there.
+    ///
+    /// # Errors
+    ///
+    /// A usage error where the URL or a header is none.
+    pub fn http(&self) -> Result<Http, Error> {
+        let mut http = Http::new(&self.url).map_err(|error| Error::usage(error.to_string()))?;
+        for (name, value) in &self.headers {
+            http = http
+                .header(name, value)
+                .map_err(|error| Error::usage(error.to_string()))?;
+        }
+        Ok(http)
     }
 }
 
@@ -194,22 +259,32 @@ fn from_file(json: &str, name: &str, folder: &Path) -> Result<Target, Error> {
         } => Ok(Target {
             name: name.to_owned(),
             named: true,
-            command: Command {
+            reach: Reach::Start(Command {
                 program,
                 args,
                 env,
                 cwd: cwd.map(|cwd| folder.join(cwd)),
-            },
+            }),
             file: None,
         }),
-        Entry { url: Some(_), .. } => Err(no_http()),
-        _ => Err(Error::usage(format!("server `{name}` has no `command`"))),
+        Entry {
+            url: Some(url),
+            headers,
+            ..
+        } => {
+            let address = Address { url, headers };
+            address.http()?;
+            Ok(Target {
+                name: name.to_owned(),
+                named: true,
+                reach: Reach::Address(address),
+                file: None,
+            })
+        }
+        _ => Err(Error::usage(format!(
+            "server `{name}` has no `command` and no `url`"
+        ))),
     }
-}
-
-fn no_http() -> Error {
-    Error::usage("HTTP is not built into this version yet")
-        .hint("Start the server as a child process: -- CMD ARGS…")
 }
 
 /// A word as a shell would want it.
@@ -230,7 +305,9 @@ mod tests {
         "mcpServers": {
             "travel": {"command": "askback", "args": ["serve", "travel"], "env": {"A": "b"}, "cwd": "sub", "disabled": false},
             "bare": {"command": "server"},
-            "remote": {"type": "http", "url": "https://example.com/mcp"},
+            "remote": {"type": "http", "url": "https://example.com/mcp", "headers": {"Authorization": "Bearer x"}},
+            "secret": {"url": "https://me:secret@example.com/mcp"},
+            "odd": {"url": "https://example.com/mcp", "headers": {"Mcp-Session-Id": "1"}},
             "empty": {}
         }
     }"#;
@@ -240,11 +317,28 @@ mod tests {
         let target = from_file(FILE, "travel", Path::new("/etc")).expect("it is there");
         assert_eq!(target.name, "travel");
         assert!(target.named);
-        assert_eq!(target.command.shown(), "askback serve travel");
-        assert_eq!(target.command.env["A"], "b");
-        assert_eq!(target.command.cwd, Some(PathBuf::from("/etc/sub")));
+        assert_eq!(target.reach.shown(), "askback serve travel");
+        let Reach::Start(command) = target.reach else {
+            panic!("it is started");
+        };
+        assert_eq!(command.env["A"], "b");
+        assert_eq!(command.cwd, Some(PathBuf::from("/etc/sub")));
         let bare = from_file(FILE, "bare", Path::new("")).expect("it is there");
-        assert_eq!((bare.command.args.len(), bare.command.cwd), (0, None));
+        let program = "server".to_owned();
+        let expected = Command {
+            program,
+            ..Command::default()
+        };
+        assert_eq!(bare.reach, Reach::Start(expected));
+        let remote = from_file(FILE, "remote", Path::new("")).expect("it is there");
+        assert_eq!(
+            (&*remote.name, remote.named, &*remote.reach.shown()),
+            ("remote", true, "https://example.com/mcp"),
+        );
+        let Reach::Address(address) = remote.reach else {
+            panic!("it runs somewhere");
+        };
+        assert_eq!(address.headers["Authorization"], "Bearer x");
     }
 
     #[test]
@@ -257,10 +351,15 @@ mod tests {
         check(
             FILE,
             "trave",
-            "no server is called `trave`\n  It names bare, empty, remote, travel.",
+            "no server is called `trave`\n  It names bare, empty, odd, remote, secret, travel.",
         );
-        check(FILE, "remote", "HTTP is not built into this version yet");
-        check(FILE, "empty", "server `empty` has no `command`");
+        check(FILE, "secret", "the URL holds a name or a password");
+        check(FILE, "odd", "is set by the transport");
+        check(
+            FILE,
+            "empty",
+            "server `empty` has no `command` and no `url`",
+        );
         check(r#"{"mcpServers": {}}"#, "x", "It names no server at all.");
         check("{}", "x", "missing field `mcpServers`");
         check("nonsense", "x", "line 1 column");
@@ -302,13 +401,14 @@ mod tests {
             .target()
             .expect_err("no server is named");
         assert!(error.message.contains("no server is named"));
-        let url = Some("https://example.com".to_owned());
-        let error = TargetArgs {
-            url,
+        let at = |url: &str| TargetArgs {
+            url: Some(url.to_owned()),
             ..TargetArgs::default()
+        };
+        check(at("https://example.com:8080/mcp?x=1"), "example.com", false);
+        for url in ["example.com", "file:///mcp", "https://a:b@example.com"] {
+            assert!(at(url).target().is_err(), "{url}");
         }
-        .target();
-        assert_eq!(error, Err(no_http()));
     }
 
     #[test]
@@ -316,7 +416,7 @@ mod tests {
         #[track_caller]
         fn check(words: &[&str], shown: &str) {
             let args: Vec<String> = words.iter().map(|&word| word.to_owned()).collect();
-            assert_eq!(Target::child(&args[0], &args[1..]).command.shown(), shown);
+            assert_eq!(Target::child(&args[0], &args[1..]).reach.shown(), shown);
         }
         check(
             &["npx", "-y", "@scope/server@1.2"],

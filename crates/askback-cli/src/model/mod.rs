@@ -23,10 +23,10 @@ pub use draft::{Draft, marks};
 pub struct Asker {
     /// What the person calls the server.
     pub name: String,
-    /// Whether the person chose that name, or it was taken from the command.
+    /// Whether the person chose that name, or it was taken from the command or the address.
     pub named: bool,
-    /// The command that started it.
-    pub command: String,
+    /// The command that started it, or its address.
+    pub reached: String,
     /// What the server calls itself, once it has said so.
     pub claims: Option<Claims>,
 }

@@ -264,9 +264,9 @@ fn named(call: &Call) -> String {
     }
 }
 
-/// Where a server comes from: the command that started it, then what it calls itself.
+/// Where a server comes from: the command that started it or its address, then what it calls itself.
 pub(super) fn origin(page: &mut Page, asker: &Asker) {
-    page.note(Style::Dim, &asker.command);
+    page.note(Style::Dim, &asker.reached);
     if let Some(claims) = &asker.claims {
         let name = short(claims.title.as_ref().unwrap_or(&claims.name));
         let version = short(&claims.version);

@@ -72,11 +72,7 @@ fn what_makes_no_sense_is_refused() {
         2,
         "cannot be used with",
     );
-    check(
-        &["inspect", "--url", "https://example.com/mcp"],
-        2,
-        "HTTP is not built into this version yet",
-    );
+    check(&["inspect", "--url", "example.com/mcp"], 2, "is no URL");
     check(&["serve", "hotels"], 2, "unrecognized subcommand");
     check(&["serve", "travel", "--page-size", "0"], 2, "--page-size");
 }

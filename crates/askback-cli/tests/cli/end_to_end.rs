@@ -1,8 +1,8 @@
 //! The command as a person or a script runs it, against the travel agency it carries.
 
 use std::{
-    io::Write,
-    process::{Command, Output, Stdio},
+    io::{BufRead, BufReader, Write},
+    process::{Child, Command, Output, Stdio},
 };
 
 use serde_json::{Value, json};
@@ -133,6 +133,71 @@ impl Ran {
         let json = serde_json::from_str(&self.stdout);
         json.unwrap_or_else(|error| panic!("{error}:\n{}", self.stdout))
     }
+}
+
+/// The travel agency over HTTP, until dropped.
+struct Agency {
+    child: Child,
+    url: String,
+    _scratch: Scratch,
+}
+
+impl Agency {
+    fn open(name: &str) -> Self {
+        let scratch = Scratch::new(name);
+        let mut child = Command::new(ASKBACK)
+            .args(["serve", "travel", "--http", "127.0.0.1:0"])
+            .env("XDG_STATE_HOME", scratch.path("state"))
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the command was built");
+        let stderr = child.stderr.take().expect("it was asked for");
+        let mut lines = BufReader::new(stderr).lines();
+        let said = lines.find_map(|line| Some(line.ok()?.split_once("http://")?.1.to_owned()));
+        Self {
+            child,
+            url: format!("http://{}", said.expect("it says where it is")),
+            _scratch: scratch,
+        }
+    }
+}
+
+impl Drop for Agency {
+    fn drop(&mut self) {
+        // It has nothing to finish.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+fn a_holiday_is_booked_over_http() {
+    let agency = Agency::open("http-agency");
+    for protocol in ASKING {
+        let run = book("http-book", protocol).answers(BOOK).and(&["--json"]);
+        let ran = run.and(&["--url", &agency.url]).run().expect(0);
+        assert_eq!(ran.json()["structuredContent"]["total"], json!(3000));
+    }
+    for protocol in MUTE {
+        let run = book("http-mute", protocol).answers(BOOK);
+        run.and(&["--url", &agency.url]).run().expect(1);
+    }
+    let ran = Run::new("http-inspect", &["inspect", "--url", &agency.url]).run();
+    ran.expect(0).prints("book_holiday");
+    let config = json!({"mcpServers": {"agency": {"type": "http", "url": agency.url}}});
+    let run = Run::new("http-listed", &["inspect", "--server", "agency"]);
+    run.scratch.file("mcp.json", &config.to_string());
+    run.run().expect(0).prints("book_holiday").says(&agency.url);
+}
+
+#[test]
+fn an_address_where_nobody_is_is_4() {
+    // Nothing listens on port 1, and nothing is sent there.
+    let run = Run::new(
+        "http-nobody",
+        &["inspect", "--url", "http://127.0.0.1:1/mcp"],
+    );
+    run.run().expect(4).says("the server cannot be reached");
 }
 
 fn book(name: &str, protocol: &str) -> Run {

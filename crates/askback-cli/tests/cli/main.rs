@@ -22,7 +22,7 @@ fn travel() -> Asker {
     Asker {
         name: "travel".to_owned(),
         named: true,
-        command: "askback serve travel".to_owned(),
+        reached: "askback serve travel".to_owned(),
         claims: Some(Claims {
             name: "travel-agency".to_owned(),
             title: Some("Travel agency".to_owned()),
