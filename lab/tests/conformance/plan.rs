@@ -35,6 +35,7 @@ pub(crate) struct Run {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Side {
     Server,
+    Client,
 }
 
 /// A scenario, and the revisions it applies to; none for one of an extension.
@@ -46,7 +47,9 @@ struct Scenario {
 impl Plan {
     /// Asks the suite what it has. The long runs come first.
     pub(crate) fn of(suite: &Suite) -> Result<Self> {
-        let (server, left_out) = wanted(scenarios(suite, Side::Server)?);
+        let (server, mut left_out) = wanted(scenarios(suite, Side::Server)?);
+        let (client, more) = wanted(scenarios(suite, Side::Client)?);
+        left_out.extend(more);
 
         let mut runs: Vec<Run> = REQUIREMENTS
             .iter()
@@ -60,6 +63,10 @@ impl Plan {
             .iter()
             .filter(|scenario| scenario.revisions.is_empty());
         runs.extend(extensions.map(|scenario| alone(Side::Server, &scenario.name, None)));
+        for Scenario { name, revisions } in &client {
+            let revisions = revisions.iter().map(Some);
+            runs.extend(revisions.map(|revision| alone(Side::Client, name, revision)));
+        }
         Ok(Self { runs, left_out })
     }
 }
@@ -69,6 +76,7 @@ impl Side {
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Server => "server",
+            Self::Client => "client",
         }
     }
 }

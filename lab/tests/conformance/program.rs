@@ -10,11 +10,12 @@ use std::{
 use crate::{
     Result,
     judge::{self, Verdict},
-    plan::Run,
+    plan::{Run, Side},
     suite::Suite,
 };
 
 const SERVER: &str = env!("CARGO_BIN_EXE_conformance-server");
+const CLIENT: &str = env!("CARGO_BIN_EXE_conformance-client");
 
 /// Where results are left for whoever looks into a failure.
 const RESULTS: &str = concat!(env!("CARGO_TARGET_TMPDIR"), "/conformance");
@@ -30,8 +31,15 @@ pub(crate) fn run(suite: &Suite, run: &Run) -> Result<Verdict> {
     let results = results(&run.title)?;
     let mut command = suite.command();
     command.arg(run.side.name());
-    let server = Server::start(&results)?;
-    command.args(["--url", &server.url]);
+    let server = match run.side {
+        Side::Server => Some(Server::start(&results)?),
+        Side::Client => None,
+    };
+    match &server {
+        Some(server) => command.args(["--url", &server.url]),
+        // The suite hands it to a shell.
+        None => command.args(["--command", &format!("'{CLIENT}'")]),
+    };
     command.args(&run.arguments).arg("-o").arg(&results);
     let log = results.join("suite.txt");
     let said = File::create(&log)?;

@@ -1,0 +1,33 @@
+//! `conformance-client <url>`: the client that the official conformance suite runs, once for each
+//! scenario, with what it wants in the environment.
+
+use std::{env, error::Error, time::Duration};
+
+use askback::transport::Http;
+use lab::conformance::client::{self, Wish};
+use tokio::time::timeout;
+
+/// Less than the suite waits for, which does not end those that it gives up.
+const PATIENCE: Duration = Duration::from_secs(25);
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), Box<dyn Error>> {
+    let [url] = &env::args().skip(1).collect::<Vec<_>>()[..] else {
+        return Err("usage: conformance-client <url>".into());
+    };
+    let played = client::play(Http::new(url)?, wish()?);
+    timeout(PATIENCE, played)
+        .await?
+        .map_err(|error| error.to_string().into())
+}
+
+fn wish() -> Result<Wish, Box<dyn Error>> {
+    let said = |name: &str| env::var(format!("MCP_CONFORMANCE_{name}")).ok();
+    let revision = said("PROTOCOL_VERSION").map(|revision| revision.parse());
+    let context = said("CONTEXT").map(|context| serde_json::from_str(&context));
+    Ok(Wish {
+        scenario: said("SCENARIO").ok_or("MCP_CONFORMANCE_SCENARIO is not set")?,
+        revision: revision.transpose()?,
+        context: context.transpose()?.unwrap_or_default(),
+    })
+}
