@@ -1,5 +1,6 @@
-//! `conformance-client <url>`: the client that the official conformance suite runs, once for each
-//! scenario, with what it wants in the environment.
+//! `conformance-client [--find] <url>`: the client that the official conformance suite runs, once
+//! for each scenario, with what it wants in the environment. It speaks the revision that stands
+//! there, or finds it by itself.
 
 use std::{env, error::Error, time::Duration};
 
@@ -12,10 +13,17 @@ const PATIENCE: Duration = Duration::from_secs(25);
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn Error>> {
-    let [url] = &env::args().skip(1).collect::<Vec<_>>()[..] else {
-        return Err("usage: conformance-client <url>".into());
+    let arguments: Vec<String> = env::args().skip(1).collect();
+    let mut wish = wish()?;
+    let url = match &arguments[..] {
+        [url] => url,
+        [find, url] if find == "--find" => {
+            wish.revision = None;
+            url
+        }
+        _ => return Err("usage: conformance-client [--find] <url>".into()),
     };
-    let played = client::play(Http::new(url)?, wish()?);
+    let played = client::play(Http::new(url)?, wish);
     timeout(PATIENCE, played)
         .await?
         .map_err(|error| error.to_string().into())

@@ -128,7 +128,7 @@ pub(crate) fn read(results: &Path, run: &Run) -> Result<Verdict> {
 fn scenario(directory: &str, side: Side) -> &str {
     let name = match side {
         Side::Server => directory.strip_prefix("server-").unwrap_or(directory),
-        Side::Client => directory,
+        Side::Client | Side::FindingClient => directory,
     };
     let time = "-2026-09-01T10-00-00-000Z".len();
     match name.split_at_checked(name.len().saturating_sub(time)) {

@@ -145,7 +145,7 @@ fn say_verdict(run: &Run, verdict: &Verdict, took: Duration) {
     } = verdict;
     let title = &run.title;
     let mut text = format!(
-        "{mark} {title:<58} {scenarios:>3} scenarios {checks:>4} checks {:>7}",
+        "{mark} {title:<66} {scenarios:>3} scenarios {checks:>4} checks {:>7}",
         seconds(took)
     );
     for wrong in &verdict.wrong {

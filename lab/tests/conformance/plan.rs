@@ -35,7 +35,10 @@ pub(crate) struct Run {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Side {
     Server,
+    /// Told which revision to speak.
     Client,
+    /// Told nothing.
+    FindingClient,
 }
 
 /// A scenario, and the revisions it applies to; none for one of an extension.
@@ -47,8 +50,8 @@ struct Scenario {
 impl Plan {
     /// Asks the suite what it has. The long runs come first.
     pub(crate) fn of(suite: &Suite) -> Result<Self> {
-        let (server, mut left_out) = wanted(scenarios(suite, Side::Server)?);
-        let (client, more) = wanted(scenarios(suite, Side::Client)?);
+        let (server, mut left_out) = wanted(suite, Side::Server)?;
+        let (client, more) = wanted(suite, Side::Client)?;
         left_out.extend(more);
 
         let mut runs: Vec<Run> = REQUIREMENTS
@@ -64,8 +67,10 @@ impl Plan {
             .filter(|scenario| scenario.revisions.is_empty());
         runs.extend(extensions.map(|scenario| alone(Side::Server, &scenario.name, None)));
         for Scenario { name, revisions } in &client {
-            let revisions = revisions.iter().map(Some);
-            runs.extend(revisions.map(|revision| alone(Side::Client, name, revision)));
+            for revision in revisions {
+                runs.push(alone(Side::Client, name, Some(revision)));
+                runs.push(found(name, revision));
+            }
         }
         Ok(Self { runs, left_out })
     }
@@ -76,7 +81,7 @@ impl Side {
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Server => "server",
-            Self::Client => "client",
+            Self::Client | Self::FindingClient => "client",
         }
     }
 }
@@ -131,18 +136,33 @@ fn alone(side: Side, scenario: &str, revision: Option<&String>) -> Run {
     }
 }
 
-/// Parts the scenarios into those that are run and a line for each reason not to run others.
-fn wanted(mut scenarios: Vec<Scenario>) -> (Vec<Scenario>, Vec<String>) {
+/// One scenario with a client that finds the revision by itself.
+fn found(scenario: &str, revision: &String) -> Run {
+    let told = alone(Side::Client, scenario, Some(revision));
+    Run {
+        title: format!("{}, found", told.title),
+        group: format!("{}, found", told.group),
+        side: Side::FindingClient,
+        ..told
+    }
+}
+
+/// The scenarios of a side that are run, and a line for each reason not to run others.
+fn wanted(suite: &Suite, side: Side) -> Result<(Vec<Scenario>, Vec<String>)> {
+    let mut scenarios = scenarios(suite, side)?;
     let mut left_out = Vec::new();
     for (beginning, why) in LEFT_OUT {
         let before = scenarios.len();
         scenarios.retain(|scenario| !scenario.name.starts_with(beginning));
         match before - scenarios.len() {
             0 => {}
-            number => left_out.push(format!("{number} scenarios {beginning}…: {why}")),
+            number => {
+                let side = side.name();
+                left_out.push(format!("{number} {side} scenarios {beginning}…: {why}"));
+            }
         }
     }
-    (scenarios, left_out)
+    Ok((scenarios, left_out))
 }
 
 /// What the suite lists: `  - tools-list [2025-06-18,2025-11-25]`.

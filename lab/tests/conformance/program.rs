@@ -32,13 +32,20 @@ pub(crate) fn run(suite: &Suite, run: &Run) -> Result<Verdict> {
     let mut command = suite.command();
     command.arg(run.side.name());
     let server = match run.side {
-        Side::Server => Some(Server::start(&results)?),
-        Side::Client => None,
-    };
-    match &server {
-        Some(server) => command.args(["--url", &server.url]),
+        Side::Server => {
+            let server = Server::start(&results)?;
+            command.args(["--url", &server.url]);
+            Some(server)
+        }
         // The suite hands it to a shell.
-        None => command.args(["--command", &format!("'{CLIENT}'")]),
+        Side::Client => {
+            command.args(["--command", &format!("'{CLIENT}'")]);
+            None
+        }
+        Side::FindingClient => {
+            command.args(["--command", &format!("'{CLIENT}' --find")]);
+            None
+        }
     };
     command.args(&run.arguments).arg("-o").arg(&results);
     let log = results.join("suite.txt");
