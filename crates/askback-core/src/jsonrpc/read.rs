@@ -120,7 +120,7 @@ enum Member {
 impl<'a> Envelope<'a> {
     fn into_message(self) -> Result<Message, Malformed> {
         let id = match (self.id, self.twice) {
-            (Some(raw), twice) if twice != Some("id") => serde_json::from_str(raw.get()).ok(),
+            (Some(raw), twice) if twice != Some("id") => request_id(raw),
             _ => None,
         };
         let response = self.method.is_none() && (self.result.is_some() || self.error.is_some());
@@ -187,7 +187,24 @@ impl<'a> Envelope<'a> {
     }
 }
 
+/// The text of a JSON string; nearly every name there is stands in it as it is read.
 fn string(raw: &RawValue) -> Option<Cow<'_, str>> {
+    let text = raw.get();
+    let plain = text
+        .strip_prefix('"')
+        .and_then(|text| text.strip_suffix('"'))
+        .filter(|text| !text.contains('\\'));
+    match plain {
+        Some(plain) => Some(Cow::Borrowed(plain)),
+        None => serde_json::from_str(text).ok(),
+    }
+}
+
+/// A request id: a string or an integer, and nothing else that stands there.
+fn request_id(raw: &RawValue) -> Option<RequestId> {
+    if raw.get().starts_with('"') {
+        return string(raw).map(|id| RequestId::String(id.into_owned()));
+    }
     serde_json::from_str(raw.get()).ok()
 }
 

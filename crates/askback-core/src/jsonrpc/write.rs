@@ -108,9 +108,8 @@ fn encode<T: Serialize>(message: &T) -> Vec<u8> {
     // JSON that is carried as text may have been laid out over several lines. A line break inside
     // a string is escaped, so any that stands there is white space, and it would end the message
     // on transports that go by lines.
-    let is_break = |byte: &u8| matches!(byte, b'\n' | b'\r');
-    if bytes.iter().any(is_break) {
-        bytes.retain(|byte| !is_break(byte));
+    if bytes.contains(&b'\n') || bytes.contains(&b'\r') {
+        bytes.retain(|byte| !matches!(byte, b'\n' | b'\r'));
     }
     bytes
 }

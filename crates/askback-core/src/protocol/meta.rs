@@ -1,6 +1,6 @@
 //! `_meta`: what travels beside the payload.
 
-use alloc::{boxed::Box, string::String};
+use alloc::{borrow::Cow, boxed::Box, string::String};
 use core::fmt;
 
 use serde::{
@@ -122,27 +122,64 @@ impl Meta {
     pub fn boxed(self) -> Option<Box<Self>> {
         (!self.is_empty()).then(|| Box::new(self))
     }
-}
 
-impl Serialize for Meta {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+    fn write<S: Serializer>(
+        &self,
+        server: Option<&Implementation>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
-        entry(&mut map, key::PROGRESS_TOKEN, &self.progress_token)?;
-        entry(&mut map, key::PROTOCOL_VERSION, &self.protocol_version)?;
-        entry(&mut map, key::CLIENT_INFO, &self.client_info)?;
+        entry(&mut map, key::PROGRESS_TOKEN, self.progress_token.as_ref())?;
+        entry(
+            &mut map,
+            key::PROTOCOL_VERSION,
+            self.protocol_version.as_ref(),
+        )?;
+        entry(&mut map, key::CLIENT_INFO, self.client_info.as_ref())?;
         entry(
             &mut map,
             key::CLIENT_CAPABILITIES,
-            &self.client_capabilities,
+            self.client_capabilities.as_ref(),
         )?;
-        entry(&mut map, key::LOG_LEVEL, &self.log_level)?;
-        entry(&mut map, key::SUBSCRIPTION_ID, &self.subscription_id)?;
-        entry(&mut map, key::SERVER_INFO, &self.server_info)?;
-        entry(&mut map, key::RELATED_TASK, &self.related_task)?;
+        entry(&mut map, key::LOG_LEVEL, self.log_level.as_ref())?;
+        entry(
+            &mut map,
+            key::SUBSCRIPTION_ID,
+            self.subscription_id.as_ref(),
+        )?;
+        entry(&mut map, key::SERVER_INFO, server)?;
+        entry(&mut map, key::RELATED_TASK, self.related_task.as_ref())?;
         for (key, value) in &self.extra {
             map.serialize_entry(key, value)?;
         }
         map.end()
+    }
+}
+
+/// The `_meta` of a result as the server that gives it signs it. What signs every result is
+/// written from where it stands.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Signed<'a> {
+    pub(crate) meta: Option<&'a Meta>,
+    pub(crate) server: &'a Implementation,
+}
+
+impl Serialize for Meta {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.write(self.server_info.as_ref(), serializer)
+    }
+}
+
+impl Serialize for Signed<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.meta {
+            Some(meta) => meta.write(Some(self.server), serializer),
+            None => {
+                let mut map = serializer.serialize_map(Some(1))?;
+                map.serialize_entry(key::SERVER_INFO, self.server)?;
+                map.end()
+            }
+        }
     }
 }
 
@@ -151,6 +188,11 @@ impl<'de> Deserialize<'de> for Meta {
         deserializer.deserialize_map(MetaVisitor)
     }
 }
+
+/// A key, taken from the text where it can be: the reserved ones are long and read often.
+#[derive(Deserialize)]
+#[serde(transparent)]
+struct Key<'a>(#[serde(borrow)] Cow<'a, str>);
 
 struct MetaVisitor;
 
@@ -163,8 +205,8 @@ impl<'de> Visitor<'de> for MetaVisitor {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Meta, A::Error> {
         let mut meta = Meta::default();
-        while let Some(name) = map.next_key::<String>()? {
-            match name.as_str() {
+        while let Some(Key(name)) = map.next_key::<Key<'de>>()? {
+            match &*name {
                 key::PROGRESS_TOKEN => fill(&mut meta.progress_token, &name, &mut map)?,
                 key::PROTOCOL_VERSION => fill(&mut meta.protocol_version, &name, &mut map)?,
                 key::CLIENT_INFO => fill(&mut meta.client_info, &name, &mut map)?,
@@ -175,7 +217,7 @@ impl<'de> Visitor<'de> for MetaVisitor {
                 key::RELATED_TASK => fill(&mut meta.related_task, &name, &mut map)?,
                 _ => {
                     let value = map.next_value()?;
-                    meta.extra.insert(name, value);
+                    meta.extra.insert(name.into_owned(), value);
                 }
             }
         }
@@ -186,7 +228,7 @@ impl<'de> Visitor<'de> for MetaVisitor {
 fn entry<M: SerializeMap, T: Serialize>(
     map: &mut M,
     key: &str,
-    value: &Option<T>,
+    value: Option<&T>,
 ) -> Result<(), M::Error> {
     match value {
         Some(value) => map.serialize_entry(key, value),

@@ -29,7 +29,7 @@ use crate::{
     jsonrpc::{self, ErrorObject, RequestId},
     protocol::{
         COMPLETE, ClientNotification, ClientRequest, HasMeta, INPUT_REQUIRED, Implementation,
-        Outcome, RawJson, ServerNotification, ServerRequest, TASK,
+        Outcome, RawJson, ServerNotification, ServerRequest, Signed, TASK,
     },
     revision::{Kind, Revision},
 };
@@ -218,17 +218,21 @@ pub fn result_json<T: Lower + Serialize>(
 ) -> Result<RawJson, serde_json::Error> {
     RawJson::new(&Typed {
         result_type: COMPLETE,
-        result: lower(result, revision),
+        result: &lower(result, revision),
+        signed: None,
     })
 }
 
 /// A result that says what it is.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Typed<T> {
+struct Typed<'a, T> {
     result_type: &'static str,
     #[serde(flatten)]
-    result: T,
+    result: &'a T,
+    /// Stands for the `_meta` of the result, which then has none.
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    signed: Option<Signed<'a>>,
 }
 
 fn write_typed<T: Lower + HasMeta + Serialize>(
@@ -240,20 +244,22 @@ fn write_typed<T: Lower + HasMeta + Serialize>(
 ) -> Vec<u8> {
     let facts = revision.facts();
     let mut result = lower(result, revision);
-    if facts.request_meta
-        && let Some(server) = server
-    {
-        result.meta_mut().server_info = Some(server.clone());
+    if !facts.result_type {
+        return jsonrpc::write_result(id, &result);
     }
-    if facts.result_type {
-        jsonrpc::write_result(
-            id,
-            &Typed {
-                result_type,
-                result,
-            },
-        )
-    } else {
-        jsonrpc::write_result(id, &result)
-    }
+    let server = server.filter(|_| facts.request_meta);
+    // Written at its place by `signed`, or with the rest of the result where nobody signs.
+    let meta = server.and_then(|_| result.meta_slot().take());
+    let signed = server.map(|server| Signed {
+        meta: meta.as_deref(),
+        server,
+    });
+    jsonrpc::write_result(
+        id,
+        &Typed {
+            result_type,
+            result: &result,
+            signed,
+        },
+    )
 }
