@@ -173,8 +173,9 @@ fn resume(state: &str, replies: BTreeMap<String, String>, later: u32) {
         .into_iter()
         .filter_map(|(key, value)| Some((key, Reply::Value(RawJson::from_text(value).ok()?))))
         .collect();
-    let mut flow = Flow::resume(state, replies, now, limits);
+    let identity = state.identity.clone();
+    let mut flow = Flow::resume(state, replies, now, limits.into());
     let _ = flow.verdict(now);
-    let next = flow.suspend(TokenId([3; 16]), now);
+    let next = flow.suspend(identity, TokenId([3; 16]), now);
     serde_json::to_string(&next).expect("a state is JSON");
 }

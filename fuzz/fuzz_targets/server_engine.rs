@@ -120,7 +120,7 @@ impl Peer {
                 .map(|(_, revision)| revision)
                 .collect(),
             ttl_ms: 0,
-            limits,
+            limits: limits.into(),
         };
         Self {
             engine: Connection::new(Arc::new(profile)),

@@ -11,7 +11,7 @@ use std::{
 };
 
 use askback_core::{
-    ask::{AskError, Checked, Millis, Principal},
+    ask::{AskError, Checked, Identity, Millis, Principal},
     forms::Form,
     limits::Limits,
     protocol::{
@@ -232,11 +232,14 @@ impl Ctx {
 
     /// A text that is the same for every execution of this flow and differs between flows and
     /// names: what to send to a service that accepts an idempotency key.
+    ///
+    /// # Panics
+    ///
+    /// If the operating system has no random bytes to give, as [`Ctx::random`].
     #[must_use]
     pub fn idempotency_key(&self, name: &str) -> String {
-        let flow = self.0.cell.flow().identity().flow;
         let digest = Sha256::new()
-            .chain_update(flow.0)
+            .chain_update(self.identity().flow.0)
             .chain_update(name)
             .finalize();
         hex(&digest[..16])
@@ -300,20 +303,26 @@ impl Ctx {
     }
 
     /// A random number that is the same whenever the handler is run again.
+    ///
+    /// # Panics
+    ///
+    /// If the operating system has no random bytes to give: nothing can be kept safe there.
     #[must_use]
     pub fn random(&self) -> u64 {
         u64::from_le_bytes(self.random_bytes())
     }
 
     /// Random bytes (at most 32) that are the same whenever the handler is run again.
+    ///
+    /// # Panics
+    ///
+    /// As [`Ctx::random`].
     #[must_use]
     pub fn random_bytes<const N: usize>(&self) -> [u8; N] {
         const { assert!(N <= 32, "at most 32 bytes at a time") };
         let course = Scope::course(&self.0.cell);
-        let (seed, draw) = {
-            let mut flow = self.0.cell.flow();
-            (flow.identity().seed, flow.next_draw(course))
-        };
+        let seed = self.identity().seed;
+        let draw = self.0.cell.flow().next_draw(course);
         let digest = Sha256::new()
             .chain_update(seed)
             .chain_update(course.to_le_bytes())
@@ -494,6 +503,11 @@ impl Ctx {
             return;
         }
         self.0.shared.changed(&changed);
+    }
+
+    fn identity(&self) -> Identity {
+        let identity = self.0.cell.identity();
+        identity.expect("the operating system has random bytes to give")
     }
 
     fn asking(&self, key: &'static str, request: InputRequest) -> Asking {

@@ -54,7 +54,7 @@ impl Bench {
             instructions: Some("Book early.".into()),
             revisions: Revision::ALL.into_iter().rev().collect(),
             ttl_ms: 0,
-            limits: Limits::default(),
+            limits: Limits::default().into(),
         };
         change(&mut profile);
         Self {
@@ -462,8 +462,9 @@ fn a_session_tells_of_what_it_watches() {
 #[test]
 fn what_a_client_may_have_open_is_bounded() {
     let mut bench = Bench::with(|profile| {
-        profile.limits.requests_in_flight = 2;
-        profile.limits.subscriptions = 2;
+        let limits = Arc::make_mut(&mut profile.limits);
+        limits.requests_in_flight = 2;
+        limits.subscriptions = 2;
     });
     for id in 1..=2 {
         assert_eq!(bench.say(modern(id, "tools/list", json!({}))).len(), 1);

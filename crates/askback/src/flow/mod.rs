@@ -13,6 +13,7 @@ mod timer;
 
 use std::{
     future::Future,
+    io,
     pin::Pin,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
@@ -21,7 +22,7 @@ use std::{
 };
 
 use askback_core::{
-    ask::{Flow, SlotId},
+    ask::{Flow, FlowId, Identity, SlotId},
     limits::Limits,
 };
 
@@ -34,7 +35,7 @@ pub use step::Step;
 pub(crate) use timer::Timer;
 
 use self::drive::Signal;
-use crate::clock::Clock;
+use crate::{clock::Clock, entropy::entropy};
 
 /// A future that can be handed around.
 pub(crate) type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -43,7 +44,9 @@ pub(crate) type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 pub(crate) struct Cell {
     flow: Mutex<Flow>,
     clock: Arc<dyn Clock>,
-    limits: Limits,
+    limits: Arc<Limits>,
+    /// Where the flow's random values come from, in tests.
+    seed: Option<[u8; 32]>,
     signal: Arc<Signal>,
     suspending: AtomicBool,
     /// Children the drive has not taken yet; none any more once the handler has ended.
@@ -56,13 +59,15 @@ impl Cell {
     pub(crate) fn new(
         flow: Flow,
         clock: Arc<dyn Clock>,
-        limits: Limits,
+        limits: Arc<Limits>,
+        seed: Option<[u8; 32]>,
         stage: TaskStage,
     ) -> Arc<Self> {
         Arc::new(Self {
             flow: Mutex::new(flow),
             clock,
             limits,
+            seed,
             signal: Arc::default(),
             suspending: AtomicBool::new(false),
             spawned: Mutex::new(Some(Vec::new())),
@@ -74,6 +79,14 @@ impl Cell {
     /// The flow. No lock on it is held while a handler is polled.
     pub(crate) fn flow(&self) -> MutexGuard<'_, Flow> {
         lock(&self.flow)
+    }
+
+    /// Who the flow is, drawn when it is first asked for.
+    pub(crate) fn identity(&self) -> io::Result<Identity> {
+        let mut flow = self.flow();
+        let identity =
+            flow.identity(|| Ok((FlowId(entropy()?), self.seed.map_or_else(entropy, Ok)?)));
+        identity.cloned()
     }
 
     pub(crate) fn clock(&self) -> &Arc<dyn Clock> {

@@ -10,7 +10,7 @@ use std::{
 };
 
 use askback_core::{
-    ask::{AskError, Flow, FlowId, Identity, OpenQuestion, Reply, State, TokenId},
+    ask::{AskError, Flow, Millis, OpenQuestion, Reply, State, TokenId},
     engine::server::Origin,
     jsonrpc::ErrorObject,
     protocol::{
@@ -136,10 +136,10 @@ impl<T: Answer> Calling<T> {
     pub(super) async fn run(mut self, rounds: Rounds) -> Result<Outcome<T>> {
         let ended = match self.incoming.origin.revision.era() {
             Era::Modern => self.run_round(rounds).await,
-            Era::Legacy => match self.start() {
-                Ok(drive) => self.keep(drive).await,
-                Err(error) => Err(error),
-            },
+            Era::Legacy => {
+                let drive = self.start();
+                self.keep(drive).await
+            }
         };
         ended.or_else(|error| (self.fail)(&self.incoming.origin, error).map(Outcome::Done))
     }
@@ -147,7 +147,7 @@ impl<T: Answer> Calling<T> {
     /// Makes the call a task from its beginning.
     pub(super) fn run_as_task(self) -> Result<Outcome<T>> {
         let calling = self.may_become_task(true);
-        let drive = calling.start()?;
+        let drive = calling.start();
         calling.become_task(drive)
     }
 
@@ -215,11 +215,11 @@ impl<T: Answer> Calling<T> {
                 let replies = rounds.replies();
                 let by_hand = state.by_hand.clone();
                 (
-                    Flow::resume(state, replies, now, self.shared.limits().clone()),
+                    Flow::resume(state, replies, now, Arc::clone(self.shared.limits())),
                     by_hand,
                 )
             }
-            None => (self.start_flow()?, None),
+            None => (self.start_flow(now), None),
         };
         let incoming = Arc::make_mut(&mut self.incoming);
         incoming.request_state = by_hand;
@@ -288,7 +288,8 @@ impl<T: Answer> Calling<T> {
                 Turn::Ask => {
                     // What is a task is never run again.
                     if self.shared.checks_replay() && !is_task {
-                        let state = drive.cell().flow().suspend(TokenId([0; 16]), 0);
+                        let identity = drive.cell().identity()?;
+                        let state = drive.cell().flow().suspend(identity, TokenId([0; 16]), 0);
                         self.check_replay(state).await?;
                     }
                     let questions = drive.cell().flow().send_questions();
@@ -301,7 +302,8 @@ impl<T: Answer> Calling<T> {
     /// Takes down what the retry needs, and drops the handler.
     fn suspend(&self, drive: Drive<Outcome<T>>) -> Result<State> {
         let now = self.shared.clock().now();
-        let state = drive.cell().flow().suspend(TokenId(entropy()?), now);
+        let (identity, token) = (drive.cell().identity()?, TokenId(entropy()?));
+        let state = drive.cell().flow().suspend(identity, token, now);
         drive.suspend();
         Ok(state)
     }
@@ -372,17 +374,13 @@ impl<T: Answer> Calling<T> {
         }
     }
 
-    fn start(&self) -> Result<Drive<Outcome<T>>> {
-        Ok(self.drive(self.start_flow()?, &self.peer))
+    fn start(&self) -> Drive<Outcome<T>> {
+        let now = self.shared.clock().now();
+        self.drive(self.start_flow(now), &self.peer)
     }
 
-    fn start_flow(&self) -> Result<Flow> {
-        let identity = Identity {
-            flow: FlowId(entropy()?),
-            started: self.shared.clock().now(),
-            seed: self.shared.seed.map_or_else(entropy, Ok)?,
-        };
-        Ok(Flow::start(identity, self.shared.limits().clone()))
+    fn start_flow(&self, now: Millis) -> Flow {
+        Flow::start(now, Arc::clone(self.shared.limits()))
     }
 
     pub(super) fn drive(&self, flow: Flow, peer: &Arc<dyn Peer>) -> Drive<Outcome<T>> {
@@ -393,7 +391,13 @@ impl<T: Answer> Calling<T> {
             Task::Possible(_) => TaskStage::Possible,
             Task::Is => TaskStage::Is,
         };
-        let cell = Cell::new(flow, clock, self.shared.limits().clone(), stage);
+        let cell = Cell::new(
+            flow,
+            clock,
+            Arc::clone(self.shared.limits()),
+            self.shared.seed,
+            stage,
+        );
         let ctx = Ctx::new(ctx::Call {
             cell: Arc::clone(&cell),
             incoming: Arc::clone(&self.incoming),

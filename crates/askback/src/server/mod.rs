@@ -417,7 +417,7 @@ impl ServerBuilder {
             instructions: self.instructions,
             revisions: self.revisions,
             ttl_ms: i64::try_from(crate::millis(self.cache.ttl)).unwrap_or(i64::MAX),
-            limits: self.limits,
+            limits: Arc::new(self.limits),
         };
         Ok(Server(Arc::new(Shared {
             service: self.service.unwrap_or_else(|| profile.info.name.clone()),

@@ -8,6 +8,7 @@ use alloc::{
     collections::BTreeMap,
     format,
     string::{String, ToString},
+    sync::Arc,
     vec::Vec,
 };
 use core::{
@@ -34,8 +35,10 @@ use crate::{
 /// quiescent. See the [module](super) for the rule both follow.
 #[derive(Debug)]
 pub struct Flow {
-    identity: Identity,
-    limits: Limits,
+    /// Absent until somebody asks who this is.
+    identity: Option<Identity>,
+    started: Millis,
+    limits: Arc<Limits>,
     round: u32,
     journal: Vec<Record>,
     /// How many entries were recorded before this execution began.
@@ -113,10 +116,11 @@ enum Kind {
 impl Flow {
     /// A flow at the start of its first round.
     #[must_use]
-    pub fn start(identity: Identity, limits: Limits) -> Self {
+    pub fn start(now: Millis, limits: Arc<Limits>) -> Self {
         Self {
-            now: identity.started,
-            identity,
+            now,
+            identity: None,
+            started: now,
             limits,
             round: 0,
             journal: Vec::new(),
@@ -143,29 +147,16 @@ impl Flow {
         state: State,
         mut replies: BTreeMap<String, Reply>,
         now: Millis,
-        limits: Limits,
+        limits: Arc<Limits>,
     ) -> Self {
-        let mut flow = Self::start(state.identity, limits);
-        flow.resumed = true;
-        flow.phase = Phase::Replaying;
+        let mut flow = Self::start(state.identity.started, limits);
+        flow.identity = Some(state.identity);
         flow.round = state.round;
-        flow.recorded = state.journal.len();
-        // A handler that asked by hand goes on where its record ends, one that asked a question
-        // where the answer to that comes.
-        flow.live = flow.recorded == 0 && state.open.is_empty();
-        flow.journal = state.journal.into_iter().map(Record::new).collect();
-        let (mut due, running) = state
-            .timers
-            .into_iter()
-            .partition::<Vec<_>, _>(|timer| timer.deadline <= now);
-        due.sort_by_key(|timer| timer.deadline);
-        flow.carried = Carried {
+        let left = Carried {
             open: state.open,
-            timers: running,
+            timers: state.timers,
         };
-        for timer in due {
-            flow.record(timer.key, timer.deadline, Outcome::Fired);
-        }
+        flow.replay(state.journal, left, now);
         for at in 0..flow.carried.open.len() {
             let OpenEntry { key, question, .. } = &flow.carried.open[at];
             if let Some(reply) = replies.remove(key) {
@@ -179,10 +170,28 @@ impl Flow {
         flow
     }
 
-    /// Who the flow is.
-    #[must_use]
-    pub fn identity(&self) -> &Identity {
-        &self.identity
+    /// Who the flow is. What is random of that is drawn when it is first asked for: most calls end
+    /// before anybody has asked.
+    ///
+    /// # Errors
+    ///
+    /// That of the draw.
+    pub fn identity<E>(
+        &mut self,
+        draw: impl FnOnce() -> Result<(FlowId, [u8; 32]), E>,
+    ) -> Result<&Identity, E> {
+        let identity = match self.identity.take() {
+            Some(identity) => identity,
+            None => {
+                let (flow, seed) = draw()?;
+                Identity {
+                    flow,
+                    started: self.started,
+                    seed,
+                }
+            }
+        };
+        Ok(self.identity.insert(identity))
     }
 
     /// How many rounds of questions it has asked.
@@ -201,7 +210,8 @@ impl Flow {
     /// The flow, if it is one that a sealed state leads to, and perhaps not for the first time.
     #[must_use]
     pub fn resumed(&self) -> Option<FlowId> {
-        self.resumed.then_some(self.identity.flow)
+        let identity = self.identity.as_ref().filter(|_| self.resumed);
+        identity.map(|identity| identity.flow)
     }
 
     /// Whether the handler has passed everything an earlier execution had reached. Before that,
@@ -423,38 +433,17 @@ impl Flow {
         }
     }
 
-    /// What must be sealed so that a retry can go on from here.
+    /// What must be sealed so that a retry can go on from here, as the flow of this
+    /// [identity](Flow::identity).
     #[must_use]
-    pub fn suspend(&self, token: TokenId, now: Millis) -> State {
-        let mut open = Vec::new();
-        let mut timers = Vec::new();
-        for slot in self.slots.values() {
-            match &slot.wait {
-                Wait::Question(asked) => open.push(OpenEntry {
-                    key: slot.key.clone(),
-                    question: asked.question.digest,
-                    attempts: asked.attempts,
-                    reason: asked.reason.clone(),
-                }),
-                Wait::Timer { deadline } => {
-                    timers.push(TimerEntry {
-                        key: slot.key.clone(),
-                        deadline: *deadline,
-                    });
-                }
-                _ => {}
-            }
-        }
+    pub fn suspend(&self, identity: Identity, token: TokenId, now: Millis) -> State {
+        let Carried { open, timers } = self.left();
         State {
-            identity: self.identity.clone(),
+            identity,
             token,
             round: self.round,
             issued: now,
-            journal: self
-                .journal
-                .iter()
-                .map(|record| record.entry.clone())
-                .collect(),
+            journal: self.entries(),
             open,
             timers,
             by_hand: None,
@@ -465,15 +454,18 @@ impl Flow {
     /// delivered.
     #[must_use]
     pub fn again(&self) -> Self {
-        let state = self.suspend(TokenId([0; 16]), self.now);
-        Self::resume(state, BTreeMap::new(), self.now, self.limits.clone())
+        let mut flow = Self::start(self.started, Arc::clone(&self.limits));
+        flow.identity.clone_from(&self.identity);
+        flow.round = self.round;
+        flow.replay(self.entries(), self.left(), self.now);
+        flow
     }
 
     /// A flow in which a handler can only come where the state says it was: nothing new settles,
     /// no step starts and no timer runs out. Its verdict is [`Verdict::Ask`] whenever nothing more
     /// is recorded, also where no question is open.
     #[must_use]
-    pub fn rehearse(state: State, limits: Limits) -> Self {
+    pub fn rehearse(state: State, limits: Arc<Limits>) -> Self {
         let mut flow = Self::resume(state, BTreeMap::new(), 0, limits);
         flow.phase = Phase::Rehearsing;
         flow
@@ -485,6 +477,56 @@ impl Flow {
             Wait::Step { .. } => Some(slot.key.as_str()),
             _ => None,
         })
+    }
+
+    /// Goes back to the start of a handler that is to come, by a record, where it was: `left` is
+    /// what was still waited for.
+    fn replay(&mut self, journal: Vec<Entry>, left: Carried, now: Millis) {
+        self.resumed = true;
+        self.phase = Phase::Replaying;
+        self.recorded = journal.len();
+        // A handler that asked by hand goes on where its record ends, one that asked a question
+        // where the answer to that comes.
+        self.live = self.recorded == 0 && left.open.is_empty();
+        self.journal = journal.into_iter().map(Record::new).collect();
+        let (mut due, running) = left
+            .timers
+            .into_iter()
+            .partition::<Vec<_>, _>(|timer| timer.deadline <= now);
+        due.sort_by_key(|timer| timer.deadline);
+        self.carried = Carried {
+            open: left.open,
+            timers: running,
+        };
+        for timer in due {
+            self.record(timer.key, timer.deadline, Outcome::Fired);
+        }
+    }
+
+    fn entries(&self) -> Vec<Entry> {
+        let journal = self.journal.iter();
+        journal.map(|record| record.entry.clone()).collect()
+    }
+
+    /// What is waited for and would be waited for again.
+    fn left(&self) -> Carried {
+        let mut left = Carried::default();
+        for slot in self.slots.values() {
+            match &slot.wait {
+                Wait::Question(asked) => left.open.push(OpenEntry {
+                    key: slot.key.clone(),
+                    question: asked.question.digest,
+                    attempts: asked.attempts,
+                    reason: asked.reason.clone(),
+                }),
+                Wait::Timer { deadline } => left.timers.push(TimerEntry {
+                    key: slot.key.clone(),
+                    deadline: *deadline,
+                }),
+                _ => {}
+            }
+        }
+        left
     }
 
     /// A name that nothing else of this kind has: the base, or that with the next free ordinal.
@@ -521,7 +563,7 @@ impl Flow {
         let last = self
             .journal
             .last()
-            .map_or(self.identity.started, |record| record.entry.at);
+            .map_or(self.started, |record| record.entry.at);
         self.journal.push(Record::new(Entry {
             key,
             at: at.max(last),

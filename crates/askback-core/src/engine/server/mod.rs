@@ -48,7 +48,7 @@ pub struct Profile {
     /// For how long, in milliseconds, clients may keep what [`Profile`] says.
     pub ttl_ms: i64,
     /// What it bears.
-    pub limits: Limits,
+    pub limits: Arc<Limits>,
 }
 
 /// Who sent a request, in which revision, and what they can be asked.

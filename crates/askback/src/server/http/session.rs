@@ -193,7 +193,7 @@ impl Session {
     /// What a reader finds.
     pub(super) fn read(&self, number: u32, reader: u32, waker: &Waker) -> Found {
         let limits = self.shared.limits();
-        let keep = (!self.paired).then_some(limits);
+        let keep = (!self.paired).then_some(&**limits);
         let mut state = self.lock();
         let Some(stream) = state.stream(number) else {
             return Found::End;
