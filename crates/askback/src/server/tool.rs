@@ -2,7 +2,9 @@
 
 use askback_core::{
     http::params::Annotations,
-    protocol::{self, CallToolResult, Icon, Outcome, Schema, TaskSupport, ToolAnnotations},
+    protocol::{
+        self, CallToolResult, Icon, Keyed, Outcome, RawJson, Schema, TaskSupport, ToolAnnotations,
+    },
 };
 
 use super::BuildError;
@@ -29,6 +31,8 @@ pub struct Tool {
     pub(super) description: protocol::Tool,
     pub(super) handler: Erased<Outcome<CallToolResult>>,
     pub(super) schema: Option<Result<(), String>>,
+    /// The headers of arguments, as far as they were not named by the schema itself.
+    headers: Vec<(String, String)>,
     /// Which arguments a client repeats in the headers of its request.
     pub(super) mirrored: Annotations,
     pub(super) tasks: Option<Tasks>,
@@ -62,6 +66,7 @@ impl Tool {
             description: protocol::Tool::new(name, input),
             handler: erase(handler, IntoToolResult::into_tool_result),
             schema,
+            headers: Vec::new(),
             mirrored: Annotations::default(),
             tasks: None,
         }
@@ -97,13 +102,23 @@ impl Tool {
 
     /// The schema of its arguments, for handlers that take [`Json`](crate::Json).
     ///
-    /// A property with an `x-mcp-header` is repeated by clients in the headers of their requests,
-    /// for those on the way to route by; over HTTP, a request whose headers say something else than
-    /// its body is refused (2026-07-28, basic/transports/streamable-http, Custom Headers from Tool
-    /// Parameters).
+    /// A property with an `x-mcp-header` is one that [`Tool::header`] has named a header for.
     #[must_use]
     pub fn input_schema(mut self, schema: Schema) -> Self {
         self.description.input_schema = schema;
+        self
+    }
+
+    /// Has clients repeat an argument in the header `Mcp-Param-{header}` of their requests, for those
+    /// on the way to route by: `header("region", "Region")`. The argument is a text, an integer or
+    /// a yes or no.
+    ///
+    /// Over HTTP, a request whose headers say something else than its body is refused (2026-07-28,
+    /// basic/transports/streamable-http, Custom Headers from Tool Parameters). A client repeats what
+    /// everybody on the way may read: name no header for what is confidential.
+    #[must_use]
+    pub fn header(mut self, argument: impl Into<String>, header: impl Into<String>) -> Self {
+        self.headers.push((argument.into(), header.into()));
         self
     }
 
@@ -170,10 +185,27 @@ impl Tool {
         if let Some(Err(why)) = &self.schema {
             return Err(wrong(why.clone()));
         }
+        for (argument, header) in &self.headers {
+            let schema = &mut self.description.input_schema;
+            *schema = with_header(schema, argument, header)
+                .ok_or_else(|| wrong(format!("there is no `{argument}` to name a header for")))?;
+        }
         let mirrored = Annotations::of(&self.description.input_schema);
         self.mirrored = mirrored.map_err(|bad| wrong(bad.to_string()))?;
         Ok(())
     }
+}
+
+/// A schema in which a header is named for an argument; none where there is no such argument.
+fn with_header(schema: &Schema, argument: &str, header: &str) -> Option<Schema> {
+    type Members = Keyed<RawJson>;
+    let mut root: Members = schema.decode().ok()?;
+    let mut properties: Members = root.get("properties")?.decode().ok()?;
+    let mut property: Members = properties.get(argument)?.decode().ok()?;
+    property.insert("x-mcp-header", RawJson::new(header).ok()?);
+    properties.insert(argument, RawJson::new(&property).ok()?);
+    root.insert("properties", RawJson::new(&properties).ok()?);
+    Schema::new(&root).ok()
 }
 
 /// A function that gives a tool, such as [`#[tool]`](macro@crate::tool) makes one.

@@ -1,6 +1,8 @@
 //! Arguments that clients repeat in headers, as the schema of a tool says.
 
-use askback::{BuildError, Json, Result, Server, Tool, protocol::Schema};
+use askback::{
+    BuildError, Form, Json, Result, Revision, Server, Tool, protocol::Schema, testing::Wire,
+};
 use http::Request;
 use serde_json::{Value, json};
 
@@ -75,4 +77,49 @@ fn an_annotation_that_clients_would_refuse_is_the_authors_mistake() {
             .to_owned(),
     };
     assert_eq!(built.err(), Some(wrong));
+}
+
+#[test]
+fn a_header_is_named_for_an_argument_of_a_form() {
+    #[derive(Form)]
+    struct Route {
+        /// Where from.
+        origin: String,
+        /// Where to.
+        region: String,
+    }
+    let route = || Tool::new("route", async |_: Route| -> Result<()> { Ok(()) });
+    let build = |tool: Tool| Server::builder("s", "1").tool(tool).build().map(|_| ());
+    assert_eq!(build(route().header("region", "Region")), Ok(()));
+    for (argument, header, why) in [
+        (
+            "reign",
+            "Region",
+            "there is no `reign` to name a header for",
+        ),
+        (
+            "region",
+            "Re gion",
+            "the x-mcp-header annotation of /properties/region is no name of a header",
+        ),
+    ] {
+        let wrong = BuildError::Arguments {
+            name: "route".to_owned(),
+            why: why.to_owned(),
+        };
+        assert_eq!(build(route().header(argument, header)), Err(wrong));
+    }
+}
+
+#[tokio::test]
+async fn a_named_header_stands_in_the_schema() {
+    let schema = json!({"type": "object", "properties": {"region": {"type": "string"}}});
+    let tool = tool(&schema).header("region", "Region");
+    let server = Server::builder("s", "1").tool(tool).build().unwrap();
+    let mut wire = Wire::connect(&server);
+    wire.initialize(Revision::V2025_11_25, &json!({})).await;
+    wire.request("tools/list", json!({})).await;
+    let listed = wire.hear().await.unwrap();
+    let listed = &listed["result"]["tools"][0]["inputSchema"]["properties"]["region"];
+    assert_eq!(*listed, json!({"type": "string", "x-mcp-header": "Region"}));
 }
