@@ -20,6 +20,8 @@ pub(crate) struct Tool {
     open_world: Option<bool>,
     input_schema: Option<Expr>,
     output_schema: Option<Expr>,
+    task: Option<TokenStream>,
+    may_become_task: Option<TokenStream>,
 }
 
 /// The function as a tool.
@@ -32,6 +34,8 @@ pub(crate) fn tool(arguments: &Tool, item: ItemFn) -> Result<TokenStream> {
     let annotations = arguments.annotations(&krate);
     let input = arguments.input_schema.iter();
     let output = arguments.output_schema.iter();
+    let task = arguments.task.iter();
+    let may_become_task = arguments.may_become_task.iter();
     Ok(function.expand(&krate, &quote!(Tool), |handler| {
         quote! {
             #krate::Tool::new(#name, #handler)
@@ -39,6 +43,8 @@ pub(crate) fn tool(arguments: &Tool, item: ItemFn) -> Result<TokenStream> {
                 #annotations
                 #(.input_schema(#input))*
                 #(.output_schema(#output))*
+                #(.task(#krate::protocol::TaskSupport::#task))*
+                #(.may_become_task(#krate::protocol::TaskSupport::#may_become_task))*
         }
     }))
 }
@@ -58,10 +64,13 @@ impl Tool {
             "open_world" => once(&mut self.open_world, meta, flag(meta)?),
             "input_schema" => once(&mut self.input_schema, meta, meta.value()?.parse()?),
             "output_schema" => once(&mut self.output_schema, meta, meta.value()?.parse()?),
+            "task" => once(&mut self.task, meta, support(meta)?),
+            "may_become_task" => once(&mut self.may_become_task, meta, support(meta)?),
             _ => Err(unknown(
                 meta,
                 "`name`, `title`, `description`, `read_only`, `destructive`, `idempotent`, \
-                 `open_world`, `input_schema`, `output_schema` and `crate`",
+                 `open_world`, `input_schema`, `output_schema`, `task`, `may_become_task` and \
+                 `crate`",
             )),
         }
     }
@@ -90,6 +99,20 @@ impl Tool {
                 })
             }
         })
+    }
+}
+
+/// Whether the client of a tool must take tasks, as a variant of `TaskSupport`.
+fn support(meta: &ParseNestedMeta<'_>) -> Result<TokenStream> {
+    let support: LitStr = meta.value()?.parse()?;
+    match support.value().as_str() {
+        "optional" => Ok(quote!(Optional)),
+        "required" => Ok(quote!(Required)),
+        _ => Err(Error::new_spanned(
+            support,
+            "a call may be a task where the client takes one, `\"optional\"`, or is refused where \
+             it takes none, `\"required\"`",
+        )),
     }
 }
 

@@ -42,4 +42,7 @@ async fn asks_nothing(#[ask] contact: Ask<Contact>) -> Result<()> {}
 #[tool]
 async fn asks_twice(#[ask("Who?")] #[ask("You?")] contact: Ask<Contact>) -> Result<()> {}
 
+#[tool(task = "always")]
+async fn always() -> Result<()> {}
+
 fn main() {}

@@ -1,12 +1,14 @@
 //! `#[tool]`, `#[prompt]` and `#[resource]`: what a server tells of them, and that they run.
 
 use askback::{
-    Answer, Ask, BuildError, Completing, Form, Json, Prompt, Resource, ResourceTemplate, Result,
-    Server, ServerBuilder, State, Tool,
+    Answer, Ask, BuildError, Completing, Ctx, Form, Json, Prompt, Resource, ResourceTemplate,
+    Result, Server, ServerBuilder, State, Tool,
     keys::{Key, KeyRing, KeySource},
     prompt,
     protocol::Schema,
-    resource, tool, transport,
+    resource,
+    testing::Wire,
+    tool, transport,
 };
 use serde_json::{Value, json};
 
@@ -65,6 +67,16 @@ pub(crate) async fn r#type(given: Json<Value>) -> Result<Json<Value>> {
 #[tool]
 async fn bare() -> Result<()> {
     Ok(())
+}
+
+#[tool(name = "work", task = "optional")]
+async fn long() -> Result<()> {
+    Ok(())
+}
+
+#[tool(name = "work", may_become_task = "required")]
+async fn longer(ctx: Ctx) -> Result<()> {
+    ctx.become_task().await
 }
 
 #[cfg(any())]
@@ -156,6 +168,32 @@ async fn a_tool_is_told_as_it_was_written() {
     lists(tools, "outputSchema", json!([null, object, null]));
     assert_eq!(tools[0]["inputSchema"]["required"], json!(["destination"]));
     assert_eq!(tools[1]["inputSchema"], object);
+}
+
+#[tokio::test]
+async fn a_tool_says_whether_it_becomes_a_task() {
+    let answers = |tool: Tool, capabilities: Value| async move {
+        let server = Server::builder("agency", "1").tool(tool).build().unwrap();
+        let mut wire = Wire::connect(&server);
+        let params = json!({
+            "name": "work",
+            "_meta": {
+                "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+                "io.modelcontextprotocol/clientCapabilities": capabilities,
+            },
+        });
+        wire.request("tools/call", params).await;
+        wire.hear().await.unwrap()
+    };
+    let takes = json!({"extensions": {"io.modelcontextprotocol/tasks": {}}});
+    for tool in [long, longer] {
+        let task = answers(tool(), takes.clone()).await;
+        assert_eq!(task["result"]["resultType"], "task");
+    }
+    let done = answers(long(), json!({})).await;
+    assert_eq!(done["result"]["resultType"], "complete");
+    let refused = answers(longer(), json!({})).await;
+    assert_eq!(refused["error"]["code"], -32021);
 }
 
 #[tokio::test]
