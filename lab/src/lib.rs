@@ -26,6 +26,8 @@ mod documents {
     mod sampling_and_roots {}
     #[doc = include_str!("../../docs/guide/sealed-state.md")]
     mod sealed_state {}
+    #[doc = include_str!("../../docs/guide/tasks.md")]
+    mod tasks {}
     #[doc = include_str!("../../docs/guide/testing.md")]
     mod testing {}
     #[doc = include_str!("../../docs/guide/tools.md")]
