@@ -2,6 +2,8 @@
 
 mod asking;
 mod client;
+#[cfg(feature = "http-server")]
+mod http;
 mod keys;
 #[cfg(feature = "macros")]
 mod macros;

@@ -13,7 +13,7 @@ use alloc::{
     vec::Vec,
 };
 
-pub use modern::{Changed, Subscription, admit, discover, write_notification};
+pub use modern::{Changed, Subscription, admit, discover, spoken, unsupported, write_notification};
 pub use tasks::{Full, Tasks};
 
 use self::{

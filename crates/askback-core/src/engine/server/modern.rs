@@ -51,12 +51,12 @@ pub fn admit(
         return Err(missing("protocolVersion"));
     };
     let revision = spoken(profile, version)?;
-    let Some(capabilities) = meta.client_capabilities else {
-        return Err(missing("clientCapabilities"));
-    };
     if !revision.has(Kind::ClientRequest, request.method()) {
         return Err(ErrorObject::method_not_found(request.method()));
     }
+    let Some(capabilities) = meta.client_capabilities else {
+        return Err(missing("clientCapabilities"));
+    };
     let origin = Origin {
         revision,
         client: meta.client_info,
@@ -93,7 +93,8 @@ pub(super) fn era_of(request: &ClientRequest, profile: &Profile, session: bool) 
 }
 
 /// The answer to a request in a revision the server does not speak.
-pub(super) fn unsupported(profile: &Profile, requested: &str) -> ErrorObject {
+#[must_use]
+pub fn unsupported(profile: &Profile, requested: &str) -> ErrorObject {
     let supported = profile
         .revisions
         .iter()
@@ -326,7 +327,12 @@ fn granted(capabilities: &ServerCapabilities, wish: &SubscriptionFilter) -> Subs
     }
 }
 
-fn spoken(profile: &Profile, version: &str) -> Result<Revision, ErrorObject> {
+/// The revision of the stateless era that this names.
+///
+/// # Errors
+///
+/// -32022 for one that is not spoken here.
+pub fn spoken(profile: &Profile, version: &str) -> Result<Revision, ErrorObject> {
     let revision = version.parse::<Revision>().ok();
     revision
         .filter(|revision| revision.era() == Era::Modern && profile.revisions.contains(revision))

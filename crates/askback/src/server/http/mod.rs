@@ -15,6 +15,7 @@
 //! by which names the server is reached, serves until told to stop, or is made into a tower
 //! [`Service`] to stand in a router beside other routes.
 
+mod admission;
 mod body;
 mod listening;
 mod read;

@@ -12,15 +12,14 @@ use askback_core::{
     ask::Principal,
     engine::server::{self as engine, Call, Subscription},
     http::{
-        Mismatch,
         guard::{Guard, Refused},
-        headers::{self, Mirrored},
+        headers,
         media::{Accepted, Media},
         sse,
     },
     jsonrpc::{self, ErrorObject, Incoming, Message, RequestId},
-    protocol::{ClientRequest, HasMeta},
-    revision::{Era, Kind, Revision},
+    protocol::ClientRequest,
+    revision::{Era, Revision},
 };
 use http::{
     HeaderMap, HeaderName, Method, Request, Response, StatusCode,
@@ -29,6 +28,7 @@ use http::{
 };
 
 use super::{
+    admission::{INITIALIZE, VERSION, admit, names_a_version, single},
     body::Body,
     listening::Listening,
     read::{Unread, read},
@@ -42,9 +42,6 @@ use super::{
 };
 use crate::server::Shared;
 
-const VERSION: HeaderName = HeaderName::from_static(headers::PROTOCOL_VERSION);
-const METHOD: HeaderName = HeaderName::from_static(headers::METHOD);
-const NAME: HeaderName = HeaderName::from_static(headers::NAME);
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static(headers::LAST_EVENT_ID);
 
 /// The parameter of the message endpoint of 2024-11-05 that names its session.
@@ -70,8 +67,8 @@ impl Service {
         sessions: Arc<Sessions>,
         stop: Stop,
     ) -> Self {
-        let mut revisions = shared.profile.revisions.iter();
-        let handshakes = revisions.any(|revision| revision.era() == Era::Legacy);
+        let revisions = &shared.profile.revisions;
+        let handshakes = revisions.iter().any(|known| known.era() == Era::Legacy);
         Self(Arc::new(Inner {
             shared,
             guard,
@@ -142,8 +139,8 @@ impl Inner {
 
     async fn post<B: http_body::Body>(&self, parts: &Parts, body: B) -> Response<Body> {
         let headers = &parts.headers;
-        let media = headers.get(CONTENT_TYPE);
-        if media.and_then(|media| Media::of(media.as_bytes())) != Some(Media::Json) {
+        let media = single(headers, &CONTENT_TYPE).unwrap_or_default();
+        if media.and_then(Media::of) != Some(Media::Json) {
             let why = "the body must be application/json";
             return response::refusal(StatusCode::UNSUPPORTED_MEDIA_TYPE, why);
         }
@@ -165,7 +162,7 @@ impl Inner {
         };
         drop(body);
         match self.route(parts, &incoming) {
-            Route::Stateless(said) => self.stateless(parts, said, accept, incoming).await,
+            Route::Stateless => self.stateless(parts, accept, incoming).await,
             Route::New => self.initialize(parts, incoming),
             Route::Session(session) => self.message(session, accept, incoming).await,
             Route::Nowhere(refusal) => refusal,
@@ -177,13 +174,19 @@ impl Inner {
         let version = parts.headers.get(VERSION);
         let revision = version.and_then(|version| version.to_str().ok()?.parse::<Revision>().ok());
         let era = revision.map(Revision::era);
-        if !self.handshakes || era == Some(Era::Modern) {
-            return Route::Stateless(revision);
+        let says = || {
+            matches!(incoming, Incoming::Single(Message::Request(request))
+                if names_a_version(request))
+        };
+        if !self.handshakes || era == Some(Era::Modern) || says() {
+            return Route::Stateless;
         }
-        let session = parts
-            .headers
-            .get(SESSION_ID)
-            .map(|id| id.to_str().unwrap_or_default());
+        let session = match single(&parts.headers, &SESSION_ID) {
+            Ok(session) => session.map(|id| std::str::from_utf8(id).unwrap_or_default()),
+            Err(repeated) => {
+                return Route::Nowhere(response::refusal(StatusCode::BAD_REQUEST, repeated));
+            }
+        };
         let paired = parts
             .uri
             .query()
@@ -195,21 +198,15 @@ impl Inner {
             let session = self.session(parts, id, paired.is_some());
             return session.map_or_else(|| Route::Nowhere(ended()), Route::Session);
         }
+        // A revision that is not known may be one without sessions.
+        let stateless = version.is_some() && era.is_none();
         match incoming {
-            Incoming::Single(Message::Request(request)) => {
-                let initializes = request.method == INITIALIZE;
-                let says = || names_a_version(request);
-                if initializes && (version.is_none() || era == Some(Era::Legacy)) {
-                    Route::New
-                } else if era.is_none() && (version.is_some() || says()) {
-                    Route::Stateless(None)
-                } else {
-                    Route::Nowhere(nameless(Some(&request.id)))
-                }
-            }
-            Incoming::Single(Message::Notification(_)) if version.is_some() && era.is_none() => {
-                Route::Stateless(None)
-            }
+            Incoming::Single(Message::Request(request)) => match &*request.method {
+                _ if stateless => Route::Stateless,
+                INITIALIZE => Route::New,
+                _ => Route::Nowhere(nameless(Some(&request.id))),
+            },
+            Incoming::Single(Message::Notification(_)) if stateless => Route::Stateless,
             Incoming::Single(_) | Incoming::Batch(_) => Route::Nowhere(nameless(None)),
         }
     }
@@ -228,7 +225,6 @@ impl Inner {
     async fn stateless(
         &self,
         parts: &Parts,
-        said: Option<Revision>,
         accept: Accepted,
         incoming: Incoming,
     ) -> Response<Body> {
@@ -246,53 +242,10 @@ impl Inner {
             }
         };
         let id = request.id.clone();
-        // A method there is not has no parameters to be read.
-        if said.is_some_and(|revision| !revision.has(Kind::ClientRequest, &request.method)) {
-            let error = ErrorObject::method_not_found(&request.method);
-            return response::error(response::status(error.code), Some(&id), &error);
-        }
-        match self.admit(parts, request) {
+        match admit(&self.shared, parts, request) {
             Ok(call) => self.call(call, accept).await,
             Err(error) => response::error(response::status(error.code), Some(&id), &error),
         }
-    }
-
-    /// Admits a request of the stateless era, if its headers say what its body says.
-    fn admit(&self, parts: &Parts, request: jsonrpc::Request) -> Result<Call, ErrorObject> {
-        let jsonrpc::Request { id, method, params } = request;
-        let request = ClientRequest::parse(&method, params.as_deref())?;
-        let meta = request.meta();
-        if let Some(version) = meta.and_then(|meta| meta.protocol_version.as_deref()) {
-            let body = headers::Body {
-                version,
-                method: request.method(),
-                name: request.target(),
-            };
-            headers::check(&mirrored(&parts.headers)?, body)?;
-            self.check_parameters(&parts.headers, &request)?;
-        }
-        engine::admit(&self.shared.profile, principal(parts), id, request)
-    }
-
-    /// Checks the arguments that are repeated in headers of their own.
-    fn check_parameters(
-        &self,
-        headers: &HeaderMap,
-        request: &ClientRequest,
-    ) -> Result<(), Mismatch> {
-        let ClientRequest::CallTool(params) = request else {
-            return Ok(());
-        };
-        let Some(tool) = self.shared.tools.get(&params.name) else {
-            return Ok(());
-        };
-        let find = |name: &str| {
-            headers
-                .get_all(name)
-                .into_iter()
-                .map(http::HeaderValue::as_bytes)
-        };
-        tool.mirrored.check(find, params.arguments.as_ref())
     }
 
     async fn call(&self, call: Call, accept: Accepted) -> Response<Body> {
@@ -397,33 +350,30 @@ impl Inner {
     /// stream of a session of 2024-11-05.
     fn get(&self, parts: &Parts) -> Response<Body> {
         let headers = &parts.headers;
-        let version = headers
-            .get(VERSION)
-            .and_then(|version| version.to_str().ok());
-        let revision = version.map(str::parse::<Revision>);
-        if let Some(Ok(revision)) = revision
-            && revision.era() == Era::Modern
-        {
-            return response::not_allowed("POST");
-        }
+        let session = match self.named(parts) {
+            Route::Session(session) => Some(session),
+            Route::Nowhere(refusal) => return refusal,
+            Route::New | Route::Stateless => None,
+        };
         if !accept(headers).event_stream {
             let why = "accept text/event-stream";
             return response::refusal(StatusCode::NOT_ACCEPTABLE, why);
         }
-        let Some(id) = headers.get(SESSION_ID) else {
-            return self.pair(parts);
+        let Some(session) = session else {
+            // Whoever names a revision knows sessions by their ids.
+            return if !headers.contains_key(VERSION) {
+                self.pair(parts)
+            } else {
+                nameless(None)
+            };
         };
-        if revision.is_some_and(|revision| !revision.is_ok_and(|known| self.speaks(known))) {
-            return unknown_version();
-        }
-        let Some(session) = self.session(parts, id.to_str().unwrap_or_default(), false) else {
-            return ended();
         };
-        let after = headers.get(LAST_EVENT_ID).map(|id| id.to_str().ok());
-        let after = after.map(|id| id.and_then(EventId::parse));
+        let after = single(headers, &LAST_EVENT_ID)
+            .map(|id| id.map(|id| EventId::parse(std::str::from_utf8(id).unwrap_or_default())));
         let attached = match after {
-            None => session.attach(None),
-            Some(after) => after.and_then(|after| session.attach(Some(after))),
+            Ok(None) => session.attach(None),
+            Ok(Some(Some(after))) => session.attach(Some(after)),
+            Ok(Some(None)) | Err(_) => None,
         };
         let Some((stream, reader)) = attached else {
             let why = "Last-Event-ID names no stream of this session that can be resumed";
@@ -455,21 +405,49 @@ impl Inner {
     }
 
     fn delete(&self, parts: &Parts) -> Response<Body> {
-        let Some(id) = parts.headers.get(SESSION_ID) else {
-            return nameless(None);
-        };
-        let Some(session) = self.session(parts, id.to_str().unwrap_or_default(), false) else {
-            return ended();
-        };
-        self.sessions.end(session.id());
-        response::empty(StatusCode::NO_CONTENT)
+        match self.named(parts) {
+            Route::Session(session) => {
+                self.sessions.end(session.id());
+                response::empty(StatusCode::NO_CONTENT)
+            }
+            Route::Nowhere(refusal) => refusal,
+            Route::New | Route::Stateless => nameless(None),
+        }
+    }
+
+    /// Where a request without a message belongs: to the session it names, if it names one.
+    fn named(&self, parts: &Parts) -> Route {
+        let refused = |why| Route::Nowhere(response::refusal(StatusCode::BAD_REQUEST, why));
+        match single(&parts.headers, &VERSION) {
+            Ok(None) => {}
+            Ok(Some(version)) => {
+                let version = std::str::from_utf8(version).unwrap_or_default();
+                match version.parse::<Revision>() {
+                    Ok(revision) if revision.era() == Era::Modern => {
+                        return Route::Nowhere(response::not_allowed("POST"));
+                    }
+                    Ok(revision) if self.speaks(revision) => {}
+                    _ => return Route::Nowhere(unknown_version()),
+                }
+            }
+            Err(repeated) => return refused(repeated),
+        }
+        match single(&parts.headers, &SESSION_ID) {
+            Ok(None) => Route::New,
+            Ok(Some(id)) => {
+                let id = std::str::from_utf8(id).unwrap_or_default();
+                let session = self.session(parts, id, false);
+                session.map_or_else(|| Route::Nowhere(ended()), Route::Session)
+            }
+            Err(repeated) => refused(repeated),
+        }
     }
 }
 
 /// Where a message belongs.
 enum Route {
-    /// It says all there is to know; its headers name this revision.
-    Stateless(Option<Revision>),
+    /// It says all there is to know.
+    Stateless,
     /// It opens a session.
     New,
     Session(Arc<Session>),
@@ -477,36 +455,9 @@ enum Route {
     Nowhere(Response<Body>),
 }
 
-const INITIALIZE: &str = "initialize";
-
-fn names_a_version(request: &jsonrpc::Request) -> bool {
-    ClientRequest::parse(&request.method, request.params.as_deref()).is_ok_and(|request| {
-        request
-            .meta()
-            .is_some_and(|meta| meta.protocol_version.is_some())
-    })
-}
-
 /// Who asks: what stands before this service has put it there.
-fn principal(parts: &Parts) -> Option<Arc<Principal>> {
+pub(super) fn principal(parts: &Parts) -> Option<Arc<Principal>> {
     parts.extensions.get::<Principal>().cloned().map(Arc::new)
-}
-
-fn mirrored(headers: &HeaderMap) -> Result<Mirrored<'_>, Mismatch> {
-    Ok(Mirrored {
-        version: single(headers, &VERSION)?,
-        method: single(headers, &METHOD)?,
-        name: single(headers, &NAME)?,
-    })
-}
-
-/// A header that may be there once.
-fn single<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Result<Option<&'a [u8]>, Mismatch> {
-    let mut values = headers.get_all(name).iter();
-    match (values.next(), values.next()) {
-        (value, None) => Ok(value.map(http::HeaderValue::as_bytes)),
-        (_, Some(_)) => Err(Mismatch::Repeated(name.as_str().to_owned().into())),
-    }
 }
 
 fn accept(headers: &HeaderMap) -> Accepted {

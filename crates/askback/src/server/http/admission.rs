@@ -1,0 +1,155 @@
+//! Who gets in with a request of the stateless era: its headers must say what its body says, in a
+//! revision that is spoken here (2026-07-28, basic/transports/streamable-http, Server Validation).
+
+use std::borrow::Cow;
+
+use askback_core::{
+    engine::server::{self as engine, Call, Profile},
+    http::{
+        Mismatch,
+        headers::{self, Mirrored},
+    },
+    jsonrpc::{ErrorObject, Request},
+    protocol::{ClientRequest, HasMeta},
+    revision::Kind,
+};
+use http::{HeaderMap, HeaderName, HeaderValue, request::Parts};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::service::principal;
+use crate::server::Shared;
+
+/// Opens a session.
+pub(super) const INITIALIZE: &str = "initialize";
+pub(super) const VERSION: HeaderName = HeaderName::from_static(headers::PROTOCOL_VERSION);
+const METHOD: HeaderName = HeaderName::from_static(headers::METHOD);
+const NAME: HeaderName = HeaderName::from_static(headers::NAME);
+
+/// Admits a request, or says the first thing that is wrong: headers before the revision, the
+/// revision before the method, the method before its parameters.
+pub(super) fn admit(shared: &Shared, parts: &Parts, request: Request) -> Result<Call, ErrorObject> {
+    let Request { id, method, params } = request;
+    let headers = mirrored(&parts.headers)?;
+    let request = ClientRequest::parse(&method, params.as_deref());
+    let read = request.as_ref().ok();
+    let version = read.and_then(|request| request.meta()?.protocol_version.as_deref());
+    if let (Some(version), Some(request)) = (version, read) {
+        let name = request.target();
+        let body = headers::Body {
+            version,
+            method: &method,
+            name,
+        };
+        headers::check(&headers, body)?;
+        check_arguments(shared, &parts.headers, request)?;
+    } else {
+        check_unread(&shared.profile, &headers, &method, params.as_deref())?;
+    }
+    engine::admit(&shared.profile, principal(parts), id, request?)
+}
+
+/// Checks the arguments that are repeated in headers of their own.
+fn check_arguments(
+    shared: &Shared,
+    headers: &HeaderMap,
+    request: &ClientRequest,
+) -> Result<(), Mismatch> {
+    let ClientRequest::CallTool(params) = request else {
+        return Ok(());
+    };
+    let Some(tool) = shared.tools.get(&params.name) else {
+        return Ok(());
+    };
+    let find = |name: &str| {
+        let values = headers.get_all(name).into_iter();
+        values.map(HeaderValue::as_bytes)
+    };
+    tool.mirrored.check(find, params.arguments.as_ref())
+}
+
+/// What is wrong with a request whose parameters cannot be read, or do not name a revision, before
+/// they matter.
+fn check_unread(
+    profile: &Profile,
+    headers: &Mirrored<'_>,
+    method: &str,
+    params: Option<&RawValue>,
+) -> Result<(), ErrorObject> {
+    let named = version_in(params);
+    if let Some(version) = &named {
+        let body = headers::Body {
+            version,
+            method,
+            name: None,
+        };
+        headers::check(headers, body)?;
+    }
+    let header = headers.version.map(String::from_utf8_lossy);
+    let Some(version) = named.or(header) else {
+        return Err(if method == INITIALIZE {
+            // It is told what to speak instead (2026-07-28, basic/versioning).
+            engine::unsupported(profile, wish_in(params).as_deref().unwrap_or_default())
+        } else {
+            Mismatch::Missing("MCP-Protocol-Version".into()).into()
+        });
+    };
+    let revision = engine::spoken(profile, &version)?;
+    if revision.has(Kind::ClientRequest, method) {
+        Ok(())
+    } else {
+        Err(ErrorObject::method_not_found(method))
+    }
+}
+
+/// Whether a request says that it is one of the stateless era, or a later one.
+pub(super) fn names_a_version(request: &Request) -> bool {
+    request.method != INITIALIZE && version_in(request.params.as_deref()).is_some()
+}
+
+/// The revision that parameters name, whatever else stands in them.
+fn version_in(params: Option<&RawValue>) -> Option<Cow<'_, str>> {
+    #[derive(Deserialize)]
+    struct Params<'a> {
+        #[serde(rename = "_meta", borrow)]
+        meta: Meta<'a>,
+    }
+    #[derive(Deserialize)]
+    struct Meta<'a> {
+        #[serde(rename = "io.modelcontextprotocol/protocolVersion", borrow)]
+        version: Cow<'a, str>,
+    }
+    let params: Params<'_> = serde_json::from_str(params?.get()).ok()?;
+    Some(params.meta.version)
+}
+
+/// The revision that `initialize` wishes for.
+fn wish_in(params: Option<&RawValue>) -> Option<Cow<'_, str>> {
+    #[derive(Deserialize)]
+    struct Params<'a> {
+        #[serde(rename = "protocolVersion", borrow)]
+        version: Cow<'a, str>,
+    }
+    let params: Params<'_> = serde_json::from_str(params?.get()).ok()?;
+    Some(params.version)
+}
+
+fn mirrored(headers: &HeaderMap) -> Result<Mirrored<'_>, Mismatch> {
+    Ok(Mirrored {
+        version: single(headers, &VERSION)?,
+        method: single(headers, &METHOD)?,
+        name: single(headers, &NAME)?,
+    })
+}
+
+/// A header that may be there once.
+pub(super) fn single<'a>(
+    headers: &'a HeaderMap,
+    name: &HeaderName,
+) -> Result<Option<&'a [u8]>, Mismatch> {
+    let mut values = headers.get_all(name).iter();
+    match (values.next(), values.next()) {
+        (value, None) => Ok(value.map(HeaderValue::as_bytes)),
+        (_, Some(_)) => Err(Mismatch::Repeated(name.as_str().to_owned().into())),
+    }
+}

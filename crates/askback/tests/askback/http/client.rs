@@ -1,0 +1,310 @@
+//! A client without sockets: its requests are handed to the service, and time stands still unless
+//! somebody waits for it.
+
+use std::{collections::VecDeque, future::poll_fn, pin::Pin, time::Duration};
+
+use askback::{
+    Limits, Revision, Server,
+    http::{Body, Service},
+};
+use askback_core::http::sse::{Event, Parser};
+use http::{HeaderMap, Request, StatusCode};
+use http_body::Body as _;
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+/// What a client sends beside its body.
+pub(crate) type Headers<'a> = Vec<(&'a str, &'a str)>;
+
+/// The headers every client sends with a message.
+pub(crate) const MESSAGE: [(&str, &str); 3] = [
+    ("host", "localhost"),
+    ("content-type", "application/json"),
+    ("accept", "application/json, text/event-stream"),
+];
+
+/// Longer than anything a test waits for.
+const AGES: Duration = Duration::from_secs(60 * 60);
+
+#[derive(Clone)]
+pub(crate) struct Client(pub(crate) Service);
+
+/// A response as it comes.
+pub(crate) struct Response {
+    pub(crate) status: StatusCode,
+    pub(crate) headers: HeaderMap,
+    body: Body,
+    parser: Parser,
+    events: VecDeque<Event>,
+}
+
+impl Client {
+    pub(crate) fn of(server: &Server) -> Self {
+        Self(server.http().service())
+    }
+
+    /// Sends any request.
+    pub(crate) async fn send(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: impl Into<String>,
+    ) -> Response {
+        let mut request = Request::builder().method(method).uri(path);
+        for (name, value) in headers {
+            request = request.header(*name, value.as_bytes());
+        }
+        let request = request.body(body.into()).expect("a request");
+        Response::new(self.0.respond(request).await)
+    }
+
+    /// Posts a message, with these headers beside those every client sends.
+    pub(crate) async fn post(&self, headers: &[(&str, &str)], message: &Value) -> Response {
+        let headers = [&MESSAGE[..], headers].concat();
+        self.send("POST", "/mcp", &headers, message.to_string())
+            .await
+    }
+
+    /// Asks for a stream.
+    pub(crate) async fn get(&self, headers: &[(&str, &str)]) -> Response {
+        let always = [("host", "localhost"), ("accept", "text/event-stream")];
+        let headers = [&always[..], headers].concat();
+        self.send("GET", "/mcp", &headers, "").await
+    }
+
+    /// Sends a request of the stateless era, with the headers that belong to it.
+    pub(crate) async fn call(&self, method: &str, params: Value) -> Response {
+        let message = stateless(method, params);
+        let headers = mirrored(&message);
+        self.post(&headers, &message).await
+    }
+
+    /// Opens a session.
+    pub(crate) async fn open(&self, revision: Revision) -> Session {
+        self.open_with(revision, json!({"elicitation": {}})).await
+    }
+
+    pub(crate) async fn open_with(&self, revision: Revision, capabilities: Value) -> Session {
+        let response = self.post(&[], &hello(revision, capabilities)).await;
+        assert_eq!(response.status, 200);
+        let id = response.header("mcp-session-id").expect("a session");
+        let session = Session {
+            client: self.clone(),
+            id: id.to_owned(),
+            revision,
+        };
+        let answer = response.json().await;
+        assert_eq!(answer["result"]["protocolVersion"], revision.as_str());
+        let initialized = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+        assert_eq!(session.post(&initialized).await.status, 202);
+        session
+    }
+}
+
+/// A session of a handshake revision.
+#[derive(Clone)]
+pub(crate) struct Session {
+    pub(crate) client: Client,
+    pub(crate) id: String,
+    pub(crate) revision: Revision,
+}
+
+impl Session {
+    pub(crate) fn headers(&self) -> Headers<'_> {
+        let mut headers = vec![("mcp-session-id", &*self.id)];
+        if self.revision.facts().http.version_header {
+            headers.push(("mcp-protocol-version", self.revision.as_str()));
+        }
+        headers
+    }
+
+    pub(crate) async fn post(&self, message: &Value) -> Response {
+        self.client.post(&self.headers(), message).await
+    }
+
+    /// Sends a request.
+    pub(crate) async fn call(&self, id: u64, method: &str, params: Value) -> Response {
+        let message = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
+        self.post(&message).await
+    }
+
+    /// Answers a question.
+    pub(crate) async fn answer(&self, question: &Value, result: Value) {
+        let answer = json!({"jsonrpc": "2.0", "id": question["id"], "result": result});
+        let response = self.post(&answer).await;
+        assert_eq!(response.status, 202);
+        assert_eq!(response.text().await, "");
+    }
+
+    /// The stream of what belongs to no call.
+    pub(crate) async fn listen(&self) -> Response {
+        self.client.get(&self.headers()).await
+    }
+
+    /// The rest of a stream that was left after this event.
+    pub(crate) async fn resume(&self, last: &str) -> Response {
+        let mut headers = self.headers();
+        headers.push(("last-event-id", last));
+        self.client.get(&headers).await
+    }
+
+    pub(crate) async fn delete(&self) -> Response {
+        let mut headers = self.headers();
+        headers.push(("host", "localhost"));
+        self.client.send("DELETE", "/mcp", &headers, "").await
+    }
+}
+
+impl Response {
+    fn new(response: http::Response<Body>) -> Self {
+        let (parts, body) = response.into_parts();
+        Self {
+            status: parts.status,
+            headers: parts.headers,
+            body,
+            parser: Parser::new(&Limits::default()),
+            events: VecDeque::new(),
+        }
+    }
+
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name).map(|value| value.to_str().unwrap())
+    }
+
+    pub(crate) fn is_stream(&self) -> bool {
+        self.header("content-type") == Some("text/event-stream")
+    }
+
+    /// What is written at once; none at the end.
+    pub(crate) async fn chunk(&mut self) -> Option<String> {
+        let frame = poll_fn(|cx| Pin::new(&mut self.body).poll_frame(cx)).await?;
+        let bytes = frame.unwrap().into_data().unwrap();
+        Some(String::from_utf8(bytes.to_vec()).unwrap())
+    }
+
+    /// The whole body.
+    pub(crate) async fn text(mut self) -> String {
+        let mut text = String::new();
+        while let Some(chunk) = self.chunk().await {
+            text += &chunk;
+        }
+        text
+    }
+
+    /// The one message of a response that is no stream.
+    pub(crate) async fn json(self) -> Value {
+        assert_eq!(self.header("content-type"), Some("application/json"));
+        let text = self.text().await;
+        serde_json::from_str(&text).unwrap_or_else(|_| panic!("no JSON: {text:?}"))
+    }
+
+    /// The next event; none at the end.
+    pub(crate) async fn event(&mut self) -> Option<Event> {
+        assert!(self.is_stream(), "no stream, but {}", self.status);
+        let since = Instant::now();
+        loop {
+            if let Some(event) = self.events.pop_front() {
+                return Some(event);
+            }
+            let chunk = self.chunk().await?;
+            assert!(since.elapsed() < AGES, "nothing comes but signs of life");
+            let mut bytes = chunk.as_bytes();
+            while let Some(event) = self.parser.read(&mut bytes).unwrap() {
+                self.events.push_back(event);
+            }
+        }
+    }
+
+    /// The next message of a stream, with the id of its event.
+    pub(crate) async fn told(&mut self) -> Option<(Option<String>, Value)> {
+        loop {
+            let event = self.event().await?;
+            if !event.data.is_empty() {
+                let message = serde_json::from_slice(&event.data).expect("JSON");
+                return Some((event.id, message));
+            }
+        }
+    }
+
+    /// The next message of a stream.
+    pub(crate) async fn message(&mut self) -> Value {
+        self.told().await.expect("a message").1
+    }
+
+    /// The answer to a call, whichever way it comes, without what came before.
+    pub(crate) async fn answer(mut self) -> Value {
+        if !self.is_stream() {
+            return self.json().await;
+        }
+        let mut last = Value::Null;
+        while let Some((_, message)) = self.told().await {
+            last = message;
+        }
+        last
+    }
+
+    /// Checks that nothing more comes for now.
+    pub(crate) async fn assert_quiet(&mut self) {
+        let soon = Duration::from_millis(1);
+        if let Ok(event) = tokio::time::timeout(soon, self.event()).await {
+            panic!("it was not quiet: {event:?}");
+        }
+    }
+
+    /// Checks that the stream is at its end.
+    pub(crate) async fn assert_ended(&mut self) {
+        let soon = Duration::from_millis(1);
+        let event = tokio::time::timeout(soon, self.event()).await;
+        assert_eq!(event.expect("the stream goes on"), None);
+    }
+
+    pub(crate) fn last_event_id(&self) -> String {
+        self.parser.last_event_id().expect("an id").to_owned()
+    }
+
+    pub(crate) fn retry(&self) -> Option<Duration> {
+        self.parser.retry()
+    }
+}
+
+/// The first message of a session.
+pub(crate) fn hello(revision: Revision, capabilities: Value) -> Value {
+    let params = json!({
+        "protocolVersion": revision.as_str(),
+        "capabilities": capabilities,
+        "clientInfo": {"name": "tests", "version": "1"},
+    });
+    json!({"jsonrpc": "2.0", "id": "hello", "method": "initialize", "params": params})
+}
+
+/// A request of the stateless era.
+pub(crate) fn stateless(method: &str, mut params: Value) -> Value {
+    let meta = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": {"name": "tests", "version": "1"},
+        "io.modelcontextprotocol/clientCapabilities": {"elicitation": {}},
+    });
+    match params["_meta"].as_object_mut() {
+        Some(given) => given.extend(meta.as_object().expect("an object").clone()),
+        None => params["_meta"] = meta,
+    }
+    json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
+}
+
+/// The headers that mirror it.
+pub(crate) fn mirrored(message: &Value) -> Headers<'_> {
+    let params = &message["params"];
+    let mut headers = vec![
+        ("mcp-protocol-version", "2026-07-28"),
+        ("mcp-method", message["method"].as_str().expect("a method")),
+    ];
+    let name = params["name"].as_str().or(params["uri"].as_str());
+    headers.extend(name.map(|name| ("mcp-name", name)));
+    headers
+}
+
+/// A call that is answered at once.
+pub(crate) fn hello_tool() -> Value {
+    stateless("tools/call", json!({"name": "hello"}))
+}

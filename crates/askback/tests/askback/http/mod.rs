@@ -1,0 +1,160 @@
+//! Servers over HTTP.
+
+pub(crate) mod client;
+mod headers;
+mod listening;
+mod stateless;
+
+use std::{sync::Arc, time::Duration};
+
+use askback::{
+    Ctx, Json, Resource, Result, Server, ServerBuilder, State, Tool,
+    keys::{Key, KeyRing, KeySource},
+};
+use serde_json::Value;
+use tokio::sync::{Notify, watch};
+
+use self::client::Client;
+use crate::asking::Seat;
+
+/// What the tests and the handlers of their server tell each other.
+#[derive(Clone, Default)]
+pub(crate) struct Stage(Arc<Inner>);
+
+#[derive(Default)]
+struct Inner {
+    /// Lets one handler that waits go on.
+    go_on: Notify,
+    handlers: watch::Sender<Handlers>,
+}
+
+/// How many handlers began, ended, and were dropped before their end.
+pub(crate) type Handlers = (usize, usize, usize);
+
+/// Notes what becomes of a handler.
+struct Presence(Stage, bool);
+
+impl Stage {
+    /// A server with tools for all there is to try.
+    pub(crate) fn builder(&self) -> ServerBuilder {
+        Server::builder("tests", "1")
+            .keys(KeySource::Ring(KeyRing::new(Key::new(&[1; 32]))))
+            .state(self.clone())
+            .tool(Tool::new("hello", async || Ok("Hello!")))
+            .tool(Tool::new("echoes", async |text: Json<Value>| {
+                Ok(text.value.to_string())
+            }))
+            .tool(Tool::new("fails", async || -> Result<String> {
+                Err(askback::Error::new("it failed"))
+            }))
+            .tool(Tool::new("panics", async || -> Result<String> {
+                panic!("a handler that panics")
+            }))
+            .tool(Tool::new("asks", asks))
+            .tool(Tool::new("waits", waits))
+            .tool(Tool::new("tells", tells))
+            .tool(Tool::new("lets_go", lets_go))
+            .tool(Tool::new("floods", floods))
+            .resource(Resource::new("note://one", "one", async || {
+                Ok("One.".to_owned())
+            }))
+    }
+
+    pub(crate) fn client(&self) -> Client {
+        let server = self.builder().build().expect("the server is whole");
+        Client::of(&server)
+    }
+
+    /// Lets a handler that waits go on, or the next to wait.
+    pub(crate) fn go_on(&self) {
+        self.0.go_on.notify_one();
+    }
+
+    pub(crate) fn handlers(&self) -> Handlers {
+        *self.0.handlers.borrow()
+    }
+
+    /// Waits until so many handlers began, ended and were dropped.
+    pub(crate) async fn until(&self, handlers: Handlers) {
+        let mut changes = self.0.handlers.subscribe();
+        let reached = changes.wait_for(|now| *now == handlers);
+        let reached = tokio::time::timeout(Duration::from_secs(60), reached).await;
+        if reached.is_err() {
+            panic!("{:?} instead of {handlers:?}", self.handlers());
+        }
+    }
+
+    fn enter(&self) -> Presence {
+        self.0.handlers.send_modify(|(began, ..)| *began += 1);
+        Presence(self.clone(), false)
+    }
+}
+
+impl Presence {
+    fn leave(mut self) {
+        self.1 = true;
+    }
+}
+
+impl Drop for Presence {
+    fn drop(&mut self) {
+        self.0.0.handlers.send_modify(|(_, ended, dropped)| {
+            *(if self.1 { ended } else { dropped }) += 1;
+        });
+    }
+}
+
+async fn asks(ctx: Ctx, State(stage): State<Stage>) -> Result<String> {
+    let here = stage.enter();
+    let seat: Seat = ctx.elicit("A seat?").await?.accepted()?;
+    here.leave();
+    Ok(format!("by the window: {}", seat.window))
+}
+
+async fn waits(State(stage): State<Stage>) -> Result<&'static str> {
+    let here = stage.enter();
+    stage.0.go_on.notified().await;
+    here.leave();
+    Ok("It was worth the wait.")
+}
+
+/// Tells how far it is before it ends, and logs.
+async fn tells(ctx: Ctx, State(stage): State<Stage>) -> Result<&'static str> {
+    let here = stage.enter();
+    ctx.progress(1.0, Some(2.0), Some("half of it"));
+    ctx.log(askback::protocol::LoggingLevel::Info, "a line");
+    stage.0.go_on.notified().await;
+    ctx.progress(2.0, Some(2.0), Some("all of it"));
+    here.leave();
+    Ok("Told.")
+}
+
+/// Has its client come back for what it ends with.
+async fn lets_go(ctx: Ctx, State(stage): State<Stage>) -> Result<&'static str> {
+    let here = stage.enter();
+    ctx.progress(1.0, None, None);
+    ctx.close_stream();
+    stage.0.go_on.notified().await;
+    ctx.progress(2.0, None, None);
+    here.leave();
+    Ok("You came back.")
+}
+
+#[derive(serde::Deserialize)]
+struct Flood {
+    lines: usize,
+    bytes: usize,
+    result: usize,
+}
+
+/// Says more than anybody wants to hear.
+async fn floods(ctx: Ctx, State(stage): State<Stage>, flood: Json<Flood>) -> Result<String> {
+    let here = stage.enter();
+    let line = "x".repeat(flood.value.bytes);
+    for at in 0..flood.value.lines {
+        ctx.progress(at as f64, None, Some(&line));
+        tokio::task::yield_now().await;
+    }
+    here.leave();
+    Ok("y".repeat(flood.value.result))
+}
