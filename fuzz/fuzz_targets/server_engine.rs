@@ -264,7 +264,7 @@ impl Peer {
     fn drain(&mut self) {
         while let Some(output) = self.engine.poll() {
             match output {
-                Output::Send(message) => self.sent(&message),
+                Output::Send(message) | Output::Batch(_, message) => self.sent(&message),
                 Output::Call(call) => {
                     assert!(
                         !self.calls.contains(&call.id),

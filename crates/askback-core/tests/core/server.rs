@@ -89,7 +89,9 @@ impl Bench {
     fn drain(&mut self) -> Vec<Seen> {
         std::iter::from_fn(|| self.engine.poll())
             .map(|output| match output {
-                Output::Send(message) => Seen::Sent(serde_json::from_slice(&message).unwrap()),
+                Output::Send(message) | Output::Batch(_, message) => {
+                    Seen::Sent(serde_json::from_slice(&message).unwrap())
+                }
                 Output::Call(call) => Seen::Called(call.request.method()),
                 Output::Cancel(id) => Seen::Cancelled(id),
                 Output::Answer(_, answer) => Seen::Answered(match answer {

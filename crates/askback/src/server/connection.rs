@@ -185,7 +185,7 @@ impl Link {
         let before = state.outgoing.len();
         while let Some(output) = state.engine.poll() {
             match output {
-                Output::Send(message) => {
+                Output::Send(message) | Output::Batch(_, message) => {
                     state.outgoing_bytes += message.len();
                     state.outgoing.push(message);
                 }

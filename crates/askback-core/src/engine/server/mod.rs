@@ -88,6 +88,8 @@ pub struct AskId(i64);
 pub enum Output {
     /// Write this message.
     Send(Vec<u8>),
+    /// Write these responses to a batch: they waited for this request of it, which was cancelled.
+    Batch(RequestId, Vec<u8>),
     /// Handle this request, and hand its response to [`Connection::respond`].
     Call(Box<Call>),
     /// The client no longer wants the response to this request.
@@ -318,7 +320,8 @@ impl Connection {
                 Err(malformed) => self.handle_malformed(&malformed, Some(number)),
             }
         }
-        self.close_in_batch(number);
+        let batch = self.close_in_batch(number);
+        self.out.extend(batch.map(Output::Send));
     }
 
     fn handle(&mut self, message: Message, batch: Option<u64>) {
@@ -421,9 +424,9 @@ impl Connection {
                     return;
                 }
                 if let Some(running) = self.calls.remove(&id) {
-                    if let Some(number) = running.batch {
-                        self.close_in_batch(number);
-                    }
+                    let batch = running.batch.and_then(|number| self.close_in_batch(number));
+                    let batch = batch.map(|batch| Output::Batch(id.clone(), batch));
+                    self.out.extend(batch);
                     self.out.push_back(Output::Cancel(id));
                 }
             }
@@ -472,7 +475,8 @@ impl Connection {
         match batch.and_then(|number| self.batches.get_mut(&number).map(|batch| (number, batch))) {
             Some((number, batch)) => {
                 batch.responses.push(response);
-                self.close_in_batch(number);
+                let batch = self.close_in_batch(number);
+                self.out.extend(batch.map(Output::Send));
             }
             None => self.out.push_back(Output::Send(response)),
         }
@@ -480,18 +484,14 @@ impl Connection {
 
     /// One request of a batch is over; with the last, the batch is answered, unless nothing in it
     /// wanted an answer.
-    fn close_in_batch(&mut self, number: u64) {
-        let Some(batch) = self.batches.get_mut(&number) else {
-            return;
-        };
+    fn close_in_batch(&mut self, number: u64) -> Option<Vec<u8>> {
+        let batch = self.batches.get_mut(&number)?;
         batch.open -= 1;
-        if batch.open == 0
-            && let Some(batch) = self.batches.remove(&number)
-            && !batch.responses.is_empty()
-        {
-            self.out
-                .push_back(Output::Send(jsonrpc::write_batch(&batch.responses)));
+        if batch.open > 0 {
+            return None;
         }
+        let responses = self.batches.remove(&number)?.responses;
+        (!responses.is_empty()).then(|| jsonrpc::write_batch(&responses))
     }
 }
 

@@ -35,7 +35,7 @@ use super::{
     reading::{First, Reading},
     response::{self, SESSION_ID},
     session::{Session, Taken, Work},
-    sessions::Sessions,
+    sessions::{Sessions, Unkept},
     stateless,
     stop::Stop,
     stream::EventId,
@@ -58,6 +58,8 @@ struct Inner {
     stop: Stop,
     /// Whether the server speaks a revision with a handshake.
     handshakes: bool,
+    /// Whether it speaks one with a pair of endpoints.
+    pairs: bool,
 }
 
 impl Service {
@@ -69,12 +71,14 @@ impl Service {
     ) -> Self {
         let revisions = &shared.profile.revisions;
         let handshakes = revisions.iter().any(|known| known.era() == Era::Legacy);
+        let pairs = revisions.iter().any(|known| !known.facts().http.streamable);
         Self(Arc::new(Inner {
             shared,
             guard,
             sessions,
             stop,
             handshakes,
+            pairs,
         }))
     }
 
@@ -285,7 +289,7 @@ impl Inner {
         }
         let id = match self.sessions.add(session) {
             Ok(session) => session.id().parse(),
-            Err(error) => return broken(&error),
+            Err(unkept) => return refused(unkept),
         };
         let mut response = response::json(StatusCode::OK, answer);
         // Ids are written in characters that every header may hold.
@@ -304,6 +308,14 @@ impl Inner {
         if !session.paired && !accept.event_stream {
             let why = "accept text/event-stream: a session asks and tells on streams";
             return response::refusal(StatusCode::NOT_ACCEPTABLE, why);
+        }
+        if matches!(incoming, Incoming::Batch(_)) && !session.has_batches() {
+            let why = "the revision of this session has no batches";
+            return response::refusal(StatusCode::BAD_REQUEST, why);
+        }
+        if !session.has_room() {
+            let why = "read the stream of this session first: it is full";
+            return response::refusal(StatusCode::SERVICE_UNAVAILABLE, why);
         }
         match session.take(incoming) {
             Taken::Nothing => response::accepted(),
@@ -361,15 +373,14 @@ impl Inner {
         }
         let Some(session) = session else {
             // Whoever names a revision knows sessions by their ids.
-            return if !headers.contains_key(VERSION) {
+            return if self.pairs && !headers.contains_key(VERSION) {
                 self.pair(parts)
             } else {
                 nameless(None)
             };
         };
         };
-        let after = single(headers, &LAST_EVENT_ID)
-            .map(|id| id.map(|id| EventId::parse(std::str::from_utf8(id).unwrap_or_default())));
+        let after = single(headers, &LAST_EVENT_ID).map(|id| id.map(EventId::parse));
         let attached = match after {
             Ok(None) => session.attach(None),
             Ok(Some(Some(after))) => session.attach(Some(after)),
@@ -390,7 +401,7 @@ impl Inner {
             .add(Session::new(&self.shared, principal(parts), true))
         {
             Ok(session) => session,
-            Err(error) => return broken(&error),
+            Err(unkept) => return refused(unkept),
         };
         let Some((stream, reader)) = session.attach(None) else {
             return ended();
@@ -484,11 +495,15 @@ fn nameless(id: Option<&RequestId>) -> Response<Body> {
     response::error(StatusCode::BAD_REQUEST, id, &error)
 }
 
-/// The environment is broken.
-fn broken(error: &crate::Error) -> Response<Body> {
-    tracing::error!(%error, "a session could not be opened");
-    let error = ErrorObject::internal("the server cannot open sessions");
-    response::error(StatusCode::INTERNAL_SERVER_ERROR, None, &error)
+/// There is no room for a session, or the environment is broken.
+fn refused(unkept: Unkept) -> Response<Body> {
+    tracing::error!(error = %unkept, "a session could not be opened");
+    let status = match unkept {
+        Unkept::Full => StatusCode::SERVICE_UNAVAILABLE,
+        Unkept::Broken(_) => StatusCode::INTERNAL_SERVER_ERROR,
+    };
+    let error = ErrorObject::internal("the server cannot open a session now");
+    response::error(status, None, &error)
 }
 
 impl Unread {

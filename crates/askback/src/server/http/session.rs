@@ -103,9 +103,18 @@ impl Session {
         self.lock().engine.principal() == principal
     }
 
-    /// What holds in the agreed revision; none before there is one.
-    pub(super) fn facts(&self) -> Option<&'static HttpFacts> {
-        self.lock().facts()
+    /// Whether the agreed revision has batches.
+    pub(super) fn has_batches(&self) -> bool {
+        let revision = self.lock().engine.revision();
+        revision.is_some_and(|revision| revision.facts().batches)
+    }
+
+    /// Whether a client that leaves what it is sent unread may send more.
+    pub(super) fn has_room(&self) -> bool {
+        let limits = self.shared.limits();
+        let mut state = self.lock();
+        let own = state.stream(OWN);
+        !self.paired || own.is_none_or(|stream| stream.has_room(limits))
     }
 
     /// Opens the session: the answer to `initialize`, and whether it was granted.
@@ -160,7 +169,7 @@ impl Session {
         if number == OWN && state.stream(OWN).is_none() {
             state.streams.push(Stream::new(OWN));
         }
-        let reader = state.stream(number)?.attach(event);
+        let reader = state.stream(number)?.attach(event)?;
         state.tell_untold();
         Some((number, reader))
     }
@@ -318,10 +327,13 @@ impl State {
 
     /// The stream of a call that goes on, else the session's own.
     fn stream_of(&self, call: &RequestId) -> u32 {
+        self.running_on(call).unwrap_or(OWN)
+    }
+
+    fn running_on(&self, call: &RequestId) -> Option<u32> {
         let mut running = self.running.iter();
-        running
-            .find(|running| running.id == *call)
-            .map_or(OWN, |running| running.stream)
+        let running = running.find(|running| running.id == *call)?;
+        Some(running.stream)
     }
 
     fn push(&mut self, stream: u32, message: Vec<u8>) {
@@ -347,8 +359,15 @@ impl State {
         while let Some(output) = self.engine.poll() {
             match output {
                 Output::Send(message) => send(self, message),
+                Output::Batch(id, message) => match self.running_on(&id) {
+                    Some(stream) => self.push(stream, message),
+                    None => send(self, message),
+                },
                 Output::Call(call) => calls.push(*call),
-                Output::Cancel(id) => self.cancel(&id),
+                Output::Cancel(id) => {
+                    calls.retain(|call| call.id != id);
+                    self.cancel(&id);
+                }
                 Output::Answer(ask, answer) => self.asks.answer(ask, answer),
                 Output::RootsChanged => {}
             }
@@ -437,14 +456,22 @@ impl Peer for Caller {
     }
 
     fn complete_elicitation(&self, elicitation_id: String) {
-        self.with(|state, _| state.engine.complete_elicitation(elicitation_id));
+        self.with(|state, stream| {
+            let limits = self.session.shared.limits();
+            let stream = state.stream(stream);
+            if stream.is_none_or(|stream| stream.has_room(limits)) {
+                state.engine.complete_elicitation(elicitation_id);
+            }
+        });
     }
 
     fn close_stream(&self) {
-        let polling = self.session.facts().is_some_and(|facts| facts.polling);
-        self.with(|state, stream| match state.stream(stream) {
-            Some(stream) if polling && !self.session.paired => stream.let_go(),
-            _ => {}
+        self.with(|state, stream| {
+            let polling = state.facts().is_some_and(|facts| facts.polling);
+            match state.stream(stream) {
+                Some(stream) if polling && !self.session.paired => stream.let_go(),
+                _ => {}
+            }
         });
     }
 
@@ -477,7 +504,10 @@ impl Asker for Session {
         let mut state = self.lock();
         state.asks.remove(ask);
         state.engine.withdraw(ask);
-        let stream = state.stream_of(call);
-        state.drain_to(stream);
+        match state.running_on(call) {
+            Some(stream) => state.drain_to(stream),
+            // Whoever cancelled the call does not wait for its questions.
+            None => drop(state.drain(|_, _| {})),
+        }
     }
 }

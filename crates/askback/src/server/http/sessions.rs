@@ -2,6 +2,7 @@
 
 use std::{
     collections::{BTreeMap, HashMap},
+    io,
     sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
     time::Duration,
 };
@@ -12,7 +13,6 @@ use tokio::time::Instant;
 
 use super::session::Session;
 use crate::{
-    Result,
     entropy::entropy,
     server::{Observer, Observing, Shared},
 };
@@ -26,6 +26,15 @@ const PARTS: usize = 16;
 /// One in how many of the sessions is ended where there are too many, so that a flood does not
 /// look through them for each of its own.
 const SHARE: usize = 16;
+
+/// Why a session is not kept.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Unkept {
+    #[error("there are too many sessions, and all of them are in use")]
+    Full,
+    #[error("there is no entropy for its id: {0}")]
+    Broken(#[from] io::Error),
+}
 
 /// All sessions there are, by their ids.
 pub(super) struct Sessions {
@@ -51,13 +60,16 @@ impl Sessions {
     }
 
     /// Keeps a session under an id nobody can guess, which it then has.
-    pub(super) fn add(&self, session: Session) -> Result<Arc<Session>> {
+    pub(super) fn add(&self, session: Session) -> Result<Arc<Session>, Unkept> {
         self.begin();
         let id = URL_SAFE_NO_PAD.encode(entropy::<18>()?);
         let session = Arc::new(session.named(id.clone()));
         let most = self.shared.limits().sessions;
         if self.count() >= most {
             self.end_idlest(most / SHARE + 1);
+            if self.count() >= most {
+                return Err(Unkept::Full);
+            }
         }
         lock(self.part(&id)).insert(id, Arc::clone(&session));
         Ok(session)

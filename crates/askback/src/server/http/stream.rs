@@ -49,7 +49,8 @@ pub(super) struct EventId {
 }
 
 impl EventId {
-    pub(super) fn parse(text: &str) -> Option<Self> {
+    pub(super) fn parse(text: &[u8]) -> Option<Self> {
+        let text = std::str::from_utf8(text).ok()?;
         let (stream, event) = text.split_once('-')?;
         Some(Self {
             stream: stream.parse().ok()?,
@@ -81,11 +82,15 @@ impl Stream {
     }
 
     /// A new reader, from after this event on, or else from the next that is unread. Whoever read
-    /// before reads no more.
-    pub(super) fn attach(&mut self, after: Option<u64>) -> u32 {
+    /// before reads no more. None if there was no such event, or what came after it is not kept.
+    pub(super) fn attach(&mut self, after: Option<u64>) -> Option<u32> {
         if let Some(after) = after {
             let end = self.first + self.events.len() as u64;
-            self.next = after.saturating_add(1).clamp(self.first, end);
+            let next = after.checked_add(1)?;
+            if next < self.first || next > end {
+                return None;
+            }
+            self.next = next;
             let read = usize::try_from(self.next - self.first).unwrap_or(usize::MAX);
             self.unread_bytes = self.events.iter().skip(read).map(Vec::len).sum();
         }
@@ -93,7 +98,7 @@ impl Stream {
         self.last_reader += 1;
         self.reader = Some(self.last_reader);
         self.wake();
-        self.last_reader
+        Some(self.last_reader)
     }
 
     pub(super) fn detach(&mut self, reader: u32) {

@@ -3,6 +3,9 @@
 pub(crate) mod client;
 mod headers;
 mod listening;
+mod older;
+mod resuming;
+mod sessions;
 mod stateless;
 
 use std::{sync::Arc, time::Duration};

@@ -1,0 +1,445 @@
+//! Sessions of the handshake revisions over HTTP (2025-11-25, basic/transports).
+
+use std::{collections::BTreeSet, time::Duration};
+
+use askback::{Changed, Limits, Revision};
+use serde_json::{Value, json};
+use tokio::time::sleep;
+
+use super::{
+    Stage,
+    client::{Client, Response, hello, stateless},
+};
+
+/// The revisions whose sessions have ids.
+const WITH_IDS: [Revision; 3] = [
+    Revision::V2025_03_26,
+    Revision::V2025_06_18,
+    Revision::V2025_11_25,
+];
+
+/// The revisions that can ask a person.
+const WITH_FORMS: [Revision; 2] = [Revision::V2025_06_18, Revision::V2025_11_25];
+
+fn tool(name: &str) -> Value {
+    json!({"name": name})
+}
+
+fn accept(window: bool) -> Value {
+    json!({"action": "accept", "content": {"window": window}})
+}
+
+fn text(answer: &Value) -> &str {
+    let text = &answer["result"]["content"][0]["text"];
+    text.as_str().unwrap_or_else(|| panic!("no text: {answer}"))
+}
+
+#[tokio::test]
+async fn each_session_has_an_id_that_nobody_guesses() {
+    let client = Stage::default().client();
+    let mut ids = BTreeSet::new();
+    for revision in [WITH_IDS, WITH_IDS].concat() {
+        let session = client.open(revision).await;
+        assert!(session.id.len() >= 22, "{}", session.id);
+        assert!(session.id.bytes().all(|byte| byte.is_ascii_graphic()));
+        let answer = session
+            .call(1, "tools/call", tool("hello"))
+            .await
+            .json()
+            .await;
+        assert_eq!(text(&answer), "Hello!", "{revision:?}");
+        assert!(ids.insert(session.id));
+    }
+}
+
+#[tokio::test]
+async fn messages_name_the_session_they_are_of() {
+    let client = Stage::default().client();
+    let session = client.open(Revision::V2025_11_25).await;
+    let id = ("mcp-session-id", &*session.id);
+    let gone = ("mcp-session-id", "AAAAAAAAAAAAAAAAAAAAAAAA");
+    let list = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"});
+    let changed = json!({"jsonrpc": "2.0", "method": "notifications/roots/list_changed"});
+    let answer = json!({"jsonrpc": "2.0", "id": 1, "result": {}});
+    let hello = hello(Revision::V2025_11_25, json!({}));
+    let version = |version| ("mcp-protocol-version", version);
+    let modern = stateless("tools/list", json!({}));
+    let batch = json!([list]);
+    let cases: &[(&str, &[(&str, &str)], &Value, u16)] = &[
+        ("a request", &[id], &list, 200),
+        ("with its version", &[id, version("2025-11-25")], &list, 200),
+        ("with another", &[id, version("2025-03-26")], &list, 200),
+        (
+            "with none there is",
+            &[id, version("2025-11-24")],
+            &list,
+            400,
+        ),
+        ("with an empty one", &[id, version("")], &list, 400),
+        ("a request without", &[], &list, 400),
+        ("with only a version", &[version("2025-11-25")], &list, 400),
+        ("a request of none", &[gone], &list, 404),
+        ("of an empty one", &[("mcp-session-id", "")], &list, 404),
+        ("of no ASCII", &[("mcp-session-id", "\u{e9}")], &list, 404),
+        ("of two", &[id, gone], &list, 400),
+        ("of one twice", &[id, id], &list, 400),
+        ("a notification", &[id], &changed, 202),
+        ("a notification without", &[], &changed, 400),
+        ("a notification of none", &[gone], &changed, 404),
+        ("an answer", &[id], &answer, 202),
+        ("an answer without", &[], &answer, 400),
+        ("an answer of none", &[gone], &answer, 404),
+        ("another handshake", &[id], &hello, 200),
+        ("a handshake in none", &[gone], &hello, 404),
+        ("a batch", &[id], &batch, 400),
+        ("a batch without", &[], &batch, 400),
+        ("another era in the body", &[id], &modern, 400),
+        (
+            "that and a version",
+            &[id, version("2025-11-25")],
+            &modern,
+            400,
+        ),
+        (
+            "another era in the header",
+            &[id, version("2026-07-28")],
+            &list,
+            400,
+        ),
+    ];
+    for (name, headers, message, status) in cases {
+        let response = client.post(headers, message).await;
+        assert_eq!(response.status, *status, "{name}");
+    }
+    let again = client.post(&[id], &hello).await.json().await;
+    assert_eq!(again["error"]["code"], -32600, "{again}");
+    let mixed = client.post(&[id], &modern).await.json().await;
+    assert_eq!(mixed["error"]["code"], -32020, "{mixed}");
+
+    let json_only = [
+        ("host", "localhost"),
+        ("content-type", "application/json"),
+        ("accept", "application/json"),
+        id,
+    ];
+    let response = client
+        .send("POST", "/mcp", &json_only, list.to_string())
+        .await;
+    assert_eq!(response.status, 406, "a session asks on streams");
+}
+
+#[tokio::test]
+async fn a_handshake_that_fails_opens_nothing() {
+    let client = Stage::default().client();
+    for params in [json!({}), json!({"protocolVersion": 1}), json!([])] {
+        let message = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params});
+        let response = client.post(&[], &message).await;
+        assert_eq!(response.status, 400, "{params}");
+        assert_eq!(response.header("mcp-session-id"), None, "{params}");
+    }
+    // Whatever a client wishes for, it is told what it can have.
+    let mut message = hello(Revision::V2025_11_25, json!({}));
+    message["params"]["protocolVersion"] = "1999-01-01".into();
+    let answer = client.post(&[], &message).await.json().await;
+    assert_eq!(
+        answer["result"]["protocolVersion"], "2025-11-25",
+        "{answer}"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_deletes_a_session_ends_all_of_it() {
+    let stage = Stage::default();
+    let client = stage.client();
+    let session = client.open(Revision::V2025_11_25).await;
+    let other = client.open(Revision::V2025_11_25).await;
+    let mut stream = session.listen().await;
+    stream.event().await;
+    let mut call = session.call(1, "tools/call", tool("waits")).await;
+    let mut asking = session.call(2, "tools/call", tool("asks")).await;
+    let question = asking.message().await;
+    let mut others = other.call(1, "tools/call", tool("waits")).await;
+    assert_eq!(stage.handlers(), (3, 0, 0));
+
+    assert_eq!(session.delete().await.status, 204);
+    stream.assert_ended().await;
+    while call.event().await.is_some() {}
+    asking.assert_ended().await;
+    drop((call, asking));
+    sleep(Duration::from_millis(1)).await;
+    assert_eq!(stage.handlers(), (3, 0, 2));
+
+    assert_eq!(session.delete().await.status, 404, "twice");
+    assert_eq!(session.listen().await.status, 404);
+    assert_eq!(session.resume("1-1").await.status, 404);
+    assert_eq!(session.call(3, "ping", json!({})).await.status, 404);
+    let answer = json!({"jsonrpc": "2.0", "id": question["id"], "result": accept(true)});
+    assert_eq!(session.post(&answer).await.status, 404);
+
+    stage.go_on();
+    assert_eq!(text(&others.message().await), "It was worth the wait.");
+    let nobody = [("host", "localhost")];
+    assert_eq!(client.send("DELETE", "/mcp", &nobody, "").await.status, 400);
+    let unspoken = [
+        ("host", "localhost"),
+        ("mcp-session-id", &*other.id),
+        ("mcp-protocol-version", "1999-01-01"),
+    ];
+    assert_eq!(
+        client.send("DELETE", "/mcp", &unspoken, "").await.status,
+        400
+    );
+    assert_eq!(other.call(4, "ping", json!({})).await.status, 200);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_question_is_asked_on_the_stream_of_its_call() {
+    for revision in WITH_FORMS {
+        let stage = Stage::default();
+        let client = stage.client();
+        let session = client.open(revision).await;
+        let mallory = client.open(revision).await;
+        let mut own = session.listen().await;
+        let mut asking = session.call(1, "tools/call", tool("asks")).await;
+        assert!(asking.is_stream());
+        // Of another session, whose question has the same id.
+        let mut hers = mallory.call(1, "tools/call", tool("asks")).await;
+        let question = asking.message().await;
+        assert_eq!(question["method"], "elicitation/create", "{question}");
+        let asked_her = hers.message().await;
+        assert_eq!(asked_her["id"], question["id"]);
+        mallory.answer(&question, accept(false)).await;
+        assert_eq!(text(&hers.message().await), "by the window: false");
+        asking.assert_quiet().await;
+
+        session.answer(&question, accept(true)).await;
+        assert_eq!(text(&asking.message().await), "by the window: true");
+        asking.assert_ended().await;
+        // An answer again, or to what nobody asked, is ignored.
+        session.answer(&question, accept(false)).await;
+        session
+            .answer(&json!({"id": "nothing"}), accept(false))
+            .await;
+        // None of it went elsewhere.
+        if revision.facts().http.polling {
+            own.event().await;
+        }
+        own.assert_quiet().await;
+        assert_eq!(stage.handlers(), (2, 2, 0));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_client_cancels_by_a_notification() {
+    let stage = Stage::default();
+    let session = stage.client().open(Revision::V2025_11_25).await;
+    let mut waiting = session.call(1, "tools/call", tool("waits")).await;
+    let mut asking = session.call(2, "tools/call", tool("asks")).await;
+    asking.message().await;
+    for id in [1, 2, 1, 77] {
+        let params = json!({"requestId": id});
+        let cancel =
+            json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params});
+        assert_eq!(session.post(&cancel).await.status, 202);
+    }
+    while let Some(event) = waiting.event().await {
+        assert!(event.data.is_empty(), "a cancelled call is not answered");
+    }
+    asking.assert_ended().await;
+    drop((waiting, asking));
+    sleep(Duration::from_millis(1)).await;
+    assert_eq!(stage.handlers(), (2, 0, 2));
+    // Nothing of it is left on the session's own stream.
+    let mut own = session.listen().await;
+    assert!(own.event().await.is_some_and(|event| event.data.is_empty()));
+    own.assert_quiet().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn work_goes_on_when_its_client_goes_away() {
+    let stage = Stage::default();
+    let session = stage.client().open(Revision::V2025_11_25).await;
+    let response = session.call(1, "tools/call", tool("waits")).await;
+    drop(response);
+    let early = session.call(2, "tools/call", tool("waits"));
+    assert!(
+        tokio::time::timeout(Duration::from_millis(10), early)
+            .await
+            .is_err()
+    );
+    assert_eq!(stage.handlers(), (2, 0, 0));
+    stage.go_on();
+    sleep(Duration::from_millis(1)).await;
+    stage.go_on();
+    sleep(Duration::from_millis(1)).await;
+    assert_eq!(stage.handlers(), (2, 2, 0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn changes_are_told_on_one_stream_and_each_once() {
+    let stage = Stage::default();
+    let server = stage.builder().build().unwrap();
+    let client = Client::of(&server);
+    let session = client.open(Revision::V2025_11_25).await;
+    let watch = json!({"uri": "note://one"});
+    session.call(1, "resources/subscribe", watch).await;
+    let (one, two) = ("note://one".to_owned(), "note://two".to_owned());
+    for _ in 0..3 {
+        server.changed(Changed::Tools);
+        server.changed(Changed::Resource(one.clone()));
+        server.changed(Changed::Resource(two.clone()));
+    }
+    let mut calling = session.call(2, "tools/call", tool("waits")).await;
+    let mut first = session.listen().await;
+    let mut told = BTreeSet::new();
+    for _ in 0..2 {
+        told.insert(first.message().await["method"].as_str().unwrap().to_owned());
+    }
+    let expected = [
+        "notifications/resources/updated",
+        "notifications/tools/list_changed",
+    ];
+    assert_eq!(told, expected.map(str::to_owned).into());
+    first.assert_quiet().await;
+
+    let mut second = session.listen().await;
+    first.assert_ended().await;
+    server.changed(Changed::Tools);
+    assert_eq!(
+        second.message().await["method"],
+        "notifications/tools/list_changed"
+    );
+    second.assert_quiet().await;
+    stage.go_on();
+    assert_eq!(text(&calling.message().await), "It was worth the wait.");
+    calling.assert_ended().await;
+    second.assert_quiet().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_flood_of_changes_is_told_once() {
+    let server = Stage::default().builder().build().unwrap();
+    let client = Client::of(&server);
+    let session = client.open(Revision::V2025_11_25).await;
+    let mut own = session.listen().await;
+    own.event().await;
+    // Somebody is there, but does not read.
+    for _ in 0..100_000 {
+        server.changed(Changed::Tools);
+    }
+    let bytes = own.chunk().await.unwrap().len();
+    let most = Limits::default().resume_bytes;
+    assert!(bytes < 2 * most, "{bytes}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn sessions_that_nobody_uses_are_forgotten() {
+    let stage = Stage::default();
+    let client = stage.client();
+    let idle = client.open(Revision::V2025_11_25).await;
+    let used = client.open(Revision::V2025_11_25).await;
+    let read = client.open(Revision::V2025_11_25).await;
+    let mut stream = read.listen().await;
+    let hour = Duration::from_secs(60 * 60);
+    for _ in 0..3 {
+        sleep(hour).await;
+        assert_eq!(used.call(1, "ping", json!({})).await.status, 200);
+    }
+    stream.event().await;
+    assert_eq!(idle.call(1, "ping", json!({})).await.status, 404);
+    assert_eq!(read.call(1, "ping", json!({})).await.status, 200);
+    drop(stream);
+    sleep(3 * hour).await;
+    for session in [used, read] {
+        assert_eq!(session.call(1, "ping", json!({})).await.status, 404);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn of_too_many_sessions_those_idle_for_the_longest_go() {
+    let stage = Stage::default();
+    let mut limits = Limits::default();
+    limits.sessions = 3;
+    let client = Client::of(&stage.builder().limits(limits).build().unwrap());
+    let mut sessions = Vec::new();
+    for _ in 0..3 {
+        sessions.push(client.open(Revision::V2025_11_25).await);
+        sleep(Duration::from_secs(1)).await;
+    }
+    // The oldest is used again, so that the second is idle for the longest.
+    sessions[0].call(1, "ping", json!({})).await;
+    sessions.push(client.open(Revision::V2025_11_25).await);
+    let mut found = Vec::new();
+    for session in &sessions {
+        found.push(session.call(1, "ping", json!({})).await.status.as_u16());
+    }
+    assert_eq!(found, [200, 404, 200, 200]);
+
+    // Sessions in use are not ended for new ones, and are not more than the limit either.
+    let mut calls: Vec<Response> = Vec::new();
+    for at in [0, 2, 3] {
+        calls.push(sessions[at].call(2, "tools/call", tool("asks")).await);
+    }
+    drop(calls);
+    let refused = client
+        .post(&[], &hello(Revision::V2025_11_25, json!({})))
+        .await;
+    assert_eq!(refused.status, 503);
+    assert_eq!(refused.header("mcp-session-id"), None);
+    assert_eq!(
+        client.get(&[]).await.status,
+        503,
+        "a pair of endpoints neither"
+    );
+    assert_eq!(stage.handlers(), (3, 0, 0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_session_bears_no_more_calls_than_the_limit() {
+    let stage = Stage::default();
+    let mut limits = Limits::default();
+    limits.requests_in_flight = 2;
+    let client = Client::of(&stage.builder().limits(limits).build().unwrap());
+    let session = client.open(Revision::V2025_11_25).await;
+    for id in 1..=2 {
+        drop(session.call(id, "tools/call", tool("waits")).await);
+    }
+    let refused = session
+        .call(3, "tools/call", tool("hello"))
+        .await
+        .json()
+        .await;
+    assert_eq!(refused["error"]["code"], -32603, "{refused}");
+    let taken = session
+        .call(1, "tools/call", tool("hello"))
+        .await
+        .json()
+        .await;
+    assert_eq!(taken["error"]["code"], -32600, "an id in use: {taken}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn quick_answers_are_json_and_slow_ones_a_stream() {
+    let stage = Stage::default();
+    for revision in WITH_IDS {
+        let session = stage.client().open(revision).await;
+        let answer = session.call(1, "tools/call", tool("hello")).await;
+        assert!(!answer.is_stream(), "{revision:?}");
+        let began = tokio::time::Instant::now();
+        let mut response = session.call(2, "tools/call", tool("waits")).await;
+        assert_eq!(began.elapsed(), Duration::from_secs(1));
+        assert!(response.is_stream());
+        let first = response.chunk().await.unwrap();
+        let primed = "id: 2-0\ndata:\n\n";
+        let polling = revision.facts().http.polling;
+        assert_eq!(first == primed, polling, "{revision:?}: {first:?}");
+        if polling {
+            assert_eq!(response.chunk().await.as_deref(), Some(":\n\n"));
+        }
+        stage.go_on();
+        let (id, answer) = response.told().await.unwrap();
+        assert_eq!(id.as_deref(), Some("2-1"));
+        assert_eq!(text(&answer), "It was worth the wait.");
+        response.assert_ended().await;
+    }
+}
