@@ -38,6 +38,9 @@ const BREATH: Duration = Duration::from_millis(50);
 /// How long connections may still take to end when everything on them was ended.
 const GRACE: Duration = Duration::from_secs(1);
 
+/// The least that hyper takes as the most bytes of headers.
+const LEAST_HEADER_BYTES: usize = 8 << 10;
+
 /// Serves until the signal comes, and what goes on then to its end.
 pub(super) async fn serve(
     service: Service,
@@ -123,7 +126,7 @@ async fn connection(stream: TcpStream, service: Service, path: Arc<str>) -> hype
         .timer(TokioTimer::new())
         .header_read_timeout(limits.header_read)
         .max_headers(limits.headers)
-        .max_buf_size(limits.header_bytes)
+        .max_buf_size(limits.header_bytes.max(LEAST_HEADER_BYTES))
         .serve_connection(io, respond);
     let mut connection = pin!(connection);
     tokio::select! {

@@ -132,13 +132,14 @@ where
 
 impl Inner {
     fn check_guard(&self, parts: &Parts) -> Result<(), Refused> {
-        let host = match single(&parts.headers, &HOST).map_err(|_| Refused::Host)? {
-            Some(host) => Some(host),
-            // Where HTTP/2 names it.
-            None => parts.uri.authority().map(|host| host.as_str().as_bytes()),
-        };
+        let host = single(&parts.headers, &HOST).map_err(|_| Refused::Host)?;
         let origin = single(&parts.headers, &ORIGIN).map_err(|_| Refused::Origin)?;
-        self.guard.check(host, origin)
+        // HTTP/2 names the host here, and HTTP/1 may; where both do, both must be right.
+        let authority = parts.uri.authority().map(|host| host.as_str().as_bytes());
+        if let (Some(host), Some(_)) = (host, authority) {
+            self.guard.check(Some(host), origin)?;
+        }
+        self.guard.check(authority.or(host), origin)
     }
 
     async fn post<B: http_body::Body>(&self, parts: &Parts, body: B) -> Response<Body> {

@@ -5,7 +5,9 @@ mod headers;
 mod listening;
 mod older;
 mod resuming;
+mod serving;
 mod sessions;
+mod sockets;
 mod stateless;
 
 use std::{sync::Arc, time::Duration};

@@ -1,0 +1,142 @@
+//! Servers on sockets, and clients that write what they like.
+
+use std::{net::SocketAddr, time::Duration};
+
+use askback::ServerBuilder;
+use serde_json::json;
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::{TcpListener, TcpStream},
+    sync::oneshot,
+    task::JoinHandle,
+    time::timeout,
+};
+
+use super::client::stateless;
+
+/// A server that serves until it is told to stop.
+pub(crate) struct Serving {
+    pub(crate) addr: SocketAddr,
+    stop: Option<oneshot::Sender<()>>,
+    served: JoinHandle<std::io::Result<()>>,
+}
+
+impl Serving {
+    pub(crate) async fn start(builder: ServerBuilder) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let addr = listener.local_addr().unwrap();
+        let (stop, stopped) = oneshot::channel();
+        let endpoint = builder.build().unwrap().http();
+        let served = tokio::spawn(endpoint.serve_until(listener, async {
+            let _ = stopped.await;
+        }));
+        Self {
+            addr,
+            stop: Some(stop),
+            served,
+        }
+    }
+
+    pub(crate) fn stop(&mut self) {
+        let _ = self.stop.take().expect("it is told once").send(());
+    }
+
+    /// Waits until the server is at its end.
+    pub(crate) async fn ended(self) {
+        soon(self.served).await.unwrap().unwrap();
+    }
+
+    pub(crate) async fn connect(&self) -> Socket {
+        Socket {
+            stream: TcpStream::connect(self.addr).await.unwrap(),
+            read: Vec::new(),
+        }
+    }
+
+    /// What the server says to this, to its end.
+    pub(crate) async fn says(&self, bytes: impl AsRef<[u8]>) -> String {
+        let mut socket = self.connect().await;
+        socket.send(bytes).await;
+        socket.rest().await
+    }
+
+    /// Checks that the server is as it was.
+    pub(crate) async fn assert_well(&self) {
+        let said = self.says(hello("Connection: close\r\n")).await;
+        assert!(said.starts_with("HTTP/1.1 200"), "{said}");
+        assert!(said.contains("Hello!"), "{said}");
+    }
+}
+
+/// A connection of a client.
+pub(crate) struct Socket {
+    stream: TcpStream,
+    read: Vec<u8>,
+}
+
+impl Socket {
+    /// Sends what the server takes of it.
+    pub(crate) async fn send(&mut self, bytes: impl AsRef<[u8]>) {
+        let _ = self.stream.write_all(bytes.as_ref()).await;
+    }
+
+    /// Everything up to the end of the connection.
+    pub(crate) async fn rest(&mut self) -> String {
+        while self.more().await {}
+        String::from_utf8_lossy(&std::mem::take(&mut self.read)).into_owned()
+    }
+
+    /// Everything up to and with this.
+    pub(crate) async fn until(&mut self, end: &str) -> String {
+        loop {
+            let at = self
+                .read
+                .windows(end.len())
+                .position(|at| at == end.as_bytes());
+            if let Some(at) = at {
+                let rest = self.read.split_off(at + end.len());
+                let read = std::mem::replace(&mut self.read, rest);
+                return String::from_utf8_lossy(&read).into_owned();
+            }
+            if !self.more().await {
+                let read = String::from_utf8_lossy(&self.read);
+                panic!("{end:?} did not come, only {read:?}");
+            }
+        }
+    }
+
+    pub(crate) async fn more(&mut self) -> bool {
+        let read = soon(self.stream.read_buf(&mut self.read)).await;
+        read.is_ok_and(|count| count > 0)
+    }
+}
+
+/// What must come long before this.
+async fn soon<F: Future>(future: F) -> F::Output {
+    let within = timeout(Duration::from_secs(60), future).await;
+    within.expect("something hangs")
+}
+
+/// The headers of a message of the stateless era.
+pub(crate) const HEADERS: &str = "Host: localhost\r\nContent-Type: application/json\r\n\
+    Accept: application/json, text/event-stream\r\nMCP-Protocol-Version: 2026-07-28\r\n";
+
+/// A call of a tool.
+pub(crate) fn call(tool: &str) -> String {
+    stateless("tools/call", json!({"name": tool})).to_string()
+}
+
+/// The request of such a call, with more headers.
+pub(crate) fn calling(tool: &str, more: &str) -> String {
+    let body = call(tool);
+    let length = body.len();
+    format!(
+        "POST /mcp HTTP/1.1\r\n{HEADERS}Mcp-Method: tools/call\r\nMcp-Name: {tool}\r\n{more}\
+         Content-Length: {length}\r\n\r\n{body}"
+    )
+}
+
+/// A call that is answered at once, with more headers.
+pub(crate) fn hello(more: &str) -> String {
+    calling("hello", more)
+}
