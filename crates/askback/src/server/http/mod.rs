@@ -117,10 +117,11 @@ impl Endpoint {
         self.serve_until(listener, std::future::pending()).await
     }
 
-    /// Serves whoever connects, until the signal comes. Then nobody new is let in, subscriptions
+    /// Serves whoever connects, until the signal comes. Then nothing new is begun, subscriptions
     /// end with their result, and calls go on, with the questions in them, for as long as
-    /// [`Limits::shutdown`](crate::Limits::shutdown) says; those that still go on then are
-    /// answered with an error that says why.
+    /// [`Limits::shutdown`](crate::Limits::shutdown) says: until the last has ended, clients may
+    /// still answer and come back for the rest of a stream. Calls that still go on when the time is
+    /// up are answered with an error that says why.
     ///
     /// # Errors
     ///

@@ -31,7 +31,8 @@ pub(super) struct Reading {
     /// The pair of endpoints of 2024-11-05 has no other end of a session than that of its stream.
     ends: Option<Arc<Sessions>>,
     stop: Stop,
-    /// What belongs to no call ends as soon as the server stops.
+    /// What belongs to no call ends as soon as the server stops and, where all calls share one
+    /// stream, none of them goes on.
     stopping: Option<BoxFuture<'static, ()>>,
     vigil: Vigil,
     ended: bool,
@@ -136,7 +137,11 @@ impl Events for Reading {
         if let Some(stopping) = &mut self.stopping
             && stopping.as_mut().poll(cx).is_ready()
         {
-            return Poll::Ready(None);
+            if !self.session.is_busy() || !self.session.paired {
+                return Poll::Ready(None);
+            }
+            // The last answer wakes this again.
+            self.stopping = Some(Box::pin(std::future::ready(())));
         }
         let quiet = self.session.shared.limits().keep_alive;
         self.vigil.poll(&self.stop, quiet, cx).map(|woken| {

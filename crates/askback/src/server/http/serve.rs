@@ -19,7 +19,7 @@ use hyper::{
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::{
     net::{TcpListener, TcpStream},
-    sync::Semaphore,
+    sync::{OwnedSemaphorePermit, Semaphore},
     task::JoinSet,
     time::{Sleep, sleep, timeout},
 };
@@ -30,7 +30,6 @@ use super::{
     service::Service,
     stop::{Phase, Stop},
 };
-use crate::Limits;
 
 /// How long to wait before more connections are accepted, where the machine has no room for them.
 const BREATH: Duration = Duration::from_millis(50);
@@ -48,67 +47,109 @@ pub(super) async fn serve(
     listener: TcpListener,
     signal: impl Future<Output = ()>,
 ) {
-    let shared = Arc::clone(service.shared());
-    let limits = shared.limits();
-    let room = Arc::new(Semaphore::new(limits.connections));
-    let path: Arc<str> = path.into();
+    let door = Door {
+        room: Arc::new(Semaphore::new(service.shared().limits().connections)),
+        listener,
+        path: path.into(),
+        service,
+    };
     let mut connections = JoinSet::new();
     let mut signal = pin!(signal);
     loop {
-        let accepted = tokio::select! {
+        tokio::select! {
             biased;
             () = &mut signal => break,
-            Some(_) = connections.join_next() => continue,
-            accepted = accept(&listener, &room) => accepted,
-        };
+            Some(_) = connections.join_next() => {}
+            accepted = door.accept() => door.let_in(accepted, Phase::Stopping, &mut connections).await,
+        }
+    }
+    end(door, connections).await;
+}
+
+/// Lets what goes on come to its end, up to the limit.
+async fn end(door: Door, mut connections: JoinSet<()>) {
+    let service = door.service.clone();
+    let (stop, sessions) = (service.stop(), service.sessions());
+    stop.enter(Phase::Stopping);
+    let mut late = JoinSet::new();
+    let finishing = async {
+        while !connections.is_empty() || sessions.are_busy() {
+            tokio::select! {
+                Some(_) = connections.join_next() => {}
+                Some(_) = late.join_next() => {}
+                // Answers to what was asked come on connections of their own.
+                accepted = door.accept() => door.let_in(accepted, Phase::Closing, &mut late).await,
+                () = sleep(BREATH) => {}
+            }
+        }
+        drop(door);
+        stop.enter(Phase::Closing);
+        while late.join_next().await.is_some() {}
+    };
+    if timeout(service.shared().limits().shutdown, finishing)
+        .await
+        .is_ok()
+    {
+        return;
+    }
+    tracing::warn!("calls still went on when the server stopped: they are answered with an error");
+    sessions.stop();
+    stop.enter(Phase::Over);
+    let all = async {
+        while connections.join_next().await.is_some() {}
+        while late.join_next().await.is_some() {}
+    };
+    // Whoever does not read even that is cut off.
+    let _ = timeout(GRACE, all).await;
+}
+
+/// Where connections come in.
+struct Door {
+    listener: TcpListener,
+    room: Arc<Semaphore>,
+    path: Arc<str>,
+    service: Service,
+}
+
+impl Door {
+    async fn accept(&self) -> io::Result<(TcpStream, OwnedSemaphorePermit)> {
+        let place = Arc::clone(&self.room).acquire_owned().await;
+        let place = place.map_err(io::Error::other)?;
+        let (stream, _) = self.listener.accept().await?;
+        Ok((stream, place))
+    }
+
+    /// Serves a connection until the server has come that far.
+    async fn let_in(
+        &self,
+        accepted: io::Result<(TcpStream, OwnedSemaphorePermit)>,
+        until: Phase,
+        connections: &mut JoinSet<()>,
+    ) {
         let (stream, place) = match accepted {
             Ok(accepted) => accepted,
             Err(error) => {
                 tracing::warn!(%error, "a connection could not be accepted");
-                tokio::time::sleep(BREATH).await;
-                continue;
+                return sleep(BREATH).await;
             }
         };
-        let service = service.clone();
-        let path = Arc::clone(&path);
+        let service = self.service.clone();
+        let path = Arc::clone(&self.path);
         connections.spawn(async move {
-            if let Err(error) = connection(stream, service, path).await {
+            if let Err(error) = connection(stream, service, path, until).await {
                 tracing::debug!(%error, "a connection failed");
             }
             drop(place);
         });
     }
-    drop(listener);
-    end(&service, limits, connections).await;
 }
 
-/// Lets what goes on come to its end, up to the limit.
-async fn end(service: &Service, limits: &Limits, mut connections: JoinSet<()>) {
-    let stop = service.stop();
-    stop.enter(Phase::Stopping);
-    let all = async { while connections.join_next().await.is_some() {} };
-    if timeout(limits.shutdown, all).await.is_ok() {
-        return;
-    }
-    tracing::warn!("calls still went on when the server stopped: they are answered with an error");
-    service.sessions().stop();
-    stop.enter(Phase::Over);
-    let all = async { while connections.join_next().await.is_some() {} };
-    // Whoever does not read even that is cut off.
-    let _ = timeout(GRACE, all).await;
-}
-
-async fn accept(
-    listener: &TcpListener,
-    room: &Arc<Semaphore>,
-) -> io::Result<(TcpStream, tokio::sync::OwnedSemaphorePermit)> {
-    let place = Arc::clone(room).acquire_owned().await;
-    let place = place.map_err(io::Error::other)?;
-    let (stream, _) = listener.accept().await?;
-    Ok((stream, place))
-}
-
-async fn connection(stream: TcpStream, service: Service, path: Arc<str>) -> hyper::Result<()> {
+async fn connection(
+    stream: TcpStream,
+    service: Service,
+    path: Arc<str>,
+    until: Phase,
+) -> hyper::Result<()> {
     let shared = Arc::clone(service.shared());
     let limits = shared.limits();
     let stop: Stop = service.stop().clone();
@@ -127,11 +168,13 @@ async fn connection(stream: TcpStream, service: Service, path: Arc<str>) -> hype
         .header_read_timeout(limits.header_read)
         .max_headers(limits.headers)
         .max_buf_size(limits.header_bytes.max(LEAST_HEADER_BYTES))
+        // One that came late has one thing to say.
+        .keep_alive(until == Phase::Stopping)
         .serve_connection(io, respond);
     let mut connection = pin!(connection);
     tokio::select! {
         ended = connection.as_mut() => return ended,
-        () = stop.reached(Phase::Stopping) => {}
+        () = stop.reached(until) => {}
     }
     connection.as_mut().graceful_shutdown();
     connection.await

@@ -37,7 +37,7 @@ use super::{
     session::{Session, Taken, Work},
     sessions::{Sessions, Unkept},
     stateless,
-    stop::Stop,
+    stop::{Phase, Stop},
     stream::EventId,
 };
 use crate::server::Shared;
@@ -166,6 +166,9 @@ impl Inner {
             }
         };
         drop(body);
+        if self.stop.has_reached(Phase::Stopping) && begins_something(&incoming) {
+            return stopping();
+        }
         match self.route(parts, &incoming) {
             Route::Stateless => self.stateless(parts, accept, incoming).await,
             Route::New => self.initialize(parts, incoming),
@@ -374,12 +377,12 @@ impl Inner {
         }
         let Some(session) = session else {
             // Whoever names a revision knows sessions by their ids.
-            return if self.pairs && !headers.contains_key(VERSION) {
-                self.pair(parts)
-            } else {
-                nameless(None)
+            let pair = self.pairs && !headers.contains_key(VERSION);
+            return match pair {
+                true if self.stop.has_reached(Phase::Stopping) => stopping(),
+                true => self.pair(parts),
+                false => nameless(None),
             };
-        };
         };
         let after = single(headers, &LAST_EVENT_ID).map(|id| id.map(EventId::parse));
         let attached = match after {
@@ -505,6 +508,20 @@ fn refused(unkept: Unkept) -> Response<Body> {
     };
     let error = ErrorObject::internal("the server cannot open a session now");
     response::error(status, None, &error)
+}
+
+/// Whether this is more than answers to what goes on already.
+fn begins_something(incoming: &Incoming) -> bool {
+    match incoming {
+        Incoming::Single(message) => matches!(message, Message::Request(_)),
+        Incoming::Batch(_) => true,
+    }
+}
+
+/// Nothing new begins where the server stops.
+fn stopping() -> Response<Body> {
+    let error = ErrorObject::internal("the server is stopping");
+    response::error(StatusCode::SERVICE_UNAVAILABLE, None, &error)
 }
 
 impl Unread {

@@ -117,6 +117,11 @@ impl Session {
         !self.paired || own.is_none_or(|stream| stream.has_room(limits))
     }
 
+    /// Whether calls go on in it.
+    pub(super) fn is_busy(&self) -> bool {
+        !self.lock().running.is_empty()
+    }
+
     /// Opens the session: the answer to `initialize`, and whether it was granted.
     pub(super) fn open(&self, incoming: Incoming) -> (Vec<u8>, bool) {
         let mut answer = Vec::new();

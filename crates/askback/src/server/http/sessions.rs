@@ -87,6 +87,11 @@ impl Sessions {
         }
     }
 
+    /// Whether calls go on in any of them.
+    pub(super) fn are_busy(&self) -> bool {
+        self.all().iter().any(|session| session.is_busy())
+    }
+
     /// Answers what still goes on with an error: the server is over.
     pub(super) fn stop(&self) {
         for session in self.all() {

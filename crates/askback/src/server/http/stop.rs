@@ -14,8 +14,10 @@ use crate::flow::BoxFuture;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Phase {
     Serving,
-    /// Nothing new begins; what goes on may end.
+    /// Nothing new begins; what goes on may end, and be answered what it asked.
     Stopping,
+    /// Nothing goes on that could be answered.
+    Closing,
     /// What still goes on is ended.
     Over,
 }
@@ -46,6 +48,10 @@ impl Default for Stop {
 impl Stop {
     pub(super) fn enter(&self, phase: Phase) {
         self.0.send_replace(phase);
+    }
+
+    pub(super) fn has_reached(&self, phase: Phase) -> bool {
+        *self.0.borrow() >= phase
     }
 
     /// Waits until the server has come that far.

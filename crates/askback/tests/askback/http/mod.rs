@@ -9,6 +9,7 @@ mod serving;
 mod sessions;
 mod sockets;
 mod stateless;
+mod stopping;
 
 use std::{sync::Arc, time::Duration};
 

@@ -1,0 +1,230 @@
+//! Servers over HTTP that are told to stop.
+
+use std::time::Duration;
+
+use askback::{Limits, Revision};
+use serde_json::{Value, json};
+
+use super::{
+    Stage,
+    client::{hello, stateless},
+    serving::{Serving, Socket, calling},
+};
+
+/// Posts a message on a connection of its own.
+async fn post(server: &Serving, path: &str, headers: &str, message: &Value) -> Socket {
+    let mut socket = server.connect().await;
+    let body = message.to_string();
+    let length = body.len();
+    let request = format!(
+        "POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n\
+         Accept: application/json, text/event-stream\r\nConnection: close\r\n{headers}\
+         Content-Length: {length}\r\n\r\n{body}"
+    );
+    socket.send(request).await;
+    socket
+}
+
+async fn get(server: &Serving, headers: &str) -> Socket {
+    let mut socket = server.connect().await;
+    let request = format!(
+        "GET /mcp HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n\
+         Connection: close\r\n{headers}\r\n"
+    );
+    socket.send(request).await;
+    socket
+}
+
+/// Opens a session, and gives the header that names it.
+async fn open(server: &Serving) -> String {
+    let hello = hello(Revision::V2025_11_25, json!({"elicitation": {}}));
+    let said = post(server, "/mcp", "", &hello).await.rest().await;
+    let id = said.split("mcp-session-id: ").nth(1).expect("a session");
+    let id = id.split('\r').next().unwrap();
+    format!("Mcp-Session-Id: {id}\r\n")
+}
+
+fn call(id: u64, tool: &str) -> Value {
+    json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {"name": tool}})
+}
+
+/// The message of an event that has come.
+fn event(text: &str) -> Value {
+    let data = text
+        .lines()
+        .rev()
+        .find_map(|line| line.strip_prefix("data: "));
+    serde_json::from_str(data.expect("data")).expect("JSON")
+}
+
+#[tokio::test]
+async fn a_server_where_nothing_goes_on_stops_at_once() {
+    let mut server = Serving::start(Stage::default().builder()).await;
+    let session = open(&server).await;
+    let mut own = get(&server, &session).await;
+    own.until("text/event-stream").await;
+    let mut idle = server.connect().await;
+    idle.send(calling("hello", "")).await;
+    idle.until("Hello!").await;
+    let _silent = server.connect().await;
+    server.stop();
+    own.rest().await;
+    idle.rest().await;
+    server.ended().await;
+}
+
+#[tokio::test]
+async fn what_goes_on_may_end() {
+    let stage = Stage::default();
+    let mut server = Serving::start(stage.builder()).await;
+    let session = open(&server).await;
+    let mut stateless = server.connect().await;
+    stateless.send(calling("waits", "")).await;
+    let mut called = post(&server, "/mcp", &session, &call(1, "waits")).await;
+    stage.until((2, 0, 0)).await;
+    server.stop();
+    // Nothing new begins.
+    let mut late = server.connect().await;
+    late.send(calling("hello", "")).await;
+    let said = late.rest().await;
+    assert!(said.starts_with("HTTP/1.1 503"), "{said}");
+    for said in [
+        post(&server, "/mcp", &session, &call(2, "hello"))
+            .await
+            .rest()
+            .await,
+        post(
+            &server,
+            "/mcp",
+            "",
+            &hello(Revision::V2025_11_25, json!({})),
+        )
+        .await
+        .rest()
+        .await,
+        get(&server, "").await.rest().await,
+    ] {
+        assert!(said.starts_with("HTTP/1.1 503"), "{said}");
+    }
+    stage.go_on();
+    stage.until((2, 1, 0)).await;
+    stage.go_on();
+    for socket in [&mut stateless, &mut called] {
+        let said = socket.rest().await;
+        assert!(said.contains("It was worth the wait."), "{said}");
+    }
+    server.ended().await;
+}
+
+#[tokio::test]
+async fn a_question_may_still_be_answered() {
+    let stage = Stage::default();
+    let mut server = Serving::start(stage.builder()).await;
+    let session = open(&server).await;
+    let mut asking = post(&server, "/mcp", &session, &call(1, "asks")).await;
+    let question = asking.until("elicitation/create").await;
+    assert!(question.contains(r#""id":1"#), "{question}");
+    server.stop();
+    let accept = json!({"action": "accept", "content": {"window": true}});
+    let answer = json!({"jsonrpc": "2.0", "id": 1, "result": accept});
+    let said = post(&server, "/mcp", &session, &answer).await.rest().await;
+    assert!(said.starts_with("HTTP/1.1 202"), "{said}");
+    let said = asking.rest().await;
+    assert!(said.contains("by the window: true"), "{said}");
+    server.ended().await;
+}
+
+#[tokio::test]
+async fn a_broken_stream_may_still_be_resumed() {
+    let stage = Stage::default();
+    let mut server = Serving::start(stage.builder()).await;
+    let session = open(&server).await;
+    let mut waiting = post(&server, "/mcp", &session, &call(1, "waits")).await;
+    waiting.until("id: 1-0").await;
+    server.stop();
+    drop(waiting);
+    let mut resumed = get(&server, &format!("{session}Last-Event-ID: 1-0\r\n")).await;
+    resumed.until("text/event-stream").await;
+    stage.go_on();
+    let said = resumed.rest().await;
+    assert!(said.contains("It was worth the wait."), "{said}");
+    server.ended().await;
+}
+
+#[tokio::test]
+async fn what_takes_too_long_is_answered_with_an_error() {
+    let stage = Stage::default();
+    let mut limits = Limits::default();
+    limits.shutdown = Duration::from_millis(200);
+    let mut server = Serving::start(stage.builder().limits(limits)).await;
+    let session = open(&server).await;
+    let mut stateless = server.connect().await;
+    stateless.send(calling("waits", "")).await;
+    let mut asking = post(&server, "/mcp", &session, &call(1, "asks")).await;
+    let mut waiting = post(&server, "/mcp", &session, &call(2, "waits")).await;
+    let mut pair = get(&server, "").await;
+    pair.until("event: endpoint").await;
+    let endpoint = pair.until("\n\n").await;
+    let endpoint = endpoint
+        .lines()
+        .find_map(|line| line.strip_prefix("data: "))
+        .unwrap();
+    let hello = hello(Revision::V2024_11_05, json!({}));
+    post(&server, endpoint, "", &hello).await.rest().await;
+    post(&server, endpoint, "", &call(3, "waits"))
+        .await
+        .rest()
+        .await;
+    asking.until("elicitation/create").await;
+    stage.until((4, 0, 0)).await;
+    server.stop();
+    for socket in [&mut stateless, &mut asking, &mut waiting, &mut pair] {
+        let said = socket.rest().await;
+        assert!(said.contains("the server is stopping"), "{said}");
+    }
+    stage.until((4, 0, 4)).await;
+    server.ended().await;
+}
+
+#[tokio::test]
+async fn a_pair_stays_until_its_calls_have_ended() {
+    let stage = Stage::default();
+    let mut server = Serving::start(stage.builder()).await;
+    let mut pair = get(&server, "").await;
+    pair.until("event: endpoint").await;
+    let endpoint = pair.until("\n\n").await;
+    let endpoint = endpoint
+        .lines()
+        .find_map(|line| line.strip_prefix("data: "))
+        .unwrap();
+    let hello = hello(Revision::V2024_11_05, json!({}));
+    post(&server, endpoint, "", &hello).await.rest().await;
+    post(&server, endpoint, "", &call(3, "waits"))
+        .await
+        .rest()
+        .await;
+    stage.until((1, 0, 0)).await;
+    pair.until("2024-11-05").await;
+    server.stop();
+    stage.go_on();
+    let said = pair.rest().await;
+    assert!(said.contains("It was worth the wait."), "{said}");
+    server.ended().await;
+}
+
+#[tokio::test]
+async fn a_subscription_ends_with_its_result() {
+    let mut server = Serving::start(Stage::default().builder()).await;
+    let filter = json!({"notifications": {"toolsListChanged": true}});
+    let listen = stateless("subscriptions/listen", filter);
+    let headers = "MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: subscriptions/listen\r\n";
+    let mut listening = post(&server, "/mcp", headers, &listen).await;
+    listening.until("acknowledged").await;
+    server.stop();
+    let said = listening.rest().await;
+    let cancelled = said.find("notifications/cancelled").expect("it is told");
+    let result = said.find(r#""result""#).expect("it is answered");
+    assert!(cancelled < result, "{said}");
+    assert_eq!(event(&said)["result"]["resultType"], "complete", "{said}");
+    server.ended().await;
+}
