@@ -5,6 +5,8 @@
 
 mod client;
 mod handler;
+#[cfg(feature = "http-server")]
+mod http;
 mod oracle;
 mod program;
 mod script;
@@ -68,11 +70,15 @@ struct Case {
 }
 
 fn prove(run: fn(&Case)) {
+    prove_with(500, run);
+}
+
+fn prove_with(few: u32, run: fn(&Case)) {
     let cases = std::env::var("PROOF_CASES")
         .ok()
         .and_then(|cases| cases.parse().ok());
     let config = ProptestConfig {
-        cases: cases.unwrap_or(500),
+        cases: cases.unwrap_or(few),
         failure_persistence: None,
         max_shrink_iters: 2000,
         ..ProptestConfig::default()
@@ -91,11 +97,18 @@ fn prove(run: fn(&Case)) {
 
 impl Case {
     fn suspended(&self, revision: Revision) {
+        self.suspended_over(revision, World::bench);
+    }
+
+    fn stateless(&self, habit: Habit) {
+        self.stateless_over(habit, World::bench);
+    }
+
+    fn suspended_over<L: Link>(&self, revision: Revision, link: fn(&World) -> L) {
         let world = World::new(self.script.0.is_multiple_of(2));
         let (outcome, effects) = block_on(
             async {
-                let bench = world.bench();
-                let client = Client::new(bench, self.script, self.arguments());
+                let client = Client::new(link(&world), self.script, self.arguments());
                 client.suspended(revision).await
             },
             &world,
@@ -103,12 +116,11 @@ impl Case {
         self.check(&outcome, &effects, true);
     }
 
-    fn stateless(&self, habit: Habit) {
+    fn stateless_over<L: Link>(&self, habit: Habit, link: fn(&World) -> L) {
         let world = World::new(self.script.0.is_multiple_of(2));
         let (outcome, effects) = block_on(
             async {
-                let bench = world.bench();
-                let client = Client::new(bench, self.script, self.arguments());
+                let client = Client::new(link(&world), self.script, self.arguments());
                 client.stateless(Revision::LATEST, habit).await
             },
             &world,
@@ -176,6 +188,15 @@ struct World {
     check_replay: bool,
 }
 
+/// What each server of a case is built from.
+#[derive(Clone)]
+struct Plan {
+    effects: handler::Effects,
+    check_replay: bool,
+    clock: TestClock,
+    store: Arc<dyn Store>,
+}
+
 impl World {
     fn new(check_replay: bool) -> Self {
         Self {
@@ -184,7 +205,7 @@ impl World {
         }
     }
 
-    fn bench(&self) -> Bench {
+    fn plan(&self) -> Plan {
         let effects = Arc::clone(&self.effects);
         let note = move |path: &Path| {
             *effects
@@ -193,11 +214,17 @@ impl World {
                 .entry(path.to_string())
                 .or_default() += 1;
         };
-        let mut bench = Bench {
+        Plan {
             effects: Arc::new(note),
             check_replay: self.check_replay,
             clock: TestClock::new(),
             store: Arc::new(MemoryStore::default()),
+        }
+    }
+
+    fn bench(&self) -> Bench {
+        let mut bench = Bench {
+            plan: self.plan(),
             wire: None,
         };
         bench.start();
@@ -205,22 +232,13 @@ impl World {
     }
 }
 
-/// A server in memory that can be started anew.
-struct Bench {
-    effects: handler::Effects,
-    check_replay: bool,
-    clock: TestClock,
-    store: Arc<dyn Store>,
-    wire: Option<Wire>,
-}
-
-impl Bench {
-    fn start(&mut self) {
+impl Plan {
+    fn server(&self) -> Server {
         let mut limits = Limits::default();
         limits.rounds = 1000;
         limits.rounds_warned = 1000;
         limits.questions_per_round = 100;
-        let server = Server::builder("proof", "1")
+        Server::builder("proof", "1")
             .tool(handler::tool(Arc::clone(&self.effects)))
             .limits(limits)
             .clock(self.clock)
@@ -228,8 +246,19 @@ impl Bench {
             .store(Arc::clone(&self.store))
             .check_replay(self.check_replay)
             .build()
-            .expect("the server is whole");
-        self.wire = Some(Wire::connect(&server));
+            .expect("the server is whole")
+    }
+}
+
+/// A server in memory that can be started anew.
+struct Bench {
+    plan: Plan,
+    wire: Option<Wire>,
+}
+
+impl Bench {
+    fn start(&mut self) {
+        self.wire = Some(Wire::connect(&self.plan.server()));
     }
 
     fn wire(&mut self) -> &mut Wire {
