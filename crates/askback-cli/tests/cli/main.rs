@@ -8,6 +8,7 @@ mod end_to_end;
 mod killed;
 #[cfg(unix)]
 mod links;
+mod over_http;
 mod restart;
 mod safety;
 mod scratch;
