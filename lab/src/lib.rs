@@ -4,6 +4,8 @@
 
 pub mod conformance;
 
+pub mod bench;
+
 #[cfg(doctest)]
 mod documents {
     #[doc = include_str!("../../docs/guide/asking.md")]

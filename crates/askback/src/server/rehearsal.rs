@@ -36,7 +36,7 @@ impl<T: Answer> Calling<T> {
     /// did.
     pub(super) async fn check_replay(&self, state: State) -> Result<()> {
         let limits = self.shared.limits();
-        let flow = Flow::rehearse(state.clone(), Arc::clone(limits));
+        let flow = Flow::rehearse(state.clone(), Arc::clone(&self.shared.profile.limits));
         let silent: Arc<dyn Peer> = Arc::new(Silent);
         let mut drive = self.drive(flow, &silent);
         let mut waited = false;

@@ -1,0 +1,101 @@
+//! How long a first server takes to build, and from how much.
+
+use std::{collections::BTreeSet, fs, io, path::Path, process::Command, time::Instant};
+
+use super::{Peer, Sample, process::cargo};
+
+/// A server of one tool on the standard streams.
+const ASKBACK: &str = r#"
+use askback::{Result, Server, Tool};
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
+    let hello = Tool::new("hello", async || -> Result<&'static str> { Ok("Hello!") });
+    let server = Server::builder("hello", "1.0.0").tool(hello).build()?;
+    Ok(server.serve_stdio().await?)
+}
+"#;
+
+const RMCP: &str = r#"
+use rmcp::{ServerHandler, ServiceExt, tool, tool_handler, tool_router, transport::stdio};
+
+#[derive(Clone)]
+struct Hello;
+
+#[tool_router]
+impl Hello {
+    #[tool(description = "Says hello")]
+    async fn hello(&self) -> String {
+        "Hello!".into()
+    }
+}
+
+#[tool_handler]
+impl ServerHandler for Hello {}
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    Hello.serve(stdio()).await?.waiting().await?;
+    Ok(())
+}
+"#;
+
+/// Builds both from nothing, in debug mode as one does first.
+pub(super) fn measure(root: &Path) -> io::Result<Vec<Sample>> {
+    let place = root.join("target/hello");
+    let askback = format!("askback = {{ path = {:?} }}", root.join("crates/askback"));
+    let programs = [
+        (Peer::Askback, askback, ASKBACK),
+        (
+            Peer::Rmcp,
+            r#"rmcp = { version = "=3.9.0", features = ["transport-io"] }"#.to_owned(),
+            RMCP,
+        ),
+    ];
+    let mut samples = Vec::new();
+    for (peer, dependency, code) in programs {
+        super::report::tell(&format!("clean build, {}", peer.name()));
+        let package = place.join(peer.name());
+        fs::create_dir_all(package.join("src"))?;
+        fs::write(package.join("src/main.rs"), code)?;
+        fs::write(package.join("Cargo.toml"), manifest(&dependency))?;
+        cargo(&package, &["fetch"])?;
+        let target = package.join("target");
+        if target.exists() {
+            fs::remove_dir_all(&target)?;
+        }
+        let begun = Instant::now();
+        let directory = target.display().to_string();
+        cargo(&package, &["build", "--quiet", "--target-dir", &directory])?;
+        let sample = |what: &str, unit, value| Sample {
+            what: what.to_owned(),
+            peer,
+            unit,
+            value,
+        };
+        let seconds = begun.elapsed().as_secs_f64();
+        samples.push(sample("clean build of a first server", "s", seconds));
+        let crates = crates(&package)? as f64;
+        samples.push(sample("crates of a first server", "crates", crates));
+    }
+    Ok(samples)
+}
+
+fn manifest(dependency: &str) -> String {
+    format!(
+        "[package]\nname = \"hello\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n[workspace]\n\n\
+         [dependencies]\n{dependency}\n\
+         tokio = {{ version = \"1\", features = [\"macros\", \"rt\"] }}\n"
+    )
+}
+
+fn crates(package: &Path) -> io::Result<usize> {
+    let mut command = Command::new("cargo");
+    command.args(["tree", "--prefix", "none", "--edges", "normal,build"]);
+    let output = command.current_dir(package).output()?;
+    let text = String::from_utf8(output.stdout).map_err(io::Error::other)?;
+    let lines = text.lines().filter(|line| !line.trim().is_empty());
+    let crates: BTreeSet<&str> = lines.map(|line| line.trim_end_matches(" (*)")).collect();
+    // Without the program itself.
+    Ok(crates.len().saturating_sub(1))
+}

@@ -1,0 +1,108 @@
+//! What sessions and streams that are only kept open cost the server.
+
+use std::{io, net::SocketAddr, time::Duration};
+
+use super::{
+    Effort, Peer, Sample,
+    client::Client,
+    http::{end_session, open_session},
+    process::{Programs, Running},
+    requests::{Way, bare, listen, post},
+};
+
+/// How long a server may take to come to rest.
+const REST: Duration = Duration::from_millis(1500);
+
+/// Measures the memory of idle sessions and open streams, and whether it is given back.
+pub(super) fn measure(programs: &Programs, effort: Effort) -> io::Result<Vec<Sample>> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    let mut samples = Vec::new();
+    for &count in effort.open {
+        for peer in [Peer::Rmcp, Peer::Askback] {
+            super::report::tell(&format!("{count} sessions, {}", peer.name()));
+            let server = programs.http(peer)?;
+            let kib = runtime.block_on(sessions(&server, count))?;
+            samples.extend(described("session", count, peer, kib));
+        }
+        for peer in [Peer::Floor, Peer::Rmcp, Peer::Askback] {
+            super::report::tell(&format!("{count} streams, {}", peer.name()));
+            let server = programs.http(peer)?;
+            let kib = runtime.block_on(streams(&server, peer, count))?;
+            samples.extend(described("stream", count, peer, kib));
+        }
+    }
+    Ok(samples)
+}
+
+/// What the server uses before, meanwhile and after.
+type Used = [f64; 3];
+
+fn described(what: &str, count: usize, peer: Peer, [before, open, after]: Used) -> Vec<Sample> {
+    let sample = |what: String, kib: f64| Sample {
+        what,
+        peer,
+        unit: "KiB",
+        value: (kib - before) / count as f64,
+    };
+    vec![
+        sample(format!("{what}, one of {count}"), open),
+        sample(format!("{what}, one of {count}, left behind"), after),
+    ]
+}
+
+async fn sessions(server: &Running, count: usize) -> io::Result<Used> {
+    let address = address(server)?;
+    let mut client = Client::connect(address).await?;
+    let session = open_session(&mut client, address).await?;
+    end_session(&mut client, address, &session).await?;
+    let before = server.memory()?;
+    let mut sessions = Vec::new();
+    for _ in 0..count {
+        sessions.push(open_session(&mut client, address).await?);
+    }
+    tokio::time::sleep(REST).await;
+    let open = server.memory()?;
+    for session in sessions {
+        end_session(&mut client, address, &session).await?;
+    }
+    tokio::time::sleep(REST).await;
+    let after = server.memory()?;
+    Ok([before.kib, open.kib, after.kib])
+}
+
+async fn streams(server: &Running, peer: Peer, count: usize) -> io::Result<Used> {
+    let address = address(server)?;
+    let request = match peer {
+        Peer::Floor => bare("GET", address, None),
+        _ => post(address, Way::Events, None, &listen()),
+    };
+    stream(address, &request).await?;
+    let before = server.memory()?;
+    let mut streams = Vec::new();
+    for _ in 0..count {
+        streams.push(stream(address, &request).await?);
+    }
+    tokio::time::sleep(REST).await;
+    let open = server.memory()?;
+    drop(streams);
+    tokio::time::sleep(REST).await;
+    let after = server.memory()?;
+    Ok([before.kib, open.kib, after.kib])
+}
+
+/// Opens a stream, and waits for its first event.
+async fn stream(address: SocketAddr, request: &[u8]) -> io::Result<Client> {
+    let mut client = Client::connect(address).await?;
+    let head = client.begin(request).await?;
+    if head.status != 200 {
+        return Err(io::Error::other(format!("answered {}", head.status)));
+    }
+    client.chunk().await?;
+    Ok(client)
+}
+
+fn address(server: &Running) -> io::Result<SocketAddr> {
+    server.address.ok_or_else(|| io::Error::other("no address"))
+}

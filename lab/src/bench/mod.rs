@@ -1,0 +1,89 @@
+//! Measuring askback beside a bare handler and rmcp.
+//!
+//! What runs is described in `docs/performance.md`, which the program `bench` writes.
+
+mod build;
+mod client;
+mod http;
+mod memory;
+mod process;
+mod report;
+mod requests;
+mod stdio;
+
+use std::{io, path::Path, time::Duration};
+
+pub use report::write;
+
+/// How thoroughly is measured.
+#[derive(Debug, Clone, Copy)]
+pub struct Effort {
+    /// How often each thing is measured; the medians are reported.
+    pub rounds: usize,
+    /// For how long each time.
+    pub span: Duration,
+    /// How many sessions and streams are kept open.
+    pub open: &'static [usize],
+    /// Whether clean builds are timed.
+    pub builds: bool,
+    /// Whether what is measured was built before.
+    pub built: bool,
+}
+
+/// Who is measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Peer {
+    /// A bare handler, or a plain loop.
+    Floor,
+    /// rmcp with its default settings.
+    Rmcp,
+    /// rmcp with `TCP_NODELAY`, which it leaves to its user.
+    RmcpNoDelay,
+    /// rmcp, told to answer with JSON.
+    RmcpJson,
+    /// askback with its default settings.
+    Askback,
+}
+
+/// One measurement of one thing.
+#[derive(Debug, Clone)]
+pub struct Sample {
+    /// What was measured.
+    pub what: String,
+    /// Of whom.
+    pub peer: Peer,
+    /// By what it is measured.
+    pub unit: &'static str,
+    /// The value.
+    pub value: f64,
+}
+
+impl Peer {
+    /// How a table names it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Floor => "bare",
+            Self::Rmcp => "rmcp",
+            Self::RmcpNoDelay => "rmcp, nodelay",
+            Self::RmcpJson => "rmcp, JSON",
+            Self::Askback => "askback",
+        }
+    }
+}
+
+/// Measures everything; what is done is told on standard error.
+///
+/// # Errors
+///
+/// Where a program cannot be built or started, or answers what it should not.
+pub fn run(root: &Path, effort: Effort) -> io::Result<Vec<Sample>> {
+    let programs = process::Programs::build(root, effort.built)?;
+    let mut samples = http::measure(&programs, effort)?;
+    samples.extend(stdio::measure(&programs, effort)?);
+    samples.extend(memory::measure(&programs, effort)?);
+    if effort.builds {
+        samples.extend(build::measure(root)?);
+    }
+    Ok(samples)
+}

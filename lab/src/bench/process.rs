@@ -1,0 +1,191 @@
+//! The programs that are measured, as processes of their own.
+
+use std::{
+    fs, io,
+    io::{BufRead, BufReader},
+    net::SocketAddr,
+    path::{Path, PathBuf},
+    process::{Child, ChildStdin, ChildStdout, Command, Stdio},
+    time::Duration,
+};
+
+use super::Peer;
+
+/// The core the servers run on; the load comes from the others.
+const SERVERS: &str = "0";
+const LOAD: &str = "1";
+
+/// Where the programs are.
+pub(super) struct Programs {
+    askback: PathBuf,
+    floor: PathBuf,
+    rmcp: PathBuf,
+    pinned: bool,
+}
+
+/// A program that runs, until this is dropped.
+pub(super) struct Running {
+    child: Child,
+    pub(super) address: Option<SocketAddr>,
+}
+
+/// What a process has used up to now.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Memory {
+    /// Its share of the memory it uses, in KiB.
+    pub(super) kib: f64,
+}
+
+impl Programs {
+    /// Builds what is measured, in release mode, unless that was done before.
+    pub(super) fn build(root: &Path, built: bool) -> io::Result<Self> {
+        let peers = root.join("lab/peers");
+        if !built {
+            cargo(
+                root,
+                &[
+                    "build",
+                    "--release",
+                    "--locked",
+                    "-p",
+                    "lab",
+                    "--bin",
+                    "bench-server",
+                ],
+            )?;
+            cargo(&peers, &["build", "--release", "--locked"])?;
+        }
+        let ours = target(root)?.join("release");
+        let theirs = target(&peers)?.join("release");
+        Ok(Self {
+            askback: ours.join("bench-server"),
+            floor: theirs.join("floor"),
+            rmcp: theirs.join("rmcp"),
+            pinned: pin(),
+        })
+    }
+
+    /// Starts a server over HTTP.
+    pub(super) fn http(&self, peer: Peer) -> io::Result<Running> {
+        let mut command = self.command(peer);
+        command.args(["--addr", "127.0.0.1:0"]);
+        match peer {
+            Peer::RmcpNoDelay => {
+                command.arg("--nodelay");
+            }
+            Peer::RmcpJson => {
+                command.args(["--nodelay", "--json"]);
+            }
+            Peer::Floor | Peer::Rmcp | Peer::Askback => {}
+        }
+        let mut child = command.stdout(Stdio::piped()).spawn()?;
+        let mut line = String::new();
+        if let Some(output) = child.stdout.take() {
+            BufReader::new(output).read_line(&mut line)?;
+        }
+        let address = line.trim().parse().map_err(io::Error::other)?;
+        Ok(Running {
+            child,
+            address: Some(address),
+        })
+    }
+
+    /// Starts a server on the standard streams.
+    pub(super) fn stdio(&self, peer: Peer) -> io::Result<(Running, ChildStdin, ChildStdout)> {
+        let mut command = self.command(peer);
+        command.arg("--stdio");
+        let mut child = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()?;
+        let gone = || io::Error::other("no pipe to the server");
+        let input = child.stdin.take().ok_or_else(gone)?;
+        let output = child.stdout.take().ok_or_else(gone)?;
+        let running = Running {
+            child,
+            address: None,
+        };
+        Ok((running, input, output))
+    }
+
+    fn command(&self, peer: Peer) -> Command {
+        let program = match peer {
+            Peer::Floor => &self.floor,
+            Peer::Rmcp | Peer::RmcpNoDelay | Peer::RmcpJson => &self.rmcp,
+            Peer::Askback => &self.askback,
+        };
+        // As many files as the system allows, for the measurements with thousands of streams.
+        let raised = "ulimit -n $(ulimit -Hn); exec \"$@\"";
+        let mut command = Command::new("sh");
+        command.args(["-c", raised, "sh"]);
+        if self.pinned {
+            command.args(["taskset", "-c", SERVERS]);
+        }
+        command.arg(program);
+        command
+    }
+}
+
+impl Running {
+    /// The processor time it has used.
+    pub(super) fn processor_time(&self) -> io::Result<Duration> {
+        let mut nanoseconds = 0;
+        for task in fs::read_dir(format!("/proc/{}/task", self.child.id()))? {
+            let schedule = fs::read_to_string(task?.path().join("schedstat"))?;
+            let spent = schedule.split_whitespace().next().unwrap_or_default();
+            nanoseconds += spent.parse::<u64>().map_err(io::Error::other)?;
+        }
+        Ok(Duration::from_nanos(nanoseconds))
+    }
+
+    /// The memory it uses.
+    pub(super) fn memory(&self) -> io::Result<Memory> {
+        let rollup = fs::read_to_string(format!("/proc/{}/smaps_rollup", self.child.id()))?;
+        let line = rollup.lines().find_map(|line| line.strip_prefix("Pss:"));
+        let kib = line.and_then(|line| line.split_whitespace().next());
+        let kib = kib.and_then(|kib| kib.parse().ok());
+        let kib = kib.ok_or_else(|| io::Error::other("no Pss in smaps_rollup"))?;
+        Ok(Memory { kib })
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+pub(super) fn cargo(directory: &Path, arguments: &[&str]) -> io::Result<()> {
+    let mut command = Command::new("cargo");
+    let status = command.args(arguments).current_dir(directory).status()?;
+    if status.success() {
+        Ok(())
+    } else {
+        let what = arguments.join(" ");
+        Err(io::Error::other(format!("cargo {what} failed")))
+    }
+}
+
+/// Where cargo puts what it builds.
+fn target(directory: &Path) -> io::Result<PathBuf> {
+    let mut command = Command::new("cargo");
+    command.args(["metadata", "--format-version", "1", "--no-deps"]);
+    let output = command.current_dir(directory).output()?;
+    let metadata: serde_json::Value = serde_json::from_slice(&output.stdout)?;
+    let target = metadata["target_directory"].as_str();
+    let target = target.ok_or_else(|| io::Error::other("cargo metadata names no target"))?;
+    Ok(target.into())
+}
+
+/// Puts this process on the core of the load; whether that could be done.
+fn pin() -> bool {
+    let me = std::process::id().to_string();
+    let mut command = Command::new("taskset");
+    let status = command
+        .args(["-acp", LOAD, &me])
+        .stdout(Stdio::null())
+        .status();
+    status.is_ok_and(|status| status.success())
+}

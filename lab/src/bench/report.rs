@@ -1,0 +1,163 @@
+//! What was measured, as a page.
+
+use std::{collections::BTreeMap, fmt::Write as _, fs, process::Command};
+
+use super::{Peer, Sample};
+
+/// A table: the measurements of one unit whose names begin alike.
+struct Table {
+    title: &'static str,
+    prefix: &'static str,
+    unit: &'static str,
+}
+
+const TABLES: &[Table] = &[
+    Table {
+        title: "Calls over HTTP, per second",
+        prefix: "tools/call",
+        unit: "per second",
+    },
+    Table {
+        title: "Processor time of the server for a call, in microseconds",
+        prefix: "tools/call",
+        unit: "processor, µs",
+    },
+    Table {
+        title: "Half of the calls take at most, in microseconds",
+        prefix: "tools/call",
+        unit: "p50, µs",
+    },
+    Table {
+        title: "99 of 100 calls take at most, in microseconds",
+        prefix: "tools/call",
+        unit: "p99, µs",
+    },
+    Table {
+        title: "Questions asked and answered over HTTP, per second",
+        prefix: "elicitation",
+        unit: "per second",
+    },
+    Table {
+        title: "Calls over the standard streams, per second",
+        prefix: "stdio",
+        unit: "per second",
+    },
+    Table {
+        title: "Memory kept open, in KiB each, and what of it is left behind",
+        prefix: "",
+        unit: "KiB",
+    },
+    Table {
+        title: "From the start of the process to the answer to `initialize`, in milliseconds",
+        prefix: "cold start",
+        unit: "ms",
+    },
+    Table {
+        title: "A clean build of a first server on the standard streams, in seconds",
+        prefix: "clean build",
+        unit: "s",
+    },
+    Table {
+        title: "Crates in it",
+        prefix: "crates",
+        unit: "crates",
+    },
+];
+
+const BEGINNING: &str = "\
+# Performance
+
+Written by `cargo run --release -p lab --bin bench`, which measures anew. The numbers are medians of
+several rounds on one machine; what carries over to another are the ratios. They are taken against a
+bare axum handler that reads the same body into a small struct (over the standard streams: a plain
+loop), or else against rmcp 3.9.0, with the default settings of each but for what a column's name
+says. Server and load have a core each.
+
+`cargo bench -p lab` times the parts of a call, without any of this.
+";
+
+/// Tells what is being done.
+#[allow(
+    clippy::print_stderr,
+    reason = "a run takes long, and its result is on standard output"
+)]
+pub(super) fn tell(what: &str) {
+    eprintln!("{what}");
+}
+
+/// The page: a table for each kind of measurement, with medians and ratios.
+#[must_use]
+pub fn write(samples: &[Sample]) -> String {
+    let mut page = BEGINNING.to_owned();
+    let _ = writeln!(page, "\nThis machine: {}.", machine());
+    for table in TABLES {
+        let chosen = samples
+            .iter()
+            .filter(|sample| sample.unit == table.unit && sample.what.starts_with(table.prefix));
+        let mut cells: Vec<(&str, BTreeMap<Peer, Vec<f64>>)> = Vec::new();
+        for sample in chosen {
+            let at = cells.iter().position(|(what, _)| *what == sample.what);
+            let at = at.unwrap_or_else(|| {
+                cells.push((&sample.what, BTreeMap::new()));
+                cells.len() - 1
+            });
+            let values = cells[at].1.entry(sample.peer).or_default();
+            values.push(sample.value);
+        }
+        if !cells.is_empty() {
+            page += &rows(table.title, cells);
+        }
+    }
+    page
+}
+
+fn rows(title: &str, cells: Vec<(&str, BTreeMap<Peer, Vec<f64>>)>) -> String {
+    let mut text =
+        format!("\n## {title}\n\n| what | who | median | ratio |\n|---|---|---:|---:|\n");
+    for (what, peers) in cells {
+        let mut reference = None;
+        for (peer, mut values) in peers {
+            let median = median(&mut values);
+            let base = *reference.get_or_insert(median);
+            let name = peer.name();
+            let _ = writeln!(
+                text,
+                "| {what} | {name} | {} | {:.2} |",
+                number(median),
+                median / base
+            );
+        }
+    }
+    text
+}
+
+fn median(values: &mut [f64]) -> f64 {
+    values.sort_by(f64::total_cmp);
+    let middle = values.len() / 2;
+    if values.len().is_multiple_of(2) {
+        f64::midpoint(values[middle - 1], values[middle])
+    } else {
+        values[middle]
+    }
+}
+
+fn number(value: f64) -> String {
+    if value.abs() < 100.0 {
+        format!("{value:.1}")
+    } else {
+        format!("{value:.0}")
+    }
+}
+
+fn machine() -> String {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let described = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let model = described
+        .lines()
+        .find_map(|line| line.strip_prefix("model name")?.split_once(": "));
+    let model = model.map_or("an unknown processor", |(_, model)| model.trim());
+    let rustc = Command::new("rustc").arg("--version").output();
+    let rustc = rustc.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned());
+    let rustc = rustc.unwrap_or_else(|_| "an unknown compiler".into());
+    format!("{model}, {cores} cores in use by this program, {rustc}")
+}

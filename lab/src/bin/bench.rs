@@ -1,0 +1,46 @@
+//! Measures askback beside a bare handler and rmcp, and writes `docs/performance.md`.
+//!
+//! `cargo run --release -p lab --bin bench` takes half an hour on a quiet machine of two cores;
+//! with `--quick` it takes minutes, and writes nothing but what it shows. With `--built` it measures
+//! what was built before.
+
+#![allow(clippy::print_stdout, reason = "it is what the program is for")]
+
+use std::{env, fs, io, path::Path, time::Duration};
+
+use lab::bench::{Effort, run, write};
+
+fn main() -> io::Result<()> {
+    let arguments: Vec<String> = env::args().skip(1).collect();
+    let has = |flag: &str| arguments.iter().any(|argument| argument == flag);
+    let (quick, built) = (has("--quick"), has("--built"));
+    if arguments.len() != usize::from(quick) + usize::from(built) {
+        return Err(io::Error::other("usage: bench [--quick] [--built]"));
+    }
+    let effort = if quick {
+        Effort {
+            rounds: 1,
+            span: Duration::from_millis(700),
+            open: &[1_000],
+            builds: false,
+            built,
+        }
+    } else {
+        Effort {
+            rounds: 5,
+            span: Duration::from_secs(3),
+            open: &[1_000, 10_000],
+            builds: true,
+            built,
+        }
+    };
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("..")
+        .canonicalize()?;
+    let text = write(&run(&root, effort)?);
+    println!("{text}");
+    if !quick {
+        fs::write(root.join("docs/performance.md"), text)?;
+    }
+    Ok(())
+}
