@@ -32,6 +32,11 @@ use crate::{
 /// promptly then (2026-07-28, basic/transports/stdio, Shutdown).
 const GRACE: Duration = Duration::from_secs(1);
 
+/// Of how many bytes at a time it is waited that they are written, before more of the client is
+/// read. Of less, as many as the channel holds may be under way: to wait for each would cost more
+/// than the calls.
+const WORTH_WAITING: usize = 64 << 10;
+
 /// Serves until the channel ends; what is still running then is dropped.
 pub(super) async fn serve(shared: Arc<Shared>, channel: Channel) -> io::Result<()> {
     let (mut receiver, sender) = channel.split();
@@ -237,7 +242,9 @@ async fn write(link: Arc<Link>, mut sender: Sender) -> io::Result<()> {
         for message in messages {
             sender.send(message).await?;
         }
-        sender.flush().await?;
+        if bytes > WORTH_WAITING {
+            sender.flush().await?;
+        }
         link.wrote(bytes);
     }
 }

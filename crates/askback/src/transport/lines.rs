@@ -4,7 +4,7 @@ use std::io;
 
 use tokio::{
     io::{AsyncBufRead, AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader},
-    sync::mpsc,
+    sync::{mpsc, oneshot},
 };
 
 use super::{Channel, Messages, Receiver, Sender, Sent, WAITING};
@@ -47,19 +47,25 @@ where
         if read.is_empty() {
             return Ok((!line.is_empty()).then_some(line));
         }
-        let end = read.iter().position(|byte| *byte == b'\n');
-        let piece = &read[..end.unwrap_or(read.len())];
-        let room = (most + 1).saturating_sub(line.len());
-        line.extend_from_slice(&piece[..piece.len().min(room)]);
-        let used = piece.len() + usize::from(end.is_some());
+        let (used, ended) = take(&mut line, read, most);
         reader.consume(used);
-        if end.is_some() {
-            if line.last() == Some(&b'\r') {
-                line.pop();
-            }
+        if ended {
             return Ok(Some(line));
         }
     }
+}
+
+/// Adds to a line what was read of it: how much of that is used, and whether the line has ended.
+/// Of a line longer than `most` bytes, `most + 1` are kept.
+pub(super) fn take(line: &mut Vec<u8>, read: &[u8], most: usize) -> (usize, bool) {
+    let end = read.iter().position(|byte| *byte == b'\n');
+    let piece = &read[..end.unwrap_or(read.len())];
+    let room = (most + 1).saturating_sub(line.len());
+    line.extend_from_slice(&piece[..piece.len().min(room)]);
+    if end.is_some() && line.last() == Some(&b'\r') {
+        line.pop();
+    }
+    (piece.len() + usize::from(end.is_some()), end.is_some())
 }
 
 async fn read<R>(reader: R, received: mpsc::Sender<Vec<u8>>, most: usize)
@@ -75,28 +81,76 @@ where
     }
 }
 
-/// Each message is one write, so that what others write to the same stream cannot cut it in two
-/// where the system keeps writes whole.
 async fn write<W>(mut writer: W, mut sent: mpsc::Receiver<Sent>)
 where
     W: AsyncWrite + Unpin,
 {
-    while let Some(sent) = sent.recv().await {
-        match sent {
-            Sent::Message(mut message) => {
-                frame(&mut message);
-                if writer.write_all(&message).await.is_err() || writer.flush().await.is_err() {
-                    return;
-                }
-            }
-            Sent::Flush(done) => {
-                // Whoever asked may have stopped waiting.
-                let _ = done.send(());
-            }
+    let mut next = sent.recv().await;
+    while let Some(first) = next {
+        let batch = Batch::gather(first, &mut sent);
+        if writer.write_all(&batch.lines).await.is_err() || writer.flush().await.is_err() {
+            return;
+        }
+        next = batch.written();
+        if next.is_none() {
+            next = sent.recv().await;
         }
     }
     // The other side sees the end of the stream either way.
     let _ = writer.shutdown().await;
+}
+
+/// How much is written at once, in bytes, unless one message is longer. What others write to the
+/// same pipe cannot cut a write of this length in two (POSIX, `PIPE_BUF`, as most systems have it).
+const AT_ONCE: usize = 4096;
+
+/// Messages that are written together: those that wait already, so that none waits for others.
+pub(super) struct Batch {
+    pub(super) lines: Vec<u8>,
+    /// Who is to be told when these are written.
+    flushed: Vec<oneshot::Sender<()>>,
+    /// What no longer fitted.
+    left: Option<Sent>,
+}
+
+impl Batch {
+    pub(super) fn gather(first: Sent, sent: &mut mpsc::Receiver<Sent>) -> Self {
+        let mut batch = Self {
+            lines: Vec::new(),
+            flushed: Vec::new(),
+            left: None,
+        };
+        let mut next = Some(first);
+        while let Some(sent_next) = next {
+            match sent_next {
+                Sent::Flush(done) => batch.flushed.push(done),
+                Sent::Message(mut message) => {
+                    let fits = batch.lines.len() + message.len() < AT_ONCE;
+                    if !batch.lines.is_empty() && !fits {
+                        batch.left = Some(Sent::Message(message));
+                        break;
+                    }
+                    frame(&mut message);
+                    if batch.lines.is_empty() {
+                        batch.lines = message;
+                    } else {
+                        batch.lines.append(&mut message);
+                    }
+                }
+            }
+            next = sent.try_recv().ok();
+        }
+        batch
+    }
+
+    /// Tells that these are written; what comes next, if it is known.
+    pub(super) fn written(self) -> Option<Sent> {
+        for done in self.flushed {
+            // Whoever asked may have stopped waiting.
+            let _ = done.send(());
+        }
+        self.left
+    }
 }
 
 /// Ends a message with the only newline in it. A line break inside JSON text stands between its
