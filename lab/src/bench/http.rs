@@ -167,6 +167,12 @@ async fn begin(
     } else {
         None
     };
+    // It insists on being allowed both, and then chooses events.
+    let way = if peer == Peer::RmcpNoDelay && way == Way::Events {
+        Way::Json
+    } else {
+        way
+    };
     let tool = if asks { "ask" } else { "echo" };
     let request = post(
         address,

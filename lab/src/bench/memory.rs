@@ -36,10 +36,12 @@ pub(super) fn measure(programs: &Programs, effort: Effort) -> io::Result<Vec<Sam
     Ok(samples)
 }
 
-/// What the server uses before, meanwhile and after.
-type Used = [f64; 3];
+/// What the server uses before, meanwhile and after, and when as many are open once more: what is
+/// left behind may be lost, or only not yet given back to the system.
+type Used = [f64; 4];
 
-fn described(what: &str, count: usize, peer: Peer, [before, open, after]: Used) -> Vec<Sample> {
+fn described(what: &str, count: usize, peer: Peer, used: Used) -> Vec<Sample> {
+    let [before, open, after, again] = used;
     let sample = |what: String, kib: f64| Sample {
         what,
         peer,
@@ -49,6 +51,7 @@ fn described(what: &str, count: usize, peer: Peer, [before, open, after]: Used) 
     vec![
         sample(format!("{what}, one of {count}"), open),
         sample(format!("{what}, one of {count}, left behind"), after),
+        sample(format!("{what}, one of {count}, opened once more"), again),
     ]
 }
 
@@ -58,38 +61,44 @@ async fn sessions(server: &Running, count: usize) -> io::Result<Used> {
     let session = open_session(&mut client, address).await?;
     end_session(&mut client, address, &session).await?;
     let before = server.memory()?;
-    let mut sessions = Vec::new();
-    for _ in 0..count {
-        sessions.push(open_session(&mut client, address).await?);
+    let mut used = vec![before.kib];
+    for _ in 0..2 {
+        let mut sessions = Vec::new();
+        for _ in 0..count {
+            sessions.push(open_session(&mut client, address).await?);
+        }
+        tokio::time::sleep(REST).await;
+        used.push(server.memory()?.kib);
+        for session in sessions {
+            end_session(&mut client, address, &session).await?;
+        }
+        tokio::time::sleep(REST).await;
+        used.push(server.memory()?.kib);
     }
-    tokio::time::sleep(REST).await;
-    let open = server.memory()?;
-    for session in sessions {
-        end_session(&mut client, address, &session).await?;
-    }
-    tokio::time::sleep(REST).await;
-    let after = server.memory()?;
-    Ok([before.kib, open.kib, after.kib])
+    Ok([used[0], used[1], used[2], used[3]])
 }
 
 async fn streams(server: &Running, peer: Peer, count: usize) -> io::Result<Used> {
     let address = address(server)?;
     let request = match peer {
         Peer::Floor => bare("GET", address, None),
-        _ => post(address, Way::Events, None, &listen()),
+        _ => post(address, Way::Json, None, &listen()),
     };
     stream(address, &request).await?;
     let before = server.memory()?;
-    let mut streams = Vec::new();
-    for _ in 0..count {
-        streams.push(stream(address, &request).await?);
+    let mut used = vec![before.kib];
+    for _ in 0..2 {
+        let mut streams = Vec::new();
+        for _ in 0..count {
+            streams.push(stream(address, &request).await?);
+        }
+        tokio::time::sleep(REST).await;
+        used.push(server.memory()?.kib);
+        drop(streams);
+        tokio::time::sleep(REST).await;
+        used.push(server.memory()?.kib);
     }
-    tokio::time::sleep(REST).await;
-    let open = server.memory()?;
-    drop(streams);
-    tokio::time::sleep(REST).await;
-    let after = server.memory()?;
-    Ok([before.kib, open.kib, after.kib])
+    Ok([used[0], used[1], used[2], used[3]])
 }
 
 /// Opens a stream, and waits for its first event.

@@ -72,18 +72,32 @@ impl Peer {
     }
 }
 
-/// Measures everything; what is done is told on standard error.
+/// A part of what is measured.
+type Part<'a> = (&'a str, &'a dyn Fn() -> io::Result<Vec<Sample>>);
+
+/// Measures everything, or the parts of these names: `http`, `stdio`, `memory`, `build`. What is
+/// done is told on standard error, and so is a part that failed.
 ///
 /// # Errors
 ///
-/// Where a program cannot be built or started, or answers what it should not.
-pub fn run(root: &Path, effort: Effort) -> io::Result<Vec<Sample>> {
+/// Where a program cannot be built.
+pub fn run(root: &Path, effort: Effort, only: &[String]) -> io::Result<Vec<Sample>> {
     let programs = process::Programs::build(root, effort.built)?;
-    let mut samples = http::measure(&programs, effort)?;
-    samples.extend(stdio::measure(&programs, effort)?);
-    samples.extend(memory::measure(&programs, effort)?);
-    if effort.builds {
-        samples.extend(build::measure(root)?);
+    let parts: [Part<'_>; 4] = [
+        ("http", &|| http::measure(&programs, effort)),
+        ("stdio", &|| stdio::measure(&programs, effort)),
+        ("memory", &|| memory::measure(&programs, effort)),
+        ("build", &|| build::measure(root)),
+    ];
+    let mut samples = Vec::new();
+    for (name, measure) in parts {
+        let wanted = only.iter().any(|only| only == name);
+        if wanted || (only.is_empty() && (effort.builds || name != "build")) {
+            match measure() {
+                Ok(measured) => samples.extend(measured),
+                Err(error) => report::tell(&format!("{name} failed: {error}")),
+            }
+        }
     }
     Ok(samples)
 }

@@ -2,7 +2,8 @@
 //!
 //! `cargo run --release -p lab --bin bench` takes half an hour on a quiet machine of two cores;
 //! with `--quick` it takes minutes, and writes nothing but what it shows. With `--built` it measures
-//! what was built before.
+//! what was built before; the names of parts (`http`, `stdio`, `memory`, `build`) leave out the
+//! others.
 
 #![allow(clippy::print_stdout, reason = "it is what the program is for")]
 
@@ -11,11 +12,13 @@ use std::{env, fs, io, path::Path, time::Duration};
 use lab::bench::{Effort, run, write};
 
 fn main() -> io::Result<()> {
-    let arguments: Vec<String> = env::args().skip(1).collect();
-    let has = |flag: &str| arguments.iter().any(|argument| argument == flag);
+    let (flags, only): (Vec<String>, Vec<String>) = env::args()
+        .skip(1)
+        .partition(|argument| argument.starts_with("--"));
+    let has = |flag: &str| flags.iter().any(|given| given == flag);
     let (quick, built) = (has("--quick"), has("--built"));
-    if arguments.len() != usize::from(quick) + usize::from(built) {
-        return Err(io::Error::other("usage: bench [--quick] [--built]"));
+    if flags.len() != usize::from(quick) + usize::from(built) {
+        return Err(io::Error::other("usage: bench [--quick] [--built] [PART…]"));
     }
     let effort = if quick {
         Effort {
@@ -37,9 +40,9 @@ fn main() -> io::Result<()> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("..")
         .canonicalize()?;
-    let text = write(&run(&root, effort)?);
+    let text = write(&run(&root, effort, &only)?);
     println!("{text}");
-    if !quick {
+    if !quick && only.is_empty() {
         fs::write(root.join("docs/performance.md"), text)?;
     }
     Ok(())

@@ -16,7 +16,7 @@ use rmcp::{
     model::{
         CallToolResponse, CallToolResult, ContentBlock, ElicitRequest, ElicitRequestParams,
         InputRequest, InputRequests, InputRequiredResult, ProtocolVersion, ServerCapabilities,
-        ServerConfig,
+        ServerConfig, SubscriptionFilter,
     },
     service::RequestContext,
     tool, tool_handler, tool_router,
@@ -99,7 +99,17 @@ fn hello(name: &str) -> CallToolResult {
 #[tool_handler]
 impl ServerHandler for Bench {
     fn get_info(&self) -> ServerConfig {
-        ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
+        let capabilities = ServerCapabilities::builder()
+            .enable_tools()
+            .enable_tool_list_changed();
+        ServerConfig::new(capabilities.build())
+    }
+
+    fn accepted_subscription_filter(
+        &self,
+        requested: &SubscriptionFilter,
+    ) -> Option<SubscriptionFilter> {
+        Some(requested.clone())
     }
 }
 

@@ -1,0 +1,83 @@
+//! What the parts of a call cost: `cargo bench -p lab`, or `cargo bench -p lab -- NAME…` for some.
+//!
+//! Each part is timed many times over; the best time is shown, since everything else only adds.
+//! Where `valgrind` is installed the instructions are counted too: they hardly differ from run to
+//! run, also on a busy machine.
+
+#![allow(clippy::print_stdout, reason = "it is what the program is for")]
+
+mod parts;
+
+use std::{
+    env,
+    process::Command,
+    time::{Duration, Instant},
+};
+
+use parts::PARTS;
+
+/// How long a part is timed.
+const SPAN: Duration = Duration::from_millis(200);
+
+/// How often it is run to count its instructions, after as many runs to warm it up.
+const COUNTED: u64 = 200;
+
+fn main() {
+    let arguments: Vec<String> = env::args().skip(1).collect();
+    if let [flag, name, times] = &arguments[..]
+        && flag == "--run"
+    {
+        let part = PARTS.iter().find(|(part, _)| part == name);
+        let (_, make) = part.expect("the name of a part");
+        repeat(&mut *make(), times.parse().expect("a number"));
+        return;
+    }
+    // cargo adds flags of its own.
+    let names = arguments
+        .iter()
+        .filter(|argument| !argument.starts_with('-'));
+    let names: Vec<&str> = names.map(String::as_str).collect();
+    for (name, make) in PARTS {
+        if !names.is_empty() && !names.contains(name) {
+            continue;
+        }
+        let nanoseconds = time(&mut *make());
+        let instructions = count(name).map_or_else(String::new, |n| format!("{n:>9} instructions"));
+        println!("{name:<28} {nanoseconds:>8.0} ns {instructions}");
+    }
+}
+
+fn repeat(part: &mut dyn FnMut(), times: u64) {
+    for _ in 0..times {
+        part();
+    }
+}
+
+/// The least time one run takes, in nanoseconds.
+fn time(part: &mut dyn FnMut()) -> f64 {
+    const BATCH: u32 = 64;
+    let begun = Instant::now();
+    let mut best = Duration::MAX;
+    while begun.elapsed() < SPAN {
+        let batch = Instant::now();
+        repeat(part, BATCH.into());
+        best = best.min(batch.elapsed());
+    }
+    best.as_secs_f64() * 1e9 / f64::from(BATCH)
+}
+
+/// The instructions of one run, if valgrind can count them.
+fn count(name: &str) -> Option<u64> {
+    let (few, many) = (run(name, COUNTED)?, run(name, 2 * COUNTED)?);
+    Some(many.saturating_sub(few) / COUNTED)
+}
+
+fn run(name: &str, times: u64) -> Option<u64> {
+    let mut command = Command::new("valgrind");
+    command.args(["--tool=callgrind", "--callgrind-out-file=/dev/null"]);
+    command.arg(env::current_exe().ok()?);
+    command.args(["--run", name, &times.to_string()]);
+    let told = String::from_utf8(command.output().ok()?.stderr).ok()?;
+    let (_, counted) = told.split_once("Collected : ")?;
+    counted.split_whitespace().next()?.parse().ok()
+}

@@ -1,0 +1,200 @@
+//! The parts.
+
+use std::{collections::BTreeMap, hint::black_box, sync::Arc};
+
+use askback::{
+    Form, Limits, Result, Server, Tool,
+    protocol::{CallToolResult, ElicitParams, Implementation, InputRequest, Outcome, RawJson},
+    transport::memory,
+};
+use askback_core::{
+    ask::{
+        Flow, FlowId, Reply, State, TokenId,
+        keys::{Key, KeyRing},
+        seal::{self, Binding, Entropy},
+    },
+    engine::server::{Connection, Profile},
+    forms::Content,
+    jsonrpc,
+    protocol::ServerCapabilities,
+    revision::Revision,
+    wire,
+};
+use tokio::runtime::{Builder, Runtime};
+
+/// Makes what is run again and again.
+type Make = fn() -> Box<dyn FnMut()>;
+
+pub(crate) const PARTS: &[(&str, Make)] = &[
+    ("floor", floor),
+    ("parse", parse),
+    ("route", route),
+    ("form", form),
+    ("write", write),
+    ("seal", seal),
+    ("open", open),
+    ("replay", replay),
+    ("call", call),
+];
+
+const CALL: &str = r#"{"jsonrpc":"2.0","id":17,"method":"tools/call","params":{"name":"echo","arguments":{"message":"Hello, world!"},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"load","version":"1.0.0"},"io.modelcontextprotocol/clientCapabilities":{"elicitation":{}}}}}"#;
+
+/// What is said back.
+#[derive(Form)]
+struct Echo {
+    /// The words.
+    message: String,
+}
+
+/// Reading the message and nothing else of it, into a value.
+fn floor() -> Box<dyn FnMut()> {
+    Box::new(|| {
+        let value: serde_json::Value = serde_json::from_str(black_box(CALL)).expect("JSON");
+        black_box(value["params"]["arguments"]["message"].to_string());
+    })
+}
+
+/// Reading the envelope.
+fn parse() -> Box<dyn FnMut()> {
+    let limits = Limits::default();
+    Box::new(move || {
+        black_box(jsonrpc::parse(black_box(CALL.as_bytes()), &limits)).expect("a message");
+    })
+}
+
+/// From the bytes to the call, and its response back, without a handler.
+fn route() -> Box<dyn FnMut()> {
+    let profile = Profile {
+        info: Implementation::new("bench", "1.0.0"),
+        capabilities: ServerCapabilities::default(),
+        instructions: None,
+        revisions: Revision::ALL.into_iter().rev().collect(),
+        ttl_ms: 0,
+        limits: Arc::default(),
+    };
+    let mut engine = Connection::new(Arc::new(profile));
+    Box::new(move || {
+        engine.handle_message(black_box(CALL.as_bytes()));
+        black_box(engine.poll());
+        engine.respond(&17.into(), Vec::new());
+        black_box(engine.poll());
+    })
+}
+
+/// Checking and reading the arguments by their form.
+fn form() -> Box<dyn FnMut()> {
+    let limits = Limits::default();
+    let arguments = RawJson::from_text(r#"{"message":"Hello, world!"}"#.into()).expect("JSON");
+    Box::new(move || {
+        let schema = Echo::schema();
+        let content: Content = black_box(&arguments).decode().expect("an object");
+        let content = schema.with_defaults(content);
+        schema.check(&content, &limits).expect("what was asked");
+        black_box(Echo::read(&content).expect("a form").message);
+    })
+}
+
+/// Writing a result.
+fn write() -> Box<dyn FnMut()> {
+    let server = Implementation::new("bench", "1.0.0");
+    Box::new(move || {
+        let outcome = Outcome::Done(CallToolResult::text(black_box("Hello, world!")));
+        let id = 17.into();
+        black_box(wire::write_outcome(
+            Revision::LATEST,
+            &id,
+            outcome,
+            Some(&server),
+        ));
+    })
+}
+
+/// Sealing a state of one question.
+fn seal() -> Box<dyn FnMut()> {
+    let state = serde_json::to_vec(&state()).expect("JSON");
+    let ring = ring();
+    Box::new(move || {
+        let entropy = Entropy([7; 28]);
+        let most = Limits::default().state_bytes;
+        black_box(seal::seal(&ring, &binding(), &state, entropy, most)).expect("a token");
+    })
+}
+
+/// Opening it.
+fn open() -> Box<dyn FnMut()> {
+    let state = serde_json::to_vec(&state()).expect("JSON");
+    let ring = ring();
+    let most = Limits::default().state_bytes;
+    let token = seal::seal(&ring, &binding(), &state, Entropy([7; 28]), most).expect("a token");
+    Box::new(move || {
+        let opened = seal::open(&ring, &binding(), black_box(&token), most);
+        let state: State = serde_json::from_slice(&opened.expect("the state")).expect("a state");
+        black_box(state);
+    })
+}
+
+/// Going on from a state with the answer to its question, to where the answer is delivered.
+fn replay() -> Box<dyn FnMut()> {
+    let (state, limits) = (state(), Arc::new(Limits::default()));
+    let answer = r#"{"action":"accept","content":{"message":"Hello, world!"}}"#;
+    let answer = RawJson::from_text(answer.into()).expect("JSON");
+    Box::new(move || {
+        let replies = BTreeMap::from([("echo".to_owned(), Reply::Value(answer.clone()))]);
+        let mut flow = Flow::resume(state.clone(), replies, 2, Arc::clone(&limits));
+        flow.ask("echo", question()).expect("a question");
+        black_box(flow.verdict(2));
+    })
+}
+
+/// A whole call over a channel in memory.
+fn call() -> Box<dyn FnMut()> {
+    let echo = Tool::new("echo", async |echo: Echo| -> Result<String> {
+        Ok(echo.message)
+    });
+    let server = Server::builder("bench", "1.0.0").tool(echo);
+    let server = server.build().expect("a server");
+    let runtime: Runtime = Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .expect("a runtime");
+    let (near, far) = memory();
+    runtime.spawn(async move { server.serve(far).await });
+    let (mut receiver, mut sender) = near.split();
+    Box::new(move || {
+        runtime.block_on(async {
+            sender.send(CALL.into()).await.expect("a server");
+            black_box(receiver.receive().await.expect("a server"));
+        });
+    })
+}
+
+fn question() -> InputRequest {
+    InputRequest::Elicit(ElicitParams::form("What?", Echo::schema()))
+}
+
+fn state() -> State {
+    let mut flow = Flow::start(1, Arc::default());
+    flow.ask("echo", question()).expect("a question");
+    flow.send_questions();
+    let identity = flow.identity(|| Ok::<_, ()>((FlowId([1; 16]), [2; 32])));
+    let identity = identity.expect("a draw").clone();
+    flow.suspend(identity, TokenId([3; 16]), 1)
+}
+
+fn ring() -> KeyRing {
+    KeyRing::new(Key::new(&[5; 32]))
+}
+
+fn binding() -> Binding<'static> {
+    Binding {
+        audience: "bench",
+        tenant: None,
+        issuer: None,
+        subject: None,
+        client_id: None,
+        method: "tools/call",
+        target: "echo",
+        arguments: [0; 32],
+        revision: Revision::LATEST.as_str(),
+    }
+}
