@@ -65,7 +65,8 @@ async fn messages_name_the_session_they_are_of() {
     let version = |version| ("mcp-protocol-version", version);
     let modern = stateless("tools/list", json!({}));
     let batch = json!([list]);
-    let cases: &[(&str, &[(&str, &str)], &Value, u16)] = &[
+    type Case<'a> = (&'a str, &'a [(&'a str, &'a str)], &'a Value, u16);
+    let cases: &[Case<'_>] = &[
         ("a request", &[id], &list, 200),
         ("with its version", &[id, version("2025-11-25")], &list, 200),
         ("with another", &[id, version("2025-03-26")], &list, 200),
