@@ -100,7 +100,7 @@ impl Keys {
 }
 
 impl Shared {
-    pub(crate) fn limits(&self) -> &Limits {
+    pub(crate) fn limits(&self) -> &Arc<Limits> {
         &self.profile.limits
     }
 
