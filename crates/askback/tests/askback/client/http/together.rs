@@ -1,18 +1,21 @@
 //! Both sides of ours, over HTTP.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use askback::{
     Changed, Ctx, Form, Result, Revision, Server, Tool,
     client::{Client, Event},
-    protocol::{InputResponse, ListRootsResult, SubscriptionFilter},
+    protocol::{InputResponse, ListRootsResult, SubscriptionFilter, TaskSupport},
     transport::Http,
 };
 use askback_core::protocol::InputRequest;
 use serde_json::json;
 use tokio::{net::TcpListener, sync::Notify, task::AbortHandle};
 
-use super::{super::Scripted, accept, builder, call, impatient};
+use super::{
+    super::{Scripted, limits},
+    accept, builder, call, impatient,
+};
 
 #[derive(Form, Debug)]
 struct Seat {
@@ -64,6 +67,8 @@ impl Served {
             .tool(Tool::new("reserve", reserve))
             .tool(Tool::new("roots", roots))
             .tool(Tool::new("endless", endless))
+            .tool(Tool::new("later", reserve).task(TaskSupport::Optional))
+            .limits(limits(|limits| limits.task_poll = Duration::from_millis(1)))
             .build()
             .unwrap();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -105,7 +110,7 @@ async fn every_revision_is_spoken() {
     for revision in Revision::ALL {
         let client = served.connect(revision, host()).await;
         assert_eq!(client.revision(), revision);
-        assert_eq!(client.tools().await.unwrap().len(), 3);
+        assert_eq!(client.tools().await.unwrap().len(), 4);
         assert!(call(&client, "roots").await.unwrap().contains("0 roots"));
         if revision.facts().elicitation_form {
             assert!(
@@ -137,6 +142,23 @@ async fn a_cancelled_call_is_cancelled_there() {
         served.ended.notified().await;
         client.close().await;
     }
+}
+
+#[tokio::test]
+async fn a_task_is_followed_to_its_end() {
+    let served = Served::start().await;
+    let host = host();
+    let impatient = limits(|limits| limits.task_poll_least = Duration::from_millis(1));
+    let builder = builder(None).limits(impatient).host(host.clone());
+    let client = builder
+        .connect(Http::new(&served.url).unwrap())
+        .await
+        .unwrap();
+    let said = call(&client, "later").await.unwrap();
+    assert!(said.contains("true true"), "{said}");
+    let was_task = |event: &Event| matches!(event, Event::Task { .. });
+    assert!(host.heard().iter().any(was_task));
+    client.close().await;
 }
 
 #[tokio::test]
