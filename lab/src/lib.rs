@@ -1,10 +1,9 @@
 //! Checks that see the whole of askback. Its structure is checked in `tests/tidy`; the code in its
 //! documents is compiled and run from here; [`conformance`] is what the official suite is run
-//! against.
-
-pub mod conformance;
+//! against, and [`bench`] measures.
 
 pub mod bench;
+pub mod conformance;
 
 #[cfg(doctest)]
 mod documents {

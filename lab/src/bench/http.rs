@@ -308,10 +308,7 @@ async fn ask_on_session(
 fn message(body: &[u8]) -> &[u8] {
     let text = std::str::from_utf8(body).unwrap_or_default();
     let events = text.lines().filter_map(|line| line.strip_prefix("data:"));
-    let last = events
-        .map(str::trim)
-        .filter(|data| data.starts_with('{'))
-        .last();
+    let last = events.map(str::trim).rfind(|data| data.starts_with('{'));
     last.unwrap_or(text).as_bytes()
 }
 

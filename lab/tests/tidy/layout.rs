@@ -77,10 +77,12 @@ fn forgotten(tree: &Tree) -> Vec<Problem> {
         .collect()
 }
 
-/// `tests/name/main.rs`, the only kind of integration test: one binary a package.
+/// `tests/name/main.rs`, the only kind of integration test, one binary a package; and so with
+/// `benches`.
 fn is_test_root(path: &str) -> bool {
     let mut names = path.rsplit('/');
-    (names.next(), names.nth(1)) == (Some("main.rs"), Some("tests"))
+    let is_main = names.next() == Some("main.rs");
+    is_main && matches!(names.nth(1), Some("benches" | "tests"))
 }
 
 /// The directory in which a file's modules stand.
@@ -157,6 +159,7 @@ fn no_file_is_forgotten() {
         ("crates/a/src/d.rs", ""),
         ("crates/a/src/e.rs", ""),
         ("crates/a/src/bin/f.rs", ""),
+        ("crates/a/benches/a/main.rs", ""),
         ("crates/a/tests/a/main.rs", "mod b;"),
         ("crates/a/tests/a/b.rs", ""),
         ("crates/a/tests/a/lost.rs", ""),
