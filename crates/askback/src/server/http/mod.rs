@@ -18,6 +18,7 @@
 mod admission;
 mod body;
 mod listening;
+mod pages;
 mod read;
 mod reading;
 mod response;

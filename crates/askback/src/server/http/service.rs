@@ -31,6 +31,7 @@ use super::{
     admission::{INITIALIZE, VERSION, admit, names_a_version, single},
     body::Body,
     listening::Listening,
+    pages,
     read::{Unread, read},
     reading::{First, Reading},
     response::{self, SESSION_ID},
@@ -100,13 +101,22 @@ impl Service {
         if let Err(refused) = self.0.check_guard(&parts) {
             return response::refusal(StatusCode::FORBIDDEN, refused);
         }
-        match parts.method {
+        let methods = if self.0.handshakes {
+            "POST, GET, DELETE"
+        } else {
+            "POST"
+        };
+        let mut response = match parts.method {
             Method::POST => self.0.post(&parts, body).await,
             Method::GET if self.0.handshakes => self.0.get(&parts),
             Method::DELETE if self.0.handshakes => self.0.delete(&parts),
-            _ if self.0.handshakes => response::not_allowed("POST, GET, DELETE"),
-            _ => response::not_allowed("POST"),
+            _ if pages::is_preflight(&parts) => pages::preflight(&parts, methods),
+            _ => response::not_allowed(methods),
+        };
+        if let Some(origin) = parts.headers.get(ORIGIN) {
+            pages::share(origin, response.headers_mut());
         }
+        response
     }
 }
 

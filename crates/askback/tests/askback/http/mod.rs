@@ -4,6 +4,7 @@ pub(crate) mod client;
 mod headers;
 mod listening;
 mod older;
+mod pages;
 mod resuming;
 mod serving;
 mod sessions;

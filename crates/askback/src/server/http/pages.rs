@@ -1,0 +1,47 @@
+//! Pages in browsers: what lets those of an allowed origin use the endpoint and read its answers
+//! (the Fetch standard, CORS protocol). Whose origin is not allowed was refused before.
+
+use http::{
+    HeaderMap, HeaderValue, Method, Response, StatusCode,
+    header::{
+        ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
+        ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, ACCESS_CONTROL_REQUEST_HEADERS,
+        ACCESS_CONTROL_REQUEST_METHOD, ORIGIN, VARY,
+    },
+    request::Parts,
+};
+
+use super::{
+    body::Body,
+    response::{SESSION_ID, empty},
+};
+
+/// For how long a browser may remember what was allowed, in seconds.
+const MAX_AGE: HeaderValue = HeaderValue::from_static("600");
+
+/// Whether a browser asks what a page may send, before it lets it.
+pub(super) fn is_preflight(parts: &Parts) -> bool {
+    parts.method == Method::OPTIONS
+        && parts.headers.contains_key(ORIGIN)
+        && parts.headers.contains_key(ACCESS_CONTROL_REQUEST_METHOD)
+}
+
+/// What a page may send: these methods, and whatever headers it wishes to.
+pub(super) fn preflight(parts: &Parts, methods: &'static str) -> Response<Body> {
+    let mut response = empty(StatusCode::NO_CONTENT);
+    let headers = response.headers_mut();
+    let methods = HeaderValue::from_static(methods);
+    headers.insert(ACCESS_CONTROL_ALLOW_METHODS, methods);
+    headers.insert(ACCESS_CONTROL_MAX_AGE, MAX_AGE);
+    if let Some(wished) = parts.headers.get(ACCESS_CONTROL_REQUEST_HEADERS) {
+        headers.insert(ACCESS_CONTROL_ALLOW_HEADERS, wished.clone());
+    }
+    response
+}
+
+/// Lets a page read a response, and the id of its session with it.
+pub(super) fn share(origin: &HeaderValue, headers: &mut HeaderMap) {
+    headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin.clone());
+    headers.insert(VARY, HeaderValue::from_static("origin"));
+    headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, SESSION_ID.into());
+}
