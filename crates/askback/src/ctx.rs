@@ -28,7 +28,7 @@ use crate::{
     entropy::entropy,
     error::{Error, Result},
     flow::{Asking, BoxFuture, Cell, Naming, Scope, Step, Timer},
-    handler::States,
+    handler::{Parameters, States},
     server::{Changed, Incoming, Peer, Shared},
 };
 
@@ -71,6 +71,8 @@ pub(crate) struct Call {
     pub(crate) incoming: Arc<Incoming>,
     pub(crate) peer: Arc<dyn Peer>,
     pub(crate) shared: Arc<Shared>,
+    /// What the handler's parameters want.
+    pub(crate) parameters: Arc<Parameters>,
     pub(crate) progressed: Mutex<f64>,
 }
 
@@ -409,6 +411,10 @@ impl Ctx {
     #[must_use]
     pub fn client_capabilities(&self) -> &ClientCapabilities {
         self.incoming().capabilities()
+    }
+
+    pub(crate) fn parameters(&self) -> &Parameters {
+        &self.0.parameters
     }
 
     pub(crate) fn states(&self) -> &States {

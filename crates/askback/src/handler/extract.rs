@@ -1,6 +1,6 @@
 //! What a handler's parameters are made of.
 
-use std::{collections::BTreeMap, marker::PhantomData};
+use std::{any::TypeId, borrow::Cow, collections::BTreeMap, marker::PhantomData};
 
 use askback_core::{
     forms::{Content, Form, FormSchema},
@@ -31,6 +31,8 @@ pub enum Arguments {
 pub struct Parameters {
     /// The form that describes the arguments, where a parameter has one.
     pub form: Option<FormSchema>,
+    /// The type whose form that is.
+    pub(crate) form_of: Option<TypeId>,
     /// More than one parameter describes the arguments.
     pub(crate) described_twice: bool,
     /// What they take of the server's own.
@@ -104,6 +106,7 @@ impl Extract for Ctx {
 impl<T: Form> Extract for T {
     fn describe(parameters: &mut Parameters) {
         parameters.described_twice |= parameters.form.replace(T::schema()).is_some();
+        parameters.form_of = Some(TypeId::of::<T>());
     }
 
     fn extract(ctx: &Ctx) -> Extraction<Self> {
@@ -179,7 +182,16 @@ pub fn is_asked<T: Asked>() {}
 /// Reads the arguments by their form: what is missing is filled in from the defaults, what is
 /// there is checked, and every issue is named at once.
 fn read_form<T: Form>(ctx: &Ctx) -> Result<T> {
-    let schema = T::schema();
+    // Made once, when the handler was registered; anew where an extractor of somebody's own does
+    // not say that it reads this form.
+    let schema = match ctx.parameters() {
+        Parameters {
+            form: Some(form),
+            form_of,
+            ..
+        } if *form_of == Some(TypeId::of::<T>()) => Cow::Borrowed(form),
+        _ => Cow::Owned(T::schema()),
+    };
     let content: Content = match ctx.incoming().arguments() {
         Arguments::Object(object) => object.decode().map_err(|error| {
             Error::invalid_params(format!("the arguments cannot be read: {error}"))

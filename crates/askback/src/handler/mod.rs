@@ -56,7 +56,7 @@ impl<T> Erased<T> {
     }
 
     /// What its parameters want of a call.
-    pub(crate) fn parameters(&self) -> &Parameters {
+    pub(crate) fn parameters(&self) -> &Arc<Parameters> {
         &self.parameters
     }
 }

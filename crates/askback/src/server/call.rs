@@ -202,7 +202,7 @@ impl<T: Answer> Calling<T> {
                 let most = self.shared.limits().rounds;
                 return Err(AskError::TooManyRounds(most).into());
             }
-            self.answer_by_hand(by_hand).await?;
+            Box::pin(self.answer_by_hand(by_hand)).await?;
             drive = self.drive(cell.flow().again(), &self.peer);
         }
     }
@@ -235,7 +235,7 @@ impl<T: Answer> Calling<T> {
                 Outcome::NeedInput(by_hand) => {
                     let state = self.suspend(drive)?;
                     let result = rounds::seal_by_hand(&self.shared, &self.incoming, state, by_hand);
-                    result.await.map(Outcome::NeedInput)
+                    Box::pin(result).await.map(Outcome::NeedInput)
                 }
                 outcome => Ok(outcome),
             },
@@ -244,10 +244,10 @@ impl<T: Answer> Calling<T> {
                 let questions = drive.cell().flow().send_questions();
                 let state = self.suspend(drive)?;
                 if self.shared.checks_replay() {
-                    self.check_replay(state.clone()).await?;
+                    Box::pin(self.check_replay(state.clone())).await?;
                 }
                 let result = rounds::seal(&self.shared, &self.incoming, state, questions);
-                result.await.map(Outcome::NeedInput)
+                Box::pin(result).await.map(Outcome::NeedInput)
             }
         }
     }
@@ -290,7 +290,7 @@ impl<T: Answer> Calling<T> {
                     if self.shared.checks_replay() && !is_task {
                         let identity = drive.cell().identity()?;
                         let state = drive.cell().flow().suspend(identity, TokenId([0; 16]), 0);
-                        self.check_replay(state).await?;
+                        Box::pin(self.check_replay(state)).await?;
                     }
                     let questions = drive.cell().flow().send_questions();
                     asked.extend(questions.into_iter().map(|question| self.ask(question)));
@@ -403,6 +403,7 @@ impl<T: Answer> Calling<T> {
             incoming: Arc::clone(&self.incoming),
             peer: Arc::clone(peer),
             shared: Arc::clone(&self.shared),
+            parameters: Arc::clone(self.handler.parameters()),
             progressed: Mutex::new(f64::NEG_INFINITY),
         });
         Drive::new(cell, self.handler.call(ctx))

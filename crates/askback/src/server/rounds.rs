@@ -55,7 +55,8 @@ impl Rounds {
         let Some(token) = &self.state else {
             return Ok(None);
         };
-        match open(shared, incoming, token).await {
+        // Apart, as all that a first round has no use for: it would make every call larger.
+        match Box::pin(open(shared, incoming, token)).await {
             Ok(state) => Ok(Some(state)),
             Err(error) => {
                 tracing::warn!(
