@@ -1,6 +1,6 @@
 //! Checks that see the whole of askback. Its structure is checked in `tests/tidy`; the code in its
 //! documents is compiled and run from here; [`conformance`] is what the official suite is run
-//! against, and [`bench`] measures.
+//! against, and [`mod@bench`] measures.
 
 pub mod bench;
 pub mod conformance;
