@@ -1,6 +1,6 @@
 //! Measures askback beside a bare handler and rmcp, and writes `docs/performance.md`.
 //!
-//! `cargo run --release -p lab --bin bench` takes half an hour on a quiet machine of two cores;
+//! `cargo run --release -p lab --bin bench` wants a quiet machine, and time;
 //! with `--quick` it takes minutes, and writes nothing but what it shows. With `--built` it measures
 //! what was built before; the names of parts (`http`, `stdio`, `memory`, `build`) leave out the
 //! others.
