@@ -5,6 +5,9 @@ pub const JSON: &str = "application/json";
 /// The media type of a stream of events.
 pub const EVENT_STREAM: &str = "text/event-stream";
 
+/// What nearly every client says that it takes.
+const BOTH: &[u8] = b"application/json, text/event-stream";
+
 /// The kinds of body that the transport has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Media {
@@ -27,6 +30,9 @@ impl Media {
     /// What a `Content-Type` header names: `None` for every other type, and for JSON or events in
     /// another encoding than UTF-8.
     pub fn of(content_type: &[u8]) -> Option<Self> {
+        if content_type == JSON.as_bytes() {
+            return Some(Self::Json);
+        }
         let mut parts = split(content_type, b';');
         let media = Self::named(parts.next()?)?;
         let readable = parts.all(|parameter| match parameter_of(parameter) {
@@ -54,13 +60,18 @@ impl Accepted {
     /// and weight 0 excludes it. A client that sends no such header takes everything; one that must
     /// list both is for the server to refuse.
     pub fn of<'a>(headers: impl IntoIterator<Item = &'a [u8]>) -> Self {
-        let mut any_header = false;
+        let mut headers = headers.into_iter();
+        let (first, second) = (headers.next(), headers.next());
+        if first.is_none() || (first == Some(BOTH) && second.is_none()) {
+            return Self {
+                json: true,
+                event_stream: true,
+            };
+        }
         // How exact the deciding range is, from 1 on, and what it says.
         let (mut json, mut event_stream) = ((0, false), (0, false));
-        let ranges = headers.into_iter().flat_map(|header| {
-            any_header = true;
-            split(header, b',')
-        });
+        let headers = first.into_iter().chain(second).chain(headers);
+        let ranges = headers.flat_map(|header| split(header, b','));
         for range in ranges {
             let mut parts = split(range, b';');
             let name = parts.next().unwrap_or_default();
@@ -73,8 +84,8 @@ impl Accepted {
             }
         }
         Self {
-            json: json.1 || !any_header,
-            event_stream: event_stream.1 || !any_header,
+            json: json.1,
+            event_stream: event_stream.1,
         }
     }
 }
