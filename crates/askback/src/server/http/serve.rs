@@ -40,6 +40,10 @@ const GRACE: Duration = Duration::from_secs(1);
 /// The least that hyper takes as the most bytes of headers.
 const LEAST_HEADER_BYTES: usize = 8 << 10;
 
+/// How many headers hyper takes where nothing is said. Any other number costs each request room
+/// that is laid out anew.
+const USUAL_HEADERS: usize = 100;
+
 /// Serves until the signal comes, and what goes on then to its end.
 pub(super) async fn serve(
     service: Service,
@@ -163,15 +167,16 @@ async fn connection(
         stalled: None,
     };
     let respond = hyper::service::service_fn(|request| respond(&service, &path, request));
-    let connection = http1::Builder::new()
-        .timer(TokioTimer::new())
+    let mut http = http1::Builder::new();
+    http.timer(TokioTimer::new())
         .header_read_timeout(limits.header_read)
-        .max_headers(limits.headers)
         .max_buf_size(limits.header_bytes.max(LEAST_HEADER_BYTES))
         // One that came late has one thing to say.
-        .keep_alive(until == Phase::Stopping)
-        .serve_connection(io, respond);
-    let mut connection = pin!(connection);
+        .keep_alive(until == Phase::Stopping);
+    if limits.headers != USUAL_HEADERS {
+        http.max_headers(limits.headers);
+    }
+    let mut connection = pin!(http.serve_connection(io, respond));
     tokio::select! {
         ended = connection.as_mut() => return ended,
         () = stop.reached(until) => {}
