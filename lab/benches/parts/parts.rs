@@ -4,7 +4,9 @@ use std::{collections::BTreeMap, hint::black_box, sync::Arc};
 
 use askback::{
     Form, Limits, Result, Server, Tool,
-    protocol::{CallToolResult, ElicitParams, Implementation, InputRequest, Outcome, RawJson},
+    protocol::{
+        CallToolResult, ElicitParams, Implementation, InputRequest, Outcome, RawJson, Signature,
+    },
     transport::memory,
 };
 use askback_core::{
@@ -96,7 +98,7 @@ fn form() -> Box<dyn FnMut()> {
 
 /// Writing a result.
 fn write() -> Box<dyn FnMut()> {
-    let server = Implementation::new("bench", "1.0.0");
+    let server = Signature::new(&Implementation::new("bench", "1.0.0"));
     Box::new(move || {
         let outcome = Outcome::Done(CallToolResult::text(black_box("Hello, world!")));
         let id = 17.into();

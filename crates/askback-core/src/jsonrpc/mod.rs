@@ -8,7 +8,13 @@
 mod read;
 mod write;
 
-use alloc::{borrow::ToOwned, boxed::Box, format, string::String, vec::Vec};
+use alloc::{
+    borrow::ToOwned,
+    boxed::Box,
+    format,
+    string::{String, ToString},
+    vec::Vec,
+};
 use core::fmt;
 
 use serde::{
@@ -18,6 +24,7 @@ use serde::{
 use serde_json::{Value, value::RawValue};
 
 pub use read::parse;
+pub(crate) use write::write_result_of;
 pub use write::{write_batch, write_error, write_notification, write_request, write_result};
 
 /// The text received is not JSON.
@@ -125,6 +132,16 @@ impl fmt::Display for RequestId {
         match self {
             Self::Number(number) => number.fmt(f),
             Self::String(string) => string.fmt(f),
+        }
+    }
+}
+
+impl RequestId {
+    /// The id as JSON.
+    fn to_json(&self) -> String {
+        match self {
+            Self::Number(number) => number.to_string(),
+            Self::String(string) => Value::from(&**string).to_string(),
         }
     }
 }

@@ -51,6 +51,41 @@ pub fn write_result<T: Serialize + ?Sized>(id: &RequestId, result: &T) -> Vec<u8
     })
 }
 
+/// Writes the response to a request that succeeded, in parts: `first` and `last` are members of the
+/// result, as text without commas around them, and stand before and after those of `members`, which
+/// is written as an object.
+///
+/// # Panics
+///
+/// If `members` cannot be written as JSON, which no type of [`protocol`](crate::protocol) does.
+pub(crate) fn write_result_of<T: Serialize>(
+    id: &RequestId,
+    first: &str,
+    members: &T,
+    last: Option<&str>,
+) -> Vec<u8> {
+    const START: &str = r#"{"jsonrpc":"2.0","id":"#;
+    const RESULT: &str = r#","result":{"#;
+    let (id, members) = (id.to_json(), encode(members));
+    // Without the braces around them.
+    let members = &members[1..members.len() - 1];
+    let last = last.unwrap_or_default();
+    // The constants, an id of any number, and what closes it.
+    let around = 64;
+    let mut message = Vec::with_capacity(around + first.len() + members.len() + last.len());
+    for part in [START, &id, RESULT, first] {
+        message.extend_from_slice(part.as_bytes());
+    }
+    for part in [members, last.as_bytes()] {
+        if !part.is_empty() {
+            message.push(b',');
+            message.extend_from_slice(part);
+        }
+    }
+    message.extend_from_slice(b"}}");
+    message
+}
+
 /// Writes the response to a request that failed; an id that could not be read is left out.
 pub fn write_error(id: Option<&RequestId>, error: &ErrorObject) -> Vec<u8> {
     encode(&Failure {
@@ -108,8 +143,10 @@ fn encode<T: Serialize>(message: &T) -> Vec<u8> {
     // JSON that is carried as text may have been laid out over several lines. A line break inside
     // a string is escaped, so any that stands there is white space, and it would end the message
     // on transports that go by lines.
-    if bytes.contains(&b'\n') || bytes.contains(&b'\r') {
-        bytes.retain(|byte| !matches!(byte, b'\n' | b'\r'));
+    // Looking at all bytes is faster than stopping at the first.
+    let is_break = |byte: &u8| matches!(byte, b'\n' | b'\r');
+    if bytes.iter().fold(false, |any, byte| any | is_break(byte)) {
+        bytes.retain(|byte| !is_break(byte));
     }
     bytes
 }

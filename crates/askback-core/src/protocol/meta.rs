@@ -1,6 +1,6 @@
 //! `_meta`: what travels beside the payload.
 
-use alloc::{borrow::Cow, boxed::Box, string::String};
+use alloc::{borrow::Cow, boxed::Box, format, string::String};
 use core::fmt;
 
 use serde::{
@@ -10,7 +10,7 @@ use serde::{
 };
 use serde_json::{Map, Value};
 
-use super::{ClientCapabilities, Implementation, LoggingLevel, RelatedTask};
+use super::{ClientCapabilities, Implementation, LoggingLevel, RawJson, RelatedTask};
 use crate::jsonrpc::RequestId;
 
 /// What names the progress of a request; the requester chooses it.
@@ -125,7 +125,7 @@ impl Meta {
 
     fn write<S: Serializer>(
         &self,
-        server: Option<&Implementation>,
+        server: Option<&impl Serialize>,
         serializer: S,
     ) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
@@ -156,12 +156,46 @@ impl Meta {
     }
 }
 
-/// The `_meta` of a result as the server that gives it signs it. What signs every result is
-/// written from where it stands.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Signed<'a> {
-    pub(crate) meta: Option<&'a Meta>,
-    pub(crate) server: &'a Implementation,
+/// What a server signs its results with: what it calls itself, written once for all of them
+/// (2026-07-28, basic/index, `_meta`).
+#[derive(Debug, Clone, PartialEq)]
+pub struct Signature {
+    server: RawJson,
+    /// The `_meta` of a result that says nothing else there, as a member.
+    member: String,
+}
+
+impl Signature {
+    /// The signature of a server.
+    ///
+    /// # Panics
+    ///
+    /// Never: what a server calls itself can always be written.
+    #[must_use]
+    pub fn new(server: &Implementation) -> Self {
+        let server = RawJson::new(server).expect("a struct of texts and lists of texts");
+        let member = format!(r#""_meta":{{"{}":{}}}"#, key::SERVER_INFO, server.as_str());
+        Self { server, member }
+    }
+
+    /// The `_meta` of a result, as a member.
+    pub(crate) fn sign(&self, meta: Option<&Meta>) -> Cow<'_, str> {
+        let Some(meta) = meta else {
+            return Cow::Borrowed(&self.member);
+        };
+        let signed = RawJson::new(&Signed {
+            meta,
+            server: &self.server,
+        });
+        let signed = signed.expect("keys are texts");
+        Cow::Owned(format!(r#""_meta":{}"#, signed.as_str()))
+    }
+}
+
+/// The `_meta` of a result with the server that gives it.
+struct Signed<'a> {
+    meta: &'a Meta,
+    server: &'a RawJson,
 }
 
 impl Serialize for Meta {
@@ -172,14 +206,7 @@ impl Serialize for Meta {
 
 impl Serialize for Signed<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self.meta {
-            Some(meta) => meta.write(Some(self.server), serializer),
-            None => {
-                let mut map = serializer.serialize_map(Some(1))?;
-                map.serialize_entry(key::SERVER_INFO, self.server)?;
-                map.end()
-            }
-        }
+        self.meta.write(Some(self.server), serializer)
     }
 }
 

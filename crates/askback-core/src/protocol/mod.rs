@@ -57,7 +57,7 @@ pub use lifecycle::{
     MissingCapability, UnsupportedVersion,
 };
 pub use logging::{LoggingLevel, LoggingMessageParams, SetLevelParams};
-pub(crate) use meta::Signed;
+pub use meta::Signature;
 pub use meta::{HasMeta, Meta, ProgressToken};
 pub use method::{ClientNotification, ClientRequest, Params, ServerNotification, ServerRequest};
 pub use outcome::{

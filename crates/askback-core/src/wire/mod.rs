@@ -28,8 +28,8 @@ use crate::{
     forms::{Defaults, Dialect},
     jsonrpc::{self, ErrorObject, RequestId},
     protocol::{
-        COMPLETE, ClientNotification, ClientRequest, HasMeta, INPUT_REQUIRED, Implementation,
-        Outcome, RawJson, ServerNotification, ServerRequest, Signed, TASK,
+        COMPLETE, ClientNotification, ClientRequest, HasMeta, Outcome, RawJson, ServerNotification,
+        ServerRequest, Signature,
     },
     revision::{Kind, Revision},
 };
@@ -120,15 +120,15 @@ pub const fn dialect(revision: Revision) -> Dialect {
     }
 }
 
-/// Writes the response to a request that is done, in the words of a revision. `server` is who the
-/// result says it comes from, where results say so.
+/// Writes the response to a request that is done, in the words of a revision. `signature` is
+/// that of the server, for results that say who they come from.
 pub fn write_result<T: Lower + HasMeta + Serialize>(
     revision: Revision,
     id: &RequestId,
     result: T,
-    server: Option<&Implementation>,
+    signature: Option<&Signature>,
 ) -> Vec<u8> {
-    write_typed(revision, id, result, COMPLETE, server)
+    write_typed(revision, id, result, ResultType::Complete, signature)
 }
 
 /// Writes the response to a request that may ask or have become a task, in the words of a
@@ -140,16 +140,22 @@ pub fn write_outcome<T: Lower + HasMeta + Serialize>(
     revision: Revision,
     id: &RequestId,
     outcome: Outcome<T>,
-    server: Option<&Implementation>,
+    signature: Option<&Signature>,
 ) -> Vec<u8> {
     let facts = revision.facts();
     match outcome {
-        Outcome::Done(result) => write_result(revision, id, result, server),
-        Outcome::NeedInput(questions) if facts.result_type => {
-            write_typed(revision, id, questions, INPUT_REQUIRED, server)
+        Outcome::Done(result) => write_result(revision, id, result, signature),
+        Outcome::NeedInput(questions) if facts.result_type => write_typed(
+            revision,
+            id,
+            questions,
+            ResultType::InputRequired,
+            signature,
+        ),
+        Outcome::Task(task) if facts.extensions => {
+            write_typed(revision, id, *task, ResultType::Task, signature)
         }
-        Outcome::Task(task) if facts.extensions => write_typed(revision, id, *task, TASK, server),
-        Outcome::CoreTask(task) if facts.tasks => write_result(revision, id, task, server),
+        Outcome::CoreTask(task) if facts.tasks => write_result(revision, id, task, signature),
         Outcome::NeedInput(_) | Outcome::Task(_) | Outcome::CoreTask(_) => jsonrpc::write_error(
             Some(id),
             &ErrorObject::internal("the result cannot be said in this protocol revision"),
@@ -219,7 +225,6 @@ pub fn result_json<T: Lower + Serialize>(
     RawJson::new(&Typed {
         result_type: COMPLETE,
         result: &lower(result, revision),
-        signed: None,
     })
 }
 
@@ -230,36 +235,41 @@ struct Typed<'a, T> {
     result_type: &'static str,
     #[serde(flatten)]
     result: &'a T,
-    /// Stands for the `_meta` of the result, which then has none.
-    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
-    signed: Option<Signed<'a>>,
+}
+
+/// What a result says that it is.
+#[derive(Clone, Copy)]
+enum ResultType {
+    Complete,
+    InputRequired,
+    Task,
+}
+
+impl ResultType {
+    fn member(self) -> &'static str {
+        match self {
+            Self::Complete => r#""resultType":"complete""#,
+            Self::InputRequired => r#""resultType":"input_required""#,
+            Self::Task => r#""resultType":"task""#,
+        }
+    }
 }
 
 fn write_typed<T: Lower + HasMeta + Serialize>(
     revision: Revision,
     id: &RequestId,
     result: T,
-    result_type: &'static str,
-    server: Option<&Implementation>,
+    result_type: ResultType,
+    signature: Option<&Signature>,
 ) -> Vec<u8> {
     let facts = revision.facts();
     let mut result = lower(result, revision);
     if !facts.result_type {
         return jsonrpc::write_result(id, &result);
     }
-    let server = server.filter(|_| facts.request_meta);
-    // Written at its place by `signed`, or with the rest of the result where nobody signs.
-    let meta = server.and_then(|_| result.meta_slot().take());
-    let signed = server.map(|server| Signed {
-        meta: meta.as_deref(),
-        server,
-    });
-    jsonrpc::write_result(
-        id,
-        &Typed {
-            result_type,
-            result: &result,
-            signed,
-        },
-    )
+    // Written at its place by the signature, or with the rest of the result where nobody signs.
+    let signature = signature.filter(|_| facts.request_meta);
+    let meta = signature.and_then(|_| result.meta_slot().take());
+    let signed = signature.map(|signature| signature.sign(meta.as_deref()));
+    jsonrpc::write_result_of(id, result_type.member(), &result, signed.as_deref())
 }

@@ -8,8 +8,8 @@ use askback_core::{
         CompleteParams, ContentBlock, CreateMessageResult, ElicitAction, ElicitParams,
         ElicitResult, HasMeta, Implementation, InputRequest, InputRequests, InputRequiredResult,
         Keyed, ListRootsResult, Meta, Outcome, ProgressParams, Prompt, RawJson, RawObject,
-        ResourceContents, SamplingBlock, SamplingMessage, Schema, ServerNotification, Tool,
-        UrlElicitationRequired,
+        ResourceContents, SamplingBlock, SamplingMessage, Schema, ServerNotification, Signature,
+        Tool, UrlElicitationRequired,
     },
     revision::Revision,
     wire,
@@ -443,7 +443,7 @@ fn a_result_says_what_it_is() {
 
 #[test]
 fn a_result_names_its_server_where_results_do() {
-    let server = Implementation::new("askback-travel", "1");
+    let server = Signature::new(&Implementation::new("askback-travel", "1"));
     let write = |revision, outcome: Outcome<CallToolResult>| -> Value {
         let written = wire::write_outcome(revision, &1.into(), outcome, Some(&server));
         serde_json::from_slice(&written).unwrap()

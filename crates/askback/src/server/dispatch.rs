@@ -166,7 +166,7 @@ impl Answering {
             self.origin.revision,
             id,
             outcome,
-            Some(&self.shared.profile.info),
+            Some(&self.shared.signature),
         )
     }
 

@@ -31,7 +31,7 @@ use askback_core::{
     limits::Limits,
     protocol::{
         self, CacheScope, Icon, Implementation, JsonObject, PromptsCapability, ResourcesCapability,
-        ServerCapabilities, ToolsCapability,
+        ServerCapabilities, Signature, ToolsCapability,
     },
     revision::Revision,
 };
@@ -420,6 +420,7 @@ impl ServerBuilder {
             limits: Arc::new(self.limits),
         };
         Ok(Server(Arc::new(Shared {
+            signature: Signature::new(&profile.info),
             service: self.service.unwrap_or_else(|| profile.info.name.clone()),
             profile: Arc::new(profile),
             tools: self.tools,

@@ -14,7 +14,7 @@ use askback_core::{
     ask::{FlowId, keys::KeyRing},
     engine::server::{Changed, Profile},
     limits::Limits,
-    protocol::{CacheScope, PaginatedParams},
+    protocol::{CacheScope, PaginatedParams, Signature},
 };
 use serde::{Serialize, de::DeserializeOwned};
 
@@ -40,6 +40,8 @@ const COMMITS_TO_PURGE: u32 = 256;
 /// What all requests of a server share.
 pub(crate) struct Shared {
     pub(super) profile: Arc<Profile>,
+    /// What stands under each result.
+    pub(super) signature: Signature,
     pub(super) tools: Registry<Tool>,
     pub(super) prompts: Registry<Prompt>,
     pub(super) resources: Resources,

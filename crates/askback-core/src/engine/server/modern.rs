@@ -9,9 +9,9 @@ use crate::{
     protocol::{
         CacheScope, CancelledParams, ClientCapabilities, ClientRequest, DetailedTask,
         DiscoverResult, HasMeta, Meta, MissingCapability, NotificationParams,
-        ResourceUpdatedParams, ServerCapabilities, ServerNotification, SubscriptionFilter,
-        SubscriptionsAcknowledgedParams, SubscriptionsListenParams, SubscriptionsListenResult,
-        UnsupportedVersion, codes,
+        ResourceUpdatedParams, ServerCapabilities, ServerNotification, Signature,
+        SubscriptionFilter, SubscriptionsAcknowledgedParams, SubscriptionsListenParams,
+        SubscriptionsListenResult, UnsupportedVersion, codes,
     },
     revision::{Era, Kind, Revision},
     wire,
@@ -123,7 +123,8 @@ pub fn discover(profile: &Profile, call: &Call) -> Vec<u8> {
         cache_scope: Some(CacheScope::Public),
         meta: None,
     };
-    wire::write_result(call.origin.revision, &call.id, result, Some(&profile.info))
+    let signature = Signature::new(&profile.info);
+    wire::write_result(call.origin.revision, &call.id, result, Some(&signature))
 }
 
 /// An open `subscriptions/listen` (2026-07-28, basic/patterns/subscriptions).
@@ -227,7 +228,8 @@ impl Subscription {
         };
         let cancelled = write_notification(self.revision, ServerNotification::Cancelled(cancelled));
         let result = SubscriptionsListenResult { meta: self.meta() };
-        let result = wire::write_result(self.revision, &self.id, result, Some(&profile.info));
+        let signature = Signature::new(&profile.info);
+        let result = wire::write_result(self.revision, &self.id, result, Some(&signature));
         cancelled.into_iter().chain([result]).collect()
     }
 
