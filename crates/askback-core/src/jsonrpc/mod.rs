@@ -1,7 +1,8 @@
 //! JSON-RPC 2.0 messages: strict, bounded reading and direct writing.
 //!
 //! [`parse`] looks at the envelope only and keeps `params` and `result` as the text they came as;
-//! whoever knows the method decodes them. Skipping over a value is iterative, and decoding it later
+//! whoever knows the method decodes them. [`parse_request`] reads what is nearly always sent, a
+//! request whose parameters follow its method, in one go. Skipping over a value is iterative, and decoding it later
 //! is bounded by the depth limit of `serde_json`, so no nesting a peer can write exhausts the
 //! stack. The `write_*` functions put a typed value straight into its envelope.
 
@@ -23,7 +24,7 @@ use serde::{
 };
 use serde_json::{Value, value::RawValue};
 
-pub use read::parse;
+pub use read::{ReadParams, parse, parse_request};
 pub(crate) use write::write_result_of;
 pub use write::{write_batch, write_error, write_notification, write_request, write_result};
 

@@ -6,11 +6,14 @@ use alloc::{
     string::String,
     vec::Vec,
 };
-use core::fmt;
+use core::{fmt, marker::PhantomData};
 
 use serde::{
     Deserialize, Deserializer,
-    de::{self, IgnoredAny, MapAccess, SeqAccess, Visitor},
+    de::{
+        self, DeserializeSeed, IgnoredAny, MapAccess, SeqAccess, Visitor,
+        value::MapAccessDeserializer,
+    },
 };
 use serde_json::{error::Category, value::RawValue};
 
@@ -41,6 +44,31 @@ pub fn parse(bytes: &[u8], limits: &Limits) -> Result<Incoming, Malformed> {
         return parse_batch(text, limits.batch_messages);
     }
     parse_single(text).map(Incoming::Single)
+}
+
+/// Reads one request with its parameters, where nothing is wrong with it and its method stands
+/// before them. It is then what [`parse`] and the method's own reading come to.
+///
+/// `None` says nothing about the message: [`parse`] tells what it is, or what is wrong with it.
+pub fn parse_request<P: ReadParams>(bytes: &[u8], limits: &Limits) -> Option<(RequestId, P)> {
+    if bytes.len() > limits.message_bytes {
+        return None;
+    }
+    let text = core::str::from_utf8(bytes).ok()?;
+    let mut json = serde_json::Deserializer::from_str(text);
+    let request = json.deserialize_map(RequestVisitor(PhantomData)).ok()?;
+    json.end().ok()?;
+    Some(request)
+}
+
+/// What a request asks for: a method with its parameters.
+pub trait ReadParams: Sized {
+    /// Reads the parameters of a method.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such method, or the parameters do not fit it.
+    fn read_params<'de, D: Deserializer<'de>>(method: &str, params: D) -> Result<Self, D::Error>;
 }
 
 impl Malformed {
@@ -243,6 +271,86 @@ impl<'de> Visitor<'de> for EnvelopeVisitor {
             }
         }
         Ok(envelope)
+    }
+}
+
+struct RequestVisitor<P>(PhantomData<P>);
+
+impl<'de, P: ReadParams> Visitor<'de> for RequestVisitor<P> {
+    type Value = (RequestId, P);
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a request")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let (mut version, mut id, mut method, mut params) = (None, None, None, None);
+        while let Some(member) = map.next_key()? {
+            match member {
+                Member::Jsonrpc => once(&mut version, map.next_value::<Text<'de>>()?)?,
+                Member::Id => once(&mut id, map.next_value()?)?,
+                Member::Method => once(&mut method, map.next_value::<Text<'de>>()?)?,
+                Member::Params => {
+                    let Some(Text(method)) = &method else {
+                        return Err(de::Error::missing_field("method"));
+                    };
+                    once(
+                        &mut params,
+                        map.next_value_seed(ParamsSeed::<P>::of(method))?,
+                    )?;
+                }
+                Member::Result | Member::Error => return Err(de::Error::custom("a response")),
+                Member::Unknown => {
+                    map.next_value::<IgnoredAny>()?;
+                }
+            }
+        }
+        match (version, id, params) {
+            (Some(Text(version)), Some(id), Some(params)) if version == VERSION => Ok((id, params)),
+            _ => Err(de::Error::custom("not a request with parameters")),
+        }
+    }
+}
+
+/// Puts a member where it belongs; it may stand there once.
+fn once<T, E: de::Error>(slot: &mut Option<T>, value: T) -> Result<(), E> {
+    match slot.replace(value) {
+        None => Ok(()),
+        Some(_) => Err(E::custom("a member stands twice")),
+    }
+}
+
+/// A string, taken from the text where it can be.
+#[derive(Deserialize)]
+#[serde(transparent)]
+struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
+
+/// Reads the parameters of a method. They are an object: a struct would be read from an array, too.
+struct ParamsSeed<'m, P>(&'m str, PhantomData<P>);
+
+impl<'m, P> ParamsSeed<'m, P> {
+    fn of(method: &'m str) -> Self {
+        Self(method, PhantomData)
+    }
+}
+
+impl<'de, P: ReadParams> DeserializeSeed<'de> for ParamsSeed<'_, P> {
+    type Value = P;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<P, D::Error> {
+        deserializer.deserialize_map(self)
+    }
+}
+
+impl<'de, P: ReadParams> Visitor<'de> for ParamsSeed<'_, P> {
+    type Value = P;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<P, A::Error> {
+        P::read_params(self.0, MapAccessDeserializer::new(map))
     }
 }
 

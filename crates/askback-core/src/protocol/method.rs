@@ -2,7 +2,7 @@
 
 use alloc::{boxed::Box, format, vec::Vec};
 
-use serde::{Deserialize, Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use serde_json::value::RawValue;
 
 use super::{
@@ -66,6 +66,18 @@ macro_rules! methods {
                     $(Self::$variant(_params) => false $(|| _params.$empty())?,)*
                 };
                 (!omitted).then_some(Params(self))
+            }
+        }
+
+        impl jsonrpc::ReadParams for $name {
+            fn read_params<'de, D: Deserializer<'de>>(
+                method: &str,
+                params: D,
+            ) -> Result<Self, D::Error> {
+                match method {
+                    $($method => Deserialize::deserialize(params).map(Self::$variant),)*
+                    _ => Err(de::Error::custom("there is no such method")),
+                }
             }
         }
 

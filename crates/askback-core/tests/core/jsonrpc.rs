@@ -5,6 +5,7 @@ use askback_core::{
         self, ErrorObject, INVALID_REQUEST, Incoming, Malformed, Message, PARSE_ERROR, RequestId,
     },
     limits::Limits,
+    protocol::ClientRequest,
 };
 use serde_json::{Value, json};
 
@@ -420,4 +421,53 @@ fn messages_are_written_on_one_line() {
         assert!(!written.contains(&b'\n') && !written.contains(&b'\r'));
         assert_eq!(serde_json::from_slice::<Value>(&written).unwrap(), expected);
     }
+}
+
+#[test]
+fn a_request_is_read_in_one_go_where_nothing_is_wrong_with_it() {
+    let name = r#""name":"echo""#;
+    let in_one_go = [
+        format!(r#"{{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{{{name}}}}}"#),
+        format!(r#" {{"id":"a","method":"tools\/call","params":{{{name}}},"jsonrpc":"2.0"}} "#),
+        format!(r#"{{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{{{name}}},"x":[]}}"#),
+    ];
+    let limits = Limits::default();
+    for text in &in_one_go {
+        let read = jsonrpc::parse_request::<ClientRequest>(text.as_bytes(), &limits);
+        let (id, request) = read.unwrap_or_else(|| panic!("not read: {text}"));
+        assert!(
+            matches!(id, RequestId::Number(7)) || id == RequestId::String("a".into()),
+            "{text}"
+        );
+        assert_eq!(request.target(), Some("echo"), "{text}");
+    }
+    let step_by_step = [
+        // The parameters come before their method.
+        format!(r#"{{"jsonrpc":"2.0","id":7,"params":{{{name}}},"method":"tools/call"}}"#),
+        // There are none, or they are no object.
+        r#"{"jsonrpc":"2.0","id":7,"method":"tools/list"}"#.to_owned(),
+        r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":null}"#.to_owned(),
+        r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":["echo",null]}"#.to_owned(),
+        // Something is wrong, or it is no request.
+        format!(r#"{{"jsonrpc":"1.0","id":7,"method":"tools/call","params":{{{name}}}}}"#),
+        format!(r#"{{"id":7,"method":"tools/call","params":{{{name}}}}}"#),
+        format!(r#"{{"jsonrpc":"2.0","id":null,"method":"tools/call","params":{{{name}}}}}"#),
+        format!(r#"{{"jsonrpc":"2.0","id":7,"id":7,"method":"tools/call","params":{{{name}}}}}"#),
+        format!(r#"{{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{{{name},{name}}}}}"#),
+        format!(r#"{{"jsonrpc":"2.0","id":7,"method":"tools/nap","params":{{{name}}}}}"#),
+        format!(r#"{{"jsonrpc":"2.0","method":"tools/call","params":{{{name}}}}}"#),
+        format!(
+            r#"{{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{{{name}}},"error":{{}}}}"#
+        ),
+        format!(r#"{{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{{{name}}}}}{{}}"#),
+        format!(r#"[{{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{{{name}}}}}]"#),
+    ];
+    for text in &step_by_step {
+        let read = jsonrpc::parse_request::<ClientRequest>(text.as_bytes(), &limits);
+        assert_eq!(read, None, "{text}");
+    }
+    let mut short = Limits::default();
+    short.message_bytes = in_one_go[0].len() - 1;
+    let read = jsonrpc::parse_request::<ClientRequest>(in_one_go[0].as_bytes(), &short);
+    assert_eq!(read, None);
 }

@@ -100,6 +100,22 @@ pub enum Output {
     RootsChanged,
 }
 
+/// What a client sent.
+#[derive(Debug, Clone)]
+pub enum Received {
+    /// A request, with its id.
+    Request(RequestId, ClientRequest),
+    /// A request of a method that is not known, or whose parameters do not fit, and what to answer
+    /// where nothing else is wrong.
+    Misfit(Request, ErrorObject),
+    /// A notification.
+    Notification(Notification),
+    /// The answer to a request of ours.
+    Response(Response),
+    /// A batch; whether the revision in use has batches is for the caller to say.
+    Batch(Vec<Result<Message, Malformed>>),
+}
+
 /// One connection to one client, which may use both eras on it.
 ///
 /// After each `handle_*`, [`respond`](Connection::respond), [`ask`](Connection::ask),
@@ -130,6 +146,38 @@ struct Running {
 struct Batch {
     open: usize,
     responses: Vec<Vec<u8>>,
+}
+
+impl Received {
+    /// Reads one message or one batch.
+    ///
+    /// # Errors
+    ///
+    /// As [`jsonrpc::parse`]; parameters that do not fit are no error yet.
+    pub fn parse(bytes: &[u8], limits: &Limits) -> Result<Self, Malformed> {
+        if let Some((id, request)) = jsonrpc::parse_request(bytes, limits) {
+            return Ok(Self::Request(id, request));
+        }
+        Ok(match jsonrpc::parse(bytes, limits)? {
+            Incoming::Single(message) => message.into(),
+            Incoming::Batch(messages) => Self::Batch(messages),
+        })
+    }
+}
+
+impl From<Message> for Received {
+    fn from(message: Message) -> Self {
+        match message {
+            Message::Request(request) => {
+                match ClientRequest::parse(&request.method, request.params.as_deref()) {
+                    Ok(read) => Self::Request(request.id, read),
+                    Err(error) => Self::Misfit(request, error),
+                }
+            }
+            Message::Notification(notification) => Self::Notification(notification),
+            Message::Response(response) => Self::Response(response),
+        }
+    }
 }
 
 impl Call {
@@ -178,18 +226,15 @@ impl Connection {
 
     /// Takes one message, or one batch, as it was framed by the transport.
     pub fn handle_message(&mut self, bytes: &[u8]) {
-        match jsonrpc::parse(bytes, &self.profile.limits) {
-            Ok(incoming) => self.handle_incoming(incoming),
+        match Received::parse(bytes, &self.profile.limits) {
+            Ok(received) => self.handle_received(received),
             Err(malformed) => self.handle_malformed(&malformed, None),
         }
     }
 
     /// Takes what was read already, by a transport that looks at messages itself.
-    pub fn handle_incoming(&mut self, incoming: Incoming) {
-        match incoming {
-            Incoming::Single(message) => self.handle(message, None),
-            Incoming::Batch(messages) => self.handle_batch(messages),
-        }
+    pub fn handle_received(&mut self, received: Received) {
+        self.handle(received, None);
     }
 
     /// The revision the handshake agreed on, once it did.
@@ -316,7 +361,7 @@ impl Connection {
         );
         for message in messages {
             match message {
-                Ok(message) => self.handle(message, Some(number)),
+                Ok(message) => self.handle(message.into(), Some(number)),
                 Err(malformed) => self.handle_malformed(&malformed, Some(number)),
             }
         }
@@ -324,16 +369,15 @@ impl Connection {
         self.out.extend(batch.map(Output::Send));
     }
 
-    fn handle(&mut self, message: Message, batch: Option<u64>) {
-        match message {
-            Message::Request(request) => {
-                if let Some(batch) = batch.and_then(|number| self.batches.get_mut(&number)) {
-                    batch.open += 1;
-                }
-                self.handle_request(request, batch);
+    fn handle(&mut self, received: Received, batch: Option<u64>) {
+        match received {
+            Received::Request(id, request) => self.handle_request(&id, Ok(request), batch),
+            Received::Misfit(request, error) => {
+                self.handle_request(&request.id, Err(error), batch);
             }
-            Message::Notification(notification) => self.handle_notification(notification),
-            Message::Response(response) => self.handle_response(response),
+            Received::Notification(notification) => self.handle_notification(notification),
+            Received::Response(response) => self.handle_response(response),
+            Received::Batch(messages) => self.handle_batch(messages),
         }
     }
 
@@ -352,23 +396,31 @@ impl Connection {
         }
     }
 
-    fn handle_request(&mut self, request: Request, batch: Option<u64>) {
-        let id = request.id.clone();
-        match self.route(request, batch) {
+    fn handle_request(
+        &mut self,
+        id: &RequestId,
+        request: Result<ClientRequest, ErrorObject>,
+        batch: Option<u64>,
+    ) {
+        if let Some(batch) = batch.and_then(|number| self.batches.get_mut(&number)) {
+            batch.open += 1;
+        }
+        match self.route(id, request, batch) {
             Ok(Some(response)) => self.send_response(response, batch),
             Ok(None) => {}
-            Err(error) => self.send_response(jsonrpc::write_error(Some(&id), &error), batch),
+            Err(error) => self.send_response(jsonrpc::write_error(Some(id), &error), batch),
         }
     }
 
     /// Answers a request, or hands it on; the era is chosen here and nowhere below.
     fn route(
         &mut self,
-        request: Request,
+        id: &RequestId,
+        request: Result<ClientRequest, ErrorObject>,
         batch: Option<u64>,
     ) -> Result<Option<Vec<u8>>, ErrorObject> {
-        if self.calls.contains_key(&request.id) || self.subscription(&request.id).is_some() {
-            let why = format!("a request with the id {} is in progress", request.id);
+        if self.calls.contains_key(id) || self.subscription(id).is_some() {
+            let why = format!("a request with the id {id} is in progress");
             return Err(ErrorObject::new(jsonrpc::INVALID_REQUEST, why));
         }
         if self.calls.len() >= self.profile.limits.requests_in_flight {
@@ -377,8 +429,7 @@ impl Connection {
                 "too many requests in progress",
             ));
         }
-        let Request { id, method, params } = request;
-        let request = ClientRequest::parse(&method, params.as_deref())?;
+        let (id, request) = (id.clone(), request?);
         let call = match modern::era_of(&request, &self.profile, self.session.is_open()) {
             // A subscription would keep its batch open for good.
             Era::Modern if batch.is_some() => return Err(no_batches()),

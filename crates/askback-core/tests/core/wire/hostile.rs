@@ -20,8 +20,25 @@ use serde_json::value::RawValue;
 use super::{Case, read};
 use crate::proptest_config;
 
+/// What is read in one go is what reading step by step comes to.
+fn read_in_one_go(bytes: &[u8]) {
+    let limits = Limits::default();
+    let Some((id, request)) = jsonrpc::parse_request::<ClientRequest>(bytes, &limits) else {
+        return;
+    };
+    match jsonrpc::parse(bytes, &limits) {
+        Ok(Incoming::Single(Message::Request(call))) => {
+            assert_eq!(call.id, id);
+            let params = call.params.as_deref();
+            assert_eq!(ClientRequest::parse(&call.method, params), Ok(request));
+        }
+        other => panic!("read as a request: {other:?}"),
+    }
+}
+
 /// Reads bytes in every way there is, and writes what was understood for every revision.
 fn read_in_every_way(bytes: &[u8]) {
+    read_in_one_go(bytes);
     let messages = match jsonrpc::parse(bytes, &Limits::default()) {
         Ok(Incoming::Single(message)) => vec![message],
         Ok(Incoming::Batch(messages)) => messages.into_iter().filter_map(Result::ok).collect(),

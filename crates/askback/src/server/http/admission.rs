@@ -4,12 +4,12 @@
 use std::borrow::Cow;
 
 use askback_core::{
-    engine::server::{self as engine, Call, Profile},
+    engine::server::{self as engine, Call, Profile, Received},
     http::{
         Mismatch,
         headers::{self, Mirrored},
     },
-    jsonrpc::{ErrorObject, Request},
+    jsonrpc::{ErrorObject, Request, RequestId},
     protocol::{ClientRequest, HasMeta},
     revision::Kind,
 };
@@ -28,25 +28,49 @@ const NAME: HeaderName = HeaderName::from_static(headers::NAME);
 
 /// Admits a request, or says the first thing that is wrong: headers before the revision, the
 /// revision before the method, the method before its parameters.
-pub(super) fn admit(shared: &Shared, parts: &Parts, request: Request) -> Result<Call, ErrorObject> {
-    let Request { id, method, params } = request;
+pub(super) fn admit(
+    shared: &Shared,
+    parts: &Parts,
+    id: &RequestId,
+    request: ClientRequest,
+) -> Result<Call, ErrorObject> {
     let headers = mirrored(&parts.headers)?;
-    let request = ClientRequest::parse(&method, params.as_deref());
-    let read = request.as_ref().ok();
-    let version = read.and_then(|request| request.meta()?.protocol_version.as_deref());
-    if let (Some(version), Some(request)) = (version, read) {
-        let name = request.target();
+    let meta = request.meta();
+    if let Some(version) = meta.and_then(|meta| meta.protocol_version.as_deref()) {
         let body = headers::Body {
             version,
-            method: &method,
-            name,
+            method: request.method(),
+            name: request.target(),
         };
         headers::check(&headers, body)?;
-        check_arguments(shared, &parts.headers, request)?;
+        check_arguments(shared, &parts.headers, &request)?;
     } else {
-        check_unread(&shared.profile, &headers, &method, params.as_deref())?;
+        let wish = match &request {
+            ClientRequest::Initialize(params) => Some(&*params.protocol_version),
+            _ => None,
+        };
+        check_revision(&shared.profile, &headers, request.method(), None, wish)?;
     }
-    engine::admit(&shared.profile, principal(parts), id, request?)
+    engine::admit(&shared.profile, principal(parts), id.clone(), request)
+}
+
+/// What is wrong with a request that could not be read: what matters before its parameters, else
+/// the error they came to.
+pub(super) fn judge(
+    profile: &Profile,
+    parts: &Parts,
+    request: &Request,
+    error: ErrorObject,
+) -> ErrorObject {
+    let checked = mirrored(&parts.headers)
+        .map_err(ErrorObject::from)
+        .and_then(|headers| {
+            let params = request.params.as_deref();
+            let (named, wish) = (version_in(params), wish_in(params));
+            let (named, wish) = (named.as_deref(), wish.as_deref());
+            check_revision(profile, &headers, &request.method, named, wish)
+        });
+    checked.err().unwrap_or(error)
 }
 
 /// Checks the arguments that are repeated in headers of their own.
@@ -68,16 +92,15 @@ fn check_arguments(
     tool.mirrored.check(find, params.arguments.as_ref())
 }
 
-/// What is wrong with a request whose parameters cannot be read, or do not name a revision, before
-/// they matter.
-fn check_unread(
+/// Checks what matters before parameters, where they could not be read or do not name a revision.
+fn check_revision(
     profile: &Profile,
     headers: &Mirrored<'_>,
     method: &str,
-    params: Option<&RawValue>,
+    named: Option<&str>,
+    wish: Option<&str>,
 ) -> Result<(), ErrorObject> {
-    let named = version_in(params);
-    if let Some(version) = &named {
+    if let Some(version) = named {
         let body = headers::Body {
             version,
             method,
@@ -86,15 +109,15 @@ fn check_unread(
         headers::check(headers, body)?;
     }
     let header = headers.version.map(String::from_utf8_lossy);
-    let Some(version) = named.or(header) else {
+    let Some(version) = named.or(header.as_deref()) else {
         return Err(if method == INITIALIZE {
             // It is told what to speak instead (2026-07-28, basic/versioning).
-            engine::unsupported(profile, wish_in(params).as_deref().unwrap_or_default())
+            engine::unsupported(profile, wish.unwrap_or_default())
         } else {
             Mismatch::Missing("MCP-Protocol-Version".into()).into()
         });
     };
-    let revision = engine::spoken(profile, &version)?;
+    let revision = engine::spoken(profile, version)?;
     if revision.has(Kind::ClientRequest, method) {
         Ok(())
     } else {
@@ -102,9 +125,18 @@ fn check_unread(
     }
 }
 
-/// Whether a request says that it is one of the stateless era, or a later one.
-pub(super) fn names_a_version(request: &Request) -> bool {
-    request.method != INITIALIZE && version_in(request.params.as_deref()).is_some()
+/// Whether this is a request that says that it is one of the stateless era, or a later one.
+pub(super) fn names_a_version(received: &Received) -> bool {
+    match received {
+        Received::Request(_, ClientRequest::Initialize(_)) => false,
+        Received::Request(_, request) => request
+            .meta()
+            .is_some_and(|meta| meta.protocol_version.is_some()),
+        Received::Misfit(request, _) => {
+            request.method != INITIALIZE && version_in(request.params.as_deref()).is_some()
+        }
+        Received::Notification(_) | Received::Response(_) | Received::Batch(_) => false,
+    }
 }
 
 /// The revision that parameters name, whatever else stands in them.

@@ -10,14 +10,14 @@ use std::{
 
 use askback_core::{
     ask::Principal,
-    engine::server::{self as engine, Call, Subscription},
+    engine::server::{self as engine, Call, Received, Subscription},
     http::{
         guard::{Guard, Refused},
         headers,
         media::{Accepted, Media},
         sse,
     },
-    jsonrpc::{self, ErrorObject, Incoming, Message, RequestId},
+    jsonrpc::{self, ErrorObject, RequestId},
     protocol::ClientRequest,
     revision::{Era, Revision},
 };
@@ -28,7 +28,7 @@ use http::{
 };
 
 use super::{
-    admission::{INITIALIZE, VERSION, admit, names_a_version, single},
+    admission::{INITIALIZE, VERSION, admit, judge, names_a_version, single},
     body::Body,
     listening::Listening,
     pages,
@@ -168,35 +168,31 @@ impl Inner {
             Ok(body) => body,
             Err(unread) => return response::refusal(unread.status(), unread),
         };
-        let incoming = match jsonrpc::parse(&body, self.shared.limits()) {
-            Ok(incoming) => incoming,
+        let received = match Received::parse(&body, self.shared.limits()) {
+            Ok(received) => received,
             Err(malformed) => {
                 let id = malformed.id.as_ref();
                 return response::error(StatusCode::BAD_REQUEST, id, &malformed.error);
             }
         };
         drop(body);
-        if self.stop.has_reached(Phase::Stopping) && begins_something(&incoming) {
+        if self.stop.has_reached(Phase::Stopping) && begins_something(&received) {
             return stopping();
         }
-        match self.route(parts, &incoming) {
-            Route::Stateless => self.stateless(parts, accept, incoming).await,
-            Route::New => self.initialize(parts, incoming),
-            Route::Session(session) => self.message(session, accept, incoming).await,
+        match self.route(parts, &received) {
+            Route::Stateless => self.stateless(parts, accept, received).await,
+            Route::New => self.initialize(parts, received),
+            Route::Session(session) => self.message(session, accept, received).await,
             Route::Nowhere(refusal) => refusal,
         }
     }
 
     /// Where a message belongs: the era is chosen here and nowhere below.
-    fn route(&self, parts: &Parts, incoming: &Incoming) -> Route {
+    fn route(&self, parts: &Parts, received: &Received) -> Route {
         let version = parts.headers.get(VERSION);
         let revision = version.and_then(|version| version.to_str().ok()?.parse::<Revision>().ok());
         let era = revision.map(Revision::era);
-        let says = || {
-            matches!(incoming, Incoming::Single(Message::Request(request))
-                if names_a_version(request))
-        };
-        if !self.handshakes || era == Some(Era::Modern) || says() {
+        if !self.handshakes || era == Some(Era::Modern) || names_a_version(received) {
             return Route::Stateless;
         }
         let session = match single(&parts.headers, &SESSION_ID) {
@@ -218,14 +214,18 @@ impl Inner {
         }
         // A revision that is not known may be one without sessions.
         let stateless = version.is_some() && era.is_none();
-        match incoming {
-            Incoming::Single(Message::Request(request)) => match &*request.method {
-                _ if stateless => Route::Stateless,
-                INITIALIZE => Route::New,
-                _ => Route::Nowhere(nameless(Some(&request.id))),
-            },
-            Incoming::Single(Message::Notification(_)) if stateless => Route::Stateless,
-            Incoming::Single(_) | Incoming::Batch(_) => Route::Nowhere(nameless(None)),
+        let (id, method) = match received {
+            Received::Request(id, request) => (id, request.method()),
+            Received::Misfit(request, _) => (&request.id, &*request.method),
+            Received::Notification(_) if stateless => return Route::Stateless,
+            Received::Notification(_) | Received::Response(_) | Received::Batch(_) => {
+                return Route::Nowhere(nameless(None));
+            }
+        };
+        match method {
+            _ if stateless => Route::Stateless,
+            INITIALIZE => Route::New,
+            _ => Route::Nowhere(nameless(Some(id))),
         }
     }
 
@@ -244,23 +244,29 @@ impl Inner {
         &self,
         parts: &Parts,
         accept: Accepted,
-        incoming: Incoming,
+        received: Received,
     ) -> Response<Body> {
-        let request = match incoming {
-            Incoming::Single(Message::Request(request)) => request,
+        let (id, admitted) = match received {
+            Received::Request(id, request) => {
+                let admitted = admit(&self.shared, parts, &id, request);
+                (id, admitted)
+            }
+            Received::Misfit(request, error) => {
+                let error = judge(&self.shared.profile, parts, &request, error);
+                (request.id, Err(error))
+            }
             // There is none that a server would have to act on.
-            Incoming::Single(Message::Notification(_)) => return response::accepted(),
-            Incoming::Single(Message::Response(_)) => {
+            Received::Notification(_) => return response::accepted(),
+            Received::Response(_) => {
                 let why = "this revision has no requests that a client could answer";
                 return response::refusal(StatusCode::BAD_REQUEST, why);
             }
-            Incoming::Batch(_) => {
+            Received::Batch(_) => {
                 let why = "this revision has no batches";
                 return response::refusal(StatusCode::BAD_REQUEST, why);
             }
         };
-        let id = request.id.clone();
-        match admit(&self.shared, parts, request) {
+        match admitted {
             Ok(call) => self.call(call, accept).await,
             Err(error) => response::error(response::status(error.code), Some(&id), &error),
         }
@@ -295,9 +301,9 @@ impl Inner {
     }
 
     /// Opens a session.
-    fn initialize(&self, parts: &Parts, incoming: Incoming) -> Response<Body> {
+    fn initialize(&self, parts: &Parts, received: Received) -> Response<Body> {
         let session = Session::new(&self.shared, principal(parts), false);
-        let (answer, opened) = session.open(incoming);
+        let (answer, opened) = session.open(received);
         if !opened {
             return response::json(StatusCode::BAD_REQUEST, answer);
         }
@@ -317,13 +323,13 @@ impl Inner {
         &self,
         session: Arc<Session>,
         accept: Accepted,
-        incoming: Incoming,
+        received: Received,
     ) -> Response<Body> {
         if !session.paired && !accept.event_stream {
             let why = "accept text/event-stream: a session asks and tells on streams";
             return response::refusal(StatusCode::NOT_ACCEPTABLE, why);
         }
-        if matches!(incoming, Incoming::Batch(_)) && !session.has_batches() {
+        if matches!(received, Received::Batch(_)) && !session.has_batches() {
             let why = "the revision of this session has no batches";
             return response::refusal(StatusCode::BAD_REQUEST, why);
         }
@@ -331,7 +337,7 @@ impl Inner {
             let why = "read the stream of this session first: it is full";
             return response::refusal(StatusCode::SERVICE_UNAVAILABLE, why);
         }
-        match session.take(incoming) {
+        match session.take(received) {
             Taken::Nothing => response::accepted(),
             Taken::Answered(answer) if session.paired => {
                 session.tell(answer);
@@ -521,10 +527,10 @@ fn refused(unkept: Unkept) -> Response<Body> {
 }
 
 /// Whether this is more than answers to what goes on already.
-fn begins_something(incoming: &Incoming) -> bool {
-    match incoming {
-        Incoming::Single(message) => matches!(message, Message::Request(_)),
-        Incoming::Batch(_) => true,
+fn begins_something(received: &Received) -> bool {
+    match received {
+        Received::Request(..) | Received::Misfit(..) | Received::Batch(_) => true,
+        Received::Notification(_) | Received::Response(_) => false,
     }
 }
 

@@ -8,8 +8,8 @@ use std::{
 
 use askback_core::{
     ask::{Principal, Reply},
-    engine::server::{AskId, Call, Changed, Connection, Output},
-    jsonrpc::{self, ErrorObject, Incoming, RequestId},
+    engine::server::{AskId, Call, Changed, Connection, Output, Received},
+    jsonrpc::{self, ErrorObject, RequestId},
     protocol::{InputRequest, LoggingLevel, ServerNotification},
     revision::HttpFacts,
 };
@@ -123,20 +123,20 @@ impl Session {
     }
 
     /// Opens the session: the answer to `initialize`, and whether it was granted.
-    pub(super) fn open(&self, incoming: Incoming) -> (Vec<u8>, bool) {
+    pub(super) fn open(&self, received: Received) -> (Vec<u8>, bool) {
         let mut answer = Vec::new();
         let mut state = self.lock();
-        state.engine.handle_incoming(incoming);
+        state.engine.handle_received(received);
         state.drain(|_, message| answer = message);
         (answer, state.engine.revision().is_some())
     }
 
     /// Takes a message, or a batch of them.
-    pub(super) fn take(self: &Arc<Self>, incoming: Incoming) -> Taken {
+    pub(super) fn take(self: &Arc<Self>, received: Received) -> Taken {
         let mut guard = self.lock();
         let state = &mut *guard;
         state.used = Instant::now();
-        state.engine.handle_incoming(incoming);
+        state.engine.handle_received(received);
         let mut answers = Vec::new();
         let calls = state.drain(|_, message| answers.push(message));
         if calls.is_empty() {
