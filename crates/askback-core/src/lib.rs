@@ -9,6 +9,7 @@
 extern crate alloc;
 
 pub mod ask;
+pub mod auth;
 pub mod engine;
 pub mod forms;
 pub mod http;

@@ -1,5 +1,6 @@
 //! The tests of `askback-core`, in one binary.
 
+mod auth;
 mod canonical;
 mod client;
 mod forms;

@@ -1,0 +1,287 @@
+//! What a server wants to see before it answers: the `WWW-Authenticate` header (RFC 9110, 11.6.1).
+
+use alloc::{borrow::ToOwned, string::String, vec::Vec};
+use core::fmt;
+
+use super::{BadScopes, Scopes};
+
+/// One challenge: a scheme, and what the server says about it.
+///
+/// ```
+/// use askback_core::auth::Challenge;
+///
+/// let header = r#"Basic realm="old", Bearer error="invalid_token", scope="files:read""#;
+/// let challenges = Challenge::parse(header)?;
+/// let bearer = challenges.iter().find(|it| it.is(Challenge::BEARER)).unwrap();
+/// assert_eq!(bearer.get("error"), Some("invalid_token"));
+/// # Ok::<(), askback_core::auth::BadChallenge>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Challenge {
+    scheme: String,
+    /// Names in small letters, each once.
+    params: Vec<(String, String)>,
+}
+
+/// A header, or a part of one, that is no challenge.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum BadChallenge {
+    /// It is not written as a challenge is.
+    #[error("the challenge cannot be read")]
+    Unreadable,
+    /// It says the same thing twice, so that readers may differ in what it says.
+    #[error("the challenge names a parameter twice")]
+    Duplicate,
+    /// It is longer, or has more parts, than anybody needs.
+    #[error("the challenge is too large")]
+    TooLarge,
+    /// A value holds a character that cannot stand in a header.
+    #[error("the value cannot stand in a challenge")]
+    Value,
+}
+
+impl Challenge {
+    /// The scheme of bearer tokens (RFC 6750).
+    pub const BEARER: &str = "Bearer";
+    /// The scheme of tokens that are bound to a key (RFC 9449).
+    pub const DPOP: &str = "DPoP";
+    /// The longest header that is read, in bytes.
+    pub const BYTES: usize = 8 << 10;
+    /// The most challenges in one header.
+    pub const MOST: usize = 16;
+    /// The most parameters of one challenge.
+    pub const PARAMS: usize = 32;
+
+    /// A challenge that says nothing but its scheme.
+    ///
+    /// # Errors
+    ///
+    /// [`BadChallenge::Unreadable`] if that is not the name of a scheme.
+    pub fn new(scheme: &str) -> Result<Self, BadChallenge> {
+        if scheme.is_empty() || !scheme.bytes().all(is_token) {
+            return Err(BadChallenge::Unreadable);
+        }
+        Ok(Self {
+            scheme: scheme.to_owned(),
+            params: Vec::new(),
+        })
+    }
+
+    /// The same challenge with one parameter more, or with another value of it.
+    ///
+    /// # Errors
+    ///
+    /// [`BadChallenge::Value`] if the name is no token, or the value holds what cannot stand in a
+    /// header: control characters, and all beyond ASCII.
+    pub fn with(mut self, name: &str, value: &str) -> Result<Self, BadChallenge> {
+        let may_be_quoted = |byte: u8| byte == b' ' || byte.is_ascii_graphic();
+        let is_name = !name.is_empty() && name.bytes().all(is_token);
+        if !is_name || !value.bytes().all(may_be_quoted) {
+            return Err(BadChallenge::Value);
+        }
+        let name = name.to_ascii_lowercase();
+        self.params.retain(|(known, _)| *known != name);
+        if self.params.len() >= Self::PARAMS {
+            return Err(BadChallenge::TooLarge);
+        }
+        self.params.push((name, value.to_owned()));
+        Ok(self)
+    }
+
+    /// Reads the challenges of one header.
+    ///
+    /// # Errors
+    ///
+    /// [`BadChallenge`]. A header that can be understood in two ways is not understood at all.
+    pub fn parse(header: &str) -> Result<Vec<Self>, BadChallenge> {
+        if header.len() > Self::BYTES {
+            return Err(BadChallenge::TooLarge);
+        }
+        let mut text = Text(header);
+        let mut challenges: Vec<Self> = Vec::new();
+        // A scheme may be followed by its first parameter without a comma.
+        let mut after_scheme = false;
+        loop {
+            let separated = text.skip_separators();
+            if text.is_empty() {
+                return Ok(challenges);
+            }
+            let name = text.token().ok_or(BadChallenge::Unreadable)?;
+            let value = match challenges.is_empty() {
+                true => None,
+                false => text.value()?,
+            };
+            let may_follow = separated || after_scheme;
+            match (value, challenges.last_mut()) {
+                (Some(value), Some(challenge)) if may_follow => {
+                    challenge.add(name, value)?;
+                    after_scheme = false;
+                    continue;
+                }
+                (None, None) => {}
+                (None, Some(_)) if separated => {}
+                _ => return Err(BadChallenge::Unreadable),
+            }
+            if challenges.len() >= Self::MOST {
+                return Err(BadChallenge::TooLarge);
+            }
+            challenges.push(Self::new(name)?);
+            after_scheme = text.0.starts_with(' ');
+            if after_scheme {
+                text.skip_token68();
+            }
+        }
+    }
+
+    /// The name of the scheme, as it was written.
+    #[must_use]
+    pub fn scheme(&self) -> &str {
+        &self.scheme
+    }
+
+    /// Whether it is of this scheme. Letters count as equal in both cases.
+    #[must_use]
+    pub fn is(&self, scheme: &str) -> bool {
+        self.scheme.eq_ignore_ascii_case(scheme)
+    }
+
+    /// The value of a parameter, named in small letters.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&str> {
+        let mut params = self.params.iter();
+        params
+            .find(|(known, _)| known == name)
+            .map(|(_, value)| value.as_str())
+    }
+
+    /// What is wrong with the token that came (RFC 6750, 3.1), such as `insufficient_scope`.
+    #[must_use]
+    pub fn error(&self) -> Option<&str> {
+        self.get("error")
+    }
+
+    /// Where the server describes itself (RFC 9728, 5.1).
+    #[must_use]
+    pub fn resource_metadata(&self) -> Option<&str> {
+        self.get("resource_metadata")
+    }
+
+    /// The scopes the request needs; nothing where the server does not say.
+    ///
+    /// # Errors
+    ///
+    /// [`BadScopes`] if what stands there are no scopes.
+    pub fn scopes(&self) -> Result<Option<Scopes>, BadScopes> {
+        self.get("scope").map(Scopes::parse).transpose()
+    }
+
+    fn add(&mut self, name: &str, value: String) -> Result<(), BadChallenge> {
+        let name = name.to_ascii_lowercase();
+        if self.get(&name).is_some() {
+            return Err(BadChallenge::Duplicate);
+        }
+        if self.params.len() >= Self::PARAMS {
+            return Err(BadChallenge::TooLarge);
+        }
+        self.params.push((name, value));
+        Ok(())
+    }
+}
+
+impl fmt::Display for Challenge {
+    /// As it stands in a header.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.scheme)?;
+        for (place, (name, value)) in self.params.iter().enumerate() {
+            f.write_str(if place == 0 { " " } else { ", " })?;
+            write!(f, "{name}=\"")?;
+            for part in value.split_inclusive(['"', '\\']) {
+                match part.strip_suffix(['"', '\\']) {
+                    Some(before) => write!(f, "{before}\\{}", &part[before.len()..])?,
+                    None => f.write_str(part)?,
+                }
+            }
+            f.write_str("\"")?;
+        }
+        Ok(())
+    }
+}
+
+/// What is still to be read of a header.
+struct Text<'a>(&'a str);
+
+impl<'a> Text<'a> {
+    fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Skips spaces and commas; says whether there was a comma.
+    fn skip_separators(&mut self) -> bool {
+        let rest = self.0.trim_start_matches([' ', '\t', ',']);
+        let skipped = &self.0[..self.0.len() - rest.len()];
+        self.0 = rest;
+        skipped.contains(',')
+    }
+
+    fn token(&mut self) -> Option<&'a str> {
+        let end = self.0.bytes().position(|byte| !is_token(byte));
+        let (token, rest) = self.0.split_at(end.unwrap_or(self.0.len()));
+        self.0 = rest;
+        (!token.is_empty()).then_some(token)
+    }
+
+    /// The value that stands after a name; nothing if there is none, and the name is a scheme's.
+    fn value(&mut self) -> Result<Option<String>, BadChallenge> {
+        let Some(rest) = self.0.trim_start_matches([' ', '\t']).strip_prefix('=') else {
+            return Ok(None);
+        };
+        self.0 = rest.trim_start_matches([' ', '\t']);
+        if self.0.starts_with('"') {
+            return self.quoted().map(Some);
+        }
+        let token = self.token().ok_or(BadChallenge::Unreadable)?;
+        Ok(Some(token.to_owned()))
+    }
+
+    fn quoted(&mut self) -> Result<String, BadChallenge> {
+        let mut value = String::new();
+        let mut chars = self.0.char_indices().skip(1);
+        while let Some((at, c)) = chars.next() {
+            match c {
+                '"' => {
+                    self.0 = &self.0[at + 1..];
+                    return Ok(value);
+                }
+                '\\' => match chars.next() {
+                    Some((_, escaped)) if !escaped.is_control() => value.push(escaped),
+                    _ => return Err(BadChallenge::Unreadable),
+                },
+                c if c.is_control() && c != '\t' => return Err(BadChallenge::Unreadable),
+                c => value.push(c),
+            }
+        }
+        Err(BadChallenge::Unreadable)
+    }
+
+    /// Skips what some schemes have in place of parameters; nobody here can make use of it.
+    fn skip_token68(&mut self) {
+        let rest = self.0.trim_start_matches(' ');
+        let is_token68 = |byte: u8| {
+            byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~' | b'+' | b'/')
+        };
+        let end = rest.bytes().position(|byte| !is_token68(byte));
+        let (token, after) = rest.split_at(end.unwrap_or(rest.len()));
+        let after = after
+            .trim_start_matches('=')
+            .trim_start_matches([' ', '\t']);
+        if !token.is_empty() && (after.is_empty() || after.starts_with(',')) {
+            self.0 = after;
+        }
+    }
+}
+
+/// RFC 9110, 5.6.2.
+fn is_token(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
+}

@@ -1,0 +1,5 @@
+//! What both sides of authorization read and write.
+
+mod challenge;
+mod metadata;
+mod scopes;
