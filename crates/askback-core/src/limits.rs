@@ -116,6 +116,12 @@ pub struct Limits {
     pub redirects: u32,
     /// How long opening a connection may take (HTTP).
     pub connect: Duration,
+    /// The longest document, registration or token a client fetches for authorization, in bytes.
+    pub document_bytes: usize,
+    /// How long fetching one may take, redirections and all.
+    pub document_fetch: Duration,
+    /// How long a person may take to sign in.
+    pub sign_in: Duration,
     /// How often a client starts a crashed server again within [`Limits::restarts_window`].
     pub restarts: u32,
     /// The window of [`Limits::restarts`].
@@ -219,6 +225,9 @@ impl Default for Limits {
             stream_resumptions: 5,
             redirects: 5,
             connect: Duration::from_secs(10),
+            document_bytes: 256 << 10,
+            document_fetch: Duration::from_secs(10),
+            sign_in: Duration::from_secs(10 * MINUTE),
             restarts: 5,
             restarts_window: Duration::from_secs(MINUTE),
             malformed_reports: 16,

@@ -2,6 +2,8 @@
 //! middle, unchanged in every protocol revision.
 
 mod answer;
+#[cfg(feature = "authorization-client")]
+pub mod authorization;
 #[cfg(feature = "client")]
 pub mod client;
 mod clock;

@@ -3,9 +3,11 @@
 //! (2026-07-28, basic/authorization).
 
 mod challenge;
+mod error;
 mod metadata;
 mod scopes;
 
 pub use challenge::{BadChallenge, Challenge};
+pub use error::AuthorizationError;
 pub use metadata::{AuthorizationServer, BadIdentifier, ProtectedResource};
 pub use scopes::{BadScopes, Scopes};

@@ -7,7 +7,7 @@ use alloc::{
 };
 use core::time::Duration;
 
-use crate::{jsonrpc::ErrorObject, revision::Revision};
+use crate::{auth::AuthorizationError, jsonrpc::ErrorObject, revision::Revision};
 
 /// Why a call came to nothing. Each kind names who is to blame.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -53,6 +53,9 @@ pub enum ClientError {
         /// What the `WWW-Authenticate` headers hold: how to become authorized.
         challenges: Vec<String>,
     },
+    /// The server wants the client to be authorized, and the client did not become it.
+    #[error("the client is not authorized: {0}")]
+    Authorization(AuthorizationError),
     /// The server took too long. The time a person was asked is not counted.
     #[error("the server did not answer within {0:?}")]
     TimedOut(Duration),

@@ -11,6 +11,7 @@ mod events;
 mod exchange;
 mod message;
 mod old;
+mod permission;
 mod send;
 mod stream;
 mod tools;
@@ -30,10 +31,12 @@ use reqwest::{
 };
 use tokio::sync::mpsc;
 
-use self::{bridge::Bridge, eras::Known, send::Way, tools::Tools};
+use self::{bridge::Bridge, eras::Known, permission::Permission, send::Way, tools::Tools};
 use super::{
     Channel, Connect, Connecting, Link, Messages, Receiver, Sender, WAITING, connect::Behind,
 };
+#[cfg(feature = "authorization-client")]
+use crate::authorization::client::Authorization;
 
 pub use eras::Eras;
 
@@ -59,6 +62,8 @@ pub struct Http {
     tools: Arc<Tools>,
     /// Made with the limits of the client that connects first.
     client: Option<Client>,
+    #[cfg(feature = "authorization-client")]
+    authorization: Option<Authorization>,
 }
 
 /// A URL that leads to no server.
@@ -117,6 +122,8 @@ impl Http {
             eras: Eras::default(),
             tools: Arc::default(),
             client: None,
+            #[cfg(feature = "authorization-client")]
+            authorization: None,
         })
     }
 
@@ -138,6 +145,15 @@ impl Http {
         Ok(self)
     }
 
+    /// Becomes authorized where the server wants it: when it refuses a request, in whatever
+    /// revision, the client signs in and sends the request again.
+    #[cfg(feature = "authorization-client")]
+    #[must_use]
+    pub fn authorize(mut self, authorization: &Authorization) -> Self {
+        self.authorization = Some(authorization.clone());
+        self
+    }
+
     /// Shares what is known of servers with others, so that each is probed once.
     #[must_use]
     pub fn eras(mut self, eras: &Eras) -> Self {
@@ -154,7 +170,12 @@ impl Http {
         let (received, incoming) = mpsc::channel(WAITING);
         let (outgoing, sent) = mpsc::channel(WAITING);
         let (reported, reports) = mpsc::channel(WAITING);
+        #[cfg(feature = "authorization-client")]
+        let permission = Permission::of(self.authorization.as_ref(), &self.url)?;
+        #[cfg(not(feature = "authorization-client"))]
+        let permission = Permission;
         let way = Way {
+            permission,
             http,
             url: self.url.clone(),
             headers: self.headers.clone(),

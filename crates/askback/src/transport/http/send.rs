@@ -21,11 +21,16 @@ use reqwest::{
 };
 use tokio::sync::mpsc;
 
-use super::{Eras, Tools};
+use super::{
+    Eras, Tools,
+    permission::{Pass, Permission},
+};
 use crate::transport::Report;
 
 /// What all requests to one server share.
 pub(super) struct Way {
+    /// What shows that requests may be made.
+    pub(super) permission: Permission,
     pub(super) http: Client,
     pub(super) url: Url,
     /// Those the user wants sent.
@@ -130,7 +135,7 @@ impl Way {
         let _ = self.reports.send(Report::Note(note)).await;
     }
 
-    /// Sends one request, to where it is redirected as long as that is the same origin.
+    /// Sends one request with permission, as often as it takes to have it.
     async fn send(
         &self,
         method: Method,
@@ -138,15 +143,38 @@ impl Way {
         headers: HeaderMap,
         body: Option<Vec<u8>>,
     ) -> Result<Response, Lost> {
+        let mut trial = self.permission.trial(&method);
+        loop {
+            let pass = trial.pass().await?;
+            let (response, url) = self
+                .send_with(&pass, &method, url, &headers, body.as_deref())
+                .await?;
+            if !trial.again(pass, &url, &response).await? {
+                return Ok(response);
+            }
+        }
+    }
+
+    /// Sends one request, to where it is redirected as long as that is the same origin; says where
+    /// that was.
+    async fn send_with(
+        &self,
+        pass: &Pass,
+        method: &Method,
+        url: &Url,
+        headers: &HeaderMap,
+        body: Option<&[u8]>,
+    ) -> Result<(Response, Url), Lost> {
         let mut url = url.clone();
         for _ in 0..=self.limits.redirects {
             let mut request = self
                 .http
                 .request(method.clone(), url.clone())
                 .headers(self.headers.clone())
-                .headers(headers.clone());
-            if let Some(body) = &body {
-                request = request.body(body.clone());
+                .headers(headers.clone())
+                .headers(self.permission.headers(pass, method, &url)?);
+            if let Some(body) = body {
+                request = request.body(body.to_vec());
             }
             let response = request.send().await.map_err(unsent)?;
             let held = response.headers().iter();
@@ -159,7 +187,7 @@ impl Way {
                 return Err(Lost::Failed(ClientError::Protocol(why)));
             }
             if !response.status().is_redirection() {
-                return Ok(response);
+                return Ok((response, url));
             }
             url = self.redirected(&url, &response)?;
         }
@@ -221,8 +249,9 @@ pub(super) async fn read(mut response: Response, limits: &Limits) -> Result<Vec<
     }
 }
 
-/// What a response without a message of the protocol means. This is where authorization begins: a
-/// server says with 401 or 403 what it wants to see (2026-07-28, basic/authorization).
+/// What a response without a message of the protocol means. A 401 or 403 that comes here is one
+/// that nothing could be done about: where authorization is wanted, it begins in
+/// [`Way::send`] (2026-07-28, basic/authorization).
 pub(super) fn refusal(response: &Response, why: Option<&str>) -> ClientError {
     let status = response.status();
     let challenges: Vec<String> = response

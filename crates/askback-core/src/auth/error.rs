@@ -1,0 +1,114 @@
+//! Why a client did not become authorized.
+
+use alloc::{format, string::String};
+
+/// Why there is no token. Each kind names who is to blame.
+///
+/// What a server said is shortened and freed of control characters. No error holds a token, a code
+/// or a password.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum AuthorizationError {
+    /// A URL that a server gave may not be used: it is not `https`, is written in a way that
+    /// programs read differently, or leads into a network that is nobody's business
+    /// (2026-07-28, basic/authorization/security-considerations).
+    #[error("the URL of {what} may not be used: {url:?}")]
+    Url {
+        /// What it is the URL of.
+        what: &'static str,
+        /// What was given.
+        url: String,
+    },
+    /// Something that authorization needs cannot be fetched. The reason is not told in full: it
+    /// could say what stands in a network that the server must not learn of.
+    #[error("{what} cannot be fetched: {why}")]
+    Fetch {
+        /// What was wanted.
+        what: &'static str,
+        /// What came instead.
+        why: String,
+    },
+    /// A document cannot be read, or lacks what it must have.
+    #[error("{what} is wrong: {why}")]
+    Document {
+        /// Which.
+        what: &'static str,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// The document that should describe the server describes another.
+    #[error("the server's metadata is that of another server, {found:?}, not of {wanted:?}")]
+    OtherResource {
+        /// The URL of the server.
+        wanted: String,
+        /// What the document names.
+        found: String,
+    },
+    /// The document that should describe an authorization server describes another, which is how
+    /// one would pass itself off as somebody else.
+    #[error("the metadata of the authorization server {wanted:?} is that of another, {found:?}")]
+    OtherIssuer {
+        /// The issuer the server named.
+        wanted: String,
+        /// What the document names.
+        found: String,
+    },
+    /// The server now wants tokens of another issuer than the one this client was registered with
+    /// by hand.
+    #[error(
+        "this client is registered with {registered:?}, but the server now wants tokens of {wanted:?}: register it there"
+    )]
+    NotRegisteredThere {
+        /// Where it is registered.
+        registered: String,
+        /// What the server named.
+        wanted: String,
+    },
+    /// There is no way to become known to the authorization server.
+    #[error(
+        "the authorization server {0:?} takes neither a metadata document nor a registration: register a client by hand and give its id"
+    )]
+    NoRegistration(String),
+    /// The authorization server cannot do what this client must insist on.
+    #[error("the authorization server {issuer:?} {lacks}")]
+    Unsupported {
+        /// Which.
+        issuer: String,
+        /// What it lacks, as a sentence without its subject.
+        lacks: String,
+    },
+    /// The authorization server said no.
+    #[error("the authorization server refused {what}: {code}{}", described(.description))]
+    Refused {
+        /// What was asked.
+        what: &'static str,
+        /// Its word for the reason, such as `access_denied`.
+        code: String,
+        /// Its own words, or none.
+        description: String,
+    },
+    /// What came back from the browser is not the answer to what was asked: it is for another
+    /// sign-in, or from another authorization server. What else it says is not looked at.
+    #[error("the answer of the sign-in was not accepted: {0}")]
+    Answer(String),
+    /// The server wants more than a token can give, or did not take one it should.
+    #[error("the server does not accept what it asked for: {0}")]
+    NotAccepted(String),
+    /// The person could not be asked, or did not want to.
+    #[error("the sign-in did not take place: {0}")]
+    SignIn(String),
+    /// What is kept cannot be read or written.
+    #[error("the credentials cannot be kept: {0}")]
+    Store(String),
+    /// A key or an identity that the host gave cannot be used.
+    #[error("the credentials of this client cannot be used: {0}")]
+    Credentials(String),
+}
+
+fn described(words: &str) -> String {
+    if words.is_empty() {
+        String::new()
+    } else {
+        format!(" ({words})")
+    }
+}

@@ -1,0 +1,548 @@
+//! The tokens for one server: had once, shared by all requests, renewed by one of them.
+
+use std::{
+    io,
+    sync::{Arc, PoisonError, RwLock},
+};
+
+use askback_core::auth::{Challenge, Scopes};
+use reqwest::{
+    Method, StatusCode,
+    header::{AUTHORIZATION, HeaderMap, WWW_AUTHENTICATE},
+};
+use tokio::sync::{Mutex, oneshot};
+use url::Url;
+use zeroize::Zeroizing;
+
+use super::{
+    AuthorizationError, Config, How, Key, SignOut,
+    drive::{Means, not_kept, sensitive},
+    fetch::Fetcher,
+    flow::{Form, Plan, Random, TokenRequest, Wanted, Way, granted, refresh},
+    identity::{Client, Origin},
+    key::SigningKey,
+    proof::{Nonces, prove},
+    reach::Reach,
+    records::{self, Grant},
+};
+use crate::{authorization::Secret, entropy::entropy};
+
+/// How long before its end a token is renewed, in seconds.
+const MARGIN: u64 = 60;
+/// How often one request asks for more scopes.
+const STEPS: u32 = 2;
+/// How often one request is sent again in all.
+const TRIALS: u32 = 6;
+/// The most sets of scopes that are remembered to have been asked for in vain.
+const REMEMBERED: usize = 64;
+
+/// Gets and keeps the tokens for one server.
+pub(crate) struct Authorizer {
+    config: Arc<Config>,
+    server: Url,
+    reach: Reach,
+    fetcher: Fetcher,
+    company: Option<Fetcher>,
+    nonces: Nonces,
+    /// What requests are sent with; outer none before the store was looked into.
+    current: RwLock<Option<Option<Arc<Pass>>>>,
+    /// Held by the one request that changes it.
+    held: Mutex<Held>,
+}
+
+/// The tokens a request is sent with.
+pub(crate) struct Pass {
+    grant: Grant,
+    key: Option<SigningKey>,
+}
+
+/// What became of one request so far.
+#[derive(Default)]
+pub(crate) struct Trial {
+    sent: u32,
+    nonces: u32,
+    steps: u32,
+    has_refreshed: bool,
+    has_authorized: bool,
+}
+
+#[derive(Default)]
+struct Held {
+    /// The scopes that were asked for because a server wanted more.
+    stepped: Vec<Scopes>,
+    /// The issuer to which clients belong that were registered nobody said where.
+    issuer: Option<String>,
+}
+
+/// Why tokens are looked for.
+enum Cause {
+    /// A request is about to be sent.
+    Sending,
+    /// One was refused that was sent with this.
+    Refused {
+        used: Option<Arc<Pass>>,
+        wanted: Wanted,
+        /// Whether more scopes are wanted; else the token is not taken.
+        more: bool,
+        may_refresh: bool,
+    },
+}
+
+/// What was done about a refusal.
+struct Renewed {
+    pass: Option<Arc<Pass>>,
+    /// Whether an authorization took place, and not only a renewal.
+    authorized: bool,
+}
+
+/// Hears that nobody waits any more.
+type Waiting = oneshot::Sender<Result<Renewed, AuthorizationError>>;
+
+impl Authorizer {
+    pub(super) fn new(config: Arc<Config>, server: Url) -> io::Result<Self> {
+        let reach = Reach::of(&server, config.private);
+        let proxy = config.proxy.as_ref();
+        let company = match &config.how {
+            How::Company(provider, _) => Url::parse(&provider.token_endpoint)
+                .ok()
+                .map(|url| Fetcher::new(Reach::of(&url, true), proxy, &config.limits))
+                .transpose()?,
+            _ => None,
+        };
+        Ok(Self {
+            fetcher: Fetcher::new(reach, proxy, &config.limits)?,
+            company,
+            config,
+            server,
+            reach,
+            nonces: Nonces::default(),
+            current: RwLock::default(),
+            held: Mutex::default(),
+        })
+    }
+
+    /// What a request is to be sent with, if anything is known; renewed where it is about to end.
+    pub(crate) async fn pass(self: &Arc<Self>) -> Result<Option<Arc<Pass>>, AuthorizationError> {
+        match self.current() {
+            Some(None) => Ok(None),
+            Some(Some(pass)) if !self.is_ending(&pass) => Ok(Some(pass)),
+            _ => Ok(self.on_task(Cause::Sending).await?.pass),
+        }
+    }
+
+    /// The headers that go with one request (2026-07-28, basic/authorization, Token Requirements).
+    pub(crate) fn headers(
+        &self,
+        pass: &Pass,
+        method: &Method,
+        url: &Url,
+    ) -> Result<HeaderMap, AuthorizationError> {
+        let mut headers = HeaderMap::new();
+        // Tokens are for this server and nobody else.
+        if url.origin() != self.server.origin() {
+            return Ok(headers);
+        }
+        let token = &pass.grant.access_token;
+        let scheme = match &pass.key {
+            Some(key) => {
+                let nonce = self.nonces.get(url);
+                let now = self.means().now();
+                let proof = prove(key, method.as_str(), url, Some(token), nonce, now)?;
+                headers.insert("dpop", sensitive(proof.expose())?);
+                Challenge::DPOP
+            }
+            None => Challenge::BEARER,
+        };
+        let value = Secret::new(format!("{scheme} {}", token.expose()));
+        headers.insert(AUTHORIZATION, sensitive(value.expose())?);
+        Ok(headers)
+    }
+
+    /// Does what can be done about a response; says whether the request is to be sent again.
+    pub(crate) async fn again(
+        self: &Arc<Self>,
+        trial: &mut Trial,
+        url: &Url,
+        (status, headers): (StatusCode, &HeaderMap),
+        used: Option<Arc<Pass>>,
+    ) -> Result<bool, AuthorizationError> {
+        let nonce = headers.get("dpop-nonce").and_then(|it| it.to_str().ok());
+        let is_new = nonce.is_some_and(|nonce| self.nonces.learn(url, nonce));
+        if !matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) {
+            return Ok(false);
+        }
+        let challenges = challenges(headers);
+        let says = |error: &str| challenges.iter().any(|it| it.error() == Some(error));
+        trial.sent += 1;
+        if trial.sent > TRIALS {
+            return Err(not_accepted("it was asked too often"));
+        }
+        let is_bound = used.as_ref().is_some_and(|pass| pass.key.is_some());
+        if is_bound && is_new && says("use_dpop_nonce") && trial.nonces < STEPS {
+            trial.nonces += 1;
+            return Ok(true);
+        }
+        let wanted = Wanted::of(&challenges);
+        let more = status == StatusCode::FORBIDDEN;
+        if more && (!says("insufficient_scope") || wanted.scopes.is_none()) {
+            return Ok(false);
+        }
+        if more && trial.steps >= STEPS {
+            return Err(not_accepted("more scopes than were granted"));
+        }
+        if !more && trial.has_authorized {
+            return Err(not_accepted("a token it was given for"));
+        }
+        let cause = Cause::Refused {
+            used,
+            wanted,
+            more,
+            may_refresh: !more && !trial.has_refreshed,
+        };
+        let renewed = self.on_task(cause).await?;
+        trial.steps += u32::from(more);
+        trial.has_refreshed |= !more;
+        trial.has_authorized |= renewed.authorized && !more;
+        Ok(true)
+    }
+
+    /// Gives the tokens back and forgets them.
+    pub(super) async fn sign_out(&self) -> Result<SignOut, AuthorizationError> {
+        let _held = self.held.lock().await;
+        let key = self.key();
+        let kept = self.config.store.load(&key).await.map_err(not_kept)?;
+        self.set(None);
+        let Some(kept) = kept else {
+            return Ok(SignOut::WasNot);
+        };
+        // First what is here: whatever the issuer says, the person wants it gone.
+        self.config.store.remove(&key).await.map_err(not_kept)?;
+        let Ok(grant) = records::read::<Grant>(&kept) else {
+            return Ok(SignOut::Forgotten("it could not be read".to_owned()));
+        };
+        let forgotten = |why: &str| Ok(SignOut::Forgotten(why.to_owned()));
+        let endpoint = grant.revocation_endpoint.as_deref();
+        let Some(endpoint) = endpoint.and_then(|endpoint| self.fetcher.url(endpoint)) else {
+            return forgotten("the authorization server takes no tokens back");
+        };
+        let Some(client) = self.client(&grant) else {
+            return forgotten("the client is configured no more");
+        };
+        // With a refresh token go those that came of it.
+        let (token, hint) = match grant.refresh_token {
+            Some(token) => (token, "refresh_token"),
+            None => (grant.access_token, "access_token"),
+        };
+        let request = TokenRequest {
+            endpoint,
+            issuer: grant.issuer,
+            client,
+            form: Form::default()
+                .with_secret("token", token)
+                .with("token_type_hint", hint),
+            bound: false,
+            is_to_company: false,
+        };
+        match self.means().revoke(&request).await? {
+            Ok(answer) if (200..300).contains(&answer.status) => Ok(SignOut::Revoked),
+            Ok(answer) => Ok(SignOut::Forgotten(format!(
+                "the authorization server answered with status {}",
+                answer.status
+            ))),
+            Err(_) => forgotten("the authorization server cannot be reached"),
+        }
+    }
+
+    /// Does it on a task of its own, so that a caller who goes away loses no token that was just
+    /// given out. Only the person is not asked on for nobody.
+    async fn on_task(self: &Arc<Self>, cause: Cause) -> Result<Renewed, AuthorizationError> {
+        let (mut waiting, outcome) = oneshot::channel();
+        let this = Arc::clone(self);
+        tokio::spawn(async move {
+            let outcome = this.work(cause, &mut waiting).await;
+            // Whoever waited may be gone.
+            let _ = waiting.send(outcome);
+        });
+        outcome.await.unwrap_or_else(|_| Err(given_up()))
+    }
+
+    async fn work(
+        &self,
+        cause: Cause,
+        waiting: &mut Waiting,
+    ) -> Result<Renewed, AuthorizationError> {
+        let mut held = tokio::select! {
+            held = self.held.lock() => held,
+            () = waiting.closed() => return Err(given_up()),
+        };
+        let current = match self.current() {
+            Some(current) => current,
+            None => self.load().await?,
+        };
+        let done = |pass| {
+            Ok(Renewed {
+                pass,
+                authorized: false,
+            })
+        };
+        match cause {
+            Cause::Sending => match current {
+                Some(pass) if self.is_ending(&pass) => match self.refresh(&pass).await {
+                    Ok(renewed) => done(Some(renewed.unwrap_or(pass))),
+                    // It may be good for a moment yet; if not, the server says so.
+                    Err(error) => {
+                        tracing::debug!(%error, "a token was not renewed ahead of its end");
+                        done(Some(pass))
+                    }
+                },
+                current => done(current),
+            },
+            Cause::Refused {
+                used,
+                wanted,
+                more,
+                may_refresh,
+            } => {
+                let is_other = match (&current, &used) {
+                    (Some(current), Some(used)) => !Arc::ptr_eq(current, used),
+                    (Some(_), None) => true,
+                    (None, _) => false,
+                };
+                if is_other {
+                    // Somebody else was faster.
+                    return done(current);
+                }
+                if let Some(pass) = current.as_ref().filter(|_| may_refresh)
+                    && let Some(renewed) = self.refresh(pass).await?
+                {
+                    return done(Some(renewed));
+                }
+                let before = current.as_ref().map(|pass| &pass.grant);
+                let pass = self
+                    .authorize(&mut held, wanted, before, more, waiting)
+                    .await?;
+                Ok(Renewed {
+                    pass: Some(pass),
+                    authorized: true,
+                })
+            }
+        }
+    }
+
+    async fn authorize(
+        &self,
+        held: &mut Held,
+        mut wanted: Wanted,
+        before: Option<&Grant>,
+        more: bool,
+        waiting: &mut Waiting,
+    ) -> Result<Arc<Pass>, AuthorizationError> {
+        if more {
+            let scopes = wanted.scopes.clone().unwrap_or_default();
+            if held.stepped.contains(&scopes) || held.stepped.len() >= REMEMBERED {
+                return Err(not_accepted("scopes that were asked for already"));
+            }
+            held.stepped.push(scopes);
+        } else {
+            held.stepped.clear();
+        }
+        if let Some(before) = before {
+            // Whether to ask for this is decided anew each time.
+            let asked = before.asked.iter().filter(|it| *it != "offline_access");
+            wanted.before = Scopes::of(asked).unwrap_or_default();
+        }
+        let authorizing = async {
+            let (way, redirect) = match &self.config.how {
+                How::Person(sign_in) => {
+                    let ready = sign_in.ready().await.map_err(AuthorizationError::SignIn)?;
+                    let redirect = ready.uri().to_owned();
+                    (Way::Person { redirect }, Some(ready))
+                }
+                How::Client => (Way::Client, None),
+                How::Company(provider, _) => (Way::Company(provider.clone()), None),
+                How::Vouched(_) => (Way::Vouched, None),
+            };
+            let plan = self.plan(held.issuer.as_deref(), wanted, way)?;
+            self.means().run(plan, redirect).await
+        };
+        let grant = tokio::select! {
+            grant = authorizing => grant?,
+            () = waiting.closed() => return Err(given_up()),
+        };
+        if grant.by_hand {
+            held.issuer = Some(grant.issuer.clone());
+        }
+        self.take(grant).await
+    }
+
+    fn plan(
+        &self,
+        issuer: Option<&str>,
+        wanted: Wanted,
+        way: Way,
+    ) -> Result<Plan, AuthorizationError> {
+        let config = &self.config;
+        let mut clients = config.clients.clone();
+        for client in &mut clients {
+            // Where it was used first, there it belongs.
+            client.issuer = client.issuer.take().or_else(|| issuer.map(str::to_owned));
+        }
+        let random: [u8; 64] = entropy().map_err(|error| {
+            AuthorizationError::Credentials(format!("there are no random bytes: {error}"))
+        })?;
+        Ok(Plan {
+            server: self.server.clone(),
+            reach: self.reach,
+            wanted,
+            way,
+            clients,
+            document: config.document.clone(),
+            introduction: config.introduction.clone(),
+            scopes: config.scopes.clone(),
+            offline: config.offline,
+            bound: config.bound,
+            random: Random(Zeroizing::new(random)),
+        })
+    }
+
+    /// Gets the next tokens; none where that cannot be, and the person has to sign in again.
+    async fn refresh(&self, pass: &Pass) -> Result<Option<Arc<Pass>>, AuthorizationError> {
+        let grant = &pass.grant;
+        let endpoint = self.fetcher.url(&grant.token_endpoint);
+        let (Some(endpoint), Some(client)) = (endpoint, self.client(grant)) else {
+            return Ok(None);
+        };
+        let is_kept = client.origin == Origin::Kept;
+        let Some(request) = refresh(grant, endpoint, client) else {
+            return Ok(None);
+        };
+        let means = self.means();
+        let answer = means.ask(&request, pass.key.as_ref()).await?;
+        let granted = match granted(answer, request.bound, means.now()) {
+            Ok(granted) => granted,
+            Err(AuthorizationError::Refused { code, .. }) => {
+                tracing::debug!(code, "a token was not renewed");
+                if is_kept && code == "invalid_client" {
+                    means.forget(&grant.issuer).await?;
+                }
+                return Ok(None);
+            }
+            Err(error) => return Err(error),
+        };
+        let next = Grant {
+            access_token: granted.access_token,
+            // One that is not replaced stays good.
+            refresh_token: granted.refresh_token.or(grant.refresh_token.clone()),
+            expires_at: granted.expires_at,
+            granted: granted.scopes.or(grant.granted.clone()),
+            ..grant.clone()
+        };
+        self.take(next).await.map(Some)
+    }
+
+    /// Keeps tokens, and only then uses them.
+    async fn take(&self, grant: Grant) -> Result<Arc<Pass>, AuthorizationError> {
+        let record = records::write(&grant)?;
+        if let Err(error) = self.config.store.save(&self.key(), &record).await {
+            tracing::warn!(%error, "tokens are not kept; the next start will need another sign-in");
+        }
+        let key = grant.key.as_ref().map(SigningKey::from_text).transpose()?;
+        let pass = Arc::new(Pass { grant, key });
+        self.set(Some(Arc::clone(&pass)));
+        Ok(pass)
+    }
+
+    /// Looks into the store.
+    async fn load(&self) -> Result<Option<Arc<Pass>>, AuthorizationError> {
+        let kept = self
+            .config
+            .store
+            .load(&self.key())
+            .await
+            .map_err(not_kept)?;
+        let grant = kept.and_then(|kept| records::read::<Grant>(&kept).ok());
+        // What is kept for another server is not for this one.
+        let grant = grant.filter(|grant| grant.server == self.server.as_str());
+        let pass = match grant {
+            Some(grant) => {
+                let key = grant.key.as_ref().map(SigningKey::from_text).transpose()?;
+                Some(Arc::new(Pass { grant, key }))
+            }
+            None => None,
+        };
+        self.set(pass.clone());
+        Ok(pass)
+    }
+
+    /// The client that tokens were given to.
+    fn client(&self, grant: &Grant) -> Option<Client> {
+        if !grant.by_hand {
+            return Some(grant.client.client(Origin::Kept));
+        }
+        let mut clients = self.config.clients.iter();
+        let client = clients.find(|client| client.id == grant.client.id)?;
+        let mut client = Client::by_hand(client, None);
+        client.method = grant.client.method;
+        Some(client)
+    }
+
+    fn means(&self) -> Means<'_> {
+        let config = &self.config;
+        Means {
+            fetcher: &self.fetcher,
+            company: self.company.as_ref(),
+            nonces: &self.nonces,
+            store: &*config.store,
+            clock: &*config.clock,
+            assertions: match &config.how {
+                How::Company(_, source) | How::Vouched(source) => Some(source),
+                How::Person(_) | How::Client => None,
+            },
+            sign_in: config.limits.sign_in,
+        }
+    }
+
+    fn is_ending(&self, pass: &Pass) -> bool {
+        let can_renew = pass.grant.refresh_token.is_some();
+        let soon = self.means().now() + MARGIN;
+        can_renew && pass.grant.expires_at.is_some_and(|end| end <= soon)
+    }
+
+    fn key(&self) -> Key {
+        Key::Tokens(self.server.to_string())
+    }
+
+    fn current(&self) -> Option<Option<Arc<Pass>>> {
+        let current = self.current.read();
+        current.unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn set(&self, pass: Option<Arc<Pass>>) {
+        let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
+        *current = Some(pass);
+    }
+}
+
+impl std::fmt::Debug for Authorizer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Authorizer")
+            .field("server", &self.server.as_str())
+            .finish_non_exhaustive()
+    }
+}
+
+/// The challenges of a response. A header that cannot be read holds none.
+fn challenges(headers: &HeaderMap) -> Vec<Challenge> {
+    let headers = headers.get_all(WWW_AUTHENTICATE).iter();
+    let texts = headers.filter_map(|header| header.to_str().ok());
+    let read = texts.filter_map(|text| Challenge::parse(text).ok());
+    read.flatten().take(Challenge::MOST).collect()
+}
+
+fn not_accepted(why: &str) -> AuthorizationError {
+    AuthorizationError::NotAccepted(why.to_owned())
+}
+
+fn given_up() -> AuthorizationError {
+    AuthorizationError::SignIn("it was given up".to_owned())
+}

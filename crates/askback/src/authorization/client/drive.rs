@@ -1,0 +1,217 @@
+//! Does what an authorization wants done.
+
+use std::{sync::Arc, time::Duration};
+
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderValue};
+use serde_json::{Map, Value, json};
+use tokio::time::timeout;
+use url::form_urlencoded;
+
+use super::{
+    AuthorizationError, CredentialStore, Key, Redirect,
+    assertion::AssertionSource,
+    fetch::{Fetched, Fetcher},
+    flow::{Action, Answer, Event, Flow, Form, Plan, TokenRequest, Unfetched},
+    identity::{Method, Proof},
+    key::SigningKey,
+    proof::{Nonces, prove, unique},
+    records::{self, Grant, Registration},
+};
+use crate::{Clock, authorization::Secret};
+
+/// How long a client's own signature is good for, in seconds.
+const SIGNATURE_LASTS: u64 = 60;
+
+/// What authorizations with one server share.
+pub(super) struct Means<'a> {
+    pub(super) fetcher: &'a Fetcher,
+    /// Reaches the company's provider, which the host chose.
+    pub(super) company: Option<&'a Fetcher>,
+    pub(super) nonces: &'a Nonces,
+    pub(super) store: &'a dyn CredentialStore,
+    pub(super) clock: &'a dyn Clock,
+    pub(super) assertions: Option<&'a Arc<dyn AssertionSource>>,
+    pub(super) sign_in: Duration,
+}
+
+impl Means<'_> {
+    pub(super) fn now(&self) -> u64 {
+        self.clock.now() / 1000
+    }
+
+    /// Carries an authorization through to its end.
+    pub(super) async fn run(
+        &self,
+        plan: Plan,
+        mut redirect: Option<Box<dyn Redirect>>,
+    ) -> Result<Grant, AuthorizationError> {
+        let mut flow = Flow::new(plan);
+        let mut key: Option<(SigningKey, Secret)> = None;
+        let mut event = Event::Start;
+        loop {
+            event = match flow.next(event, self.now()) {
+                Action::Fetch(fetch) => Event::Answer(self.fetcher.get(&fetch.url).await),
+                Action::Recall(issuer) => Event::Recalled(self.recall(&issuer).await?),
+                Action::Register { endpoint, request } => {
+                    Event::Answer(self.fetcher.post(&endpoint, &request).await)
+                }
+                Action::Keep(registration) => {
+                    self.keep(&registration).await?;
+                    Event::Noted
+                }
+                Action::Forget(issuer) => {
+                    self.forget(&issuer).await?;
+                    Event::Noted
+                }
+                Action::Show(request) => {
+                    let given_up = || Err("it was given up".to_owned());
+                    let shown = match redirect.take() {
+                        Some(redirect) => timeout(self.sign_in, redirect.show(request)).await,
+                        None => Ok(given_up()),
+                    };
+                    Event::Redirected(shown.unwrap_or_else(|_| Err("it took too long".to_owned())))
+                }
+                Action::Assert(audience) => Event::Asserted(match self.assertions {
+                    Some(source) => source.assertion(&audience).await,
+                    None => Err("nobody vouches for the client".to_owned()),
+                }),
+                Action::Ask(request) => {
+                    if request.bound && key.is_none() {
+                        key = Some(SigningKey::generate()?);
+                    }
+                    let key = key.as_ref().map(|(key, _)| key);
+                    Event::Answer(self.ask(&request, key).await?)
+                }
+                Action::Done(mut grant) => {
+                    grant.key = key.map(|(_, text)| text);
+                    return Ok(*grant);
+                }
+                Action::Failed(error) => return Err(error),
+            };
+        }
+    }
+
+    /// Asks for a token; once more where the issuer wants a nonce in the proof (RFC 9449, 8).
+    pub(super) async fn ask(
+        &self,
+        request: &TokenRequest,
+        key: Option<&SigningKey>,
+    ) -> Result<Result<Answer, Unfetched>, AuthorizationError> {
+        let endpoint = &request.endpoint;
+        let key = key.filter(|_| request.bound);
+        let fetcher = match self.company {
+            Some(company) if request.is_to_company => company,
+            _ => self.fetcher,
+        };
+        let mut again = key.is_some();
+        loop {
+            let (mut headers, form) = dress(request, self.now())?;
+            if let Some(key) = key {
+                let nonce = self.nonces.get(endpoint);
+                let proof = prove(key, "POST", endpoint, None, nonce, self.now())?;
+                headers.insert("dpop", sensitive(proof.expose())?);
+            }
+            let fetched = fetcher.post_form(endpoint, headers, form).await;
+            let Fetched { answer, nonce } = match fetched {
+                Ok(fetched) => fetched,
+                Err(unfetched) => return Ok(Err(unfetched)),
+            };
+            let is_new = nonce.is_some_and(|nonce| self.nonces.learn(endpoint, &nonce));
+            let error = answer.json.as_ref().and_then(|json| json.get("error"));
+            let wants_nonce = error.and_then(Value::as_str) == Some("use_dpop_nonce");
+            if again && is_new && wants_nonce {
+                again = false;
+                continue;
+            }
+            return Ok(Ok(answer));
+        }
+    }
+
+    /// Gives a token back (RFC 7009).
+    pub(super) async fn revoke(
+        &self,
+        request: &TokenRequest,
+    ) -> Result<Result<Answer, Unfetched>, AuthorizationError> {
+        let (headers, form) = dress(request, self.now())?;
+        let posted = self.fetcher.post_form(&request.endpoint, headers, form);
+        Ok(posted.await.map(|fetched| fetched.answer))
+    }
+
+    async fn recall(&self, issuer: &str) -> Result<Option<Registration>, AuthorizationError> {
+        let key = Key::Registration(issuer.to_owned());
+        let kept = self.store.load(&key).await.map_err(not_kept)?;
+        // One that cannot be read is none.
+        Ok(kept.and_then(|kept| records::read(&kept).ok()))
+    }
+
+    async fn keep(&self, registration: &Registration) -> Result<(), AuthorizationError> {
+        let key = Key::Registration(registration.issuer.clone());
+        let record = records::write(registration)?;
+        self.store.save(&key, &record).await.map_err(not_kept)
+    }
+
+    pub(super) async fn forget(&self, issuer: &str) -> Result<(), AuthorizationError> {
+        let key = Key::Registration(issuer.to_owned());
+        self.store.remove(&key).await.map_err(not_kept)
+    }
+}
+
+pub(super) fn not_kept(error: std::io::Error) -> AuthorizationError {
+    AuthorizationError::Store(error.to_string())
+}
+
+/// A header that is shown in no log.
+pub(super) fn sensitive(value: &str) -> Result<HeaderValue, AuthorizationError> {
+    let mut value = HeaderValue::from_str(value).map_err(|_| {
+        let why = "they hold what cannot be sent".to_owned();
+        AuthorizationError::Credentials(why)
+    })?;
+    value.set_sensitive(true);
+    Ok(value)
+}
+
+/// A request as it is sent: its form, with what shows who the client is (RFC 6749, 2.3; RFC 7523).
+fn dress(request: &TokenRequest, now: u64) -> Result<(HeaderMap, Vec<u8>), AuthorizationError> {
+    let client = &request.client;
+    let mut headers = HeaderMap::new();
+    let mut form = Form(request.form.0.clone());
+    match (client.method, &client.proof) {
+        (Method::Basic, Proof::Secret(secret)) => {
+            let encode = |text: &str| form_urlencoded::byte_serialize(text.as_bytes()).collect();
+            let (id, secret): (String, String) = (encode(&client.id), encode(secret.expose()));
+            let pair = Secret::new(STANDARD.encode(format!("{id}:{secret}")));
+            let value = Secret::new(format!("Basic {}", pair.expose()));
+            headers.insert(AUTHORIZATION, sensitive(value.expose())?);
+        }
+        (Method::Post, Proof::Secret(secret)) => {
+            form = form
+                .with("client_id", client.id.as_str())
+                .with_secret("client_secret", secret.clone());
+        }
+        (Method::Key, Proof::Key(key)) => {
+            let claims = json!({
+                "iss": client.id,
+                "sub": client.id,
+                "aud": request.issuer,
+                "iat": now,
+                "exp": now + SIGNATURE_LASTS,
+                "jti": unique()?,
+            });
+            let assertion = key.sign("JWT", Map::new(), &claims)?;
+            form = form
+                .with("client_id", client.id.as_str())
+                .with(
+                    "client_assertion_type",
+                    "urn:ietf:params:oauth:client-assertion-type:jwt-bearer",
+                )
+                .with_secret("client_assertion", assertion);
+        }
+        _ => form = form.with("client_id", client.id.as_str()),
+    }
+    let pairs = form.0.iter().map(|(name, value)| (*name, value.expose()));
+    let encoded = form_urlencoded::Serializer::new(String::new())
+        .extend_pairs(pairs)
+        .finish();
+    Ok((headers, encoded.into_bytes()))
+}

@@ -1,0 +1,212 @@
+//! The one place where anything is fetched on the word of a server.
+//!
+//! Addresses are checked when a connection is opened, not before: a name may lead elsewhere a
+//! moment later. Redirections are followed for documents alone, each checked like the first URL.
+//! What went wrong is said in few words, since they may be seen by whoever chose the URL.
+
+use std::{io, net::SocketAddr, sync::Arc, time::Duration};
+
+use askback_core::limits::Limits;
+use reqwest::{
+    Client, Method, Proxy, Request, Response, StatusCode,
+    dns::{Addrs, Name, Resolve, Resolving},
+    header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderValue, LOCATION},
+    redirect::Policy,
+};
+use serde_json::Value;
+use url::Url;
+
+use super::{
+    flow::{Answer, Unfetched},
+    reach::Reach,
+};
+
+/// How often a document may redirect.
+const REDIRECTIONS: usize = 3;
+
+const UNREACHABLE: Unfetched = Unfetched("it cannot be reached");
+const REDIRECTED: Unfetched = Unfetched("it redirects, which is not followed");
+const TOO_LARGE: Unfetched = Unfetched("it is too large");
+
+/// Fetches what a server names.
+#[derive(Debug, Clone)]
+pub(super) struct Fetcher {
+    http: Client,
+    reach: Reach,
+    most: usize,
+    patience: Duration,
+}
+
+/// An answer, and the nonce that came with it.
+pub(super) struct Fetched {
+    pub(super) answer: Answer,
+    pub(super) nonce: Option<String>,
+}
+
+impl Fetcher {
+    pub(super) fn new(reach: Reach, proxy: Option<&Url>, limits: &Limits) -> io::Result<Self> {
+        let header_bytes = u32::try_from(limits.header_bytes).unwrap_or(u32::MAX);
+        let failed = |error| io::Error::other(format!("HTTP cannot be spoken here: {error}"));
+        let mut builder = Client::builder()
+            .user_agent(concat!("askback/", env!("CARGO_PKG_VERSION")))
+            .redirect(Policy::none())
+            .referer(false)
+            .connect_timeout(limits.connect)
+            .http2_max_header_list_size(header_bytes)
+            // What the environment says is meant for other programs.
+            .no_proxy();
+        builder = match proxy {
+            // Names are then resolved, and addresses refused, by the proxy.
+            Some(proxy) => builder.proxy(Proxy::all(proxy.as_str()).map_err(failed)?),
+            None => builder.dns_resolver(Arc::new(Guarded(reach))),
+        };
+        Ok(Self {
+            http: builder.build().map_err(failed)?,
+            reach,
+            most: limits.document_bytes,
+            patience: limits.document_fetch,
+        })
+    }
+
+    /// Reads a URL that may be fetched from.
+    pub(super) fn url(&self, raw: &str) -> Option<Url> {
+        self.reach.url(raw)
+    }
+
+    /// Fetches a document.
+    pub(super) async fn get(&self, url: &Url) -> Result<Answer, Unfetched> {
+        let fetching = async {
+            let mut url = url.clone();
+            for _ in 0..=REDIRECTIONS {
+                let mut request = Request::new(Method::GET, url.clone());
+                request.headers_mut().insert(ACCEPT, JSON);
+                let response = self.send(request).await?;
+                if !response.status().is_redirection() {
+                    return Ok(self.read(response).await?.answer);
+                }
+                url = self.redirected(&url, &response)?;
+            }
+            Err(REDIRECTED)
+        };
+        self.in_time(fetching).await
+    }
+
+    /// Posts JSON.
+    pub(super) async fn post(&self, url: &Url, body: &Value) -> Result<Answer, Unfetched> {
+        let mut headers = HeaderMap::new();
+        headers.insert(CONTENT_TYPE, JSON);
+        let body = body.to_string().into_bytes();
+        let posting = self.send_body(url, headers, body);
+        Ok(self.in_time(posting).await?.answer)
+    }
+
+    /// Posts a form that is encoded already.
+    pub(super) async fn post_form(
+        &self,
+        url: &Url,
+        mut headers: HeaderMap,
+        form: Vec<u8>,
+    ) -> Result<Fetched, Unfetched> {
+        const FORM: HeaderValue = HeaderValue::from_static("application/x-www-form-urlencoded");
+        headers.insert(CONTENT_TYPE, FORM);
+        self.in_time(self.send_body(url, headers, form)).await
+    }
+
+    async fn send_body(
+        &self,
+        url: &Url,
+        headers: HeaderMap,
+        body: Vec<u8>,
+    ) -> Result<Fetched, Unfetched> {
+        let mut request = Request::new(Method::POST, url.clone());
+        *request.headers_mut() = headers;
+        request.headers_mut().insert(ACCEPT, JSON);
+        *request.body_mut() = Some(body.into());
+        let response = self.send(request).await?;
+        // What is sent here is meant for nobody else.
+        if response.status().is_redirection() {
+            return Err(REDIRECTED);
+        }
+        self.read(response).await
+    }
+
+    async fn send(&self, request: Request) -> Result<Response, Unfetched> {
+        if !self.reach.allows(request.url()) {
+            return Err(UNREACHABLE);
+        }
+        self.http.execute(request).await.map_err(|error| {
+            tracing::debug!(error = %error.without_url(), "a request for authorization failed");
+            UNREACHABLE
+        })
+    }
+
+    /// Where a document went, if it may be fetched from there.
+    fn redirected(&self, url: &Url, response: &Response) -> Result<Url, Unfetched> {
+        let keeps = !matches!(response.status(), StatusCode::NOT_MODIFIED);
+        let location = response.headers().get(LOCATION).filter(|_| keeps);
+        let location = location.and_then(|location| location.to_str().ok());
+        let target = location.and_then(|location| url.join(location).ok());
+        // A path alone is within the same origin; anything else is read as strictly as the first.
+        let is_sound =
+            |target: &Url| self.reach.url(target.as_str()).is_some() && self.reach.allows(target);
+        target.filter(is_sound).ok_or(REDIRECTED)
+    }
+
+    async fn read(&self, mut response: Response) -> Result<Fetched, Unfetched> {
+        let status = response.status().as_u16();
+        let header = |name: &str| {
+            let value = response.headers().get(name)?;
+            value.to_str().ok().map(str::to_owned)
+        };
+        let nonce = header("dpop-nonce");
+        let is_json = header(CONTENT_TYPE.as_str()).is_some_and(|kind| is_json(&kind));
+        let mut body = Vec::new();
+        while let Some(chunk) = response.chunk().await.map_err(|_| UNREACHABLE)? {
+            if body.len() + chunk.len() > self.most {
+                return Err(TOO_LARGE);
+            }
+            body.extend_from_slice(&chunk);
+        }
+        let json = is_json
+            .then(|| serde_json::from_slice(&body).ok())
+            .flatten();
+        let answer = Answer { status, json };
+        Ok(Fetched { answer, nonce })
+    }
+
+    async fn in_time<T>(
+        &self,
+        fetching: impl Future<Output = Result<T, Unfetched>>,
+    ) -> Result<T, Unfetched> {
+        let fetched = tokio::time::timeout(self.patience, fetching).await;
+        fetched.unwrap_or(Err(Unfetched("it takes too long")))
+    }
+}
+
+const JSON: HeaderValue = HeaderValue::from_static("application/json");
+
+/// `application/json`, and what is JSON by its suffix.
+fn is_json(kind: &str) -> bool {
+    let kind = kind.split(';').next().unwrap_or_default().trim();
+    let kind = kind.to_ascii_lowercase();
+    kind == "application/json" || kind.starts_with("application/") && kind.ends_with("+json")
+}
+
+/// Resolves names, and passes over addresses that may not be reached.
+struct Guarded(Reach);
+
+impl Resolve for Guarded {
+    fn resolve(&self, name: Name) -> Resolving {
+        let reach = self.0;
+        Box::pin(async move {
+            let found = tokio::net::lookup_host((name.as_str(), 0)).await?;
+            let allowed: Vec<SocketAddr> = found.filter(|it| reach.address(it.ip())).collect();
+            if allowed.is_empty() {
+                let why = "the name leads to no address that may be reached";
+                return Err(io::Error::new(io::ErrorKind::PermissionDenied, why).into());
+            }
+            let addresses: Addrs = Box::new(allowed.into_iter());
+            Ok(addresses)
+        })
+    }
+}

@@ -1,0 +1,314 @@
+//! Finding the issuer (2026-07-28, basic/authorization/authorization-server-discovery).
+
+use std::vec::IntoIter;
+
+use askback_core::auth::{AuthorizationServer, ProtectedResource, Scopes};
+use serde::de::DeserializeOwned;
+use url::Url;
+
+use super::{Action, Answer, Fetch, Flow, Next, Resource, Site, State, Unfetched, Way};
+use crate::authorization::client::AuthorizationError;
+
+const SERVER: &str = "the server's metadata";
+const ISSUER: &str = "the authorization server's metadata";
+
+/// Where a document may stand: the place that is being looked at, and those that come after.
+#[derive(Debug)]
+pub(super) struct Places {
+    at: String,
+    rest: IntoIter<String>,
+}
+
+impl Places {
+    fn first(places: Vec<String>) -> Option<Self> {
+        Self::take(places.into_iter())
+    }
+
+    fn next(self) -> Option<Self> {
+        Self::take(self.rest)
+    }
+
+    fn take(mut rest: IntoIter<String>) -> Option<Self> {
+        let at = rest.next()?;
+        Some(Self { at, rest })
+    }
+}
+
+impl Flow {
+    /// Begins: at the place the server names, or else where such documents stand.
+    pub(super) fn find_resource(&self) -> Next {
+        let places = match &self.plan.wanted.document {
+            Some(place) => vec![place.clone()],
+            None => ProtectedResource::well_known(self.plan.server.as_str())
+                .map_err(|bad| wrong(SERVER, bad))?,
+        };
+        match Places::first(places) {
+            Some(places) => self.fetch(SERVER, places, State::Resource),
+            None => self.guess(),
+        }
+    }
+
+    /// Reads the server's document.
+    pub(super) fn resource(&self, places: Places, answer: Result<Answer, Unfetched>) -> Next {
+        let Some(document) = document::<ProtectedResource>(SERVER, answer)? else {
+            let was_named = self.plan.wanted.document.is_some();
+            return match places.next() {
+                Some(places) => self.fetch(SERVER, places, State::Resource),
+                None if was_named => Err(AuthorizationError::Fetch {
+                    what: SERVER,
+                    why: "it is not where the server says it is".to_owned(),
+                }),
+                None => self.guess(),
+            };
+        };
+        if !self.describes(&document, &places.at) {
+            return Err(AuthorizationError::OtherResource {
+                wanted: self.plan.server.to_string(),
+                found: super::super::shown::shown(&document.resource),
+            });
+        }
+        let issuer = self
+            .choose(&document.authorization_servers)
+            .ok_or_else(|| wrong(SERVER, "it names no authorization server"))?;
+        let scopes = match &self.plan.wanted.scopes {
+            // What the request needs, whatever the document says.
+            Some(scopes) => Some(scopes.clone()),
+            None => document.scopes().map_err(|bad| wrong(SERVER, bad))?,
+        };
+        let takes_bound = document
+            .dpop_signing_alg_values_supported
+            .iter()
+            .any(|name| name == "ES256");
+        self.find_issuer(Resource {
+            title: document.resource_name,
+            issuer,
+            scopes,
+            is_guessed: false,
+            wants_bound: self.plan.wanted.bound || document.dpop_bound_access_tokens_required,
+            takes_bound,
+            name: document.resource,
+        })
+    }
+
+    /// A server without a document is its own issuer
+    /// (2025-03-26, basic/authorization, Authorization Base URL).
+    fn guess(&self) -> Next {
+        let server = self.plan.server.as_str();
+        let issuer = AuthorizationServer::at_origin_of(server).map_err(|bad| wrong(SERVER, bad))?;
+        self.find_issuer(Resource {
+            name: canonical(&self.plan.server),
+            title: None,
+            issuer,
+            scopes: self.plan.wanted.scopes.clone(),
+            is_guessed: true,
+            wants_bound: self.plan.wanted.bound,
+            takes_bound: false,
+        })
+    }
+
+    fn find_issuer(&self, resource: Resource) -> Next {
+        // What names an issuer is as free as any other URL a server gives.
+        self.url("the authorization server", &resource.issuer)?;
+        let mut places =
+            AuthorizationServer::well_known(&resource.issuer).map_err(|bad| wrong(ISSUER, bad))?;
+        if resource.is_guessed {
+            // OpenID came later.
+            places.truncate(1);
+        }
+        let places = Places::first(places).ok_or_else(|| wrong(ISSUER, "it stands nowhere"))?;
+        self.fetch(ISSUER, places, |places| State::Issuer(resource, places))
+    }
+
+    /// Reads the issuer's document.
+    pub(super) fn issuer(
+        &self,
+        resource: Resource,
+        places: Places,
+        answer: Result<Answer, Unfetched>,
+    ) -> Next {
+        let issuer = match document::<AuthorizationServer>(ISSUER, answer)? {
+            Some(issuer) => issuer,
+            None => match places.next() {
+                Some(places) => {
+                    return self.fetch(ISSUER, places, |places| State::Issuer(resource, places));
+                }
+                None if resource.is_guessed => AuthorizationServer::assumed(&resource.issuer),
+                None => {
+                    return Err(AuthorizationError::Fetch {
+                        what: ISSUER,
+                        why: "it stands in none of the places where it should".to_owned(),
+                    });
+                }
+            },
+        };
+        // A name that was guessed may lack the slash of the real one.
+        let is_same = issuer.issuer == resource.issuer
+            || resource.is_guessed && issuer.issuer.strip_suffix('/') == Some(&resource.issuer);
+        if !is_same {
+            return Err(AuthorizationError::OtherIssuer {
+                wanted: resource.issuer,
+                found: super::super::shown::shown(&issuer.issuer),
+            });
+        }
+        self.settle(resource, issuer)
+    }
+
+    /// Checks that the issuer can do what is needed, and finds out who the client is to it.
+    fn settle(&self, resource: Resource, issuer: AuthorizationServer) -> Next {
+        let lacks = |lacks: &str| AuthorizationError::Unsupported {
+            issuer: issuer.issuer.clone(),
+            lacks: lacks.to_owned(),
+        };
+        let token_endpoint = match &issuer.token_endpoint {
+            Some(endpoint) => self.url("the token endpoint", endpoint)?,
+            None => return Err(lacks("has no token endpoint")),
+        };
+        let is_person = matches!(self.plan.way, Way::Person { .. });
+        if is_person && !issuer.has_s256() {
+            return Err(lacks(
+                "does not announce PKCE with S256, without which a code may be stolen",
+            ));
+        }
+        let known = issuer.dpop_signing_alg_values_supported.as_deref();
+        let can_bind = known.is_some_and(|known| known.iter().any(|name| name == "ES256"));
+        if resource.wants_bound && known.is_some() && !can_bind {
+            return Err(lacks(
+                "binds no tokens to keys of P-256, which the server wants",
+            ));
+        }
+        let bound = resource.wants_bound || can_bind && (resource.takes_bound || self.plan.bound);
+        let scopes = self.scopes(&resource, &issuer)?;
+        let site = Site {
+            resource,
+            issuer,
+            token_endpoint,
+            scopes,
+            bound,
+        };
+        self.identify(site)
+    }
+
+    /// What to ask for (2026-07-28, basic/authorization, Scope Selection Strategy, Step-Up
+    /// Authorization Flow, Refresh Tokens).
+    fn scopes(
+        &self,
+        resource: &Resource,
+        issuer: &AuthorizationServer,
+    ) -> Result<Option<Scopes>, AuthorizationError> {
+        const OFFLINE: &str = "offline_access";
+        let mut scopes = resource.scopes.clone().unwrap_or_default();
+        for more in [&self.plan.wanted.before, &self.plan.scopes] {
+            scopes = more.union(&scopes).map_err(|bad| wrong(SERVER, bad))?;
+        }
+        let is_person = matches!(self.plan.way, Way::Person { .. });
+        if is_person && self.plan.offline && issuer.lists_scope(OFFLINE) {
+            scopes.insert(OFFLINE).map_err(|bad| wrong(SERVER, bad))?;
+        }
+        Ok((!scopes.is_empty()).then_some(scopes))
+    }
+
+    /// The issuer to go to: one with which the client is registered by hand, or the first.
+    fn choose(&self, named: &[String]) -> Option<String> {
+        let is_known = |issuer: &&String| {
+            let mut clients = self.plan.clients.iter();
+            clients.any(|client| client.issuer.as_ref() == Some(issuer))
+        };
+        named.iter().find(is_known).or(named.first()).cloned()
+    }
+
+    /// Whether a document is about this server: it names the URL that is used, or a part of it in
+    /// whose own place the document stands (RFC 9728, 3.3).
+    fn describes(&self, document: &ProtectedResource, place: &str) -> bool {
+        let server = &self.plan.server;
+        let Some(named) = Url::parse(&document.resource)
+            .ok()
+            .filter(|named| named.fragment().is_none())
+        else {
+            return false;
+        };
+        if named == *server {
+            return true;
+        }
+        let stands_there = ProtectedResource::well_known(&document.resource)
+            .is_ok_and(|places| places.first().is_some_and(|first| first == place));
+        let path = named.path().strip_suffix('/').unwrap_or(named.path());
+        let is_within = server
+            .path()
+            .strip_prefix(path)
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+        stands_there && is_within && named.origin() == server.origin() && named.query().is_none()
+    }
+
+    fn fetch(
+        &self,
+        what: &'static str,
+        places: Places,
+        then: impl FnOnce(Places) -> State,
+    ) -> Next {
+        let url = self.url(what, &places.at)?;
+        Ok((then(places), Action::Fetch(Fetch { what, url })))
+    }
+}
+
+/// The name of a server that gives itself none: its URL, without a slash after the host alone
+/// (2026-07-28, basic/authorization, Canonical Server URI).
+fn canonical(server: &Url) -> String {
+    let name = server.as_str();
+    match name.strip_suffix('/') {
+        Some(name) if server.path() == "/" && server.query().is_none() => name.to_owned(),
+        _ => name.to_owned(),
+    }
+}
+
+/// What a document says; nothing where there is none. A server that is out of order is not taken
+/// for one without a document.
+fn document<T: DeserializeOwned>(
+    what: &'static str,
+    answer: Result<Answer, Unfetched>,
+) -> Result<Option<T>, AuthorizationError> {
+    let failed = |why: String| AuthorizationError::Fetch { what, why };
+    let answer = answer.map_err(|Unfetched(why)| failed(why.to_owned()))?;
+    match (answer.status, answer.json) {
+        (200..=299, Some(json)) => {
+            let read = serde_json::from_value(json);
+            read.map(Some)
+                .map_err(|_| wrong(what, "it is not such a document"))
+        }
+        // A page for every URL is no document.
+        (200..=299, None) | (400..=499, _) => Ok(None),
+        (status, _) => Err(failed(format!("it answers with status {status}"))),
+    }
+}
+
+fn wrong(what: &'static str, why: impl ToString) -> AuthorizationError {
+    AuthorizationError::Document {
+        what,
+        why: why.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use url::Url;
+
+    // Shows AZ-30, AZ-33.
+    #[test]
+    fn a_server_is_named_by_its_url() {
+        for (server, name) in [
+            ("https://mcp.example.com", "https://mcp.example.com"),
+            ("https://mcp.example.com/", "https://mcp.example.com"),
+            ("HTTPS://MCP.example.com/mcp", "https://mcp.example.com/mcp"),
+            (
+                "https://mcp.example.com:8443/mcp/",
+                "https://mcp.example.com:8443/mcp/",
+            ),
+            (
+                "https://mcp.example.com/?a=b",
+                "https://mcp.example.com/?a=b",
+            ),
+        ] {
+            let server = Url::parse(server).expect("a URL");
+            assert_eq!(super::canonical(&server), name);
+        }
+    }
+}

@@ -1,0 +1,362 @@
+//! One authorization, from the server's refusal to a token, as a machine without I/O.
+//!
+//! [`Flow::next`] takes what happened and says what to do. Each state holds only what may be used
+//! in it: no code is exchanged before its answer was checked, since only that state has one.
+//!
+//! ```text
+//! the server's document → the issuer's document → who the client is
+//!     → a person, or an assertion → a token
+//! ```
+
+mod consent;
+mod discovery;
+mod registration;
+mod token;
+
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
+
+use askback_core::auth::{AuthorizationServer, Challenge, Scopes};
+use serde_json::Value;
+use url::Url;
+use zeroize::Zeroizing;
+
+use self::{consent::Pending, discovery::Places};
+use super::{
+    AuthorizationError, SignInRequest,
+    assertion::IdentityProvider,
+    identity::{Client, Introduction, RegisteredClient},
+    reach::Reach,
+    records::{Grant, Registration},
+};
+use crate::authorization::Secret;
+
+pub(super) use token::{granted, refresh};
+
+/// What an authorization begins with.
+#[derive(Debug, Clone)]
+pub(super) struct Plan {
+    pub(super) server: Url,
+    pub(super) reach: Reach,
+    pub(super) wanted: Wanted,
+    pub(super) way: Way,
+    /// Those registered by hand.
+    pub(super) clients: Vec<RegisteredClient>,
+    /// The URL of the document that describes this client.
+    pub(super) document: Option<String>,
+    pub(super) introduction: Introduction,
+    /// The scopes the host wants in any case.
+    pub(super) scopes: Scopes,
+    /// Whether a refresh token is wanted.
+    pub(super) offline: bool,
+    /// Whether tokens are to be bound to a key wherever that can be.
+    pub(super) bound: bool,
+    pub(super) random: Random,
+}
+
+/// What the server asked for with its refusal.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Wanted {
+    /// Where it describes itself.
+    pub(super) document: Option<String>,
+    pub(super) scopes: Option<Scopes>,
+    /// Whether it takes only tokens that are bound to a key.
+    pub(super) bound: bool,
+    /// What was asked for before, which must not be lost.
+    pub(super) before: Scopes,
+}
+
+/// How a token is obtained.
+#[derive(Debug, Clone)]
+pub(super) enum Way {
+    /// A person signs in, and comes back to this URI.
+    Person { redirect: String },
+    /// The client acts for itself.
+    Client,
+    /// The company's identity provider decides.
+    Company(IdentityProvider),
+    /// Somebody vouches for the client.
+    Vouched,
+}
+
+/// Unguessable bytes.
+#[derive(Clone)]
+pub(super) struct Random(pub(super) Zeroizing<[u8; 64]>);
+
+/// What to do next.
+#[derive(Debug)]
+pub(super) enum Action {
+    /// Fetch a document.
+    Fetch(Fetch),
+    /// Look up who the client is to this issuer.
+    Recall(String),
+    /// Make the client known.
+    Register {
+        endpoint: Url,
+        request: Value,
+    },
+    /// Keep what came of that.
+    Keep(Registration),
+    /// The issuer no longer knows what was kept.
+    Forget(String),
+    /// Ask the person.
+    Show(SignInRequest),
+    /// Get an assertion for this audience.
+    Assert(String),
+    /// Ask for a token.
+    Ask(TokenRequest),
+    Done(Box<Grant>),
+    Failed(AuthorizationError),
+}
+
+/// What is to be fetched.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Fetch {
+    pub(super) what: &'static str,
+    pub(super) url: Url,
+}
+
+/// A request to a token endpoint.
+#[derive(Debug)]
+pub(super) struct TokenRequest {
+    pub(super) endpoint: Url,
+    /// Whose endpoint it is: what a client that signs for itself addresses.
+    pub(super) issuer: String,
+    pub(super) client: Client,
+    pub(super) form: Form,
+    /// Whether the token is to be bound to the key of this authorization.
+    pub(super) bound: bool,
+    /// Whether it goes to the company's provider, which the host chose, and not to an issuer that
+    /// a server named.
+    pub(super) is_to_company: bool,
+}
+
+/// What is sent in a form. Nobody sees the values.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub(super) struct Form(pub(super) Vec<(&'static str, Secret)>);
+
+/// What happened.
+#[derive(Debug)]
+pub(super) enum Event {
+    Start,
+    Answer(Result<Answer, Unfetched>),
+    Recalled(Option<Registration>),
+    /// What was to be kept or forgotten is.
+    Noted,
+    Redirected(Result<String, String>),
+    Asserted(Result<Secret, String>),
+}
+
+/// What a server answered.
+#[derive(Clone)]
+pub(super) struct Answer {
+    pub(super) status: u16,
+    /// Its body, where it is JSON.
+    pub(super) json: Option<Value>,
+}
+
+/// Why there is no answer, in words that give nothing away.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Unfetched(pub(super) &'static str);
+
+/// An authorization under way.
+#[derive(Debug)]
+pub(super) struct Flow {
+    plan: Plan,
+    state: State,
+}
+
+#[derive(Debug)]
+enum State {
+    Start,
+    /// Waits for the server's document.
+    Resource(Places),
+    /// Waits for the issuer's document.
+    Issuer(Resource, Places),
+    /// Waits for what is known of the client.
+    Recalling(Site),
+    Registering(Site),
+    /// Waits until a registration is kept.
+    Keeping(Site, Client),
+    /// Waits until one is forgotten, to get another.
+    Forgetting(Site),
+    /// Waits for the person.
+    Asking(Site, Client, Pending),
+    /// Waits for the identity a company or platform vouches for.
+    Asserting(Site, Client),
+    /// Waits for the company's permission.
+    Permitting(Site, Client),
+    /// Waits for the token.
+    Exchanging(Site, Client),
+    Over,
+}
+
+/// A server, as far as it is known.
+#[derive(Debug, Clone)]
+struct Resource {
+    /// Its name, as it writes it.
+    name: String,
+    /// What it calls itself.
+    title: Option<String>,
+    issuer: String,
+    /// What is asked for; none where nothing is named.
+    scopes: Option<Scopes>,
+    /// Whether it has no document: then it may be one of the earliest.
+    is_guessed: bool,
+    /// Whether it takes only tokens that are bound to a key, and whether it takes them at all.
+    wants_bound: bool,
+    takes_bound: bool,
+}
+
+/// A server and its issuer.
+#[derive(Debug, Clone)]
+struct Site {
+    resource: Resource,
+    issuer: AuthorizationServer,
+    token_endpoint: Url,
+    /// What is asked for; none where nothing is named.
+    scopes: Option<Scopes>,
+    bound: bool,
+}
+
+impl Flow {
+    pub(super) fn new(plan: Plan) -> Self {
+        Self {
+            plan,
+            state: State::Start,
+        }
+    }
+
+    /// Takes what happened at `now`, in seconds since the Unix epoch, and says what to do.
+    pub(super) fn next(&mut self, event: Event, now: u64) -> Action {
+        let state = std::mem::replace(&mut self.state, State::Over);
+        match self.step(state, event, now) {
+            Ok((state, action)) => {
+                self.state = state;
+                action
+            }
+            Err(error) => Action::Failed(error),
+        }
+    }
+
+    fn step(&self, state: State, event: Event, now: u64) -> Next {
+        match (state, event) {
+            (State::Start, Event::Start) => self.find_resource(),
+            (State::Resource(places), Event::Answer(answer)) => self.resource(places, answer),
+            (State::Issuer(resource, places), Event::Answer(answer)) => {
+                self.issuer(resource, places, answer)
+            }
+            (State::Recalling(site), Event::Recalled(kept)) => self.recalled(site, kept, now),
+            (State::Registering(site), Event::Answer(answer)) => self.registered(site, answer),
+            (State::Keeping(site, client), Event::Noted) => self.identified(site, client),
+            (State::Forgetting(site), Event::Noted) => self.register(site),
+            (State::Asking(site, client, pending), Event::Redirected(redirected)) => {
+                self.redirected(site, client, &pending, redirected)
+            }
+            (State::Asserting(site, client), Event::Asserted(assertion)) => {
+                self.asserted(site, client, assertion)
+            }
+            (State::Permitting(site, client), Event::Answer(answer)) => {
+                self.permitted(site, client, answer)
+            }
+            (State::Exchanging(site, client), Event::Answer(answer)) => {
+                self.exchanged(site, client, answer, now)
+            }
+            // Whoever drives the machine gave it what it did not ask for.
+            (_, _) => Err(AuthorizationError::SignIn("it was given up".to_owned())),
+        }
+    }
+
+    /// Goes on once it is known who the client is.
+    fn identified(&self, site: Site, client: Client) -> Next {
+        match &self.plan.way {
+            Way::Person { redirect } => self.ask(site, client, redirect),
+            Way::Client => self.exchange_nothing(site, client),
+            Way::Company(provider) => {
+                let audience = provider.issuer.clone();
+                Ok((State::Asserting(site, client), Action::Assert(audience)))
+            }
+            Way::Vouched => {
+                let audience = site.issuer.issuer.clone();
+                Ok((State::Asserting(site, client), Action::Assert(audience)))
+            }
+        }
+    }
+
+    /// A URL a server gave, if it may be used.
+    fn url(&self, what: &'static str, url: &str) -> Result<Url, AuthorizationError> {
+        let refused = || AuthorizationError::Url {
+            what,
+            url: super::shown::shown(url),
+        };
+        self.plan.reach.url(url).ok_or_else(refused)
+    }
+}
+
+type Next = Result<(State, Action), AuthorizationError>;
+
+impl Wanted {
+    /// What the challenges of a refusal ask for. One that cannot be read asks for nothing.
+    pub(super) fn of(challenges: &[Challenge]) -> Self {
+        let bearer = challenges.iter().find(|it| it.is(Challenge::BEARER));
+        let bound = challenges.iter().find(|it| it.is(Challenge::DPOP));
+        let Some(challenge) = bearer.or(bound) else {
+            return Self::default();
+        };
+        Self {
+            document: challenge.resource_metadata().map(str::to_owned),
+            scopes: challenge.scopes().ok().flatten(),
+            bound: bearer.is_none(),
+            before: Scopes::new(),
+        }
+    }
+}
+
+impl Form {
+    pub(super) fn with(mut self, name: &'static str, value: impl Into<String>) -> Self {
+        self.0.push((name, Secret::new(value)));
+        self
+    }
+
+    pub(super) fn with_secret(mut self, name: &'static str, value: Secret) -> Self {
+        self.0.push((name, value));
+        self
+    }
+
+    fn with_scopes(self, scopes: Option<&Scopes>) -> Self {
+        match scopes {
+            Some(scopes) => self.with("scope", scopes.to_string()),
+            None => self,
+        }
+    }
+}
+
+impl Answer {
+    fn is_success(&self) -> bool {
+        (200..300).contains(&self.status)
+    }
+}
+
+impl fmt::Debug for Form {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names = self.0.iter().map(|(name, _)| name);
+        f.debug_list().entries(names).finish()
+    }
+}
+
+impl fmt::Debug for Answer {
+    /// Without the body, which may hold tokens.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Answer")
+            .field("status", &self.status)
+            .finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for Random {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Random(…)")
+    }
+}

@@ -1,0 +1,201 @@
+//! Becoming known to the issuer (2026-07-28, basic/authorization/client-registration).
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::{Action, Answer, Flow, Next, Site, State, Unfetched, Way};
+use crate::authorization::{
+    Secret,
+    client::{
+        AuthorizationError,
+        identity::{Client, Method, Origin, Proof},
+        reach::is_loopback,
+        records::{KeptClient, Registration},
+        shown::shown,
+    },
+};
+
+const WHAT: &str = "the registration";
+
+/// The longest id or secret of a client, in bytes.
+const LONGEST: usize = 4 << 10;
+
+/// What an issuer answers to a registration (RFC 7591, 3.2.1).
+#[derive(Deserialize)]
+struct Registered {
+    client_id: String,
+    client_secret: Option<String>,
+    /// 0 for one that does not end.
+    client_secret_expires_at: Option<u64>,
+    token_endpoint_auth_method: Option<String>,
+}
+
+impl Flow {
+    /// Takes the first that there is: a client registered by hand, a document, a registration.
+    pub(super) fn identify(&self, site: Site) -> Next {
+        let taken = site.issuer.token_endpoint_auth_methods_supported.as_deref();
+        let issuer = &site.issuer.issuer;
+        let mut clients = self.plan.clients.iter();
+        let here = clients.find(|client| client.issuer.as_ref().is_none_or(|it| it == issuer));
+        if let Some(client) = here {
+            let client = Client::by_hand(client, taken);
+            return self.identified(site, client);
+        }
+        if let Some(registered) = self.plan.clients.iter().find_map(|it| it.issuer.clone()) {
+            // Credentials for one issuer are never shown to another.
+            return Err(AuthorizationError::NotRegisteredThere {
+                registered,
+                wanted: issuer.clone(),
+            });
+        }
+        if let Some(document) = &self.plan.document
+            && site.issuer.client_id_metadata_document_supported
+        {
+            let client = Client {
+                id: document.clone(),
+                method: Method::None,
+                proof: Proof::None,
+                origin: Origin::Document,
+            };
+            return self.identified(site, client);
+        }
+        if site.issuer.registration_endpoint.is_none() {
+            return Err(AuthorizationError::NoRegistration(issuer.clone()));
+        }
+        let recall = Action::Recall(issuer.clone());
+        Ok((State::Recalling(site), recall))
+    }
+
+    /// Takes what is kept if it still holds: same issuer, same redirect URI, not ended.
+    pub(super) fn recalled(&self, site: Site, kept: Option<Registration>, now: u64) -> Next {
+        let holds = |kept: &Registration| {
+            kept.issuer == site.issuer.issuer
+                && kept.redirect.as_deref() == self.redirect()
+                && kept.secret_ends.is_none_or(|end| end > now)
+        };
+        match kept.filter(holds) {
+            Some(kept) => {
+                let client = kept.client.client(Origin::Kept);
+                self.identified(site, client)
+            }
+            None => self.register(site),
+        }
+    }
+
+    /// Asks the issuer for an identity.
+    pub(super) fn register(&self, site: Site) -> Next {
+        let endpoint = match &site.issuer.registration_endpoint {
+            Some(endpoint) => self.url("the registration endpoint", endpoint)?,
+            None => return Err(AuthorizationError::NoRegistration(site.issuer.issuer)),
+        };
+        let request = self.introduction(&site);
+        Ok((
+            State::Registering(site),
+            Action::Register { endpoint, request },
+        ))
+    }
+
+    /// What the client says of itself.
+    fn introduction(&self, site: &Site) -> Value {
+        let known = site.issuer.grant_types_supported.as_deref();
+        let refreshes = known.is_none_or(|known| known.iter().any(|it| it == "refresh_token"));
+        let mut grants = vec!["authorization_code"];
+        if self.plan.offline && refreshes {
+            grants.push("refresh_token");
+        }
+        // One that keeps its secret on a person's machine has none.
+        let taken = site.issuer.token_endpoint_auth_methods_supported.as_deref();
+        let takes = |method: Method| taken.is_none_or(|it| it.iter().any(|it| it == method.name()));
+        let methods = [Method::None, Method::Basic, Method::Post];
+        let method = methods.into_iter().find(|method| takes(*method));
+        let redirect = self.redirect().unwrap_or_default();
+        let native = url::Url::parse(redirect).is_ok_and(|url| is_loopback(&url));
+        let mut request = json!({
+            "client_name": self.plan.introduction.name,
+            "redirect_uris": [redirect],
+            "grant_types": grants,
+            "response_types": ["code"],
+            "token_endpoint_auth_method": method.unwrap_or(Method::None).name(),
+            "application_type": if native { "native" } else { "web" },
+        });
+        if let Some(uri) = &self.plan.introduction.uri {
+            request["client_uri"] = uri.as_str().into();
+        }
+        if let Some(scopes) = &site.scopes {
+            request["scope"] = scopes.to_string().into();
+        }
+        request
+    }
+
+    /// Reads what the issuer answers.
+    pub(super) fn registered(&self, site: Site, answer: Result<Answer, Unfetched>) -> Next {
+        let answer = answer.map_err(|Unfetched(why)| AuthorizationError::Fetch {
+            what: WHAT,
+            why: why.to_owned(),
+        })?;
+        if !answer.is_success() {
+            return Err(refused(WHAT, &answer));
+        }
+        let registered: Option<Registered> =
+            answer.json.and_then(|it| Registered::deserialize(it).ok());
+        let usable = |text: &str| {
+            !text.is_empty() && text.len() <= LONGEST && !text.chars().any(char::is_control)
+        };
+        let is_usable = |it: &Registered| {
+            usable(&it.client_id) && it.client_secret.as_deref().is_none_or(usable)
+        };
+        let Some(registered) = registered.filter(is_usable) else {
+            return Err(AuthorizationError::Document {
+                what: WHAT,
+                why: "the answer holds no client".to_owned(),
+            });
+        };
+        let secret = registered.client_secret.map(Secret::new);
+        let taken = site.issuer.token_endpoint_auth_methods_supported.as_deref();
+        let named = registered.token_endpoint_auth_method;
+        let method = match (named.as_deref().map(Method::named), &secret) {
+            (Some(Some(method @ (Method::Basic | Method::Post))), Some(_)) => method,
+            (Some(Some(Method::None)), _) | (None, None) => Method::None,
+            (None, Some(_)) => Method::for_secret(taken),
+            (Some(_), _) => {
+                return Err(AuthorizationError::Unsupported {
+                    issuer: site.issuer.issuer,
+                    lacks: "registered the client with a method it did not offer".to_owned(),
+                });
+            }
+        };
+        let client = KeptClient {
+            id: registered.client_id,
+            method,
+            secret: secret.filter(|_| method != Method::None),
+        };
+        let registration = Registration {
+            issuer: site.issuer.issuer.clone(),
+            client: client.clone(),
+            redirect: self.redirect().map(str::to_owned),
+            secret_ends: registered.client_secret_expires_at.filter(|end| *end > 0),
+        };
+        let client = client.client(Origin::New);
+        Ok((State::Keeping(site, client), Action::Keep(registration)))
+    }
+
+    fn redirect(&self) -> Option<&str> {
+        match &self.plan.way {
+            Way::Person { redirect } => Some(redirect),
+            Way::Client | Way::Company(_) | Way::Vouched => None,
+        }
+    }
+}
+
+/// The error a server answered with (RFC 6749, 5.2; RFC 7591, 3.2.2).
+pub(super) fn refused(what: &'static str, answer: &Answer) -> AuthorizationError {
+    let said = |name: &str| {
+        let said = answer.json.as_ref().and_then(|json| json.get(name));
+        said.and_then(Value::as_str).map(shown)
+    };
+    AuthorizationError::Refused {
+        what,
+        code: said("error").unwrap_or_else(|| format!("status {}", answer.status)),
+        description: said("error_description").unwrap_or_default(),
+    }
+}

@@ -1,0 +1,148 @@
+//! Who the client is to an authorization server
+//! (2026-07-28, basic/authorization/client-registration).
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::key::SigningKey;
+use crate::authorization::Secret;
+
+/// A client that was registered with an authorization server by hand.
+#[derive(Debug, Clone)]
+pub struct RegisteredClient {
+    pub(super) issuer: Option<String>,
+    pub(super) id: String,
+    pub(super) proof: Proof,
+}
+
+/// How a client shows that it is the one it says.
+#[derive(Debug, Clone)]
+pub(super) enum Proof {
+    /// Not at all: a public client.
+    None,
+    Secret(Secret),
+    Key(Arc<SigningKey>),
+}
+
+impl RegisteredClient {
+    /// A client that has an id and nothing to prove it with.
+    pub fn new(id: impl Into<String>) -> Self {
+        Self {
+            issuer: None,
+            id: id.into(),
+            proof: Proof::None,
+        }
+    }
+
+    /// The issuer it is registered with, letter by letter as its metadata names it. It is used with
+    /// no other. Where none is given, it belongs to the first issuer it is used with.
+    #[must_use]
+    pub fn with_issuer(mut self, issuer: impl Into<String>) -> Self {
+        self.issuer = Some(issuer.into());
+        self
+    }
+
+    /// It has a secret, which is sent as the issuer wants: `client_secret_basic` where it takes
+    /// that, else `client_secret_post`.
+    #[must_use]
+    pub fn with_secret(mut self, secret: Secret) -> Self {
+        self.proof = Proof::Secret(secret);
+        self
+    }
+
+    /// It has a key and signs for itself: `private_key_jwt` (RFC 7523). The key never leaves.
+    #[must_use]
+    pub fn with_key(mut self, key: SigningKey) -> Self {
+        self.proof = Proof::Key(Arc::new(key));
+        self
+    }
+}
+
+/// What a client says of itself when it makes itself known (RFC 7591).
+#[derive(Debug, Clone)]
+pub(super) struct Introduction {
+    pub(super) name: String,
+    pub(super) uri: Option<String>,
+}
+
+/// How a request to a token endpoint says who sends it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum Method {
+    #[serde(rename = "none")]
+    None,
+    #[serde(rename = "client_secret_basic")]
+    Basic,
+    #[serde(rename = "client_secret_post")]
+    Post,
+    #[serde(rename = "private_key_jwt")]
+    Key,
+}
+
+impl Method {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Basic => "client_secret_basic",
+            Self::Post => "client_secret_post",
+            Self::Key => "private_key_jwt",
+        }
+    }
+
+    pub(super) fn named(name: &str) -> Option<Self> {
+        let all = [Self::None, Self::Basic, Self::Post, Self::Key];
+        all.into_iter().find(|method| method.name() == name)
+    }
+
+    /// How to send a secret to an issuer that takes these; where it does not say, it takes basic
+    /// (RFC 8414, 2).
+    pub(super) fn for_secret(taken: Option<&[String]>) -> Self {
+        let takes = |method: Self| match taken {
+            Some(taken) => taken.iter().any(|name| name == method.name()),
+            None => method == Self::Basic,
+        };
+        if takes(Self::Post) && !takes(Self::Basic) {
+            Self::Post
+        } else {
+            Self::Basic
+        }
+    }
+}
+
+/// The client in a request to one issuer.
+#[derive(Debug, Clone)]
+pub(super) struct Client {
+    pub(super) id: String,
+    pub(super) method: Method,
+    pub(super) proof: Proof,
+    pub(super) origin: Origin,
+}
+
+/// Where an identity comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Origin {
+    /// The host gave it.
+    ByHand,
+    /// It is the URL of a document.
+    Document,
+    /// The issuer gave it just now.
+    New,
+    /// The issuer gave it earlier, and may have forgotten it.
+    Kept,
+}
+
+impl Client {
+    pub(super) fn by_hand(client: &RegisteredClient, taken: Option<&[String]>) -> Self {
+        let method = match &client.proof {
+            Proof::None => Method::None,
+            Proof::Secret(_) => Method::for_secret(taken),
+            Proof::Key(_) => Method::Key,
+        };
+        Self {
+            id: client.id.clone(),
+            method,
+            proof: client.proof.clone(),
+            origin: Origin::ByHand,
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! Proofs that a token is in the hands of the one it was given to (DPoP, RFC 9449).
+
+use std::{
+    collections::HashMap,
+    sync::{Mutex, PoisonError},
+};
+
+use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
+use serde_json::{Map, json};
+use sha2::{Digest as _, Sha256};
+use url::{Position, Url};
+
+use super::{AuthorizationError, key::SigningKey};
+use crate::{authorization::Secret, entropy::entropy};
+
+/// The longest nonce that is sent back, in bytes.
+const LONGEST_NONCE: usize = 1 << 10;
+/// The most servers whose nonce is remembered: a server and its issuers.
+const MOST_NONCES: usize = 16;
+
+/// The nonces servers gave, the last of each, by origin: they are of use nowhere else.
+#[derive(Debug, Default)]
+pub(super) struct Nonces(Mutex<HashMap<String, String>>);
+
+impl Nonces {
+    pub(super) fn get(&self, url: &Url) -> Option<String> {
+        let nonces = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        nonces.get(&url.origin().ascii_serialization()).cloned()
+    }
+
+    /// Remembers what a server sent with a response; says whether it is another than before.
+    pub(super) fn learn(&self, url: &Url, nonce: &str) -> bool {
+        let is_sound = |byte: u8| byte.is_ascii_graphic() && byte != b'"' && byte != b'\\';
+        if nonce.is_empty() || nonce.len() > LONGEST_NONCE || !nonce.bytes().all(is_sound) {
+            return false;
+        }
+        let mut nonces = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let origin = url.origin().ascii_serialization();
+        if nonces.len() >= MOST_NONCES && !nonces.contains_key(&origin) {
+            nonces.clear();
+        }
+        let before = nonces.insert(origin, nonce.to_owned());
+        before.as_deref() != Some(nonce)
+    }
+}
+
+/// A proof for one request, which is good for no other (RFC 9449, 4.2).
+pub(super) fn prove(
+    key: &SigningKey,
+    method: &str,
+    url: &Url,
+    token: Option<&Secret>,
+    nonce: Option<String>,
+    now: u64,
+) -> Result<Secret, AuthorizationError> {
+    let no_key = || AuthorizationError::Credentials("the key makes no proofs".to_owned());
+    let header = Map::from_iter([("jwk".to_owned(), key.public().ok_or_else(no_key)?)]);
+    let mut claims = json!({
+        "jti": unique()?,
+        "htm": method,
+        "htu": &url[..Position::AfterPath],
+        "iat": now,
+    });
+    if let Some(token) = token {
+        let digest = Sha256::digest(token.expose());
+        claims["ath"] = URL_SAFE_NO_PAD.encode(digest).into();
+    }
+    if let Some(nonce) = nonce {
+        claims["nonce"] = nonce.into();
+    }
+    key.sign("dpop+jwt", header, &claims)
+}
+
+/// A name that no other token has.
+pub(super) fn unique() -> Result<String, AuthorizationError> {
+    let bytes: [u8; 16] = entropy().map_err(|error| {
+        let why = format!("there are no random bytes: {error}");
+        AuthorizationError::Credentials(why)
+    })?;
+    Ok(URL_SAFE_NO_PAD.encode(bytes))
+}

@@ -1,0 +1,316 @@
+//! Which URLs and addresses may be reached on the word of a server
+//! (2026-07-28, basic/authorization/security-considerations).
+//!
+//! A server names URLs that a client then fetches or opens. It must not be able to make the client
+//! talk to what only the client can reach: the person's own machine, the network behind it, the
+//! service that gives a machine in a cloud its credentials.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use url::{Host, Position, Url};
+
+/// The longest URL of a server that is looked at, in bytes.
+const LONGEST: usize = 4 << 10;
+
+/// What may be reached while signing in to one server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Reach {
+    /// Whether the server is on the own machine, so that what it names may be, too.
+    loopback: bool,
+    /// Whether the host says that private networks may be reached.
+    private: bool,
+    /// The address of the server, where that is how it is named: the person chose it.
+    server: Option<IpAddr>,
+}
+
+impl Reach {
+    /// What a server at this URL may name.
+    pub(super) fn of(server: &Url, private: bool) -> Self {
+        Self {
+            loopback: is_loopback(server),
+            private,
+            server: literal(server),
+        }
+    }
+
+    /// Reads a URL that a server gave. It is taken as it stands or not at all: one that a parser
+    /// has to mend means different things to different programs.
+    pub(super) fn url(&self, raw: &str) -> Option<Url> {
+        if raw.len() > LONGEST {
+            return None;
+        }
+        let url = Url::parse(raw).ok()?;
+        let is_plain = is_unchanged(raw, &url)
+            && url.username().is_empty()
+            && url.password().is_none()
+            && url.fragment().is_none();
+        (is_plain && self.allows(&url)).then_some(url)
+    }
+
+    /// Whether a URL may be fetched, as far as that can be told without asking for its addresses.
+    pub(super) fn allows(&self, url: &Url) -> bool {
+        let is_secure = match url.scheme() {
+            "https" => true,
+            "http" => self.loopback && is_loopback(url),
+            _ => false,
+        };
+        let is_outside = match literal(url) {
+            Some(address) => self.address(address),
+            None => self.loopback || !is_loopback(url),
+        };
+        is_secure && is_outside && url.has_host()
+    }
+
+    /// Whether a connection to this address may be opened.
+    pub(super) fn address(&self, address: IpAddr) -> bool {
+        match place(address) {
+            Place::Global => true,
+            Place::Loopback => self.loopback,
+            Place::Private => self.private || self.server == Some(address),
+            Place::Special => self.server == Some(address),
+        }
+    }
+}
+
+/// Whether a URL leads to the own machine, judged by its host.
+pub(super) fn is_loopback(url: &Url) -> bool {
+    match url.host() {
+        Some(Host::Domain(name)) => {
+            let name = name.strip_suffix('.').unwrap_or(name);
+            name == "localhost" || name.ends_with(".localhost")
+        }
+        Some(Host::Ipv4(address)) => address.is_loopback(),
+        Some(Host::Ipv6(address)) => address.is_loopback(),
+        None => false,
+    }
+}
+
+fn literal(url: &Url) -> Option<IpAddr> {
+    match url.host() {
+        Some(Host::Ipv4(address)) => Some(address.into()),
+        Some(Host::Ipv6(address)) => Some(address.into()),
+        Some(Host::Domain(_)) | None => None,
+    }
+}
+
+/// Whether a URL is written as the parser writes it. Scheme and host may be in large letters, and
+/// the slash after a host alone may be missing.
+fn is_unchanged(raw: &str, url: &Url) -> bool {
+    let (origin, rest) = (&url[..Position::AfterPort], &url[Position::AfterPort..]);
+    let Some((raw_origin, raw_rest)) = raw.split_at_checked(origin.len()) else {
+        return false;
+    };
+    let is_rest = raw_rest == rest || raw_rest.is_empty() && rest == "/";
+    raw_origin.eq_ignore_ascii_case(origin) && is_rest
+}
+
+/// Where an address is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Global,
+    Loopback,
+    Private,
+    /// Neither: within the link, for several, for examples, for no one yet.
+    Special,
+}
+
+fn place(address: IpAddr) -> Place {
+    match address {
+        IpAddr::V4(address) => place_v4(address),
+        IpAddr::V6(address) => place_v6(address),
+    }
+}
+
+/// The registry of special addresses (IANA, IPv4 Special-Purpose Address Registry).
+fn place_v4(address: Ipv4Addr) -> Place {
+    match address.octets() {
+        [127, ..] => Place::Loopback,
+        [10, ..] | [192, 168, ..] | [172, 16..=31, ..] | [100, 64..=127, ..] => Place::Private,
+        [0, ..]
+        | [169, 254, ..]
+        | [192, 0, 0 | 2, _]
+        | [192, 88, 99, _]
+        | [198, 18..=19, ..]
+        | [198, 51, 100, _]
+        | [203, 0, 113, _]
+        | [224..=255, ..] => Place::Special,
+        _ => Place::Global,
+    }
+}
+
+/// The same for IPv6, where everything outside of one block is special.
+fn place_v6(address: Ipv6Addr) -> Place {
+    if let Some(mapped) = address.to_ipv4_mapped() {
+        return place_v4(mapped);
+    }
+    match address.segments() {
+        [0, 0, 0, 0, 0, 0, 0, 1] => Place::Loopback,
+        // What stands for an address of IPv4 is where that address is (RFC 6052).
+        [0x64, 0xff9b, 0, 0, 0, 0, high, low] => {
+            place_v4(Ipv4Addr::from(u32::from(high) << 16 | u32::from(low)))
+        }
+        [0xfc00..=0xfdff, ..] => Place::Private,
+        [0x2001, 0..=0x1ff, ..] | [0x2001, 0xdb8, ..] | [0x2002, ..] | [0x3fff, 0..=0xfff, ..] => {
+            Place::Special
+        }
+        [0x2000..=0x3fff, ..] => Place::Global,
+        _ => Place::Special,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::IpAddr;
+
+    use url::Url;
+
+    use super::Reach;
+
+    fn reach(server: &str) -> Reach {
+        Reach::of(&Url::parse(server).expect("a URL"), false)
+    }
+
+    // Shows BP-26, BP-27, BP-57, BP-58, BP-59, BP-65, BP-66.
+    #[test]
+    fn urls_are_taken_as_they_stand_or_not_at_all() {
+        let outside = reach("https://mcp.example.com/mcp");
+        for good in [
+            "https://auth.example.com",
+            "https://auth.example.com/",
+            "https://auth.example.com/a/b?c=d",
+            "https://auth.example.com:8443/a",
+            "HTTPS://Auth.Example.com/a",
+            "https://93.184.216.34/",
+            "https://xn--fa-hia.de/",
+        ] {
+            assert!(outside.url(good).is_some(), "{good}");
+        }
+        for bad in [
+            "",
+            "--help",
+            "javascript:alert(1)",
+            "data:text/html,x",
+            "file:///etc/passwd",
+            "vbscript:x",
+            "gopher://example.com/",
+            "http://auth.example.com/",
+            "https:evil.com",
+            "https:///evil.com",
+            "ht\ntps://ev\til.com/",
+            "https://good.com@evil.com/x",
+            "https://good.com\\@evil.com/",
+            "https://user:password@example.com/",
+            "https://example.com/#x",
+            "https://example.com/\u{1b}[31m",
+            "https://example.com/a b",
+            "https://example.com/$(calc)`x`|\"",
+            "https://exam\u{200b}ple.com",
+            "https://\u{24d4}xample.com",
+            "https://\u{430}pple.com",
+            "https://fa\u{df}.de/",
+            "https://example\u{3002}com",
+            "https://example.com/a/../b",
+            "https://example.com:443/",
+            " https://example.com/",
+        ] {
+            assert!(outside.url(bad).is_none(), "{bad:?}");
+        }
+        assert!(
+            outside
+                .url(&format!("https://a.com/{}", "a".repeat(5000)))
+                .is_none()
+        );
+    }
+
+    // Shows BP-25, BP-29, BP-30, BP-31, BP-32.
+    #[test]
+    fn a_server_elsewhere_names_nothing_inside() {
+        let outside = reach("https://mcp.example.com/mcp");
+        for bad in [
+            "https://127.0.0.1/",
+            "https://0x7f.1/",
+            "https://2130706433/",
+            "https://017700000001/",
+            "https://[::1]/",
+            "https://[::ffff:127.0.0.1]/",
+            "https://[::ffff:7f00:1]/",
+            "https://[64:ff9b::7f00:1]/",
+            "https://169.254.169.254/latest/meta-data",
+            "https://[fd00:ec2::254]/",
+            "https://[fe80::1]/",
+            "https://10.0.0.1/",
+            "https://172.16.0.1/",
+            "https://192.168.1.1/",
+            "https://100.64.0.1/",
+            "https://0.0.0.0/",
+            "https://192.0.0.192/",
+            "https://[::]/",
+            "https://255.255.255.255/",
+            "https://[2002:7f00:1::]/",
+            "https://localhost/",
+            "https://localhost./",
+            "https://auth.localhost/",
+            "http://localhost/",
+        ] {
+            assert!(outside.url(bad).is_none(), "{bad}");
+        }
+    }
+
+    // Shows BP-28, AS-09.
+    #[test]
+    fn a_server_on_the_own_machine_may_name_it_and_nothing_else() {
+        for server in [
+            "http://localhost:8080/mcp",
+            "http://127.0.0.1/mcp",
+            "http://[::1]:1/",
+        ] {
+            let inside = reach(server);
+            for good in [
+                "http://127.0.0.1:9000/authorize",
+                "http://localhost:1/",
+                "http://[::1]:1/",
+                "https://localhost/",
+                "https://auth.example.com/",
+            ] {
+                assert!(inside.url(good).is_some(), "{server} {good}");
+            }
+            for bad in [
+                "http://auth.example.com/",
+                "https://10.0.0.1/",
+                "http://169.254.169.254/",
+            ] {
+                assert!(inside.url(bad).is_none(), "{server} {bad}");
+            }
+        }
+    }
+
+    #[test]
+    fn addresses_are_judged_again_when_a_name_is_resolved() {
+        #[track_caller]
+        fn check(reach: Reach, address: &str, expected: bool) {
+            let parsed: IpAddr = address.parse().expect("an address");
+            assert_eq!(reach.address(parsed), expected, "{address}");
+        }
+        let outside = reach("https://mcp.example.com/");
+        check(outside, "93.184.216.34", true);
+        check(outside, "2606:2800:220:1::1", true);
+        check(outside, "64:ff9b::5db8:d822", true);
+        for bad in [
+            "127.0.0.1",
+            "::1",
+            "10.1.1.1",
+            "169.254.169.254",
+            "::ffff:10.0.0.1",
+            "fd00::1",
+        ] {
+            check(outside, bad, false);
+        }
+        let corporate = Reach::of(&Url::parse("https://mcp.corp/").expect("a URL"), true);
+        check(corporate, "10.1.1.1", true);
+        check(corporate, "fd00::1", true);
+        check(corporate, "169.254.169.254", false);
+        check(corporate, "127.0.0.1", false);
+        check(reach("https://10.0.0.5/mcp"), "10.0.0.5", true);
+        check(reach("https://10.0.0.5/mcp"), "10.0.0.6", false);
+    }
+}

@@ -1,0 +1,106 @@
+//! How a person is asked to sign in.
+
+use std::{fmt, future::Future, pin::Pin};
+
+use askback_core::auth::Scopes;
+use url::Url;
+
+/// How a host shows a person where to sign in, and hears what came of it.
+///
+/// A host that has a browser at hand listens on the loopback interface and opens the URL; one
+/// without prints the URL and lets the person paste where the browser ended.
+pub trait SignIn: Send + Sync + 'static {
+    /// Gets ready for one sign-in, before anything is asked: from here on the redirect URI is known.
+    ///
+    /// # Errors
+    ///
+    /// Words on why nobody can be asked.
+    fn ready(&self) -> Signing<'_, Box<dyn Redirect>>;
+}
+
+/// One sign-in that is about to take place.
+pub trait Redirect: Send {
+    /// Where the browser is sent back to: `http://127.0.0.1:…`, `http://localhost:…`, or an `https`
+    /// URL of the host's own.
+    fn uri(&self) -> &str;
+
+    /// Shows the URL of the request to the person, and waits for the whole URL the browser is sent
+    /// back to. The future is dropped where nobody waits for the sign-in any more.
+    ///
+    /// A listener passes over what [`SignInRequest::is_answer`] does not know: any page can reach
+    /// it.
+    ///
+    /// # Errors
+    ///
+    /// Words on why there is no answer, such as that the person did not want to.
+    fn show(self: Box<Self>, request: SignInRequest) -> Signing<'static, String>;
+}
+
+/// What a sign-in gives, once it does.
+pub type Signing<'a, T> = Pin<Box<dyn Future<Output = Result<T, String>> + Send + 'a>>;
+
+/// What a person is asked to agree to.
+#[derive(Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SignInRequest {
+    url: Url,
+    /// Names this sign-in among all others.
+    state: String,
+    /// The server that will be used.
+    pub server: String,
+    /// What the server calls itself. Anybody can say anything here.
+    pub server_name: Option<String>,
+    /// The authorization server that asks, by its name.
+    pub issuer: String,
+    /// What is asked for; none where the authorization server chooses.
+    pub scopes: Option<Scopes>,
+}
+
+impl SignInRequest {
+    pub(super) fn new(
+        url: Url,
+        state: String,
+        server: String,
+        server_name: Option<String>,
+        issuer: String,
+        scopes: Option<Scopes>,
+    ) -> Self {
+        Self {
+            url,
+            state,
+            server,
+            server_name,
+            issuer,
+            scopes,
+        }
+    }
+
+    /// Where the person signs in: an `https` URL, or `http` to the own machine, as one word without
+    /// spaces and quotes. To be opened as the one argument of a program and never through a shell.
+    #[must_use]
+    pub fn url(&self) -> &str {
+        self.url.as_str()
+    }
+
+    /// Whether a URL the browser came back to is of this sign-in and not of another.
+    #[must_use]
+    pub fn is_answer(&self, redirected: &str) -> bool {
+        let Ok(url) = Url::parse(redirected) else {
+            return false;
+        };
+        let mut states = url.query_pairs().filter(|(name, _)| name == "state");
+        let state = states.next();
+        state.is_some_and(|(_, state)| state == *self.state) && states.next().is_none()
+    }
+}
+
+impl fmt::Debug for SignInRequest {
+    /// Without the query of the URL.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SignInRequest")
+            .field("server", &self.server)
+            .field("issuer", &self.issuer)
+            .field("scopes", &self.scopes)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,14 @@
+//! Authorization over HTTP: who asks, and what they may do
+//! (2026-07-28, basic/authorization).
+
+#[cfg(feature = "authorization-client")]
+pub mod client;
+#[cfg(feature = "authorization-client")]
+mod secret;
+
+pub use askback_core::auth::{
+    AuthorizationServer, BadChallenge, BadIdentifier, BadScopes, Challenge, ProtectedResource,
+    Scopes,
+};
+#[cfg(feature = "authorization-client")]
+pub use secret::Secret;

@@ -1,0 +1,141 @@
+//! What shows a server that requests may be made: a token, where there is authorization.
+
+#[cfg(feature = "authorization-client")]
+mod with_tokens {
+    use std::{io, sync::Arc};
+
+    use askback_core::{
+        auth::AuthorizationError,
+        engine::client::{ClientError, Lost},
+    };
+    use reqwest::{Method, Response, Url, header::HeaderMap};
+
+    use crate::authorization::client::{self as authorization, Authorization, Authorizer};
+
+    /// Where tokens come from, if anywhere.
+    pub(in super::super) struct Permission(Option<Arc<Authorizer>>);
+
+    /// What one request is sent with.
+    pub(in super::super) type Pass = Option<Arc<authorization::Pass>>;
+
+    /// One request, as often as it is sent.
+    pub(in super::super) struct Trial<'a> {
+        authorizer: Option<&'a Arc<Authorizer>>,
+        trial: authorization::Trial,
+        /// Whether a refusal is worth a sign-in.
+        is_patient: bool,
+    }
+
+    impl Permission {
+        pub(in super::super) fn of(
+            authorization: Option<&Authorization>,
+            server: &Url,
+        ) -> io::Result<Self> {
+            let authorizer = authorization.map(|it| it.at(server)).transpose()?;
+            Ok(Self(authorizer))
+        }
+
+        pub(in super::super) fn trial(&self, method: &Method) -> Trial<'_> {
+            Trial {
+                authorizer: self.0.as_ref(),
+                trial: authorization::Trial::default(),
+                // Nobody signs in to say goodbye.
+                is_patient: method != Method::DELETE,
+            }
+        }
+
+        pub(in super::super) fn headers(
+            &self,
+            pass: &Pass,
+            method: &Method,
+            url: &Url,
+        ) -> Result<HeaderMap, Lost> {
+            match (&self.0, pass) {
+                (Some(authorizer), Some(pass)) => {
+                    authorizer.headers(pass, method, url).map_err(failed)
+                }
+                _ => Ok(HeaderMap::new()),
+            }
+        }
+    }
+
+    impl Trial<'_> {
+        pub(in super::super) async fn pass(&self) -> Result<Pass, Lost> {
+            match self.authorizer {
+                Some(authorizer) => authorizer.pass().await.map_err(failed),
+                None => Ok(None),
+            }
+        }
+
+        /// Whether to send it again after this response.
+        pub(in super::super) async fn again(
+            &mut self,
+            pass: Pass,
+            url: &Url,
+            response: &Response,
+        ) -> Result<bool, Lost> {
+            match self.authorizer.filter(|_| self.is_patient) {
+                Some(authorizer) => {
+                    let answer = (response.status(), response.headers());
+                    let again = authorizer.again(&mut self.trial, url, answer, pass);
+                    again.await.map_err(failed)
+                }
+                None => Ok(false),
+            }
+        }
+    }
+
+    fn failed(error: AuthorizationError) -> Lost {
+        Lost::Failed(ClientError::Authorization(error))
+    }
+}
+
+#[cfg(not(feature = "authorization-client"))]
+mod without_tokens {
+    use askback_core::engine::client::Lost;
+    use reqwest::{Method, Response, Url, header::HeaderMap};
+
+    /// Nothing to show.
+    pub(in super::super) struct Permission;
+
+    /// The same for one request.
+    pub(in super::super) struct Pass;
+
+    /// One request, which is sent once.
+    pub(in super::super) struct Trial;
+
+    impl Permission {
+        pub(in super::super) fn trial(&self, _: &Method) -> Trial {
+            Trial
+        }
+
+        pub(in super::super) fn headers(
+            &self,
+            _: &Pass,
+            _: &Method,
+            _: &Url,
+        ) -> Result<HeaderMap, Lost> {
+            Ok(HeaderMap::new())
+        }
+    }
+
+    impl Trial {
+        pub(in super::super) async fn pass(&self) -> Result<Pass, Lost> {
+            Ok(Pass)
+        }
+
+        pub(in super::super) async fn again(
+            &mut self,
+            _: Pass,
+            _: &Url,
+            _: &Response,
+        ) -> Result<bool, Lost> {
+            Ok(false)
+        }
+    }
+}
+
+#[cfg(feature = "authorization-client")]
+pub(super) use with_tokens::{Pass, Permission};
+#[cfg(not(feature = "authorization-client"))]
+pub(super) use without_tokens::{Pass, Permission};
