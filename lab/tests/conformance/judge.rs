@@ -1,6 +1,9 @@
 //! What came of a run, read from what the suite wrote.
 
-use std::{fs, path::Path};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
 use serde::Deserialize;
 
@@ -96,15 +99,9 @@ impl Verdict {
 pub(crate) fn read(results: &Path, run: &Run) -> Result<Verdict> {
     let mut verdict = Verdict::default();
     let mut seen = Vec::new();
-    let mut entries = fs::read_dir(results)?.collect::<Result<Vec<_>, _>>()?;
-    entries.sort_by_key(fs::DirEntry::file_name);
-    for entry in entries {
-        if !entry.file_type()?.is_dir() {
-            continue;
-        }
-        let name = entry.file_name().to_string_lossy().into_owned();
+    for (name, directory) in directories(results)? {
         let scenario = scenario(&name, run.side);
-        match fs::read_to_string(entry.path().join("checks.json")) {
+        match fs::read_to_string(directory.join("checks.json")) {
             Ok(checks) => verdict.add(scenario, serde_json::from_str(&checks)?),
             Err(_) => verdict
                 .wrong
@@ -122,6 +119,36 @@ pub(crate) fn read(results: &Path, run: &Run) -> Result<Verdict> {
         verdict.wrong.push("no scenario was run".to_owned());
     }
     Ok(verdict)
+}
+
+/// The directories of scenarios, by name. A scenario that is named like a path, as `auth/dpop`, has
+/// one within one.
+fn directories(results: &Path) -> Result<Vec<(String, PathBuf)>> {
+    let inside = |path: &Path| -> Result<Vec<(String, PathBuf)>> {
+        let mut entries = Vec::new();
+        for entry in fs::read_dir(path)? {
+            let entry = entry?;
+            if entry.file_type()?.is_dir() {
+                let name = entry.file_name().to_string_lossy().into_owned();
+                entries.push((name, entry.path()));
+            }
+        }
+        entries.sort();
+        Ok(entries)
+    };
+    let mut directories = Vec::new();
+    for (name, path) in inside(results)? {
+        let within = inside(&path)?;
+        if within.is_empty() {
+            directories.push((name, path));
+            continue;
+        }
+        let named = within
+            .into_iter()
+            .map(|(inner, path)| (format!("{name}/{inner}"), path));
+        directories.extend(named);
+    }
+    Ok(directories)
 }
 
 /// The scenario of a directory: `server-tools-list-2026-09-01T10-00-00-000Z`.

@@ -6,10 +6,7 @@ use crate::{Result, suite::Suite};
 const REQUIREMENTS: [&str; 2] = ["2025-11-25", "2026-07-28"];
 
 /// What askback does not do, by how the names of the scenarios begin.
-const LEFT_OUT: [(&str, &str); 2] = [
-    ("auth/", "askback has no authorization"),
-    ("sep-2640-", "askback has no skills"),
-];
+const LEFT_OUT: [(&str, &str); 1] = [("sep-2640-", "askback has no skills")];
 
 /// What is run, and what is not.
 pub(crate) struct Plan {
@@ -56,7 +53,7 @@ impl Plan {
 
         let mut runs: Vec<Run> = REQUIREMENTS
             .iter()
-            .map(|revision| required(revision))
+            .flat_map(|revision| [Side::Server, Side::Client].map(|side| required(side, revision)))
             .collect();
         let mut revisions: Vec<&String> = server.iter().flat_map(|s| &s.revisions).collect();
         revisions.sort_unstable_by(|a, b| b.cmp(a));
@@ -67,6 +64,9 @@ impl Plan {
             .filter(|scenario| scenario.revisions.is_empty());
         runs.extend(extensions.map(|scenario| alone(Side::Server, &scenario.name, None)));
         for Scenario { name, revisions } in &client {
+            if revisions.is_empty() {
+                runs.push(alone(Side::Client, name, None));
+            }
             for revision in revisions {
                 runs.push(alone(Side::Client, name, Some(revision)));
                 runs.push(found(name, revision));
@@ -87,12 +87,12 @@ impl Side {
 }
 
 /// What a revision requires, as the suite's authors froze it.
-fn required(revision: &str) -> Run {
-    let title = format!("server, what {revision} requires");
+fn required(side: Side, revision: &str) -> Run {
+    let title = format!("{}, what {revision} requires", side.name());
     Run {
         group: title.clone(),
         title,
-        side: Side::Server,
+        side,
         arguments: vec!["--requirements".into(), revision.into()],
         scenarios: Vec::new(),
     }

@@ -2,11 +2,12 @@
 
 mod host;
 mod scenarios;
+mod sign_in;
 
 use askback::{
-    Result, Revision,
+    Error, Result, Revision,
     client::{Client, Protocol},
-    transport::Connect,
+    transport::Http,
 };
 use serde_json::Value;
 
@@ -29,7 +30,9 @@ pub struct Wish {
 ///
 /// Fails where the server cannot be talked to, where it answers with an error, and where the
 /// scenario is not known.
-pub async fn play(server: impl Connect, wish: Wish) -> Result<()> {
+pub async fn play(server: Http, wish: Wish) -> Result<()> {
+    let authorization = sign_in::authorization(&wish).map_err(Error::new)?;
+    let server = server.authorize(&authorization);
     let client = Client::builder("askback-conformance", env!("CARGO_PKG_VERSION"))
         .title("askback under test")
         .host(Yes)

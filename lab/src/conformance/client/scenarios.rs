@@ -52,6 +52,10 @@ pub(super) async fn play(client: &Client, wish: &Wish) -> Result<()> {
             Ok(())
         }
         "json-schema-2020-12-preservation" => echo_schema(client).await,
+        authorized if authorized.starts_with("auth/") => {
+            client.tools().await?;
+            call(client, "test-tool", json!({})).await
+        }
         unknown => Err(Error::new(format!("there is no scenario `{unknown}`"))),
     }
 }

@@ -1,0 +1,140 @@
+//! Who signs in to what the suite's servers want: nobody is asked, and the answer is yes.
+
+use askback::authorization::{
+    Secret,
+    client::{
+        Algorithm, Authorization, IdentityProvider, Redirect, RegisteredClient, SignIn,
+        SignInRequest, Signing, SigningKey,
+    },
+};
+use serde::Deserialize;
+use serde_json::Value;
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::TcpStream,
+};
+
+use super::Wish;
+
+/// The document that the suite knows this client by. It is not there.
+const DOCUMENT: &str = "https://conformance-test.local/client-metadata.json";
+
+/// Where a browser would come back to; none ever does.
+const REDIRECT: &str = "http://localhost:3000/callback";
+
+/// What a scenario says of a client, as far as it has one.
+#[derive(Deserialize)]
+struct Client {
+    client_id: String,
+    client_secret: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Key {
+    private_key_pem: String,
+    signing_algorithm: String,
+}
+
+#[derive(Deserialize)]
+struct Company {
+    idp_client_id: String,
+    idp_id_token: String,
+    idp_issuer: String,
+    idp_token_endpoint: String,
+}
+
+#[derive(Deserialize)]
+struct Workload {
+    valid_jwt: String,
+}
+
+/// How the client becomes authorized in a scenario.
+///
+/// # Errors
+///
+/// Where the suite does not say what the scenario needs.
+pub(super) fn authorization(wish: &Wish) -> Result<Authorization, String> {
+    let context = &wish.context;
+    Ok(match wish.scenario.as_str() {
+        "auth/pre-registration" => Authorization::person(Yes).client(client(context)?),
+        "auth/client-credentials-basic" => Authorization::client_credentials(client(context)?),
+        "auth/client-credentials-jwt" => {
+            let key: Key = read(context)?;
+            let algorithm = Algorithm::named(&key.signing_algorithm).ok_or("an odd algorithm")?;
+            let key = SigningKey::from_pem(&Secret::new(key.private_key_pem), algorithm);
+            let key = key.map_err(|error| error.to_string())?;
+            Authorization::client_credentials(client(context)?.with_key(key))
+        }
+        "auth/enterprise-managed-authorization" => {
+            let company: Company = read(context)?;
+            let provider = IdentityProvider::new(
+                company.idp_issuer,
+                company.idp_token_endpoint,
+                RegisteredClient::new(company.idp_client_id),
+            );
+            let identity = Secret::new(company.idp_id_token);
+            Authorization::company(provider, identity, client(context)?)
+        }
+        "auth/wif-jwt-bearer" => {
+            let workload: Workload = read(context)?;
+            Authorization::vouched(Secret::new(workload.valid_jwt), client(context)?)
+        }
+        _ => Authorization::person(Yes)
+            .metadata_document(DOCUMENT)
+            .map_err(|error| error.to_string())?,
+    })
+}
+
+fn client(context: &Value) -> Result<RegisteredClient, String> {
+    let client: Client = read(context)?;
+    let registered = RegisteredClient::new(client.client_id);
+    Ok(match client.client_secret {
+        Some(secret) => registered.with_secret(Secret::new(secret)),
+        None => registered,
+    })
+}
+
+fn read<T: for<'de> Deserialize<'de>>(context: &Value) -> Result<T, String> {
+    T::deserialize(context).map_err(|error| error.to_string())
+}
+
+/// Says yes to everything.
+struct Yes;
+
+impl SignIn for Yes {
+    fn ready(&self) -> Signing<'_, Box<dyn Redirect>> {
+        Box::pin(async { Ok(Box::new(Yes) as Box<dyn Redirect>) })
+    }
+}
+
+impl Redirect for Yes {
+    fn uri(&self) -> &str {
+        REDIRECT
+    }
+
+    fn show(self: Box<Self>, request: SignInRequest) -> Signing<'static, String> {
+        Box::pin(async move {
+            let answer = get(request.url())
+                .await
+                .map_err(|error| error.to_string())?;
+            let headers = answer.lines().take_while(|line| !line.is_empty());
+            let mut headers = headers.filter_map(|line| line.split_once(": "));
+            headers
+                .find(|(name, _)| name.eq_ignore_ascii_case("location"))
+                .map(|(_, location)| location.to_owned())
+                .ok_or_else(|| "the browser was not sent back".to_owned())
+        })
+    }
+}
+
+/// What a URL of the suite answers, redirections not followed.
+async fn get(url: &str) -> std::io::Result<String> {
+    let rest = url.strip_prefix("http://").unwrap_or(url);
+    let (host, path) = rest.split_once('/').unwrap_or((rest, ""));
+    let mut stream = TcpStream::connect(host).await?;
+    let request = format!("GET /{path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n");
+    stream.write_all(request.as_bytes()).await?;
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).await?;
+    Ok(answer)
+}
