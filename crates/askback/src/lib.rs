@@ -2,7 +2,7 @@
 //! middle, unchanged in every protocol revision.
 
 mod answer;
-#[cfg(feature = "authorization-client")]
+#[cfg(any(feature = "authorization-client", feature = "authorization-server"))]
 pub mod authorization;
 #[cfg(feature = "client")]
 pub mod client;

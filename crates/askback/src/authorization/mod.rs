@@ -5,6 +5,8 @@
 pub mod client;
 #[cfg(feature = "authorization-client")]
 mod secret;
+#[cfg(feature = "authorization-server")]
+pub mod server;
 
 pub use askback_core::auth::{
     AuthorizationServer, BadChallenge, BadIdentifier, BadScopes, Challenge, ProtectedResource,

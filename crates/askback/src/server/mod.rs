@@ -9,6 +9,8 @@ mod dispatch;
 #[cfg(feature = "http-server")]
 pub mod http;
 mod incoming;
+#[cfg(feature = "authorization-server")]
+mod needs;
 mod page;
 mod prompt;
 mod registry;
@@ -162,6 +164,15 @@ pub enum BuildError {
         name: String,
         /// The type of the state.
         state: &'static str,
+    },
+    /// What something needs of an access token are no scopes.
+    #[cfg(feature = "authorization-server")]
+    #[error("the scopes of `{name}`: {why}")]
+    Scopes {
+        /// The tool, the prompt, or the URI of the resource.
+        name: String,
+        /// What is wrong.
+        why: String,
     },
     /// The server would speak no revision.
     #[error("the server speaks no revision")]
@@ -409,6 +420,8 @@ impl ServerBuilder {
             return Err(wrong);
         }
         self.check_handlers()?;
+        #[cfg(feature = "authorization-server")]
+        self.check_needs()?;
         let capabilities = self.capabilities();
         let tasks = Board::new(Tasks::new(&self.limits));
         let profile = Profile {
@@ -503,6 +516,23 @@ impl ServerBuilder {
                 &template.description.uri_template,
                 template.handler.parameters(),
             )?;
+        }
+        Ok(())
+    }
+
+    #[cfg(feature = "authorization-server")]
+    fn check_needs(&self) -> Result<(), BuildError> {
+        for tool in self.tools.items() {
+            tool.needs.check(&tool.description.name)?;
+        }
+        for prompt in self.prompts.items() {
+            prompt.needs.check(&prompt.description.name)?;
+        }
+        for resource in self.resources.fixed.items() {
+            resource.needs.check(&resource.description.uri)?;
+        }
+        for template in self.resources.templates.items() {
+            template.needs.check(&template.description.uri_template)?;
         }
         Ok(())
     }

@@ -4,6 +4,8 @@ use std::future::Future;
 
 use askback_core::protocol::{self, GetPromptResult, Icon, Outcome, PromptArgument};
 
+#[cfg(feature = "authorization-server")]
+use super::needs::Needs;
 use super::{
     BuildError,
     complete::{Completers, Completing},
@@ -23,6 +25,8 @@ pub struct Prompt {
     pub(super) description: protocol::Prompt,
     pub(super) handler: Erased<Outcome<GetPromptResult>>,
     pub(super) completers: Completers,
+    #[cfg(feature = "authorization-server")]
+    pub(super) needs: Needs,
 }
 
 impl Prompt {
@@ -50,6 +54,8 @@ impl Prompt {
             },
             handler: erase(handler, IntoPromptResult::into_prompt_result),
             completers,
+            #[cfg(feature = "authorization-server")]
+            needs: Needs::default(),
         }
     }
 

@@ -6,6 +6,8 @@ use askback_core::protocol::{
     self, Annotations, Icon, Outcome, ReadResourceResult, ResourceContents,
 };
 
+#[cfg(feature = "authorization-server")]
+use super::needs::Needs;
 use super::{
     BuildError,
     complete::{Completers, Completing},
@@ -23,6 +25,8 @@ use crate::{
 pub struct Resource {
     pub(super) description: protocol::Resource,
     pub(super) handler: Erased<Outcome<ReadResourceResult>>,
+    #[cfg(feature = "authorization-server")]
+    pub(super) needs: Needs,
 }
 
 /// A family of resources, and the handler that reads any of them.
@@ -35,6 +39,8 @@ pub struct ResourceTemplate {
     pub(super) handler: Erased<Outcome<ReadResourceResult>>,
     pub(super) completers: Completers,
     template: Option<UriTemplate>,
+    #[cfg(feature = "authorization-server")]
+    pub(super) needs: Needs,
 }
 
 /// Lists resources that come and go.
@@ -66,6 +72,8 @@ impl Resource {
         Self {
             description: protocol::Resource::new(uri, name),
             handler: erase(handler, IntoReadResult::into_read_result),
+            #[cfg(feature = "authorization-server")]
+            needs: Needs::default(),
         }
     }
 }
@@ -85,6 +93,8 @@ impl ResourceTemplate {
             description,
             handler: erase(handler, IntoReadResult::into_read_result),
             completers: Completers::of(form.as_ref()),
+            #[cfg(feature = "authorization-server")]
+            needs: Needs::default(),
         }
     }
 
@@ -204,6 +214,20 @@ impl Resources {
                 mime_type: template.description.mime_type.clone(),
             })
         })
+    }
+
+    /// What the resource that would be read needs: the same one as [`Resources::find`] finds.
+    #[cfg(feature = "authorization-server")]
+    pub(super) fn needs(&self, uri: &str) -> Option<&Needs> {
+        if let Some(resource) = self.fixed.get(uri) {
+            return Some(&resource.needs);
+        }
+        let mut templates = self.templates.items().iter();
+        let template = templates.find(|template| {
+            let template = template.template.as_ref();
+            template.is_some_and(|template| template.matches(uri).is_some())
+        })?;
+        Some(&template.needs)
     }
 
     /// All that can be listed: first what is always there.

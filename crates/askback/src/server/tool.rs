@@ -8,6 +8,8 @@ use askback_core::{
 };
 
 use super::BuildError;
+#[cfg(feature = "authorization-server")]
+use super::needs::Needs;
 use crate::handler::{Erased, Handler, IntoToolResult, erase};
 
 /// A tool and its handler.
@@ -36,6 +38,8 @@ pub struct Tool {
     /// Which arguments a client repeats in the headers of its request.
     pub(super) mirrored: Annotations,
     pub(super) tasks: Option<Tasks>,
+    #[cfg(feature = "authorization-server")]
+    pub(super) needs: Needs,
 }
 
 /// How the calls of a tool become tasks.
@@ -69,6 +73,8 @@ impl Tool {
             headers: Vec::new(),
             mirrored: Annotations::default(),
             tasks: None,
+            #[cfg(feature = "authorization-server")]
+            needs: Needs::default(),
         }
     }
 

@@ -19,6 +19,7 @@ mod admission;
 mod body;
 mod listening;
 mod pages;
+mod protected;
 mod read;
 mod reading;
 mod response;
@@ -37,8 +38,10 @@ pub use body::Body;
 pub use service::Service;
 use tokio::net::{TcpListener, ToSocketAddrs};
 
-use self::{sessions::Sessions, stop::Stop};
+use self::{protected::Protected, sessions::Sessions, stop::Stop};
 use super::{Server, Shared};
+#[cfg(feature = "authorization-server")]
+use crate::authorization::server::Protection;
 
 /// The path of the endpoint unless it is told otherwise.
 const PATH: &str = "/mcp";
@@ -55,6 +58,7 @@ pub struct Endpoint {
     shared: Arc<Shared>,
     guard: Guard,
     path: String,
+    protected: Protected,
 }
 
 impl Server {
@@ -74,6 +78,7 @@ impl Server {
             shared: Arc::clone(&self.0),
             guard: Guard::default(),
             path: PATH.to_owned(),
+            protected: Protected::default(),
         }
     }
 }
@@ -92,8 +97,17 @@ impl Endpoint {
         self
     }
 
+    /// Lets only those in who have an access token for this server; who they are is then known to
+    /// handlers, sessions and all that is kept for them.
+    #[cfg(feature = "authorization-server")]
+    pub fn protect(mut self, protection: Protection) -> Self {
+        self.protected = Protected::by(protection, &self.shared);
+        self
+    }
+
     /// The endpoint as a tower service: it answers every path it is given, for whatever is routed
-    /// to it. Its sessions live as long as one of its clones.
+    /// to it. Its sessions live as long as one of its clones. Where it is protected, route the path
+    /// of its document to it as well.
     ///
     /// ```
     /// # fn route(server: askback::Server) -> axum::Router {
@@ -106,7 +120,13 @@ impl Endpoint {
     #[must_use]
     pub fn service(self) -> Service {
         let sessions = Sessions::new(&self.shared);
-        Service::new(self.shared, self.guard, sessions, Stop::default())
+        Service::new(
+            self.shared,
+            self.guard,
+            self.protected,
+            sessions,
+            Stop::default(),
+        )
     }
 
     /// Serves whoever connects, without end.

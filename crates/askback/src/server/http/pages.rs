@@ -11,13 +11,13 @@ use http::{
     request::Parts,
 };
 
-use super::{
-    body::Body,
-    response::{SESSION_ID, empty},
-};
+use super::{body::Body, response::empty};
 
 /// For how long a browser may remember what was allowed, in seconds.
 const MAX_AGE: HeaderValue = HeaderValue::from_static("600");
+
+/// What a page may read beside what every page may: the id of its session, and what it must show.
+const READABLE: HeaderValue = HeaderValue::from_static("mcp-session-id, www-authenticate");
 
 /// Whether a browser asks what a page may send, before it lets it.
 pub(super) fn is_preflight(parts: &Parts) -> bool {
@@ -39,9 +39,9 @@ pub(super) fn preflight(parts: &Parts, methods: &'static str) -> Response<Body> 
     response
 }
 
-/// Lets a page read a response, and the id of its session with it.
+/// Lets a page read a response.
 pub(super) fn share(origin: &HeaderValue, headers: &mut HeaderMap) {
     headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin.clone());
     headers.insert(VARY, HeaderValue::from_static("origin"));
-    headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, SESSION_ID.into());
+    headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, READABLE);
 }

@@ -51,6 +51,7 @@ pub(super) async fn serve(
     listener: TcpListener,
     signal: impl Future<Output = ()>,
 ) {
+    service.protected().prepare(service.shared());
     let door = Door {
         room: Arc::new(Semaphore::new(service.shared().limits().connections)),
         listener,
@@ -190,7 +191,8 @@ async fn respond(
     path: &str,
     request: Request<Incoming>,
 ) -> Result<Response<Body>, Infallible> {
-    if request.uri().path() != path {
+    let asked = request.uri().path();
+    if asked != path && !service.protected().serves(asked) {
         let why = format!("there is nothing here; the endpoint is {path}");
         return Ok(response::refusal(StatusCode::NOT_FOUND, why));
     }

@@ -32,6 +32,7 @@ use super::{
     body::Body,
     listening::Listening,
     pages,
+    protected::Protected,
     read::{Unread, read},
     reading::{First, Reading},
     response::{self, SESSION_ID},
@@ -55,6 +56,7 @@ pub struct Service(Arc<Inner>);
 struct Inner {
     shared: Arc<Shared>,
     guard: Guard,
+    protected: Protected,
     sessions: Arc<Sessions>,
     stop: Stop,
     /// Whether the server speaks a revision with a handshake.
@@ -67,6 +69,7 @@ impl Service {
     pub(super) fn new(
         shared: Arc<Shared>,
         guard: Guard,
+        protected: Protected,
         sessions: Arc<Sessions>,
         stop: Stop,
     ) -> Self {
@@ -76,6 +79,7 @@ impl Service {
         Self(Arc::new(Inner {
             shared,
             guard,
+            protected,
             sessions,
             stop,
             handshakes,
@@ -95,9 +99,13 @@ impl Service {
         &self.0.stop
     }
 
+    pub(super) fn protected(&self) -> &Protected {
+        &self.0.protected
+    }
+
     /// Answers a request.
     pub async fn respond<B: http_body::Body>(&self, request: Request<B>) -> Response<Body> {
-        let (parts, body) = request.into_parts();
+        let (mut parts, body) = request.into_parts();
         if let Err(refused) = self.0.check_guard(&parts) {
             return response::refusal(StatusCode::FORBIDDEN, refused);
         }
@@ -106,12 +114,16 @@ impl Service {
         } else {
             "POST"
         };
-        let mut response = match parts.method {
-            Method::POST => self.0.post(&parts, body).await,
-            Method::GET if self.0.handshakes => self.0.get(&parts),
-            Method::DELETE if self.0.handshakes => self.0.delete(&parts),
-            _ if pages::is_preflight(&parts) => pages::preflight(&parts, methods),
-            _ => response::not_allowed(methods),
+        let answered = self.0.protected.answer(&self.0.shared, &mut parts).await;
+        let mut response = match answered {
+            Some(answered) => answered,
+            None => match parts.method {
+                Method::POST => self.0.post(&parts, body).await,
+                Method::GET if self.0.handshakes => self.0.get(&parts),
+                Method::DELETE if self.0.handshakes => self.0.delete(&parts),
+                _ if pages::is_preflight(&parts) => pages::preflight(&parts, methods),
+                _ => response::not_allowed(methods),
+            },
         };
         if let Some(origin) = parts.headers.get(ORIGIN) {
             pages::share(origin, response.headers_mut());
@@ -176,6 +188,9 @@ impl Inner {
             }
         };
         drop(body);
+        if let Some(refusal) = self.protected.refuse(&self.shared, parts, &received) {
+            return refusal;
+        }
         if self.stop.has_reached(Phase::Stopping) && begins_something(&received) {
             return stopping();
         }

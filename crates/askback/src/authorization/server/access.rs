@@ -1,0 +1,140 @@
+//! What a token is worth, and who says so.
+
+use std::{fmt, pin::Pin, sync::Arc};
+
+use askback_core::{
+    ask::{Millis, Principal},
+    auth::Scopes,
+};
+
+/// Finds out what a token is worth.
+///
+/// A verifier accepts a token only if it was issued for [`PresentedToken::resource`]: a token for
+/// another server is worth nothing here, however good it is there (2026-07-28,
+/// basic/authorization, Token Handling).
+pub trait TokenVerifier: Send + Sync + 'static {
+    /// The issuers whose tokens it accepts, as clients are told of them. There must be one, except
+    /// while a server is developed.
+    fn issuers(&self) -> Vec<String>;
+
+    /// What this token is worth.
+    ///
+    /// The future may be dropped when the client goes away.
+    fn verify<'a>(&'a self, token: PresentedToken<'a>) -> Verifying<'a>;
+
+    /// Gets ready what verifying needs, such as keys, so that the first request need not wait. It
+    /// is called once, when the server begins.
+    fn prepare(&self, _now: Millis) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
+        Box::pin(std::future::ready(()))
+    }
+}
+
+/// What a [`TokenVerifier`] gives back.
+pub type Verifying<'a> = Pin<Box<dyn Future<Output = Result<Access, Rejected>> + Send + 'a>>;
+
+/// A token as it came with a request. It cannot be printed, kept or sent on.
+#[derive(Clone, Copy)]
+pub struct PresentedToken<'a> {
+    token: &'a str,
+    resource: &'a str,
+    now: Millis,
+}
+
+/// What a good token is worth.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Access {
+    /// Who asks: sessions, sealed states, subscriptions and tasks are theirs.
+    pub principal: Principal,
+    /// What the token may be used for, without what those scopes imply.
+    pub scopes: Scopes,
+    /// When the token ends, where that is known.
+    pub expires: Option<Millis>,
+}
+
+/// Why a token is worth nothing, or cannot be judged. What is said here goes to the log; a client
+/// is told no more than which of these it is.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Rejected {
+    /// It was good once: the client should get another.
+    #[error("the token has expired")]
+    Expired,
+    /// It is not good here, and never was.
+    #[error("the token is not valid here: {0}")]
+    Invalid(String),
+    /// It cannot be judged now; the client is to blame for nothing.
+    #[error("the token cannot be verified now: {0}")]
+    Unavailable(String),
+}
+
+impl<'a> PresentedToken<'a> {
+    /// A token that came to this server at this time. The resource is the server's URL.
+    #[must_use]
+    pub fn new(token: &'a str, resource: &'a str, now: Millis) -> Self {
+        Self {
+            token,
+            resource,
+            now,
+        }
+    }
+
+    /// The token itself: for its verification and for nothing else. Whoever sends it to another
+    /// server than its issuer gives away what the client trusted this server with (2026-07-28,
+    /// basic/authorization/security-considerations, Access Token Privilege Restriction).
+    #[must_use]
+    pub fn reveal(&self) -> &'a str {
+        self.token
+    }
+
+    /// The URL of this server: the audience the token must have been issued for.
+    #[must_use]
+    pub fn resource(&self) -> &'a str {
+        self.resource
+    }
+
+    /// When it came.
+    #[must_use]
+    pub fn now(&self) -> Millis {
+        self.now
+    }
+}
+
+impl fmt::Debug for PresentedToken<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PresentedToken").finish_non_exhaustive()
+    }
+}
+
+impl Access {
+    /// What a token without an end is worth.
+    #[must_use]
+    pub fn new(principal: Principal, scopes: Scopes) -> Self {
+        Self {
+            principal,
+            scopes,
+            expires: None,
+        }
+    }
+
+    /// The same until then.
+    #[must_use]
+    pub fn until(mut self, expires: Millis) -> Self {
+        self.expires = Some(expires);
+        self
+    }
+}
+
+impl<V: TokenVerifier + ?Sized> TokenVerifier for Arc<V> {
+    fn issuers(&self) -> Vec<String> {
+        (**self).issuers()
+    }
+
+    fn verify<'a>(&'a self, token: PresentedToken<'a>) -> Verifying<'a> {
+        (**self).verify(token)
+    }
+
+    fn prepare(&self, now: Millis) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
+        (**self).prepare(now)
+    }
+}

@@ -1,0 +1,185 @@
+//! Who gets in with a request, and how the others are turned away
+//! (2026-07-28, basic/authorization, Access Token Usage and Error Handling; RFC 6750, 2.1 and 3).
+
+use askback_core::{
+    ask::{Millis, Principal},
+    auth::{BadChallenge, Challenge, Scopes},
+};
+use http::{
+    HeaderValue, StatusCode,
+    header::{AUTHORIZATION, HeaderMap},
+    request::Parts,
+};
+
+use super::{
+    access::{PresentedToken, Rejected},
+    development::is_token,
+    protection::Protection,
+};
+
+/// The longest token that is looked at, in bytes.
+const TOKEN_BYTES: usize = 16 << 10;
+
+/// What the token of a request may be used for, with all that those scopes imply.
+#[derive(Debug, Clone)]
+pub(crate) struct Granted(Scopes);
+
+/// Why a request is turned away, and what its client is told.
+#[derive(Debug)]
+pub(crate) struct Refusal {
+    pub(crate) status: StatusCode,
+    /// The value of `WWW-Authenticate`.
+    pub(crate) challenge: Option<HeaderValue>,
+    pub(crate) why: String,
+}
+
+impl Protection {
+    /// Lets a request in: it is its principal's from here on, and the token is gone.
+    pub(crate) async fn admit(&self, parts: &mut Parts, now: Millis) -> Result<(), Refusal> {
+        // Whoever stands in front has no say in who asks.
+        parts.extensions.remove::<Principal>();
+        parts.extensions.remove::<Granted>();
+        if parts.uri.query().is_some_and(holds_token) {
+            let why = "send the access token in the Authorization header, never in the URL";
+            return Err(self.malformed(why));
+        }
+        let header = self.only_header(&parts.headers)?;
+        let token = self.token(header)?;
+        let presented = PresentedToken::new(token, &self.document.resource, now);
+        let verified = self.verifier.verify(presented).await;
+        let access = verified.map_err(|rejected| self.rejected(&rejected))?;
+        if access.expires.is_some_and(|expires| expires <= now) {
+            return Err(self.rejected(&Rejected::Expired));
+        }
+        let granted = Granted(self.hierarchy.widen(&access.scopes));
+        self.check(Some(&granted), &[])?;
+        parts.headers.remove(AUTHORIZATION);
+        parts.extensions.insert(access.principal);
+        parts.extensions.insert(granted);
+        Ok(())
+    }
+
+    /// Checks that a token covers what a request needs beside what every request does. All of it
+    /// is named at once where it does not (2026-07-28, basic/authorization, Runtime Insufficient
+    /// Scope Errors).
+    pub(crate) fn check(
+        &self,
+        granted: Option<&Granted>,
+        needed: &[&Scopes],
+    ) -> Result<(), Refusal> {
+        let covers = |scopes: &Scopes| granted.is_some_and(|all| all.0.contains_all(scopes));
+        if covers(&self.required) && needed.iter().all(|scopes| covers(scopes)) {
+            return Ok(());
+        }
+        let mut all = self.required.clone();
+        for scope in needed.iter().flat_map(|scopes| scopes.iter()) {
+            // Of more than a challenge can name, it names the first.
+            let _ = all.insert(scope);
+        }
+        let why = "the access token does not cover this request";
+        Err(Refusal {
+            status: StatusCode::FORBIDDEN,
+            challenge: self.challenge(Some(("insufficient_scope", why)), &all),
+            why: format!("{why}: it needs the scopes `{all}`"),
+        })
+    }
+
+    /// The one `Authorization` header there may be.
+    fn only_header<'a>(&self, headers: &'a HeaderMap) -> Result<&'a str, Refusal> {
+        let mut values = headers.get_all(AUTHORIZATION).iter();
+        let Some(value) = values.next() else {
+            return Err(self.nameless());
+        };
+        if values.next().is_some() {
+            return Err(self.malformed("there is more than one Authorization header"));
+        }
+        let unreadable = |_| self.malformed("the Authorization header cannot be read");
+        value.to_str().map_err(unreadable)
+    }
+
+    /// The token in the header. Another scheme is as good as none.
+    fn token<'a>(&self, header: &'a str) -> Result<&'a str, Refusal> {
+        let (scheme, token) = header.split_once(' ').unwrap_or((header, ""));
+        if !scheme.eq_ignore_ascii_case(Challenge::BEARER) {
+            return Err(self.nameless());
+        }
+        let token = token.trim_matches(' ');
+        if token.len() > TOKEN_BYTES {
+            return Err(self.malformed("the access token is too long"));
+        }
+        if !is_token(token.as_bytes()) {
+            return Err(self.malformed("the Authorization header must be `Bearer TOKEN`"));
+        }
+        Ok(token)
+    }
+
+    /// Nobody has said who they are, so nothing is wrong yet (RFC 6750, 3.1).
+    fn nameless(&self) -> Refusal {
+        Refusal {
+            status: StatusCode::UNAUTHORIZED,
+            challenge: self.challenge(None, &self.required),
+            why: "this server wants an access token".to_owned(),
+        }
+    }
+
+    fn malformed(&self, why: &str) -> Refusal {
+        Refusal {
+            status: StatusCode::BAD_REQUEST,
+            challenge: self.challenge(Some(("invalid_request", why)), &self.required),
+            why: why.to_owned(),
+        }
+    }
+
+    /// A client is told no more than it needs to do better; the log says more.
+    fn rejected(&self, rejected: &Rejected) -> Refusal {
+        let why = match rejected {
+            Rejected::Expired => "the access token has expired",
+            Rejected::Invalid(_) => "the access token is not valid here",
+            Rejected::Unavailable(_) => {
+                tracing::error!(why = %rejected, "access tokens cannot be verified");
+                return Refusal {
+                    status: StatusCode::SERVICE_UNAVAILABLE,
+                    challenge: None,
+                    why: "the server cannot verify access tokens now".to_owned(),
+                };
+            }
+        };
+        tracing::debug!(why = %rejected, "an access token was refused");
+        Refusal {
+            status: StatusCode::UNAUTHORIZED,
+            challenge: self.challenge(Some(("invalid_token", why)), &self.required),
+            why: why.to_owned(),
+        }
+    }
+
+    fn challenge(&self, error: Option<(&str, &str)>, scopes: &Scopes) -> Option<HeaderValue> {
+        let challenge = self.write_challenge(error, scopes);
+        challenge.ok()?.to_string().try_into().ok()
+    }
+
+    fn write_challenge(
+        &self,
+        error: Option<(&str, &str)>,
+        scopes: &Scopes,
+    ) -> Result<Challenge, BadChallenge> {
+        let mut challenge = Challenge::new(Challenge::BEARER)?;
+        if let Some((error, why)) = error {
+            challenge = challenge.with("error", error)?;
+            challenge = challenge.with("error_description", why)?;
+        }
+        challenge = challenge.with("resource_metadata", &self.metadata_url)?;
+        if !scopes.is_empty() {
+            challenge = challenge.with("scope", &scopes.to_string())?;
+        }
+        Ok(challenge)
+    }
+}
+
+/// Whether a query holds a token, under the name that RFC 6750 (2.3) has for it.
+fn holds_token(query: &str) -> bool {
+    let mut names = query.split('&').filter_map(|pair| pair.split('=').next());
+    names.any(|name| {
+        let name = percent_encoding::percent_decode_str(name).decode_utf8_lossy();
+        name.eq_ignore_ascii_case("access_token")
+    })
+}

@@ -1,0 +1,34 @@
+//! Which scopes come with others.
+
+use std::collections::BTreeMap;
+
+use askback_core::auth::{BadScopes, Scopes};
+
+/// What broader scopes imply (2026-07-28, basic/authorization, Step-Up Authorization Flow).
+#[derive(Debug, Clone, Default)]
+pub(super) struct Hierarchy(BTreeMap<String, Scopes>);
+
+impl Hierarchy {
+    pub(super) fn add(&mut self, broad: &str, narrow: &Scopes) -> Result<(), BadScopes> {
+        // Checks the broad one, too.
+        Scopes::of([broad])?;
+        let implied = self.0.entry(broad.to_owned()).or_default();
+        *implied = implied.union(narrow)?;
+        Ok(())
+    }
+
+    /// These scopes with all that they imply, and what that implies. What one set cannot hold is
+    /// left out: whoever has that much is asked for it again.
+    pub(super) fn widen(&self, granted: &Scopes) -> Scopes {
+        let mut all = granted.clone();
+        let mut fresh: Vec<String> = granted.iter().map(str::to_owned).collect();
+        while let Some(scope) = fresh.pop() {
+            for narrow in self.0.get(&scope).into_iter().flat_map(Scopes::iter) {
+                if !all.contains(narrow) && all.insert(narrow).is_ok() {
+                    fresh.push(narrow.to_owned());
+                }
+            }
+        }
+        all
+    }
+}

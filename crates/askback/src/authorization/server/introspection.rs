@@ -1,0 +1,219 @@
+//! Tokens that only their issuer can read (RFC 7662).
+
+use std::{
+    collections::{HashMap, VecDeque},
+    fmt,
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use askback_core::ask::Millis;
+use base64::{Engine, engine::general_purpose::STANDARD};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use reqwest::{Url, header::HeaderValue};
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+use tokio::sync::Semaphore;
+use zeroize::Zeroizing;
+
+use super::{
+    access::{Access, PresentedToken, Rejected, TokenVerifier, Verifying},
+    fetch::{Fetcher, usable},
+    jwt::{BadKeys, Claims, Expected},
+};
+use crate::millis;
+
+/// How long an answer is kept.
+const KEEP: Duration = Duration::from_secs(30);
+
+/// The most answers that are kept.
+const KEPT: usize = 4096;
+
+/// The most questions at a time; more wait.
+const ASKED: usize = 32;
+
+/// What a form leaves as it is (the URL standard, application/x-www-form-urlencoded).
+const FORM: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_');
+
+/// Asks the issuer what each token is worth.
+///
+/// A token is good if its issuer says so (`active`), for this server (`aud`), about somebody
+/// (`sub`), at this time (`exp`, and `nbf` if it is there). An issuer that leaves any of these out
+/// lets nobody in: what it does not say cannot be known.
+///
+/// What it said of a good token is kept for half a minute, so a token that is taken back may be
+/// good for so long; what it said of others is not kept. Kept are digests, never tokens.
+pub struct Introspection {
+    issuer: String,
+    endpoint: Url,
+    /// Who this server is to the issuer, as a header says it.
+    credentials: Zeroizing<String>,
+    audiences: Vec<String>,
+    tenant_claim: Option<String>,
+    keep: Duration,
+    fetcher: Fetcher,
+    room: Semaphore,
+    kept: Mutex<Kept>,
+}
+
+/// What was said of good tokens, by their digests.
+#[derive(Default)]
+struct Kept {
+    answers: HashMap<[u8; 32], (Access, Millis)>,
+    /// The first to go stands first.
+    order: VecDeque<[u8; 32]>,
+}
+
+impl Introspection {
+    /// Asks the issuer of this name at this URL (`introspection_endpoint`), as the client that this
+    /// server is to it (`client_secret_basic`).
+    ///
+    /// # Errors
+    ///
+    /// [`BadKeys`] where a URL cannot be used, or this machine cannot make requests.
+    pub fn new(
+        issuer: impl Into<String>,
+        endpoint: &str,
+        client_id: &str,
+        client_secret: &str,
+    ) -> Result<Self, BadKeys> {
+        let issuer = issuer.into();
+        usable(&issuer)?;
+        Ok(Self {
+            issuer,
+            endpoint: usable(endpoint)?,
+            credentials: basic(client_id, client_secret),
+            audiences: Vec::new(),
+            tenant_claim: None,
+            keep: KEEP,
+            fetcher: Fetcher::new()?,
+            room: Semaphore::new(ASKED),
+            kept: Mutex::default(),
+        })
+    }
+
+    /// One more name under which the issuer knows this server, for issuers that cannot write its
+    /// URL into `aud`. A name that other servers share lets their tokens in here.
+    #[must_use]
+    pub fn audience(mut self, audience: impl Into<String>) -> Self {
+        self.audiences.push(audience.into());
+        self
+    }
+
+    /// The member of the answer that holds the tenant, a text. A token without it is then refused.
+    #[must_use]
+    pub fn tenant_claim(mut self, name: impl Into<String>) -> Self {
+        self.tenant_claim = Some(name.into());
+        self
+    }
+
+    /// How long an answer is kept; 30 s unless told otherwise. With zero, each request asks.
+    #[must_use]
+    pub fn keep(mut self, time: Duration) -> Self {
+        self.keep = time;
+        self
+    }
+
+    async fn access(&self, token: PresentedToken<'_>) -> Result<Access, Rejected> {
+        let digest: [u8; 32] = Sha256::digest(token.reveal()).into();
+        if let Some(access) = self.lock().get(&digest, token.now()) {
+            return Ok(access);
+        }
+        let claims = self.ask(token).await?;
+        let access = self.judge(&claims, token)?;
+        let until = token.now().saturating_add(millis(self.keep));
+        let until = access.expires.map_or(until, |ends| ends.min(until));
+        if until > token.now() {
+            self.lock().put(digest, access.clone(), until);
+        }
+        Ok(access)
+    }
+
+    /// What the issuer says.
+    async fn ask(&self, token: PresentedToken<'_>) -> Result<Claims, Rejected> {
+        let unavailable = |why: &dyn fmt::Display| Rejected::Unavailable(why.to_string());
+        let credentials = HeaderValue::from_str(&self.credentials);
+        let mut credentials = credentials.map_err(|why| unavailable(&why))?;
+        credentials.set_sensitive(true);
+        let token = utf8_percent_encode(token.reveal(), FORM);
+        let form = format!("token={token}&token_type_hint=access_token");
+        let _place = self.room.acquire().await;
+        let json = self.fetcher.post_form(&self.endpoint, credentials, form);
+        let json = json.await.map_err(|why| unavailable(&why))?;
+        let claims = serde_json::from_slice(&json);
+        // What it says is not repeated: it may hold what is nobody's business.
+        claims.map_err(|_| unavailable(&"the issuer does not answer with a JSON object"))
+    }
+
+    fn judge(&self, claims: &Claims, token: PresentedToken<'_>) -> Result<Access, Rejected> {
+        if claims.get("active") != Some(&Value::Bool(true)) {
+            return Err(Rejected::Invalid("its issuer does not know it".to_owned()));
+        }
+        if claims.get("iss").is_some() && claims.text("iss")? != self.issuer {
+            return Err(Rejected::Invalid(
+                "another issuer has issued it (`iss`)".to_owned(),
+            ));
+        }
+        let expected = Expected {
+            issuer: &self.issuer,
+            resource: token.resource(),
+            audiences: &self.audiences,
+            now: token.now(),
+            // The issuer has just said that it is time.
+            leeway: Duration::ZERO,
+        };
+        claims.check_audience(&expected)?;
+        let expires = claims.check_time(&expected)?;
+        let principal = claims.principal(&self.issuer, self.tenant_claim.as_deref())?;
+        Ok(Access::new(principal, claims.scopes("scope")?).until(expires))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Kept> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl TokenVerifier for Introspection {
+    fn issuers(&self) -> Vec<String> {
+        vec![self.issuer.clone()]
+    }
+
+    fn verify<'a>(&'a self, token: PresentedToken<'a>) -> Verifying<'a> {
+        Box::pin(self.access(token))
+    }
+}
+
+impl fmt::Debug for Introspection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Introspection")
+            .field("issuer", &self.issuer)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Kept {
+    fn get(&self, digest: &[u8; 32], now: Millis) -> Option<Access> {
+        let (access, until) = self.answers.get(digest)?;
+        (now < *until).then(|| access.clone())
+    }
+
+    fn put(&mut self, digest: [u8; 32], access: Access, until: Millis) {
+        if self.answers.insert(digest, (access, until)).is_some() {
+            return;
+        }
+        self.order.push_back(digest);
+        if self.order.len() > KEPT
+            && let Some(first) = self.order.pop_front()
+        {
+            self.answers.remove(&first);
+        }
+    }
+}
+
+/// `client_secret_basic` (RFC 6749, 2.3.1): both are encoded as in a form before they are joined.
+fn basic(client_id: &str, client_secret: &str) -> Zeroizing<String> {
+    let id = utf8_percent_encode(client_id, FORM);
+    let secret = utf8_percent_encode(client_secret, FORM);
+    let both = Zeroizing::new(format!("{id}:{secret}"));
+    Zeroizing::new(format!("Basic {}", STANDARD.encode(both.as_bytes())))
+}

@@ -1,0 +1,85 @@
+//! The algorithms by which tokens may be signed.
+
+use jsonwebtoken::Algorithm;
+
+/// An algorithm with a public key (RFC 7518, 3.1; RFC 8037). There is no other kind: whoever could
+/// check a token by a shared secret could also make one, and `none` is no signature at all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(clippy::upper_case_acronyms)]
+#[non_exhaustive]
+pub enum SigningAlgorithm {
+    /// RSA with PKCS #1 v1.5 and SHA-256.
+    RS256,
+    /// RSA with PKCS #1 v1.5 and SHA-384.
+    RS384,
+    /// RSA with PKCS #1 v1.5 and SHA-512.
+    RS512,
+    /// RSA with PSS and SHA-256.
+    PS256,
+    /// RSA with PSS and SHA-384.
+    PS384,
+    /// RSA with PSS and SHA-512.
+    PS512,
+    /// ECDSA with P-256 and SHA-256.
+    ES256,
+    /// ECDSA with P-384 and SHA-384.
+    ES384,
+    /// EdDSA with Ed25519.
+    EdDSA,
+}
+
+impl SigningAlgorithm {
+    /// All there are.
+    pub const ALL: [Self; 9] = [
+        Self::RS256,
+        Self::RS384,
+        Self::RS512,
+        Self::PS256,
+        Self::PS384,
+        Self::PS512,
+        Self::ES256,
+        Self::ES384,
+        Self::EdDSA,
+    ];
+
+    /// Its name, as it stands in a token.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::RS256 => "RS256",
+            Self::RS384 => "RS384",
+            Self::RS512 => "RS512",
+            Self::PS256 => "PS256",
+            Self::PS384 => "PS384",
+            Self::PS512 => "PS512",
+            Self::ES256 => "ES256",
+            Self::ES384 => "ES384",
+            Self::EdDSA => "EdDSA",
+        }
+    }
+
+    pub(super) fn of(algorithm: Algorithm) -> Option<Self> {
+        let mut all = Self::ALL.into_iter();
+        all.find(|known| Algorithm::from(*known) == algorithm)
+    }
+
+    pub(super) fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|known| known.as_str() == name)
+    }
+}
+
+impl From<SigningAlgorithm> for Algorithm {
+    fn from(algorithm: SigningAlgorithm) -> Self {
+        match algorithm {
+            SigningAlgorithm::RS256 => Self::RS256,
+            SigningAlgorithm::RS384 => Self::RS384,
+            SigningAlgorithm::RS512 => Self::RS512,
+            SigningAlgorithm::PS256 => Self::PS256,
+            SigningAlgorithm::PS384 => Self::PS384,
+            SigningAlgorithm::PS512 => Self::PS512,
+            SigningAlgorithm::ES256 => Self::ES256,
+            SigningAlgorithm::ES384 => Self::ES384,
+            SigningAlgorithm::EdDSA => Self::EdDSA,
+        }
+    }
+}

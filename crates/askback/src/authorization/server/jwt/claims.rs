@@ -1,0 +1,147 @@
+//! What a token says, and what it must say (RFC 9068, 2.2 and 4).
+
+use std::time::Duration;
+
+use askback_core::{
+    ask::{Millis, Principal},
+    auth::Scopes,
+};
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use crate::{authorization::server::access::Rejected, millis};
+
+/// The claims of a token.
+#[derive(Debug, Deserialize)]
+#[serde(transparent)]
+pub(crate) struct Claims(Map<String, Value>);
+
+/// What a token must say to be good here.
+pub(crate) struct Expected<'a> {
+    pub(crate) issuer: &'a str,
+    pub(crate) resource: &'a str,
+    /// Other names of this server.
+    pub(crate) audiences: &'a [String],
+    pub(crate) now: Millis,
+    pub(crate) leeway: Duration,
+}
+
+impl Claims {
+    /// Checks where a token comes from, for whom it is and whether it is time; says when it ends.
+    pub(crate) fn check(&self, expected: &Expected<'_>) -> Result<Millis, Rejected> {
+        if self.text("iss")? != expected.issuer {
+            return Err(invalid("another issuer has issued it (`iss`)"));
+        }
+        self.check_audience(expected)?;
+        self.check_time(expected)
+    }
+
+    /// Whether it is for this server, among others or alone
+    /// (2026-07-28, basic/authorization, Token Handling).
+    pub(crate) fn check_audience(&self, expected: &Expected<'_>) -> Result<(), Rejected> {
+        let is_us = |name: &Value| {
+            let name = name.as_str();
+            name.is_some_and(|name| {
+                name == expected.resource || expected.audiences.iter().any(|other| other == name)
+            })
+        };
+        let ours = match self.0.get("aud") {
+            Some(Value::Array(names)) => names.iter().any(is_us),
+            Some(name) => is_us(name),
+            None => false,
+        };
+        if ours {
+            Ok(())
+        } else {
+            Err(invalid("it is not for this server (`aud`)"))
+        }
+    }
+
+    /// Whether its time has come, and not gone; says when it ends.
+    pub(crate) fn check_time(&self, expected: &Expected<'_>) -> Result<Millis, Rejected> {
+        let leeway = millis(expected.leeway);
+        let Some(ends) = self.moment("exp")? else {
+            return Err(invalid("it does not say when it ends (`exp`)"));
+        };
+        let ends = ends.saturating_add(leeway);
+        if expected.now >= ends {
+            return Err(Rejected::Expired);
+        }
+        match self.moment("nbf")? {
+            Some(begins) if begins > expected.now.saturating_add(leeway) => {
+                Err(invalid("its time has not come (`nbf`)"))
+            }
+            _ => Ok(ends),
+        }
+    }
+
+    /// A claim that must be there, a text with something in it.
+    pub(crate) fn text(&self, name: &str) -> Result<&str, Rejected> {
+        match self.0.get(name) {
+            Some(Value::String(text)) if !text.is_empty() => Ok(text),
+            _ => Err(Rejected::Invalid(format!(
+                "it has no `{name}`, or no text in it"
+            ))),
+        }
+    }
+
+    /// Who asks, as this issuer says. The tenant must be there where a claim is to hold it.
+    pub(crate) fn principal(
+        &self,
+        issuer: &str,
+        tenant_claim: Option<&str>,
+    ) -> Result<Principal, Rejected> {
+        let tenant = tenant_claim.map(|name| self.text(name)).transpose()?;
+        Ok(Principal {
+            tenant: tenant.map(str::to_owned),
+            issuer: Some(issuer.to_owned()),
+            subject: self.text("sub")?.to_owned(),
+            client_id: self.client()?.map(str::to_owned),
+        })
+    }
+
+    /// The client it was given to, where it says so.
+    fn client(&self) -> Result<Option<&str>, Rejected> {
+        let name = ["client_id", "azp"];
+        let name = name.into_iter().find(|name| self.0.contains_key(*name));
+        name.map(|name| self.text(name)).transpose()
+    }
+
+    /// What it may be used for: nothing where it does not say.
+    pub(crate) fn scopes(&self, name: &str) -> Result<Scopes, Rejected> {
+        let scopes = match self.0.get(name) {
+            None | Some(Value::Null) => return Ok(Scopes::new()),
+            Some(Value::String(text)) => Scopes::parse(text),
+            Some(Value::Array(names)) => {
+                // What is no text is no scope, and refused as one.
+                Scopes::of(names.iter().map(|name| name.as_str().unwrap_or_default()))
+            }
+            Some(_) => return Err(Rejected::Invalid(format!("`{name}` holds no scopes"))),
+        };
+        scopes.map_err(|bad| Rejected::Invalid(bad.to_string()))
+    }
+
+    /// A moment in seconds since the Unix epoch, perhaps with a fraction (RFC 7519, 2).
+    fn moment(&self, name: &str) -> Result<Option<Millis>, Rejected> {
+        let Some(value) = self.0.get(name) else {
+            return Ok(None);
+        };
+        let whole = value.as_u64().map(|seconds| seconds.saturating_mul(1000));
+        let broken = || {
+            let seconds = value.as_f64().filter(|seconds| *seconds >= 0.0)?;
+            // Larger ones are the largest there is.
+            Some((seconds * 1000.0) as Millis)
+        };
+        let moment = whole.or_else(broken);
+        let no_moment = || Rejected::Invalid(format!("`{name}` is no moment"));
+        moment.map(Some).ok_or_else(no_moment)
+    }
+
+    pub(crate) fn get(&self, name: &str) -> Option<&Value> {
+        self.0.get(name)
+    }
+}
+
+fn invalid(why: &str) -> Rejected {
+    Rejected::Invalid(why.to_owned())
+}

@@ -1,0 +1,254 @@
+//! Signed access tokens (RFC 9068), checked here against the keys of their issuer.
+
+mod algorithm;
+mod claims;
+mod keys;
+mod source;
+
+use std::{pin::Pin, sync::Arc, time::Duration};
+
+use askback_core::{ask::Millis, auth::Scopes};
+use jsonwebtoken::{Header, Validation, crypto::CryptoProvider, crypto::aws_lc};
+
+pub use algorithm::SigningAlgorithm;
+pub(super) use claims::{Claims, Expected};
+pub use keys::BadKeys;
+
+use self::{
+    keys::{Key, KeySet},
+    source::Source,
+};
+use super::{
+    access::{Access, PresentedToken, Rejected, TokenVerifier, Verifying},
+    fetch::{BadUrl, Fetcher, usable},
+};
+
+/// How far the clocks of this machine and of an issuer may differ.
+const LEEWAY: Duration = Duration::from_secs(30);
+
+/// The types of a token that is an access token (RFC 9068, 2.1).
+const ACCESS_TOKENS: [&str; 2] = ["at+jwt", "application/at+jwt"];
+
+/// The type many issuers give to all their tokens.
+const PLAIN: [&str; 2] = ["JWT", "application/jwt"];
+
+/// Checks tokens that are signed by one issuer.
+///
+/// A token is good if it is signed with a key of the issuer by one of the pinned algorithms, none
+/// of which is symmetric; if it is an access token (`typ`), from that issuer (`iss`, compared as
+/// text), for this server (`aud`), about somebody (`sub`), and if its time has come (`nbf`) and has
+/// not gone (`exp`). The principal is its issuer, its subject, its client (`client_id`, else `azp`)
+/// and, where [`JwtVerifier::tenant_claim`] names one, its tenant.
+///
+/// The keys are kept in memory. They are fetched when the server begins, when a token names a key
+/// that is not known, and now and then beside the requests, so that keys that are gone are no
+/// longer trusted; never while a token waits whose key is known. At most one fetch goes on at a
+/// time, and the next one waits for half a minute, so that nobody can have this server bother the
+/// issuer with tokens that name keys at random. What cannot be fetched is not forgotten.
+#[derive(Debug, Clone)]
+pub struct JwtVerifier {
+    issuer: String,
+    source: Arc<Source>,
+    algorithms: Vec<SigningAlgorithm>,
+    audiences: Vec<String>,
+    tenant_claim: Option<String>,
+    scope_claim: String,
+    plain_type: bool,
+    leeway: Duration,
+}
+
+impl JwtVerifier {
+    /// Tokens of the issuer with this URL, whose document (RFC 8414, or OpenID Connect Discovery)
+    /// says where its keys are.
+    ///
+    /// # Errors
+    ///
+    /// [`BadKeys`] where the URL cannot be used, or this machine cannot make requests.
+    pub fn discover(issuer: impl Into<String>) -> Result<Self, BadKeys> {
+        let issuer = issuer.into();
+        usable(&issuer)?;
+        let source = Source::of_issuer(Fetcher::new()?, &issuer)?;
+        Ok(Self::new(issuer, source))
+    }
+
+    /// Tokens of the issuer with this name, whose keys are at this URL (`jwks_uri`).
+    ///
+    /// # Errors
+    ///
+    /// [`BadKeys`] where a URL cannot be used, or this machine cannot make requests.
+    pub fn with_jwks_url(issuer: impl Into<String>, url: &str) -> Result<Self, BadKeys> {
+        let issuer = issuer.into();
+        usable(&issuer)?;
+        let source = Source::at(Fetcher::new()?, usable(url)?);
+        Ok(Self::new(issuer, source))
+    }
+
+    /// Tokens of the issuer with this name and these keys, a JSON Web Key Set. Nothing is fetched;
+    /// keys that change need another verifier.
+    ///
+    /// # Errors
+    ///
+    /// [`BadKeys`] where the issuer has no usable URL, or the set no key that signs tokens.
+    pub fn with_jwks(issuer: impl Into<String>, jwks: &str) -> Result<Self, BadKeys> {
+        let issuer = issuer.into();
+        usable(&issuer)?;
+        let keys = KeySet::parse(jwks.as_bytes())?;
+        Ok(Self::new(issuer, Source::fixed(keys)))
+    }
+
+    fn new(issuer: String, source: Source) -> Self {
+        // Where another crate of the program brings a second provider, none would be chosen. An
+        // earlier choice stands.
+        let _ = CryptoProvider::install_default(&aws_lc::DEFAULT_PROVIDER);
+        Self {
+            issuer,
+            source: Arc::new(source),
+            algorithms: SigningAlgorithm::ALL.to_vec(),
+            audiences: Vec::new(),
+            tenant_claim: None,
+            scope_claim: "scope".to_owned(),
+            plain_type: false,
+            leeway: LEEWAY,
+        }
+    }
+
+    /// The only algorithms by which a token may be signed. Unless told otherwise all of
+    /// [`SigningAlgorithm`] are, each with keys that are meant for it.
+    #[must_use]
+    pub fn algorithms(mut self, algorithms: impl IntoIterator<Item = SigningAlgorithm>) -> Self {
+        self.algorithms = algorithms.into_iter().collect();
+        self
+    }
+
+    /// One more name under which the issuer knows this server, for issuers that cannot write its
+    /// URL into `aud`. A name that other servers share lets their tokens in here.
+    #[must_use]
+    pub fn audience(mut self, audience: impl Into<String>) -> Self {
+        self.audiences.push(audience.into());
+        self
+    }
+
+    /// The claim that holds the tenant, a text. A token without it is then refused.
+    #[must_use]
+    pub fn tenant_claim(mut self, name: impl Into<String>) -> Self {
+        self.tenant_claim = Some(name.into());
+        self
+    }
+
+    /// The claim that holds the scopes, where that is not `scope`: a text with spaces, or a list.
+    #[must_use]
+    pub fn scope_claim(mut self, name: impl Into<String>) -> Self {
+        self.scope_claim = name.into();
+        self
+    }
+
+    /// Also takes tokens of the type `JWT`, and those without a type, for issuers that do not mark
+    /// their access tokens (RFC 9068, 2.1). What else the issuer signs is then told from an access
+    /// token by its audience alone.
+    #[must_use]
+    pub fn accept_plain_type(mut self) -> Self {
+        self.plain_type = true;
+        self
+    }
+
+    /// How far the clocks of this machine and of the issuer may differ; 30 s unless told otherwise.
+    #[must_use]
+    pub fn leeway(mut self, leeway: Duration) -> Self {
+        self.leeway = leeway;
+        self
+    }
+
+    async fn access(&self, token: PresentedToken<'_>) -> Result<Access, Rejected> {
+        let invalid = |why: &str| Rejected::Invalid(why.to_owned());
+        let header = jsonwebtoken::decode_header(token.reveal());
+        let header = header.map_err(|error| Rejected::Invalid(error.to_string()))?;
+        let algorithm = self.algorithm(&header)?;
+        let kid = header.kid.as_deref();
+        let keys = self.source.keys_for(kid, algorithm, token.now()).await?;
+        let mut claims = Err(invalid("no key of the issuer fits it"));
+        for key in keys.find(kid, algorithm) {
+            claims = signed(token, key, algorithm);
+            if claims.is_ok() {
+                break;
+            }
+        }
+        self.judge(&claims?, token)
+    }
+
+    /// The algorithm of a token that is not refused for its header alone.
+    fn algorithm(&self, header: &Header) -> Result<SigningAlgorithm, Rejected> {
+        let invalid = |why: &str| Rejected::Invalid(why.to_owned());
+        let algorithm = SigningAlgorithm::of(header.alg)
+            .filter(|algorithm| self.algorithms.contains(algorithm))
+            .ok_or_else(|| invalid("it is signed by an algorithm that is not accepted"))?;
+        if header.crit.is_some() {
+            return Err(invalid(
+                "it wants extensions understood that are not (`crit`)",
+            ));
+        }
+        let is_among = |known: &[&str], it: &str| known.iter().any(|k| k.eq_ignore_ascii_case(it));
+        let is_access_token = match header.typ.as_deref() {
+            Some(typ) => is_among(&ACCESS_TOKENS, typ) || self.plain_type && is_among(&PLAIN, typ),
+            None => self.plain_type,
+        };
+        if is_access_token {
+            Ok(algorithm)
+        } else {
+            Err(invalid("it is no access token (`typ`)"))
+        }
+    }
+
+    fn judge(&self, claims: &Claims, token: PresentedToken<'_>) -> Result<Access, Rejected> {
+        let expected = Expected {
+            issuer: &self.issuer,
+            resource: token.resource(),
+            audiences: &self.audiences,
+            now: token.now(),
+            leeway: self.leeway,
+        };
+        let expires = claims.check(&expected)?;
+        let principal = claims.principal(&self.issuer, self.tenant_claim.as_deref())?;
+        let scopes: Scopes = claims.scopes(&self.scope_claim)?;
+        Ok(Access::new(principal, scopes).until(expires))
+    }
+}
+
+/// The claims of a token that this key has signed.
+fn signed(
+    token: PresentedToken<'_>,
+    key: &Key,
+    algorithm: SigningAlgorithm,
+) -> Result<Claims, Rejected> {
+    let mut validation = Validation::new(algorithm.into());
+    // What the claims say is checked by the clock this server is given, in one place.
+    validation.required_spec_claims.clear();
+    validation.validate_exp = false;
+    validation.validate_aud = false;
+    jsonwebtoken::decode::<Claims>(token.reveal(), key.public(), &validation)
+        .map(|data| data.claims)
+        .map_err(|error| Rejected::Invalid(error.to_string()))
+}
+
+impl TokenVerifier for JwtVerifier {
+    fn issuers(&self) -> Vec<String> {
+        vec![self.issuer.clone()]
+    }
+
+    fn verify<'a>(&'a self, token: PresentedToken<'a>) -> Verifying<'a> {
+        Box::pin(self.access(token))
+    }
+
+    fn prepare(&self, now: Millis) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
+        Box::pin(async move {
+            if let Err(error) = self.source.prepare(now).await {
+                tracing::error!(%error, "the keys of the issuer could not be fetched");
+            }
+        })
+    }
+}
+
+impl From<BadUrl> for BadKeys {
+    fn from(bad: BadUrl) -> Self {
+        Self::Url(bad)
+    }
+}

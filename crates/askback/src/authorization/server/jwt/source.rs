@@ -1,0 +1,226 @@
+//! Where keys come from, and when they are fetched.
+
+use std::{
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use askback_core::{ask::Millis, auth::AuthorizationServer};
+use reqwest::Url;
+
+use super::{
+    SigningAlgorithm,
+    keys::{BadKeys, KeySet},
+};
+use crate::{
+    authorization::server::{
+        access::Rejected,
+        fetch::{BadUrl, Fetcher, Unfetched, usable},
+    },
+    millis,
+};
+
+/// How long after a fetch the next one may begin.
+const PAUSE: Duration = Duration::from_secs(30);
+
+/// The same where there are no keys at all yet.
+const PAUSE_WITHOUT_KEYS: Duration = Duration::from_secs(5);
+
+/// How old keys get before they are fetched anew, beside the requests.
+const AGE: Duration = Duration::from_secs(60 * 60);
+
+/// The keys of an issuer, and how to get them.
+#[derive(Debug)]
+pub(super) struct Source {
+    place: Place,
+    state: Mutex<State>,
+    /// Held by the one fetch that goes on.
+    turn: tokio::sync::Mutex<()>,
+}
+
+#[derive(Debug)]
+enum Place {
+    /// They do not change.
+    Nowhere,
+    At(Fetcher, Url),
+    /// The document of this issuer says so; it may stand at any of these.
+    Named {
+        fetcher: Fetcher,
+        issuer: String,
+        documents: Vec<Url>,
+    },
+}
+
+#[derive(Debug, Default)]
+struct State {
+    keys: Option<Arc<KeySet>>,
+    /// When the last fetch began.
+    tried: Option<Millis>,
+    /// When the keys were fetched.
+    fetched: Millis,
+}
+
+/// Why keys were not fetched.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Missed {
+    #[error("{0}: {1}")]
+    Fetch(Url, Unfetched),
+    #[error("no document of the issuer {0} can be read")]
+    Document(String),
+    #[error("the document of the issuer {0} is another issuer's")]
+    Issuer(String),
+    #[error("the document of the issuer names no keys that may be fetched")]
+    Url(#[from] BadUrl),
+    #[error("{0}")]
+    Keys(#[from] BadKeys),
+    #[error("a fetch was begun and failed a moment ago")]
+    Paused,
+    #[error("the fetch was broken off")]
+    Broken,
+}
+
+impl Source {
+    pub(super) fn fixed(keys: KeySet) -> Self {
+        let source = Self::new(Place::Nowhere);
+        source.lock().keys = Some(Arc::new(keys));
+        source
+    }
+
+    pub(super) fn at(fetcher: Fetcher, url: Url) -> Self {
+        Self::new(Place::At(fetcher, url))
+    }
+
+    pub(super) fn of_issuer(fetcher: Fetcher, issuer: &str) -> Result<Self, BadUrl> {
+        let documents = AuthorizationServer::well_known(issuer);
+        let documents = documents.map_err(|_| BadUrl(issuer.to_owned()))?;
+        let documents: Result<Vec<_>, _> = documents.iter().map(|url| usable(url)).collect();
+        Ok(Self::new(Place::Named {
+            fetcher,
+            issuer: issuer.to_owned(),
+            documents: documents?,
+        }))
+    }
+
+    fn new(place: Place) -> Self {
+        Self {
+            place,
+            state: Mutex::default(),
+            turn: tokio::sync::Mutex::default(),
+        }
+    }
+
+    /// The keys among which a token's may be. Nothing is fetched if it is there.
+    pub(super) async fn keys_for(
+        self: &Arc<Self>,
+        id: Option<&str>,
+        algorithm: SigningAlgorithm,
+        now: Millis,
+    ) -> Result<Arc<KeySet>, Rejected> {
+        let (known, is_old) = {
+            let state = self.lock();
+            (
+                state.keys.clone(),
+                now > state.fetched.saturating_add(millis(AGE)),
+            )
+        };
+        if let Some(keys) = &known
+            && keys.find(id, algorithm).next().is_some()
+        {
+            if is_old && self.may_fetch(now) {
+                let me = Arc::clone(self);
+                tokio::spawn(async move { me.renew(now).await });
+            }
+            return Ok(Arc::clone(keys));
+        }
+        if self.may_fetch(now) || self.turn.try_lock().is_err() {
+            // It goes on when the client goes away: somebody else needs the keys.
+            let me = Arc::clone(self);
+            let fetch = tokio::spawn(async move { me.renew(now).await });
+            let fetched = fetch.await.unwrap_or(Err(Missed::Broken));
+            if let (None, Err(missed)) = (&known, fetched) {
+                return Err(Rejected::Unavailable(missed.to_string()));
+            }
+        }
+        let keys = self.lock().keys.clone();
+        keys.ok_or_else(|| Rejected::Unavailable(Missed::Paused.to_string()))
+    }
+
+    /// Fetches the keys, if there are none.
+    pub(super) async fn prepare(self: &Arc<Self>, now: Millis) -> Result<(), Missed> {
+        if self.lock().keys.is_some() {
+            return Ok(());
+        }
+        self.renew(now).await
+    }
+
+    /// Fetches the keys, unless that was tried a moment ago. Whoever comes while a fetch goes on
+    /// waits for it.
+    async fn renew(&self, now: Millis) -> Result<(), Missed> {
+        let _turn = self.turn.lock().await;
+        if !self.may_fetch(now) {
+            let keys = self.lock().keys.clone();
+            return keys.map(|_| ()).ok_or(Missed::Paused);
+        }
+        self.lock().tried = Some(now);
+        let keys = self.fetch().await.inspect_err(|missed| {
+            tracing::warn!(why = %missed, "the keys of an issuer could not be fetched");
+        })?;
+        let mut state = self.lock();
+        state.keys = Some(Arc::new(keys));
+        state.fetched = now;
+        Ok(())
+    }
+
+    fn may_fetch(&self, now: Millis) -> bool {
+        let state = self.lock();
+        let pause = match state.keys {
+            Some(_) => PAUSE,
+            None => PAUSE_WITHOUT_KEYS,
+        };
+        let fetches = !matches!(self.place, Place::Nowhere);
+        fetches
+            && state
+                .tried
+                .is_none_or(|tried| now >= tried.saturating_add(millis(pause)))
+    }
+
+    async fn fetch(&self) -> Result<KeySet, Missed> {
+        let (fetcher, url) = match &self.place {
+            Place::Nowhere => return Err(Missed::Broken),
+            Place::At(fetcher, url) => (fetcher, url.clone()),
+            Place::Named {
+                fetcher,
+                issuer,
+                documents,
+            } => (fetcher, keys_of(fetcher, issuer, documents).await?),
+        };
+        let json = fetcher.get(&url).await;
+        let json = json.map_err(|why| Missed::Fetch(url, why))?;
+        Ok(KeySet::parse(&json)?)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Where the keys of an issuer are, says its document: the first there is, and only if it is its
+/// own (RFC 8414, 3.3).
+async fn keys_of(fetcher: &Fetcher, issuer: &str, documents: &[Url]) -> Result<Url, Missed> {
+    for place in documents {
+        let json = match fetcher.get(place).await {
+            Ok(json) => json,
+            // It stands elsewhere, if anywhere.
+            Err(Unfetched::Status(_)) => continue,
+            Err(why) => return Err(Missed::Fetch(place.clone(), why)),
+        };
+        let Ok(document) = serde_json::from_slice::<AuthorizationServer>(&json) else {
+            continue;
+        };
+        if document.issuer != issuer {
+            return Err(Missed::Issuer(issuer.to_owned()));
+        }
+        return Ok(usable(&document.jwks_uri.unwrap_or_default())?);
+    }
+    Err(Missed::Document(issuer.to_owned()))
+}

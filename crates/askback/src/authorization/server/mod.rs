@@ -1,0 +1,51 @@
+//! The server's side: every request must carry an access token that was issued for this server,
+//! and what the token says is who asks.
+//!
+//! ```no_run
+//! use askback::{
+//!     Server, Tool,
+//!     authorization::server::{JwtVerifier, Protection},
+//! };
+//!
+//! # async fn serve() -> Result<(), Box<dyn std::error::Error>> {
+//! let erase = Tool::new("erase", async || Ok("It is gone."));
+//! let server = Server::builder("notes", "1.0.0")
+//!     .tool(erase.scopes(["notes:write"]))
+//!     .build()?;
+//! let tokens = JwtVerifier::discover("https://auth.example.com")?;
+//! let protection = Protection::new("https://mcp.example.com/mcp", tokens)?
+//!     .scopes(["notes:read"])?
+//!     .implies("notes:write", ["notes:read"])?;
+//! let listener = tokio::net::TcpListener::bind("127.0.0.1:8000").await?;
+//! server.http().protect(protection).serve(listener).await?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! What a token is worth says a [`TokenVerifier`]: [`JwtVerifier`] for signed tokens (RFC 9068),
+//! [`Introspection`] for those only their issuer can read (RFC 7662), [`DevelopmentTokens`] while
+//! there is no authorization server yet, or one of your own. A [`Protection`] puts it in front of
+//! an [`Endpoint`](crate::http::Endpoint), tells clients where tokens come from, and says which
+//! scopes they need.
+//!
+//! Handlers see the [`Principal`](crate::Principal) and never the token: it is taken out of the
+//! request before anybody else sees it, so that it cannot be passed on to another server.
+
+mod access;
+mod admission;
+mod development;
+mod fetch;
+mod hierarchy;
+mod introspection;
+mod jwt;
+mod protection;
+
+pub use access::{Access, PresentedToken, Rejected, TokenVerifier, Verifying};
+pub use development::{BadToken, DevelopmentTokens};
+pub use fetch::BadUrl;
+pub use introspection::Introspection;
+pub use jwt::{BadKeys, JwtVerifier, SigningAlgorithm};
+pub use protection::{BadProtection, Protection};
+
+pub(crate) use admission::{Granted, Refusal};
+pub(crate) use protection::of_server;

@@ -1,0 +1,178 @@
+//! What stands in front of an endpoint.
+
+use std::sync::Arc;
+
+use askback_core::{
+    ask::Millis,
+    auth::{BadScopes, ProtectedResource, Scopes},
+};
+
+use super::{
+    access::TokenVerifier,
+    fetch::{BadUrl, usable},
+    hierarchy::Hierarchy,
+};
+
+/// Refresh tokens are no matter of a server of this protocol, so it names no scope for them
+/// (2026-07-28, basic/authorization, Refresh Tokens).
+const OFFLINE_ACCESS: &str = "offline_access";
+
+/// Lets only those in who have a token for this server.
+///
+/// Its document (RFC 9728) stands at `/.well-known/oauth-protected-resource`, followed by the path
+/// of the server's URL, and every refusal leads there.
+#[derive(Clone)]
+#[must_use = "a protection protects the endpoint it is given to"]
+pub struct Protection {
+    pub(super) document: ProtectedResource,
+    /// Where the document stands.
+    pub(super) metadata_url: String,
+    pub(super) metadata_path: String,
+    /// What every request needs.
+    pub(super) required: Scopes,
+    pub(super) hierarchy: Hierarchy,
+    pub(super) verifier: Arc<dyn TokenVerifier>,
+}
+
+/// A protection that cannot be; whoever configured it is to blame.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum BadProtection {
+    /// The server, or an issuer, has a URL that cannot be used.
+    #[error(transparent)]
+    Url(#[from] BadUrl),
+    /// The URL of the server ends with a slash, or holds a query: clients would name it in
+    /// different ways.
+    #[error("{0:?} cannot name a server: leave out the slash at its end, and any query")]
+    Resource(String),
+    /// What are meant to be scopes are none.
+    #[error(transparent)]
+    Scopes(#[from] BadScopes),
+    /// `offline_access` says what a client wishes from its authorization server.
+    #[error("`offline_access` is no scope of a server: leave it out")]
+    OfflineAccess,
+}
+
+impl Protection {
+    /// The protection of the server that clients reach by this URL, such as
+    /// `https://mcp.example.com/mcp`. Tokens must have been issued for exactly this URL.
+    ///
+    /// The issuers of the verifier are those clients are told of.
+    ///
+    /// # Errors
+    ///
+    /// [`BadProtection`] where the URL cannot name a server. It is compared as it stands:
+    /// `https://`, or `http://` on this machine; no user name, query or fragment; no slash at its
+    /// end.
+    pub fn new(
+        resource: impl Into<String>,
+        verifier: impl TokenVerifier,
+    ) -> Result<Self, BadProtection> {
+        let resource = resource.into();
+        let url = usable(&resource)?;
+        if resource.ends_with('/') || url.query().is_some() {
+            return Err(BadProtection::Resource(resource));
+        }
+        let places =
+            ProtectedResource::well_known(&resource).map_err(|_| BadUrl(resource.clone()))?;
+        let metadata_url = places.into_iter().next().unwrap_or_default();
+        let metadata_path = usable(&metadata_url)?.path().to_owned();
+        let issuers = verifier.issuers();
+        for issuer in &issuers {
+            usable(issuer)?;
+        }
+        if issuers.is_empty() {
+            tracing::warn!("clients cannot find out where tokens come from: there is no issuer");
+        }
+        Ok(Self {
+            document: ProtectedResource::new(resource, issuers),
+            metadata_url,
+            metadata_path,
+            required: Scopes::new(),
+            hierarchy: Hierarchy::default(),
+            verifier: Arc::new(verifier),
+        })
+    }
+
+    /// The scopes that every request needs, whatever it asks for. Clients are told of them before
+    /// they sign in, so name no more than that: what single tools need besides says
+    /// [`Tool::scopes`](crate::Tool::scopes) (2026-07-28, basic/authorization, Scope Selection
+    /// Strategy).
+    ///
+    /// # Errors
+    ///
+    /// [`BadProtection`] for what is no scope of a server.
+    pub fn scopes<T: AsRef<str>>(
+        mut self,
+        scopes: impl IntoIterator<Item = T>,
+    ) -> Result<Self, BadProtection> {
+        self.required = of_server(scopes)?;
+        // A list of none would say that nothing is ever needed.
+        let listed: Vec<_> = self.required.iter().map(str::to_owned).collect();
+        self.document.scopes_supported = (!listed.is_empty()).then_some(listed);
+        Ok(self)
+    }
+
+    /// Says that a scope comes with others: `implies("notes:write", ["notes:read"])`. A token that
+    /// has the one is as good as one that has all of them.
+    ///
+    /// # Errors
+    ///
+    /// [`BadProtection`] for what is no scope of a server.
+    pub fn implies<T: AsRef<str>>(
+        mut self,
+        broad: &str,
+        narrow: impl IntoIterator<Item = T>,
+    ) -> Result<Self, BadProtection> {
+        self.hierarchy.add(broad, &of_server(narrow)?)?;
+        Ok(self)
+    }
+
+    /// What the server is called, for the person who signs in.
+    pub fn name(mut self, name: impl Into<String>) -> Self {
+        self.document.resource_name = Some(name.into());
+        self
+    }
+
+    /// Where a developer reads about it.
+    pub fn documentation(mut self, url: impl Into<String>) -> Self {
+        self.document.resource_documentation = Some(url.into());
+        self
+    }
+
+    /// The URL of the server, for which tokens must be issued.
+    #[must_use]
+    pub fn resource(&self) -> &str {
+        &self.document.resource
+    }
+
+    /// What the server says of itself, as JSON.
+    pub(crate) fn document(&self) -> Vec<u8> {
+        // Texts and lists of them can always be written.
+        serde_json::to_vec(&self.document).unwrap_or_default()
+    }
+
+    /// Gets ready what the first request would wait for.
+    pub(crate) async fn prepare(&self, now: Millis) {
+        self.verifier.prepare(now).await;
+    }
+
+    /// The path at which the document of the server must be reached by `GET`, such as
+    /// `/.well-known/oauth-protected-resource/mcp`. An endpoint that serves by itself answers
+    /// there; in a router, route it to the same [`Service`](crate::http::Service).
+    #[must_use]
+    pub fn metadata_path(&self) -> &str {
+        &self.metadata_path
+    }
+}
+
+/// Scopes a server of this protocol may ask for.
+pub(crate) fn of_server<T: AsRef<str>>(
+    scopes: impl IntoIterator<Item = T>,
+) -> Result<Scopes, BadProtection> {
+    let scopes = Scopes::of(scopes)?;
+    if scopes.contains(OFFLINE_ACCESS) {
+        return Err(BadProtection::OfflineAccess);
+    }
+    Ok(scopes)
+}

@@ -1,0 +1,165 @@
+//! A protected endpoint: what it tells of itself, and whom it turns away. Without the feature
+//! `authorization-server` there is none.
+
+#[cfg(feature = "authorization-server")]
+use std::sync::Arc;
+
+use askback_core::engine::server::Received;
+use http::{Response, request::Parts};
+
+use super::body::Body;
+#[cfg(feature = "authorization-server")]
+use crate::authorization::server::Protection;
+use crate::server::Shared;
+
+/// What stands in front of an endpoint, if anything does.
+#[derive(Clone, Default)]
+pub(super) struct Protected {
+    #[cfg(feature = "authorization-server")]
+    by: Option<Arc<Protection>>,
+    /// Whether anything needs more than every request does.
+    #[cfg(feature = "authorization-server")]
+    scoped: bool,
+}
+
+#[cfg(feature = "authorization-server")]
+mod guarded {
+    use askback_core::{auth::Scopes, jsonrpc::Message, protocol::ClientRequest};
+    use http::{
+        HeaderValue, Method, StatusCode,
+        header::{CACHE_CONTROL, VARY, WWW_AUTHENTICATE},
+    };
+
+    use super::{Arc, Body, Parts, Protected, Protection, Received, Response, Shared};
+    use crate::{
+        authorization::server::{Granted, Refusal},
+        server::http::{pages, response},
+    };
+
+    /// How long anybody may keep the document.
+    const KEEP: HeaderValue = HeaderValue::from_static("public, max-age=600");
+
+    impl Protected {
+        pub(in crate::server::http) fn by(protection: Protection, shared: &Shared) -> Self {
+            Self {
+                by: Some(Arc::new(protection)),
+                scoped: shared.needs_scopes(),
+            }
+        }
+
+        /// Whether this path is that of the document.
+        pub(in crate::server::http) fn serves(&self, path: &str) -> bool {
+            let by = self.by.as_ref();
+            by.is_some_and(|protection| protection.metadata_path() == path)
+        }
+
+        /// Gets ready what the first request would wait for.
+        pub(in crate::server::http) fn prepare(&self, shared: &Shared) {
+            if let Some(protection) = self.by.clone() {
+                let now = shared.clock().now();
+                tokio::spawn(async move { protection.prepare(now).await });
+            }
+        }
+
+        /// Answers what needs no token, and whoever has no good one. Nothing for whoever has: the
+        /// request is their principal's from here on.
+        pub(in crate::server::http) async fn answer(
+            &self,
+            shared: &Shared,
+            parts: &mut Parts,
+        ) -> Option<Response<Body>> {
+            let protection = self.by.as_ref()?;
+            if self.serves(parts.uri.path()) {
+                return Some(document(protection, parts));
+            }
+            if pages::is_preflight(parts) {
+                return None;
+            }
+            let admitted = protection.admit(parts, shared.clock().now()).await;
+            admitted.err().map(refused)
+        }
+
+        /// Refuses a message that needs more scopes than its token has: all of it, if it is a batch.
+        pub(in crate::server::http) fn refuse(
+            &self,
+            shared: &Shared,
+            parts: &Parts,
+            received: &Received,
+        ) -> Option<Response<Body>> {
+            let protection = self.by.as_ref()?;
+            if !self.scoped {
+                return None;
+            }
+            let needed: Vec<&Scopes> = match received {
+                Received::Request(_, request) => shared.needed(request),
+                // It is refused by whoever would answer it.
+                Received::Misfit(..) | Received::Notification(_) | Received::Response(_) => {
+                    Vec::new()
+                }
+                Received::Batch(messages) => {
+                    let messages = messages.iter().flatten();
+                    messages
+                        .flat_map(|message| needed(shared, message))
+                        .collect()
+                }
+            };
+            let granted = parts.extensions.get::<Granted>();
+            protection.check(granted, &needed).err().map(refused)
+        }
+    }
+
+    /// What a message needs. One that cannot be read needs nothing: it is refused by whoever would
+    /// answer it, who reads it the same way.
+    fn needed<'a>(shared: &'a Shared, message: &Message) -> Vec<&'a Scopes> {
+        let Message::Request(request) = message else {
+            return Vec::new();
+        };
+        let read = ClientRequest::parse(&request.method, request.params.as_deref());
+        read.map_or_else(|_| Vec::new(), |request| shared.needed(&request))
+    }
+
+    /// What the server says of itself (RFC 9728).
+    fn document(protection: &Protection, parts: &Parts) -> Response<Body> {
+        const METHODS: &str = "GET, HEAD";
+        if pages::is_preflight(parts) {
+            return pages::preflight(parts, METHODS);
+        }
+        if parts.method != Method::GET && parts.method != Method::HEAD {
+            return response::not_allowed(METHODS);
+        }
+        let mut document = response::json(StatusCode::OK, protection.document());
+        let headers = document.headers_mut();
+        headers.insert(CACHE_CONTROL, KEEP);
+        headers.insert(VARY, HeaderValue::from_static("origin"));
+        document
+    }
+
+    fn refused(refusal: Refusal) -> Response<Body> {
+        let mut response = response::refusal(refusal.status, refusal.why);
+        if let Some(challenge) = refusal.challenge {
+            response.headers_mut().insert(WWW_AUTHENTICATE, challenge);
+        }
+        response
+    }
+}
+
+#[cfg(not(feature = "authorization-server"))]
+impl Protected {
+    pub(super) fn serves(&self, _: &str) -> bool {
+        false
+    }
+
+    pub(super) fn prepare(&self, _: &Shared) {}
+
+    #[expect(
+        clippy::unused_async,
+        reason = "with the feature, it waits for a verifier"
+    )]
+    pub(super) async fn answer(&self, _: &Shared, _: &mut Parts) -> Option<Response<Body>> {
+        None
+    }
+
+    pub(super) fn refuse(&self, _: &Shared, _: &Parts, _: &Received) -> Option<Response<Body>> {
+        None
+    }
+}
