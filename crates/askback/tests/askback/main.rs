@@ -1,6 +1,7 @@
 //! The tests of `askback`, in one binary.
 
 mod asking;
+mod authorization;
 mod client;
 #[cfg(feature = "http-server")]
 mod http;

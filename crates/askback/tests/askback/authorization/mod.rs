@@ -1,0 +1,4 @@
+//! Authorization.
+
+#[cfg(feature = "authorization-server")]
+mod server;

@@ -1,0 +1,168 @@
+//! Tokens that only their issuer can read.
+
+use std::time::Duration;
+
+use askback::authorization::server::{
+    Access, BadKeys, Introspection, PresentedToken, Rejected, TokenVerifier,
+};
+use serde_json::{Value, json};
+
+use super::{ISSUER, NOW, RESOURCE, issuer::Issuer};
+
+/// What an issuer says of a good token.
+fn said() -> Value {
+    json!({
+        "active": true,
+        "iss": ISSUER,
+        "aud": RESOURCE,
+        "sub": "alice",
+        "client_id": "app",
+        "exp": NOW / 1000 + 300,
+        "scope": "notes:read",
+        "org": "acme",
+    })
+}
+
+fn with(name: &str, value: Value) -> Value {
+    let mut said = said();
+    match value {
+        Value::Null => drop(said.as_object_mut().unwrap().remove(name)),
+        value => said[name] = value,
+    }
+    said
+}
+
+async fn issuer(status: u16, says: &Value) -> Issuer {
+    let says = says.to_string();
+    Issuer::start(move |_, _| (status, says.clone())).await
+}
+
+fn asking(issuer: &Issuer) -> Introspection {
+    let endpoint = format!("{}/introspect", issuer.url);
+    Introspection::new(ISSUER, &endpoint, "no:tes", "s cret+").unwrap()
+}
+
+async fn at(verifier: &Introspection, token: &str, now: u64) -> Result<Access, Rejected> {
+    verifier
+        .verify(PresentedToken::new(token, RESOURCE, now))
+        .await
+}
+
+// Shows AZ-39, AZ-40, AZ-44, AS-04, AS-28.
+#[tokio::test]
+async fn the_issuer_says_what_a_token_is_worth() {
+    let good = issuer(200, &said()).await;
+    let verifier = asking(&good).tenant_claim("org");
+    let access = at(&verifier, "opaque+/=", NOW).await.unwrap();
+    assert_eq!(access.principal.subject, "alice");
+    assert_eq!(access.principal.tenant.as_deref(), Some("acme"));
+    assert_eq!(access.principal.issuer.as_deref(), Some(ISSUER));
+    assert_eq!(access.principal.client_id.as_deref(), Some("app"));
+    assert_eq!(access.scopes.to_string(), "notes:read");
+    let asked = good.asked().remove(0);
+    assert!(asked.starts_with("POST /introspect HTTP/1.1"), "{asked}");
+    assert!(
+        asked.ends_with("token=opaque%2B%2F%3D&token_type_hint=access_token"),
+        "{asked}"
+    );
+    // no%3Ates:s%20cret%2B
+    assert!(
+        asked.contains("Basic bm8lM0F0ZXM6cyUyMGNyZXQlMkI="),
+        "{asked}"
+    );
+
+    for (name, says, why) in [
+        ("unknown", json!({"active": false}), "does not know"),
+        (
+            "nearly active",
+            with("active", json!("true")),
+            "does not know",
+        ),
+        ("says nothing", json!({}), "does not know"),
+        (
+            "for another",
+            with("aud", json!("https://other.example")),
+            "aud",
+        ),
+        ("for nobody", with("aud", Value::Null), "aud"),
+        (
+            "another's",
+            with("iss", json!("https://evil.example")),
+            "iss",
+        ),
+        ("over", with("exp", json!(NOW / 1000)), "expired"),
+        ("endless", with("exp", Value::Null), "exp"),
+        ("not begun", with("nbf", json!(NOW / 1000 + 60)), "nbf"),
+        ("about nobody", with("sub", Value::Null), "sub"),
+        ("no tenant", with("org", Value::Null), "org"),
+    ] {
+        let issuer = issuer(200, &says).await;
+        let verifier = asking(&issuer).tenant_claim("org");
+        for _ in 0..2 {
+            let rejected = at(&verifier, "opaque", NOW).await.expect_err(name);
+            assert!(rejected.to_string().contains(why), "{name}: {rejected}");
+            assert!(!matches!(rejected, Rejected::Unavailable(_)), "{name}");
+        }
+        assert_eq!(issuer.times(), 2, "{name}: what is bad is not kept");
+    }
+}
+
+#[tokio::test]
+async fn an_issuer_that_does_not_answer_refuses_nobody() {
+    for (status, says) in [
+        (500, said()),
+        (401, said()),
+        (302, said()),
+        (200, json!([said()])),
+        (200, json!("x".repeat(256 << 10))),
+    ] {
+        let issuer = issuer(status, &says).await;
+        let rejected = at(&asking(&issuer), "opaque", NOW).await;
+        assert!(
+            matches!(rejected, Err(Rejected::Unavailable(_))),
+            "{status}: {rejected:?}"
+        );
+        assert_eq!(issuer.times(), 1, "{status}");
+    }
+}
+
+#[tokio::test]
+async fn an_answer_is_kept_for_a_while_and_no_longer_than_its_token() {
+    let ends = NOW + 300_000;
+    let says = issuer(200, &said()).await;
+    let verifier = asking(&says);
+    for (token, now, asked) in [
+        ("one", NOW, 1),
+        ("one", NOW + 29_999, 1),
+        ("two", NOW + 29_999, 2),
+        ("one", NOW + 30_000, 3),
+        ("one", ends - 1, 4),
+    ] {
+        at(&verifier, token, now).await.unwrap();
+        assert_eq!(says.times(), asked, "{token} {now}");
+    }
+    let over = at(&verifier, "one", ends).await;
+    assert_eq!(over.unwrap_err(), Rejected::Expired);
+    let says = issuer(200, &said()).await;
+    let verifier = asking(&says).keep(Duration::ZERO);
+    for asked in 1..3 {
+        at(&verifier, "one", NOW).await.unwrap();
+        assert_eq!(says.times(), asked);
+    }
+}
+
+// Shows AS-08, AS-09.
+#[test]
+fn a_secret_is_sent_to_safe_urls_only() {
+    for (issuer, endpoint) in [
+        (
+            "http://auth.example.com",
+            "https://auth.example.com/introspect",
+        ),
+        (ISSUER, "http://auth.example.com/introspect"),
+        (ISSUER, "https://user@auth.example.com/introspect"),
+    ] {
+        let refused = Introspection::new(issuer, endpoint, "notes", "secret");
+        assert!(matches!(refused, Err(BadKeys::Url(_))), "{refused:?}");
+    }
+}

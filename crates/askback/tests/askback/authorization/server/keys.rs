@@ -1,0 +1,278 @@
+//! Where keys come from, and how often they are fetched.
+
+use std::sync::{Arc, Mutex};
+
+use askback::authorization::server::{
+    Access, BadKeys, JwtVerifier, PresentedToken, Rejected, TokenVerifier,
+};
+use serde_json::{Value, json};
+
+use super::{
+    ISSUER, NOW, RESOURCE,
+    issuer::{Issuer, Reply},
+    key,
+    token::{TestKey, jwks},
+    with,
+};
+
+const SECOND: u64 = 1000;
+
+/// What an issuer answers, which may change.
+type Answer = Arc<Mutex<Reply>>;
+
+async fn issuer(first: Reply) -> (Issuer, Answer) {
+    let answer = Arc::new(Mutex::new(first));
+    let told = Arc::clone(&answer);
+    let issuer = Issuer::start(move |_, _| told.lock().unwrap().clone()).await;
+    (issuer, answer)
+}
+
+fn verifier(issuer: &Issuer) -> JwtVerifier {
+    JwtVerifier::with_jwks_url(ISSUER, &format!("{}/keys", issuer.url)).unwrap()
+}
+
+/// A token of this key that is good for an hour or two.
+fn token(key: &TestKey) -> String {
+    key.token(&with("exp", json!(NOW / 1000 + 7200)))
+}
+
+async fn at(verifier: &JwtVerifier, key: &TestKey, now: u64) -> Result<Access, Rejected> {
+    let token = token(key);
+    verifier
+        .verify(PresentedToken::new(&token, RESOURCE, now))
+        .await
+}
+
+// Shows AZ-39.
+#[tokio::test]
+async fn keys_are_fetched_once_and_again_for_one_that_is_new() {
+    let next = TestKey::es256("two");
+    let (issuer, answer) = issuer((200, jwks([key()]))).await;
+    let verifier = verifier(&issuer);
+    verifier.prepare(NOW).await;
+    verifier.prepare(NOW).await;
+    assert_eq!(issuer.times(), 1);
+    for _ in 0..3 {
+        at(&verifier, key(), NOW).await.unwrap();
+    }
+    assert_eq!(issuer.times(), 1, "a key that is known is not fetched");
+
+    *answer.lock().unwrap() = (200, jwks([&next]));
+    let soon = at(&verifier, &next, NOW + 29 * SECOND).await;
+    assert!(matches!(soon, Err(Rejected::Invalid(_))), "{soon:?}");
+    assert_eq!(issuer.times(), 1, "not so soon");
+    at(&verifier, &next, NOW + 30 * SECOND).await.unwrap();
+    assert_eq!(issuer.times(), 2);
+    let gone = at(&verifier, key(), NOW + 31 * SECOND).await;
+    assert!(matches!(gone, Err(Rejected::Invalid(_))), "{gone:?}");
+}
+
+// Shows AZ-39.
+#[tokio::test]
+async fn nobody_can_have_keys_fetched_at_will() {
+    let (issuer, _) = issuer((200, jwks([key()]))).await;
+    let verifier = verifier(&issuer);
+    verifier.prepare(NOW).await;
+    let unknown = TestKey::es256("unknown");
+    let later = NOW + 30 * SECOND;
+    let many: Vec<_> = (0..20).map(|_| at(&verifier, &unknown, later)).collect();
+    for one in many {
+        let refused = one.await;
+        assert!(matches!(refused, Err(Rejected::Invalid(_))), "{refused:?}");
+    }
+    assert_eq!(issuer.times(), 2, "one fetch for all of them");
+
+    let many = (0..20).map(|_| {
+        let verifier = verifier.clone();
+        let unknown = TestKey::es256("unknown");
+        tokio::spawn(async move { at(&verifier, &unknown, later + 30 * SECOND).await.is_err() })
+    });
+    for one in many.collect::<Vec<_>>() {
+        assert!(one.await.unwrap());
+    }
+    assert_eq!(issuer.times(), 3, "one fetch for all at once");
+}
+
+#[tokio::test]
+async fn keys_are_kept_when_they_cannot_be_fetched() {
+    let next = TestKey::es256("two");
+    for broken in [
+        (500, String::new()),
+        (200, "{}".to_owned()),
+        (200, json!({"keys": []}).to_string()),
+        (200, " ".repeat(256 << 10) + &jwks([key()])),
+        (302, jwks([key()])),
+    ] {
+        let (issuer, answer) = issuer((200, jwks([key()]))).await;
+        let verifier = verifier(&issuer);
+        verifier.prepare(NOW).await;
+        answer.lock().unwrap().clone_from(&broken);
+        let refused = at(&verifier, &next, NOW + 30 * SECOND).await;
+        assert!(matches!(refused, Err(Rejected::Invalid(_))), "{refused:?}");
+        assert_eq!(
+            issuer.times(),
+            2,
+            "it followed a redirection, or did not try: {}",
+            broken.0
+        );
+        at(&verifier, key(), NOW + 31 * SECOND).await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn without_keys_nobody_is_to_blame() {
+    let (issuer, answer) = issuer((503, String::new())).await;
+    let verifier = verifier(&issuer);
+    verifier.prepare(NOW).await;
+    for now in [NOW, NOW + 4 * SECOND] {
+        let refused = at(&verifier, key(), now).await;
+        assert!(
+            matches!(refused, Err(Rejected::Unavailable(_))),
+            "{refused:?}"
+        );
+    }
+    assert_eq!(issuer.times(), 1);
+    *answer.lock().unwrap() = (200, jwks([key()]));
+    at(&verifier, key(), NOW + 5 * SECOND).await.unwrap();
+}
+
+#[tokio::test]
+async fn old_keys_are_fetched_anew_beside_the_requests() {
+    let (issuer, answer) = issuer((200, jwks([key()]))).await;
+    let verifier = verifier(&issuer);
+    verifier.prepare(NOW).await;
+    let next = TestKey::es256("two");
+    *answer.lock().unwrap() = (200, jwks([&next]));
+    let later = NOW + 3601 * SECOND;
+    at(&verifier, key(), later).await.unwrap();
+    while at(&verifier, key(), later).await.is_ok() {
+        // The fetch goes on meanwhile.
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(issuer.times(), 2);
+    at(&verifier, &next, later).await.unwrap();
+}
+
+// Shows AD-01.
+#[tokio::test]
+async fn an_issuer_says_where_its_keys_are() {
+    /// What stands at the places of an issuer's document: the first that is there counts.
+    struct Case {
+        name: &'static str,
+        document: fn(&str, &str) -> Option<Value>,
+        asked: &'static [&'static str],
+        good: bool,
+    }
+    const OAUTH: &str = "/.well-known/oauth-authorization-server";
+    const OPENID: &str = "/.well-known/openid-configuration";
+    let cases = [
+        Case {
+            name: "RFC 8414",
+            document: |url, path| (path == OAUTH).then(|| document(url, url)),
+            asked: &[OAUTH, "/keys"],
+            good: true,
+        },
+        Case {
+            name: "OpenID Connect",
+            document: |url, path| (path == OPENID).then(|| document(url, url)),
+            asked: &[OAUTH, OPENID, "/keys"],
+            good: true,
+        },
+        Case {
+            name: "of another issuer",
+            document: |url, _| Some(document("https://evil.example", url)),
+            asked: &[OAUTH],
+            good: false,
+        },
+        Case {
+            name: "with a slash",
+            document: |url, _| Some(document(&format!("{url}/"), url)),
+            asked: &[OAUTH],
+            good: false,
+        },
+        Case {
+            name: "keys in the clear",
+            document: |url, _| Some(document(url, "http://keys.example")),
+            asked: &[OAUTH],
+            good: false,
+        },
+        Case {
+            name: "nothing",
+            document: |_, _| None,
+            asked: &[OAUTH, OPENID],
+            good: false,
+        },
+    ];
+    for Case {
+        name,
+        document,
+        asked,
+        good,
+    } in cases
+    {
+        let issuer = Issuer::start(move |url, path| {
+            if path == "/keys" {
+                return (200, jwks([key()]));
+            }
+            let document = document(url, path);
+            document.map_or((404, String::new()), |json| (200, json.to_string()))
+        })
+        .await;
+        let verifier = JwtVerifier::discover(&*issuer.url).unwrap();
+        let mut claims = with("exp", json!(NOW / 1000 + 60));
+        claims["iss"] = json!(issuer.url);
+        let token = key().token(&claims);
+        let verified = verifier
+            .verify(PresentedToken::new(&token, RESOURCE, NOW))
+            .await;
+        assert_eq!(verified.is_ok(), good, "{name}: {verified:?}");
+        let requests = issuer.asked();
+        let paths: Vec<_> = requests
+            .iter()
+            .filter_map(|it| it.split(' ').nth(1))
+            .collect();
+        assert_eq!(paths, asked, "{name}");
+    }
+}
+
+fn document(issuer: &str, keys: &str) -> Value {
+    json!({"issuer": issuer, "jwks_uri": format!("{keys}/keys")})
+}
+
+// Shows AS-08, AS-09.
+#[test]
+fn urls_are_safe_or_refused() {
+    for (url, good) in [
+        ("https://auth.example.com", true),
+        ("https://auth.example.com/tenant", true),
+        ("https://auth.example.com:8443/tenant", true),
+        ("http://localhost:9000", true),
+        ("http://127.0.0.1:9000", true),
+        ("http://[::1]:9000", true),
+        ("http://auth.example.com", false),
+        ("http://127.0.0.1.evil.example", false),
+        ("http://localhost.", false),
+        ("http://10.0.0.1", false),
+        ("https://AUTH.example.com", false),
+        ("https://auth.example.com:443", false),
+        ("https://auth.example.com/a/../b", false),
+        ("https://auth.example.com#keys", false),
+        ("https://user@auth.example.com", false),
+        ("https://user:secret@auth.example.com", false),
+        ("https:auth.example.com", false),
+        ("https:///auth.example.com", false),
+        ("https://auth.example.com\\@evil.example", false),
+        (" https://auth.example.com", false),
+        ("https://auth.exam\tple.com", false),
+        ("file:///etc/passwd", false),
+        ("javascript:alert(1)", false),
+        ("auth.example.com", false),
+        ("", false),
+    ] {
+        let keys = JwtVerifier::with_jwks_url(ISSUER, url);
+        assert_eq!(keys.is_ok(), good, "{url}");
+        let issuer = JwtVerifier::discover(url);
+        assert_eq!(issuer.is_ok(), good, "{url}");
+        assert!(good || matches!(issuer, Err(BadKeys::Url(_))), "{url}");
+    }
+}

@@ -1,0 +1,130 @@
+//! A token goes nowhere.
+
+use std::{
+    fmt::{Debug, Write},
+    sync::{Arc, Mutex},
+};
+
+use askback::{
+    Principal,
+    authorization::server::{DevelopmentTokens, Introspection, PresentedToken, Protection},
+};
+use serde_json::json;
+use tracing::{
+    Event, Metadata, Subscriber,
+    field::{Field, Visit},
+    span,
+};
+
+use super::{NOW, RESOURCE, Ran, bearer, builder, claims, key, protection, with};
+use crate::http::client::{Client, MESSAGE, hello_tool, mirrored, stateless};
+
+/// Writes all that is logged into one text.
+#[derive(Clone, Default)]
+struct Log(Arc<Mutex<String>>);
+
+struct Writer<'a>(&'a mut String);
+
+impl Visit for Writer<'_> {
+    fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
+        let _ = write!(self.0, " {field}={value:?}");
+    }
+}
+
+impl Subscriber for Log {
+    fn enabled(&self, _: &Metadata<'_>) -> bool {
+        true
+    }
+
+    fn new_span(&self, attributes: &span::Attributes<'_>) -> span::Id {
+        attributes.record(&mut Writer(&mut self.0.lock().unwrap()));
+        span::Id::from_u64(1)
+    }
+
+    fn record(&self, _: &span::Id, values: &span::Record<'_>) {
+        values.record(&mut Writer(&mut self.0.lock().unwrap()));
+    }
+
+    fn record_follows_from(&self, _: &span::Id, _: &span::Id) {}
+
+    fn event(&self, event: &Event<'_>) {
+        event.record(&mut Writer(&mut self.0.lock().unwrap()));
+    }
+
+    fn enter(&self, _: &span::Id) {}
+
+    fn exit(&self, _: &span::Id) {}
+}
+
+// Shows EL-21, AS-05, AS-29.
+#[tokio::test]
+async fn neither_the_log_nor_an_answer_holds_a_token() {
+    let log = Log::default();
+    let logging = tracing::subscriber::set_default(log.clone());
+    let tokens = DevelopmentTokens::new();
+    let tokens = tokens.allow(Principal::new("alice"), "canary-fixed", ["notes:read"]);
+    let fixed = Protection::new(RESOURCE, tokens.unwrap()).unwrap();
+    let wrong = with("aud", json!("https://other.example"));
+    let mut sent = vec![
+        "Bearer canary-fixed".to_owned(),
+        "Bearer canary-unknown".to_owned(),
+    ];
+    sent.extend([claims(), wrong].iter().map(bearer));
+    sent.push("Bearer canary-one canary-two".to_owned());
+    sent.push("Bearer eyJhbGciOiJub25lIn0.canary.canary".to_owned());
+    for protection in [protection(), fixed] {
+        let server = builder(&Ran::default()).build().unwrap();
+        let client = Client(server.http().protect(protection).service());
+        for authorization in &sent {
+            for message in [
+                hello_tool(),
+                stateless("tools/call", json!({"name": "whoami"})),
+            ] {
+                for path in ["/mcp", "/mcp?access_token=canary-url"] {
+                    let own = [("authorization", authorization.as_str())];
+                    let headers = [&MESSAGE[..], &mirrored(&message), &own].concat();
+                    let response = client
+                        .send("POST", path, &headers, message.to_string())
+                        .await;
+                    let told = format!("{:?}", response.headers);
+                    check("a header", &told, authorization);
+                    check("a body", &response.text().await, authorization);
+                }
+            }
+        }
+    }
+    drop(logging);
+    let log = log.0.lock().unwrap();
+    assert!(log.contains("refused"), "nothing was logged: {log}");
+    for authorization in &sent {
+        check("the log", &log, authorization);
+    }
+}
+
+/// Checks that a text holds no token, nor the end of one.
+#[track_caller]
+fn check(place: &str, text: &str, authorization: &str) {
+    let token = authorization.rsplit(['.', ' ']).next().unwrap();
+    assert!(!text.contains("canary"), "{place}: {text}");
+    assert!(!text.contains(token), "{place}: {text}");
+}
+
+// Shows AS-05, AS-29.
+#[test]
+fn what_holds_a_token_does_not_print_it() {
+    let token = key().token(&claims());
+    let presented = PresentedToken::new(&token, RESOURCE, NOW);
+    assert_eq!(format!("{presented:?}"), "PresentedToken { .. }");
+    let tokens = DevelopmentTokens::new();
+    let tokens = tokens
+        .allow(Principal::new("alice"), "canary", ["a"])
+        .unwrap();
+    assert!(!format!("{tokens:?}").contains("canary"));
+    let url = "https://auth.example.com";
+    let introspection = Introspection::new(url, url, "notes", "canary").unwrap();
+    let printed = format!("{introspection:?}");
+    assert!(
+        !printed.contains("canary") && !printed.contains("Basic"),
+        "{printed}"
+    );
+}

@@ -1,0 +1,400 @@
+//! What is told to whoever sends no good token, and where a server describes itself.
+
+use askback::{
+    Server, Tool,
+    authorization::server::{
+        BadProtection, PresentedToken, Protection, Rejected, TokenVerifier, Verifying,
+    },
+};
+use serde_json::{Value, json};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::{TcpListener, TcpStream},
+};
+
+use super::{
+    ISSUER, METADATA, NOW, RESOURCE, Ran, bearer, builder, claims, client, key, protection,
+    verifier, with,
+};
+use crate::http::client::{Client, MESSAGE, hello_tool, mirrored};
+
+/// What follows the scheme in every challenge.
+fn rest() -> String {
+    format!(r#"resource_metadata="{METADATA}", scope="notes:read""#)
+}
+
+fn challenge(error: &str, why: &str) -> String {
+    format!(
+        r#"Bearer error="{error}", error_description="{why}", {}"#,
+        rest()
+    )
+}
+
+// Shows AZ-06, AZ-12, AZ-39, AZ-41, AZ-42, AZ-50, AD-04.
+#[tokio::test]
+async fn a_request_without_a_good_token_is_told_what_to_do() {
+    let client = client();
+    let good = bearer(&claims());
+    let token = &good["Bearer ".len()..];
+    let nameless = format!("Bearer {}", rest());
+    let expired = bearer(&with("exp", json!(NOW / 1000 - 60)));
+    let foreign = bearer(&with("aud", json!("https://other.example")));
+    let invalid = challenge("invalid_token", "the access token is not valid here");
+    let malformed = |why: &str| (400, challenge("invalid_request", why));
+    let written = "the Authorization header must be `Bearer TOKEN`";
+    let twice = "there is more than one Authorization header";
+    let url = "send the access token in the Authorization header, never in the URL";
+    let long = format!("Bearer {}", "a".repeat((16 << 10) + 1));
+    let over = challenge("invalid_token", "the access token has expired");
+    let cookie = format!("token={token}");
+    let basic = "Basic YWxpY2U6c2VjcmV0";
+    type Case<'a> = (&'a str, &'a str, Vec<(&'a str, &'a str)>, (u16, String));
+    let cases: Vec<Case<'_>> = vec![
+        ("no token", "", vec![], (401, nameless.clone())),
+        (
+            "another scheme",
+            "",
+            vec![("authorization", basic)],
+            (401, nameless.clone()),
+        ),
+        (
+            "no scheme",
+            "",
+            vec![("authorization", token)],
+            (401, nameless.clone()),
+        ),
+        (
+            "nothing",
+            "",
+            vec![("authorization", "")],
+            (401, nameless.clone()),
+        ),
+        (
+            "a cookie",
+            "",
+            vec![("cookie", &cookie)],
+            (401, nameless.clone()),
+        ),
+        (
+            "a header of its own",
+            "",
+            vec![("x-access-token", token)],
+            (401, nameless.clone()),
+        ),
+        (
+            "a proxy's",
+            "",
+            vec![("proxy-authorization", &good)],
+            (401, nameless.clone()),
+        ),
+        (
+            "only the scheme",
+            "",
+            vec![("authorization", "Bearer")],
+            malformed(written),
+        ),
+        (
+            "no token behind it",
+            "",
+            vec![("authorization", "Bearer ")],
+            malformed(written),
+        ),
+        (
+            "two words",
+            "",
+            vec![("authorization", "Bearer a b")],
+            malformed(written),
+        ),
+        (
+            "two tokens",
+            "",
+            vec![("authorization", "Bearer a, Bearer b")],
+            malformed(written),
+        ),
+        (
+            "quotes",
+            "",
+            vec![("authorization", "Bearer \"a\"")],
+            malformed(written),
+        ),
+        (
+            "other letters",
+            "",
+            vec![("authorization", "Bearer \u{e4}")],
+            malformed("the Authorization header cannot be read"),
+        ),
+        (
+            "a novel",
+            "",
+            vec![("authorization", &long)],
+            malformed("the access token is too long"),
+        ),
+        (
+            "two headers",
+            "",
+            vec![("authorization", &good), ("authorization", "Bearer x")],
+            malformed(twice),
+        ),
+        (
+            "twice the same",
+            "",
+            vec![("authorization", &good), ("authorization", &good)],
+            malformed(twice),
+        ),
+        ("in the URL", "?access_token=x", vec![], malformed(url)),
+        (
+            "in the URL as well",
+            "?a=b&access_token=x",
+            vec![("authorization", &good)],
+            malformed(url),
+        ),
+        (
+            "in the URL, encoded",
+            "?access%5Ftoken=x",
+            vec![("authorization", &good)],
+            malformed(url),
+        ),
+        (
+            "unknown",
+            "",
+            vec![("authorization", "Bearer opaque")],
+            (401, invalid.clone()),
+        ),
+        (
+            "for another",
+            "",
+            vec![("authorization", &foreign)],
+            (401, invalid),
+        ),
+        ("over", "", vec![("authorization", &expired)], (401, over)),
+    ];
+    let call = hello_tool();
+    for (name, query, headers, (status, challenge)) in &cases {
+        let headers = [&MESSAGE[..], &mirrored(&call), headers].concat();
+        for method in ["POST", "GET", "DELETE", "PUT"] {
+            let path = format!("/mcp{query}");
+            let response = client.send(method, &path, &headers, call.to_string()).await;
+            assert_eq!(response.status, *status, "{name}");
+            let told = response.header("www-authenticate");
+            assert_eq!(told, Some(challenge.as_str()), "{name}");
+        }
+    }
+    for (name, authorization) in [
+        ("as usual", &good),
+        ("in small letters", &good.replace("Bearer", "bearer")),
+    ] {
+        let response = super::post(&client, authorization, &call).await;
+        assert_eq!(response.status, 200, "{name}");
+    }
+}
+
+// Shows AZ-39.
+#[tokio::test]
+async fn a_token_that_cannot_be_judged_is_not_refused() {
+    struct Absent;
+
+    impl TokenVerifier for Absent {
+        fn issuers(&self) -> Vec<String> {
+            vec![ISSUER.to_owned()]
+        }
+
+        fn verify<'a>(&'a self, _: PresentedToken<'a>) -> Verifying<'a> {
+            let why = Rejected::Unavailable("it is away".to_owned());
+            Box::pin(std::future::ready(Err(why)))
+        }
+    }
+
+    let server = Server::builder("notes", "1").build().unwrap();
+    let protection = Protection::new(RESOURCE, Absent).unwrap();
+    let client = Client(server.http().protect(protection).service());
+    let response = super::post(&client, "Bearer a", &hello_tool()).await;
+    assert_eq!(response.status, 503);
+    assert_eq!(response.header("www-authenticate"), None);
+    assert!(!response.text().await.contains("it is away"));
+}
+
+// Shows AZ-06, AZ-10, AD-01, AD-02.
+#[tokio::test]
+async fn a_server_says_where_tokens_come_from() {
+    let client = client();
+    let local = [("host", "localhost")];
+    let place = "/.well-known/oauth-protected-resource/mcp";
+    let response = client.send("GET", place, &local, "").await;
+    assert_eq!(response.status, 200);
+    assert_eq!(
+        response.header("cache-control"),
+        Some("public, max-age=600")
+    );
+    assert_eq!(response.header("vary"), Some("origin"));
+    let document = response.json().await;
+    let wanted = json!({
+        "resource": RESOURCE,
+        "authorization_servers": [ISSUER],
+        "scopes_supported": ["notes:read"],
+        "bearer_methods_supported": ["header"],
+    });
+    assert_eq!(document, wanted);
+
+    let page = [("host", "localhost"), ("origin", "http://localhost:6274")];
+    let response = client.send("GET", place, &page, "").await;
+    assert_eq!(
+        response.header("access-control-allow-origin"),
+        Some(page[1].1)
+    );
+    let asks = [&page[..], &[("access-control-request-method", "GET")]].concat();
+    let response = client.send("OPTIONS", place, &asks, "").await;
+    assert_eq!(response.status, 204);
+    assert_eq!(
+        response.header("access-control-allow-methods"),
+        Some("GET, HEAD")
+    );
+    assert_eq!(client.send("HEAD", place, &local, "").await.status, 200);
+    assert_eq!(client.send("POST", place, &local, "").await.status, 405);
+    let evil = [("host", "localhost"), ("origin", "https://evil.example")];
+    assert_eq!(client.send("GET", place, &evil, "").await.status, 403);
+    let evil = [("host", "evil.example")];
+    assert_eq!(client.send("GET", place, &evil, "").await.status, 403);
+}
+
+// Shows AD-04.
+#[tokio::test]
+async fn a_page_may_ask_before_it_has_a_token_and_read_what_it_is_told() {
+    let client = client();
+    let page = [("host", "localhost"), ("origin", "http://localhost:6274")];
+    let wishes = [
+        ("access-control-request-method", "POST"),
+        (
+            "access-control-request-headers",
+            "authorization, content-type",
+        ),
+    ];
+    let asks = [&page[..], &wishes].concat();
+    let response = client.send("OPTIONS", "/mcp", &asks, "").await;
+    assert_eq!(response.status, 204);
+    assert_eq!(
+        response.header("access-control-allow-headers"),
+        Some(wishes[1].1)
+    );
+    let headers = [&MESSAGE[..], &page[1..]].concat();
+    let response = client.send("POST", "/mcp", &headers, "{}").await;
+    assert_eq!(response.status, 401);
+    assert_eq!(
+        response.header("access-control-allow-origin"),
+        Some(page[1].1)
+    );
+    let exposed = response.header("access-control-expose-headers").unwrap();
+    assert!(exposed.contains("www-authenticate"), "{exposed}");
+}
+
+// Shows AD-01, AD-04.
+#[tokio::test]
+async fn the_document_stands_at_the_path_of_the_server() {
+    for (resource, path, place) in [
+        (
+            "https://mcp.example.com",
+            "/",
+            "/.well-known/oauth-protected-resource",
+        ),
+        (
+            "https://mcp.example.com/mcp",
+            "/mcp",
+            "/.well-known/oauth-protected-resource/mcp",
+        ),
+        (
+            "https://mcp.example.com/a/b",
+            "/mcp",
+            "/.well-known/oauth-protected-resource/a/b",
+        ),
+        (
+            "http://127.0.0.1:8000/mcp",
+            "/mcp",
+            "/.well-known/oauth-protected-resource/mcp",
+        ),
+    ] {
+        let protection = Protection::new(resource, verifier()).unwrap();
+        assert_eq!(protection.metadata_path(), place);
+        assert_eq!(protection.resource(), resource);
+        let server = builder(&Ran::default()).build().unwrap();
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let endpoint = server.http().path(path).protect(protection);
+        let serving = tokio::spawn(endpoint.serve(listener));
+        for (asked, status) in [
+            (place, 200),
+            (path, 401),
+            ("/elsewhere", 404),
+            ("/.well-known/x", 404),
+        ] {
+            let mut stream = TcpStream::connect(address).await.unwrap();
+            let request =
+                format!("GET {asked} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+            stream.write_all(request.as_bytes()).await.unwrap();
+            let mut said = String::new();
+            stream.read_to_string(&mut said).await.unwrap();
+            assert!(
+                said.starts_with(&format!("HTTP/1.1 {status}")),
+                "{asked}: {said}"
+            );
+        }
+        serving.abort();
+    }
+}
+
+// Shows AZ-49.
+#[test]
+fn a_protection_that_clients_would_misread_is_refused() {
+    for resource in [
+        "http://mcp.example.com/mcp",
+        "https://mcp.example.com/",
+        "https://mcp.example.com/mcp/",
+        "https://mcp.example.com/mcp?a=b",
+        "https://mcp.example.com/mcp#here",
+        "https://alice@mcp.example.com/mcp",
+        "https://MCP.example.com/mcp",
+        "https://mcp.example.com:443/mcp",
+        "https://mcp.example.com/a b",
+        "mcp.example.com/mcp",
+        "ftp://mcp.example.com",
+        "",
+    ] {
+        assert!(Protection::new(resource, verifier()).is_err(), "{resource}");
+    }
+    let refused = protection().scopes(["notes:read", "offline_access"]);
+    assert_eq!(refused.err(), Some(BadProtection::OfflineAccess));
+    let refused = protection().implies("notes:write", ["offline_access"]);
+    assert_eq!(refused.err(), Some(BadProtection::OfflineAccess));
+    for scope in ["", "two words", "a\"b", "\u{e4}"] {
+        assert!(protection().scopes([scope]).is_err(), "{scope:?}");
+        assert!(protection().implies(scope, ["a"]).is_err(), "{scope:?}");
+        let tool = Tool::new("a", async || Ok("")).scopes([scope]);
+        assert!(
+            Server::builder("notes", "1").tool(tool).build().is_err(),
+            "{scope:?}"
+        );
+    }
+    let tool = Tool::new("a", async || Ok("")).scopes(["offline_access"]);
+    assert!(Server::builder("notes", "1").tool(tool).build().is_err());
+}
+
+#[tokio::test]
+async fn a_server_tells_who_it_is_to_the_person_who_signs_in() {
+    let protection = protection()
+        .name("Notes")
+        .documentation("https://example.com/notes");
+    let server = Server::builder("notes", "1").build().unwrap();
+    let path = protection.metadata_path().to_owned();
+    let client = Client(server.http().protect(protection).service());
+    let response = client
+        .send("GET", &path, &[("host", "localhost")], "")
+        .await;
+    let document: Value = response.json().await;
+    assert_eq!(document["resource_name"], "Notes");
+    assert_eq!(
+        document["resource_documentation"],
+        "https://example.com/notes"
+    );
+    // A token is still wanted where something else is asked.
+    let token = key().token(&claims());
+    let response = super::post(&client, &format!("Bearer {token}"), &hello_tool()).await;
+    assert_ne!(response.status, 401);
+}

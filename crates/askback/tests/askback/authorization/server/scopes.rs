@@ -1,0 +1,259 @@
+//! What a token may be used for.
+
+use askback::Revision;
+use serde_json::{Value, json};
+
+use super::{METADATA, Ran, bearer, builder, client, post, protection, with};
+use crate::http::client::{Client, MESSAGE, Response, hello, stateless};
+
+fn token(scopes: &str) -> String {
+    bearer(&with("scope", json!(scopes)))
+}
+
+/// Checks that a response asks for all of these scopes at once.
+#[track_caller]
+fn assert_asks_for(response: &Response, scopes: &str) {
+    assert_eq!(response.status, 403);
+    let why = "the access token does not cover this request";
+    let wanted = format!(
+        r#"Bearer error="insufficient_scope", error_description="{why}", resource_metadata="{METADATA}", scope="{scopes}""#
+    );
+    assert_eq!(response.header("www-authenticate"), Some(wanted.as_str()));
+}
+
+const ERASE: &str = "notes:read notes:write notes:erase";
+
+// Shows AZ-50, AZ-51, AZ-52, AZ-53, AZ-54.
+#[tokio::test]
+async fn what_a_request_needs_is_named_at_once() {
+    let client = client();
+    let diary = json!({"uri": "note://diary"});
+    let drawer = json!({"uri": "note://drawer/socks"});
+    let summary = json!({"name": "summary", "arguments": {"topic": "tea"}});
+    let completing =
+        |reference: Value| json!({"ref": reference, "argument": {"name": "topic", "value": ""}});
+    let prompt = completing(json!({"type": "ref/prompt", "name": "summary"}));
+    let template = completing(json!({"type": "ref/resource", "uri": "note://drawer/{topic}"}));
+    let watching = json!({"notifications": {
+        "resourceSubscriptions": ["note://other", "note://diary", "note://drawer/socks"],
+    }});
+    for (method, params, needed) in [
+        ("tools/call", json!({"name": "erase"}), ERASE),
+        ("prompts/get", summary, "notes:read notes:think"),
+        ("resources/read", diary, "notes:read notes:diary"),
+        ("resources/read", drawer, "notes:read notes:drawer"),
+        ("completion/complete", prompt, "notes:read notes:think"),
+        ("completion/complete", template, "notes:read notes:drawer"),
+        (
+            "subscriptions/listen",
+            watching,
+            "notes:read notes:diary notes:drawer",
+        ),
+    ] {
+        let message = stateless(method, params);
+        let refused = post(&client, &token("notes:read"), &message).await;
+        assert_asks_for(&refused, needed);
+        let answered = post(&client, &token(needed), &message).await;
+        assert_eq!(answered.status, 200, "{method}");
+        if method != "subscriptions/listen" {
+            let answer = answered.answer().await;
+            assert!(answer["result"].is_object(), "{method}: {answer}");
+        }
+    }
+    for (method, params) in [
+        ("tools/list", json!({})),
+        ("resources/list", json!({})),
+        ("tools/call", json!({"name": "hello"})),
+    ] {
+        let message = stateless(method, params);
+        let answered = post(&client, &token("notes:read"), &message).await;
+        assert_eq!(answered.status, 200, "{method} needs no more than all do");
+    }
+}
+
+// Shows AZ-51, AZ-53.
+#[tokio::test]
+async fn what_every_request_needs_is_asked_for_first() {
+    let client = client();
+    for (name, scopes) in [("none", json!("")), ("others", json!("notes:erase"))] {
+        let token = bearer(&with("scope", scopes));
+        for method in ["server/discover", "tools/list"] {
+            let refused = post(&client, &token, &stateless(method, json!({}))).await;
+            assert_eq!(refused.status, 403, "{name}");
+            assert_asks_for(&refused, "notes:read");
+        }
+    }
+}
+
+// Shows AZ-59.
+#[tokio::test]
+async fn a_broader_scope_comes_with_narrower_ones() {
+    let ran = Ran::default();
+    let protection = protection()
+        .implies("notes:all", ["notes:write", "notes:erase"])
+        .unwrap();
+    let protection = protection
+        .implies("notes:read", ["notes:all-in-a-ring"])
+        .unwrap();
+    let protection = protection
+        .implies("notes:all-in-a-ring", ["notes:read"])
+        .unwrap();
+    let server = builder(&ran).build().unwrap();
+    let client = Client(server.http().protect(protection).service());
+    let erase = stateless("tools/call", json!({"name": "erase"}));
+    let read = stateless("tools/list", json!({}));
+    for (scopes, reads, erases) in [
+        ("notes:read", true, false),
+        ("notes:write", true, false),
+        ("notes:write notes:erase", true, true),
+        ("notes:all", true, true),
+        ("notes:al", false, false),
+        ("NOTES:ALL", false, false),
+        ("notes:all-in-a-ring", true, false),
+    ] {
+        let before = ran.times();
+        let may_read = post(&client, &token(scopes), &read).await.status == 200;
+        let may_erase = post(&client, &token(scopes), &erase).await.status == 200;
+        assert_eq!((may_read, may_erase), (reads, erases), "{scopes}");
+        assert_eq!(ran.times() - before, usize::from(erases), "{scopes}");
+    }
+}
+
+// Shows AZ-50, AZ-51, AZ-53.
+#[tokio::test]
+async fn scopes_count_on_sessions_of_every_revision() {
+    for revision in Revision::ALL {
+        let facts = revision.facts();
+        if !facts.http.sessions {
+            continue;
+        }
+        let ran = Ran::default();
+        let server = builder(&ran).build().unwrap();
+        let client = Client(server.http().protect(protection()).service());
+        let (narrow, broad) = (token("notes:read"), token(ERASE));
+        let with_session = |authorization: &str, message: Value| {
+            let client = client.clone();
+            let authorization = authorization.to_owned();
+            async move {
+                let headers = [&MESSAGE[..], &[("authorization", &*authorization)]].concat();
+                let opened = client
+                    .send(
+                        "POST",
+                        "/mcp",
+                        &headers,
+                        hello(revision, json!({})).to_string(),
+                    )
+                    .await;
+                let id = opened.header("mcp-session-id").unwrap().to_owned();
+                let mut headers = headers;
+                headers.push(("mcp-session-id", &id));
+                if revision.facts().http.version_header {
+                    headers.push(("mcp-protocol-version", revision.as_str()));
+                }
+                let initialized = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+                client
+                    .send("POST", "/mcp", &headers, initialized.to_string())
+                    .await;
+                client
+                    .send("POST", "/mcp", &headers, message.to_string())
+                    .await
+            }
+        };
+        let call = |id: u64, name: &str| {
+            let params = json!({"name": name});
+            json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params})
+        };
+        let watch = json!({"jsonrpc": "2.0", "id": 3, "method": "resources/subscribe",
+                           "params": {"uri": "note://diary"}});
+        assert_asks_for(&with_session(&narrow, call(1, "erase")).await, ERASE);
+        assert_asks_for(
+            &with_session(&narrow, watch.clone()).await,
+            "notes:read notes:diary",
+        );
+        if facts.batches {
+            let batch = json!([call(1, "hello"), call(2, "erase"), watch]);
+            let all = format!("{ERASE} notes:diary");
+            assert_asks_for(&with_session(&narrow, batch).await, &all);
+            let batch = json!([call(1, "hello"), call(2, "whoami")]);
+            assert_eq!(with_session(&narrow, batch).await.status, 200);
+        }
+        assert_eq!(ran.times(), 0, "{revision}");
+        assert_eq!(with_session(&broad, call(1, "erase")).await.status, 200);
+        assert_eq!(with_session(&narrow, call(1, "hello")).await.status, 200);
+    }
+}
+
+/// The pair of endpoints of the first revision.
+// Shows AZ-51.
+#[tokio::test]
+async fn scopes_count_on_a_pair_of_endpoints() {
+    let ran = Ran::default();
+    let server = builder(&ran).build().unwrap();
+    let client = Client(server.http().protect(protection()).service());
+    let narrow = token("notes:read");
+    let headers = [
+        ("host", "localhost"),
+        ("accept", "text/event-stream"),
+        ("authorization", &narrow),
+    ];
+    let mut stream = client.send("GET", "/mcp", &headers, "").await;
+    let endpoint = String::from_utf8(stream.event().await.unwrap().data).unwrap();
+    let headers = [&MESSAGE[..], &[("authorization", &*narrow)]].concat();
+    let first = hello(Revision::ALL[0], json!({})).to_string();
+    assert_eq!(
+        client.send("POST", &endpoint, &headers, first).await.status,
+        202
+    );
+    let params = json!({"name": "erase"});
+    let call = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": params});
+    let refused = client
+        .send("POST", &endpoint, &headers, call.to_string())
+        .await;
+    assert_asks_for(&refused, ERASE);
+    assert_eq!(ran.times(), 0);
+}
+
+/// Whoever writes a request in two ways is read in one.
+// Shows AZ-51.
+#[tokio::test]
+async fn a_name_that_stands_twice_is_no_way_around() {
+    let ran = Ran::default();
+    let server = builder(&ran).build().unwrap();
+    let client = Client(server.http().protect(protection()).service());
+    let narrow = token("notes:read");
+    let message = stateless("tools/call", json!({"name": "hello"})).to_string();
+    for (name, message) in [
+        (
+            "twice",
+            message.replace(r#""name":"hello""#, r#""name":"hello","name":"erase""#),
+        ),
+        (
+            "the other way",
+            message.replace(r#""name":"hello""#, r#""name":"erase","name":"hello""#),
+        ),
+        (
+            "written otherwise",
+            message.replace("\"hello\"", "\"\\u0065rase\""),
+        ),
+    ] {
+        for target in ["hello", "erase"] {
+            let headers = [
+                &MESSAGE[..],
+                &[
+                    ("authorization", &*narrow),
+                    ("mcp-protocol-version", "2026-07-28"),
+                    ("mcp-method", "tools/call"),
+                    ("mcp-name", target),
+                ],
+            ]
+            .concat();
+            let refused = client.send("POST", "/mcp", &headers, &*message).await;
+            assert!(
+                refused.status.is_client_error(),
+                "{name}: {}",
+                refused.status
+            );
+            assert_eq!(ran.times(), 0, "{name}");
+        }
+    }
+}
