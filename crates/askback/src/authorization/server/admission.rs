@@ -2,7 +2,7 @@
 //! (2026-07-28, basic/authorization, Access Token Usage and Error Handling; RFC 6750, 2.1 and 3).
 
 use askback_core::{
-    ask::{Millis, Principal},
+    ask::Millis,
     auth::{BadChallenge, Challenge, Scopes},
 };
 use http::{
@@ -36,9 +36,6 @@ pub(crate) struct Refusal {
 impl Protection {
     /// Lets a request in: it is its principal's from here on, and the token is gone.
     pub(crate) async fn admit(&self, parts: &mut Parts, now: Millis) -> Result<(), Refusal> {
-        // Whoever stands in front has no say in who asks.
-        parts.extensions.remove::<Principal>();
-        parts.extensions.remove::<Granted>();
         if parts.uri.query().is_some_and(holds_token) {
             let why = "send the access token in the Authorization header, never in the URL";
             return Err(self.malformed(why));
@@ -53,7 +50,9 @@ impl Protection {
         }
         let granted = Granted(self.hierarchy.widen(&access.scopes));
         self.check(Some(&granted), &[])?;
+        // What follows has no use for it, and nobody whom it could send it to.
         parts.headers.remove(AUTHORIZATION);
+        // Whoever stands in front has no say in who asks: this takes the place of theirs.
         parts.extensions.insert(access.principal);
         parts.extensions.insert(granted);
         Ok(())
