@@ -8,6 +8,7 @@ mod http;
 mod jsonrpc;
 mod keys;
 mod protocol;
+mod question;
 mod revision;
 mod sampling;
 mod seal;

@@ -1,6 +1,7 @@
 //! Handlers that ask, over every revision.
 
 mod attacks;
+mod capabilities;
 mod replay;
 mod transcript;
 

@@ -1,0 +1,68 @@
+//! Which questions may be asked at all.
+
+use askback_core::{
+    ask::Question,
+    limits::Limits,
+    protocol::{ElicitParams, InputRequest},
+};
+use serde_json::{Value, json};
+
+#[track_caller]
+fn check(request: ElicitParams, wrong: Option<&str>) {
+    let asked = Question::new(InputRequest::Elicit(request.clone()), &Limits::default());
+    match (asked, wrong) {
+        (Ok(_), None) => {}
+        (Err(error), Some(wrong)) => assert!(error.to_string().contains(wrong), "{error}"),
+        (asked, wrong) => panic!("{request:?}: {asked:?}, but {wrong:?} was expected"),
+    }
+}
+
+// Shows EL-01, EL-45.
+#[test]
+fn a_form_asks_for_no_secret() {
+    let form = |properties: Value| {
+        let schema = json!({"type": "object", "properties": properties});
+        ElicitParams::form("Sign in.", serde_json::from_value(schema).unwrap())
+    };
+    check(form(json!({"user": {"type": "string"}})), None);
+    for properties in [
+        json!({"password": {"type": "string"}}),
+        json!({"user": {"type": "string"}, "apiKey": {"type": "string"}}),
+        json!({"value": {"type": "string", "title": "Access token"}}),
+        json!({"value": {"type": "string", "description": "Your PIN"}}),
+        json!({"cvv": {"type": "integer"}}),
+    ] {
+        check(form(properties), Some("looks like a secret"));
+    }
+}
+
+// Shows EL-15.
+#[test]
+fn a_link_is_the_address_of_a_page() {
+    for url in [
+        "https://example.com",
+        "http://localhost:3000/a?b=c#d",
+        "https://example.com/a@b",
+    ] {
+        check(ElicitParams::url("Look.", url), None);
+    }
+    for (url, wrong) in [
+        ("example.com", "absolute http or https URL"),
+        ("/relative", "absolute http or https URL"),
+        ("javascript:alert(1)", "absolute http or https URL"),
+        ("file:///etc/passwd", "absolute http or https URL"),
+        ("https://", "must name a host"),
+        ("https:///path", "must name a host"),
+        ("https://good.com@evil.com/", "must not carry credentials"),
+        (
+            "https://example.com/a b",
+            "must not hold spaces or control characters",
+        ),
+        (
+            "https://example.com/\u{1b}[2J",
+            "must not hold spaces or control characters",
+        ),
+    ] {
+        check(ElicitParams::url("Look.", url), Some(wrong));
+    }
+}
