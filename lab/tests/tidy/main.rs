@@ -10,6 +10,7 @@ mod layout;
 mod limits;
 mod modules;
 mod packages;
+mod requirements;
 mod sources;
 mod tree;
 

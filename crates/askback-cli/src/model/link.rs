@@ -231,6 +231,7 @@ impl fmt::Display for Refusal {
 mod tests {
     use super::*;
 
+    // Shows EL-35.
     #[test]
     fn links_that_mislead_are_refused() {
         #[track_caller]
@@ -290,6 +291,7 @@ mod tests {
         }
     }
 
+    // Shows EL-35, EL-41.
     #[test]
     fn links_that_may_mislead_take_a_second_yes() {
         #[track_caller]

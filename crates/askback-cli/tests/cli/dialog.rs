@@ -183,12 +183,14 @@ macro_rules! screens {
 }
 
 screens! {
+    // Shows EL-03, EL-13, EL-27, EL-30.
     a_booking: WIDE, [
         Asks(booking()), Type("yes"), Type("2"), Type(""), Type(""),
     ];
     a_booking_on_a_narrow_terminal: NARROW, [
         Asks(booking()), Type("yes"), Type("aisle"), Type(""), Type(""),
     ];
+    // Shows EL-13.
     every_kind_of_field: WIDE, [
         Asks(everything()), Type("Ada"), Type("ada@example.com"), Type("https://example.com/a"), Type(""),
         Type("2026-06-15T09:30:00Z"), Type("1200.50"), Type("3"), Type("y"), Type("m"), Type("c"),
@@ -201,6 +203,7 @@ screens! {
         Type("9"), Type("perhaps"), Type("no"), Type("XL"), Type("4"), Type("3"), Type("1"), Type("b"), Type("4"),
         Type("1"), Type("1,2,3"), Type("train"), Type("boat"), Type(""), Type(""), Type(""),
     ];
+    // Shows EL-05.
     a_field_is_reopened_from_the_review: WIDE, [
         Asks(booking()), Type("yes"), Type(""), Type(""), Type("2"), Type("1"), Type("Travel insurance"),
         Type("yes"), Type("7"), Type("what?"), Type("1"), Type("!back"), Type(""),
@@ -209,9 +212,11 @@ screens! {
         Asks(booking()), Type("!back"), Type("yes"), Type("!back"), Type("no"), Type("1"), Type("!none"), Type("2"),
         Type("!none"), Type("1"), Type("!none"), Type(""), Type(""),
     ];
+    // Shows EL-04.
     declined_with_a_reason: WIDE, [
         Asks(booking()), Type("!decline"), Type("too expensive"),
     ];
+    // Shows EL-29.
     declined_with_the_reason_at_once: WIDE, [
         Asks(booking()), Type("yes"), Type("!decline too expensive"),
     ];
@@ -221,9 +226,11 @@ screens! {
     a_decline_is_taken_back: WIDE, [
         Asks(booking()), Type("!decline"), Type("!back"), Type("!cancel"),
     ];
+    // Shows EL-04.
     cancelled: WIDE, [
         Asks(booking()), Type("!cancel"),
     ];
+    // Shows EL-28.
     the_end_of_input_cancels: WIDE, [
         Asks(booking()), Type("yes"), End,
     ];
@@ -261,6 +268,7 @@ screens! {
         )),
         Type(""), Type("yes"), Type("ada"), Type("!decline"), Type(""),
     ];
+    // Shows EL-16, EL-38, EL25-05.
     a_link_is_opened: WIDE, [
         Asks(link("https://login.calendar.example.com/connect?id=7")), Type(""), Type("yes"), Type("what?"),
         Type("!open"), Type(""),
@@ -268,6 +276,7 @@ screens! {
     a_link_is_done_says_the_server: WIDE, [
         Asks(link("https://example.com/")), Done("one"), Type("y"), Done("other"), Done("one"),
     ];
+    // Shows EL-41.
     a_link_that_may_mislead: WIDE, [
         Asks(link("https://\u{430}pple.com:8443/")), Type("yes"), Type(""), Type("yes"), Type("!cancel"),
     ];
@@ -284,19 +293,23 @@ screens! {
         }),
         Type("yes"),
     ];
+    // Shows SA-02, SA-03, SA-05, SA-17.
     a_model_is_asked: WIDE, [
         Asks(sampling()), Type("Take the 08:10."), Type("."), Type("?"), Type("!edit"), Type("Take"), Type("the 12:40."),
         Type("."), Type(""),
     ];
+    // Shows SA-02, SA-17.
     a_model_is_refused: WIDE, [
         Asks(sampling()), Type("Take"), Type("!decline"), Type("no model here"),
     ];
+    // Shows RO-04, RO-06, RO-11.
     folders_are_allowed: WIDE, [
         Asks(roots()), Type(""), Type("yes"), Asks(roots()),
     ];
     one_yes_allows_a_folder_to_all_who_ask: WIDE, [
         Asks(roots()), Asks(booking()), Asks(roots()), Type("yes"), Type("!cancel"),
     ];
+    // Shows RO-12.
     another_folder_is_allowed: WIDE, [
         Asks(roots()), Type("../other"), Found("file:///home/ada/other"),
     ];
@@ -346,6 +359,7 @@ fn a_flood_is_capped() {
     );
 }
 
+// Shows EL-40.
 #[test]
 fn styles_are_the_only_escapes() {
     let look = Look {
@@ -360,6 +374,7 @@ fn styles_are_the_only_escapes() {
     insta::assert_snapshot!(dialog.page().take().replace('\x1b', "␛"));
 }
 
+// Shows EL-30.
 #[test]
 fn a_question_in_full() {
     for (name, question) in [

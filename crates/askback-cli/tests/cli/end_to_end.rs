@@ -259,6 +259,7 @@ fn a_question_without_a_rule_is_printed_in_full() {
     }
 }
 
+// Shows EL-28.
 #[test]
 fn without_a_terminal_every_question_is_cancelled() {
     let ran = book("nobody", "auto").on_travel().expect(3);
@@ -292,6 +293,7 @@ fn a_model_is_played_by_a_rule() {
     run.on_travel().expect(3);
 }
 
+// Shows RO-12.
 #[test]
 fn folders_come_from_the_command_line_or_the_file() {
     let words = [

@@ -9,6 +9,7 @@ use crate::scratch::Scratch;
 
 const ASKBACK: &str = env!("CARGO_BIN_EXE_askback");
 
+// Shows MR-11.
 #[test]
 fn a_server_killed_between_two_rounds_books_once() {
     let scratch = Scratch::new("killed");

@@ -3,6 +3,7 @@
 use std::{
     fs,
     io::{BufRead, BufReader, Write},
+    net::TcpListener,
     os::unix::fs::PermissionsExt,
     process::{Child, Command, Stdio},
 };
@@ -83,6 +84,7 @@ fn end(child: Child) -> (String, String) {
     (text(output.stdout), text(output.stderr))
 }
 
+// Shows EL-06, EL-38, EL-39.
 #[test]
 fn a_link_is_opened_after_a_yes_as_one_argument() {
     let scratch = Scratch::new("link-yes");
@@ -101,6 +103,7 @@ fn a_link_is_opened_after_a_yes_as_one_argument() {
     }
 }
 
+// Shows EL-06, EL-37.
 #[test]
 fn a_link_is_not_opened_without_a_yes() {
     for (name, lines, told) in [
@@ -115,6 +118,22 @@ fn a_link_is_not_opened_without_a_yes() {
     }
 }
 
+// Shows EL-36.
+#[test]
+fn nobody_looks_behind_a_link_before_a_yes() {
+    let scratch = Scratch::new("link-unseen");
+    let site = TcpListener::bind("127.0.0.1:0").expect("there is a loopback");
+    site.set_nonblocking(true).expect("it is a socket");
+    let url = format!("http://{}/secret", site.local_addr().expect("it is bound"));
+    let (stdout, stderr) = end(talk(&scratch, "/call link\nno\n\n", &url));
+    assert_eq!(stdout, "told: decline\n");
+    assert!(stderr.contains(&url), "{stderr}");
+    // The command has ended: a connection of it would be waiting.
+    let visit = site.accept().map(|(_, visitor)| visitor);
+    assert!(visit.is_err(), "{visit:?}");
+}
+
+// Shows EL-35.
 #[test]
 fn a_link_that_misleads_is_never_asked() {
     let scratch = Scratch::new("link-refused");

@@ -98,6 +98,7 @@ fn shown(question: &Question, columns: usize) -> String {
 proptest! {
     #![proptest_config(config())]
 
+    // Shows EL-42.
     #[test]
     fn nothing_that_acts_reaches_the_terminal(text in hostile()) {
         let screen = shown(&question(&text), 80) + &shown(&link(&text), 40);
@@ -132,6 +133,7 @@ proptest! {
         }
     }
 
+    // Shows EL-03, EL-27.
     #[test]
     fn a_server_cannot_hide_in_its_name(name in hostile()) {
         let asker = Asker {

@@ -194,6 +194,7 @@ fn links_are_judged_whatever_the_rule_says() {
     assert!(reason.is_some_and(|reason| reason.contains("names a user")));
 }
 
+// Shows RO-05, RO-13.
 #[test]
 fn roots_must_be_there() {
     let roots = Question {

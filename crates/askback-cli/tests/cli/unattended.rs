@@ -149,6 +149,7 @@ fn a_link_is_agreed_to_and_not_opened() {
     );
 }
 
+// Shows RO-07, RO-13.
 #[test]
 fn folders_of_the_command_line_come_first() {
     let roots = asked(InputRequest::Roots(Default::default()));

@@ -385,6 +385,7 @@ fn depth_does_not_exhaust_the_stack() {
     }
 }
 
+// Shows ST-01.
 #[test]
 fn messages_are_written_on_one_line() {
     let id = RequestId::from("a\nb");

@@ -103,6 +103,7 @@ fn a_form_keeps_its_order_and_its_patterns() {
     assert_eq!(serde_json::to_string(&params).unwrap(), text);
 }
 
+// Shows EL-14.
 #[test]
 fn a_link_is_never_read_as_an_empty_form() {
     let url = r#"{"mode":"url","message":"Pay.","url":"https://travel.example/pay"}"#;
@@ -160,6 +161,7 @@ fn a_no_is_a_no_in_both_words() {
     );
 }
 
+// Shows EL-08.
 #[test]
 fn elicitation_without_modes_means_forms_only() {
     // What is declared, and whether forms, links, sampling, with tools, with context, and roots
@@ -339,6 +341,7 @@ fn content_is_told_apart_by_its_type_wherever_it_stands() {
     refused::<SamplingBlock>(link);
 }
 
+// Shows SA-14.
 #[test]
 fn a_single_block_and_a_list_of_one_are_told_apart() {
     let block = r#"{"type":"text","text":"a"}"#;

@@ -34,6 +34,7 @@ fn result(id: &str) -> Value {
     json!({"type": "tool_result", "toolUseId": id, "content": [text()]})
 }
 
+// Shows SA-10, SA-11, SA-18, SA-22.
 #[test]
 fn every_use_of_a_tool_has_its_result() {
     check(&[says("user", text())], None);
@@ -95,6 +96,7 @@ fn every_use_of_a_tool_has_its_result() {
     }
 }
 
+// Shows SA-23.
 #[test]
 fn a_model_uses_tools_only_so_often() {
     let most = usize::try_from(Limits::default().tool_rounds).unwrap();

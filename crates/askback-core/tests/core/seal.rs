@@ -123,6 +123,7 @@ fn a_state_too_long_is_not_sealed() {
     assert!(sealed_chars(usize::MAX) > usize::MAX / 2);
 }
 
+// Shows BP-41.
 #[test]
 fn fresh_entropy_gives_another_token() {
     let mut tokens: Vec<_> = (0..28)
@@ -141,6 +142,7 @@ fn fresh_entropy_gives_another_token() {
     assert_eq!(tails.len(), 29);
 }
 
+// Shows EL-18, MR-07.
 #[test]
 fn every_altered_byte_is_noticed() {
     let bytes = URL_SAFE_NO_PAD.decode(token()).unwrap();

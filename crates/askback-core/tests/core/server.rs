@@ -144,6 +144,7 @@ fn code(seen: &[Seen]) -> i64 {
         .unwrap_or_else(|| panic!("an error: {seen:?}"))
 }
 
+// Shows PR25-01.
 #[test]
 fn a_session_is_opened_in_the_revision_both_speak() {
     let cases = [
@@ -162,6 +163,7 @@ fn a_session_is_opened_in_the_revision_both_speak() {
         assert_eq!(result["protocolVersion"], agreed, "{wish}");
         assert_eq!(result["serverInfo"]["name"], "agency");
         assert_eq!(result["instructions"], "Book early.");
+        assert_eq!(result["capabilities"]["prompts"], json!({}));
         assert!(
             result.get("resultType").is_none(),
             "the handshake era has no result types"
@@ -192,6 +194,7 @@ fn a_server_of_one_revision_says_so() {
     assert_eq!(code(&refused), -32602);
 }
 
+// Shows MR-02, PR-01.
 #[test]
 fn a_request_of_the_stateless_era_says_who_sends_it() {
     let meta = |version: Value, capabilities: Value| {
@@ -256,6 +259,7 @@ fn a_method_exists_in_the_revisions_that_have_it() {
     }
 }
 
+// Shows PR-02.
 #[test]
 fn what_a_session_needs_is_answered_by_the_engine() {
     let mut bench = Bench::new();
@@ -286,6 +290,7 @@ fn what_a_session_needs_is_answered_by_the_engine() {
     let discovered = bench.say(modern(9, "server/discover", json!({})));
     let result = &sent(&discovered)["result"];
     assert_eq!(result["supportedVersions"][0], "2026-07-28");
+    assert_eq!(result["capabilities"]["prompts"], json!({}));
     assert_eq!(result["resultType"], "complete");
     assert_eq!(
         result["_meta"]["io.modelcontextprotocol/serverInfo"]["name"],
@@ -309,6 +314,7 @@ fn both_eras_share_a_connection() {
     assert_eq!(bench.respond(2), [], "nothing is answered twice");
 }
 
+// Shows RO25-05, ST-10.
 #[test]
 fn a_cancelled_request_is_not_answered() {
     let mut bench = Bench::opened("2025-11-25");
@@ -461,6 +467,28 @@ fn a_session_tells_of_what_it_watches() {
     assert_eq!(fresh.drain(), [], "nobody is there yet");
 }
 
+// Shows PR-05, PR25-02.
+#[test]
+fn a_change_of_the_prompts_is_told_where_it_was_promised() {
+    let list_changed = Some(true);
+    let promised = || {
+        Bench::with(|profile| {
+            profile.capabilities.prompts = Some(PromptsCapability { list_changed });
+        })
+    };
+    let mut session = promised();
+    session.say(initialize("2025-11-25"));
+    session.say(json!({"method": "notifications/initialized"}));
+    let mut listening = promised();
+    let wish = json!({"notifications": {"promptsListChanged": true}});
+    listening.say(modern(1, "subscriptions/listen", wish));
+    for mut bench in [session, listening] {
+        bench.engine.changed(&Changed::Prompts);
+        let told = bench.drain();
+        assert_eq!(sent(&told)["method"], "notifications/prompts/list_changed");
+    }
+}
+
 #[test]
 fn what_a_client_may_have_open_is_bounded() {
     let mut bench = Bench::with(|profile| {
@@ -538,16 +566,19 @@ fn a_question_is_asked_in_the_words_of_the_revision() {
     }
 }
 
+// Shows EL25-03.
 #[test]
 fn a_link_has_an_id_where_the_revision_has_one() {
     let mut bench = Bench::opened("2025-11-25");
     bench.say(json!({"id": 1, "method": "tools/call", "params": {"name": "book"}}));
     let link = InputRequest::Elicit(ElicitParams::url("Pay here.", "https://pay.example/"));
     let (_, asked) = ask(&mut bench, "link", link);
-    assert!(
-        sent(&asked)["params"]["elicitationId"].is_string(),
-        "{asked:?}"
-    );
+    let id = &sent(&asked)["params"]["elicitationId"];
+    let id = id.as_str().unwrap_or_else(|| panic!("{asked:?}"));
+    bench.engine.complete_elicitation(id.to_owned());
+    let told = bench.drain();
+    assert_eq!(sent(&told)["method"], "notifications/elicitation/complete");
+    assert_eq!(sent(&told)["params"]["elicitationId"], id);
 }
 
 #[test]
@@ -574,6 +605,7 @@ fn a_question_nobody_waits_for_is_withdrawn() {
     assert_eq!(bench.drain(), []);
 }
 
+// Shows EL-25.
 #[test]
 fn a_client_may_fail_to_answer() {
     for answer in [
@@ -634,6 +666,7 @@ fn a_log_line_is_sent_to_who_wants_it() {
     assert_eq!(bench.drain(), [], "the request is over");
 }
 
+// Shows MR-20.
 #[test]
 fn what_cannot_be_read_is_answered_as_far_as_it_can() {
     let mut bench = Bench::new();

@@ -36,6 +36,7 @@ fn text(length: usize) -> RawJson {
     RawJson::new(&"x".repeat(length)).unwrap()
 }
 
+// Shows BP-40, BP-42.
 #[test]
 fn a_task_belongs_to_whoever_began_it() {
     let mut tasks = tasks(8, 1 << 20);

@@ -96,6 +96,7 @@ fn what_is_no_ring_is_refused_without_repeating_it() {
     assert!(KeySource::File(path).load("travel", None).is_err());
 }
 
+// Shows EL-18.
 #[cfg(unix)]
 #[test]
 fn a_file_open_to_others_is_refused() {

@@ -45,6 +45,7 @@ async fn status(region: &str, headers: &[&str]) -> u16 {
         .as_u16()
 }
 
+// Shows HT-53, HT-54, HT-55, HT-59.
 #[tokio::test]
 async fn a_header_says_what_its_argument_says() {
     for (region, headers, expected) in [

@@ -80,6 +80,7 @@ const STATELESS: [(&str, &str); 3] = [
     ("mcp-name", "whoami"),
 ];
 
+// Shows BP-42, EL-17, EL-26, MR-08.
 #[tokio::test]
 async fn a_sealed_state_opens_for_its_principal_only() {
     let service = server().http().service();
@@ -116,6 +117,7 @@ async fn a_sealed_state_opens_for_its_principal_only() {
     }
 }
 
+// Shows BP-40, BP25-01, BP25-04, EL-26, EL25-09, EL25-10.
 #[tokio::test]
 async fn a_session_is_there_for_its_principal_only() {
     let service = server().http().service();

@@ -46,6 +46,7 @@ fn with_every_store(test: impl Fn(&(dyn Fn() -> Arc<dyn Store> + Sync))) {
     }
 }
 
+// Shows MR-11.
 #[test]
 fn a_claim_is_granted_once() {
     with_every_store(|open| {
@@ -326,6 +327,7 @@ mod sqlite {
         );
     }
 
+    // Shows EL-18.
     #[cfg(unix)]
     #[test]
     fn the_file_is_its_owners_alone() {

@@ -77,6 +77,7 @@ async fn a_call_goes_the_same_way_in_every_revision() {
     assert!(old.is_error() && old.asked.is_empty(), "{old:?}");
 }
 
+// Shows EL-25.
 #[tokio::test(start_paused = true)]
 async fn a_no_is_the_same_in_every_revision() {
     let cases = [
@@ -104,6 +105,7 @@ async fn a_no_is_the_same_in_every_revision() {
     }
 }
 
+// Shows EL-47, MR-19.
 #[tokio::test(start_paused = true)]
 async fn a_wrong_answer_is_asked_again_in_every_revision() {
     let person = Person::new()
@@ -120,6 +122,7 @@ async fn a_wrong_answer_is_asked_again_in_every_revision() {
     assert!(run.text().starts_with("Ada sits at the aisle"), "{run:?}");
 }
 
+// Shows EL-25.
 #[tokio::test(start_paused = true)]
 async fn silence_ends_a_call_or_lets_a_timer_run_out() {
     async fn patient(ctx: Ctx) -> Result<&'static str> {

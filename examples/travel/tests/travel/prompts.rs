@@ -46,6 +46,7 @@ async fn arguments_are_read_by_their_type() {
     }
 }
 
+// Shows PR-11, PR-12, PR-14.
 #[tokio::test]
 async fn wrong_arguments_are_refused() {
     for revision in ALL {
@@ -92,6 +93,7 @@ async fn wrong_arguments_are_refused() {
     }
 }
 
+// Shows PR-06.
 #[tokio::test]
 async fn a_destination_is_shown_as_a_picture() {
     let mut client = Client::connect(&agency(None), "2026-07-28").await;
@@ -121,6 +123,7 @@ async fn a_packing_list_is_a_conversation() {
     }
 }
 
+// Shows PR-08, PR-09, PR-10.
 #[tokio::test]
 async fn a_report_holds_the_booking() {
     let mut client = Client::connect(&agency(None), "2025-11-25").await;
@@ -140,6 +143,8 @@ async fn a_report_holds_the_booking() {
     let embedded = &messages[0]["content"];
     assert_eq!(embedded["type"], "resource");
     assert_eq!(embedded["resource"]["mimeType"], "application/json");
+    let uri = embedded["resource"]["uri"].as_str().unwrap();
+    assert!(uri.contains("://"), "{uri}");
     let text = embedded["resource"]["text"].as_str().unwrap();
     assert_eq!(serde_json::from_str::<Value>(text).unwrap(), *booking);
 
@@ -213,6 +218,7 @@ async fn months_are_completed_by_destination() {
     assert_eq!(all[0], "february");
 }
 
+// Shows PR-03.
 #[tokio::test]
 async fn lists_come_in_pages() {
     let options = askback_travel::Options {

@@ -234,6 +234,7 @@ fn uri(path: &Path) -> String {
     format!("file://{}", path.display()).replace(' ', "%20")
 }
 
+// Shows RO-08.
 #[tokio::test]
 async fn an_itinerary_is_saved_in_a_shared_folder_in_every_revision() {
     for revision in ALL {
@@ -273,6 +274,7 @@ async fn an_itinerary_is_saved_in_a_shared_folder_in_every_revision() {
     }
 }
 
+// Shows RO-09, RO-10, RO-16.
 #[tokio::test]
 async fn nothing_is_written_outside_the_shared_folders() {
     let folders = Folders::new();
@@ -319,6 +321,7 @@ async fn nothing_is_written_outside_the_shared_folders() {
     assert_eq!(fs::read_dir(folders.path("private")).unwrap().count(), 1);
 }
 
+// Shows RO-15.
 #[tokio::test]
 async fn without_roots_nothing_is_written() {
     let mut client = Client::connect(&agency(None), "2025-11-25").await;

@@ -1,7 +1,11 @@
 //! The probe, the fallback, the handshake.
 
-use super::{check, check_as, only};
+use askback_core::engine::client::Output;
+use serde_json::{Value, json};
 
+use super::{Player, capabilities, check, check_as, only};
+
+// Shows ST-16.
 #[test]
 fn a_modern_server_answers_the_probe() {
     check(
@@ -44,6 +48,7 @@ fn a_modern_server_that_only_has_a_handshake_in_common_is_greeted_with_it() {
     }
 }
 
+// Shows ST-18.
 #[test]
 fn nothing_in_common_is_said_in_words() {
     check(
@@ -100,6 +105,7 @@ const FALLBACK: &str = r#"
         = opened 2024-11-05
         "#;
 
+// Shows ST-17.
 #[test]
 fn any_other_answer_means_a_handshake() {
     for answer in [
@@ -125,6 +131,7 @@ fn any_other_answer_means_a_handshake() {
     }
 }
 
+// Shows ST-17.
 #[test]
 fn silence_means_a_handshake() {
     check(&format!(
@@ -321,4 +328,32 @@ fn before_the_session_is_open_only_ping_is_answered() {
         > {"id":"b","error":{"code":-32600,"message":"nothing but `ping` is answered before the session is open"}}
         "#,
     );
+}
+
+// Shows EL25-01, SA25-01, RO25-01.
+#[test]
+fn a_handshake_says_what_the_client_can_do() {
+    let all = r#"{"elicitation":{"form":{},"url":{}},"sampling":{"tools":{}},"roots":{"listChanged":true}}"#;
+    let roots = json!({"listChanged": true});
+    for (revision, declared, expected) in [
+        ("2025-11-25", "{}", json!({})),
+        ("2025-11-25", all, serde_json::from_str(all).unwrap()),
+        (
+            "2025-06-18",
+            all,
+            json!({"elicitation": {}, "sampling": {}, "roots": roots}),
+        ),
+        ("2025-03-26", all, json!({"sampling": {}, "roots": roots})),
+    ] {
+        let mut client = only(revision);
+        client.capabilities = capabilities(declared);
+        let mut player = Player::new(client);
+        player.connection.handle_connected(player.now);
+        let Some(Output::Send(bytes)) = player.connection.poll() else {
+            panic!("{revision}: nothing is sent")
+        };
+        let sent: Value = serde_json::from_slice(&bytes).unwrap();
+        assert_eq!(sent["method"], "initialize");
+        assert_eq!(sent["params"]["capabilities"], expected, "{revision}");
+    }
 }

@@ -94,6 +94,7 @@ fn a_round_that_may_have_had_its_effect_is_not_sent_again() {
     ));
 }
 
+// Shows ST-15.
 #[test]
 fn the_next_call_starts_the_server_again() {
     check(&modern(

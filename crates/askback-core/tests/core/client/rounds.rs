@@ -8,6 +8,7 @@ use super::{Player, capabilities, check, check_as, modern, profile};
 const FORM: &str =
     r#"{"type":"object","properties":{"name":{"type":"string"}},"required":["name"]}"#;
 
+// Shows EL-07, MR-02, PR-01, RO-02, SA-08, ST-04.
 #[test]
 fn a_call_that_asks_nothing_is_one_request() {
     check(&modern(
@@ -25,6 +26,7 @@ fn a_call_that_asks_nothing_is_one_request() {
     ));
 }
 
+// Shows EL-07, MR-15, MR-16, MR-17.
 #[test]
 fn a_round_is_answered_with_a_new_id_the_same_state_and_the_keys_that_were_asked() {
     check(&modern(&format!(
@@ -63,6 +65,7 @@ fn a_no_is_an_answer() {
     }
 }
 
+// Shows MR-16.
 #[test]
 fn of_the_round_before_nothing_is_kept() {
     check(&modern(&format!(
@@ -84,6 +87,7 @@ fn of_the_round_before_nothing_is_kept() {
     )));
 }
 
+// Shows MR-15.
 #[test]
 fn state_alone_is_sent_back_after_a_pause_that_grows() {
     let round = |id: u32, at: u32| {
@@ -160,6 +164,7 @@ fn check_answer(question: &str, answer: &str, end: &str) {
     assert!(last.starts_with(end), "{answer}: {last}");
 }
 
+// Shows EL-46, RO-03.
 #[test]
 fn an_answer_that_must_not_be_sent_ends_the_call_and_its_other_questions() {
     let form = format!(
@@ -213,6 +218,7 @@ fn a_refusal_ends_the_call_and_its_other_questions() {
     );
 }
 
+// Shows MR-04, MR-06, MR-12.
 #[test]
 fn a_server_that_asks_out_of_turn_breaks_the_protocol() {
     for (call, result, why) in [
@@ -271,6 +277,7 @@ fn a_server_that_asks_out_of_turn_breaks_the_protocol() {
     }
 }
 
+// Shows SA-06.
 #[test]
 fn what_was_not_declared_is_not_asked() {
     let form = r#"{"method":"elicitation/create","params":{"message":"A?","requestedSchema":{"type":"object","properties":{}}}}"#;
@@ -314,6 +321,7 @@ fn what_was_not_declared_is_not_asked() {
     }
 }
 
+// Shows SA-20.
 #[test]
 fn a_server_that_asks_too_much_at_once_or_too_often_is_refused() {
     let mut bounded = profile();
@@ -369,6 +377,7 @@ fn answers_go_back_in_the_order_of_the_questions() {
     );
 }
 
+// Shows MR-18.
 #[test]
 fn parallel_calls_keep_their_states_apart() {
     check(&modern(
@@ -391,6 +400,7 @@ fn parallel_calls_keep_their_states_apart() {
     ));
 }
 
+// Shows ST-09.
 #[test]
 fn a_call_that_is_cancelled_takes_its_questions_with_it() {
     check(&modern(
@@ -432,6 +442,7 @@ fn a_server_has_so_long_for_a_round_while_nobody_is_asked() {
     ));
 }
 
+// Shows PR-16.
 #[test]
 fn what_the_server_does_not_have_is_not_asked_for() {
     check(

@@ -29,6 +29,7 @@ fn a_call_is_one_request_without_the_meta_of_the_stateless_era() {
     }
 }
 
+// Shows EL-11.
 #[test]
 fn a_question_is_put_to_the_host_and_its_answer_sent() {
     for revision in ["2025-06-18", "2025-11-25"] {
@@ -92,6 +93,7 @@ fn check_refused(revision: &str, declared: &str, question: &str, code: i64, word
     );
 }
 
+// Shows EL25-12, RO25-03.
 #[test]
 fn what_was_not_declared_is_refused() {
     let form = r#""method":"elicitation/create","params":{"message":"A?","requestedSchema":{"type":"object","properties":{}}}"#;
@@ -158,6 +160,7 @@ fn what_was_not_declared_is_refused() {
     }
 }
 
+// Shows EL-11, SA-18, SA25-03, SA25-04.
 #[test]
 fn a_question_that_makes_no_sense_is_refused_with_the_reason() {
     let all = r#"{"elicitation":{"form":{},"url":{}},"sampling":{"tools":{}}}"#;
@@ -216,6 +219,7 @@ fn a_link_without_an_id_is_still_a_link() {
     );
 }
 
+// Shows EL25-04.
 #[test]
 fn the_end_of_a_link_is_told_once_and_only_of_known_links() {
     check(
@@ -274,6 +278,7 @@ fn a_cancelled_call_takes_its_questions_with_it() {
     );
 }
 
+// Shows SA25-02.
 #[test]
 fn a_refusal_ends_the_call_if_the_server_ends_it_with_an_error() {
     let refused = r#"
@@ -305,6 +310,7 @@ fn a_refusal_ends_the_call_if_the_server_ends_it_with_an_error() {
     );
 }
 
+// Shows RO-03, RO25-04.
 #[test]
 fn an_answer_that_must_not_be_sent_ends_the_call() {
     check(
@@ -355,6 +361,7 @@ fn the_servers_time_stands_while_a_person_is_asked_and_progress_renews_it() {
     );
 }
 
+// Shows EL25-13, SA-20.
 #[test]
 fn a_server_that_asks_too_often_is_refused_in_its_own_era() {
     let mut bounded = only("2025-11-25");
@@ -444,6 +451,7 @@ fn links_are_asked_for_ten_rounds_at_most() {
     check("2025-11-25", &transcript);
 }
 
+// Shows EL25-07, EL25-08.
 #[test]
 fn an_error_that_names_no_links_is_an_error() {
     for data in [
@@ -532,6 +540,7 @@ fn a_result_is_never_a_question_here() {
     }
 }
 
+// Shows RO25-02.
 #[test]
 fn roots_that_changed_are_told_where_there_is_a_way_and_a_promise() {
     check(

@@ -70,6 +70,7 @@ fn log_lines_and_changes_are_told_on_a_session() {
     );
 }
 
+// Shows ST-07.
 #[test]
 fn a_subscription_is_a_call_that_lasts() {
     check(&modern(
@@ -130,6 +131,7 @@ fn either_side_ends_a_subscription() {
     ));
 }
 
+// Shows ST-06, ST-08.
 #[test]
 fn a_request_of_the_server_is_nonsense_in_the_stateless_era_and_gets_no_answer() {
     check(&modern(

@@ -8,6 +8,7 @@ fn check(guard: &Guard, host: &str, origin: Option<&str>, expected: Result<(), R
     assert_eq!(outcome, expected, "{host:?} {origin:?}");
 }
 
+// Shows HT-04.
 #[test]
 fn a_local_server_is_reached_by_loopback_names() {
     let guard = Guard::default();
@@ -70,6 +71,7 @@ fn a_local_server_is_reached_by_loopback_names() {
     assert_eq!(guard.check(Some(b"\xff"), None), Err(Refused::Host));
 }
 
+// Shows HT-02.
 #[test]
 fn pages_of_other_origins_are_refused() {
     let guard = Guard::default();

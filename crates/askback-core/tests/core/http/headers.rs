@@ -156,6 +156,7 @@ fn a_mismatch_has_a_code_and_does_not_repeat_what_was_sent() {
     );
 }
 
+// Shows HT-39, HT-40, HT-45.
 #[test]
 fn values_are_encoded_where_they_must_be() {
     for (value, encoded) in [
@@ -189,6 +190,7 @@ fn values_are_encoded_where_they_must_be() {
     }
 }
 
+// Shows HT-42, HT-43.
 #[test]
 fn values_are_decoded_or_refused() {
     let check = |header: &[u8], expected: Result<&str, Undecodable>| {

@@ -34,6 +34,7 @@ fn sample() -> Annotations {
     }))
 }
 
+// Shows HT-30, HT-31, HT-32, HT-33, HT-34.
 #[test]
 fn annotations_are_found_or_refused() {
     #[track_caller]
@@ -114,6 +115,7 @@ fn annotations_are_found_or_refused() {
     );
 }
 
+// Shows HT-35.
 #[test]
 fn annotations_stand_where_they_can_be_reached() {
     let one = json!({"type": "string", "x-mcp-header": "a"});
@@ -206,6 +208,7 @@ fn annotations_stand_where_they_can_be_reached() {
     );
 }
 
+// Shows HT-34, HT-39, HT-48, HT-49, HT-50, HT-56, HT-57, HT-58.
 #[test]
 fn a_client_mirrors_its_arguments() {
     #[track_caller]
@@ -276,6 +279,7 @@ fn check(headers: &[(&str, &str)], given: &str, expected: Result<(), Mismatch>) 
     assert_eq!(sample().check(find, Some(&given)), expected, "{given:?}");
 }
 
+// Shows HT-54, HT-56, HT-57, HT-58, HT-59.
 #[test]
 fn a_server_compares_headers_and_arguments() {
     let region = "mcp-param-region";
@@ -339,6 +343,7 @@ fn a_server_compares_headers_and_arguments() {
     );
 }
 
+// Shows HT-62.
 #[test]
 fn whole_numbers_are_compared_as_numbers() {
     let count = "mcp-param-count";

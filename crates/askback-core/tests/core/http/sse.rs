@@ -159,6 +159,7 @@ fn the_last_id_is_remembered() {
     check(b"event: x\n\ndata: a\n\n", &[("-", "-", "a")], None);
 }
 
+// Shows HT25-11.
 #[test]
 fn the_pause_before_connecting_again_is_read() {
     #[track_caller]

@@ -105,6 +105,7 @@ fn goes_on(response: &Value) {
     assert!(requests["seat-2"].is_object(), "{response}");
 }
 
+// Shows MR-10, MR-23.
 #[tokio::test(start_paused = true)]
 async fn a_state_opens_for_its_own_request_and_no_other() {
     let server = builder(KeyRing::new(key(1))).build().unwrap();
@@ -139,6 +140,7 @@ async fn a_state_opens_for_its_own_request_and_no_other() {
     refused(&retry().send(&elsewhere).await);
 }
 
+// Shows MR-07, MR-23.
 #[tokio::test(start_paused = true)]
 async fn a_changed_state_is_refused() {
     let server = builder(KeyRing::new(key(1))).build().unwrap();
@@ -167,6 +169,7 @@ async fn a_changed_state_is_refused() {
     }
 }
 
+// Shows MR-09, MR-23.
 #[tokio::test(start_paused = true)]
 async fn a_state_does_not_last() {
     let minutes = |minutes: u64| Duration::from_secs(60 * minutes);
@@ -200,6 +203,7 @@ async fn a_state_does_not_last() {
     refused(&Attempt::retry(&last, json!({})).send(&server).await);
 }
 
+// Shows MR-03.
 #[tokio::test(start_paused = true)]
 async fn keys_are_rotated_with_an_overlap() {
     let old = builder(KeyRing::new(key(1))).build().unwrap();
@@ -230,6 +234,7 @@ async fn keys_are_rotated_with_an_overlap() {
     );
 }
 
+// Shows MR-14, MR-21, MR-22.
 #[tokio::test(start_paused = true)]
 async fn only_what_was_asked_is_answered() {
     let server = builder(KeyRing::new(key(1))).build().unwrap();
@@ -256,6 +261,7 @@ async fn only_what_was_asked_is_answered() {
     );
 }
 
+// Shows MR-22.
 #[tokio::test(start_paused = true)]
 async fn answers_without_a_state_answer_nothing() {
     let server = builder(KeyRing::new(key(1))).build().unwrap();

@@ -14,6 +14,7 @@ use serde_json::json;
 
 use super::{Seat, by_the_window, everywhere, join, serving};
 
+// Shows MR-05.
 #[tokio::test(start_paused = true)]
 async fn a_chosen_name_and_a_made_one_are_never_the_same() {
     async fn handler(ctx: Ctx) -> Result<String> {

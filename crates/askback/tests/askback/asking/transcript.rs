@@ -55,6 +55,7 @@ impl Client {
     }
 }
 
+// Shows MR-01, ST-08.
 #[tokio::test]
 async fn the_stateless_era_replays() {
     let mut client = Client::connect();

@@ -188,6 +188,7 @@ fn seats() -> Scripted {
     Scripted::new(|_| accept(json!({"window": true})))
 }
 
+// Shows HT25-02, ST-02, ST-11, ST-12, ST-14.
 #[tokio::test]
 async fn a_server_is_started_called_and_ended() {
     for revision in [
@@ -219,6 +220,7 @@ async fn a_server_is_started_called_and_ended() {
     }
 }
 
+// Shows ST-15.
 #[tokio::test]
 async fn a_server_may_be_killed_between_any_two_rounds() {
     let host = std::sync::OnceLock::<Scripted>::new();
@@ -270,6 +272,7 @@ async fn a_server_that_ends_itself_at_the_probe_is_started_again() {
     client.close().await;
 }
 
+// Shows ST-02.
 #[tokio::test]
 async fn a_crash_says_how_the_server_ended_after_all_it_said() {
     let host = seats();
@@ -331,6 +334,7 @@ fn assert_dead(mut life: TcpStream) {
     assert_eq!(life.read_to_end(&mut Vec::new()).unwrap(), 0);
 }
 
+// Shows ST-13.
 #[tokio::test]
 async fn a_server_that_does_not_end_is_killed() {
     let witness = Witness::new();
@@ -344,6 +348,7 @@ async fn a_server_that_does_not_end_is_killed() {
     assert_dead(life);
 }
 
+// Shows ST-13.
 #[tokio::test]
 async fn no_orphan_is_left_behind() {
     let witness = Witness::new();

@@ -356,6 +356,7 @@ async fn the_server_may_be_killed_between_any_two_rounds() {
     assert_eq!(notes.count(), 2);
 }
 
+// Shows PR-15.
 #[tokio::test(start_paused = true)]
 async fn lists_have_all_their_pages() {
     for revision in Revision::ALL {

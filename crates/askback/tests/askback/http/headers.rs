@@ -24,6 +24,7 @@ struct Case {
     code: i64,
 }
 
+// Shows HT-20, HT-22, HT-23, HT-24, HT-25, HT-44, HT-60, HT-61, HT-63, HT-64, HT-70, HT-71, MR-13.
 #[tokio::test]
 async fn what_headers_and_body_do_not_agree_on_is_refused() {
     let client = Stage::default().client();
@@ -283,6 +284,13 @@ async fn what_headers_and_body_do_not_agree_on_is_refused() {
             200,
             0,
         ),
+        case(
+            "an event that is none of this era",
+            &[VERSION, METHOD, NAME, ("last-event-id", "1-0")],
+            same,
+            200,
+            0,
+        ),
     ];
     for Case {
         name,
@@ -308,6 +316,7 @@ async fn what_headers_and_body_do_not_agree_on_is_refused() {
     }
 }
 
+// Shows PR-16.
 #[tokio::test]
 async fn names_are_those_of_what_is_asked_for() {
     let client = Stage::default().client();
@@ -337,6 +346,7 @@ async fn names_are_those_of_what_is_asked_for() {
     }
 }
 
+// Shows HT-23.
 #[tokio::test]
 async fn a_server_of_one_era_says_which_versions_it_speaks() {
     let build = |revisions: &[Revision]| -> Server {

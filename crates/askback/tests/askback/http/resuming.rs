@@ -33,6 +33,7 @@ async fn rest() {
     sleep(Duration::from_millis(1)).await;
 }
 
+// Shows HT25-20, HT25-23, HT25-24, HT25-26.
 #[tokio::test(start_paused = true)]
 async fn the_rest_of_a_stream_comes_to_who_comes_back() {
     for revision in REVISIONS {
@@ -152,6 +153,7 @@ async fn ids_of_no_event_resume_nothing() {
     drop(waiting);
 }
 
+// Shows HT25-11.
 #[tokio::test(start_paused = true)]
 async fn a_handler_may_have_its_client_come_back() {
     for revision in REVISIONS {

@@ -34,6 +34,7 @@ fn text(answer: &Value) -> &str {
     text.as_str().unwrap_or_else(|| panic!("no text: {answer}"))
 }
 
+// Shows BP-41, BP25-02, BP25-03, HT25-27, HT25-28.
 #[tokio::test]
 async fn each_session_has_an_id_that_nobody_guesses() {
     let client = Stage::default().client();
@@ -52,6 +53,7 @@ async fn each_session_has_an_id_that_nobody_guesses() {
     }
 }
 
+// Shows HT25-05, HT25-06, HT25-07, HT25-31, HT25-32, HT25-37, HT25-38.
 #[tokio::test]
 async fn messages_name_the_session_they_are_of() {
     let client = Stage::default().client();
@@ -148,6 +150,7 @@ async fn a_handshake_that_fails_opens_nothing() {
     );
 }
 
+// Shows HT25-32.
 #[tokio::test(start_paused = true)]
 async fn who_deletes_a_session_ends_all_of_it() {
     let stage = Stage::default();
@@ -193,6 +196,7 @@ async fn who_deletes_a_session_ends_all_of_it() {
     assert_eq!(other.call(4, "ping", json!({})).await.status, 200);
 }
 
+// Shows HT25-13, HT25-20.
 #[tokio::test(start_paused = true)]
 async fn a_question_is_asked_on_the_stream_of_its_call() {
     for revision in WITH_FORMS {
@@ -256,6 +260,7 @@ async fn a_client_cancels_by_a_notification() {
     own.assert_quiet().await;
 }
 
+// Shows HT25-15.
 #[tokio::test(start_paused = true)]
 async fn work_goes_on_when_its_client_goes_away() {
     let stage = Stage::default();
@@ -276,6 +281,7 @@ async fn work_goes_on_when_its_client_goes_away() {
     assert_eq!(stage.handlers(), (2, 2, 0));
 }
 
+// Shows HT25-03, HT25-18, HT25-19, HT25-22.
 #[tokio::test(start_paused = true)]
 async fn changes_are_told_on_one_stream_and_each_once() {
     let stage = Stage::default();
@@ -419,6 +425,7 @@ async fn a_session_bears_no_more_calls_than_the_limit() {
     assert_eq!(taken["error"]["code"], -32600, "an id in use: {taken}");
 }
 
+// Shows HT25-08, HT25-09, HT25-12, HT25-14.
 #[tokio::test(start_paused = true)]
 async fn quick_answers_are_json_and_slow_ones_a_stream() {
     let stage = Stage::default();

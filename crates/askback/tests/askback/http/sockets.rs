@@ -21,6 +21,7 @@ fn post(body: &str) -> String {
     )
 }
 
+// Shows HT25-01.
 #[tokio::test]
 async fn bodies_that_are_no_message_are_refused() {
     let mut limits = Limits::default();
@@ -134,6 +135,7 @@ async fn too_much_is_refused_before_it_is_read() {
     server.assert_well().await;
 }
 
+// Shows HT-02, HT-03.
 #[tokio::test]
 async fn hosts_and_origins_of_others_are_refused() {
     let server = Serving::start(Stage::default().builder()).await;
@@ -227,6 +229,7 @@ async fn hosts_and_origins_of_others_are_refused() {
     server.assert_well().await;
 }
 
+// Shows HT-01.
 #[tokio::test]
 async fn there_is_one_path() {
     let server = Serving::start(Stage::default().builder()).await;

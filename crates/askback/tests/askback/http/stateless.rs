@@ -10,6 +10,7 @@ use super::{
     client::{Client, MESSAGE, hello_tool, mirrored, stateless},
 };
 
+// Shows HT-69, HT25-18.
 #[tokio::test]
 async fn a_server_without_sessions_takes_only_posts() {
     let builder = Stage::default()
@@ -39,6 +40,7 @@ async fn a_server_without_sessions_takes_only_posts() {
     }
 }
 
+// Shows HT-10, HT-11, HT-12.
 #[tokio::test]
 async fn what_is_no_request_is_taken_or_refused_by_its_kind() {
     let client = Stage::default().client();
@@ -80,6 +82,7 @@ async fn what_is_no_request_is_taken_or_refused_by_its_kind() {
     }
 }
 
+// Shows HT-13.
 #[tokio::test]
 async fn bodies_are_json_and_answers_are_in_what_the_client_takes() {
     let client = Stage::default().client();
@@ -144,6 +147,7 @@ async fn errors_of_handlers_are_answers() {
     assert_eq!(panicked.json().await["error"]["code"], -32603);
 }
 
+// Shows HT-16, HT-17.
 #[tokio::test(start_paused = true)]
 async fn a_response_becomes_a_stream_after_a_while() {
     let stage = Stage::default();
@@ -189,6 +193,7 @@ async fn whoever_takes_no_stream_waits_for_the_end() {
     assert_eq!(answer["result"]["content"][0]["text"], "Told.");
 }
 
+// Shows HT-14.
 #[tokio::test(start_paused = true)]
 async fn a_handler_that_tells_has_a_stream_at_once() {
     let stage = Stage::default();
@@ -216,6 +221,7 @@ async fn a_handler_that_tells_has_a_stream_at_once() {
     assert!(!response.is_stream());
 }
 
+// Shows HT-18, HT-19.
 #[tokio::test(start_paused = true)]
 async fn whoever_goes_away_cancels() {
     let stage = Stage::default();
@@ -248,6 +254,7 @@ async fn what_tells_of_the_way_is_left_out_where_nobody_reads() {
     assert!(last.contains("yyyyyyyyyy"), "{last}");
 }
 
+// Shows HT-15, MR-01.
 #[tokio::test]
 async fn questions_are_results() {
     let client = Stage::default().client();

@@ -84,6 +84,7 @@ async fn a_server_that_is_not_there_cannot_be_reached() {
     }
 }
 
+// Shows HT-68.
 #[tokio::test]
 async fn modern_errors_are_acted_on() {
     // The server speaks another revision of its era, which is offered.
@@ -109,6 +110,7 @@ async fn modern_errors_are_acted_on() {
     }
 }
 
+// Shows HT-68.
 #[tokio::test]
 async fn other_answers_lead_to_the_handshake() {
     type Answer = fn(&super::Asked) -> Reply;

@@ -17,6 +17,7 @@ fn names(tools: &[Tool]) -> Vec<&str> {
     tools.iter().map(|tool| &*tool.name).collect()
 }
 
+// Shows HT-27, HT-28, HT-29, HT-41, HT-48, HT-50, HT-57, HT-58.
 #[tokio::test]
 async fn annotated_arguments_are_mirrored() {
     let server = Server::start(|asked, _| match asked.what() {
@@ -60,6 +61,7 @@ async fn annotated_arguments_are_mirrored() {
     );
 }
 
+// Shows HT-36, HT-37, HT-38.
 #[tokio::test]
 async fn tools_with_forbidden_annotations_are_left_out() {
     let server = Server::start(|asked, _| match asked.what() {
@@ -87,6 +89,7 @@ async fn tools_with_forbidden_annotations_are_left_out() {
     assert_eq!(notes, expected);
 }
 
+// Shows HT-51.
 #[tokio::test]
 async fn a_mismatch_is_mended_by_reading_the_tools_again() {
     let server = Server::start(|asked, _| match asked.what() {

@@ -13,6 +13,7 @@ use super::{
     Piece, Reply, Scripted, Server, accept, builder, call, connect, connect_as, event, modern, said,
 };
 
+// Shows HT-06, HT-07, HT-08, HT-09, HT-20, HT-21, HT-26, HT-46, HT-47.
 #[tokio::test]
 async fn each_request_is_a_post_with_the_headers_that_mirror_it() {
     let server = Server::start(|asked, _| modern(asked)).await;
@@ -65,6 +66,7 @@ async fn check(pieces: impl Fn(&str) -> Vec<Vec<u8>> + Send + Sync + 'static, ex
     assert_eq!(outcome, expected);
 }
 
+// Shows HT-13.
 #[tokio::test]
 async fn streams_are_read_however_they_are_cut_and_written() {
     let whole = |text: String| vec![text.into_bytes()];
@@ -132,6 +134,7 @@ async fn streams_are_read_however_they_are_cut_and_written() {
     .await;
 }
 
+// Shows HT-15.
 #[tokio::test]
 async fn what_comes_before_the_response_is_heard() {
     let server = Server::start(|asked, _| match asked.what() {
@@ -165,6 +168,7 @@ async fn what_comes_before_the_response_is_heard() {
     client.close().await;
 }
 
+// Shows HT-18.
 #[tokio::test]
 async fn a_request_is_cancelled_by_hanging_up() {
     let server = Server::start(|asked, _| match asked.what() {
@@ -182,6 +186,7 @@ async fn a_request_is_cancelled_by_hanging_up() {
     drop(cancelled);
 }
 
+// Shows HT-10.
 #[tokio::test]
 async fn questions_are_answered_in_a_request_of_their_own() {
     let server = Server::start(|asked, _| match asked.what() {

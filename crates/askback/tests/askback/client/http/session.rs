@@ -15,6 +15,7 @@ use super::{
     Piece, Reply, Scripted, Server, builder, call, connect, connect_as, event, said, session,
 };
 
+// Shows HT25-04, HT25-17, HT25-30, HT25-34, HT25-35.
 #[tokio::test]
 async fn the_session_is_named_in_everything_and_taken_leave_of() {
     let server = Server::start(|asked, _| session(asked)).await;
@@ -62,6 +63,7 @@ async fn the_session_is_named_in_everything_and_taken_leave_of() {
     );
 }
 
+// Shows HT25-35, HT25-36.
 #[tokio::test]
 async fn the_version_header_is_sent_where_the_revision_has_it() {
     for (revision, expected) in [
@@ -117,6 +119,7 @@ async fn questions_come_on_the_stream_and_answers_go_by_post() {
     }
 }
 
+// Shows HT25-16.
 #[tokio::test]
 async fn a_call_is_cancelled_by_a_message() {
     let server = Server::start(|asked, _| match asked.what() {
@@ -138,6 +141,7 @@ async fn a_call_is_cancelled_by_a_message() {
     client.close().await;
 }
 
+// Shows HT25-10, HT25-25.
 #[tokio::test]
 async fn a_broken_answer_is_taken_up_where_it_broke_off() {
     let server = Server::start(|asked, before| match (asked.what(), before) {
@@ -238,6 +242,7 @@ impl askback::client::Host for Telling {
     }
 }
 
+// Shows HT25-33.
 #[tokio::test]
 async fn a_session_that_is_over_is_followed_by_another() {
     let server = Server::start(|asked, before| match (asked.what(), before) {
@@ -278,6 +283,7 @@ async fn a_session_id_that_is_none_is_refused() {
     assert!(matches!(error, ClientError::Protocol(_)), "{error:?}");
 }
 
+// Shows HT25-08.
 #[tokio::test]
 async fn a_server_without_sessions_is_not_taken_leave_of() {
     let server = Server::start(|asked, _| match asked.what() {

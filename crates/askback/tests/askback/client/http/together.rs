@@ -104,6 +104,7 @@ fn host() -> Scripted {
     })
 }
 
+// Shows HT25-39.
 #[tokio::test]
 async fn every_revision_is_spoken() {
     let served = Served::start().await;
