@@ -15,13 +15,13 @@ use askback_core::{
 };
 use tokio::{
     sync::{Notify, oneshot},
-    task::{AbortHandle, Id, JoinSet},
+    task::AbortHandle,
 };
 
 use super::{
     Observer, Observing, Peer, Shared,
     asks::{self, Asker, Asks},
-    dispatch::{self, Answered},
+    dispatch,
 };
 use crate::{
     flow::BoxFuture,
@@ -45,17 +45,13 @@ pub(super) async fn serve(shared: Arc<Shared>, channel: Channel) -> io::Result<(
     let observing = Observing::new(&shared, observer);
     let mut writing = tokio::spawn(write(Arc::clone(&link), sender));
     let mut written = None;
-    let mut running = Running::default();
+    let running = Running(Arc::clone(&link));
     let ended = loop {
         for call in link.take_calls() {
-            running.start(&shared, &link, call);
-        }
-        for id in link.take_cancelled() {
-            running.cancel(&id);
+            running.start(call);
         }
         tokio::select! {
             biased;
-            Some(ended) = running.calls.join_next_with_id() => running.end(&link, ended),
             message = receiver.receive(), if link.has_room() => match message {
                 Ok(Some(message)) => link.handle(&message),
                 Ok(None) => break Ok(()),
@@ -71,7 +67,7 @@ pub(super) async fn serve(shared: Arc<Shared>, channel: Channel) -> io::Result<(
     };
     drop(observing);
     link.hang_up();
-    running.end_soon(&link).await;
+    running.end_soon().await;
     link.finish();
     let written = match written {
         Some(done) => done,
@@ -90,18 +86,28 @@ struct Link {
     queued: Notify,
     /// Something was written.
     drained: Notify,
+    /// No call is in progress any more.
+    idle: Notify,
 }
 
 struct State {
     engine: Connection,
     asks: Asks,
     calls: Vec<Call>,
-    cancelled: Vec<RequestId>,
+    /// The calls in progress, each a task of its own.
+    running: HashMap<RequestId, Task>,
+    last_task: u64,
     outgoing: Vec<Vec<u8>>,
     outgoing_bytes: usize,
     /// What changed while the client did not read: each thing is told once, when it does again.
     untold: BTreeSet<Changed>,
     finished: bool,
+}
+
+/// What answers a call. A later call may have the id of one that was cancelled.
+struct Task {
+    number: u64,
+    handle: AbortHandle,
 }
 
 impl Link {
@@ -112,7 +118,8 @@ impl Link {
                 engine,
                 asks: Asks::default(),
                 calls: Vec::new(),
-                cancelled: Vec::new(),
+                running: HashMap::new(),
+                last_task: 0,
                 outgoing: Vec::new(),
                 outgoing_bytes: 0,
                 untold: BTreeSet::new(),
@@ -122,6 +129,7 @@ impl Link {
             most_bytes: shared.limits().message_bytes,
             queued: Notify::new(),
             drained: Notify::new(),
+            idle: Notify::new(),
         }
     }
 
@@ -178,8 +186,18 @@ impl Link {
         std::mem::take(&mut self.lock().calls)
     }
 
-    fn take_cancelled(&self) -> Vec<RequestId> {
-        std::mem::take(&mut self.lock().cancelled)
+    /// Sends what a task answers, unless its call was cancelled meanwhile.
+    fn respond(&self, id: &RequestId, number: u64, response: Vec<u8>) {
+        self.with(|state| {
+            let its_own = |task: &Task| task.number == number;
+            if state.running.get(id).is_some_and(its_own) {
+                state.running.remove(id);
+                state.engine.respond(id, response);
+            }
+            if state.running.is_empty() {
+                self.idle.notify_one();
+            }
+        });
     }
 
     /// Does something with the engine, and then what the engine wants done.
@@ -195,7 +213,12 @@ impl Link {
                     state.outgoing.push(message);
                 }
                 Output::Call(call) => state.calls.push(*call),
-                Output::Cancel(id) => state.cancelled.push(id),
+                Output::Cancel(id) => {
+                    state.calls.retain(|call| call.id != id);
+                    if let Some(task) = state.running.remove(&id) {
+                        task.handle.abort();
+                    }
+                }
                 Output::Answer(ask, answer) => state.asks.answer(ask, answer),
                 Output::RootsChanged => {}
             }
@@ -249,64 +272,46 @@ async fn write(link: Arc<Link>, mut sender: Sender) -> io::Result<()> {
     }
 }
 
-/// The calls in progress, each a task of its own.
-#[derive(Default)]
-struct Running {
-    calls: JoinSet<Answered>,
-    ids: HashMap<Id, RequestId>,
-    tasks: HashMap<RequestId, AbortHandle>,
-}
+/// Answers calls; whatever is still in progress when it is dropped goes with it.
+struct Running(Arc<Link>);
 
 impl Running {
-    fn start(&mut self, shared: &Arc<Shared>, link: &Arc<Link>, call: Call) {
-        let id = call.id.clone();
+    fn start(&self, call: Call) {
+        let link = Arc::clone(&self.0);
         let peer = Arc::new(ChannelPeer {
-            link: Arc::clone(link),
-            call: id.clone(),
+            link: Arc::clone(&link),
+            call: call.id.clone(),
         });
-        let task = self
-            .calls
-            .spawn(dispatch::answer(Arc::clone(shared), call, peer));
-        self.ids.insert(task.id(), id.clone());
-        self.tasks.insert(id, task);
+        let (id, key) = (call.id.clone(), call.id.clone());
+        let answering = dispatch::answer(Arc::clone(&link.shared), call, peer);
+        // It cannot end before it is known.
+        let mut state = self.0.lock();
+        state.last_task += 1;
+        let number = state.last_task;
+        let task = tokio::spawn(async move {
+            let answered = answering.await;
+            link.respond(&id, number, answered.message);
+        });
+        let handle = task.abort_handle();
+        state.running.insert(key, Task { number, handle });
     }
 
     /// Lets what runs end, for a moment: a client may close its side with the last request.
-    async fn end_soon(&mut self, link: &Link) {
+    async fn end_soon(&self) {
         let all = async {
-            while let Some(ended) = self.calls.join_next_with_id().await {
-                self.end(link, ended);
+            while !self.0.lock().running.is_empty() {
+                self.0.idle.notified().await;
             }
         };
         // What takes longer is dropped with its connection.
         let _ = tokio::time::timeout(GRACE, all).await;
     }
+}
 
-    fn cancel(&mut self, id: &RequestId) {
-        if let Some(task) = self.tasks.remove(id) {
-            task.abort();
-        }
-    }
-
-    fn end(&mut self, link: &Link, ended: Result<(Id, Answered), tokio::task::JoinError>) {
-        let task = match &ended {
-            Ok((task, _)) => *task,
-            Err(error) => error.id(),
-        };
-        let Some(id) = self.ids.remove(&task) else {
-            return;
-        };
-        // The id may belong to a later request by now, if this one was cancelled.
-        if self
-            .tasks
-            .get(&id)
-            .is_some_and(|current| current.id() == task)
-        {
-            self.tasks.remove(&id);
-        }
-        // One that was aborted was cancelled, and is not answered.
-        if let Ok((_, answered)) = ended {
-            link.with(|state| state.engine.respond(&id, answered.message));
+impl Drop for Running {
+    fn drop(&mut self) {
+        for (_, task) in self.0.lock().running.drain() {
+            task.handle.abort();
         }
     }
 }
