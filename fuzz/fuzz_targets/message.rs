@@ -27,6 +27,7 @@ fuzz_target!(|data: &[u8]| {
         return;
     };
     let revision = Revision::ALL[usize::from(*revision) % Revision::ALL.len()];
+    read_in_one_go(text);
     match parse(text) {
         Ok(Incoming::Single(message)) => check(revision, *kind, message),
         Ok(Incoming::Batch(messages)) => {
@@ -48,6 +49,20 @@ fuzz_target!(|data: &[u8]| {
 
 fn parse(text: &[u8]) -> Result<Incoming, Malformed> {
     jsonrpc::parse(text, &Limits::default())
+}
+
+/// What is read in one go is what reading step by step comes to.
+fn read_in_one_go(text: &[u8]) {
+    let Some((id, request)) = jsonrpc::parse_request::<ClientRequest>(text, &Limits::default())
+    else {
+        return;
+    };
+    let Ok(Incoming::Single(Message::Request(call))) = parse(text) else {
+        panic!("only one way of reading sees a request");
+    };
+    assert_eq!(call.id, id);
+    let params = call.params.as_deref();
+    assert_eq!(ClientRequest::parse(&call.method, params), Ok(request));
 }
 
 /// What is sent for a member of a batch: itself, or the error it leads to.
