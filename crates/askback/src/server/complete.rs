@@ -7,6 +7,7 @@ use std::{
 };
 
 use askback_core::{
+    ask::Principal,
     forms::{FieldKind, FormSchema},
     protocol::Completion,
 };
@@ -20,6 +21,8 @@ pub struct Completing {
     pub value: String,
     /// The other arguments, as far as they are known.
     pub arguments: BTreeMap<String, String>,
+    /// Who types, where the server has found out; see [`Ctx::principal`](crate::Ctx::principal).
+    pub principal: Option<Arc<Principal>>,
 }
 
 /// Completes one argument.

@@ -322,7 +322,8 @@ impl Answering {
     }
 
     async fn list_resources(&self, params: &PaginatedParams) -> Result<ListResourcesResult> {
-        let items = self.shared.resources.list().await?;
+        let principal = self.origin.principal.as_ref();
+        let items = self.shared.resources.list(principal).await?;
         let (page, next_cursor) = self.shared.page(&items, |resource| &resource.uri, params)?;
         Ok(ListResourcesResult {
             resources: page.to_vec(),
@@ -376,6 +377,7 @@ impl Answering {
                 .context
                 .and_then(|context| context.arguments)
                 .unwrap_or_default(),
+            principal: self.origin.principal.clone(),
         };
         let most = self.shared.limits().completion_values;
         let completion = completers.complete(argument, completing, most).await?;

@@ -29,6 +29,7 @@ use std::{
 };
 
 use askback_core::{
+    ask::Principal,
     engine::server::{Profile, Tasks},
     limits::Limits,
     protocol::{
@@ -312,14 +313,24 @@ impl ServerBuilder {
 
     /// Lists resources that come and go, after those that are always there. Whoever changes them
     /// says so with [`Server::changed`] or [`Ctx::changed`](crate::Ctx::changed).
-    pub fn list_resources<F, Fut>(mut self, lister: F) -> Self
+    pub fn list_resources<F, Fut>(self, lister: F) -> Self
     where
         F: Fn() -> Fut + Send + Sync + 'static,
         Fut: Future<Output = Result<Vec<protocol::Resource>>> + Send + 'static,
     {
+        self.list_resources_for(move |_| lister())
+    }
+
+    /// Lists resources that come and go, to each who asks their own; who it is, is known where the
+    /// server has found out ([`Ctx::principal`](crate::Ctx::principal)).
+    pub fn list_resources_for<F, Fut>(mut self, lister: F) -> Self
+    where
+        F: Fn(Option<Arc<Principal>>) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<Vec<protocol::Resource>>> + Send + 'static,
+    {
         self.resources
             .listers
-            .push(Arc::new(move || Box::pin(lister())));
+            .push(Arc::new(move |principal| Box::pin(lister(principal))));
         self
     }
 

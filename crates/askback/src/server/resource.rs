@@ -2,8 +2,9 @@
 
 use std::{collections::BTreeMap, future::Future, sync::Arc};
 
-use askback_core::protocol::{
-    self, Annotations, Icon, Outcome, ReadResourceResult, ResourceContents,
+use askback_core::{
+    ask::Principal,
+    protocol::{self, Annotations, Icon, Outcome, ReadResourceResult, ResourceContents},
 };
 
 #[cfg(feature = "authorization-server")]
@@ -43,9 +44,12 @@ pub struct ResourceTemplate {
     pub(super) needs: Needs,
 }
 
-/// Lists resources that come and go.
-pub(super) type Lister =
-    Arc<dyn Fn() -> BoxFuture<'static, Result<Vec<protocol::Resource>>> + Send + Sync>;
+/// Lists resources that come and go, for whoever asks.
+pub(super) type Lister = Arc<
+    dyn Fn(Option<Arc<Principal>>) -> BoxFuture<'static, Result<Vec<protocol::Resource>>>
+        + Send
+        + Sync,
+>;
 
 /// Everything a server has to read.
 #[derive(Default)]
@@ -230,12 +234,15 @@ impl Resources {
         Some(&template.needs)
     }
 
-    /// All that can be listed: first what is always there.
-    pub(super) async fn list(&self) -> Result<Vec<protocol::Resource>> {
+    /// All that can be listed for somebody: first what is always there.
+    pub(super) async fn list(
+        &self,
+        principal: Option<&Arc<Principal>>,
+    ) -> Result<Vec<protocol::Resource>> {
         let fixed = self.fixed.items().iter();
         let mut all: Vec<_> = fixed.map(|resource| resource.description.clone()).collect();
         for lister in &self.listers {
-            all.extend(lister().await?);
+            all.extend(lister(principal.cloned()).await?);
         }
         Ok(all)
     }
