@@ -2,7 +2,7 @@
 
 use std::{path::PathBuf, sync::Arc};
 
-use askback::Result;
+use askback::{Principal, Result};
 use serde::{Deserialize, Serialize};
 use tokio::{
     fs::{self, OpenOptions},
@@ -29,11 +29,42 @@ pub(crate) struct Booking {
     pub(crate) contact: Contact,
 }
 
+/// Who booked: whoever acts for the same person sees the same bookings. Nobody in particular where
+/// the agency does not know who asks.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Owner {
+    tenant: Option<String>,
+    issuer: Option<String>,
+    subject: Option<String>,
+}
+
 /// All bookings: in memory, or in a file that outlives the server.
 #[derive(Clone, Default)]
 pub(crate) struct Bookings {
     file: Option<PathBuf>,
-    made: Arc<Mutex<Vec<Booking>>>,
+    made: Arc<Mutex<Vec<Made>>>,
+}
+
+/// A booking as it is kept.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Made {
+    #[serde(default)]
+    owner: Owner,
+    #[serde(flatten)]
+    booking: Booking,
+}
+
+impl Owner {
+    pub(crate) fn of(principal: Option<&Principal>) -> Self {
+        let Some(principal) = principal.cloned() else {
+            return Self::default();
+        };
+        Self {
+            tenant: principal.tenant,
+            issuer: principal.issuer,
+            subject: Some(principal.subject),
+        }
+    }
 }
 
 impl Bookings {
@@ -45,34 +76,39 @@ impl Bookings {
         }
     }
 
-    /// All bookings, oldest first.
-    pub(crate) async fn all(&self) -> Result<Vec<Booking>> {
+    /// All bookings of somebody, oldest first.
+    pub(crate) async fn all(&self, owner: &Owner) -> Result<Vec<Booking>> {
         let made = self.made.lock().await;
-        self.read(&made).await
+        let all = self.read(&made).await?.into_iter();
+        let theirs = all.filter(|made| made.owner == *owner);
+        Ok(theirs.map(|made| made.booking).collect())
     }
 
-    /// The booking with that reference.
-    pub(crate) async fn find(&self, reference: &str) -> Result<Option<Booking>> {
-        let mut all = self.all().await?.into_iter();
+    /// Somebody's booking with that reference.
+    pub(crate) async fn find(&self, owner: &Owner, reference: &str) -> Result<Option<Booking>> {
+        let mut all = self.all(owner).await?.into_iter();
         Ok(all.find(|booking| booking.reference == reference))
     }
 
     /// Adds a booking. One that is there already, by its reference, is not made again.
-    pub(crate) async fn add(&self, booking: Booking) -> Result<Booking> {
+    pub(crate) async fn add(&self, owner: Owner, booking: Booking) -> Result<Booking> {
         let mut made = self.made.lock().await;
         let mut all = self.read(&made).await?.into_iter();
-        if let Some(known) = all.find(|known| known.reference == booking.reference) {
-            return Ok(known);
+        let is_it =
+            |known: &Made| known.owner == owner && known.booking.reference == booking.reference;
+        if let Some(known) = all.find(is_it) {
+            return Ok(known.booking);
         }
+        let new = Made { owner, booking };
         match &self.file {
-            None => made.push(booking.clone()),
-            Some(_) => self.append(&booking).await?,
+            None => made.push(new.clone()),
+            Some(_) => self.append(&new).await?,
         }
-        Ok(booking)
+        Ok(new.booking)
     }
 
     /// The file is read each time, since another process of the agency may have written to it.
-    async fn read(&self, made: &[Booking]) -> Result<Vec<Booking>> {
+    async fn read(&self, made: &[Made]) -> Result<Vec<Made>> {
         let Some(path) = &self.file else {
             return Ok(made.to_vec());
         };
@@ -90,7 +126,7 @@ impl Bookings {
 
     /// Each booking is a line. It begins with a line break too, so that it does not continue a line
     /// that was cut short.
-    async fn append(&self, booking: &Booking) -> Result<()> {
+    async fn append(&self, booking: &Made) -> Result<()> {
         let Some(path) = &self.file else {
             return Ok(());
         };
@@ -128,7 +164,7 @@ mod tests {
     }
 
     async fn references(bookings: &Bookings) -> Vec<String> {
-        let all = bookings.all().await.unwrap().into_iter();
+        let all = bookings.all(&Owner::default()).await.unwrap().into_iter();
         all.map(|booking| booking.reference).collect()
     }
 
@@ -138,12 +174,27 @@ mod tests {
         let file = directory.path().join("bookings.jsonl");
         for bookings in [Bookings::default(), Bookings::in_file(file)] {
             assert!(references(&bookings).await.is_empty());
-            bookings.add(booking("A", "Rome")).await.unwrap();
-            bookings.add(booking("B", "Lisbon")).await.unwrap();
-            let first = bookings.add(booking("A", "Kyoto")).await.unwrap();
+            bookings
+                .add(Owner::default(), booking("A", "Rome"))
+                .await
+                .unwrap();
+            bookings
+                .add(Owner::default(), booking("B", "Lisbon"))
+                .await
+                .unwrap();
+            let first = bookings
+                .add(Owner::default(), booking("A", "Kyoto"))
+                .await
+                .unwrap();
             assert_eq!(first.destination, "Rome");
             assert_eq!(references(&bookings).await, ["A", "B"]);
-            assert!(bookings.find("C").await.unwrap().is_none());
+            assert!(
+                bookings
+                    .find(&Owner::default(), "C")
+                    .await
+                    .unwrap()
+                    .is_none()
+            );
         }
     }
 
@@ -152,13 +203,39 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let file = directory.path().join("bookings.jsonl");
         Bookings::in_file(file.clone())
-            .add(booking("A", "Rome"))
+            .add(Owner::default(), booking("A", "Rome"))
             .await
             .unwrap();
         let whole = std::fs::read_to_string(&file).unwrap();
         std::fs::write(&file, format!("{whole}{}", &whole[..40])).unwrap();
         let bookings = Bookings::in_file(file);
-        bookings.add(booking("B", "Lisbon")).await.unwrap();
+        bookings
+            .add(Owner::default(), booking("B", "Lisbon"))
+            .await
+            .unwrap();
         assert_eq!(references(&bookings).await, ["A", "B"]);
+    }
+
+    #[tokio::test]
+    async fn a_booking_is_its_owners() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("bookings.jsonl");
+        let alice = Owner::of(Some(&Principal::new("alice")));
+        let nobody = Owner::default();
+        for bookings in [Bookings::default(), Bookings::in_file(file)] {
+            bookings
+                .add(alice.clone(), booking("A", "Rome"))
+                .await
+                .unwrap();
+            bookings
+                .add(nobody.clone(), booking("B", "Lisbon"))
+                .await
+                .unwrap();
+            for (owner, theirs, other) in [(&alice, "A", "B"), (&nobody, "B", "A")] {
+                assert_eq!(bookings.all(owner).await.unwrap().len(), 1);
+                assert!(bookings.find(owner, theirs).await.unwrap().is_some());
+                assert!(bookings.find(owner, other).await.unwrap().is_none());
+            }
+        }
     }
 }

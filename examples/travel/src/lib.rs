@@ -92,7 +92,7 @@ pub fn builder(directory: Option<&Path>) -> Result<ServerBuilder> {
         .resource(destinations)
         .resource_template(destination)
         .resource_template(booking)
-        .list_resources(move || resources::booked(listed.clone()))
+        .list_resources_for(move |who| resources::booked(listed.clone(), who))
         .state(bookings);
     Ok(match directory {
         Some(directory) => builder.store(SqliteStore::open(directory.join("commits.sqlite"))?),

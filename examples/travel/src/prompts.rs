@@ -1,12 +1,12 @@
 //! Prompts: what a person can have the agency say to a model.
 
 use askback::{
-    Completing, Error, Form, Result, State, prompt,
+    Completing, Ctx, Error, Form, Result, State, prompt,
     protocol::{ContentBlock, PromptMessage, ResourceContents},
 };
 
 use crate::{
-    bookings::Bookings,
+    bookings::{Bookings, Owner},
     data::{DESTINATIONS, Destination, Month, Weather, beginning_with},
     resources::booking_uri,
 };
@@ -66,11 +66,13 @@ pub(crate) async fn plan_vacation(plan: Plan) -> Result<String> {
 /// Turns a booking into a report for those who stay at home.
 #[prompt(title = "Report on a trip")]
 pub(crate) async fn trip_report(
+    ctx: Ctx,
     State(bookings): State<Bookings>,
     report: Report,
 ) -> Result<Vec<PromptMessage>> {
     let Report { reference } = report;
-    let Some(booking) = bookings.find(&reference).await? else {
+    let owner = Owner::of(ctx.principal());
+    let Some(booking) = bookings.find(&owner, &reference).await? else {
         let message = format!("there is no booking `{reference}`");
         return Err(Error::invalid_params(message));
     };
@@ -148,7 +150,8 @@ pub(crate) async fn complete_reference(
     bookings: Bookings,
     typed: Completing,
 ) -> Result<Vec<String>> {
-    let bookings = bookings.all().await?.into_iter().rev();
+    let owner = Owner::of(typed.principal.as_deref());
+    let bookings = bookings.all(&owner).await?.into_iter().rev();
     let references = bookings.map(|booking| booking.reference);
     Ok(beginning_with(&typed.value, references))
 }

@@ -1,11 +1,13 @@
 //! Resources: what can be read at the agency.
 
-use askback::{Error, Form, Result, State, protocol::Resource, resource};
+use std::sync::Arc;
+
+use askback::{Ctx, Error, Form, Principal, Result, State, protocol::Resource, resource};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::json;
 
 use crate::{
-    bookings::Bookings,
+    bookings::{Bookings, Owner},
     data::{DESTINATIONS, Destination, Month, Weather},
     prompts::complete_destination,
 };
@@ -74,8 +76,13 @@ pub(crate) async fn destination(place: Place) -> Result<String> {
     title = "Booking",
     mime_type = "application/json"
 )]
-pub(crate) async fn booking(State(bookings): State<Bookings>, booked: Booked) -> Result<String> {
-    match bookings.find(&booked.reference).await? {
+pub(crate) async fn booking(
+    ctx: Ctx,
+    State(bookings): State<Bookings>,
+    booked: Booked,
+) -> Result<String> {
+    let owner = Owner::of(ctx.principal());
+    match bookings.find(&owner, &booked.reference).await? {
         Some(booking) => Ok(serde_json::to_string_pretty(&booking)?),
         None => Err(Error::not_found(format!(
             "no booking `{}`",
@@ -89,9 +96,13 @@ pub(crate) fn booking_uri(reference: &str) -> String {
     format!("travel://bookings/{reference}")
 }
 
-/// The bookings as they are listed.
-pub(crate) async fn booked(bookings: Bookings) -> Result<Vec<Resource>> {
-    let bookings = bookings.all().await?.into_iter();
+/// The bookings as they are listed to whoever made them.
+pub(crate) async fn booked(
+    bookings: Bookings,
+    who: Option<Arc<Principal>>,
+) -> Result<Vec<Resource>> {
+    let owner = Owner::of(who.as_deref());
+    let bookings = bookings.all(&owner).await?.into_iter();
     Ok(bookings
         .map(|booking| Resource {
             title: Some(format!("{} on {}", booking.destination, booking.depart)),

@@ -4,7 +4,7 @@ use askback::{Changed, Ctx, Error, Form, Json, Result, State, forms::Date, tool}
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    bookings::{Booking, Bookings},
+    bookings::{Booking, Bookings, Owner},
     data::{Destination, INSURANCE},
 };
 
@@ -130,7 +130,11 @@ pub(crate) async fn book_holiday(
         total: quote + insurance,
         contact,
     };
-    let booking = ctx.commit("book", move || async move { bookings.add(booking).await });
+    let owner = Owner::of(ctx.principal());
+    let booking = ctx.commit(
+        "book",
+        move || async move { bookings.add(owner, booking).await },
+    );
     let booking = booking.await?;
     ctx.changed(Changed::Resources);
     let text = format!(
