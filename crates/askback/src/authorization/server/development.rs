@@ -2,9 +2,11 @@
 //! cannot be taken back.
 
 use askback_core::{ask::Principal, auth::Scopes};
+use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use sha2::{Digest, Sha256};
 
 use super::access::{Access, PresentedToken, Rejected, TokenVerifier, Verifying};
+use crate::entropy::entropy;
 
 /// A few fixed tokens, for trying a server out while there is no authorization server.
 ///
@@ -37,6 +39,9 @@ pub enum BadToken {
     /// Two principals would have it.
     #[error("two development tokens are the same")]
     Twice,
+    /// A token could not be drawn: the environment is broken.
+    #[error("there is no entropy for a token: {0}")]
+    Entropy(String),
     /// What it may be used for are no scopes.
     #[error(transparent)]
     Scopes(#[from] askback_core::auth::BadScopes),
@@ -73,6 +78,23 @@ impl DevelopmentTokens {
         let access = Access::new(principal, Scopes::of(scopes)?);
         self.0.push(Known { digest, access });
         Ok(self)
+    }
+
+    /// Adds a token of this principal that nobody can guess, and says which it is, to be shown to
+    /// whoever tries the server out.
+    ///
+    /// # Errors
+    ///
+    /// [`BadToken`].
+    pub fn draw<T: AsRef<str>>(
+        self,
+        principal: Principal,
+        scopes: impl IntoIterator<Item = T>,
+    ) -> Result<(Self, String), BadToken> {
+        let random = entropy::<18>().map_err(|error| BadToken::Entropy(error.to_string()))?;
+        let token = format!("development-{}", URL_SAFE_NO_PAD.encode(random));
+        let tokens = self.allow(principal, &token, scopes)?;
+        Ok((tokens, token))
     }
 }
 

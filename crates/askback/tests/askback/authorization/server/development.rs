@@ -47,6 +47,21 @@ async fn each_token_is_its_principals() {
     }
 }
 
+#[tokio::test]
+async fn a_token_that_is_drawn_is_another_each_time() {
+    let alice = || Principal::new("alice");
+    let (tokens, first) = DevelopmentTokens::new().draw(alice(), ["a"]).unwrap();
+    let (tokens, second) = tokens.draw(alice(), ["b"]).unwrap();
+    assert_ne!(first, second);
+    for (token, scopes) in [(first, "a"), (second, "b")] {
+        assert!(token.starts_with("development-"), "{token}");
+        let verified = tokens
+            .verify(PresentedToken::new(&token, RESOURCE, NOW))
+            .await;
+        assert_eq!(verified.unwrap().scopes.to_string(), scopes);
+    }
+}
+
 #[test]
 fn a_token_that_could_not_be_sent_is_refused() {
     let alice = || Principal::new("alice");
