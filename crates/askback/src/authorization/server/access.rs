@@ -50,6 +50,9 @@ pub struct Access {
     pub scopes: Scopes,
     /// When the token ends, where that is known.
     pub expires: Option<Millis>,
+    /// The thumbprint of the key that whoever sends the token must prove to hold (`cnf.jkt`, RFC
+    /// 9449, 6). The proof is checked by the [`Protection`](super::Protection).
+    pub key: Option<String>,
 }
 
 /// Why a token is worth nothing, or cannot be judged. What is said here goes to the log; a client
@@ -63,6 +66,9 @@ pub enum Rejected {
     /// It is not good here, and never was.
     #[error("the token is not valid here: {0}")]
     Invalid(String),
+    /// It is bound to a key that whoever sent it did not prove to hold (RFC 9449).
+    #[error("nobody proves to hold the key of the token: {0}")]
+    Proof(String),
     /// It cannot be judged now; the client is to blame for nothing.
     #[error("the token cannot be verified now: {0}")]
     Unavailable(String),
@@ -114,6 +120,7 @@ impl Access {
             principal,
             scopes,
             expires: None,
+            key: None,
         }
     }
 
@@ -121,6 +128,13 @@ impl Access {
     #[must_use]
     pub fn until(mut self, expires: Millis) -> Self {
         self.expires = Some(expires);
+        self
+    }
+
+    /// The same for whoever holds the key with this thumbprint.
+    #[must_use]
+    pub fn bound_to(mut self, key: Option<String>) -> Self {
+        self.key = key;
         self
     }
 }

@@ -14,15 +14,28 @@ use http::{
 use super::{
     access::{PresentedToken, Rejected},
     development::is_token,
+    dpop::Proofs,
     protection::Protection,
 };
 
 /// The longest token that is looked at, in bytes.
 const TOKEN_BYTES: usize = 16 << 10;
 
-/// What the token of a request may be used for, with all that those scopes imply.
+/// What the token of a request may be used for.
 #[derive(Debug, Clone)]
-pub(crate) struct Granted(Scopes);
+pub(crate) struct Granted {
+    /// With all that those of the token imply.
+    scopes: Scopes,
+    scheme: Scheme,
+    expires: Option<Millis>,
+}
+
+impl Granted {
+    /// When the token ends, where that is known.
+    pub(crate) fn expires(&self) -> Option<Millis> {
+        self.expires
+    }
+}
 
 /// Why a request is turned away, and what its client is told.
 #[derive(Debug)]
@@ -33,6 +46,25 @@ pub(crate) struct Refusal {
     pub(crate) why: String,
 }
 
+/// How a token is sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Scheme {
+    Bearer,
+    /// With a proof.
+    DPoP,
+}
+
+impl Scheme {
+    fn named(name: &str) -> Option<Self> {
+        let is = |scheme: &str| name.eq_ignore_ascii_case(scheme);
+        match () {
+            () if is(Challenge::BEARER) => Some(Self::Bearer),
+            () if is(Challenge::DPOP) => Some(Self::DPoP),
+            () => None,
+        }
+    }
+}
+
 impl Protection {
     /// Lets a request in: it is its principal's from here on, and the token is gone.
     pub(crate) async fn admit(&self, parts: &mut Parts, now: Millis) -> Result<(), Refusal> {
@@ -41,14 +73,21 @@ impl Protection {
             return Err(self.malformed(why));
         }
         let header = self.only_header(&parts.headers)?;
-        let token = self.token(header)?;
+        let (scheme, token) = self.token(header)?;
         let presented = PresentedToken::new(token, &self.document.resource, now);
         let verified = self.verifier.verify(presented).await;
-        let access = verified.map_err(|rejected| self.rejected(&rejected))?;
+        let access = verified.map_err(|rejected| self.rejected(scheme, &rejected))?;
         if access.expires.is_some_and(|expires| expires <= now) {
-            return Err(self.rejected(&Rejected::Expired));
+            return Err(self.rejected(scheme, &Rejected::Expired));
         }
-        let granted = Granted(self.hierarchy.widen(&access.scopes));
+        let bound = self.check_binding(parts, (scheme, token), access.key.as_deref(), now);
+        bound.map_err(|rejected| self.rejected(Scheme::DPoP, &rejected))?;
+        let scopes = self.hierarchy.widen(&access.scopes);
+        let granted = Granted {
+            scopes,
+            scheme,
+            expires: access.expires,
+        };
         self.check(Some(&granted), &[])?;
         // What follows has no use for it, and nobody whom it could send it to.
         parts.headers.remove(AUTHORIZATION);
@@ -66,7 +105,7 @@ impl Protection {
         granted: Option<&Granted>,
         needed: &[&Scopes],
     ) -> Result<(), Refusal> {
-        let covers = |scopes: &Scopes| granted.is_some_and(|all| all.0.contains_all(scopes));
+        let covers = |scopes: &Scopes| granted.is_some_and(|all| all.scopes.contains_all(scopes));
         if covers(&self.required) && needed.iter().all(|scopes| covers(scopes)) {
             return Ok(());
         }
@@ -75,10 +114,11 @@ impl Protection {
             // Of more than a challenge can name, it names the first.
             let _ = all.insert(scope);
         }
+        let scheme = granted.map_or_else(|| self.scheme(), |granted| granted.scheme);
         let why = "the access token does not cover this request";
         Err(Refusal {
             status: StatusCode::FORBIDDEN,
-            challenge: self.challenge(Some(("insufficient_scope", why)), &all),
+            challenge: self.challenge(scheme, Some(("insufficient_scope", why)), &all),
             why: format!("{why}: it needs the scopes `{all}`"),
         })
     }
@@ -97,26 +137,43 @@ impl Protection {
     }
 
     /// The token in the header. Another scheme is as good as none.
-    fn token<'a>(&self, header: &'a str) -> Result<&'a str, Refusal> {
+    fn token<'a>(&self, header: &'a str) -> Result<(Scheme, &'a str), Refusal> {
         let (scheme, token) = header.split_once(' ').unwrap_or((header, ""));
-        if !scheme.eq_ignore_ascii_case(Challenge::BEARER) {
-            return Err(self.nameless());
-        }
+        let scheme = Scheme::named(scheme).ok_or_else(|| self.nameless())?;
         let token = token.trim_matches(' ');
         if token.len() > TOKEN_BYTES {
             return Err(self.malformed("the access token is too long"));
         }
         if !is_token(token.as_bytes()) {
-            return Err(self.malformed("the Authorization header must be `Bearer TOKEN`"));
+            return Err(self.malformed("the Authorization header must be the scheme and one token"));
         }
-        Ok(token)
+        Ok((scheme, token))
+    }
+
+    /// A token that is bound to a key is no bearer token, whoever sends it (RFC 9449, 7.2); and one
+    /// that is not bound proves nothing.
+    fn check_binding(
+        &self,
+        parts: &Parts,
+        (scheme, token): (Scheme, &str),
+        key: Option<&str>,
+        now: Millis,
+    ) -> Result<(), Rejected> {
+        match (scheme, key) {
+            (Scheme::Bearer, None) if !self.bound_only => Ok(()),
+            (Scheme::DPoP, Some(key)) => self.proofs.check(parts, token, key, now),
+            (_, None) => Err(Rejected::Invalid("it is bound to no key".to_owned())),
+            (Scheme::Bearer, Some(_)) => Err(Rejected::Invalid(
+                "it is bound to a key, and sent without proof".to_owned(),
+            )),
+        }
     }
 
     /// Nobody has said who they are, so nothing is wrong yet (RFC 6750, 3.1).
     fn nameless(&self) -> Refusal {
         Refusal {
             status: StatusCode::UNAUTHORIZED,
-            challenge: self.challenge(None, &self.required),
+            challenge: self.challenge(self.scheme(), None, &self.required),
             why: "this server wants an access token".to_owned(),
         }
     }
@@ -124,16 +181,24 @@ impl Protection {
     fn malformed(&self, why: &str) -> Refusal {
         Refusal {
             status: StatusCode::BAD_REQUEST,
-            challenge: self.challenge(Some(("invalid_request", why)), &self.required),
+            challenge: self.challenge(
+                self.scheme(),
+                Some(("invalid_request", why)),
+                &self.required,
+            ),
             why: why.to_owned(),
         }
     }
 
     /// A client is told no more than it needs to do better; the log says more.
-    fn rejected(&self, rejected: &Rejected) -> Refusal {
-        let why = match rejected {
-            Rejected::Expired => "the access token has expired",
-            Rejected::Invalid(_) => "the access token is not valid here",
+    fn rejected(&self, scheme: Scheme, rejected: &Rejected) -> Refusal {
+        let (error, why) = match rejected {
+            Rejected::Expired => ("invalid_token", "the access token has expired"),
+            Rejected::Invalid(_) => ("invalid_token", "the access token is not valid here"),
+            Rejected::Proof(_) => (
+                "invalid_dpop_proof",
+                "the proof is not valid for this request",
+            ),
             Rejected::Unavailable(_) => {
                 tracing::error!(why = %rejected, "access tokens cannot be verified");
                 return Refusal {
@@ -146,22 +211,43 @@ impl Protection {
         tracing::debug!(why = %rejected, "an access token was refused");
         Refusal {
             status: StatusCode::UNAUTHORIZED,
-            challenge: self.challenge(Some(("invalid_token", why)), &self.required),
+            challenge: self.challenge(scheme, Some((error, why)), &self.required),
             why: why.to_owned(),
         }
     }
 
-    fn challenge(&self, error: Option<(&str, &str)>, scopes: &Scopes) -> Option<HeaderValue> {
-        let challenge = self.write_challenge(error, scopes);
+    /// The scheme a client should use where it has not said which it would.
+    fn scheme(&self) -> Scheme {
+        if self.bound_only {
+            Scheme::DPoP
+        } else {
+            Scheme::Bearer
+        }
+    }
+
+    fn challenge(
+        &self,
+        scheme: Scheme,
+        error: Option<(&str, &str)>,
+        scopes: &Scopes,
+    ) -> Option<HeaderValue> {
+        let challenge = self.write_challenge(scheme, error, scopes);
         challenge.ok()?.to_string().try_into().ok()
     }
 
     fn write_challenge(
         &self,
+        scheme: Scheme,
         error: Option<(&str, &str)>,
         scopes: &Scopes,
     ) -> Result<Challenge, BadChallenge> {
-        let mut challenge = Challenge::new(Challenge::BEARER)?;
+        let mut challenge = match scheme {
+            Scheme::Bearer => Challenge::new(Challenge::BEARER)?,
+            Scheme::DPoP => {
+                let algorithms: Vec<_> = Proofs::algorithms().collect();
+                Challenge::new(Challenge::DPOP)?.with("algs", &algorithms.join(" "))?
+            }
+        };
         if let Some((error, why)) = error {
             challenge = challenge.with("error", error)?;
             challenge = challenge.with("error_description", why)?;

@@ -165,7 +165,8 @@ impl Introspection {
         claims.check_audience(&expected)?;
         let expires = claims.check_time(&expected)?;
         let principal = claims.principal(&self.issuer, self.tenant_claim.as_deref())?;
-        Ok(Access::new(principal, claims.scopes("scope")?).until(expires))
+        let access = Access::new(principal, claims.scopes("scope")?).until(expires);
+        Ok(access.bound_to(claims.bound_to()?))
     }
 
     fn lock(&self) -> MutexGuard<'_, Kept> {

@@ -34,6 +34,7 @@
 mod access;
 mod admission;
 mod development;
+mod dpop;
 mod fetch;
 mod hierarchy;
 mod introspection;

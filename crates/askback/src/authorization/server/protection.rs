@@ -9,6 +9,7 @@ use askback_core::{
 
 use super::{
     access::TokenVerifier,
+    dpop::Proofs,
     fetch::{BadUrl, usable},
     hierarchy::Hierarchy,
 };
@@ -32,6 +33,9 @@ pub struct Protection {
     pub(super) required: Scopes,
     pub(super) hierarchy: Hierarchy,
     pub(super) verifier: Arc<dyn TokenVerifier>,
+    pub(super) proofs: Arc<Proofs>,
+    /// Whether only tokens that are bound to a key are good.
+    pub(super) bound_only: bool,
 }
 
 /// A protection that cannot be; whoever configured it is to blame.
@@ -84,13 +88,18 @@ impl Protection {
         if issuers.is_empty() {
             tracing::warn!("clients cannot find out where tokens come from: there is no issuer");
         }
+        let mut document = ProtectedResource::new(resource, issuers);
+        let algorithms = Proofs::algorithms().map(str::to_owned);
+        document.dpop_signing_alg_values_supported = algorithms.collect();
         Ok(Self {
-            document: ProtectedResource::new(resource, issuers),
+            document,
             metadata_url,
             metadata_path,
             required: Scopes::new(),
             hierarchy: Hierarchy::default(),
             verifier: Arc::new(verifier),
+            proofs: Arc::new(Proofs::new(url)),
+            bound_only: false,
         })
     }
 
@@ -126,6 +135,18 @@ impl Protection {
     ) -> Result<Self, BadProtection> {
         self.hierarchy.add(broad, &of_server(narrow)?)?;
         Ok(self)
+    }
+
+    /// Takes only tokens that are bound to a key (DPoP, RFC 9449), so that one that was stolen is
+    /// worth nothing. Whoever sends a bound token always has to prove that they hold its key, with a
+    /// proof for this request that is a minute old at the most and comes once; without this, other
+    /// tokens are good as well.
+    ///
+    /// Proofs are remembered in this process: another one would take them again.
+    pub fn require_dpop(mut self) -> Self {
+        self.bound_only = true;
+        self.document.dpop_bound_access_tokens_required = true;
+        self
     }
 
     /// What the server is called, for the person who signs in.

@@ -32,6 +32,35 @@ impl Body {
     pub(super) fn events(events: impl Events) -> Self {
         Self(Kind::Events(Box::new(events)))
     }
+
+    /// The same, but a stream ends after that time.
+    #[cfg(feature = "authorization-server")]
+    pub(super) fn for_no_longer_than(self, time: std::time::Duration) -> Self {
+        match self.0 {
+            Kind::Events(events) => Self::events(Ending {
+                events,
+                end: Box::pin(tokio::time::sleep(time)),
+            }),
+            Kind::Whole(_) => self,
+        }
+    }
+}
+
+/// Events until a time.
+#[cfg(feature = "authorization-server")]
+struct Ending {
+    events: Box<dyn Events>,
+    end: Pin<Box<tokio::time::Sleep>>,
+}
+
+#[cfg(feature = "authorization-server")]
+impl Events for Ending {
+    fn poll_events(&mut self, cx: &mut Context<'_>) -> Poll<Option<Vec<u8>>> {
+        match self.end.as_mut().poll(cx) {
+            Poll::Ready(()) => Poll::Ready(None),
+            Poll::Pending => self.events.poll_events(cx),
+        }
+    }
 }
 
 impl fmt::Debug for Body {

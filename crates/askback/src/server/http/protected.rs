@@ -24,7 +24,9 @@ pub(super) struct Protected {
 
 #[cfg(feature = "authorization-server")]
 mod guarded {
-    use askback_core::{auth::Scopes, jsonrpc::Message, protocol::ClientRequest};
+    use std::time::Duration;
+
+    use askback_core::{auth::Scopes, http::headers, jsonrpc::Message, protocol::ClientRequest};
     use http::{
         HeaderValue, Method, StatusCode,
         header::{CACHE_CONTROL, VARY, WWW_AUTHENTICATE},
@@ -79,6 +81,23 @@ mod guarded {
             admitted.err().map(refused)
         }
 
+        /// A response that goes on no longer than the token of its request, unless it answers a
+        /// call: that ends by itself.
+        pub(in crate::server::http) fn bound(
+            &self,
+            shared: &Shared,
+            parts: &Parts,
+            response: Response<Body>,
+        ) -> Response<Body> {
+            let granted = parts.extensions.get::<Granted>();
+            let expires = granted.and_then(Granted::expires);
+            let Some(expires) = expires.filter(|_| listens(parts)) else {
+                return response;
+            };
+            let left = Duration::from_millis(expires.saturating_sub(shared.clock().now()));
+            response.map(|body| body.for_no_longer_than(left))
+        }
+
         /// Refuses a message that needs more scopes than its token has: all of it, if it is a batch.
         pub(in crate::server::http) fn refuse(
             &self,
@@ -106,6 +125,12 @@ mod guarded {
             let granted = parts.extensions.get::<Granted>();
             protection.check(granted, &needed).err().map(refused)
         }
+    }
+
+    /// Whether a response to this request tells of whatever comes, for as long as the client listens.
+    fn listens(parts: &Parts) -> bool {
+        let method = parts.headers.get(headers::METHOD);
+        parts.method == Method::GET || method.is_some_and(|it| it == "subscriptions/listen")
     }
 
     /// What a message needs. One that cannot be read needs nothing: it is refused by whoever would
@@ -157,6 +182,10 @@ impl Protected {
     )]
     pub(super) async fn answer(&self, _: &Shared, _: &mut Parts) -> Option<Response<Body>> {
         None
+    }
+
+    pub(super) fn bound(&self, _: &Shared, _: &Parts, response: Response<Body>) -> Response<Body> {
+        response
     }
 
     pub(super) fn refuse(&self, _: &Shared, _: &Parts, _: &Received) -> Option<Response<Body>> {

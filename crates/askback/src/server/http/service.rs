@@ -125,6 +125,7 @@ impl Service {
                 _ => response::not_allowed(methods),
             },
         };
+        response = self.0.protected.bound(&self.0.shared, &parts, response);
         if let Some(origin) = parts.headers.get(ORIGIN) {
             pages::share(origin, response.headers_mut());
         }

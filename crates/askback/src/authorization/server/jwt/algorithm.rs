@@ -58,7 +58,7 @@ impl SigningAlgorithm {
         }
     }
 
-    pub(super) fn of(algorithm: Algorithm) -> Option<Self> {
+    pub(crate) fn of(algorithm: Algorithm) -> Option<Self> {
         let mut all = Self::ALL.into_iter();
         all.find(|known| Algorithm::from(*known) == algorithm)
     }

@@ -107,6 +107,20 @@ impl Claims {
         name.map(|name| self.text(name)).transpose()
     }
 
+    /// The thumbprint of the key it is bound to, if it is bound to one (RFC 9449, 6). A token that
+    /// is bound in a way that cannot be checked here is not taken for one that is not bound.
+    pub(crate) fn bound_to(&self) -> Result<Option<String>, Rejected> {
+        let Some(confirmation) = self.0.get("cnf") else {
+            return Ok(None);
+        };
+        let thumbprint = confirmation.get("jkt").and_then(Value::as_str);
+        let thumbprint =
+            thumbprint.filter(|_| confirmation.as_object().is_some_and(|it| it.len() == 1));
+        let thumbprint =
+            thumbprint.ok_or_else(|| invalid("it is bound in an unknown way (`cnf`)"))?;
+        Ok(Some(thumbprint.to_owned()))
+    }
+
     /// What it may be used for: nothing where it does not say.
     pub(crate) fn scopes(&self, name: &str) -> Result<Scopes, Rejected> {
         let scopes = match self.0.get(name) {
@@ -122,7 +136,7 @@ impl Claims {
     }
 
     /// A moment in seconds since the Unix epoch, perhaps with a fraction (RFC 7519, 2).
-    fn moment(&self, name: &str) -> Result<Option<Millis>, Rejected> {
+    pub(crate) fn moment(&self, name: &str) -> Result<Option<Millis>, Rejected> {
         let Some(value) = self.0.get(name) else {
             return Ok(None);
         };

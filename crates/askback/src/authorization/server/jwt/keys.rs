@@ -36,7 +36,7 @@ pub enum BadKeys {
 pub(super) struct KeySet(Vec<Key>);
 
 #[derive(Debug)]
-pub(super) struct Key {
+pub(crate) struct Key {
     id: Option<String>,
     /// What it may be used with.
     algorithms: Vec<SigningAlgorithm>,
@@ -77,13 +77,14 @@ impl KeySet {
                 Some(id) => key.id.as_deref() == Some(id),
                 None => only,
             };
-            named && key.algorithms.contains(&algorithm)
+            named && key.is_for(algorithm)
         })
     }
 }
 
 impl Key {
-    fn of(json: Value) -> Option<Self> {
+    /// The key written so, if it is one that signs.
+    pub(crate) fn of(json: Value) -> Option<Self> {
         let jwk: Jwk = serde_json::from_value(json).ok()?;
         let common = &jwk.common;
         let signs =
@@ -106,6 +107,11 @@ impl Key {
             algorithms,
             public: DecodingKey::from_jwk(&jwk).ok()?,
         })
+    }
+
+    /// Whether it may be used with this algorithm.
+    pub(crate) fn is_for(&self, algorithm: SigningAlgorithm) -> bool {
+        self.algorithms.contains(&algorithm)
     }
 
     pub(super) fn public(&self) -> &DecodingKey {

@@ -13,11 +13,9 @@ use jsonwebtoken::{Header, Validation, crypto::CryptoProvider, crypto::aws_lc};
 pub use algorithm::SigningAlgorithm;
 pub(super) use claims::{Claims, Expected};
 pub use keys::BadKeys;
+pub(super) use keys::Key;
 
-use self::{
-    keys::{Key, KeySet},
-    source::Source,
-};
+use self::{keys::KeySet, source::Source};
 use super::{
     access::{Access, PresentedToken, Rejected, TokenVerifier, Verifying},
     fetch::{BadUrl, Fetcher, usable},
@@ -167,7 +165,7 @@ impl JwtVerifier {
         let keys = self.source.keys_for(kid, algorithm, token.now()).await?;
         let mut claims = Err(invalid("no key of the issuer fits it"));
         for key in keys.find(kid, algorithm) {
-            claims = signed(token, key, algorithm);
+            claims = signed(token.reveal(), key, algorithm);
             if claims.is_ok() {
                 break;
             }
@@ -209,13 +207,14 @@ impl JwtVerifier {
         let expires = claims.check(&expected)?;
         let principal = claims.principal(&self.issuer, self.tenant_claim.as_deref())?;
         let scopes: Scopes = claims.scopes(&self.scope_claim)?;
-        Ok(Access::new(principal, scopes).until(expires))
+        let access = Access::new(principal, scopes).until(expires);
+        Ok(access.bound_to(claims.bound_to()?))
     }
 }
 
 /// The claims of a token that this key has signed.
-fn signed(
-    token: PresentedToken<'_>,
+pub(super) fn signed(
+    token: &str,
     key: &Key,
     algorithm: SigningAlgorithm,
 ) -> Result<Claims, Rejected> {
@@ -224,7 +223,7 @@ fn signed(
     validation.required_spec_claims.clear();
     validation.validate_exp = false;
     validation.validate_aud = false;
-    jsonwebtoken::decode::<Claims>(token.reveal(), key.public(), &validation)
+    jsonwebtoken::decode::<Claims>(token, key.public(), &validation)
         .map(|data| data.claims)
         .map_err(|error| Rejected::Invalid(error.to_string()))
 }

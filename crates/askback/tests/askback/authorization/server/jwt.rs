@@ -315,6 +315,12 @@ async fn each_key_is_used_for_what_it_is_meant() {
         )
         .await;
     }
+    let mut other = keys[0].jwk();
+    other["alg"] = json!("PS256");
+    let set = json!({"keys": [other]}).to_string();
+    let pss = JwtVerifier::with_jwks(ISSUER, &set).unwrap();
+    let token = keys[0].token(&claims());
+    refused(&pss, "a key for another algorithm", &token, "no key").await;
     let all = json!({"keys": strange}).to_string();
     let none = JwtVerifier::with_jwks(ISSUER, &all);
     assert!(matches!(none, Err(BadKeys::None)), "{none:?}");

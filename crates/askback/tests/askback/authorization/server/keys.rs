@@ -100,8 +100,8 @@ async fn keys_are_kept_when_they_cannot_be_fetched() {
         (500, String::new()),
         (200, "{}".to_owned()),
         (200, json!({"keys": []}).to_string()),
-        (200, " ".repeat(256 << 10) + &jwks([key()])),
-        (302, jwks([key()])),
+        (200, " ".repeat(256 << 10) + &jwks([&next])),
+        (302, jwks([&next])),
     ] {
         let (issuer, answer) = issuer((200, jwks([key()]))).await;
         let verifier = verifier(&issuer);

@@ -1,6 +1,7 @@
 //! Servers that want a token with every request.
 
 mod development;
+mod dpop;
 mod introspection;
 mod issuer;
 mod jwt;
@@ -9,6 +10,7 @@ mod leaks;
 mod principal;
 mod requests;
 mod scopes;
+mod streams;
 mod token;
 
 use std::sync::{

@@ -1,0 +1,213 @@
+//! Proofs that whoever sends a token holds the key it is bound to (RFC 9449).
+
+use std::{
+    collections::HashSet,
+    sync::{Mutex, PoisonError},
+    time::Duration,
+};
+
+use askback_core::ask::Millis;
+use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
+use http::{HeaderName, request::Parts};
+use jsonwebtoken::Header;
+use reqwest::Url;
+use serde_json::{Map, Value};
+use sha2::{Digest, Sha256};
+
+use super::{
+    access::Rejected,
+    jwt::{Key, SigningAlgorithm, signed},
+};
+use crate::millis;
+
+/// The header that holds a proof.
+const DPOP: HeaderName = HeaderName::from_static("dpop");
+
+/// The type of a proof.
+const TYPE: &str = "dpop+jwt";
+
+/// The longest proof that is looked at, in bytes.
+const PROOF_BYTES: usize = 8 << 10;
+
+/// How far the time of a proof may be from this machine's.
+const WINDOW: Duration = Duration::from_secs(60);
+
+/// The most proofs that are remembered for one span of time in which they could come again; more
+/// are not accepted.
+const PROOFS: usize = 1 << 18;
+
+/// Checks proofs, and remembers each for as long as it could come again.
+#[derive(Debug)]
+pub(super) struct Proofs {
+    /// The URL of this server.
+    url: Url,
+    seen: Mutex<Seen>,
+}
+
+/// The proofs of the last two spans of time, by their digests.
+#[derive(Debug, Default)]
+struct Seen {
+    since: Millis,
+    now: HashSet<[u8; 32]>,
+    before: HashSet<[u8; 32]>,
+}
+
+impl Proofs {
+    pub(super) fn new(url: Url) -> Self {
+        Self {
+            url,
+            seen: Mutex::default(),
+        }
+    }
+
+    /// The algorithms by which a proof may be signed, as a header lists them.
+    pub(super) fn algorithms() -> impl Iterator<Item = &'static str> {
+        SigningAlgorithm::ALL
+            .into_iter()
+            .map(SigningAlgorithm::as_str)
+    }
+
+    /// Checks that a request proves who holds the key with this thumbprint (RFC 9449, 4.3).
+    pub(super) fn check(
+        &self,
+        parts: &Parts,
+        token: &str,
+        thumbprint: &str,
+        now: Millis,
+    ) -> Result<(), Rejected> {
+        let checked = self.judge(parts, token, thumbprint, now);
+        checked.map_err(|rejected| match rejected {
+            // What is wrong with it is wrong with the proof, not with the token.
+            Rejected::Invalid(why) => Rejected::Proof(why),
+            other => other,
+        })
+    }
+
+    fn judge(
+        &self,
+        Parts {
+            method, headers, ..
+        }: &Parts,
+        token: &str,
+        thumbprint: &str,
+        now: Millis,
+    ) -> Result<(), Rejected> {
+        let mut proofs = headers.get_all(DPOP).iter();
+        let (Some(proof), None) = (proofs.next(), proofs.next()) else {
+            return Err(invalid("there is not one proof"));
+        };
+        let proof = proof
+            .to_str()
+            .ok()
+            .filter(|proof| proof.len() <= PROOF_BYTES);
+        let proof = proof.ok_or_else(|| invalid("the proof cannot be read"))?;
+        let (algorithm, jwk) = read(proof)?;
+        if thumbprint_of(&jwk).as_deref() != Some(thumbprint) {
+            return Err(invalid("the proof is by another key"));
+        }
+        let key = Key::of(Value::Object(jwk)).filter(|key| key.is_for(algorithm));
+        let key = key.ok_or_else(|| invalid("the key of the proof cannot be used"))?;
+        let claims = signed(proof, &key, algorithm)?;
+        if claims.text("htm")? != method.as_str() {
+            return Err(invalid("the proof is for another method"));
+        }
+        if !self.is_here(claims.text("htu")?) {
+            return Err(invalid("the proof is for another URL"));
+        }
+        if claims.text("ath")? != digest_of(token) {
+            return Err(invalid("the proof is for another token"));
+        }
+        let made = claims.moment("iat")?;
+        let made = made.ok_or_else(|| invalid("the proof does not say when it was made"))?;
+        if made.abs_diff(now) > millis(WINDOW) {
+            return Err(invalid("the proof is not of now"));
+        }
+        self.remember(thumbprint, claims.text("jti")?, now)
+    }
+
+    /// Whether a URL is this server's, whatever its query.
+    fn is_here(&self, url: &str) -> bool {
+        let Ok(mut url) = Url::parse(url) else {
+            return false;
+        };
+        url.set_query(None);
+        url.set_fragment(None);
+        url == self.url
+    }
+
+    /// Takes each proof once.
+    fn remember(&self, thumbprint: &str, id: &str, now: Millis) -> Result<(), Rejected> {
+        // Thumbprints are all of one length.
+        let digest = Sha256::new().chain_update(thumbprint).chain_update(id);
+        let digest = digest.finalize().into();
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        if now >= seen.since.saturating_add(2 * millis(WINDOW)) {
+            seen.since = now;
+            seen.before = std::mem::take(&mut seen.now);
+        }
+        if seen.before.contains(&digest) || seen.now.contains(&digest) {
+            return Err(invalid("the proof was used before"));
+        }
+        if seen.now.len() >= PROOFS {
+            let why = "there are more proofs than can be remembered";
+            return Err(Rejected::Unavailable(why.to_owned()));
+        }
+        seen.now.insert(digest);
+        Ok(())
+    }
+}
+
+/// The algorithm of a proof and the key it brings along.
+fn read(proof: &str) -> Result<(SigningAlgorithm, Map<String, Value>), Rejected> {
+    let unreadable = || invalid("the proof cannot be read");
+    let head = proof.split('.').next().unwrap_or_default();
+    let head = URL_SAFE_NO_PAD.decode(head).map_err(|_| unreadable())?;
+    let header: Header = serde_json::from_slice(&head).map_err(|_| unreadable())?;
+    if header.typ.as_deref() != Some(TYPE) || header.crit.is_some() {
+        return Err(invalid(
+            "it is no proof (`typ`), or wants more understood than that (`crit`)",
+        ));
+    }
+    let algorithm = SigningAlgorithm::of(header.alg);
+    let algorithm = algorithm.ok_or_else(|| invalid("the proof is not signed by a public key"))?;
+    let head: Value = serde_json::from_slice(&head).map_err(|_| unreadable())?;
+    match head.get("jwk") {
+        Some(Value::Object(jwk)) if !is_private(jwk) => Ok((algorithm, jwk.clone())),
+        _ => Err(invalid("the proof brings no public key")),
+    }
+}
+
+fn is_private(jwk: &Map<String, Value>) -> bool {
+    let private = ["d", "p", "q", "dp", "dq", "qi", "oth", "k"];
+    private.iter().any(|name| jwk.contains_key(*name))
+}
+
+/// The thumbprint of a key (RFC 7638); none of one that is not written as keys are.
+fn thumbprint_of(jwk: &Map<String, Value>) -> Option<String> {
+    let member = |name: &str| {
+        let text = jwk.get(name)?.as_str()?;
+        let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
+        text.bytes().all(plain).then_some(text)
+    };
+    let kind = member("kty")?;
+    // In the order of their names.
+    let names: &[&str] = match kind {
+        "EC" => &["crv", "kty", "x", "y"],
+        "OKP" => &["crv", "kty", "x"],
+        "RSA" => &["e", "kty", "n"],
+        _ => return None,
+    };
+    let members = names
+        .iter()
+        .map(|name| Some(format!(r#""{name}":"{}""#, member(name)?)));
+    let members: Option<Vec<_>> = members.collect();
+    Some(digest_of(&format!("{{{}}}", members?.join(","))))
+}
+
+fn digest_of(text: &str) -> String {
+    URL_SAFE_NO_PAD.encode(Sha256::digest(text))
+}
+
+fn invalid(why: &str) -> Rejected {
+    Rejected::Invalid(why.to_owned())
+}

@@ -1,0 +1,259 @@
+//! Tokens that are bound to a key.
+
+use askback::authorization::server::{Access, PresentedToken, Rejected, TokenVerifier};
+use http::{Request, StatusCode};
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+use super::{
+    METADATA, NOW, RESOURCE, Ran, builder, claims, key, protection,
+    token::{TestKey, encode, unsigned},
+    verifier, with,
+};
+use crate::http::client::{Client, MESSAGE, Response, hello_tool, mirrored, stateless};
+
+/// The thumbprint of a key (RFC 7638).
+fn thumbprint(key: &TestKey) -> String {
+    let jwk = key.jwk();
+    let names: &[&str] = match jwk["kty"].as_str().unwrap() {
+        "EC" => &["crv", "kty", "x", "y"],
+        "OKP" => &["crv", "kty", "x"],
+        _ => &["e", "kty", "n"],
+    };
+    let members = names.iter().map(|name| format!("\"{name}\":{}", jwk[name]));
+    let text = format!("{{{}}}", members.collect::<Vec<_>>().join(","));
+    encode(Sha256::digest(text))
+}
+
+/// A token that is bound to this key.
+fn bound_to(holder: &TestKey) -> String {
+    key().token(&with("cnf", json!({"jkt": thumbprint(holder)})))
+}
+
+fn header(holder: &TestKey) -> Value {
+    json!({"typ": "dpop+jwt", "alg": holder.algorithm(), "jwk": holder.jwk()})
+}
+
+/// What a good proof says.
+fn proof_of(token: &str, id: &str) -> Value {
+    let digest = encode(Sha256::digest(token));
+    json!({"htm": "POST", "htu": RESOURCE, "iat": NOW / 1000, "jti": id, "ath": digest})
+}
+
+fn client(bound_only: bool) -> Client {
+    let protection = if bound_only {
+        protection().require_dpop()
+    } else {
+        protection()
+    };
+    let server = builder(&Ran::default()).build().unwrap();
+    Client(server.http().protect(protection).service())
+}
+
+async fn send(client: &Client, headers: &[(&str, &str)], message: &Value) -> Response {
+    let headers = [&MESSAGE[..], &mirrored(message), headers].concat();
+    client
+        .send("POST", "/mcp", &headers, message.to_string())
+        .await
+}
+
+#[tokio::test]
+async fn a_proof_is_for_one_request_by_the_key_of_its_token() {
+    let (holder, mallory) = (TestKey::es256("holder"), TestKey::es256("mallory"));
+    let token = bound_to(&holder);
+    let authorization = format!("DPoP {token}");
+    let client = client(false);
+    let changed = |name: &str, value: Value| {
+        let mut claims = proof_of(&token, &format!("{name} {value}"));
+        match value {
+            Value::Null => drop(claims.as_object_mut().unwrap().remove(name)),
+            value => claims[name] = value,
+        }
+        holder.sign(&header(&holder), &claims)
+    };
+    let headed = |name: &str, value: Value| {
+        let mut head = header(&holder);
+        head[name] = value;
+        holder.sign(&head, &proof_of(&token, "headed"))
+    };
+    let seconds = NOW / 1000;
+    let own = mallory.sign(&header(&mallory), &proof_of(&token, "1"));
+    let posed = mallory.sign(&header(&holder), &proof_of(&token, "1"));
+    let mut private = holder.jwk();
+    private["d"] = json!("AAAA");
+    let none = json!({"typ": "dpop+jwt", "alg": "none", "jwk": holder.jwk()});
+    let none = format!("{}.", unsigned(&none, &proof_of(&token, "1")));
+    for (name, proof) in [
+        ("by another key", own),
+        ("as if by the key", posed),
+        ("another method", changed("htm", json!("GET"))),
+        ("no method", changed("htm", Value::Null)),
+        (
+            "another URL",
+            changed("htu", json!("https://other.example/mcp")),
+        ),
+        (
+            "another path",
+            changed("htu", json!("https://mcp.example.com/mcp2")),
+        ),
+        ("no URL", changed("htu", Value::Null)),
+        ("no URL at all", changed("htu", json!("mcp"))),
+        (
+            "another token",
+            changed("ath", json!(encode(Sha256::digest("other")))),
+        ),
+        ("no token", changed("ath", Value::Null)),
+        ("of long ago", changed("iat", json!(seconds - 61))),
+        ("of later", changed("iat", json!(seconds + 61))),
+        ("of no time", changed("iat", Value::Null)),
+        ("without a name", changed("jti", Value::Null)),
+        ("an access token", headed("typ", json!("at+jwt"))),
+        ("of no type", headed("typ", json!("JWT"))),
+        ("extensions", headed("crit", json!(["a"]))),
+        ("a private key", headed("jwk", private)),
+        ("no key", headed("jwk", Value::Null)),
+        ("a key in words", headed("jwk", json!("key"))),
+        ("a secret", headed("alg", json!("HS256"))),
+        ("another algorithm", headed("alg", json!("ES384"))),
+        ("no signature", none),
+        ("no proof", "proof".to_owned()),
+        ("nothing", String::new()),
+        ("too much", "a".repeat(9 << 10)),
+    ] {
+        let headers = [("authorization", &*authorization), ("dpop", &*proof)];
+        let refused = send(&client, &headers, &hello_tool()).await;
+        assert_eq!(refused.status, 401, "{name}");
+        let told = refused.header("www-authenticate").unwrap();
+        assert!(told.starts_with("DPoP algs=\"RS256 "), "{name}: {told}");
+        assert!(
+            told.contains(r#"error="invalid_dpop_proof""#),
+            "{name}: {told}"
+        );
+        assert!(told.contains(METADATA), "{name}: {told}");
+    }
+    for (name, proof) in [
+        ("as usual", changed("jti", json!("a"))),
+        (
+            "with a query",
+            changed("htu", json!(format!("{RESOURCE}?a=b#c"))),
+        ),
+        (
+            "in other letters",
+            changed("htu", json!("HTTPS://MCP.example.com:443/mcp")),
+        ),
+        ("a little late", changed("iat", json!(seconds - 60))),
+    ] {
+        let headers = [("authorization", &*authorization), ("dpop", &*proof)];
+        let answered = send(&client, &headers, &hello_tool()).await;
+        assert_eq!(answered.status, 200, "{name}");
+        let again = send(&client, &headers, &hello_tool()).await;
+        assert_eq!(again.status, 401, "{name}: it comes once");
+    }
+    let proof = changed("jti", json!("b"));
+    let twice = [
+        ("authorization", &*authorization),
+        ("dpop", &*proof),
+        ("dpop", &*proof),
+    ];
+    assert_eq!(send(&client, &twice, &hello_tool()).await.status, 401);
+}
+
+#[tokio::test]
+async fn a_bound_token_is_no_bearer_token() {
+    let holder = TestKey::ed25519("holder");
+    let bound = bound_to(&holder);
+    let free = key().token(&claims());
+    let other = key().token(&with("cnf", json!({"x5t#S256": "AAAA"})));
+    let both = json!({"jkt": thumbprint(&holder), "x5t#S256": "AAAA"});
+    let both = key().token(&with("cnf", both));
+    for (bound_only, token, scheme, status) in [
+        (false, &bound, "DPoP", 200),
+        (false, &bound, "dpop", 200),
+        (false, &bound, "Bearer", 401),
+        (false, &free, "Bearer", 200),
+        (false, &free, "DPoP", 401),
+        (false, &other, "Bearer", 401),
+        (false, &other, "DPoP", 401),
+        (false, &both, "DPoP", 401),
+        (true, &bound, "DPoP", 200),
+        (true, &bound, "Bearer", 401),
+        (true, &free, "Bearer", 401),
+        (true, &free, "DPoP", 401),
+    ] {
+        let proof = holder.sign(&header(&holder), &proof_of(token, "1"));
+        let authorization = format!("{scheme} {token}");
+        let headers = [("authorization", &*authorization), ("dpop", &*proof)];
+        let client = client(bound_only);
+        let answered = send(&client, &headers, &hello_tool()).await;
+        assert_eq!(answered.status, status, "{bound_only} {scheme}");
+    }
+}
+
+#[tokio::test]
+async fn a_server_says_that_it_wants_proofs() {
+    let optional = client(false);
+    let required = client(true);
+    let place = "/.well-known/oauth-protected-resource/mcp";
+    for (client, wanted) in [(&optional, json!(null)), (&required, json!(true))] {
+        let document = client
+            .send("GET", place, &[("host", "localhost")], "")
+            .await;
+        let document = document.json().await;
+        assert_eq!(document["dpop_bound_access_tokens_required"], wanted);
+        let algorithms = document["dpop_signing_alg_values_supported"]
+            .as_array()
+            .unwrap();
+        assert!(algorithms.contains(&json!("ES256")), "{document}");
+        assert!(!document.to_string().contains("HS256"), "{document}");
+    }
+    for (client, scheme) in [(&optional, "Bearer "), (&required, "DPoP ")] {
+        let refused = send(client, &[], &hello_tool()).await;
+        assert_eq!(refused.status, 401);
+        let told = refused.header("www-authenticate").unwrap();
+        assert!(told.starts_with(scheme), "{told}");
+        assert!(!told.contains("error="), "{told}");
+    }
+    // Whoever lacks a scope is told in the scheme they used.
+    let holder = TestKey::rs256("holder");
+    let token = bound_to(&holder);
+    let proof = holder.sign(&header(&holder), &proof_of(&token, "1"));
+    let authorization = format!("DPoP {token}");
+    let headers = [("authorization", &*authorization), ("dpop", &*proof)];
+    let erase = stateless("tools/call", json!({"name": "erase"}));
+    let refused = send(&optional, &headers, &erase).await;
+    assert_eq!(refused.status, 403);
+    let told = refused.header("www-authenticate").unwrap();
+    assert!(
+        told.starts_with("DPoP ") && told.contains("insufficient_scope"),
+        "{told}"
+    );
+}
+
+#[tokio::test]
+async fn the_key_of_a_token_is_what_its_issuer_says() {
+    let holder = TestKey::es256("holder");
+    let token = bound_to(&holder);
+    let presented = PresentedToken::new(&token, RESOURCE, NOW);
+    let access: Result<Access, Rejected> = verifier().verify(presented).await;
+    assert_eq!(access.unwrap().key, Some(thumbprint(&holder)));
+}
+
+/// A verifier of one's own need not know of keys.
+#[tokio::test]
+async fn requests_without_proofs_are_what_they_were() {
+    let request = Request::post("/mcp").header("dpop", "whatever");
+    let call = hello_tool();
+    let token = format!("Bearer {}", key().token(&claims()));
+    let headers = [
+        &MESSAGE[..],
+        &mirrored(&call),
+        &[("authorization", &*token)],
+    ]
+    .concat();
+    let request = headers.iter().fold(request, |request, (name, value)| {
+        request.header(*name, *value)
+    });
+    let request = request.body(call.to_string()).unwrap();
+    let response = client(false).0.respond(request).await;
+    assert_eq!(response.status(), StatusCode::OK);
+}
