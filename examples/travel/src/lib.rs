@@ -79,7 +79,8 @@ pub fn builder(directory: Option<&Path>) -> Result<ServerBuilder> {
             "Book with book_holiday: it asks the person for their wishes and contact by itself. \
              The resource travel://destinations lists where one can go.",
         )
-        .tool(book_holiday)
+        // Where clients need tokens, booking takes one that is meant for it.
+        .tool(book_holiday().scopes(["travel:book"]))
         .tool(tailor_trip)
         .tool(find_best_flight)
         .tool(save_itinerary)

@@ -5,6 +5,7 @@ pub mod demo;
 pub mod inspect;
 pub mod open;
 pub mod prompt;
+mod protect;
 pub mod serve;
 
 use std::io::{self, IsTerminal, Write};

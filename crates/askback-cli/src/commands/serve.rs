@@ -12,6 +12,7 @@ use askback_core::revision::Revision;
 use askback_travel::Options;
 use tokio::net::TcpListener;
 
+use super::protect::Protecting;
 use crate::{
     error::{Error, Kind},
     session::revision,
@@ -41,6 +42,8 @@ enum Served {
         /// Where to keep the bookings; a folder of this user's if absent
         #[arg(long, value_name = "DIR")]
         directory: Option<PathBuf>,
+        #[command(flatten)]
+        protecting: Protecting,
     },
 }
 
@@ -55,6 +58,7 @@ pub async fn run(args: ServeArgs) -> Result<(), Error> {
         page_size,
         protocol,
         directory,
+        protecting,
     } = args.server;
     let options = Options {
         page_size: page_size.map(|size| size as usize),
@@ -68,18 +72,32 @@ pub async fn run(args: ServeArgs) -> Result<(), Error> {
         Ok(Err(error)) => return Err(failed(&error.to_string())),
         Err(error) => return Err(failed(&error.to_string())),
     };
-    let served = match http {
-        Some(address) => serve_http(&server, address).await,
-        None => server.serve_stdio().await,
-    };
-    served.map_err(|error| failed(&error.to_string()))
+    match http {
+        Some(address) => serve_http(&server, address, &protecting).await,
+        None => server.serve_stdio().await.map_err(broken),
+    }
 }
 
-/// Serves until interrupted; where, is said on the standard error.
-async fn serve_http(server: &Server, address: SocketAddr) -> io::Result<()> {
-    let listener = TcpListener::bind(address).await?;
-    let bound = listener.local_addr()?;
-    note(&format!("the travel agency is at http://{bound}/mcp"));
+/// Serves until interrupted; where, and to whom, is said on the standard error.
+async fn serve_http(
+    server: &Server,
+    address: SocketAddr,
+    protecting: &Protecting,
+) -> Result<(), Error> {
+    let listener = TcpListener::bind(address).await.map_err(broken)?;
+    let url = format!("http://{}/mcp", listener.local_addr().map_err(broken)?);
+    let (protection, drawn) = protecting.protection(&url)?;
+    let mut endpoint = server.http();
+    if let Some(protection) = protection {
+        endpoint = endpoint.protect(protection);
+    }
+    note(&format!("the travel agency is at {url}"));
+    for (name, token) in drawn {
+        note(&format!("the development token of {name} is {token}"));
+    }
+    if protecting.is_for_development() {
+        note("development tokens never end: do not use them for anything else");
+    }
     let interrupted = async {
         if tokio::signal::ctrl_c().await.is_err() {
             // Where interrupts cannot be heard, they end the program at once.
@@ -87,7 +105,10 @@ async fn serve_http(server: &Server, address: SocketAddr) -> io::Result<()> {
         }
         note("ending; calls may finish first");
     };
-    server.http().serve_until(listener, interrupted).await
+    endpoint
+        .serve_until(listener, interrupted)
+        .await
+        .map_err(broken)
 }
 
 fn note(text: &str) {
@@ -110,6 +131,10 @@ fn kept_in(chosen: Option<PathBuf>) -> Result<Option<PathBuf>, Error> {
         ))),
         Err(_) => Ok(None),
     }
+}
+
+fn broken(error: io::Error) -> Error {
+    failed(&error.to_string())
 }
 
 fn failed(why: &str) -> Error {

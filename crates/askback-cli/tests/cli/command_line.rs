@@ -75,6 +75,32 @@ fn what_makes_no_sense_is_refused() {
     check(&["inspect", "--url", "example.com/mcp"], 2, "is no URL");
     check(&["serve", "hotels"], 2, "unrecognized subcommand");
     check(&["serve", "travel", "--page-size", "0"], 2, "--page-size");
+    let token = ["serve", "travel", "--development-token", "alice=a"];
+    check(&token, 2, "--http");
+    let served = ["serve", "travel", "--http", "127.0.0.1:0"];
+    let serve = |more: &[&'static str], wanted: &str| {
+        check(&[&served[..], more].concat(), 2, wanted);
+    };
+    serve(
+        &["--development-token", "alice=two words"],
+        "written in letters",
+    );
+    serve(
+        &["--development-token", "a=x", "--development-token", "b=x"],
+        "the same",
+    );
+    serve(&["--development-scopes", "a"], "--development-token");
+    serve(
+        &["--authorization-server", "http://example.com"],
+        "cannot be used",
+    );
+    let both = [
+        "--authorization-server",
+        "https://example.com",
+        "--development-token",
+        "a",
+    ];
+    serve(&both, "cannot be used with");
 }
 
 #[test]

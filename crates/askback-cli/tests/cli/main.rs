@@ -9,6 +9,7 @@ mod killed;
 #[cfg(unix)]
 mod links;
 mod over_http;
+mod protected;
 mod restart;
 mod safety;
 mod scratch;

@@ -1,0 +1,92 @@
+//! Who may use a server that is tried out over HTTP.
+
+use askback::{
+    Principal,
+    authorization::server::{DevelopmentTokens, JwtVerifier, Protection},
+};
+
+use crate::error::Error;
+
+/// What a request to the travel agency needs, whatever it asks for.
+const READ: &str = "travel:read";
+
+/// Who is let in; everybody on this machine if nothing is given
+#[derive(Debug, Clone, Default, clap::Args)]
+pub(super) struct Protecting {
+    /// Let in only whoever sends a token; this one is NAME's. For development: without TOKEN, one
+    /// is drawn and shown
+    #[arg(long, value_name = "NAME[=TOKEN]", requires = "http")]
+    development_token: Vec<String>,
+    /// What those tokens may be used for
+    #[arg(
+        long,
+        value_name = "SCOPES",
+        requires = "development_token",
+        default_value = "travel:read travel:book"
+    )]
+    development_scopes: String,
+    /// Let in only whoever sends a token of this authorization server, for the address served at
+    #[arg(
+        long,
+        value_name = "URL",
+        requires = "http",
+        conflicts_with = "development_token"
+    )]
+    authorization_server: Option<String>,
+}
+
+/// Tokens that were drawn, each with whom it is for.
+pub(super) type Drawn = Vec<(String, String)>;
+
+impl Protecting {
+    /// What stands in front of the server that is reached by this URL, if anything does.
+    ///
+    /// # Errors
+    ///
+    /// A usage error for tokens, scopes and URLs that are none.
+    pub(super) fn protection(&self, resource: &str) -> Result<(Option<Protection>, Drawn), Error> {
+        let mut drawn = Drawn::new();
+        let protection = if let Some(issuer) = &self.authorization_server {
+            let tokens = JwtVerifier::discover(issuer.as_str());
+            let tokens = tokens.map_err(|bad| wrong("--authorization-server", &bad))?;
+            Protection::new(resource, tokens)
+        } else if self.development_token.is_empty() {
+            return Ok((None, drawn));
+        } else {
+            Protection::new(resource, self.development_tokens(&mut drawn)?)
+        };
+        let protection = protection
+            .and_then(|protection| protection.scopes([READ]))
+            .and_then(|protection| protection.implies("travel:book", [READ]));
+        let protection = protection.map_err(|bad| wrong("--http", &bad))?;
+        Ok((Some(protection.name("Travel agency")), drawn))
+    }
+
+    /// Whether those who are let in have tokens for development.
+    pub(super) fn is_for_development(&self) -> bool {
+        !self.development_token.is_empty()
+    }
+
+    fn development_tokens(&self, drawn: &mut Drawn) -> Result<DevelopmentTokens, Error> {
+        let scopes = || self.development_scopes.split_whitespace();
+        let mut tokens = DevelopmentTokens::new();
+        for given in &self.development_token {
+            let added = match given.split_once('=') {
+                Some((name, token)) => tokens.allow(Principal::new(name), token, scopes()),
+                None => {
+                    let added = tokens.draw(Principal::new(given), scopes());
+                    added.map(|(tokens, token)| {
+                        drawn.push((given.clone(), token));
+                        tokens
+                    })
+                }
+            };
+            tokens = added.map_err(|bad| wrong("--development-token", &bad))?;
+        }
+        Ok(tokens)
+    }
+}
+
+fn wrong(option: &str, why: &dyn std::fmt::Display) -> Error {
+    Error::usage(format!("{option}: {why}"))
+}
