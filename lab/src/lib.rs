@@ -9,6 +9,8 @@ pub mod conformance;
 mod documents {
     #[doc = include_str!("../../docs/guide/asking.md")]
     mod asking {}
+    #[doc = include_str!("../../docs/guide/authorization-server.md")]
+    mod authorization_server {}
     #[doc = include_str!("../../docs/guide/client.md")]
     mod client {}
     #[doc = include_str!("../../docs/guide/forms.md")]
