@@ -153,7 +153,6 @@ async fn old_keys_are_fetched_anew_beside_the_requests() {
     at(&verifier, &next, later).await.unwrap();
 }
 
-// Shows AD-01.
 #[tokio::test]
 async fn an_issuer_says_where_its_keys_are() {
     /// What stands at the places of an issuer's document: the first that is there counts.

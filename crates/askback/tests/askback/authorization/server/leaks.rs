@@ -56,7 +56,7 @@ impl Subscriber for Log {
     fn exit(&self, _: &span::Id) {}
 }
 
-// Shows EL-21, AS-05, AS-29.
+// Shows AZ-45, AS-05, AS-29.
 #[tokio::test]
 async fn neither_the_log_nor_an_answer_holds_a_token() {
     let log = Log::default();

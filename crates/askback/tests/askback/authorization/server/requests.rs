@@ -30,7 +30,7 @@ fn challenge(error: &str, why: &str) -> String {
     )
 }
 
-// Shows AZ-06, AZ-12, AZ-39, AZ-41, AZ-42, AZ-50, AD-04.
+// Shows AZ-12, AZ-35, AZ-38, AZ-39, AZ-41, AZ-42, AZ-50, AD-04, EL-20.
 #[tokio::test]
 async fn a_request_without_a_good_token_is_told_what_to_do() {
     let client = client();
@@ -213,7 +213,7 @@ async fn a_token_that_cannot_be_judged_is_not_refused() {
     assert!(!response.text().await.contains("it is away"));
 }
 
-// Shows AZ-06, AZ-10, AD-01, AD-02.
+// Shows AZ-06, AD-01, AD-02.
 #[tokio::test]
 async fn a_server_says_where_tokens_come_from() {
     let client = client();
