@@ -351,7 +351,23 @@ impl Authorizer {
             let asked = before.asked.iter().filter(|it| *it != "offline_access");
             wanted.before = Scopes::of(asked).unwrap_or_default();
         }
-        let authorizing = async {
+        let grant = tokio::select! {
+            grant = self.run(held.issuer.as_deref(), &wanted) => grant?,
+            () = waiting.closed() => return Err(given_up()),
+        };
+        if grant.by_hand {
+            held.issuer = Some(grant.issuer.clone());
+        }
+        self.take(grant).await
+    }
+
+    /// Runs an authorization; twice where an issuer has forgotten the client.
+    async fn run(
+        &self,
+        issuer: Option<&str>,
+        wanted: &Wanted,
+    ) -> Result<Grant, AuthorizationError> {
+        for _ in 0..2 {
             let (way, redirect) = match &self.config.how {
                 How::Person(sign_in) => {
                     let ready = sign_in.ready().await.map_err(AuthorizationError::SignIn)?;
@@ -362,17 +378,12 @@ impl Authorizer {
                 How::Company(provider, _) => (Way::Company(provider.clone()), None),
                 How::Vouched(_) => (Way::Vouched, None),
             };
-            let plan = self.plan(held.issuer.as_deref(), wanted, way)?;
-            self.means().run(plan, redirect).await
-        };
-        let grant = tokio::select! {
-            grant = authorizing => grant?,
-            () = waiting.closed() => return Err(given_up()),
-        };
-        if grant.by_hand {
-            held.issuer = Some(grant.issuer.clone());
+            let plan = self.plan(issuer, wanted.clone(), way)?;
+            if let Some(grant) = self.means().run(plan, redirect).await? {
+                return Ok(grant);
+            }
         }
-        self.take(grant).await
+        Err(not_accepted("a registration it has just given"))
     }
 
     fn plan(

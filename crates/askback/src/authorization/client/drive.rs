@@ -40,12 +40,12 @@ impl Means<'_> {
         self.clock.now() / 1000
     }
 
-    /// Carries an authorization through to its end.
+    /// Carries an authorization through to its end; none where it is to begin anew.
     pub(super) async fn run(
         &self,
         plan: Plan,
         mut redirect: Option<Box<dyn Redirect>>,
-    ) -> Result<Grant, AuthorizationError> {
+    ) -> Result<Option<Grant>, AuthorizationError> {
         let mut flow = Flow::new(plan);
         let mut key: Option<(SigningKey, Secret)> = None;
         let mut event = Event::Start;
@@ -85,8 +85,9 @@ impl Means<'_> {
                 }
                 Action::Done(mut grant) => {
                     grant.key = key.map(|(_, text)| text);
-                    return Ok(*grant);
+                    return Ok(Some(*grant));
                 }
+                Action::Again => return Ok(None),
                 Action::Failed(error) => return Err(error),
             };
         }

@@ -210,3 +210,81 @@ impl Resolve for Guarded {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use askback_core::limits::Limits;
+    use reqwest::dns::Resolve as _;
+    use tokio::net::TcpListener;
+    use url::Url;
+
+    use super::{Fetcher, Guarded, Reach, UNREACHABLE, is_json};
+
+    fn reach(server: &str) -> Reach {
+        Reach::of(&Url::parse(server).expect("a URL"), false)
+    }
+
+    // Shows BP-25, BP-30.
+    #[tokio::test]
+    async fn a_name_that_leads_inside_is_not_followed() {
+        let resolve = |server: &str| {
+            let name = "localhost".parse().expect("a name");
+            Guarded(reach(server)).resolve(name)
+        };
+        assert!(resolve("https://mcp.example.com/").await.is_err());
+        let found = resolve("http://localhost/").await.expect("the own machine");
+        assert!(found.count() > 0);
+    }
+
+    #[tokio::test]
+    async fn what_is_inside_hears_nothing_of_servers_outside() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let port = listener.local_addr().expect("an address").port();
+        let fetcher = Fetcher::new(reach("https://mcp.example.com/"), None, &Limits::default());
+        let fetcher = fetcher.expect("a client");
+        let connected = async {
+            listener.accept().await.expect("a connection");
+        };
+        let fetching = async {
+            for host in [
+                "127.0.0.1",
+                "localhost",
+                "localhost.",
+                "[::1]",
+                "0x7f.1",
+                "2130706433",
+            ] {
+                for scheme in ["http", "https"] {
+                    let url = Url::parse(&format!("{scheme}://{host}:{port}/")).expect("a URL");
+                    assert_eq!(fetcher.get(&url).await.map(drop), Err(UNREACHABLE), "{url}");
+                    let posted = fetcher.post(&url, &serde_json::Value::Null).await;
+                    assert_eq!(posted.map(drop), Err(UNREACHABLE), "{url}");
+                }
+            }
+        };
+        tokio::select! {
+            () = connected => panic!("somebody connected"),
+            () = fetching => {}
+        }
+    }
+
+    #[test]
+    fn only_json_is_read() {
+        for good in [
+            "application/json",
+            "Application/JSON; charset=utf-8",
+            "application/jwk-set+json",
+        ] {
+            assert!(is_json(good), "{good}");
+        }
+        for bad in [
+            "text/html",
+            "application/jsonp",
+            "text/json",
+            "",
+            "application/xml; x=+json",
+        ] {
+            assert!(!is_json(bad), "{bad}");
+        }
+    }
+}

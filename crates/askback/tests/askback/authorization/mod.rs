@@ -1,4 +1,6 @@
-//! Authorization.
+//! Authorization, on both sides.
 
+#[cfg(feature = "authorization-client")]
+mod client;
 #[cfg(feature = "authorization-server")]
 mod server;

@@ -3,7 +3,7 @@
 #[cfg(unix)]
 mod child;
 #[cfg(feature = "http-client")]
-mod http;
+pub(crate) mod http;
 mod memory;
 
 use std::sync::{Arc, Mutex};

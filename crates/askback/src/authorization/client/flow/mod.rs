@@ -101,6 +101,8 @@ pub(super) enum Action {
     Keep(Registration),
     /// The issuer no longer knows what was kept.
     Forget(String),
+    /// Begin anew: what is to come needs another sign-in.
+    Again,
     /// Ask the person.
     Show(SignInRequest),
     /// Get an assertion for this audience.
@@ -180,8 +182,8 @@ enum State {
     Registering(Site),
     /// Waits until a registration is kept.
     Keeping(Site, Client),
-    /// Waits until one is forgotten, to get another.
-    Forgetting(Site),
+    /// Waits until one is forgotten.
+    Forgetting,
     /// Waits for the person.
     Asking(Site, Client, Pending),
     /// Waits for the identity a company or platform vouches for.
@@ -251,7 +253,7 @@ impl Flow {
             (State::Recalling(site), Event::Recalled(kept)) => self.recalled(site, kept, now),
             (State::Registering(site), Event::Answer(answer)) => self.registered(site, answer),
             (State::Keeping(site, client), Event::Noted) => self.identified(site, client),
-            (State::Forgetting(site), Event::Noted) => self.register(site),
+            (State::Forgetting, Event::Noted) => Ok((State::Over, Action::Again)),
             (State::Asking(site, client, pending), Event::Redirected(redirected)) => {
                 self.redirected(site, client, &pending, redirected)
             }

@@ -1,1 +1,280 @@
+//! The machine, step by step, without anything behind it.
 
+use askback_core::auth::Scopes;
+use serde_json::{Value, json};
+use url::Url;
+use zeroize::Zeroizing;
+
+use super::{
+    Action, Answer, Event, Flow, Form, Plan, Random, TokenRequest, Unfetched, Wanted, Way,
+};
+use crate::authorization::{
+    Secret,
+    client::{
+        AuthorizationError, SignInRequest, identity::Introduction, reach::Reach, records::Grant,
+    },
+};
+
+const SERVER: &str = "https://mcp.example.com/mcp";
+const ISSUER: &str = "https://auth.example.com";
+const REDIRECT: &str = "http://127.0.0.1:4000/callback";
+const NOW: u64 = 1_800_000_000;
+
+fn plan() -> Plan {
+    let server = Url::parse(SERVER).expect("a URL");
+    Plan {
+        reach: Reach::of(&server, false),
+        server,
+        wanted: Wanted::default(),
+        way: Way::Person {
+            redirect: REDIRECT.to_owned(),
+        },
+        clients: Vec::new(),
+        document: None,
+        introduction: Introduction {
+            name: "test".to_owned(),
+            uri: None,
+        },
+        scopes: Scopes::new(),
+        offline: true,
+        bound: false,
+        random: Random(Zeroizing::new([7; 64])),
+    }
+}
+
+fn answer(status: u16, json: Value) -> Event {
+    let json = (!json.is_null()).then_some(json);
+    Event::Answer(Ok(Answer { status, json }))
+}
+
+fn resource() -> Event {
+    answer(
+        200,
+        json!({"resource": SERVER, "authorization_servers": [ISSUER]}),
+    )
+}
+
+fn issuer() -> Value {
+    json!({
+        "issuer": ISSUER,
+        "authorization_endpoint": format!("{ISSUER}/authorize"),
+        "token_endpoint": format!("{ISSUER}/token"),
+        "registration_endpoint": format!("{ISSUER}/register"),
+        "code_challenge_methods_supported": ["S256"],
+    })
+}
+
+/// A machine, and what it wants done.
+struct Run {
+    flow: Flow,
+    action: Action,
+}
+
+impl Run {
+    fn new(plan: Plan) -> Self {
+        let mut flow = Flow::new(plan);
+        let action = flow.next(Event::Start, NOW);
+        Self { flow, action }
+    }
+
+    fn then(mut self, event: Event) -> Self {
+        self.action = self.flow.next(event, NOW);
+        self
+    }
+
+    #[track_caller]
+    fn fetches(self, place: &str) -> Self {
+        match &self.action {
+            Action::Fetch(fetch) => assert_eq!(fetch.url.as_str(), place),
+            other => panic!("{other:?}"),
+        }
+        self
+    }
+
+    /// To the point where the person is asked.
+    fn asking() -> (Self, SignInRequest) {
+        let run = Self::new(plan())
+            .fetches("https://mcp.example.com/.well-known/oauth-protected-resource/mcp")
+            .then(resource())
+            .fetches("https://auth.example.com/.well-known/oauth-authorization-server")
+            .then(answer(200, issuer()));
+        assert!(matches!(&run.action, Action::Recall(issuer) if issuer == ISSUER));
+        let run = run.then(Event::Recalled(None));
+        let Action::Register { endpoint, request } = &run.action else {
+            panic!("{:?}", run.action);
+        };
+        assert_eq!(endpoint.as_str(), "https://auth.example.com/register");
+        assert_eq!(request["application_type"], "native");
+        let run = run.then(answer(201, json!({"client_id": "c-1"})));
+        assert!(matches!(&run.action, Action::Keep(kept) if kept.issuer == ISSUER));
+        let run = run.then(Event::Noted);
+        match &run.action {
+            Action::Show(request) => {
+                let request = request.clone();
+                (run, request)
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[track_caller]
+    fn asks(self) -> (Self, Form) {
+        let Action::Ask(TokenRequest { endpoint, form, .. }) = &self.action else {
+            panic!("{:?}", self.action);
+        };
+        assert_eq!(endpoint.as_str(), "https://auth.example.com/token");
+        let form = form.clone();
+        (self, form)
+    }
+
+    #[track_caller]
+    fn done(self) -> Grant {
+        match self.action {
+            Action::Done(grant) => *grant,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[track_caller]
+    fn failed(self) -> AuthorizationError {
+        match self.action {
+            Action::Failed(error) => error,
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+fn redirected(request: &SignInRequest, more: &str) -> Event {
+    let url = Url::parse(request.url()).expect("a URL");
+    let state = url.query_pairs().find(|(name, _)| name == "state");
+    let state = state.expect("a state").1.into_owned();
+    Event::Redirected(Ok(format!("{REDIRECT}?state={state}&{more}")))
+}
+
+#[test]
+fn a_token_is_had_step_by_step() {
+    let (run, request) = Run::asking();
+    assert!(
+        request
+            .url()
+            .starts_with("https://auth.example.com/authorize?response_type=code&")
+    );
+    assert_eq!(request.server, SERVER);
+    assert_eq!(request.issuer, ISSUER);
+    let (run, form) = run
+        .then(redirected(&request, "code=c&iss=https://auth.example.com"))
+        .asks();
+    let names: Vec<_> = form.0.iter().map(|(name, _)| *name).collect();
+    assert_eq!(
+        names,
+        [
+            "grant_type",
+            "code",
+            "redirect_uri",
+            "code_verifier",
+            "resource"
+        ]
+    );
+    let given = json!({"access_token": "t", "token_type": "bearer", "expires_in": "60"});
+    let grant = run.then(answer(200, given)).done();
+    assert_eq!(grant.access_token, Secret::new("t"));
+    assert_eq!(grant.expires_at, Some(NOW + 60));
+    assert_eq!(grant.issuer, ISSUER);
+    assert_eq!(grant.client.id, "c-1");
+}
+
+#[test]
+fn what_was_not_asked_for_is_not_taken() {
+    let events: [fn() -> Event; 5] = [
+        || Event::Noted,
+        || Event::Recalled(None),
+        || Event::Redirected(Ok(format!("{REDIRECT}?code=c"))),
+        || Event::Asserted(Ok(Secret::new("a"))),
+        || Event::Start,
+    ];
+    for event in events {
+        let error = Run::new(plan()).then(event()).failed();
+        assert!(matches!(error, AuthorizationError::SignIn(_)), "{error:?}");
+    }
+    // Nothing follows a failure.
+    let run = Run::new(plan()).then(answer(500, json!(null)));
+    let error = run.then(resource()).failed();
+    assert!(matches!(error, AuthorizationError::SignIn(_)), "{error:?}");
+}
+
+#[test]
+fn one_answer_is_taken_once() {
+    let (run, request) = Run::asking();
+    let (run, _) = run.then(redirected(&request, "code=c")).asks();
+    let error = run.then(redirected(&request, "code=c")).failed();
+    assert!(matches!(error, AuthorizationError::SignIn(_)), "{error:?}");
+}
+
+#[test]
+fn a_server_elsewhere_cannot_send_the_client_home() {
+    for inside in [
+        "https://127.0.0.1/",
+        "http://localhost:8080",
+        "https://[::1]/",
+        "https://10.0.0.1",
+    ] {
+        let document = json!({"resource": SERVER, "authorization_servers": [inside]});
+        let error = Run::new(plan()).then(answer(200, document)).failed();
+        assert!(matches!(error, AuthorizationError::Url { .. }), "{error:?}");
+        for place in [
+            "token_endpoint",
+            "registration_endpoint",
+            "authorization_endpoint",
+        ] {
+            let mut issuer = issuer();
+            issuer[place] = inside.into();
+            let run = Run::new(plan()).then(resource()).then(answer(200, issuer));
+            let run = match run.action {
+                Action::Recall(_) => run.then(Event::Recalled(None)),
+                _ => run,
+            };
+            let run = match run.action {
+                Action::Register { .. } => run
+                    .then(answer(201, json!({"client_id": "c"})))
+                    .then(Event::Noted),
+                _ => run,
+            };
+            let error = run.failed();
+            assert!(
+                matches!(error, AuthorizationError::Url { .. }),
+                "{place}: {error:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn nothing_secret_is_printed() {
+    let (run, request) = Run::asking();
+    let state = redirected(&request, "code=hidden-code");
+    let (run, form) = run.then(state).asks();
+    let printed = format!("{request:?} {form:?} {:?} {:?}", run.action, run.flow);
+    for secret in ["hidden-code", "BwcHBwcHBwcHBwcH"] {
+        // The state is no secret, but the verifier is made of the same bytes here.
+        let verifier = printed.matches(secret).count();
+        assert_eq!(verifier, 0, "{printed}");
+    }
+    let token = answer(
+        200,
+        json!({"access_token": "hidden-token", "token_type": "Bearer"}),
+    );
+    assert!(!format!("{token:?}").contains("hidden"));
+    let grant = run.then(token);
+    assert!(!format!("{:?}", grant.action).contains("hidden"));
+}
+
+#[test]
+fn an_answer_that_does_not_come_is_told_in_few_words() {
+    let error = Run::new(plan())
+        .then(Event::Answer(Err(Unfetched("it cannot be reached"))))
+        .failed();
+    assert_eq!(
+        error.to_string(),
+        "the server's metadata cannot be fetched: it cannot be reached"
+    );
+}

@@ -142,8 +142,8 @@ impl Flow {
     ) -> Next {
         // What was kept may be known no more.
         if client.origin == Origin::Kept && answer.as_ref().is_ok_and(is_unknown_client) {
-            let forget = Action::Forget(site.issuer.issuer.clone());
-            return Ok((State::Forgetting(site), forget));
+            let forget = Action::Forget(site.issuer.issuer);
+            return Ok((State::Forgetting, forget));
         }
         let granted = granted(answer, site.bound, now)?;
         let grant = Grant {

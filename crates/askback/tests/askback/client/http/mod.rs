@@ -4,7 +4,7 @@ mod eras;
 mod headers;
 mod modern;
 mod old;
-mod server;
+pub(crate) mod server;
 mod session;
 #[cfg(feature = "http-server")]
 mod together;
@@ -43,7 +43,7 @@ fn impatient() -> Limits {
 }
 
 /// What a server of the stateless era answers, as far as it needs no thought.
-fn modern(asked: &Asked) -> Reply {
+pub(crate) fn modern(asked: &Asked) -> Reply {
     match asked.what() {
         "server/discover" => Reply::json(
             200,
@@ -64,7 +64,7 @@ fn modern(asked: &Asked) -> Reply {
 }
 
 /// What a server with sessions answers, as far as it needs no thought.
-fn session(asked: &Asked) -> Reply {
+pub(crate) fn session(asked: &Asked) -> Reply {
     match asked.what() {
         "server/discover" => Reply::empty(400),
         "initialize" => {
@@ -94,7 +94,7 @@ fn event(message: &str) -> String {
 }
 
 /// What a call of a tool came to, in words.
-async fn call(client: &Client, tool: &str) -> Result<String, ClientError> {
+pub(crate) async fn call(client: &Client, tool: &str) -> Result<String, ClientError> {
     let result = client.call_tool(tool, None).await?;
     Ok(result.raw.get().to_owned())
 }

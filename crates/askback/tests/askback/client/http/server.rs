@@ -15,22 +15,25 @@ use tokio::{
 
 /// A request as it came.
 #[derive(Debug, Clone)]
-pub(super) struct Asked {
-    pub(super) method: String,
-    pub(super) path: String,
+pub(crate) struct Asked {
+    pub(crate) method: String,
+    pub(crate) path: String,
     headers: HashMap<String, String>,
-    pub(super) body: Value,
+    /// What is sent, where it is JSON.
+    pub(crate) body: Value,
+    /// What is sent, where it is text.
+    pub(crate) text: String,
 }
 
 /// What is answered.
-pub(super) struct Reply {
+pub(crate) struct Reply {
     status: u16,
     headers: Vec<(&'static str, String)>,
     pieces: Vec<Piece>,
 }
 
 /// A part of an answer.
-pub(super) enum Piece {
+pub(crate) enum Piece {
     /// A chunk.
     Chunk(Vec<u8>),
     /// Nothing until the test says so.
@@ -42,8 +45,8 @@ pub(super) enum Piece {
 }
 
 /// A server that runs until it is dropped.
-pub(super) struct Server {
-    pub(super) url: String,
+pub(crate) struct Server {
+    pub(crate) url: String,
     log: Arc<Log>,
     task: JoinHandle<()>,
 }
@@ -57,27 +60,27 @@ struct Log {
 }
 
 impl Asked {
-    pub(super) fn header(&self, name: &str) -> Option<&str> {
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name).map(String::as_str)
     }
 
     /// The method of the message, or that of HTTP where there is none.
-    pub(super) fn what(&self) -> &str {
+    pub(crate) fn what(&self) -> &str {
         self.body["method"].as_str().unwrap_or(&self.method)
     }
 
-    pub(super) fn response(&self, result: Value) -> String {
+    pub(crate) fn response(&self, result: Value) -> String {
         json!({"jsonrpc": "2.0", "id": self.body["id"], "result": result}).to_string()
     }
 
-    pub(super) fn error(&self, code: i64, data: Value) -> String {
+    pub(crate) fn error(&self, code: i64, data: Value) -> String {
         let error = json!({"code": code, "message": "no", "data": data});
         json!({"jsonrpc": "2.0", "id": self.body["id"], "error": error}).to_string()
     }
 }
 
 impl Reply {
-    pub(super) fn empty(status: u16) -> Self {
+    pub(crate) fn empty(status: u16) -> Self {
         Self {
             status,
             headers: Vec::new(),
@@ -85,34 +88,34 @@ impl Reply {
         }
     }
 
-    pub(super) fn json(status: u16, body: impl Into<Vec<u8>>) -> Self {
+    pub(crate) fn json(status: u16, body: impl Into<Vec<u8>>) -> Self {
         let reply = Self::empty(status).header("Content-Type", "application/json");
         reply.then(Piece::Chunk(body.into()))
     }
 
-    pub(super) fn events(events: &str) -> Self {
+    pub(crate) fn events(events: &str) -> Self {
         let reply = Self::empty(200).header("Content-Type", "text/event-stream");
         reply.then(Piece::Chunk(events.into()))
     }
 
-    pub(super) fn header(mut self, name: &'static str, value: impl Into<String>) -> Self {
+    pub(crate) fn header(mut self, name: &'static str, value: impl Into<String>) -> Self {
         self.headers.push((name, value.into()));
         self
     }
 
-    pub(super) fn then(mut self, piece: Piece) -> Self {
+    pub(crate) fn then(mut self, piece: Piece) -> Self {
         self.pieces.push(piece);
         self
     }
 
-    pub(super) fn and(self, chunk: &str) -> Self {
+    pub(crate) fn and(self, chunk: &str) -> Self {
         self.then(Piece::Chunk(chunk.into()))
     }
 }
 
 impl Server {
     /// Answers each request by the function, which is told how many of its kind came before.
-    pub(super) async fn start(
+    pub(crate) async fn start(
         answer: impl Fn(&Asked, usize) -> Reply + Send + Sync + 'static,
     ) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -129,12 +132,12 @@ impl Server {
         Self { url, log, task }
     }
 
-    pub(super) fn asked(&self) -> Vec<Asked> {
+    pub(crate) fn asked(&self) -> Vec<Asked> {
         self.log.asked.lock().unwrap().clone()
     }
 
     /// What was asked, in order.
-    pub(super) fn whats(&self) -> Vec<String> {
+    pub(crate) fn whats(&self) -> Vec<String> {
         self.asked()
             .iter()
             .map(|asked| asked.what().to_owned())
@@ -143,13 +146,13 @@ impl Server {
 
     /// The last request of this kind.
     #[track_caller]
-    pub(super) fn last(&self, what: &str) -> Asked {
+    pub(crate) fn last(&self, what: &str) -> Asked {
         let asked = self.asked().into_iter().rfind(|asked| asked.what() == what);
         asked.unwrap_or_else(|| panic!("{what} was not asked: {:?}", self.whats()))
     }
 
     /// Waits until so many requests of this kind came.
-    pub(super) async fn until(&self, what: &str, count: usize) {
+    pub(crate) async fn until(&self, what: &str, count: usize) {
         self.wait(|log| {
             let asked = log.asked.lock().unwrap();
             asked.iter().filter(|asked| asked.what() == what).count() >= count
@@ -158,7 +161,7 @@ impl Server {
     }
 
     /// Waits until a client hung up on this.
-    pub(super) async fn until_hung_up(&self, what: &str) {
+    pub(crate) async fn until_hung_up(&self, what: &str) {
         self.wait(|log| log.hung_up.lock().unwrap().iter().any(|it| it == what))
             .await;
     }
@@ -233,6 +236,7 @@ async fn read(stream: &mut BufReader<TcpStream>) -> Option<Asked> {
         path,
         headers,
         body: serde_json::from_slice(&body).unwrap_or_default(),
+        text: String::from_utf8_lossy(&body).into_owned(),
     })
 }
 

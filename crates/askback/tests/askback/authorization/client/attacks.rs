@@ -1,0 +1,368 @@
+//! Servers and issuers that mean harm.
+
+use std::{sync::Arc, time::Duration};
+
+use askback::{
+    Limits,
+    authorization::{
+        Secret,
+        client::{Algorithm, Authorization, RegisteredClient, SignInRequest, SigningKey},
+    },
+    client::ClientError,
+    transport::Http,
+};
+use serde_json::json;
+use tokio::{net::TcpListener, sync::Notify};
+
+use super::{AuthorizationError, Reply, Server, World, builder, call};
+use crate::client::http::server::Piece;
+
+/// URLs that no server may make a client use, not even one on the same machine.
+const FORBIDDEN: [&str; 16] = [
+    "http://auth.example.com/x",
+    "https://10.0.0.1/x",
+    "https://192.168.0.1/x",
+    "https://[fd00::1]/x",
+    "https://[fe80::1]/x",
+    "http://169.254.169.254/latest/meta-data",
+    "https://0.0.0.0/x",
+    "https://user:password@auth.example.com/x",
+    "https://good.com\\@evil.com/x",
+    "https:evil.com/x",
+    "javascript:alert(1)",
+    "data:text/html,x",
+    "file:///etc/passwd",
+    "gopher://127.0.0.1/x",
+    "--help",
+    "",
+];
+
+// Shows BP-33, BP-34, BP-35.
+#[tokio::test]
+async fn no_document_leads_where_it_should_not() {
+    type Place = fn(&World, &str);
+    let places: [Place; 5] = [
+        |world, url| {
+            world.change(|rules| rules.challenge = format!("Bearer resource_metadata=\"{url}\""));
+        },
+        |world, url| world.resource(|it| it["authorization_servers"] = json!([url])),
+        |world, url| world.issuer(|it| it["authorization_endpoint"] = json!(url)),
+        |world, url| world.issuer(|it| it["token_endpoint"] = json!(url)),
+        |world, url| world.issuer(|it| it["registration_endpoint"] = json!(url)),
+    ];
+    for (number, place) in places.into_iter().enumerate() {
+        for url in FORBIDDEN {
+            if number == 0 && (url.contains('\\') || url.is_empty()) {
+                // It cannot stand in the header, or means nothing there.
+                continue;
+            }
+            let world = World::new().await;
+            place(&world, url);
+            let error = world.refused().await;
+            let is_refused = matches!(
+                error,
+                AuthorizationError::Url { .. } | AuthorizationError::Document { .. }
+            );
+            assert!(is_refused, "{number} {url}: {error:?}");
+            assert_eq!(world.browser.times(), 0, "{number} {url}");
+            assert!(world.posted("/token").is_empty(), "{number} {url}");
+        }
+    }
+}
+
+// What a shell would read is refused, whatever opens the URL.
+// Shows BP-60.
+#[tokio::test]
+async fn an_authorization_endpoint_holds_nothing_for_a_shell() {
+    for part in [
+        "$(calc)", "`calc`", ";calc", "|calc", "'calc'", "\"calc\"", "calc^", "{calc}", "(calc)",
+        "*", "!calc", "<calc>",
+    ] {
+        let world = World::new().await;
+        let endpoint = format!("{}/authorize?a={part}", world.base());
+        world.issuer(|it| it["authorization_endpoint"] = json!(endpoint));
+        let error = world.refused().await;
+        assert!(
+            matches!(error, AuthorizationError::Url { .. }),
+            "{part}: {error:?}"
+        );
+        assert_eq!(world.browser.times(), 0);
+    }
+    // Its own parameters stay, and what is added stays one URL.
+    let world = World::new().await;
+    let endpoint = format!("{}/authorize?tenant=a&b=%20", world.base());
+    world.issuer(|it| it["authorization_endpoint"] = json!(endpoint));
+    world.connect().await.unwrap().close().await;
+    assert_eq!(world.browser.asked("tenant"), [Some("a".to_owned())]);
+    let opened = world.browser.asked.lock().unwrap()[0].to_string();
+    assert!(!opened.contains([' ', '"', '\'', '`', '$']), "{opened}");
+}
+
+/// A listener that hears of every connection.
+async fn listener() -> (String, Arc<Notify>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let heard = Arc::new(Notify::new());
+    let tell = Arc::clone(&heard);
+    tokio::spawn(async move {
+        while listener.accept().await.is_ok() {
+            tell.notify_one();
+        }
+    });
+    (url, heard)
+}
+
+#[tokio::test]
+async fn redirections_are_followed_for_documents_alone_and_not_far() {
+    // A document that moved within reach is found.
+    let moved = Server::start(|asked, _| match asked.path.as_str() {
+        "/end" => Reply::json(200, "{}"),
+        path => {
+            let steps: usize = path.trim_start_matches("/steps/").parse().unwrap();
+            let next = steps.checked_sub(1).filter(|next| *next > 0);
+            let next = next.map_or("/end".to_owned(), |next| format!("/steps/{next}"));
+            Reply::empty(302).header("Location", next)
+        }
+    })
+    .await;
+    let base = moved.url.trim_end_matches("/mcp").to_owned();
+    for (steps, found) in [(1, true), (3, true), (4, false)] {
+        let world = World::new().await;
+        let challenge = format!("Bearer resource_metadata=\"{base}/steps/{steps}\"");
+        world.change(|rules| rules.challenge = challenge);
+        match world.refused().await {
+            // What is found there is no document of the server.
+            AuthorizationError::Document { .. } => assert!(found, "{steps}"),
+            AuthorizationError::Fetch { .. } => assert!(!found, "{steps}"),
+            error => panic!("{error:?}"),
+        }
+    }
+    // Elsewhere than where a document may stand, it is not.
+    for status in [301, 302, 303, 307, 308] {
+        for target in [
+            "http://169.254.169.254/x",
+            "http://10.0.0.1/",
+            "file:///x",
+            "gopher://a/",
+        ] {
+            let server =
+                Server::start(move |_, _| Reply::empty(status).header("Location", target)).await;
+            let world = World::new().await;
+            let challenge = format!("Bearer resource_metadata=\"{}\"", server.url);
+            world.change(|rules| rules.challenge = challenge);
+            let error = world.refused().await;
+            assert!(
+                matches!(error, AuthorizationError::Fetch { .. }),
+                "{error:?}"
+            );
+            assert!(!error.to_string().contains("169.254"), "{error}");
+        }
+    }
+    // What is posted is not sent on, not even within reach.
+    for place in ["token_endpoint", "registration_endpoint"] {
+        let (elsewhere, heard) = listener().await;
+        let server =
+            Server::start(move |_, _| Reply::empty(307).header("Location", elsewhere.clone()))
+                .await;
+        let world = World::new().await;
+        let url = server.url.clone();
+        world.issuer(|it| it[place] = json!(url));
+        let error = world.refused().await;
+        assert!(
+            matches!(error, AuthorizationError::Fetch { .. }),
+            "{error:?}"
+        );
+        assert!(futures_are_pending(heard.notified()).await);
+    }
+}
+
+/// Whether something has not happened.
+async fn futures_are_pending(future: impl Future<Output = ()>) -> bool {
+    tokio::select! {
+        biased;
+        () = future => false,
+        () = std::future::ready(()) => true,
+    }
+}
+
+#[tokio::test]
+async fn documents_are_bounded_in_size_and_time() {
+    let limits = |change: fn(&mut Limits)| {
+        let mut limits = Limits::default();
+        change(&mut limits);
+        limits
+    };
+    let small = limits(|limits| limits.document_bytes = 1000);
+    let short = limits(|limits| limits.document_fetch = Duration::from_millis(100));
+    type Body = fn() -> Reply;
+    let cases: [(&Limits, Body); 3] = [
+        (&small, || {
+            Reply::json(200, format!("{{\"resource\": \"{}\"}}", "x".repeat(1000)))
+        }),
+        (&short, || Reply::json(200, "{").then(Piece::Hang)),
+        (&short, || Reply::empty(200).then(Piece::Hang)),
+    ];
+    for (limits, body) in cases {
+        let server = Server::start(move |_, _| body()).await;
+        let world = World::new().await;
+        let challenge = format!("Bearer resource_metadata=\"{}\"", server.url);
+        world.change(|rules| rules.challenge = challenge);
+        let authorization = world.authorization().limits(limits);
+        let error = super::why(world.connect_with(&authorization).await);
+        assert!(
+            matches!(error, AuthorizationError::Fetch { .. }),
+            "{error:?}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_person_has_a_time_to_sign_in() {
+    struct Never;
+    impl askback::authorization::client::SignIn for Never {
+        fn ready(
+            &self,
+        ) -> askback::authorization::client::Signing<
+            '_,
+            Box<dyn askback::authorization::client::Redirect>,
+        > {
+            Box::pin(async { Ok(Box::new(Never) as Box<_>) })
+        }
+    }
+    impl askback::authorization::client::Redirect for Never {
+        fn uri(&self) -> &str {
+            "http://127.0.0.1:1/"
+        }
+        fn show(
+            self: Box<Self>,
+            _: SignInRequest,
+        ) -> askback::authorization::client::Signing<'static, String> {
+            Box::pin(std::future::pending())
+        }
+    }
+    let world = World::new().await;
+    let mut limits = Limits::default();
+    limits.sign_in = Duration::from_millis(1);
+    let authorization = Authorization::person(Never).limits(&limits);
+    let error = super::why(world.connect_with(&authorization).await);
+    assert_eq!(
+        error,
+        AuthorizationError::SignIn("it took too long".to_owned())
+    );
+}
+
+// Shows AZ-38, AZ-43, AZ-45.
+#[tokio::test]
+async fn a_token_goes_to_its_server_alone() {
+    let world = World::new().await;
+    let (elsewhere, heard) = listener().await;
+    let client = world.connect().await.unwrap();
+    world.change(|rules| {
+        rules.calls = Some(Box::new(move |_, _| {
+            Some(Reply::empty(307).header("Location", elsewhere.clone()))
+        }));
+    });
+    let refused = call(&client, "book").await.unwrap_err();
+    assert!(
+        matches!(refused, ClientError::Http { status: 307, .. }),
+        "{refused:?}"
+    );
+    assert!(futures_are_pending(heard.notified()).await);
+
+    // One server's token is not shown to another, though they share an issuer and a store.
+    let other = World::new().await;
+    let issuer = world.base();
+    other.resource(|it| it["authorization_servers"] = json!([issuer]));
+    let authorization = world.authorization();
+    let http = Http::new(&other.server.url)
+        .unwrap()
+        .authorize(&authorization);
+    let _ = builder(None).connect(http).await;
+    let first = &other.server.asked()[0];
+    assert_eq!(first.header("authorization"), None);
+}
+
+// Shows AZ-46, AS-05.
+#[tokio::test]
+async fn what_is_secret_is_printed_nowhere() {
+    let world = World::new().await;
+    world.change(|rules| {
+        rules.registration = (
+            201,
+            json!({"client_id": "registered", "client_secret": "top-secret"}),
+        );
+    });
+    let authorization = world.authorization();
+    let http = Http::new(&world.server.url)
+        .unwrap()
+        .authorize(&authorization);
+    let client = builder(None).connect(http.clone()).await.unwrap();
+    let printed = format!(
+        "{authorization:?} {http:?} {:?} {:?}",
+        world.store,
+        client.greeting()
+    );
+    let pem = Secret::new(KEY);
+    let key = SigningKey::from_pem(&pem, Algorithm::Es256).unwrap();
+    let printed = printed
+        + &format!(
+            "{pem:?} {key:?} {:?}",
+            RegisteredClient::new("a").with_secret(Secret::new("top-secret"))
+        );
+    for secret in ["access-1", "refresh-1", "top-secret", "code-1", "MIGH"] {
+        assert!(!printed.contains(secret), "{secret} in {printed}");
+    }
+
+    // Nor do errors hold what a server was sent.
+    let world = World::new().await;
+    world.change(|rules| {
+        rules.tokens = Some(Box::new(|asked, _| {
+            let words =
+                json!({"error": "invalid_grant\u{1b}[31m", "error_description": "x".repeat(5000)});
+            assert!(!asked.text.is_empty());
+            Some(Reply::json(400, words.to_string()))
+        }));
+    });
+    let error = world.refused().await;
+    let printed = format!("{error} {error:?}");
+    assert!(
+        printed.len() < 1500 && !printed.contains('\u{1b}'),
+        "{printed}"
+    );
+    assert!(
+        !printed.contains("code-1") && !printed.contains("verifier"),
+        "{printed}"
+    );
+}
+
+#[test]
+fn a_key_is_read_for_its_own_algorithm() {
+    assert!(SigningKey::from_pem(&Secret::new(KEY), Algorithm::Es256).is_ok());
+    for (pem, algorithm) in [
+        (KEY, Algorithm::Es384),
+        (KEY, Algorithm::Rs256),
+        (KEY, Algorithm::EdDsa),
+        ("", Algorithm::Es256),
+        (
+            "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----",
+            Algorithm::Es256,
+        ),
+    ] {
+        let read = SigningKey::from_pem(&Secret::new(pem), algorithm);
+        let error = read.map(drop).unwrap_err();
+        assert!(
+            matches!(error, AuthorizationError::Credentials(_)),
+            "{error:?}"
+        );
+        assert!(!format!("{error:?}").contains("AAAA"));
+    }
+}
+
+/// A key made for these tests alone.
+pub(super) const KEY: &str = "\
+-----BEGIN PRIVATE KEY-----
+MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgx7V6Fy3U5hQscHF7
+HpSCcyOmt2lRmLvxZ9GkJ9GQGhqhRANCAASzIbebsiHm1JwQPdEo17HNjpdQMng9
+Agf5+/WIZLlSSVthTx6INrsIuS3BppvqSheTg31tgy3x0W6GQaUdb3rd
+-----END PRIVATE KEY-----
+";

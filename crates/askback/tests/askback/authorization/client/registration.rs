@@ -1,0 +1,347 @@
+//! Becoming known to an issuer.
+
+use askback::authorization::{
+    Secret,
+    client::{CredentialStore, Key, RegisteredClient},
+};
+use serde_json::{Value, json};
+
+use super::{AuthorizationError, World, value};
+
+const DOCUMENT: &str = "https://app.example.com/client.json";
+
+/// The registrations that were sent.
+fn registrations(world: &World) -> Vec<Value> {
+    let asked = world.server.asked();
+    let sent = asked.into_iter().filter(|asked| asked.path == "/register");
+    sent.map(|asked| asked.body).collect()
+}
+
+// Shows AR-01, AR-02, AR-03, AR-04, AR-05, AR-17, AR-18, AZ-05.
+#[tokio::test]
+async fn there_is_an_order_of_becoming_known() {
+    for (by_hand, takes_documents, registers, expected) in [
+        (true, true, true, Ok("by-hand")),
+        (false, true, true, Ok(DOCUMENT)),
+        (false, false, true, Ok("registered")),
+        (false, true, false, Ok(DOCUMENT)),
+        (false, false, false, Err(())),
+    ] {
+        let world = World::new().await;
+        world.issuer(|it| {
+            it["client_id_metadata_document_supported"] = json!(takes_documents);
+            if !registers {
+                it["registration_endpoint"] = json!(null);
+            }
+        });
+        let mut authorization = world.authorization().metadata_document(DOCUMENT).unwrap();
+        if by_hand {
+            let client = RegisteredClient::new("by-hand").with_issuer(world.base());
+            authorization = authorization.client(client);
+        }
+        let connected = world.connect_with(&authorization).await;
+        match expected {
+            Ok(id) => {
+                connected.unwrap().close().await;
+                assert_eq!(world.browser.asked("client_id"), [Some(id.to_owned())]);
+                let token = &world.posted("/token")[0];
+                assert_eq!(value(token, "client_id"), Some(id));
+                let registered = usize::from(id == "registered");
+                assert_eq!(registrations(&world).len(), registered);
+            }
+            Err(()) => {
+                let error = super::why(connected);
+                assert_eq!(error, AuthorizationError::NoRegistration(world.base()));
+            }
+        }
+    }
+}
+
+// Shows AR-06, AR-07, AR-08, AR-10.
+#[tokio::test]
+async fn a_document_is_named_by_its_https_url() {
+    let world = World::new().await;
+    for bad in [
+        "http://app.example.com/client.json",
+        "https://app.example.com",
+        "https://app.example.com/",
+        "https://app.example.com/client.json#x",
+        "https://user@app.example.com/client.json",
+        "https://app.example.com/a/../client.json",
+        "client.json",
+    ] {
+        let refused = world.authorization().metadata_document(bad);
+        assert!(
+            matches!(refused, Err(AuthorizationError::Url { .. })),
+            "{bad}"
+        );
+    }
+}
+
+// Shows AR-19, AR-20, AR-21.
+#[tokio::test]
+async fn a_registration_says_what_kind_of_client_it_is() {
+    for (redirect, kind) in [
+        ("http://127.0.0.1:4000/callback", "native"),
+        ("http://localhost:4000/callback", "native"),
+        ("https://app.example.com/callback", "web"),
+    ] {
+        let world = World::new().await;
+        *world.browser.uri.lock().unwrap() = redirect.to_owned();
+        let authorization = world.authorization().introduced_as("Guide", None);
+        world
+            .connect_with(&authorization)
+            .await
+            .unwrap()
+            .close()
+            .await;
+        assert_eq!(
+            registrations(&world),
+            [json!({
+                "client_name": "Guide",
+                "redirect_uris": [redirect],
+                "grant_types": ["authorization_code", "refresh_token"],
+                "response_types": ["code"],
+                "token_endpoint_auth_method": "none",
+                "application_type": kind,
+            })]
+        );
+    }
+}
+
+// Shows AS-10.
+#[tokio::test]
+async fn a_browser_comes_back_to_the_own_machine_or_over_https() {
+    for redirect in [
+        "http://app.example.com/callback",
+        "app:callback",
+        "https://a.com/#x",
+    ] {
+        let world = World::new().await;
+        *world.browser.uri.lock().unwrap() = redirect.to_owned();
+        let error = world.refused().await;
+        assert!(matches!(error, AuthorizationError::SignIn(_)), "{error:?}");
+        assert_eq!(world.browser.times(), 0);
+    }
+}
+
+// Shows AR-22, AR-23.
+#[tokio::test]
+async fn why_a_registration_was_refused_is_told() {
+    let world = World::new().await;
+    let body =
+        json!({"error": "invalid_redirect_uri", "error_description": "no <b>native</b>\u{7}"});
+    world.change(|rules| rules.registration = (400, body));
+    let expected = AuthorizationError::Refused {
+        what: "the registration",
+        code: "invalid_redirect_uri".to_owned(),
+        description: "no <b>native</b>".to_owned(),
+    };
+    assert_eq!(world.refused().await, expected);
+
+    for body in [
+        json!({}),
+        json!({"client_id": ""}),
+        json!({"client_id": "a\nb"}),
+        json!([]),
+    ] {
+        let world = World::new().await;
+        world.change(|rules| rules.registration = (201, body));
+        let error = world.refused().await;
+        assert!(
+            matches!(error, AuthorizationError::Document { .. }),
+            "{error:?}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_secret_is_sent_as_the_issuer_wants() {
+    let basic = "Basic cmVnaXN0ZXJlZDphJTNBJTJGYg==";
+    let cases = [
+        (
+            json!(["client_secret_basic"]),
+            json!(null),
+            Some(basic),
+            None,
+        ),
+        (
+            json!(["client_secret_post"]),
+            json!(null),
+            None,
+            Some("a:/b"),
+        ),
+        (json!(null), json!(null), Some(basic), None),
+        (
+            json!(["client_secret_basic"]),
+            json!("client_secret_post"),
+            None,
+            Some("a:/b"),
+        ),
+        (json!(["none"]), json!("none"), None, None),
+    ];
+    for (taken, named, header, posted) in cases {
+        let world = World::new().await;
+        world.issuer(|it| it["token_endpoint_auth_methods_supported"] = taken);
+        let registered = json!({
+            "client_id": "registered",
+            "client_secret": "a:/b",
+            "token_endpoint_auth_method": named,
+        });
+        world.change(|rules| rules.registration = (201, registered));
+        world.connect().await.unwrap().close().await;
+        let asked = world.server.asked();
+        let exchange = asked.iter().find(|asked| asked.path == "/token").unwrap();
+        assert_eq!(exchange.header("authorization"), header);
+        let form = &world.posted("/token")[0];
+        assert_eq!(value(form, "client_secret"), posted);
+        let in_form = header.is_none().then_some("registered");
+        assert_eq!(value(form, "client_id"), in_form);
+    }
+    let world = World::new().await;
+    let odd = json!({"client_id": "a", "token_endpoint_auth_method": "tls_client_auth"});
+    world.change(|rules| rules.registration = (201, odd));
+    let error = world.refused().await;
+    assert!(
+        matches!(error, AuthorizationError::Unsupported { .. }),
+        "{error:?}"
+    );
+}
+
+/// Makes the next connection sign in anew.
+async fn forget_tokens(world: &World) {
+    let key = Key::Tokens(world.server.url.clone());
+    world.store.remove(&key).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_registration_is_kept_and_used_as_long_as_it_holds() {
+    let world = World::new().await;
+    world.connect().await.unwrap().close().await;
+    forget_tokens(&world).await;
+    world.connect().await.unwrap().close().await;
+    assert_eq!(registrations(&world).len(), 1);
+
+    // Another redirect URI is not registered.
+    *world.browser.uri.lock().unwrap() = "http://127.0.0.1:2/callback".to_owned();
+    forget_tokens(&world).await;
+    world.connect().await.unwrap().close().await;
+    assert_eq!(registrations(&world).len(), 2);
+
+    // Nor is one of use whose secret has ended, or that the issuer has forgotten.
+    let ended = json!({"client_id": "x", "client_secret": "y", "client_secret_expires_at": 1});
+    world.change(|rules| rules.registration = (201, ended));
+    let key = Key::Registration(world.base());
+    world.store.remove(&key).await.unwrap();
+    for _ in 0..2 {
+        forget_tokens(&world).await;
+        world.connect().await.unwrap().close().await;
+    }
+    assert_eq!(registrations(&world).len(), 4);
+}
+
+#[tokio::test]
+async fn a_client_the_issuer_forgot_registers_again() {
+    let world = World::new().await;
+    world.connect().await.unwrap().close().await;
+    forget_tokens(&world).await;
+    world.change(|rules| {
+        rules.registration = (201, json!({"client_id": "anew"}));
+        rules.tokens = Some(Box::new(|asked, _| {
+            let form = super::form(asked);
+            let unknown = value(&form, "client_id") == Some("registered");
+            let error = json!({"error": "invalid_client"}).to_string();
+            unknown.then(|| super::Reply::json(401, error))
+        }));
+    });
+    world.connect().await.unwrap().close().await;
+    assert_eq!(registrations(&world).len(), 2);
+    let ids = world.browser.asked("client_id");
+    assert_eq!(ids.last(), Some(&Some("anew".to_owned())));
+}
+
+// Shows AR-24, AR-25, AD-02.
+#[tokio::test]
+async fn nothing_of_one_issuer_is_shown_to_another() {
+    let world = World::new().await;
+    let other = World::new().await;
+    world.change(|rules| {
+        rules.registration = (
+            201,
+            json!({"client_id": "of-first", "client_secret": "s-1"}),
+        );
+    });
+    other.change(|rules| {
+        rules.registration = (
+            201,
+            json!({"client_id": "of-second", "client_secret": "s-2"}),
+        );
+    });
+    let client = world.connect().await.unwrap();
+    // The server moves on to another issuer, and takes its tokens alone.
+    let issuer = other.base();
+    world.resource(|it| it["authorization_servers"] = json!([issuer]));
+    world.change(|rules| {
+        rules.good = Some("access-1-of-second".to_owned());
+        rules.refresh = None;
+    });
+    other.change(|rules| {
+        rules.tokens = Some(Box::new(|_, _| {
+            let token = json!({"access_token": "access-1-of-second", "token_type": "Bearer"});
+            Some(super::Reply::json(200, token.to_string()))
+        }));
+    });
+    crate::client::http::call(&client, "book").await.unwrap();
+    assert_eq!(
+        world.browser.asked("client_id"),
+        [Some("of-first".to_owned()), Some("of-second".to_owned())]
+    );
+    for asked in other.server.asked() {
+        let all = format!(
+            "{} {} {:?}",
+            asked.path,
+            asked.text,
+            asked.header("authorization")
+        );
+        for foreign in ["of-first", "s-1", "access-1\"", "refresh-1"] {
+            assert!(!all.contains(foreign), "{all}");
+        }
+    }
+}
+
+// Shows AR-26.
+#[tokio::test]
+async fn a_client_registered_by_hand_stays_with_its_issuer() {
+    let world = World::new().await;
+    let secret = || Secret::new("by-hand-secret");
+    let elsewhere = RegisteredClient::new("by-hand")
+        .with_secret(secret())
+        .with_issuer("https://auth.example.com");
+    let authorization = world.authorization().client(elsewhere);
+    let expected = AuthorizationError::NotRegisteredThere {
+        registered: "https://auth.example.com".to_owned(),
+        wanted: world.base(),
+    };
+    assert_eq!(
+        super::why(world.connect_with(&authorization).await),
+        expected
+    );
+    assert_eq!(world.browser.times(), 0);
+
+    // One that says nothing of an issuer belongs to the first.
+    let other = World::new().await;
+    let anywhere = RegisteredClient::new("by-hand").with_secret(secret());
+    let authorization = world.authorization().client(anywhere);
+    let client = world.connect_with(&authorization).await.unwrap();
+    let issuer = other.base();
+    world.resource(|it| it["authorization_servers"] = json!([issuer]));
+    world.change(|rules| {
+        rules.good = None;
+        rules.refresh = None;
+    });
+    let called = crate::client::http::call(&client, "book")
+        .await
+        .unwrap_err();
+    assert!(called.to_string().contains("registered with"), "{called}");
+    assert!(other.posted("/token").is_empty());
+}

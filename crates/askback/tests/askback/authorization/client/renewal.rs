@@ -1,0 +1,229 @@
+//! New tokens for old ones.
+
+use std::sync::{
+    Arc, Mutex,
+    atomic::{AtomicU64, Ordering},
+};
+
+use askback::{
+    Clock,
+    authorization::{
+        Secret,
+        client::{CredentialStore, Keeping, Key, MemoryStore},
+    },
+};
+use serde_json::json;
+use tokio::task::JoinSet;
+
+use super::{AuthorizationError, Reply, World, call, value};
+
+/// A clock that a test turns, in milliseconds.
+#[derive(Clone, Default)]
+struct Turned(Arc<AtomicU64>);
+
+impl Clock for Turned {
+    fn now(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+fn grants(world: &World) -> Vec<String> {
+    let posted = world.posted("/token");
+    let grant = |form: &Vec<(String, String)>| value(form, "grant_type").unwrap().to_owned();
+    posted.iter().map(grant).collect()
+}
+
+// Shows AS-06, AS-07.
+#[tokio::test]
+async fn many_requests_need_one_new_token() {
+    let world = World::new().await;
+    let client = Arc::new(world.connect().await.unwrap());
+    world.change(|rules| rules.good = None);
+    let mut calls = JoinSet::new();
+    for _ in 0..50 {
+        let client = Arc::clone(&client);
+        calls.spawn(async move { call(&client, "book").await });
+    }
+    let called = calls.join_all().await;
+    assert!(called.iter().all(Result::is_ok), "{called:?}");
+    assert_eq!(grants(&world), ["authorization_code", "refresh_token"]);
+    let refresh = &world.posted("/token")[1];
+    assert_eq!(value(refresh, "refresh_token"), Some("refresh-1"));
+    assert_eq!(value(refresh, "resource"), Some(world.server.url.as_str()));
+    assert_eq!(world.browser.times(), 1);
+
+    // The next one is renewed with what came with the last.
+    world.change(|rules| rules.good = None);
+    call(&client, "book").await.unwrap();
+    assert_eq!(
+        value(&world.posted("/token")[2], "refresh_token"),
+        Some("refresh-2")
+    );
+}
+
+#[tokio::test]
+async fn a_token_is_renewed_ahead_of_its_end() {
+    let world = World::new().await;
+    let clock = Turned::default();
+    let authorization = world.authorization().clock(clock.clone());
+    let client = world.connect_with(&authorization).await.unwrap();
+    call(&client, "book").await.unwrap();
+    assert_eq!(grants(&world).len(), 1);
+    clock.0.store((3600 - 60) * 1000, Ordering::Relaxed);
+    call(&client, "book").await.unwrap();
+    assert_eq!(grants(&world), ["authorization_code", "refresh_token"]);
+    let refusals = world.server.asked();
+    let refused = refusals
+        .iter()
+        .filter(|asked| asked.header("authorization").is_none());
+    assert_eq!(refused.filter(|asked| asked.path == "/mcp").count(), 1);
+}
+
+#[tokio::test]
+async fn a_refresh_token_that_is_not_replaced_stays() {
+    let world = World::new().await;
+    let client = world.connect().await.unwrap();
+    for number in 2..4 {
+        world.change(|rules| {
+            let access = format!("other-{number}");
+            rules.good = Some(access.clone());
+            rules.tokens = Some(Box::new(move |_, _| {
+                let token = json!({"access_token": access, "token_type": "Bearer"});
+                Some(Reply::json(200, token.to_string()))
+            }));
+        });
+        call(&client, "book").await.unwrap();
+    }
+    let posted = world.posted("/token");
+    let used: Vec<_> = posted[1..]
+        .iter()
+        .map(|it| value(it, "refresh_token"))
+        .collect();
+    assert_eq!(used, [Some("refresh-1"), Some("refresh-1")]);
+}
+
+#[tokio::test]
+async fn where_nothing_is_renewed_the_person_signs_in_again() {
+    let world = World::new().await;
+    let client = world.connect().await.unwrap();
+    world.change(|rules| {
+        rules.good = None;
+        rules.refresh = None;
+    });
+    call(&client, "book").await.unwrap();
+    assert_eq!(
+        grants(&world),
+        ["authorization_code", "refresh_token", "authorization_code"]
+    );
+    assert_eq!(world.browser.times(), 2);
+}
+
+#[tokio::test]
+async fn an_issuer_that_is_out_of_order_costs_no_sign_in() {
+    let world = World::new().await;
+    let client = world.connect().await.unwrap();
+    world.change(|rules| {
+        rules.good = None;
+        rules.tokens = Some(Box::new(|_, before| {
+            (before == 2).then(|| Reply::empty(503))
+        }));
+    });
+    let failed = call(&client, "book").await.unwrap_err();
+    assert!(failed.to_string().contains("503"), "{failed}");
+    call(&client, "book").await.unwrap();
+    assert_eq!(world.browser.times(), 1);
+}
+
+/// A store that writes down in which order things happen.
+#[derive(Default)]
+struct Watched {
+    inner: MemoryStore,
+    saved: Mutex<Vec<(usize, Secret)>>,
+    rules: Mutex<Option<Arc<Mutex<super::Rules>>>>,
+}
+
+impl CredentialStore for Watched {
+    fn load<'a>(&'a self, key: &'a Key) -> Keeping<'a, Option<Secret>> {
+        self.inner.load(key)
+    }
+
+    fn save<'a>(&'a self, key: &'a Key, value: &'a Secret) -> Keeping<'a, ()> {
+        if matches!(key, Key::Tokens(_)) {
+            let rules = self.rules.lock().unwrap();
+            let used = rules.as_ref().unwrap().lock().unwrap().used;
+            self.saved.lock().unwrap().push((used, value.clone()));
+        }
+        self.inner.save(key, value)
+    }
+
+    fn remove<'a>(&'a self, key: &'a Key) -> Keeping<'a, ()> {
+        self.inner.remove(key)
+    }
+}
+
+#[tokio::test]
+async fn tokens_are_kept_before_they_are_used() {
+    let world = World::new().await;
+    let store = Arc::new(Watched::default());
+    *store.rules.lock().unwrap() = Some(Arc::clone(&world.rules));
+    let authorization = world.authorization().store(Arc::clone(&store));
+    let client = world.connect_with(&authorization).await.unwrap();
+    world.change(|rules| rules.good = None);
+    call(&client, "book").await.unwrap();
+    let saved = store.saved.lock().unwrap();
+    assert_eq!(saved.len(), 2);
+    // No request had shown the second token when it was kept.
+    let shown_then = saved[1].0;
+    let asked = world.server.asked();
+    let shown = asked
+        .iter()
+        .filter(|it| it.header("authorization") == Some("Bearer access-2"));
+    assert_eq!(shown_then, 1);
+    assert!(shown.count() >= 1);
+    assert!(saved[1].1.expose().contains("refresh-2"));
+}
+
+// A caller that goes away in the middle loses no token that was just given out.
+#[tokio::test]
+async fn a_renewal_outlives_its_caller() {
+    let world = World::new().await;
+    let client = world.connect().await.unwrap();
+    world.change(|rules| rules.good = None);
+    let calling = call(&client, "book");
+    tokio::select! {
+        biased;
+        called = calling => panic!("it was not slow: {called:?}"),
+        () = world.server.until("POST", 3) => {}
+    }
+    // The token request is under way; whoever wanted it is gone.
+    call(&client, "book").await.unwrap();
+    assert_eq!(grants(&world), ["authorization_code", "refresh_token"]);
+    assert_eq!(world.browser.times(), 1);
+}
+
+#[tokio::test]
+async fn what_is_no_token_is_not_used() {
+    for body in [
+        json!({}),
+        json!({"access_token": "", "token_type": "Bearer"}),
+        json!({"access_token": "a b", "token_type": "Bearer"}),
+        json!({"access_token": "a\r\nb", "token_type": "Bearer"}),
+        json!({"access_token": "a", "token_type": "mac"}),
+        json!({"access_token": "a", "token_type": "DPoP"}),
+        json!({"access_token": "a"}),
+        json!({"access_token": "a".repeat(20_000), "token_type": "Bearer"}),
+        json!({"access_token": "a", "token_type": "Bearer", "scope": "\u{7}"}),
+        json!([]),
+    ] {
+        let world = World::new().await;
+        let told = body.to_string();
+        world.change(|rules| {
+            rules.tokens = Some(Box::new(move |_, _| Some(Reply::json(200, told.clone()))));
+        });
+        let error = world.refused().await;
+        assert!(
+            matches!(error, AuthorizationError::Document { .. }),
+            "{error:?}"
+        );
+    }
+}
