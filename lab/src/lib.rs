@@ -11,6 +11,8 @@ mod documents {
     mod asking {}
     #[doc = include_str!("../../docs/guide/authorization-server.md")]
     mod authorization_server {}
+    #[doc = include_str!("../../docs/guide/authorization-client.md")]
+    mod authorization_client {}
     #[doc = include_str!("../../docs/guide/client.md")]
     mod client {}
     #[doc = include_str!("../../docs/guide/forms.md")]

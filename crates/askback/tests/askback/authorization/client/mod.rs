@@ -61,12 +61,14 @@ struct Rules {
     last_used: Option<String>,
 }
 
+type Answer = Box<dyn Fn(&url::Url) -> Result<String, String> + Send>;
+
 /// A person with a browser, who agrees at once.
 #[derive(Clone)]
 struct Browser {
     asked: Arc<Mutex<Vec<url::Url>>>,
     /// Where the issuer sends the browser, for the URL it was opened with.
-    redirected: Arc<Mutex<Box<dyn Fn(&url::Url) -> Result<String, String> + Send>>>,
+    redirected: Arc<Mutex<Answer>>,
     uri: Arc<Mutex<String>>,
 }
 
@@ -174,7 +176,7 @@ impl World {
         let posts = asked
             .iter()
             .filter(|it| it.method == "POST" && it.path == path);
-        posts.map(|asked| form(asked)).collect()
+        posts.map(form).collect()
     }
 
     fn paths(&self) -> Vec<String> {
