@@ -95,13 +95,18 @@ impl Bridge {
         let outgoing = Outgoing::read(&message, &self.way.limits);
         match (&self.shape, outgoing) {
             (Shape::Old(endpoint), outgoing) => {
-                let id = match outgoing {
-                    Outgoing::Request(asked) => Some(asked.request.id),
-                    _ => None,
-                };
-                let endpoint = endpoint.clone();
-                self.tasks
-                    .spawn(old::tell(Arc::clone(&self.way), endpoint, id, message));
+                let (way, endpoint) = (Arc::clone(&self.way), endpoint.clone());
+                match outgoing {
+                    // What comes after must find the session open.
+                    Outgoing::Initialized => return old::tell(way, endpoint, None, message).await,
+                    Outgoing::Request(asked) => {
+                        let id = Some(asked.request.id);
+                        self.tasks.spawn(old::tell(way, endpoint, id, message));
+                    }
+                    Outgoing::Cancelled(_) | Outgoing::Other => {
+                        self.tasks.spawn(old::tell(way, endpoint, None, message));
+                    }
+                }
             }
             (Shape::RememberedOld, Outgoing::Request(asked)) if asked.is_initialize() => {
                 return self.open_old(asked, None).await;

@@ -10,6 +10,14 @@ use super::{Asked, Piece, Reply, Server, call, connect, event, said};
 
 /// A server of the first revision, whose first event is this.
 async fn old(endpoint: &'static str) -> Server {
+    old_that(endpoint, |_| Reply::empty(202)).await
+}
+
+/// The same, which takes a message in this way.
+async fn old_that(
+    endpoint: &'static str,
+    take: impl Fn(&str) -> Reply + Send + Sync + 'static,
+) -> Server {
     let first = Arc::new(Notify::new());
     let second = Arc::new(Notify::new());
     Server::start(move |asked: &Asked, _| match (asked.what(), &*asked.path) {
@@ -27,13 +35,13 @@ async fn old(endpoint: &'static str) -> Server {
         }
         ("initialize", "/messages") => {
             first.notify_one();
-            Reply::empty(202)
+            take("initialize")
         }
         ("tools/call", "/messages") => {
             second.notify_one();
-            Reply::empty(202).and("Accepted")
+            take("tools/call").and("Accepted")
         }
-        (_, "/messages") => Reply::empty(202),
+        (what, "/messages") => take(what),
         _ => Reply::empty(405),
     })
     .await
@@ -61,6 +69,32 @@ async fn the_older_transport_is_found_and_spoken() {
     client.close().await;
     server.until_hung_up("GET").await;
     assert_eq!(server.whats(), expected);
+}
+
+#[tokio::test]
+async fn nothing_overtakes_the_end_of_the_handshake() {
+    let opened = Arc::new(Notify::new());
+    let taken = Arc::clone(&opened);
+    let server = old_that("event: endpoint\ndata: /messages\n\n", move |what| {
+        let reply = Reply::empty(202);
+        match what {
+            "notifications/initialized" => reply.after(&taken),
+            _ => reply,
+        }
+    });
+    let server = server.await;
+    let client = connect(&server).await.unwrap();
+    let caller = client.clone();
+    let called = tokio::spawn(async move { call(&caller, "t").await });
+    server.until("notifications/initialized", 1).await;
+    // Long enough for the call to arrive, if nothing held it back.
+    for _ in 0..10_000 {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(server.whats().last().unwrap(), "notifications/initialized");
+    opened.notify_one();
+    assert!(called.await.unwrap().unwrap().contains("done"));
+    client.close().await;
 }
 
 #[tokio::test]

@@ -30,6 +30,8 @@ pub(crate) struct Reply {
     status: u16,
     headers: Vec<(&'static str, String)>,
     pieces: Vec<Piece>,
+    /// What has to happen before anything is answered.
+    after: Option<Arc<Notify>>,
 }
 
 /// A part of an answer.
@@ -85,7 +87,14 @@ impl Reply {
             status,
             headers: Vec::new(),
             pieces: Vec::new(),
+            after: None,
         }
+    }
+
+    /// Nothing is answered until the test says so.
+    pub(super) fn after(mut self, said: &Arc<Notify>) -> Self {
+        self.after = Some(Arc::clone(said));
+        self
     }
 
     pub(crate) fn json(status: u16, body: impl Into<Vec<u8>>) -> Self {
@@ -199,6 +208,9 @@ async fn serve(
         };
         let reply = answer(&asked, before);
         log.changed.notify_waiters();
+        if let Some(said) = &reply.after {
+            said.notified().await;
+        }
         if !write(&mut stream, reply).await {
             log.hung_up.lock().unwrap().push(what);
             log.changed.notify_waiters();
