@@ -1,0 +1,22 @@
+//! `interop-rmcp client JOB` does what the job says and prints what it saw; `interop-rmcp server stdio`
+//! and `interop-rmcp server http` offer what every server of the suite offers.
+
+// What 2026-07-28 deprecates is tried as well.
+#![allow(deprecated)]
+
+mod client;
+mod server;
+
+type Result<T, E = Box<dyn std::error::Error + Send + Sync>> = std::result::Result<T, E>;
+
+#[tokio::main]
+async fn main() -> Result<()> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match arguments[..] {
+        ["client", job] => client::run(job).await,
+        ["server", "stdio"] => server::serve_stdio().await,
+        ["server", _] => server::serve_http().await,
+        _ => Err("usage: interop-rmcp client JOB | server stdio|http".into()),
+    }
+}

@@ -1,0 +1,7 @@
+//! The command `askback`, built together with the tests that run it.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    askback_cli::app::main()
+}

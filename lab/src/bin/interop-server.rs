@@ -1,0 +1,35 @@
+//! `interop-server [--protocol REVISION] [--http]`: what the clients of the interop suite call beside
+//! the travel agency, on the standard streams or over HTTP. Where, it says on its standard output.
+
+use std::{
+    env,
+    error::Error,
+    io::{Write as _, stdout},
+};
+
+use askback::keys::{Key, KeyRing, KeySource};
+use lab::interop::server;
+use tokio::net::TcpListener;
+
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn Error>> {
+    // What it seals need not outlive it, nor be secret.
+    let keys = KeySource::Ring(KeyRing::new(Key::new(&[7; 32])));
+    let mut server = server().keys(keys);
+    let mut http = false;
+    let mut arguments = env::args().skip(1);
+    while let Some(argument) = arguments.next() {
+        match (argument.as_str(), arguments.next()) {
+            ("--http", None) => http = true,
+            ("--protocol", Some(revision)) => server = server.revisions([revision.parse()?]),
+            _ => return Err("usage: interop-server [--protocol REVISION] [--http]".into()),
+        }
+    }
+    let server = server.build()?;
+    if !http {
+        return Ok(server.serve_stdio().await?);
+    }
+    let listener = TcpListener::bind("127.0.0.1:0").await?;
+    writeln!(stdout(), "http://{}/mcp", listener.local_addr()?)?;
+    Ok(server.http().serve(listener).await?)
+}

@@ -1,0 +1,75 @@
+//! What the clients of the interop suite call beside the travel agency: it tells how far it has come,
+//! and can be stopped.
+
+use std::{sync::Arc, time::Duration};
+
+use askback::{Ctx, Result, Server, ServerBuilder, State, tool};
+use tokio::{sync::watch, time::timeout};
+
+/// Longer than any test waits.
+const SLOW: Duration = Duration::from_secs(60);
+
+/// How long a call that was stopped may take to be known as such.
+const SETTLED: Duration = Duration::from_secs(5);
+
+/// Long enough that what is told arrives one by one.
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// The server, to be built.
+pub fn server() -> ServerBuilder {
+    let (calls, _) = watch::channel(0);
+    Server::builder("askback-interop", env!("CARGO_PKG_VERSION"))
+        .tool(progress)
+        .tool(slow)
+        .tool(stopped)
+        .state(Stopped(Arc::new(calls)))
+}
+
+/// How many calls were stopped.
+#[derive(Clone)]
+struct Stopped(Arc<watch::Sender<u32>>);
+
+/// A call that is under way; dropped before its end, it counts as stopped.
+struct UnderWay {
+    stopped: Option<Stopped>,
+}
+
+impl Drop for UnderWay {
+    fn drop(&mut self) {
+        if let Some(Stopped(stopped)) = &self.stopped {
+            stopped.send_modify(|calls| *calls += 1);
+        }
+    }
+}
+
+/// Tells three times how far it has come.
+#[tool]
+async fn progress(ctx: Ctx) -> Result<&'static str> {
+    for step in [1.0, 2.0, 3.0] {
+        ctx.progress(step, Some(3.0), Some("a step"));
+        ctx.sleep(PAUSE).await;
+    }
+    Ok("done")
+}
+
+/// Takes longer than anybody waits.
+#[tool]
+async fn slow(ctx: Ctx, State(stopped): State<Stopped>) -> Result<&'static str> {
+    let mut call = UnderWay {
+        stopped: Some(stopped),
+    };
+    ctx.progress(1.0, None, Some("it begins"));
+    ctx.sleep(SLOW).await;
+    call.stopped = None;
+    Ok("it was slow")
+}
+
+/// How many calls were stopped, once one was.
+#[tool]
+async fn stopped(State(Stopped(stopped)): State<Stopped>) -> Result<String> {
+    let mut stopped = stopped.subscribe();
+    // Where none was, that is the answer.
+    let _ = timeout(SETTLED, stopped.wait_for(|calls| *calls > 0)).await;
+    let calls = *stopped.borrow();
+    Ok(calls.to_string())
+}

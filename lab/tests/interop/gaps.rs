@@ -1,0 +1,13 @@
+//! What peers do not do. Each line is checked: where it works after all, the line is wrong.
+
+use crate::plan::{Gap, Peer, Scenario, Side};
+
+pub(crate) const GAPS: &[Gap] = &[Gap {
+    peer: Peer::Python1,
+    side: Side::Client,
+    transport: None,
+    revisions: &[],
+    scenarios: &[Scenario::Cancellation],
+    why: "Its client tells nobody when a call is given up: `send_request` of `shared/session.py` \
+          sends no `notifications/cancelled`, and the number of the request is not public.",
+}];

@@ -1,0 +1,237 @@
+//! The peers, installed into the user's cache: from npm with a Node that is new enough, from PyPI
+//! into virtual environments, and rmcp built by cargo.
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+};
+
+use crate::{
+    Result,
+    plan::{Peer, Side},
+    program::Program,
+};
+
+/// What is installed from npm, pinned to the last byte.
+const PACKAGE: &str = include_str!("../../interop/typescript/package.json");
+const LOCK: &str = include_str!("../../interop/typescript/package-lock.json");
+
+/// What is installed from PyPI, each list into an environment of its own.
+const PYTHON_2: &str = include_str!("../../interop/python/requirements-2.txt");
+const PYTHON_1: &str = include_str!("../../interop/python/requirements-1.txt");
+
+/// Where rmcp is built: beside what cargo builds, for it is no less large.
+const RMCP: &str = concat!(env!("CARGO_TARGET_TMPDIR"), "/interop-rmcp");
+
+/// Where the programs of the peers are.
+const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/interop");
+
+/// What is installed. What is not there is left out, and told.
+pub(crate) struct Installed {
+    npm: Option<PathBuf>,
+    python_2: Option<PathBuf>,
+    python_1: Option<PathBuf>,
+    rmcp: Option<PathBuf>,
+    pub(crate) left_out: Vec<String>,
+}
+
+impl Installed {
+    /// Installs what is not there yet.
+    pub(crate) fn install() -> Result<Self> {
+        let cache = cache()?.join("askback/interop");
+        let mut left_out = Vec::new();
+        let mut or_left_out = |installed: Result<Option<PathBuf>>, what: &str, needs: &str| {
+            let installed = installed.map_err(|error| format!("{what}: {error}"))?;
+            if installed.is_none() {
+                left_out.push(format!("{what}: it needs {needs}, which is not there"));
+            }
+            Ok::<_, String>(installed)
+        };
+        let npm = or_left_out(npm(&cache.join("npm")), "what is on npm", "npm")?;
+        let needs = "a Python of at least 3.10 with venv or pip";
+        let python = |name: &str, list| python(&cache.join(name), list);
+        let python_2 = or_left_out(python("python-2", PYTHON_2), "mcp 2 and FastMCP", needs)?;
+        let python_1 = or_left_out(python("python-1", PYTHON_1), "mcp 1", needs)?;
+        Ok(Self {
+            npm,
+            python_2,
+            python_1,
+            rmcp: Some(rmcp()?),
+            left_out,
+        })
+    }
+
+    /// The program of a peer; nothing where it is not installed.
+    pub(crate) fn program(&self, peer: Peer, side: Side) -> Option<Program> {
+        let name = match side {
+            Side::Client => "client",
+            Side::Server => "server",
+        };
+        let node = |file: &str| Some(self.node()?.arg(self.npm.as_ref()?.join(file)));
+        let python = |environment: &Option<PathBuf>, file: &str| {
+            let python = environment.as_ref()?.join("bin/python");
+            let program = Program::new(python).arg(Path::new(SOURCES).join("python").join(file));
+            // The sources are no place for what Python makes of them.
+            Some(program.env("PYTHONDONTWRITEBYTECODE", "1"))
+        };
+        match peer {
+            Peer::TypeScript2 => node(&format!("{name}-2.mjs")),
+            Peer::TypeScript1 => node(&format!("{name}-1.mjs")),
+            Peer::Python2 => python(&self.python_2, &format!("{name}_2.py")),
+            Peer::FastMcp => python(&self.python_2, &format!("{name}_fastmcp.py")),
+            Peer::Python1 => python(&self.python_1, &format!("{name}_1.py")),
+            Peer::Rmcp => Some(Program::new(self.rmcp.as_ref()?).arg(name)),
+        }
+    }
+
+    /// Node, to be given a file.
+    fn node(&self) -> Option<Program> {
+        let npm = self.npm.as_ref()?;
+        Some(Program::new(npm.join("node_modules/node/bin/node")))
+    }
+
+    /// The program of a package from npm, by the file that starts it.
+    pub(crate) fn package(&self, file: &str) -> Option<Program> {
+        let modules = self.npm.as_ref()?.join("node_modules");
+        Some(self.node()?.arg(modules.join(file)))
+    }
+}
+
+/// Installs the packages of npm, and beside them the programs that use them: modules are looked for
+/// from where a program lies.
+fn npm(directory: &Path) -> Result<Option<PathBuf>> {
+    let is_there = |directory: &Path| {
+        let lock = fs::read_to_string(directory.join("package-lock.json")).ok();
+        lock.as_deref() == Some(LOCK) && directory.join("node_modules/node/bin/node").exists()
+    };
+    let installed = replace(directory, is_there, |new| {
+        fs::write(new.join("package.json"), PACKAGE)?;
+        fs::write(new.join("package-lock.json"), LOCK)?;
+        let mut npm = Command::new("npm");
+        npm.args(["ci", "--no-audit", "--no-fund", "--loglevel=error"]);
+        succeeds(npm.current_dir(new))
+    })?;
+    if !installed {
+        return Ok(None);
+    }
+    for entry in fs::read_dir(Path::new(SOURCES).join("typescript"))? {
+        let path = entry?.path();
+        let is_program = path.extension().is_some_and(|extension| extension == "mjs");
+        if let (true, Some(name)) = (is_program, path.file_name()) {
+            write(&directory.join(name), &fs::read(&path)?)?;
+        }
+    }
+    let forms = fs::read(Path::new(SOURCES).join("forms.json"))?;
+    write(&directory.join("forms.json"), &forms)?;
+    Ok(Some(directory.to_owned()))
+}
+
+/// Writes a file in one step, for others may be reading it, and only if it is another.
+fn write(file: &Path, content: &[u8]) -> Result<()> {
+    if fs::read(file).is_ok_and(|there| there == content) {
+        return Ok(());
+    }
+    let new = file.with_extension(std::process::id().to_string());
+    fs::write(&new, content)?;
+    Ok(fs::rename(new, file)?)
+}
+
+/// Makes an environment of Python with what a list names.
+fn python(directory: &Path, list: &str) -> Result<Option<PathBuf>> {
+    let enough = "import sys; sys.exit(sys.version_info < (3, 10))";
+    let mut version = Command::new("python3");
+    if !succeeds(version.args(["-c", enough])).unwrap_or(false) {
+        return Ok(None);
+    }
+    let is_there = |directory: &Path| {
+        let installed = fs::read_to_string(directory.join("requirements.txt")).ok();
+        installed.as_deref() == Some(list) && directory.join("bin/python").exists()
+    };
+    // An environment knows where it lies, so this one is made in its place.
+    if is_there(directory) {
+        return Ok(Some(directory.to_owned()));
+    }
+    let _ = fs::remove_dir_all(directory);
+    let mut venv = Command::new("python3");
+    if !succeeds(venv.args(["-m", "venv"]).arg(directory)).unwrap_or(false) {
+        return Ok(None);
+    }
+    fs::write(directory.join("wanted.txt"), list)?;
+    let mut pip = Command::new(directory.join("bin/python"));
+    pip.args([
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--disable-pip-version-check",
+        "--requirement",
+    ]);
+    succeeds(pip.arg(directory.join("wanted.txt")))?;
+    fs::rename(
+        directory.join("wanted.txt"),
+        directory.join("requirements.txt"),
+    )?;
+    Ok(Some(directory.to_owned()))
+}
+
+/// Builds the programs of rmcp, as far as they changed.
+fn rmcp() -> Result<PathBuf> {
+    let manifest = Path::new(SOURCES).join("rust/Cargo.toml");
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo.args(["build", "--locked", "--quiet", "--target-dir", RMCP]);
+    match succeeds(cargo.arg("--manifest-path").arg(manifest))? {
+        true => Ok(Path::new(RMCP).join("debug/interop-rmcp")),
+        false => Err("cargo is not there any more".into()),
+    }
+}
+
+/// Makes a directory, unless it is there, beside its place and moves it there, so that what is there
+/// is always whole.
+fn replace(
+    directory: &Path,
+    is_there: impl Fn(&Path) -> bool,
+    make: impl FnOnce(&Path) -> Result<bool>,
+) -> Result<bool> {
+    if is_there(directory) {
+        return Ok(true);
+    }
+    let new = directory.with_extension(std::process::id().to_string());
+    fs::create_dir_all(&new)?;
+    let made = make(&new);
+    if let Ok(true) = made {
+        let _ = fs::remove_dir_all(directory);
+        match fs::rename(&new, directory) {
+            // Somebody else was faster.
+            Err(_) if is_there(directory) => {}
+            renamed => renamed?,
+        }
+    }
+    let _ = fs::remove_dir_all(&new);
+    made
+}
+
+/// False where the program is not there.
+fn succeeds(command: &mut Command) -> Result<bool> {
+    match command.stdin(Stdio::null()).output() {
+        Ok(output) if output.status.success() => Ok(true),
+        Ok(output) => {
+            let said = String::from_utf8_lossy(&output.stderr);
+            Err(format!("{command:?} failed: {}", said.trim()).into())
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(format!("{command:?} cannot be started: {error}").into()),
+    }
+}
+
+/// Where the user's programs keep what they can get again.
+fn cache() -> Result<PathBuf> {
+    let path = |name| {
+        std::env::var_os(name)
+            .map(PathBuf::from)
+            .filter(|path| path.is_absolute())
+    };
+    path("XDG_CACHE_HOME")
+        .or_else(|| Some(path("HOME")?.join(".cache")))
+        .ok_or_else(|| "neither XDG_CACHE_HOME nor HOME names a directory".into())
+}

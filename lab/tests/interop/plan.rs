@@ -1,0 +1,242 @@
+//! What is run: every peer, on either side, over every transport, in every revision both speak.
+
+use std::fmt;
+
+use askback::Revision;
+
+/// Another implementation of the protocol.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Peer {
+    TypeScript2,
+    TypeScript1,
+    Python2,
+    Python1,
+    FastMcp,
+    Rmcp,
+}
+
+/// What the peer is; askback is the other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Side {
+    Client,
+    Server,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Transport {
+    Stdio,
+    /// In 2024-11-05 that is the older pair of a stream and a second address, where a peer has it.
+    Http,
+}
+
+/// What is tried.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Scenario {
+    List,
+    Completion,
+    Prompt,
+    Form,
+    Two,
+    Decline,
+    Cancel,
+    Sampling,
+    Roots,
+    Progress,
+    Cancellation,
+    Crash,
+}
+
+/// One peer on one side over one transport in one revision: all scenarios.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Run {
+    pub(crate) peer: Peer,
+    pub(crate) side: Side,
+    pub(crate) revision: Revision,
+    pub(crate) transport: Transport,
+}
+
+/// What came of a scenario.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    Passed,
+    /// The revision has no such thing, and both sides say so.
+    Absent,
+    /// The peer does not do it, for this reason.
+    Cannot(&'static str),
+    Failed(String),
+}
+
+/// What a peer does not do.
+pub(crate) struct Gap {
+    pub(crate) peer: Peer,
+    pub(crate) side: Side,
+    /// Where absent: over any.
+    pub(crate) transport: Option<Transport>,
+    /// Where empty: in any.
+    pub(crate) revisions: &'static [Revision],
+    /// Where empty: nothing at all.
+    pub(crate) scenarios: &'static [Scenario],
+    pub(crate) why: &'static str,
+}
+
+impl Peer {
+    pub(crate) const ALL: [Self; 6] = [
+        Self::TypeScript2,
+        Self::TypeScript1,
+        Self::Python2,
+        Self::Python1,
+        Self::FastMcp,
+        Self::Rmcp,
+    ];
+
+    /// The newest revision it speaks.
+    pub(crate) fn newest(self) -> Revision {
+        match self {
+            Self::TypeScript2 | Self::Python2 | Self::FastMcp | Self::Rmcp => Revision::LATEST,
+            Self::TypeScript1 | Self::Python1 => Revision::LATEST_LEGACY,
+        }
+    }
+
+    /// What it is called in the document.
+    pub(crate) fn title(self) -> &'static str {
+        match self {
+            Self::TypeScript2 => "TypeScript, `@modelcontextprotocol/client` and `server` 2.4.0",
+            Self::TypeScript1 => "TypeScript, `@modelcontextprotocol/sdk` 1.32.2",
+            Self::Python2 => "Python, `mcp` 2.3.0",
+            Self::Python1 => "Python, `mcp` 1.30.0",
+            Self::FastMcp => "Python, `fastmcp` 4.1.0",
+            Self::Rmcp => "Rust, `rmcp` 3.9.0",
+        }
+    }
+}
+
+impl fmt::Display for Peer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::TypeScript2 => "typescript-2",
+            Self::TypeScript1 => "typescript-1",
+            Self::Python2 => "python-2",
+            Self::Python1 => "python-1",
+            Self::FastMcp => "fastmcp",
+            Self::Rmcp => "rmcp",
+        })
+    }
+}
+
+impl Transport {
+    pub(crate) const ALL: [Self; 2] = [Self::Stdio, Self::Http];
+
+    pub(crate) fn title(self) -> &'static str {
+        match self {
+            Self::Stdio => "stdio",
+            Self::Http => "HTTP",
+        }
+    }
+}
+
+impl Scenario {
+    pub(crate) const ALL: [Self; 12] = [
+        Self::List,
+        Self::Completion,
+        Self::Prompt,
+        Self::Form,
+        Self::Two,
+        Self::Decline,
+        Self::Cancel,
+        Self::Sampling,
+        Self::Roots,
+        Self::Progress,
+        Self::Cancellation,
+        Self::Crash,
+    ];
+
+    pub(crate) fn title(self) -> &'static str {
+        match self {
+            Self::List => "lists",
+            Self::Completion => "completion of an argument",
+            Self::Prompt => "a prompt",
+            Self::Form => "a form with every field type",
+            Self::Two => "two questions, one after the other",
+            Self::Decline => "a decline",
+            Self::Cancel => "a cancelled question",
+            Self::Sampling => "sampling",
+            Self::Roots => "roots",
+            Self::Progress => "progress",
+            Self::Cancellation => "a cancelled call",
+            Self::Crash => "a crash of the peer",
+        }
+    }
+
+    /// Whether it asks a person, for which the first revisions have no words.
+    pub(crate) fn asks_a_person(self) -> bool {
+        matches!(self, Self::Form | Self::Two | Self::Decline | Self::Cancel)
+    }
+}
+
+impl Run {
+    /// Every run there is; the slow peers first.
+    pub(crate) fn all() -> Vec<Self> {
+        let mut runs = Vec::new();
+        for peer in Peer::ALL.into_iter().rev() {
+            for side in [Side::Server, Side::Client] {
+                for revision in Revision::ALL.into_iter().rev() {
+                    for transport in Transport::ALL {
+                        runs.push(Self {
+                            peer,
+                            side,
+                            revision,
+                            transport,
+                        });
+                    }
+                }
+            }
+        }
+        runs.retain(|run| run.revision <= run.peer.newest());
+        runs
+    }
+
+    /// What askback is told to speak: nothing, where it is to find the newest by itself.
+    pub(crate) fn pinned(&self) -> Option<Revision> {
+        (self.revision != self.peer.newest()).then_some(self.revision)
+    }
+
+    /// Whether the older pair of a stream and a second address is meant. Some peers serve no such
+    /// thing, and speak its revision over the newer transport.
+    pub(crate) fn is_sse(&self) -> bool {
+        let has_it = !matches!(
+            (self.side, self.peer),
+            (Side::Server, Peer::TypeScript2 | Peer::Rmcp)
+        );
+        has_it && self.transport == Transport::Http && !self.revision.facts().http.streamable
+    }
+
+    /// What is known to be missing; nothing at all where `scenario` is none.
+    pub(crate) fn gap(&self, gaps: &[Gap], scenario: Option<Scenario>) -> Option<&'static str> {
+        let gap = gaps.iter().find(|gap| {
+            gap.peer == self.peer
+                && gap.side == self.side
+                && gap.transport.is_none_or(|its| its == self.transport)
+                && (gap.revisions.is_empty() || gap.revisions.contains(&self.revision))
+                && match scenario {
+                    None => gap.scenarios.is_empty(),
+                    Some(scenario) => gap.scenarios.contains(&scenario),
+                }
+        });
+        gap.map(|gap| gap.why)
+    }
+}
+
+impl fmt::Display for Run {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let side = match self.side {
+            Side::Client => "client",
+            Side::Server => "server",
+        };
+        let transport = match self.transport {
+            Transport::Stdio => "stdio",
+            Transport::Http => "http",
+        };
+        let title = format!("{} {side} {transport} {}", self.peer, self.revision);
+        f.pad(&title)
+    }
+}

@@ -1,0 +1,187 @@
+//! Programs: run to their end, or kept for as long as a value.
+
+use std::{ffi::OsStr, path::Path, process::Stdio, time::Duration};
+
+use serde_json::Value;
+use tokio::{
+    io::{AsyncBufReadExt as _, BufReader},
+    process::{Child, Command},
+    time::timeout,
+};
+
+use crate::Result;
+
+/// The command, and what clients call beside the travel agency.
+pub(crate) const ASKBACK: &str = env!("CARGO_BIN_EXE_interop-askback");
+pub(crate) const SERVER: &str = env!("CARGO_BIN_EXE_interop-server");
+
+/// How long a server may take to say where it is: some import half a library first.
+const START: Duration = Duration::from_secs(30);
+
+/// What came of a program.
+#[derive(Debug)]
+pub(crate) struct Ended {
+    /// None where a signal ended it.
+    pub(crate) code: Option<i32>,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+/// A program and its arguments.
+#[derive(Debug, Clone)]
+pub(crate) struct Program {
+    words: Vec<String>,
+    environment: Vec<(&'static str, String)>,
+}
+
+/// A server over HTTP, which does not outlive its value.
+pub(crate) struct Serving {
+    _child: Child,
+    pub(crate) url: String,
+}
+
+impl Program {
+    pub(crate) fn new(program: impl AsRef<OsStr>) -> Self {
+        Self {
+            words: vec![program.as_ref().to_string_lossy().into_owned()],
+            environment: Vec::new(),
+        }
+    }
+
+    pub(crate) fn arg(mut self, argument: impl AsRef<OsStr>) -> Self {
+        self.words
+            .push(argument.as_ref().to_string_lossy().into_owned());
+        self
+    }
+
+    pub(crate) fn args<I: IntoIterator<Item: AsRef<OsStr>>>(self, arguments: I) -> Self {
+        arguments.into_iter().fold(self, Self::arg)
+    }
+
+    pub(crate) fn env(mut self, name: &'static str, value: impl AsRef<OsStr>) -> Self {
+        let value = value.as_ref().to_string_lossy().into_owned();
+        self.environment.push((name, value));
+        self
+    }
+
+    /// This program's command line at the end of another's, and its environment.
+    pub(crate) fn behind(self, other: Self) -> Self {
+        let mut environment = other.environment;
+        environment.extend(self.environment);
+        Self {
+            words: [other.words, self.words].concat(),
+            environment,
+        }
+    }
+
+    /// The words of the command line.
+    pub(crate) fn words(&self) -> &[String] {
+        &self.words
+    }
+
+    /// Runs it to its end, which comes in time.
+    pub(crate) async fn run(&self, limit: Duration) -> Result<Ended> {
+        let mut command = self.command();
+        command
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        let child = command
+            .spawn()
+            .map_err(|error| self.failed(&error.to_string()))?;
+        let Ok(output) = timeout(limit, child.wait_with_output()).await else {
+            return Err(self.failed(&format!("it has not ended after {} s", limit.as_secs())));
+        };
+        let output = output?;
+        Ok(Ended {
+            code: output.status.code(),
+            stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+        })
+    }
+
+    /// Starts a server that says where it is in a line, and waits for that line.
+    pub(crate) async fn serve(&self, log: &Path) -> Result<Serving> {
+        let mut command = self.command();
+        let log = std::fs::File::create(log)?;
+        command
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(log);
+        self.serving(command, |child| child.stdout.take().map(BufReader::new))
+            .await
+    }
+
+    /// The same, for one that says it on its standard error.
+    pub(crate) async fn serve_on_stderr(&self) -> Result<Serving> {
+        let mut command = self.command();
+        command
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped());
+        self.serving(command, |child| child.stderr.take().map(BufReader::new))
+            .await
+    }
+
+    async fn serving<R>(
+        &self,
+        mut command: Command,
+        output: impl FnOnce(&mut Child) -> Option<BufReader<R>>,
+    ) -> Result<Serving>
+    where
+        R: tokio::io::AsyncRead + Unpin + Send + 'static,
+    {
+        let mut child = command
+            .spawn()
+            .map_err(|error| self.failed(&error.to_string()))?;
+        let Some(output) = output(&mut child) else {
+            return Err(self.failed("it has no output"));
+        };
+        let mut lines = output.lines();
+        let line = timeout(START, lines.next_line()).await;
+        let line = line.ok().and_then(|line| line.ok().flatten());
+        let url = line
+            .as_deref()
+            .and_then(|line| line.find("http://").map(|at| &line[at..]));
+        let Some(url) = url else {
+            return Err(self.failed(&format!("it does not say where it is: {line:?}")));
+        };
+        let url = url.trim().to_owned();
+        // What it writes later must not block it.
+        tokio::spawn(async move { while let Ok(Some(_)) = lines.next_line().await {} });
+        Ok(Serving { _child: child, url })
+    }
+
+    fn command(&self) -> Command {
+        let mut command = Command::new(&self.words[0]);
+        command
+            .args(&self.words[1..])
+            .envs(self.environment.iter().map(|(name, value)| (name, value)))
+            .kill_on_drop(true);
+        command
+    }
+
+    fn failed(&self, why: &str) -> Box<dyn std::error::Error + Send + Sync> {
+        format!("{}: {why}", self.words.join(" ")).into()
+    }
+}
+
+impl Ended {
+    /// The last words of its standard error, for whoever looks into a failure.
+    pub(crate) fn last_words(&self) -> String {
+        let lines: Vec<&str> = self.stderr.lines().map(str::trim_end).collect();
+        lines[lines.len().saturating_sub(6)..].join(" / ")
+    }
+
+    /// The standard output as JSON.
+    pub(crate) fn json(&self) -> Result<Value> {
+        serde_json::from_str(&self.stdout).map_err(|error| {
+            let Self { code, stdout, .. } = self;
+            format!(
+                "exit {code:?}, {stdout:?} is no JSON: {error}: {}",
+                self.last_words()
+            )
+            .into()
+        })
+    }
+}

@@ -1,0 +1,127 @@
+//! The tables of results in `docs/interop.md`.
+
+use std::{collections::BTreeMap, fs};
+
+use askback::Revision;
+
+use crate::{
+    Outcomes, Result,
+    packages::Tried,
+    plan::{Outcome, Peer, Run, Scenario, Side, Transport},
+};
+
+const DOCUMENT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/interop.md");
+
+/// The heading under which the tables stand, and nothing else.
+const HEADING: &str = "\n## Results\n";
+
+/// A table for each peer and side, and under it the reasons for what is missing; then what was tried
+/// with the reference servers.
+pub(crate) fn of(
+    results: &BTreeMap<Run, Outcomes>,
+    tried: &BTreeMap<&'static str, Tried>,
+) -> String {
+    let mut text = String::new();
+    for peer in Peer::ALL {
+        for (side, title) in [
+            (Side::Client, "calls askback"),
+            (Side::Server, "is called by askback"),
+        ] {
+            let of_peer = |run: &&Run| run.peer == peer && run.side == side;
+            let runs: Vec<&Run> = results.keys().filter(of_peer).collect();
+            if !runs.is_empty() {
+                text.push_str(&format!("\n### {}: {title}\n\n", peer.title()));
+                text.push_str(&table(&runs, results));
+            }
+        }
+    }
+    text.push_str("\n### Reference servers: called by askback\n\n| | |\n|---|---|\n");
+    for (name, tried) in tried {
+        text.push_str(&format!("| `{name}` | {} |\n", tried.passed.join(", ")));
+    }
+    text
+}
+
+fn table(runs: &[&Run], results: &BTreeMap<Run, Outcomes>) -> String {
+    let mut revisions: Vec<Revision> = runs.iter().map(|run| run.revision).collect();
+    revisions.sort();
+    revisions.dedup();
+    revisions.reverse();
+    let mut notes = Vec::new();
+    let heads: Vec<&str> = revisions.iter().map(|revision| revision.as_str()).collect();
+    let mut text = format!(
+        "| | {} |\n|---|{}\n",
+        heads.join(" | "),
+        "---|".repeat(heads.len())
+    );
+    for scenario in Scenario::ALL {
+        text.push_str(&format!("| {} |", scenario.title()));
+        for revision in &revisions {
+            let of_revision = runs.iter().filter(|run| run.revision == *revision);
+            let cell = cell(of_revision, results, scenario, &mut notes);
+            text.push_str(&format!(" {cell} |"));
+        }
+        text.push('\n');
+    }
+    for (at, note) in notes.iter().enumerate() {
+        if at == 0 {
+            text.push('\n');
+        }
+        text.push_str(&format!("{}. {note}\n", at + 1));
+    }
+    text
+}
+
+fn cell<'a>(
+    runs: impl Iterator<Item = &'a &'a Run>,
+    results: &BTreeMap<Run, Outcomes>,
+    scenario: Scenario,
+    notes: &mut Vec<&'static str>,
+) -> String {
+    let mut words: Vec<String> = Vec::new();
+    for run in runs {
+        let Some(outcome) = results[*run].get(&scenario) else {
+            continue;
+        };
+        let transport = match (run.transport, run.is_sse()) {
+            (Transport::Http, true) => "SSE",
+            (transport, _) => transport.title(),
+        };
+        words.push(match outcome {
+            Outcome::Passed => transport.to_owned(),
+            Outcome::Absent => "–".to_owned(),
+            Outcome::Failed(_) => format!("{transport} FAILED"),
+            Outcome::Cannot(why) => {
+                let at = notes
+                    .iter()
+                    .position(|note| note == why)
+                    .unwrap_or_else(|| {
+                        notes.push(why);
+                        notes.len() - 1
+                    });
+                format!("{transport} no ({})", at + 1)
+            }
+        });
+    }
+    words.dedup();
+    words.join(", ")
+}
+
+/// Whether the document has these tables.
+pub(crate) fn is_written(tables: &str) -> Result<bool> {
+    let text = fs::read_to_string(DOCUMENT)?;
+    Ok(text == with(&text, tables)?)
+}
+
+/// Puts the tables into the document.
+pub(crate) fn write(tables: &str) -> Result<()> {
+    let text = fs::read_to_string(DOCUMENT)?;
+    Ok(fs::write(DOCUMENT, with(&text, tables)?)?)
+}
+
+fn with(text: &str, tables: &str) -> Result<String> {
+    let Some((before, _)) = text.split_once(HEADING) else {
+        return Err(format!("{DOCUMENT} has no heading for the results").into());
+    };
+    Ok(format!("{before}{HEADING}{tables}"))
+}
