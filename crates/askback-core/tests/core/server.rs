@@ -184,11 +184,11 @@ fn a_server_of_one_revision_says_so() {
 
     let opened = only(Revision::V2025_06_18).say(initialize("2025-11-25"));
     assert_eq!(sent(&opened)["result"]["protocolVersion"], "2025-06-18");
-    let refused = only(Revision::V2025_06_18).say(modern(1, "tools/list", json!({})));
-    assert_eq!(
-        sent(&refused)["error"]["data"]["supported"],
-        json!(["2025-06-18"])
-    );
+    // To a client, -32022 would mean that there is no handshake to try.
+    for method in ["server/discover", "tools/list"] {
+        let refused = only(Revision::V2025_06_18).say(modern(1, method, json!({})));
+        assert_eq!(code(&refused), -32602, "{method}");
+    }
     // Without `_meta`, a server of the stateless era alone misses that, not a handshake.
     let refused = only(Revision::V2026_07_28).say(json!({"id": 1, "method": "tools/list"}));
     assert_eq!(code(&refused), -32602);

@@ -74,6 +74,10 @@ pub fn admit(
 
 /// The era of a request: what its `_meta` says, else that of the session; a request that says
 /// nothing where nothing was agreed is taken for one of a server's only era.
+///
+/// A server that speaks only with a handshake answers what is not of its era as servers did before
+/// there was another: -32022 would tell a client that it must not try the handshake
+/// (2026-07-28, basic/transports/stdio, Backward Compatibility).
 pub(super) fn era_of(request: &ClientRequest, profile: &Profile, session: bool) -> Era {
     if matches!(request, ClientRequest::Initialize(_)) {
         return Era::Legacy;
@@ -81,11 +85,9 @@ pub(super) fn era_of(request: &ClientRequest, profile: &Profile, session: bool) 
     let says = request
         .meta()
         .is_some_and(|meta| meta.protocol_version.is_some());
-    let handshakes = profile
-        .revisions
-        .iter()
-        .any(|revision| revision.era() == Era::Legacy);
-    if says || !(session || handshakes) {
+    let speaks = |era| profile.revisions.iter().any(|known| known.era() == era);
+    let may_be_modern = says || !(session || speaks(Era::Legacy));
+    if may_be_modern && speaks(Era::Modern) {
         Era::Modern
     } else {
         Era::Legacy

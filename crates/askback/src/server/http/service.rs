@@ -61,6 +61,10 @@ struct Inner {
     stop: Stop,
     /// Whether the server speaks a revision with a handshake.
     handshakes: bool,
+    /// Whether it speaks one without. Else it must not seem to know that era: a client that thinks
+    /// it does never tries the handshake (2026-07-28, basic/transports/streamable-http, Backward
+    /// Compatibility).
+    stands_alone: bool,
     /// Whether it speaks one with a pair of endpoints.
     pairs: bool,
 }
@@ -75,6 +79,7 @@ impl Service {
     ) -> Self {
         let revisions = &shared.profile.revisions;
         let handshakes = revisions.iter().any(|known| known.era() == Era::Legacy);
+        let stands_alone = revisions.iter().any(|known| known.era() == Era::Modern);
         let pairs = revisions.iter().any(|known| !known.facts().http.streamable);
         Self(Arc::new(Inner {
             shared,
@@ -83,6 +88,7 @@ impl Service {
             sessions,
             stop,
             handshakes,
+            stands_alone,
             pairs,
         }))
     }
@@ -208,7 +214,8 @@ impl Inner {
         let version = parts.headers.get(VERSION);
         let revision = version.and_then(|version| version.to_str().ok()?.parse::<Revision>().ok());
         let era = revision.map(Revision::era);
-        if !self.handshakes || era == Some(Era::Modern) || names_a_version(received) {
+        let stateless = !self.handshakes || era == Some(Era::Modern) || names_a_version(received);
+        if stateless && self.stands_alone {
             return Route::Stateless;
         }
         let session = match single(&parts.headers, &SESSION_ID) {
@@ -229,7 +236,7 @@ impl Inner {
             return session.map_or_else(|| Route::Nowhere(ended()), Route::Session);
         }
         // A revision that is not known may be one without sessions.
-        let stateless = version.is_some() && era.is_none();
+        let stateless = self.stands_alone && version.is_some() && era.is_none();
         let (id, method) = match received {
             Received::Request(id, request) => (id, request.method()),
             Received::Misfit(request, _) => (&request.id, &*request.method),
