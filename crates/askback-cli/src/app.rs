@@ -8,7 +8,7 @@ use std::{
 use clap::{Parser, Subcommand};
 
 use crate::{
-    commands::{call, demo, inspect, open, prompt, serve},
+    commands::{auth, call, demo, inspect, open, prompt, serve},
     error::{Error, Exit, Kind, Outcome},
     text,
 };
@@ -29,6 +29,7 @@ enum Command {
     Call(call::CallArgs),
     Prompt(prompt::PromptArgs),
     Inspect(inspect::InspectArgs),
+    Auth(auth::AuthArgs),
     Serve(serve::ServeArgs),
 }
 
@@ -72,6 +73,7 @@ async fn run(app: App, outcome: &mut Outcome) -> Result<(), Error> {
         Some(Command::Call(args)) => call::run(args, outcome).await,
         Some(Command::Prompt(args)) => prompt::run(args, outcome).await,
         Some(Command::Inspect(args)) => inspect::run(args, outcome).await,
+        Some(Command::Auth(args)) => auth::run(args).await,
         Some(Command::Serve(args)) => serve::run(args).await,
     }
 }

@@ -26,6 +26,8 @@ pub enum Kind {
     Server,
     /// A question of the server was refused, which ended the call.
     Refused,
+    /// The server wants a sign-in, which did not come to its end.
+    SignIn,
     /// The person stopped the run.
     Interrupted,
 }
@@ -53,6 +55,8 @@ pub enum Exit {
     Unanswered = 3,
     /// The connection or the protocol failed.
     Failure = 4,
+    /// The server wants a sign-in, which did not come to its end.
+    SignIn = 5,
     /// The person stopped the run: what shells say of a program ended by Ctrl-C.
     Interrupted = 130,
 }
@@ -64,6 +68,7 @@ impl Exit {
     pub fn of(outcome: Outcome, error: Option<&Error>) -> Self {
         match error.map(|error| error.kind) {
             Some(Kind::Connection | Kind::Protocol) => Self::Failure,
+            Some(Kind::SignIn) => Self::SignIn,
             Some(Kind::Usage) => Self::Usage,
             Some(Kind::Interrupted) => Self::Interrupted,
             Some(Kind::Refused) => Self::Unanswered,
@@ -141,6 +146,7 @@ mod tests {
         check(false, false, Some(Kind::Refused), Exit::Unanswered);
         check(true, true, Some(Kind::Connection), Exit::Failure);
         check(true, true, Some(Kind::Protocol), Exit::Failure);
+        check(false, true, Some(Kind::SignIn), Exit::SignIn);
         check(false, true, Some(Kind::Interrupted), Exit::Interrupted);
     }
 
@@ -152,7 +158,8 @@ mod tests {
             Exit::Usage,
             Exit::Unanswered,
             Exit::Failure,
+            Exit::SignIn,
         ];
-        assert_eq!(codes.map(|exit| exit as u8), [0, 1, 2, 3, 4]);
+        assert_eq!(codes.map(|exit| exit as u8), [0, 1, 2, 3, 4, 5]);
     }
 }

@@ -1,7 +1,10 @@
 //! Between the client and the front end: the client asks the [`Relay`], which passes each question
 //! on as an [`Arrival`] and waits for the reply.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
+};
 
 use askback::client::{Answering, CallTarget, Event, Host, HostQuestion};
 use askback_core::{
@@ -38,15 +41,19 @@ pub enum Arrival {
     },
     /// The question of that number is not waited for any more.
     Withdrawn(u64),
+    /// The question of that number was answered in another way.
+    Settled(u64),
     /// Something the server said.
     Heard(Event),
+    /// Something of ours, in a sentence.
+    Told(String),
 }
 
-/// The host that the client knows.
-#[derive(Debug)]
+/// The host that the client knows. Clones lead to the same front end.
+#[derive(Debug, Clone)]
 pub struct Relay {
     arrivals: mpsc::UnboundedSender<Arrival>,
-    last: AtomicU64,
+    last: Arc<AtomicU64>,
 }
 
 /// Where a front end takes its arrivals from.
@@ -58,15 +65,38 @@ impl Relay {
         let (arrivals, received) = mpsc::unbounded_channel();
         let relay = Self {
             arrivals,
-            last: AtomicU64::new(0),
+            last: Arc::default(),
         };
         (relay, received)
     }
 
+    /// Asks the person to sign in, until that is done or, with the address the browser came back
+    /// to, the browser `returned` by itself.
+    pub async fn sign_in(
+        &self,
+        question: Question,
+        returned: impl Future<Output = String>,
+    ) -> Reply {
+        let (waiting, replied) = self.put(None, question);
+        let reply = tokio::select! {
+            reply = replied => reply.unwrap_or(Reply::Cancelled(Why::Nobody)),
+            address = returned => {
+                let _ = self.arrivals.send(Arrival::Settled(waiting.id));
+                Reply::Returned(address)
+            }
+        };
+        std::mem::forget(waiting);
+        reply
+    }
+
+    /// Tells the person something of ours.
+    pub fn tell(&self, words: &str) {
+        // Nobody is there to hear it.
+        let _ = self.arrivals.send(Arrival::Told(words.to_owned()));
+    }
+
     async fn ask(&self, asked: HostQuestion) -> Result<InputResponse, ErrorObject> {
-        let id = self.last.fetch_add(1, Ordering::Relaxed);
-        let (reply, replied) = oneshot::channel();
-        let question = Box::new(Question {
+        let question = Question {
             call: asked.target.map(|target| match target {
                 CallTarget::Tool(name) => Call::Tool(name),
                 CallTarget::Prompt(name) => Call::Prompt(name),
@@ -74,22 +104,34 @@ impl Relay {
             }),
             key: asked.key,
             ask: ask(&asked.request, asked.retried),
-        });
-        let arrival = Arrival::Asked {
-            id,
-            claims: asked.server.map(claims),
-            question,
-            reply,
         };
+        let (waiting, replied) = self.put(asked.server.map(claims), question);
+        // A front end that is gone replies nothing.
+        let reply = replied.await.unwrap_or(Reply::Cancelled(Why::Nobody));
+        std::mem::forget(waiting);
+        response(&asked.request, standing(reply))
+    }
+
+    /// Passes a question on.
+    fn put(
+        &self,
+        claims: Option<Claims>,
+        question: Question,
+    ) -> (Waiting<'_>, oneshot::Receiver<Reply>) {
+        let id = self.last.fetch_add(1, Ordering::Relaxed);
+        let (reply, replied) = oneshot::channel();
         let waiting = Waiting {
             id,
             arrivals: &self.arrivals,
         };
-        // A front end that is gone replies nothing, which is seen below.
-        let _ = self.arrivals.send(arrival);
-        let reply = replied.await.unwrap_or(Reply::Cancelled(Why::Nobody));
-        std::mem::forget(waiting);
-        response(&asked.request, standing(reply))
+        // If the front end is gone, nobody replies, which is seen by whoever waits.
+        let _ = self.arrivals.send(Arrival::Asked {
+            id,
+            claims,
+            question: Box::new(question),
+            reply,
+        });
+        (waiting, replied)
     }
 }
 
@@ -170,6 +212,8 @@ fn response(request: &InputRequest, reply: Reply) -> Result<InputResponse, Error
     let elicit = matches!(request, InputRequest::Elicit(_));
     Ok(match reply {
         Reply::Form(content) => InputResponse::Elicit(ElicitResult::accept(content)),
+        // An address answers no question of a server.
+        Reply::Returned(_) => return Err(rejected("The request was cancelled")),
         Reply::Link => InputResponse::Elicit(ElicitResult::agree()),
         Reply::Text(text) => {
             InputResponse::Sample(Box::new(CreateMessageResult::text(MODEL, text)))

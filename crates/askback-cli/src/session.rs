@@ -8,6 +8,7 @@ use std::{
 };
 
 use askback::{
+    authorization::client::AuthorizationError,
     client::{Client, ClientError, Protocol},
     transport::Child,
 };
@@ -27,6 +28,7 @@ use crate::{
     model::{Asker, Desk},
     relay::{Arrivals, Relay, claims},
     script::Script,
+    sign_in::{NOBODY, SignInArgs},
     target::{Command, Reach, Target, TargetArgs},
     terminal::{Dialog, Look, Terminal},
     text,
@@ -38,6 +40,8 @@ use crate::{
 pub struct SessionArgs {
     #[command(flatten)]
     target: TargetArgs,
+    #[command(flatten)]
+    sign_in: SignInArgs,
     /// The protocol revision to speak: auto, or one such as 2025-06-18
     #[arg(long, value_name = "REVISION", default_value = "auto", value_parser = protocol)]
     protocol: Speaks,
@@ -130,6 +134,12 @@ impl Session {
             let _ = writeln!(io::stderr(), "{}: {shown}", file.display());
         }
         let (relay, arrivals) = Relay::new();
+        let authorization = match &target.reach {
+            Reach::Address(address) if !address.is_authorized() => {
+                Some(args.sign_in.authorization(&address.sign_in, &relay)?)
+            }
+            _ => None,
+        };
         let asker = Asker {
             name: target.name,
             named: target.named,
@@ -144,7 +154,13 @@ impl Session {
             .protocol(args.protocol.0);
         let client = match target.reach {
             Reach::Start(command) => front.attend(client.connect(child(command))).await?,
-            Reach::Address(address) => front.attend(client.connect(address.http()?)).await?,
+            Reach::Address(address) => {
+                let mut http = address.http()?;
+                if let Some(authorization) = authorization {
+                    http = http.authorize(&authorization);
+                }
+                front.attend(client.connect(http)).await?
+            }
         };
         let client = client.map_err(failed)?;
         front.asker_mut().claims = client.server_info().map(claims);
@@ -242,10 +258,28 @@ pub fn failed(error: ClientError) -> Error {
         | ClientError::TimedOut(_)
         | ClientError::Busy(_)
         | ClientError::Closed => Kind::Connection,
+        ClientError::Authorization(_) => Kind::SignIn,
         ClientError::Refused(_) => Kind::Refused,
         _ => Kind::Protocol,
     };
-    Error::new(kind, text::line(&error.to_string()))
+    let failed = Error::new(kind, text::line(&error.to_string()));
+    match error {
+        ClientError::Authorization(error) => hinted(failed, &error),
+        _ => failed,
+    }
+}
+
+/// What to do where a sign-in did not come to its end.
+fn hinted(failed: Error, error: &AuthorizationError) -> Error {
+    match error {
+        AuthorizationError::SignIn(why) if why == NOBODY => failed
+            .hint("Run askback inspect --url with its address at a terminal, and sign in there:")
+            .hint("what that gives is kept for the runs after it, such as this one."),
+        AuthorizationError::NoRegistration(_) => {
+            failed.hint("Name the client with --client-id ID, and its secret, if it has one, in a file with --client-secret-file FILE.")
+        }
+        _ => failed,
+    }
 }
 
 /// Reads what `--protocol` is given.

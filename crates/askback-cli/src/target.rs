@@ -9,7 +9,7 @@ use std::{
 use askback::transport::Http;
 use serde::Deserialize;
 
-use crate::{error::Error, text};
+use crate::{error::Error, sign_in::SignInEntry, text};
 
 /// The names under which a file of servers is looked for, from the working directory upward.
 const FILES: [&str; 2] = ["mcp.json", ".mcp.json"];
@@ -43,6 +43,8 @@ pub struct Address {
     pub url: String,
     /// What is sent with every request.
     pub headers: BTreeMap<String, String>,
+    /// What is known beforehand about signing in.
+    pub sign_in: SignInEntry,
 }
 
 /// A command that starts a server.
@@ -97,6 +99,8 @@ struct Entry {
     url: Option<String>,
     #[serde(default)]
     headers: BTreeMap<String, String>,
+    #[serde(default)]
+    oauth: SignInEntry,
 }
 
 impl TargetArgs {
@@ -176,7 +180,7 @@ impl Target {
     fn address(url: &str) -> Result<Self, Error> {
         let address = Address {
             url: url.to_owned(),
-            headers: BTreeMap::new(),
+            ..Address::default()
         };
         address.http()?;
         let parsed = url::Url::parse(url).ok();
@@ -201,6 +205,12 @@ impl Reach {
 }
 
 impl Address {
+    /// Whether what is sent along says already who asks, so that nobody is to sign in.
+    pub fn is_authorized(&self) -> bool {
+        let mut names = self.headers.keys();
+        names.any(|name| name.eq_ignore_ascii_case("authorization"))
+    }
+
     /// The way there.
     ///
     /// # Errors
@@ -270,9 +280,14 @@ fn from_file(json: &str, name: &str, folder: &Path) -> Result<Target, Error> {
         Entry {
             url: Some(url),
             headers,
+            oauth,
             ..
         } => {
-            let address = Address { url, headers };
+            let address = Address {
+                url,
+                headers,
+                sign_in: oauth,
+            };
             address.http()?;
             Ok(Target {
                 name: name.to_owned(),
@@ -306,6 +321,7 @@ mod tests {
             "travel": {"command": "askback", "args": ["serve", "travel"], "env": {"A": "b"}, "cwd": "sub", "disabled": false},
             "bare": {"command": "server"},
             "remote": {"type": "http", "url": "https://example.com/mcp", "headers": {"Authorization": "Bearer x"}},
+            "private": {"url": "https://example.com/mcp", "oauth": {"clientId": "mine", "scopes": ["read"], "callbackPort": 4321, "x": 1}},
             "secret": {"url": "https://me:secret@example.com/mcp"},
             "odd": {"url": "https://example.com/mcp", "headers": {"Mcp-Session-Id": "1"}},
             "empty": {}
@@ -339,6 +355,13 @@ mod tests {
             panic!("it runs somewhere");
         };
         assert_eq!(address.headers["Authorization"], "Bearer x");
+        assert!(address.is_authorized());
+        let private = from_file(FILE, "private", Path::new("")).expect("it is there");
+        let Reach::Address(address) = private.reach else {
+            panic!("it runs somewhere");
+        };
+        assert!(!address.is_authorized());
+        assert_ne!(address.sign_in, SignInEntry::default());
     }
 
     #[test]
@@ -351,7 +374,7 @@ mod tests {
         check(
             FILE,
             "trave",
-            "no server is called `trave`\n  It names bare, empty, odd, remote, secret, travel.",
+            "no server is called `trave`\n  It names bare, empty, odd, private, remote, secret, travel.",
         );
         check(FILE, "secret", "the URL holds a name or a password");
         check(FILE, "odd", "is set by the transport");

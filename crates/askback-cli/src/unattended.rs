@@ -98,7 +98,8 @@ impl Unattended {
                 // Withdrawn at the same moment: nobody waits for it.
                 let _ = reply.send(self.answer(&question, &mut page));
             }
-            Arrival::Withdrawn(_) => {}
+            Arrival::Withdrawn(_) | Arrival::Settled(_) => {}
+            Arrival::Told(words) => page.note(Style::Dim, &text::line(&words)),
             Arrival::Heard(event) => self.remarks.put(&mut page, &self.asker.name, &event),
         }
         // Who cannot be told cannot be helped.
@@ -108,6 +109,8 @@ impl Unattended {
     /// Answers a question, and says on the page what became of it.
     fn answer(&mut self, question: &Question, page: &mut Page) -> Reply {
         let answer = match (&question.ask, &self.shared, &self.script) {
+            // Nobody is here who could sign in, whatever a file says.
+            (Ask::SignIn { .. }, _, _) => return Reply::Cancelled(Why::Nobody),
             (Ask::Roots, Some(roots), _) => Answer::Given(Reply::Roots(roots.clone()), None),
             (_, _, Some(script)) => script.answer(&self.asker, question, &self.limits),
             (_, _, None) => Answer::Unmatched,
@@ -169,7 +172,7 @@ fn tell(page: &mut Page, question: &Question, reply: &Reply, rule: Option<usize>
         (None, Ask::Form { .. }) => "a form".to_owned(),
         (None, Ask::Link { .. }) => "a link".to_owned(),
         (None, Ask::Sample(_)) => "sampling".to_owned(),
-        (None, Ask::Roots | Ask::Arguments { .. }) => "roots".to_owned(),
+        (None, Ask::Roots | Ask::Arguments { .. } | Ask::SignIn { .. }) => "roots".to_owned(),
     };
     let became = match reply {
         Reply::Link => "agreed to, not opened",

@@ -33,7 +33,8 @@ A rule may ask for any of server, tool, prompt, key, mode (form, url) and messag
 /// a terminal and without --answers, questions are cancelled.
 ///
 /// Exit codes: 0 done, 1 the tool reported an error, 2 usage, 3 a question was declined, cancelled
-/// or left unanswered (even if the tool then succeeded), 4 connection or protocol failure.
+/// or left unanswered (even if the tool then succeeded), 4 connection or protocol failure, 5 the
+/// server wants a sign-in, which did not come to its end.
 #[derive(Debug, Clone, clap::Args)]
 #[command(after_long_help = ANSWERS)]
 pub struct CallArgs {

@@ -7,11 +7,11 @@ use askback_core::{
 };
 use serde::Serialize;
 
-use super::{print, print_json};
+use super::{answers, print, print_json};
 use crate::{
     error::{Error, Outcome},
     model::Asker,
-    session::{Answers, FrontEnd, Session, SessionArgs, failed},
+    session::{FrontEnd, Session, SessionArgs, failed},
     terminal::{Look, Page, catalog},
 };
 
@@ -47,7 +47,7 @@ struct Inspected {
 /// What ended it early; what it came to so far is in `outcome`.
 pub async fn run(args: InspectArgs, outcome: &mut Outcome) -> Result<(), Error> {
     let target = args.session.target()?;
-    let mut session = Session::open(target, &args.session, Answers::Nobody).await?;
+    let mut session = Session::open(target, &args.session, answers(None)?).await?;
     let inspected = inspect(&mut session).await;
     outcome.unanswered = session.front.unanswered();
     let asker = session.front.asker().clone();

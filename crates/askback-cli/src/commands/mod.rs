@@ -1,5 +1,6 @@
 //! The subcommands, each in a file of its own.
 
+pub mod auth;
 pub mod call;
 pub mod demo;
 pub mod inspect;

@@ -34,6 +34,8 @@ pub enum Event {
     Asked(u64, Question),
     /// A question is taken back.
     Withdrawn(u64),
+    /// A question of ours was answered in another way than by the person here.
+    Settled(u64),
     /// The person said something about the question in front.
     Said(Said),
     /// The person will say nothing more.
@@ -104,6 +106,8 @@ pub enum Notice {
     Flood,
     /// The person is back from the link, says the server.
     LinkDone,
+    /// The browser is back from a sign-in.
+    BrowserBack,
 }
 
 /// The question in front of the person, as it is to be shown.
@@ -151,6 +155,8 @@ pub enum Step<'a> {
     Sure(&'a Link),
     /// To say when what is behind the link is done.
     Opened(&'a Link),
+    /// To sign in in the browser, or to give the address at which it ended.
+    Returning(&'a Link),
     /// To write what a model would.
     Write,
     /// To look over that text and send it.
@@ -220,6 +226,7 @@ impl Desk {
         match event {
             Event::Asked(id, question) => self.asked(id, question),
             Event::Withdrawn(id) => self.withdrawn(id),
+            Event::Settled(id) => self.settled(id),
             Event::Said(Said::Mute) => self.mute(),
             Event::Said(said) => {
                 self.turn(|stage, question, offer| stage.said(question, offer, said))
@@ -232,7 +239,7 @@ impl Desk {
 
     fn asked(&mut self, id: u64, question: Question) -> Vec<Effect> {
         let answer = |reply| Effect::Answer(id, reply);
-        if self.muted && !matches!(question.ask, Ask::Arguments { .. }) {
+        if self.muted && !question.ask.is_ours() {
             self.unanswered = true;
             return vec![answer(Reply::Cancelled(Why::Muted))];
         }
@@ -286,6 +293,15 @@ impl Desk {
         self.unanswered = true;
         self.bring_forward();
         vec![Effect::Tell(Notice::Withdrawn)]
+    }
+
+    fn settled(&mut self, id: u64) -> Vec<Effect> {
+        self.waiting.retain(|open| open.id != id);
+        if self.front.as_ref().is_none_or(|open| open.id != id) {
+            return Vec::new();
+        }
+        self.bring_forward();
+        vec![Effect::Tell(Notice::BrowserBack)]
     }
 
     fn mute(&mut self) -> Vec<Effect> {
@@ -356,7 +372,7 @@ impl Desk {
                 });
             }
             Err(reply) => {
-                let ours = matches!(open.question.ask, Ask::Arguments { .. });
+                let ours = open.question.ask.is_ours();
                 self.unanswered |= reply.is_refusal() && !ours;
                 if let Reply::Roots(roots) = &reply {
                     effects.extend(self.agree(roots));

@@ -96,6 +96,17 @@ pub enum Ask {
         /// What is filled in beforehand.
         preset: Content,
     },
+    /// Sign in to the server, in a browser: asked by ourselves, for it refused us.
+    SignIn {
+        /// Where.
+        url: String,
+        /// The authorization server that asks, by its name.
+        issuer: String,
+        /// What is asked for, where the authorization server does not choose.
+        scopes: Option<String>,
+        /// How the address begins at which the browser ends.
+        returns_to: String,
+    },
 }
 
 /// An answer.
@@ -109,6 +120,8 @@ pub enum Reply {
     Text(String),
     /// The folders.
     Roots(Vec<Root>),
+    /// The address at which the browser ended after a sign-in.
+    Returned(String),
     /// No.
     Declined {
         /// Who said no.
@@ -155,8 +168,13 @@ impl Ask {
     pub fn message(&self) -> Option<&str> {
         match self {
             Self::Form { message, .. } | Self::Link { message, .. } => Some(message),
-            Self::Sample(_) | Self::Roots | Self::Arguments { .. } => None,
+            Self::Sample(_) | Self::Roots | Self::Arguments { .. } | Self::SignIn { .. } => None,
         }
+    }
+
+    /// Whether we ask it ourselves, so that there is nobody to decline to.
+    pub fn is_ours(&self) -> bool {
+        matches!(self, Self::Arguments { .. } | Self::SignIn { .. })
     }
 }
 

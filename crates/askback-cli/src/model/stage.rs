@@ -26,6 +26,7 @@ pub(super) enum Stage {
     Consent(Link),
     Sure(Link),
     Opened(Link),
+    Returning(Link),
     Write,
     Reread(String),
     Folders,
@@ -101,6 +102,9 @@ impl Stage {
             Ask::Link { message, url, .. } => {
                 Self::Consent(link::judge(url).map_err(|refusal| refused(message, url, refusal))?)
             }
+            Ask::SignIn { url, .. } => {
+                Self::Consent(link::judge(url).map_err(|refusal| refused("", url, refusal))?)
+            }
             Ask::Sample(_) => Self::Write,
             Ask::Roots => Self::Folders,
         })
@@ -133,6 +137,7 @@ impl Stage {
             Self::Consent(link) => Step::Consent(link),
             Self::Sure(link) => Step::Sure(link),
             Self::Opened(link) => Step::Opened(link),
+            Self::Returning(link) => Step::Returning(link),
             Self::Write => Step::Write,
             Self::Reread(text) => Step::Reread(text),
             Self::Folders => Step::Folders(offer),
@@ -154,8 +159,8 @@ impl Stage {
             (Self::Reason(_), Said::Keep) => Turn::reply(declined(None)),
             (Self::Reason(before), Said::Back) => Turn::to(*before),
             (_, Said::Cancel) => Turn::reply(Reply::Cancelled(Why::Person)),
-            // There is nobody to decline our own form to.
-            (_, Said::Decline(_)) if matches!(question.ask, Ask::Arguments { .. }) => {
+            // There is nobody to decline our own question to.
+            (_, Said::Decline(_)) if question.ask.is_ours() => {
                 Turn::reply(Reply::Cancelled(Why::Person))
             }
             (_, Said::Decline(Some(reason))) => Turn::reply(declined(Some(reason))),
@@ -173,6 +178,7 @@ impl Stage {
             (stage @ (Self::Consent(_) | Self::Sure(_) | Self::Opened(_)), said) => {
                 stage.link_said(question, said)
             }
+            (Self::Returning(link), said) => returning_said(link, question, said),
             (Self::Write, Said::Fill(text)) => Turn::to(Self::Reread(text)),
             (Self::Reread(text), Said::Keep) => Turn::reply(Reply::Text(text)),
             (Self::Reread(_), Said::Reopen(_) | Said::Back) => Turn::to(Self::Write),
@@ -196,6 +202,7 @@ impl Stage {
                 let open = Effect::Open(link.url.clone());
                 match question.ask {
                     Ask::Link { retried: true, .. } => Turn::to(Self::Opened(link)).with(open),
+                    Ask::SignIn { .. } => Turn::to(Self::Returning(link)).with(open),
                     _ => Turn::reply(Reply::Link).with(open),
                 }
             }
@@ -207,6 +214,24 @@ impl Stage {
             }
             (stage, _) => Turn::stay(stage),
         }
+    }
+}
+
+/// While the browser is away: the address it ends at may be given by hand.
+fn returning_said(link: Link, question: &Question, said: Said) -> Turn {
+    match (&question.ask, said) {
+        (Ask::SignIn { returns_to, .. }, Said::Fill(address)) => {
+            if address.starts_with(returns_to) {
+                return Turn::reply(Reply::Returned(address));
+            }
+            Turn::stay(Stage::Returning(link))
+                .because(format!("that address begins with {returns_to}"))
+        }
+        (_, Said::OpenAgain) => {
+            let open = Effect::Open(link.url.clone());
+            Turn::stay(Stage::Returning(link)).with(open)
+        }
+        _ => Turn::stay(Stage::Returning(link)),
     }
 }
 

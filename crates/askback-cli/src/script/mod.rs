@@ -59,7 +59,7 @@ impl Script {
             },
             Ask::Sample(request) => self.sample(asker, question, request),
             Ask::Roots => self.list_roots(),
-            Ask::Arguments { .. } => Answer::Unmatched,
+            Ask::Arguments { .. } | Ask::SignIn { .. } => Answer::Unmatched,
         }
     }
 
@@ -203,7 +203,7 @@ pub fn rule_for(question: &Question) -> Option<String> {
         Ask::Link { .. } => Some("answers:\n  - when: {mode: url}\n    accept: true".to_owned()),
         Ask::Sample(_) => Some("sampling:\n  - reply: …".to_owned()),
         Ask::Roots => Some("roots: [.]".to_owned()),
-        Ask::Arguments { .. } => None,
+        Ask::Arguments { .. } | Ask::SignIn { .. } => None,
     }
 }
 

@@ -5,7 +5,7 @@ use super::{
     page::{Look, Page, Style},
     screen,
 };
-use crate::model::{Ask, Asker, Desk, Effect, Event, Notice, Said, Step};
+use crate::model::{Asker, Desk, Effect, Event, Notice, Said, Step};
 
 /// What ends a text of several lines.
 const END: &str = ".";
@@ -82,12 +82,7 @@ impl Dialog {
     pub fn take(&mut self, event: Event) -> Vec<Effect> {
         self.again |= matches!(event, Event::Said(_) | Event::Folder(_));
         let front = self.desk.front();
-        let asked = front.map(|front| {
-            (
-                front.id,
-                matches!(front.question.ask, Ask::Arguments { .. }),
-            )
-        });
+        let asked = front.map(|front| (front.id, front.question.ask.is_ours()));
         let effects = self.desk.update(event);
         for effect in &effects {
             match effect {

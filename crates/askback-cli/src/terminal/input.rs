@@ -41,7 +41,7 @@ fn command(step: &Step<'_>, command: &str) -> Heard {
         "back" => Said::Back,
         "none" if in_field => Said::Clear,
         "edit" if matches!(step, Step::Reread(_)) => Said::Back,
-        "open" if matches!(step, Step::Opened(_)) => Said::OpenAgain,
+        "open" if matches!(step, Step::Opened(_) | Step::Returning(_)) => Said::OpenAgain,
         "lines" if in_field => return Heard::Lines,
         "more" => return Heard::More,
         "help" | "?" | "" => return Heard::Help,
@@ -80,6 +80,10 @@ fn plain(step: &Step<'_>, line: &str) -> Heard {
         }
         Step::Reread(_) => return Heard::Unclear("Enter sends; !edit writes it anew"),
         Step::Opened(_) => return Heard::Unclear("press Enter when you are done there"),
+        Step::Returning(_) if word.is_empty() => {
+            return Heard::Unclear("paste the address the browser ended at, or type !cancel");
+        }
+        Step::Returning(_) => Said::Fill(word.to_owned()),
         Step::Write => return Heard::Lines,
         _ if yes => Said::Yes,
         _ if no => Said::Decline(None),

@@ -188,8 +188,15 @@ impl Terminal {
                 self.replies.remove(&id);
                 self.happen(Happens::Withdrawn(id));
             }
+            Arrival::Settled(id) => {
+                self.replies.remove(&id);
+                self.happen(Happens::Settled(id));
+            }
             Arrival::Heard(Event::UrlCompleted { elicitation_id }) => {
                 self.happen(Happens::LinkDone(elicitation_id));
+            }
+            Arrival::Told(words) => {
+                self.dialog.page().say(Style::Plain, &text::line(&words));
             }
             Arrival::Heard(event) => {
                 if self.held.len() == HELD {

@@ -39,6 +39,7 @@ pub(super) fn head(
         Ask::Link { .. } => format!("{name} asks you to open a link"),
         Ask::Sample(_) => format!("{name} asks for a text that a model would write"),
         Ask::Roots => format!("{name} asks which folders it may work in"),
+        Ask::SignIn { .. } => format!("{name} wants you to sign in"),
         Ask::Arguments { .. } => {
             let tool = question.call.as_ref().map_or("the call".to_owned(), named);
             return page.say(Style::Strong, &format!("The arguments of {tool}"));
@@ -54,6 +55,7 @@ pub(super) fn head(
 pub(super) fn why(page: &mut Page, question: &Question, shown: usize) {
     match &question.ask {
         Ask::Sample(request) => sampling(page, request, shown),
+        Ask::SignIn { issuer, scopes, .. } => sign_in(page, issuer, scopes.as_deref()),
         ask => message(page, ask.message().unwrap_or_default(), shown),
     }
 }
@@ -83,6 +85,11 @@ pub(super) fn step(page: &mut Page, asker: &Asker, front: &Front<'_>) {
                 "When you are done there, come back and press Enter.",
             );
         }
+        Step::Returning(_) => {
+            page.blank();
+            let words = "Waiting for the browser. If it is on another machine, paste the whole address it ends at.";
+            page.say(Style::Plain, words);
+        }
         Step::Reread(written) => {
             page.blank();
             page.say(
@@ -107,7 +114,7 @@ pub(super) fn step(page: &mut Page, asker: &Asker, front: &Front<'_>) {
 
 /// Puts on the page what can be typed, and the prompt.
 pub(super) fn ask(page: &mut Page, front: &Front<'_>) {
-    let ours = matches!(front.question.ask, Ask::Arguments { .. });
+    let ours = front.question.ask.is_ours();
     let hint = match front.step {
         Step::Secret(_) => "yes goes on all the same".to_owned(),
         Step::Field { field, value, .. } => field_hint(field, value),
@@ -117,6 +124,7 @@ pub(super) fn ask(page: &mut Page, front: &Front<'_>) {
         Step::Consent(link) => format!("yes opens {} in your browser", link.host()),
         Step::Sure(link) => format!("Sure? yes opens {} all the same", link.host()),
         Step::Opened(_) => "Enter goes on · !open opens it again".to_owned(),
+        Step::Returning(_) => "an address · !open opens the browser again".to_owned(),
         Step::Write => "write the text; a line with only a dot ends it".to_owned(),
         Step::Reread(_) => "Enter sends · !edit writes it anew".to_owned(),
         Step::Folders(Some(_)) => "yes allows that folder · a path, another one".to_owned(),
@@ -144,6 +152,7 @@ pub(super) fn answered(page: &mut Page, asker: &Asker, reply: &Reply) {
     let name = short(&asker.name);
     let words = match reply {
         Reply::Form(_) | Reply::Text(_) => format!("Sent to {name}."),
+        Reply::Returned(_) => "The browser is back.".to_owned(),
         Reply::Link => format!("{name} was told that you agreed to open the link."),
         Reply::Roots(roots) => match &roots[..] {
             [root] => format!("{name} may work in {}.", folder::shown(&root.uri)),
@@ -174,6 +183,10 @@ pub(super) fn notice(page: &mut Page, asker: &Asker, notice: &Notice) {
             let words = format!("{name} asks too much at once; a question was cancelled.");
             page.say(Style::Warning, &words);
         }
+        Notice::BrowserBack => {
+            page.blank();
+            page.say(Style::Plain, "The browser is back.");
+        }
         Notice::LinkDone => {
             page.blank();
             page.say(Style::Plain, &format!("{name} says that the link is done."));
@@ -187,7 +200,9 @@ pub(super) fn notice(page: &mut Page, asker: &Asker, notice: &Notice) {
             let words = format!("{name} wanted a link opened; that was declined for you");
             page.say(Style::Strong, &words);
             origin(page, asker);
-            page.quote(message);
+            if !message.is_empty() {
+                page.quote(message);
+            }
             page.quote_at("  ", &text::line(url));
             page.item("× ", Style::Warning, &refusal.to_string());
             if let Refusal::Repaired { to } = refusal {
@@ -205,7 +220,9 @@ pub(super) fn whole(page: &mut Page, asker: &Asker, question: &Question) {
     }
     match &question.ask {
         Ask::Form { schema, .. } => fields(page, "  ", schema),
-        Ask::Link { url, .. } => page.quote_at("  ", &text::line(url)),
+        Ask::Link { url, .. } | Ask::SignIn { url, .. } => {
+            page.quote_at("  ", &text::line(url));
+        }
         Ask::Sample(_) | Ask::Roots | Ask::Arguments { .. } => {}
     }
 }
@@ -419,6 +436,14 @@ fn review(page: &mut Page, asker: &Asker, question: &Question, draft: &Draft) {
             None => "(empty)".to_owned(),
         };
         page.quote_at(&format!("{:>3} ", index + 1), &format!("{label}: {value}"));
+    }
+}
+
+/// Who signs the person in, and what for: words of servers.
+fn sign_in(page: &mut Page, issuer: &str, scopes: Option<&str>) {
+    page.quote_at("  at  ", &text::line(issuer));
+    if let Some(scopes) = scopes {
+        page.quote_at("  for ", &text::line(scopes));
     }
 }
 

@@ -13,7 +13,7 @@ use askback_core::{
 };
 use serde_json::{Value, json};
 
-use crate::{form, link, travel};
+use crate::{form, link, sign_in, travel};
 
 /// What happens in a conversation.
 enum Do<'a> {
@@ -29,9 +29,11 @@ enum Do<'a> {
     Done(&'a str),
     /// The folder that was to be looked at is there.
     Found(&'a str),
+    /// The browser came back.
+    Settle(u64),
 }
 
-use Do::{Ask as Asks, Done, End, Found, Type, Withdraw};
+use Do::{Ask as Asks, Done, End, Found, Settle, Type, Withdraw};
 
 const WIDE: Look = Look {
     columns: 80,
@@ -64,6 +66,7 @@ fn play(look: Look, does: Vec<Do<'_>>) -> String {
             End => dialog.take(Event::EndOfInput),
             Withdraw(id) => dialog.take(Event::Withdrawn(id)),
             Done(id) => dialog.take(Event::LinkDone(id.to_owned())),
+            Settle(id) => dialog.take(Event::Settled(id)),
             Found(uri) => dialog.take(Event::Folder(Ok(Root::new(uri)))),
         };
         for effect in &effects {
@@ -292,6 +295,20 @@ screens! {
             question
         }),
         Type("yes"),
+    ];
+    a_sign_in: WIDE, [
+        Asks(sign_in("https://auth.example.com/authorize?client_id=a&scope=trips%3Aread")), Type(""), Type("yes"),
+        Type(""), Type("!open"), Type("https://auth.example.com/done"), Settle(1),
+    ];
+    a_sign_in_whose_address_is_pasted: WIDE, [
+        Asks(sign_in("https://auth.example.com/authorize")), Type("yes"),
+        Type("http://127.0.0.1:4321/callback?code=c&state=s"),
+    ];
+    a_sign_in_that_may_mislead: NARROW, [
+        Asks(sign_in("https://xn--pple-43d.com:8443/authorize")), Type("yes"), Type("no"),
+    ];
+    a_sign_in_that_is_refused: WIDE, [
+        Asks(sign_in("javascript:alert(1)")),
     ];
     // Shows SA-02, SA-03, SA-05, SA-17.
     a_model_is_asked: WIDE, [

@@ -1,6 +1,8 @@
 //! The tests of the command, in one binary.
 
 mod command_line;
+#[cfg(unix)]
+mod credentials;
 mod desk;
 mod dialog;
 mod end_to_end;
@@ -14,6 +16,8 @@ mod restart;
 mod safety;
 mod scratch;
 mod script;
+#[cfg(unix)]
+mod sign_in;
 mod unattended;
 
 use askback_cli::model::{Ask, Asker, Call, Claims, Question};
@@ -59,6 +63,20 @@ fn link(url: &str) -> Question {
             url: url.to_owned(),
             id: Some("one".to_owned()),
             retried: true,
+        },
+    }
+}
+
+/// A sign-in, at an authorization server of its own.
+fn sign_in(url: &str) -> Question {
+    Question {
+        call: None,
+        key: None,
+        ask: Ask::SignIn {
+            url: url.to_owned(),
+            issuer: "https://auth.example.com".to_owned(),
+            scopes: Some("trips:read trips:write".to_owned()),
+            returns_to: "http://127.0.0.1:4321/callback".to_owned(),
         },
     }
 }

@@ -1,0 +1,48 @@
+//! The keyring of the system: the Keychain, the Credential Manager, the Secret Service.
+
+use std::io;
+
+use askback::authorization::Secret;
+use keyring::{Entry, Error};
+
+/// Under what name the secrets stand there.
+const SERVICE: &str = "askback";
+
+/// What stands there under this key.
+pub(super) fn load(key: &str) -> io::Result<Option<Secret>> {
+    match entry(key)?.get_password() {
+        Ok(secret) => Ok(Some(Secret::new(secret))),
+        Err(Error::NoEntry) => Ok(None),
+        Err(error) => Err(failed(&error)),
+    }
+}
+
+/// Puts a secret there.
+pub(super) fn save(key: &str, secret: &Secret) -> io::Result<()> {
+    entry(key)?
+        .set_password(secret.expose())
+        .map_err(|error| failed(&error))
+}
+
+/// Takes it away from there, if it is there.
+pub(super) fn remove(key: &str) -> io::Result<()> {
+    match entry(key)?.delete_credential() {
+        Ok(()) | Err(Error::NoEntry) => Ok(()),
+        Err(error) => Err(failed(&error)),
+    }
+}
+
+fn entry(key: &str) -> io::Result<Entry> {
+    Entry::new(SERVICE, key).map_err(|error| failed(&error))
+}
+
+/// Without the details: an error of a keyring may hold what was to be kept.
+fn failed(error: &Error) -> io::Error {
+    let why = match error {
+        Error::NoDefaultStore => "there is none",
+        Error::NoStorageAccess(_) => "it is locked, or may not be used",
+        Error::TooLong(..) => "the secret is too long for it",
+        _ => "it failed",
+    };
+    io::Error::other(format!("the keyring cannot be used: {why}"))
+}

@@ -1,0 +1,211 @@
+//! Where the command keeps what a sign-in gave it: the keyring of the system, or a file that only
+//! its owner can read.
+
+mod file;
+#[cfg(feature = "keyring")]
+mod keyring;
+
+use std::{fmt, io, path::PathBuf, sync::Arc};
+
+use askback::{
+    authorization::{
+        Secret,
+        client::{CredentialStore, Keeping, Key, SignedIn},
+    },
+    keys::state_dir,
+};
+
+pub use file::{Kept, Records};
+
+use crate::error::Error;
+
+/// How a key begins that tokens are kept under.
+const TOKENS: &str = "tokens ";
+
+/// Where credentials are to be kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
+pub enum Place {
+    /// In the keyring, or in a file where there is none
+    #[default]
+    Auto,
+    /// In a file that only you can read
+    File,
+    /// Nowhere: for this run alone
+    Nowhere,
+}
+
+/// What the command keeps.
+///
+/// A file says what is kept; the secrets stand in it, or in the keyring.
+#[derive(Clone)]
+pub struct Vault {
+    place: Place,
+    records: Arc<Records>,
+    /// Says where something was kept for the first time.
+    tell: Arc<dyn Fn(&str) + Send + Sync>,
+}
+
+impl Vault {
+    /// What is kept for this user. `tell` is given a sentence when the first secret is kept in a
+    /// place.
+    ///
+    /// # Errors
+    ///
+    /// A usage error where this user has no folder to keep things in.
+    pub fn open(place: Place, tell: impl Fn(&str) + Send + Sync + 'static) -> Result<Self, Error> {
+        let records = match (place, path()) {
+            (Place::Nowhere, _) => Records::in_memory(),
+            (_, Some(path)) => Records::at(path),
+            (_, None) => {
+                return Err(
+                    Error::usage("there is no folder to keep credentials in").hint(
+                        "Set HOME, or keep them for this run alone with --credentials nowhere.",
+                    ),
+                );
+            }
+        };
+        Ok(Self {
+            place,
+            records: Arc::new(records),
+            tell: Arc::new(tell),
+        })
+    }
+
+    /// The servers this user is signed in to, and in which place that is kept.
+    ///
+    /// # Errors
+    ///
+    /// Those of the file and the keyring.
+    pub fn signed_in(&self) -> io::Result<Vec<(SignedIn, &'static str)>> {
+        let mut all = Vec::new();
+        for (key, kept) in self.records.read()? {
+            let place = match kept {
+                Kept::Here(_) => "a file",
+                Kept::InKeyring => "the keyring",
+            };
+            if !key.starts_with(TOKENS) {
+                continue;
+            }
+            let secret = self.load(&key)?;
+            // What a later version keeps, this one cannot tell of.
+            let signed_in = secret.and_then(|secret| SignedIn::read(&secret).ok());
+            all.extend(signed_in.map(|signed_in| (signed_in, place)));
+        }
+        Ok(all)
+    }
+
+    fn load(&self, key: &str) -> io::Result<Option<Secret>> {
+        match self.records.read()?.remove(key) {
+            None => Ok(None),
+            Some(Kept::Here(secret)) => Ok(Some(secret)),
+            Some(Kept::InKeyring) => in_keyring::load(key),
+        }
+    }
+
+    fn save(&self, key: &str, secret: &Secret) -> io::Result<()> {
+        let in_keyring = self.place == Place::Auto && in_keyring::save(key, secret).is_ok();
+        let kept = match in_keyring {
+            true => Kept::InKeyring,
+            false => Kept::Here(secret.clone()),
+        };
+        let first = self.records.change(|all| {
+            let mut others = all.iter().filter(|(other, _)| other.starts_with(TOKENS));
+            let first = key.starts_with(TOKENS) && !others.any(|(_, other)| other.is_like(&kept));
+            all.insert(key.to_owned(), kept);
+            first
+        })?;
+        match self.records.path() {
+            Some(path) if first && in_keyring => (self.tell)(&format!(
+                "What you sign in to is kept in the keyring of this system; {} says what.",
+                path.display()
+            )),
+            Some(path) if first => (self.tell)(&format!(
+                "{}What you sign in to is kept in {}, which only you can read.",
+                if self.place == Place::Auto {
+                    "There is no keyring here. "
+                } else {
+                    ""
+                },
+                path.display()
+            )),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn remove(&self, key: &str) -> io::Result<()> {
+        let kept = self.records.change(|all| all.remove(key))?;
+        match kept {
+            Some(Kept::InKeyring) => in_keyring::remove(key),
+            _ => Ok(()),
+        }
+    }
+
+    /// Does something that may wait for the disk or a person, without holding others up.
+    fn aside<T: Send + 'static>(
+        &self,
+        key: &Key,
+        work: impl FnOnce(&Self, &str) -> io::Result<T> + Send + 'static,
+    ) -> Keeping<'static, T> {
+        let (vault, key) = (self.clone(), key.to_string());
+        Box::pin(async move {
+            let working = tokio::task::spawn_blocking(move || work(&vault, &key));
+            working.await.map_err(io::Error::other)?
+        })
+    }
+}
+
+impl CredentialStore for Vault {
+    fn load<'a>(&'a self, key: &'a Key) -> Keeping<'a, Option<Secret>> {
+        self.aside(key, Self::load)
+    }
+
+    fn save<'a>(&'a self, key: &'a Key, value: &'a Secret) -> Keeping<'a, ()> {
+        let value = value.clone();
+        self.aside(key, move |vault, key| Self::save(vault, key, &value))
+    }
+
+    fn remove<'a>(&'a self, key: &'a Key) -> Keeping<'a, ()> {
+        self.aside(key, Self::remove)
+    }
+}
+
+impl fmt::Debug for Vault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Vault")
+            .field("place", &self.place)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The file of this user.
+fn path() -> Option<PathBuf> {
+    Some(state_dir()?.join("askback").join("credentials.json"))
+}
+
+#[cfg(feature = "keyring")]
+use keyring as in_keyring;
+
+/// A build without a keyring.
+#[cfg(not(feature = "keyring"))]
+mod in_keyring {
+    use std::io;
+
+    use askback::authorization::Secret;
+
+    pub(super) fn load(_: &str) -> io::Result<Option<Secret>> {
+        Err(none())
+    }
+
+    pub(super) fn save(_: &str, _: &Secret) -> io::Result<()> {
+        Err(none())
+    }
+
+    pub(super) fn remove(_: &str) -> io::Result<()> {
+        Err(none())
+    }
+
+    fn none() -> io::Error {
+        io::Error::other("this build has no keyring")
+    }
+}

@@ -1,0 +1,131 @@
+//! What the command line and `mcp.json` say about signing in.
+
+use std::{env, fs, path::PathBuf};
+
+use askback::authorization::{
+    Scopes, Secret,
+    client::{Authorization, RegisteredClient},
+};
+use serde::Deserialize;
+
+use super::Browser;
+use crate::{
+    credentials::{Place, Vault},
+    error::Error,
+    relay::Relay,
+};
+
+/// Where the secret of a client is looked for, if no file is named.
+const SECRET: &str = "ASKBACK_CLIENT_SECRET";
+
+/// The options of signing in.
+#[derive(Debug, Clone, Default, clap::Args)]
+#[command(next_help_heading = "Signing in, where a server at an address wants it")]
+pub struct SignInArgs {
+    /// Ask for this scope beside those the server wants; may be given again
+    #[arg(long, value_name = "SCOPE")]
+    scope: Vec<String>,
+    /// The id of a client that was registered by hand
+    #[arg(long, value_name = "ID")]
+    client_id: Option<String>,
+    /// A file with the secret of that client; else the variable ASKBACK_CLIENT_SECRET
+    #[arg(long, value_name = "FILE", requires = "client_id")]
+    client_secret_file: Option<PathBuf>,
+    /// The port of this machine that the browser comes back to; else any that is free
+    #[arg(long, value_name = "PORT")]
+    callback_port: Option<u16>,
+    /// Where to keep what a sign-in gives
+    #[arg(long, value_name = "PLACE", value_enum, default_value_t)]
+    credentials: Place,
+}
+
+/// What `mcp.json` says about signing in to a server.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SignInEntry {
+    /// The id of a client that was registered by hand.
+    client_id: Option<String>,
+    /// The variable that holds its secret. The secret itself does not belong into such a file.
+    client_secret_env: Option<String>,
+    /// Scopes to ask for beside those the server wants.
+    #[serde(default)]
+    scopes: Vec<String>,
+    /// The port the browser comes back to.
+    callback_port: Option<u16>,
+}
+
+impl SignInArgs {
+    /// How to become authorized, by way of the front end behind `relay`. What the command line says
+    /// outweighs what the file does.
+    ///
+    /// # Errors
+    ///
+    /// A usage error for scopes that are none, and for a secret that cannot be read.
+    pub fn authorization(
+        &self,
+        entry: &SignInEntry,
+        relay: &Relay,
+    ) -> Result<Authorization, Error> {
+        let scopes = entry.scopes.iter().chain(&self.scope);
+        let scopes = Scopes::of(scopes.flat_map(|words| words.split_whitespace()))
+            .map_err(|error| Error::usage(format!("--scope: {error}")))?;
+        let port = self.callback_port.or(entry.callback_port).unwrap_or(0);
+        let told = relay.clone();
+        let authorization = Authorization::person(Browser::new(relay.clone(), port))
+            .introduced_as("askback", None)
+            .scopes(scopes)
+            .store(self.vault(move |words| told.tell(words))?);
+        Ok(match self.client(entry)? {
+            Some(client) => authorization.client(client),
+            None => authorization,
+        })
+    }
+
+    /// What is kept.
+    ///
+    /// # Errors
+    ///
+    /// A usage error where it cannot be kept.
+    pub fn vault(&self, tell: impl Fn(&str) + Send + Sync + 'static) -> Result<Vault, Error> {
+        Vault::open(self.credentials, tell)
+    }
+
+    /// The client that was registered by hand, if there is one.
+    ///
+    /// # Errors
+    ///
+    /// A usage error for a secret that cannot be read.
+    pub fn client(&self, entry: &SignInEntry) -> Result<Option<RegisteredClient>, Error> {
+        let (id, secret) = match (&self.client_id, &entry.client_id) {
+            (Some(id), _) => (id, self.secret()?),
+            (None, Some(id)) => (id, entry.secret()?),
+            (None, None) => return Ok(None),
+        };
+        let client = RegisteredClient::new(id);
+        Ok(Some(match secret {
+            Some(secret) => client.with_secret(secret),
+            None => client,
+        }))
+    }
+
+    fn secret(&self) -> Result<Option<Secret>, Error> {
+        let Some(file) = &self.client_secret_file else {
+            return Ok(env::var(SECRET).ok().map(Secret::new));
+        };
+        let read = fs::read_to_string(file).map(zeroize::Zeroizing::new);
+        let text = read
+            .map_err(|error| Error::usage(format!("{} cannot be read: {error}", file.display())))?;
+        Ok(Some(Secret::new(text.trim_end_matches(['\r', '\n']))))
+    }
+}
+
+impl SignInEntry {
+    fn secret(&self) -> Result<Option<Secret>, Error> {
+        let Some(name) = &self.client_secret_env else {
+            return Ok(None);
+        };
+        let secret = env::var(name)
+            .map_err(|_| Error::usage(format!("the variable {name} is not set, or is no text")))?;
+        Ok(Some(Secret::new(secret)))
+    }
+}

@@ -1,0 +1,221 @@
+//! The listener the browser comes back to.
+//!
+//! It speaks as much HTTP as a browser needs to be told that all is well. Any page the person has
+//! open can reach it: what is not the answer to this sign-in is passed over, and nothing that was
+//! sent is shown again.
+
+use std::{sync::Arc, time::Duration};
+
+use tokio::{
+    io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader},
+    net::{TcpListener, TcpStream},
+    sync::{Semaphore, mpsc},
+    task::JoinSet,
+    time::timeout,
+};
+
+/// The longest head of a request that is read, in bytes. An answer holds a code, which may be long.
+const HEAD: u64 = 16 << 10;
+
+/// How long a browser has to send a request and read the response.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// The most connections at once: browsers open some beforehand.
+const CONNECTIONS: usize = 16;
+
+const BACK: &str = "<!doctype html><meta charset=utf-8><title>askback</title>\
+    <p>askback has the answer. You can close this page and go back to the terminal.\n";
+
+const NOTHING: &str = "<!doctype html><meta charset=utf-8><title>askback</title>\
+    <p>There is nothing here. If you were signing in, start again from the terminal.\n";
+
+/// Waits for the browser to come back to `uri` with an answer, and gives the whole address.
+pub(super) async fn returned(
+    listener: &TcpListener,
+    uri: &str,
+    is_answer: impl Fn(&str) -> bool + Send + Sync + 'static,
+) -> String {
+    let wanted = Arc::new(Wanted {
+        origin: origin(uri).to_owned(),
+        uri: uri.to_owned(),
+        is_answer: Box::new(is_answer),
+    });
+    let room = Arc::new(Semaphore::new(CONNECTIONS));
+    let (answers, mut answered) = mpsc::channel(1);
+    // Dropped with this future, and every connection with it.
+    let mut connections = JoinSet::new();
+    loop {
+        tokio::select! {
+            Some(address) = answered.recv() => return address,
+            Some(_) = connections.join_next() => {}
+            accepted = accept(listener, &room) => {
+                let (wanted, answers) = (Arc::clone(&wanted), answers.clone());
+                connections.spawn(async move {
+                    let (stream, _room) = accepted;
+                    if let Ok(Some(address)) = timeout(PATIENCE, serve(stream, &wanted)).await {
+                        // One answer is enough.
+                        let _ = answers.try_send(address);
+                    }
+                });
+            }
+        }
+    }
+}
+
+/// What a request must ask for.
+struct Wanted {
+    /// `http://127.0.0.1:…`.
+    origin: String,
+    uri: String,
+    is_answer: Box<dyn Fn(&str) -> bool + Send + Sync>,
+}
+
+async fn accept(
+    listener: &TcpListener,
+    room: &Arc<Semaphore>,
+) -> (TcpStream, Option<tokio::sync::OwnedSemaphorePermit>) {
+    let room = Arc::clone(room).acquire_owned().await.ok();
+    loop {
+        match listener.accept().await {
+            Ok((stream, _)) => return (stream, room),
+            // Too many files are open, or the browser has gone: it will try again.
+            Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
+        }
+    }
+}
+
+/// Answers one request; gives the address it asked for, if that is what is waited for.
+async fn serve(mut stream: TcpStream, wanted: &Wanted) -> Option<String> {
+    let (read, mut write) = stream.split();
+    let address = wanted.by(&head(read).await?);
+    let (status, page) = match &address {
+        Some(_) => ("200 OK", BACK),
+        None => ("404 Not Found", NOTHING),
+    };
+    let length = page.len();
+    let response = format!(
+        "HTTP/1.1 {status}\r\nContent-Type: text/html; charset=utf-8\r\nContent-Length: {length}\r\n\
+         Cache-Control: no-store\r\nContent-Security-Policy: default-src 'none'; frame-ancestors 'none'\r\n\
+         Referrer-Policy: no-referrer\r\nX-Content-Type-Options: nosniff\r\nConnection: close\r\n\r\n{page}"
+    );
+    // Whether or not the browser stays to read it, the answer has come.
+    let _ = write.write_all(response.as_bytes()).await;
+    let _ = write.shutdown().await;
+    address
+}
+
+/// The lines of the head of a request; none if it is no text, or too long.
+async fn head(read: impl tokio::io::AsyncRead + Unpin) -> Option<Vec<String>> {
+    let mut read = BufReader::new(read.take(HEAD));
+    let mut lines = Vec::new();
+    loop {
+        let mut line = String::new();
+        read.read_line(&mut line).await.ok()?;
+        match line.strip_suffix('\n')?.trim_end_matches('\r') {
+            "" => return Some(lines),
+            line => lines.push(line.to_owned()),
+        }
+    }
+}
+
+impl Wanted {
+    /// The address that a request is for, if it is the answer.
+    fn by(&self, head: &[String]) -> Option<String> {
+        let (line, headers) = head.split_first()?;
+        let (target, _version) = line.strip_prefix("GET ")?.split_once(' ')?;
+        let address = format!("{}{target}", self.origin);
+        let is_here = address
+            .strip_prefix(&self.uri)
+            .is_some_and(|query| query.starts_with('?'));
+        let mut hosts = headers.iter().filter_map(|line| {
+            let (name, value) = line.split_once(':')?;
+            name.eq_ignore_ascii_case("host").then(|| value.trim())
+        });
+        // A page that has its own name lead here is not the browser coming back.
+        let is_host = hosts.next() == self.origin.strip_prefix("http://") && hosts.next().is_none();
+        (is_here && is_host && (self.is_answer)(&address)).then_some(address)
+    }
+}
+
+/// The scheme and the authority of a URL of ours.
+fn origin(uri: &str) -> &str {
+    let authority = uri.find("://").map_or(0, |at| at + 3);
+    let path = uri[authority..]
+        .find('/')
+        .map_or(uri.len(), |at| authority + at);
+    &uri[..path]
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::Ipv4Addr;
+
+    use super::*;
+
+    /// What a listener says to a request, and what it was waiting for, if that has come.
+    async fn ask(requests: &[String], port: u16) -> Vec<String> {
+        let mut said = Vec::new();
+        for request in requests {
+            let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port))
+                .await
+                .expect("it listens");
+            stream
+                .write_all(request.as_bytes())
+                .await
+                .expect("it reads");
+            let mut response = String::new();
+            stream
+                .read_to_string(&mut response)
+                .await
+                .expect("it answers");
+            said.push(response);
+        }
+        said
+    }
+
+    #[tokio::test]
+    async fn only_the_answer_is_taken() {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
+            .await
+            .expect("there is a loopback");
+        let port = listener.local_addr().expect("it is bound").port();
+        let uri = format!("http://127.0.0.1:{port}/callback");
+        let host = format!("Host: 127.0.0.1:{port}\r\n");
+        let others = [
+            format!("GET / HTTP/1.1\r\n{host}\r\n"),
+            format!("GET /favicon.ico HTTP/1.1\r\n{host}\r\n"),
+            format!("GET /callback HTTP/1.1\r\n{host}\r\n"),
+            format!("GET /callback/?state=right HTTP/1.1\r\n{host}\r\n"),
+            format!("GET /callback?state=wrong HTTP/1.1\r\n{host}\r\n"),
+            format!("POST /callback?state=right HTTP/1.1\r\n{host}\r\n"),
+            "GET /callback?state=right HTTP/1.1\r\nHost: evil.example\r\n\r\n".to_owned(),
+            "GET /callback?state=right HTTP/1.1\r\n\r\n".to_owned(),
+            format!("GET /callback?state=right HTTP/1.1\r\n{host}{host}\r\n"),
+        ];
+        let answer = [format!(
+            "GET /callback?state=right&code=<c> HTTP/1.1\r\n{host}\r\n"
+        )];
+        let came = returned(&listener, &uri, |address| address.contains("state=right"));
+        let asking = async {
+            // Two that say nothing do not hold up the others.
+            let _silent = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).await;
+            let _mute = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).await;
+            (ask(&others, port).await, ask(&answer, port).await)
+        };
+        let (address, (refused, taken)) = tokio::join!(came, asking);
+        assert_eq!(address, format!("{uri}?state=right&code=<c>"));
+        for response in refused {
+            assert!(response.starts_with("HTTP/1.1 404"), "{response}");
+        }
+        assert!(taken[0].starts_with("HTTP/1.1 200"), "{taken:?}");
+        assert!(!taken[0].contains("<c>"), "{taken:?}");
+    }
+
+    #[tokio::test]
+    async fn a_head_without_end_is_not_read() {
+        let endless = vec![b'x'; 20 << 10];
+        assert_eq!(head(&endless[..]).await, None);
+        assert_eq!(head(&b"GET / HTTP/1.1\r\n"[..]).await, None);
+        assert_eq!(head(&b"\xff\r\n\r\n"[..]).await, None);
+    }
+}

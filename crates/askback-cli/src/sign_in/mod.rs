@@ -1,0 +1,103 @@
+//! Signing in to a server: the person is shown where, the browser goes there, and comes back to a
+//! listener on the loopback interface, or by hand.
+
+mod args;
+mod listen;
+
+use std::{net::Ipv4Addr, sync::Arc};
+
+use askback::authorization::client::{Redirect, SignIn, SignInRequest, Signing};
+use tokio::net::TcpListener;
+
+pub use args::{SignInArgs, SignInEntry};
+
+use crate::{
+    model::{Ask, Question, Reply, Why},
+    relay::Relay,
+};
+
+/// Why nobody signs in where nobody is.
+pub const NOBODY: &str = "there is no terminal to sign in at";
+
+/// The path the browser comes back to.
+const PATH: &str = "/callback";
+
+/// Signs in with the browser of whoever is before the front end.
+#[derive(Debug, Clone)]
+pub struct Browser {
+    relay: Relay,
+    /// The port to come back to; any where it is 0.
+    port: u16,
+}
+
+/// A sign-in that is about to take place, or does.
+struct Way {
+    relay: Relay,
+    listener: TcpListener,
+    uri: String,
+}
+
+impl Browser {
+    /// Signs in by way of this front end. The browser comes back to this port of the loopback
+    /// interface, or to any for 0.
+    pub fn new(relay: Relay, port: u16) -> Self {
+        Self { relay, port }
+    }
+
+    async fn way(&self) -> Result<Box<dyn Redirect>, String> {
+        let port = self.port;
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await;
+        let listener =
+            listener.map_err(|error| format!("the port {port} cannot be listened on: {error}"))?;
+        let address = listener.local_addr().map_err(|error| error.to_string())?;
+        Ok(Box::new(Way {
+            relay: self.relay.clone(),
+            listener,
+            uri: format!("http://{address}{PATH}"),
+        }))
+    }
+}
+
+impl SignIn for Browser {
+    fn ready(&self) -> Signing<'_, Box<dyn Redirect>> {
+        Box::pin(self.way())
+    }
+}
+
+impl Redirect for Way {
+    fn uri(&self) -> &str {
+        &self.uri
+    }
+
+    fn show(self: Box<Self>, request: SignInRequest) -> Signing<'static, String> {
+        Box::pin(async move {
+            let question = question(&request, &self.uri);
+            let request = Arc::new(request);
+            let known = Arc::clone(&request);
+            let returned = listen::returned(&self.listener, &self.uri, move |address| {
+                known.is_answer(address)
+            });
+            match self.relay.sign_in(question, returned).await {
+                Reply::Returned(address) if request.is_answer(&address) => Ok(address),
+                Reply::Returned(_) => Err("the address is that of another sign-in".to_owned()),
+                Reply::Declined { reason, .. } => Err(reason.unwrap_or_default()),
+                Reply::Cancelled(Why::Nobody) => Err(NOBODY.to_owned()),
+                _ => Err("you did not want to".to_owned()),
+            }
+        })
+    }
+}
+
+/// What the person is asked.
+fn question(request: &SignInRequest, returns_to: &str) -> Question {
+    Question {
+        call: None,
+        key: None,
+        ask: Ask::SignIn {
+            url: request.url().to_owned(),
+            issuer: request.issuer.clone(),
+            scopes: request.scopes.as_ref().map(ToString::to_string),
+            returns_to: returns_to.to_owned(),
+        },
+    }
+}

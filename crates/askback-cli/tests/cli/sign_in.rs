@@ -1,0 +1,344 @@
+//! Signing in, against a server and an authorization server small enough to be read.
+
+mod issuer;
+
+use std::{
+    fs,
+    io::{BufRead, BufReader, Write},
+    os::unix::fs::PermissionsExt,
+    process::{Child, Command, Output, Stdio},
+    sync::mpsc,
+    thread,
+    time::Duration,
+};
+
+use self::issuer::{Issuer, fetch};
+use crate::scratch::Scratch;
+
+/// How long a line is waited for that should be shown at once: tests share a machine.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A person at a command, with a browser that writes down what it is given and does no more.
+struct Desk {
+    scratch: Scratch,
+    issuer: Issuer,
+}
+
+/// A command that is talked to.
+struct Talk {
+    child: Child,
+    shown: mpsc::Receiver<String>,
+    screen: String,
+}
+
+impl Desk {
+    fn new(name: &str, issuer: Issuer) -> Self {
+        let scratch = Scratch::new(name);
+        let log = scratch.path("browser.log");
+        // The browser runs by itself; reading from a pipe waits for it.
+        let made = Command::new("mkfifo").arg(&log).status();
+        assert!(made.is_ok_and(|status| status.success()));
+        let script = format!(
+            "#!/bin/sh\nprintf '%s\\n' \"$#\" \"$@\" > {}\n",
+            log.display()
+        );
+        let browser = scratch.file("browser", &script);
+        fs::set_permissions(browser, fs::Permissions::from_mode(0o755)).expect("the file is ours");
+        Self { scratch, issuer }
+    }
+
+    fn command(&self, words: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_askback"));
+        command
+            .args(words)
+            .args(["--credentials", "file"])
+            .env("NO_COLOR", "1")
+            .env("BROWSER", self.scratch.path("browser"))
+            .env("XDG_STATE_HOME", self.scratch.path("state"))
+            .env_remove("ASKBACK_CLIENT_SECRET")
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        command
+    }
+
+    /// Runs a command to its end, with nobody there.
+    fn run(&self, words: &[&str]) -> (Option<i32>, String, String) {
+        let url = self.issuer.server();
+        let words = words.iter().map(|word| word.replace("URL", &url));
+        let words: Vec<String> = words.collect();
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        told(
+            self.command(&words)
+                .output()
+                .expect("the command was built"),
+        )
+    }
+
+    /// Begins a conversation.
+    fn open(&self, more: &[&str]) -> Talk {
+        let url = self.issuer.server();
+        let words = [&["open", "--name", "agency", "--url", &url], more].concat();
+        let mut child = self
+            .command(&words)
+            .stdin(Stdio::piped())
+            .spawn()
+            .expect("the command was built");
+        let stderr = BufReader::new(child.stderr.take().expect("it was asked for"));
+        let (show, shown) = mpsc::channel();
+        thread::spawn(move || {
+            for line in stderr.lines().map_while(Result::ok) {
+                // A test that has failed does not look any more.
+                let _ = show.send(line + "\n");
+            }
+        });
+        Talk {
+            child,
+            shown,
+            screen: String::new(),
+        }
+    }
+
+    /// What the browser was given: how many arguments, and the arguments.
+    fn opened(&self) -> Vec<String> {
+        let opened = fs::read_to_string(self.scratch.path("browser.log"));
+        let opened = opened.expect("the browser writes");
+        opened.lines().map(str::to_owned).collect()
+    }
+
+    fn credentials(&self) -> std::path::PathBuf {
+        self.scratch.path("state").join("askback/credentials.json")
+    }
+}
+
+impl Talk {
+    fn say(&mut self, line: &str) {
+        let stdin = self.child.stdin.as_mut().expect("it is open");
+        writeln!(stdin, "{line}").expect("it reads its input");
+    }
+
+    /// Waits until a line of the screen holds this.
+    fn until(&mut self, words: &str) {
+        loop {
+            let line = self.shown.recv_timeout(PATIENCE);
+            let line = line.unwrap_or_else(|_| panic!("{words:?} was not shown:\n{}", self.screen));
+            self.screen.push_str(&line);
+            if line.contains(words) {
+                return;
+            }
+        }
+    }
+
+    /// Ends the input; gives the exit code, what was printed and what was shown.
+    fn end(mut self) -> (Option<i32>, String, String) {
+        drop(self.child.stdin.take());
+        let output = self.child.wait_with_output().expect("it ends");
+        let (code, printed, _) = told(output);
+        (
+            code,
+            printed,
+            self.screen + &self.shown.iter().collect::<String>(),
+        )
+    }
+}
+
+fn told(output: Output) -> (Option<i32>, String, String) {
+    let text = |bytes| String::from_utf8(bytes).expect("it writes text");
+    (
+        output.status.code(),
+        text(output.stdout),
+        text(output.stderr),
+    )
+}
+
+// Shows AZ-46, AS-05, AS-18, BP-60, BP-61.
+#[test]
+fn a_person_signs_in_once_and_out_again() {
+    let desk = Desk::new("sign-in", Issuer::start());
+    let mut talk = desk.open(&[]);
+    talk.say("yes");
+    let opened = desk.opened();
+    let [count, url] = &opened[..] else {
+        panic!("{opened:?}")
+    };
+    assert_eq!(count, "1");
+    talk.until("Waiting for the browser");
+    let screen = talk.screen.clone();
+    let origin = desk.issuer.origin();
+    for line in [
+        "agency wants you to sign in",
+        &format!("  {}", desk.issuer.server()),
+        &format!("  at  | {origin}"),
+        "  for | trips:read",
+        "Host: 127.0.0.1",
+        url,
+    ] {
+        assert!(
+            screen.contains(&format!("\n{line}\n")),
+            "{line} in {screen}"
+        );
+    }
+
+    let returns = fetch("GET", url).location().expect("it leads back");
+    // Others than the browser come by.
+    let (at, _) = returns.split_once('?').expect("it has an answer");
+    assert_eq!(
+        fetch("GET", &format!("{at}?state=guessed&code=x")).status(),
+        "404"
+    );
+    let page = fetch("GET", &returns);
+    assert_eq!(page.status(), "200");
+    assert!(page.0.contains("go back to the terminal"), "{}", page.0);
+    talk.until("The browser is back.");
+    talk.until("speaks 2026-07-28");
+    talk.say("/call hello");
+    let (code, printed, screen) = talk.end();
+    assert_eq!((code, &*printed), (Some(0), "Hello!\n"), "{screen}");
+
+    let kept = fs::metadata(desk.credentials()).expect("they are kept");
+    assert_eq!(kept.permissions().mode() & 0o777, 0o600);
+    // The next one needs nobody.
+    let (code, printed, shown) = desk.run(&["call", "hello", "--url", "URL"]);
+    assert_eq!((code, &*printed), (Some(0), "Hello!\n"), "{shown}");
+    let (code, listed, _) = desk.run(&["auth", "list"]);
+    assert_eq!(code, Some(0));
+    assert_eq!(
+        listed,
+        format!(
+            "{}\n  at {origin}\n  for trips:read\n  renewed by itself; kept in a file\n",
+            desk.issuer.server()
+        )
+    );
+    for secret in [issuer::ACCESS, issuer::REFRESH] {
+        assert!(!listed.contains(secret) && !screen.contains(secret));
+    }
+
+    let (code, _, shown) = desk.run(&["auth", "logout", "--url", "URL"]);
+    assert_eq!(code, Some(0), "{shown}");
+    assert!(
+        shown.contains("signed out; the tokens are good for nothing now."),
+        "{shown}"
+    );
+    assert!(desk.issuer.heard("/revoke").contains(issuer::REFRESH));
+    let (_, listed, _) = desk.run(&["auth", "list"]);
+    assert_eq!(listed, "You are signed in to no server.\n");
+    let (_, _, shown) = desk.run(&["auth", "logout", "--url", "URL"]);
+    assert!(shown.contains("you were not signed in."), "{shown}");
+}
+
+#[test]
+fn where_the_browser_is_elsewhere_its_address_is_pasted() {
+    let desk = Desk::new("sign-in-paste", Issuer::start());
+    let mut talk = desk.open(&[]);
+    talk.say("yes");
+    let url = desk.opened()[1].clone();
+    talk.until("Waiting for the browser");
+    talk.say("https://example.com/");
+    talk.until("× that address begins with http://127.0.0.1:");
+    let returns = fetch("GET", &url).location().expect("it leads back");
+    talk.say(&returns);
+    talk.until("speaks 2026-07-28");
+    talk.say("/call hello");
+    let (code, printed, screen) = talk.end();
+    assert_eq!((code, &*printed), (Some(0), "Hello!\n"), "{screen}");
+}
+
+#[test]
+fn an_answer_to_another_sign_in_is_not_taken() {
+    let desk = Desk::new("sign-in-other", Issuer::start());
+    let mut talk = desk.open(&[]);
+    talk.say("yes");
+    let url = desk.opened()[1].clone();
+    talk.until("Waiting for the browser");
+    let returns = fetch("GET", &url).location().expect("it leads back");
+    let (at, _) = returns.split_once('?').expect("it has an answer");
+    talk.say(&format!("{at}?code=stolen&state=guessed"));
+    let (code, _, screen) = talk.end();
+    assert_eq!(code, Some(5), "{screen}");
+    assert!(desk.issuer.heard("/token").is_empty());
+}
+
+#[test]
+fn without_a_yes_nobody_signs_in() {
+    for (name, line) in [("no", "no"), ("cancel", "!cancel"), ("end", "")] {
+        let desk = Desk::new(&format!("sign-in-{name}"), Issuer::start());
+        let mut talk = desk.open(&[]);
+        if !line.is_empty() {
+            talk.say(line);
+        }
+        let (code, _, screen) = talk.end();
+        assert_eq!(code, Some(5), "{name}: {screen}");
+        assert!(!screen.contains("Opened"), "{name}: {screen}");
+        let kept = fs::read_to_string(desk.credentials()).unwrap_or_default();
+        assert!(!kept.contains("tokens "), "{name}: {kept}");
+    }
+}
+
+#[test]
+fn without_a_terminal_the_command_says_what_to_do() {
+    let desk = Desk::new("sign-in-nobody", Issuer::start());
+    let (code, printed, shown) = desk.run(&["call", "hello", "--url", "URL"]);
+    assert_eq!((code, &*printed), (Some(5), ""), "{shown}");
+    for words in [
+        "there is no terminal to sign in at",
+        "Run askback inspect --url",
+    ] {
+        assert!(shown.contains(words), "{shown}");
+    }
+}
+
+// Shows AR-18, AZ25-09.
+#[test]
+fn a_client_that_was_registered_by_hand_is_used() {
+    let desk = Desk::new("sign-in-by-hand", Issuer::start());
+    let secret = desk.scratch.file("secret", "a b\n");
+    let mut talk = desk.open(&["--client-id", "mine", "--client-secret-file", &secret]);
+    talk.say("yes");
+    let url = desk.opened()[1].clone();
+    assert!(url.contains("client_id=mine&"), "{url}");
+    talk.until("Waiting for the browser");
+    fetch(
+        "GET",
+        &fetch("GET", &url).location().expect("it leads back"),
+    );
+    talk.until("speaks 2026-07-28");
+    let (code, _, screen) = talk.end();
+    assert_eq!(code, Some(0), "{screen}");
+    assert!(desk.issuer.heard("/register").is_empty());
+    // `mine:a+b`, as forms write it.
+    let asked = desk.issuer.heard("/token");
+    assert!(asked.contains("Basic bWluZTphK2I="), "{asked}");
+    let kept = fs::read_to_string(desk.credentials()).expect("they are kept");
+    assert!(!kept.contains("a b"), "{kept}");
+}
+
+// Shows BP-57, BP-58, BP-59, BP-60, BP-61, BP-65, BP-66.
+#[test]
+fn an_authorization_endpoint_runs_nothing() {
+    for (name, endpoint) in [
+        ("substitution", "ORIGIN/$(touch${IFS}PWNED)"),
+        ("backticks", "ORIGIN/`touch${IFS}PWNED`"),
+        ("semicolon", "ORIGIN/a;touch${IFS}PWNED"),
+        ("pipe", "ORIGIN/a|touch${IFS}PWNED"),
+        ("quote", "ORIGIN/a\"&&touch${IFS}PWNED"),
+        ("windows", "ORIGIN/a^&calc.exe"),
+        ("option", "--help"),
+        ("script", "javascript:alert(1)"),
+        ("data", "data:text/html,<script>alert(1)</script>"),
+        ("file", "file:///etc/passwd"),
+        ("own", "zoommtg://example.com/join"),
+        ("user", "http://good.example@127.0.0.1/"),
+        ("unencrypted", "http://example.com/authorize"),
+        ("break", "ORIGIN/a\nb"),
+    ] {
+        let scratch = format!("sign-in-attack-{name}");
+        let desk = Desk::new(&scratch, Issuer::with_endpoint(endpoint));
+        // Says yes to whatever is asked; nothing should be.
+        let mut talk = desk.open(&[]);
+        talk.say("yes\nyes");
+        let (code, _, screen) = talk.end();
+        assert_eq!(code, Some(5), "{name}: {screen}");
+        assert!(!screen.contains("Opened"), "{name}: {screen}");
+        assert!(!desk.scratch.path("PWNED").exists(), "{name}");
+    }
+}
