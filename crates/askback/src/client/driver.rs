@@ -25,7 +25,7 @@ use tokio::{
 };
 
 use super::{Client, Host, Shared};
-use crate::transport::{Behind, Connect, Link, Receiver, Report, Sender};
+use crate::transport::{Behind, Connect, Link, Pause, Receiver, Report, Sender};
 
 /// What comes of a call.
 pub(super) type Reply = oneshot::Sender<Result<Box<RawValue>, ClientError>>;
@@ -64,6 +64,8 @@ pub(super) async fn start(
         calls: HashMap::new(),
         granted: HashMap::new(),
         questions: Questions::default(),
+        pause: Pause::default(),
+        paused: Duration::ZERO,
         opened: Some(opened),
         started: Instant::now(),
     };
@@ -83,6 +85,9 @@ struct Driver {
     calls: HashMap<CallId, Reply>,
     granted: HashMap<CallId, oneshot::Sender<SubscriptionFilter>>,
     questions: Questions,
+    /// When the transport waits for others than the server, and how long those before it did.
+    pause: Pause,
+    paused: Duration,
     /// Waits to hear whether the connection opens.
     opened: Option<oneshot::Sender<Result<Arc<Shared>, ClientError>>>,
     started: Instant,
@@ -146,6 +151,8 @@ enum Happened {
     Ended(Box<dyn Connect>, String),
     Answered(Result<(Id, Answered), JoinError>),
     Timeout,
+    /// The clock stands, or goes on.
+    Paused,
 }
 
 impl Driver {
@@ -171,6 +178,7 @@ impl Driver {
                 Happened::Ended(connector, why) => self.ended(connector, &why),
                 Happened::Answered(joined) => self.answered(joined),
                 Happened::Timeout => self.engine.handle_timeout(self.now()),
+                Happened::Paused => {}
             }
         };
         self.close().await;
@@ -183,11 +191,13 @@ impl Driver {
     /// Waits for whatever happens next. While the server is going, nothing else does: what is
     /// wanted meanwhile is for the next one.
     async fn next(&mut self, commands: &mut mpsc::UnboundedReceiver<Command>) -> Happened {
-        let deadline = self.engine.next_timeout().map(|due| self.started + due);
+        let due = self.engine.next_timeout().filter(|_| !self.pause.is_on());
+        let deadline = due.map(|due| Instant::now() + due.saturating_sub(self.now()));
         let Self {
             way,
             outbox,
             questions,
+            pause,
             ..
         } = self;
         if matches!(way, Way::Ending { .. }) {
@@ -197,14 +207,17 @@ impl Driver {
             command = commands.recv() => Happened::Command(command),
             joined = questions.next() => Happened::Answered(joined),
             happened = way.next(outbox) => happened,
+            () = pause.changed() => Happened::Paused,
             () = sleep_until(deadline.unwrap_or_else(Instant::now)), if deadline.is_some() => {
                 Happened::Timeout
             }
         }
     }
 
+    /// The time that is the server's: what others took is left out.
     fn now(&self) -> Duration {
-        self.started.elapsed()
+        let paused = self.paused + self.pause.lasted();
+        self.started.elapsed().saturating_sub(paused)
     }
 
     fn command(&mut self, command: Command) {
@@ -296,7 +309,6 @@ impl Driver {
     }
 
     fn open(&mut self, connector: Box<dyn Connect>, link: io::Result<Link>) {
-        let now = self.now();
         match link {
             Ok(Link {
                 channel,
@@ -304,7 +316,11 @@ impl Driver {
                 behind,
                 carrier,
                 reports,
+                pause,
             }) => {
+                self.paused += self.pause.lasted();
+                self.pause = pause;
+                let now = self.now();
                 let (receiver, sender) = channel.split();
                 let open = Open {
                     connector,
@@ -320,6 +336,7 @@ impl Driver {
             }
             Err(error) => {
                 self.way = Way::Closed(connector);
+                let now = self.now();
                 self.engine.handle_disconnected(&error.to_string(), now);
             }
         }

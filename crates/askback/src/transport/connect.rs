@@ -9,7 +9,7 @@ use askback_core::{
 };
 use tokio::sync::mpsc;
 
-use super::{Channel, memory};
+use super::{Channel, Pause, memory};
 
 /// Opens the way to a server: once at first, and again each time the server went away and is
 /// wanted.
@@ -35,6 +35,8 @@ pub struct Link {
     /// What the transport says itself. What it says of a request comes before the end of the
     /// channel.
     pub(crate) reports: Option<mpsc::Receiver<Report>>,
+    /// When the transport waits for others than the server.
+    pub(crate) pause: Pause,
 }
 
 /// What a transport has to say beside the messages it brings.
@@ -64,6 +66,7 @@ impl From<Channel> for Link {
             behind: None,
             carrier: Carrier::Stream,
             reports: None,
+            pause: Pause::default(),
         }
     }
 }

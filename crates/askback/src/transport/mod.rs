@@ -12,6 +12,8 @@ mod connect;
 mod http;
 mod lines;
 mod memory;
+#[cfg(feature = "client")]
+mod pause;
 #[cfg(feature = "stdio")]
 mod stdio;
 
@@ -32,6 +34,8 @@ pub use connect::{Connect, Connecting, Link};
 pub use http::{BadHeader, BadUrl, Eras, Http};
 pub use lines::lines;
 pub use memory::memory;
+#[cfg(feature = "client")]
+pub(crate) use pause::Pause;
 #[cfg(feature = "stdio")]
 pub use stdio::stdio;
 

@@ -121,12 +121,18 @@ impl Authorizer {
         })
     }
 
+    /// What a request is to be sent with, where that needs no waiting: outer none if it does.
+    pub(crate) fn pass_at_hand(&self) -> Option<Option<Arc<Pass>>> {
+        let current = self.current()?;
+        let is_ending = current.as_ref().is_some_and(|pass| self.is_ending(pass));
+        (!is_ending).then_some(current)
+    }
+
     /// What a request is to be sent with, if anything is known; renewed where it is about to end.
     pub(crate) async fn pass(self: &Arc<Self>) -> Result<Option<Arc<Pass>>, AuthorizationError> {
-        match self.current() {
-            Some(None) => Ok(None),
-            Some(Some(pass)) if !self.is_ending(&pass) => Ok(Some(pass)),
-            _ => Ok(self.on_task(Cause::Sending).await?.pass),
+        match self.pass_at_hand() {
+            Some(pass) => Ok(pass),
+            None => Ok(self.on_task(Cause::Sending).await?.pass),
         }
     }
 

@@ -33,7 +33,7 @@ use tokio::sync::mpsc;
 
 use self::{bridge::Bridge, eras::Known, permission::Permission, send::Way, tools::Tools};
 use super::{
-    Channel, Connect, Connecting, Link, Messages, Receiver, Sender, WAITING, connect::Behind,
+    Channel, Connect, Connecting, Link, Messages, Pause, Receiver, Sender, WAITING, connect::Behind,
 };
 #[cfg(feature = "authorization-client")]
 use crate::authorization::client::Authorization;
@@ -170,8 +170,9 @@ impl Http {
         let (received, incoming) = mpsc::channel(WAITING);
         let (outgoing, sent) = mpsc::channel(WAITING);
         let (reported, reports) = mpsc::channel(WAITING);
+        let pause = Pause::default();
         #[cfg(feature = "authorization-client")]
-        let permission = Permission::of(self.authorization.as_ref(), &self.url)?;
+        let permission = Permission::of(self.authorization.as_ref(), &self.url, &pause)?;
         #[cfg(not(feature = "authorization-client"))]
         let permission = Permission;
         let way = Way {
@@ -203,6 +204,7 @@ impl Http {
         Ok(Link {
             carrier: Carrier::Exchanges { handshake },
             reports: Some(reports),
+            pause,
             behind: Some(Box::new(End(end))),
             ..channel.into()
         })

@@ -10,17 +10,26 @@ mod with_tokens {
     };
     use reqwest::{Method, Response, Url, header::HeaderMap};
 
-    use crate::authorization::client::{self as authorization, Authorization, Authorizer};
+    use crate::{
+        authorization::client::{self as authorization, Authorization, Authorizer},
+        transport::Pause,
+    };
 
     /// Where tokens come from, if anywhere.
-    pub(in super::super) struct Permission(Option<Arc<Authorizer>>);
+    pub(in super::super) struct Permission(Option<Source>);
+
+    struct Source {
+        authorizer: Arc<Authorizer>,
+        /// While a token is being had, the server is not waited for.
+        pause: Pause,
+    }
 
     /// What one request is sent with.
     pub(in super::super) type Pass = Option<Arc<authorization::Pass>>;
 
     /// One request, as often as it is sent.
     pub(in super::super) struct Trial<'a> {
-        authorizer: Option<&'a Arc<Authorizer>>,
+        source: Option<&'a Source>,
         trial: authorization::Trial,
         /// Whether a refusal is worth a sign-in.
         is_patient: bool,
@@ -30,14 +39,20 @@ mod with_tokens {
         pub(in super::super) fn of(
             authorization: Option<&Authorization>,
             server: &Url,
+            pause: &Pause,
         ) -> io::Result<Self> {
-            let authorizer = authorization.map(|it| it.at(server)).transpose()?;
-            Ok(Self(authorizer))
+            let Some(authorization) = authorization else {
+                return Ok(Self(None));
+            };
+            Ok(Self(Some(Source {
+                authorizer: authorization.at(server)?,
+                pause: pause.clone(),
+            })))
         }
 
         pub(in super::super) fn trial(&self, method: &Method) -> Trial<'_> {
             Trial {
-                authorizer: self.0.as_ref(),
+                source: self.0.as_ref(),
                 trial: authorization::Trial::default(),
                 // Nobody signs in to say goodbye.
                 is_patient: method != Method::DELETE,
@@ -51,8 +66,9 @@ mod with_tokens {
             url: &Url,
         ) -> Result<HeaderMap, Lost> {
             match (&self.0, pass) {
-                (Some(authorizer), Some(pass)) => {
-                    authorizer.headers(pass, method, url).map_err(failed)
+                (Some(source), Some(pass)) => {
+                    let headers = source.authorizer.headers(pass, method, url);
+                    headers.map_err(failed)
                 }
                 _ => Ok(HeaderMap::new()),
             }
@@ -61,10 +77,14 @@ mod with_tokens {
 
     impl Trial<'_> {
         pub(in super::super) async fn pass(&self) -> Result<Pass, Lost> {
-            match self.authorizer {
-                Some(authorizer) => authorizer.pass().await.map_err(failed),
-                None => Ok(None),
+            let Some(source) = self.source else {
+                return Ok(None);
+            };
+            if let Some(pass) = source.authorizer.pass_at_hand() {
+                return Ok(pass);
             }
+            let _waiting = source.pause.begin();
+            source.authorizer.pass().await.map_err(failed)
         }
 
         /// Whether to send it again after this response.
@@ -74,14 +94,14 @@ mod with_tokens {
             url: &Url,
             response: &Response,
         ) -> Result<bool, Lost> {
-            match self.authorizer.filter(|_| self.is_patient) {
-                Some(authorizer) => {
-                    let answer = (response.status(), response.headers());
-                    let again = authorizer.again(&mut self.trial, url, answer, pass);
-                    again.await.map_err(failed)
-                }
-                None => Ok(false),
-            }
+            let Some(source) = self.source.filter(|_| self.is_patient) else {
+                return Ok(false);
+            };
+            let status = response.status();
+            let _waiting = status.is_client_error().then(|| source.pause.begin());
+            let answer = (status, response.headers());
+            let again = source.authorizer.again(&mut self.trial, url, answer, pass);
+            again.await.map_err(failed)
         }
     }
 

@@ -1,8 +1,14 @@
 //! From a refusal to a token.
 
+use std::time::Duration;
+
 use askback::{
     Revision,
-    authorization::client::{Authorization, CredentialStore, Key, SignOut, SignedIn},
+    authorization::client::{
+        Authorization, CredentialStore, Key, Redirect, SignIn, SignInRequest, SignOut, SignedIn,
+        Signing,
+    },
+    client::ClientError,
     transport::Http,
 };
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
@@ -10,9 +16,12 @@ use serde_json::json;
 use sha2::{Digest as _, Sha256};
 
 use super::{Browser, World, builder, call, value};
-use crate::client::http::{
-    server::{Reply, Server},
-    session,
+use crate::client::{
+    http::{
+        server::{Piece, Reply, Server},
+        session,
+    },
+    limits,
 };
 
 // Shows AZ-01, AZ-09, AZ-11, AZ-20, AZ-27, AZ-28, AZ-29, AZ-31, AZ-34, AZ-35, AZ-36, AZ-37, AZ-38.
@@ -192,10 +201,7 @@ async fn without_authorization_a_refusal_is_told() {
     let refused = builder(None).connect(http).await;
     let refused = refused.map(drop).unwrap_err();
     assert!(
-        matches!(
-            refused,
-            askback::client::ClientError::Unauthorized { status: 401, .. }
-        ),
+        matches!(refused, ClientError::Unauthorized { status: 401, .. }),
         "{refused:?}"
     );
     assert_eq!(world.paths(), ["/mcp"]);
@@ -216,4 +222,48 @@ async fn a_token_that_is_never_taken_ends_in_an_error() {
         "{refused:?}"
     );
     assert_eq!(world.browser.times(), 1);
+}
+
+// The time a person takes is not the server's.
+#[tokio::test]
+async fn a_person_may_take_longer_than_a_server() {
+    struct Slow(Browser);
+    struct Waiting(Box<dyn Redirect>);
+    impl SignIn for Slow {
+        fn ready(&self) -> Signing<'_, Box<dyn Redirect>> {
+            Box::pin(async {
+                let ready = self.0.ready().await?;
+                Ok(Box::new(Waiting(ready)) as Box<dyn Redirect>)
+            })
+        }
+    }
+    impl Redirect for Waiting {
+        fn uri(&self) -> &str {
+            self.0.uri()
+        }
+        fn show(self: Box<Self>, request: SignInRequest) -> Signing<'static, String> {
+            let shown = self.0.show(request);
+            Box::pin(async {
+                tokio::time::sleep(Duration::from_millis(1500)).await;
+                shown.await
+            })
+        }
+    }
+    let world = World::new().await;
+    let authorization = Authorization::person(Slow(world.browser.clone()));
+    let http = Http::new(&world.server.url)
+        .unwrap()
+        .authorize(&authorization);
+    let short = limits(|limits| {
+        limits.request = Duration::from_secs(1);
+        limits.request_in_all = Duration::from_secs(1);
+    });
+    let client = builder(None).limits(short).connect(http).await.unwrap();
+    call(&client, "book").await.unwrap();
+    // The server itself is judged as before.
+    world.change(|rules| {
+        rules.calls = Some(Box::new(|_, _| Some(Reply::empty(200).then(Piece::Hang))));
+    });
+    let late = call(&client, "book").await.unwrap_err();
+    assert!(matches!(late, ClientError::TimedOut(_)), "{late:?}");
 }
