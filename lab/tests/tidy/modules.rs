@@ -25,10 +25,11 @@ const MODULES: &[(&str, &[&str])] = &[
     ),
     ("ask", &["forms", "jsonrpc", "limits", "protocol"]),
     ("http", &["jsonrpc", "limits", "protocol"]),
+    ("auth", &[]),
     (
         "engine",
         &[
-            "ask", "forms", "jsonrpc", "limits", "protocol", "revision", "wire",
+            "ask", "auth", "forms", "jsonrpc", "limits", "protocol", "revision", "wire",
         ],
     ),
     // Paths for the code that macros write.

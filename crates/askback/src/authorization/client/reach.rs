@@ -170,7 +170,7 @@ mod tests {
         Reach::of(&Url::parse(server).expect("a URL"), false)
     }
 
-    // Shows BP-26, BP-27, BP-57, BP-58, BP-59, BP-65, BP-66.
+    // Shows BP-26, BP-27, BP-57, BP-58, BP-59, BP-65, BP-67.
     #[test]
     fn urls_are_taken_as_they_stand_or_not_at_all() {
         let outside = reach("https://mcp.example.com/mcp");
@@ -256,7 +256,7 @@ mod tests {
         }
     }
 
-    // Shows BP-28, AS-09.
+    // Shows BP-28.
     #[test]
     fn a_server_on_the_own_machine_may_name_it_and_nothing_else() {
         for server in [

@@ -291,7 +291,7 @@ fn wrong(what: &'static str, why: impl ToString) -> AuthorizationError {
 mod tests {
     use url::Url;
 
-    // Shows AZ-30, AZ-33.
+    // Shows AZ-30, AZ-32, AZ-33.
     #[test]
     fn a_server_is_named_by_its_url() {
         for (server, name) in [

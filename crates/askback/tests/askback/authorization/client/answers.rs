@@ -29,7 +29,7 @@ fn issuer(asked: &url::Url) -> String {
     asked.origin().ascii_serialization()
 }
 
-// Shows AZ-21, AZ-23, AZ-25.
+// Shows AZ-20, AZ-23, AZ-25.
 #[tokio::test]
 async fn the_issuer_of_an_answer_is_compared_letter_by_letter() {
     type Written = fn(&str) -> Option<String>;

@@ -71,7 +71,7 @@ async fn no_document_leads_where_it_should_not() {
 }
 
 // What a shell would read is refused, whatever opens the URL.
-// Shows BP-60.
+// Shows BP-66, BP-68.
 #[tokio::test]
 async fn an_authorization_endpoint_holds_nothing_for_a_shell() {
     for part in [
@@ -251,7 +251,7 @@ async fn a_person_has_a_time_to_sign_in() {
     );
 }
 
-// Shows AZ-38, AZ-43, AZ-45.
+// Shows AZ-38, AZ-43.
 #[tokio::test]
 async fn a_token_goes_to_its_server_alone() {
     let world = World::new().await;

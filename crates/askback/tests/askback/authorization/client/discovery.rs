@@ -9,7 +9,7 @@ fn well_known(paths: &[String]) -> Vec<&str> {
     known.map(String::as_str).collect()
 }
 
-// Shows AD-03, AD-04, AD-05, AD-06, AD-07, AZ-06.
+// Shows AD-05, AD-06, AZ-06, AZ-10.
 #[tokio::test]
 async fn the_servers_document_is_looked_for_where_it_should_be() {
     // Where the server says where it is, there and nowhere else.
@@ -54,7 +54,7 @@ fn base_of(resource: &Value) -> String {
         .to_owned()
 }
 
-// Shows AD-08, AD-09, AD-10, AD-11, AD-12, AZ-07, AZ-08.
+// Shows AD-07, AD-08, AD-09, AD-10, AD-11, AD-12, AZ-09, AZ-10.
 #[tokio::test]
 async fn the_issuers_document_is_looked_for_in_order() {
     let oauth = "/.well-known/oauth-authorization-server";
@@ -212,7 +212,7 @@ async fn no_code_is_asked_of_an_issuer_without_s256() {
     }
 }
 
-// Shows AZ-13, AZ-14, AZ-17, AZ-18, AZ-19.
+// Shows AZ-13, AZ-14, AZ-17, AZ-18, AZ-19, AZ25-01, AZ25-02.
 #[tokio::test]
 async fn scopes_are_chosen_as_the_server_says() {
     let cases = [

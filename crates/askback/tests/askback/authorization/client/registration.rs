@@ -18,6 +18,7 @@ fn registrations(world: &World) -> Vec<Value> {
 }
 
 // Shows AR-01, AR-02, AR-03, AR-04, AR-05, AR-17, AR-18, AZ-05.
+// Shows AZ25-03, AZ25-04, AZ25-05, AZ25-06, AZ25-07, AZ25-09.
 #[tokio::test]
 async fn there_is_an_order_of_becoming_known() {
     for (by_hand, takes_documents, registers, expected) in [
@@ -57,7 +58,7 @@ async fn there_is_an_order_of_becoming_known() {
     }
 }
 
-// Shows AR-06, AR-07, AR-08, AR-10.
+// Shows AR-06, AR-08, AR-10.
 #[tokio::test]
 async fn a_document_is_named_by_its_https_url() {
     let world = World::new().await;
@@ -260,7 +261,7 @@ async fn a_client_the_issuer_forgot_registers_again() {
     assert_eq!(ids.last(), Some(&Some("anew".to_owned())));
 }
 
-// Shows AR-24, AR-25, AD-02.
+// Shows AR-24, AR-25, AD-03.
 #[tokio::test]
 async fn nothing_of_one_issuer_is_shown_to_another() {
     let world = World::new().await;

@@ -33,7 +33,7 @@ fn grants(world: &World) -> Vec<String> {
     posted.iter().map(grant).collect()
 }
 
-// Shows AS-06, AS-07.
+// Shows AS-07.
 #[tokio::test]
 async fn many_requests_need_one_new_token() {
     let world = World::new().await;

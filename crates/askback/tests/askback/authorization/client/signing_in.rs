@@ -24,8 +24,8 @@ use crate::client::{
     limits,
 };
 
-// Shows AZ-01, AZ-09, AZ-11, AZ-20, AZ-27, AZ-28, AZ-29, AZ-31, AZ-34, AZ-35, AZ-36, AZ-37, AZ-38.
-// Shows AS-03, AS-11, AS-12, AS-16, AS-30.
+// Shows AZ-01, AZ-11, AZ-20, AZ-27, AZ-28, AZ-29, AZ-31, AZ-34, AZ-35, AZ-36, AZ-37, AZ-38.
+// Shows AS-02, AS-03, AS-11, AS-12, AS-16, AS-30, AZ-60, AZ25-12.
 #[tokio::test]
 async fn a_refused_client_signs_in_and_asks_again() {
     let world = World::new().await;
@@ -66,6 +66,7 @@ async fn a_refused_client_signs_in_and_asks_again() {
     }
 }
 
+// Shows AZ-37, AZ25-10.
 #[tokio::test]
 async fn the_era_is_found_after_the_sign_in() {
     for protocol in [None, Some(Revision::V2025_11_25)] {
