@@ -1,11 +1,15 @@
 //! Who asks is what the token says, and what is theirs is nobody else's.
 
-use askback::{Principal, Revision, protocol::TaskSupport};
+use std::sync::Arc;
+
+use askback::{
+    Completing, Ctx, Form, Principal, Prompt, Revision, Tool,
+    authorization::server::Protection,
+    protocol::{self, TaskSupport},
+};
 use serde_json::{Value, json};
 
 use super::{Ran, bearer, builder, claims, client, key, post, protection, verifier, with};
-use askback::{Ctx, Tool, authorization::server::Protection};
-
 use crate::http::client::{Client, MESSAGE, Response, hello, mirrored, stateless};
 
 /// Everybody there is: they differ in one thing each.
@@ -291,4 +295,51 @@ async fn the_next_token_of_a_principal_is_as_good() {
     };
     assert_eq!(call(first, id.clone()).await, 403);
     assert_eq!(call(next, id).await, 200);
+}
+
+#[tokio::test]
+async fn lists_and_completions_are_for_whoever_asks() {
+    let subject = |who: &Option<Arc<Principal>>| who.as_ref().map(|it| it.subject.clone());
+    let listed = move |who| async move {
+        let subject = subject(&who).unwrap_or_default();
+        let uri = format!("note://of/{subject}");
+        Ok(vec![protocol::Resource::new(uri, subject)])
+    };
+    let typed =
+        move |typed: Completing| async move { Ok(Vec::from_iter(subject(&typed.principal))) };
+    let prompt = Prompt::new("whose", async |whose: Whose| Ok(whose.name)).complete("name", typed);
+    let server = builder(&Ran::default())
+        .list_resources_for(listed)
+        .prompt(prompt);
+    let server = server.build().unwrap();
+    let client = Client(server.http().protect(protection()).service());
+    let list = stateless("resources/list", json!({}));
+    let complete = stateless(
+        "completion/complete",
+        json!({
+            "ref": {"type": "ref/prompt", "name": "whose"},
+            "argument": {"name": "name", "value": ""},
+        }),
+    );
+    for subject in ["alice", "bob"] {
+        let token = bearer(&with("sub", json!(subject)));
+        let listed = post(&client, &token, &list).await.answer().await;
+        let last = listed["result"]["resources"]
+            .as_array()
+            .unwrap()
+            .last()
+            .unwrap()
+            .clone();
+        assert_eq!(last["uri"], format!("note://of/{subject}"));
+        let completed = post(&client, &token, &complete).await.answer().await;
+        assert_eq!(
+            completed["result"]["completion"]["values"],
+            json!([subject])
+        );
+    }
+}
+
+#[derive(Form)]
+struct Whose {
+    name: String,
 }
