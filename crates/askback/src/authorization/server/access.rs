@@ -32,7 +32,14 @@ pub trait TokenVerifier: Send + Sync + 'static {
 /// What a [`TokenVerifier`] gives back.
 pub type Verifying<'a> = Pin<Box<dyn Future<Output = Result<Access, Rejected>> + Send + 'a>>;
 
-/// A token as it came with a request. It cannot be printed, kept or sent on.
+/// A token as it came with a request. It cannot be printed, kept or sent on:
+///
+/// ```compile_fail
+/// # use askback::authorization::server::PresentedToken;
+/// fn pass_on(token: PresentedToken<'_>) -> http::HeaderValue {
+///     token.try_into().unwrap()
+/// }
+/// ```
 #[derive(Clone, Copy)]
 pub struct PresentedToken<'a> {
     token: &'a str,
@@ -69,6 +76,9 @@ pub enum Rejected {
     /// It is bound to a key that whoever sent it did not prove to hold (RFC 9449).
     #[error("nobody proves to hold the key of the token: {0}")]
     Proof(String),
+    /// The proof that came with it lacks a nonce of this server (RFC 9449, 9).
+    #[error("the proof holds no nonce of this server, or an old one")]
+    Nonce,
     /// It cannot be judged now; the client is to blame for nothing.
     #[error("the token cannot be verified now: {0}")]
     Unavailable(String),

@@ -43,6 +43,8 @@ pub(crate) struct Refusal {
     pub(crate) status: StatusCode,
     /// The value of `WWW-Authenticate`.
     pub(crate) challenge: Option<HeaderValue>,
+    /// What the next proof must hold (`DPoP-Nonce`).
+    pub(crate) nonce: Option<HeaderValue>,
     pub(crate) why: String,
 }
 
@@ -81,7 +83,13 @@ impl Protection {
             return Err(self.rejected(scheme, &Rejected::Expired));
         }
         let bound = self.check_binding(parts, (scheme, token), access.key.as_deref(), now);
-        bound.map_err(|rejected| self.rejected(Scheme::DPoP, &rejected))?;
+        bound.map_err(|rejected| Refusal {
+            nonce: self
+                .proofs
+                .nonce(now)
+                .and_then(|nonce| nonce.try_into().ok()),
+            ..self.rejected(Scheme::DPoP, &rejected)
+        })?;
         let scopes = self.hierarchy.widen(&access.scopes);
         let granted = Granted {
             scopes,
@@ -119,6 +127,7 @@ impl Protection {
         Err(Refusal {
             status: StatusCode::FORBIDDEN,
             challenge: self.challenge(scheme, Some(("insufficient_scope", why)), &all),
+            nonce: None,
             why: format!("{why}: it needs the scopes `{all}`"),
         })
     }
@@ -174,6 +183,7 @@ impl Protection {
         Refusal {
             status: StatusCode::UNAUTHORIZED,
             challenge: self.challenge(self.scheme(), None, &self.required),
+            nonce: None,
             why: "this server wants an access token".to_owned(),
         }
     }
@@ -186,6 +196,7 @@ impl Protection {
                 Some(("invalid_request", why)),
                 &self.required,
             ),
+            nonce: None,
             why: why.to_owned(),
         }
     }
@@ -199,11 +210,16 @@ impl Protection {
                 "invalid_dpop_proof",
                 "the proof is not valid for this request",
             ),
+            Rejected::Nonce => (
+                "use_dpop_nonce",
+                "the proof must hold the nonce of this server",
+            ),
             Rejected::Unavailable(_) => {
                 tracing::error!(why = %rejected, "access tokens cannot be verified");
                 return Refusal {
                     status: StatusCode::SERVICE_UNAVAILABLE,
                     challenge: None,
+                    nonce: None,
                     why: "the server cannot verify access tokens now".to_owned(),
                 };
             }
@@ -212,6 +228,7 @@ impl Protection {
         Refusal {
             status: StatusCode::UNAUTHORIZED,
             challenge: self.challenge(scheme, Some((error, why)), &self.required),
+            nonce: None,
             why: why.to_owned(),
         }
     }

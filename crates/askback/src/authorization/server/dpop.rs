@@ -2,6 +2,7 @@
 
 use std::{
     collections::HashSet,
+    fmt, io,
     sync::{Mutex, PoisonError},
     time::Duration,
 };
@@ -18,7 +19,7 @@ use super::{
     access::Rejected,
     jwt::{Key, SigningAlgorithm, signed},
 };
-use crate::millis;
+use crate::{entropy::entropy, millis};
 
 /// The header that holds a proof.
 const DPOP: HeaderName = HeaderName::from_static("dpop");
@@ -36,13 +37,20 @@ const WINDOW: Duration = Duration::from_secs(60);
 /// are not accepted.
 const PROOFS: usize = 1 << 18;
 
+/// For how long one nonce is given out; it is good for as long again.
+const NONCE: Duration = Duration::from_secs(5 * 60);
+
 /// Checks proofs, and remembers each for as long as it could come again.
 #[derive(Debug)]
 pub(super) struct Proofs {
     /// The URL of this server.
     url: Url,
     seen: Mutex<Seen>,
+    nonces: Option<Nonces>,
 }
+
+/// The nonces of this process, each made from a key and the time, so that none has to be kept.
+struct Nonces([u8; 32]);
 
 /// The proofs of the last two spans of time, by their digests.
 #[derive(Debug, Default)]
@@ -57,7 +65,22 @@ impl Proofs {
         Self {
             url,
             seen: Mutex::default(),
+            nonces: None,
         }
+    }
+
+    /// The same, but a proof must hold a nonce of this server.
+    pub(super) fn with_nonces(&self) -> io::Result<Self> {
+        Ok(Self {
+            nonces: Some(Nonces(entropy()?)),
+            ..Self::new(self.url.clone())
+        })
+    }
+
+    /// The nonce that a proof must hold, if it must hold one.
+    pub(super) fn nonce(&self, now: Millis) -> Option<String> {
+        let nonces = self.nonces.as_ref()?;
+        Some(nonces.of(now / millis(NONCE)))
     }
 
     /// The algorithms by which a proof may be signed, as a header lists them.
@@ -122,6 +145,13 @@ impl Proofs {
         if made.abs_diff(now) > millis(WINDOW) {
             return Err(invalid("the proof is not of now"));
         }
+        if let Some(nonces) = &self.nonces
+            && !claims
+                .text("nonce")
+                .is_ok_and(|nonce| nonces.has(nonce, now))
+        {
+            return Err(Rejected::Nonce);
+        }
         self.remember(thumbprint, claims.text("jti")?, now)
     }
 
@@ -154,6 +184,30 @@ impl Proofs {
         }
         seen.now.insert(digest);
         Ok(())
+    }
+}
+
+impl Nonces {
+    fn of(&self, span: u64) -> String {
+        // What is hashed is always of one length.
+        let digest = Sha256::new()
+            .chain_update(self.0)
+            .chain_update(span.to_be_bytes());
+        URL_SAFE_NO_PAD.encode(digest.finalize())
+    }
+
+    /// Whether a nonce is one of now, or of just before.
+    fn has(&self, nonce: &str, now: Millis) -> bool {
+        let span = now / millis(NONCE);
+        [span, span.saturating_sub(1)]
+            .iter()
+            .any(|span| self.of(*span) == nonce)
+    }
+}
+
+impl fmt::Debug for Nonces {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Nonces").finish_non_exhaustive()
     }
 }
 

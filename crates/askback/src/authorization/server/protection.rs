@@ -52,6 +52,9 @@ pub enum BadProtection {
     /// What are meant to be scopes are none.
     #[error(transparent)]
     Scopes(#[from] BadScopes),
+    /// A key for nonces could not be drawn: the environment is broken.
+    #[error("there is no entropy for nonces: {0}")]
+    Entropy(String),
     /// `offline_access` says what a client wishes from its authorization server.
     #[error("`offline_access` is no scope of a server: leave it out")]
     OfflineAccess,
@@ -147,6 +150,21 @@ impl Protection {
         self.bound_only = true;
         self.document.dpop_bound_access_tokens_required = true;
         self
+    }
+
+    /// Wants a nonce of this server in every proof, so that a proof cannot be made long before it is
+    /// sent (RFC 9449, 9). A client learns it from the refusal of its first request, and a new one
+    /// every five minutes. Another process has other nonces: where several serve one URL, send each
+    /// client to the same.
+    ///
+    /// # Errors
+    ///
+    /// [`BadProtection::Entropy`] where the environment is broken.
+    pub fn require_dpop_nonce(mut self) -> Result<Self, BadProtection> {
+        let proofs = self.proofs.with_nonces();
+        let proofs = proofs.map_err(|error| BadProtection::Entropy(error.to_string()))?;
+        self.proofs = Arc::new(proofs);
+        Ok(self)
     }
 
     /// What the server is called, for the person who signs in.

@@ -17,7 +17,8 @@ use super::{body::Body, response::empty};
 const MAX_AGE: HeaderValue = HeaderValue::from_static("600");
 
 /// What a page may read beside what every page may: the id of its session, and what it must show.
-const READABLE: HeaderValue = HeaderValue::from_static("mcp-session-id, www-authenticate");
+const READABLE: HeaderValue =
+    HeaderValue::from_static("mcp-session-id, www-authenticate, dpop-nonce");
 
 /// Whether a browser asks what a page may send, before it lets it.
 pub(super) fn is_preflight(parts: &Parts) -> bool {

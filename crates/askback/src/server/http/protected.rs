@@ -28,7 +28,7 @@ mod guarded {
 
     use askback_core::{auth::Scopes, http::headers, jsonrpc::Message, protocol::ClientRequest};
     use http::{
-        HeaderValue, Method, StatusCode,
+        HeaderName, HeaderValue, Method, StatusCode,
         header::{CACHE_CONTROL, VARY, WWW_AUTHENTICATE},
     };
 
@@ -37,6 +37,9 @@ mod guarded {
         authorization::server::{Granted, Refusal},
         server::http::{pages, response},
     };
+
+    /// What the next proof must hold (RFC 9449, 8.2).
+    const DPOP_NONCE: HeaderName = HeaderName::from_static("dpop-nonce");
 
     /// How long anybody may keep the document.
     const KEEP: HeaderValue = HeaderValue::from_static("public, max-age=600");
@@ -163,6 +166,9 @@ mod guarded {
         let mut response = response::refusal(refusal.status, refusal.why);
         if let Some(challenge) = refusal.challenge {
             response.headers_mut().insert(WWW_AUTHENTICATE, challenge);
+        }
+        if let Some(nonce) = refusal.nonce {
+            response.headers_mut().insert(DPOP_NONCE, nonce);
         }
         response
     }

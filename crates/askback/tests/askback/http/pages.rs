@@ -71,6 +71,9 @@ async fn a_page_may_read_answers_and_the_id_of_its_session() {
         assert_eq!(read.status, 200);
         assert_eq!(read.header("access-control-allow-origin"), Some(PAGE.1));
         let exposed = read.header("access-control-expose-headers");
-        assert_eq!(exposed, Some("mcp-session-id, www-authenticate"));
+        assert_eq!(
+            exposed,
+            Some("mcp-session-id, www-authenticate, dpop-nonce")
+        );
     }
 }

@@ -1,12 +1,17 @@
 //! Tokens that are bound to a key.
 
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
+};
+
 use askback::authorization::server::{Access, PresentedToken, Rejected, TokenVerifier};
 use http::{Request, StatusCode};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use super::{
-    METADATA, NOW, RESOURCE, Ran, builder, claims, key, protection,
+    Hand, METADATA, NOW, RESOURCE, Ran, builder, claims, key, protection,
     token::{TestKey, encode, unsigned},
     verifier, with,
 };
@@ -256,4 +261,63 @@ async fn requests_without_proofs_are_what_they_were() {
     let request = request.body(call.to_string()).unwrap();
     let response = client(false).0.respond(request).await;
     assert_eq!(response.status(), StatusCode::OK);
+}
+
+#[tokio::test]
+async fn a_proof_holds_a_nonce_where_the_server_wants_one() {
+    const MINUTES: u64 = 60_000;
+    let time = Arc::new(AtomicU64::new(NOW));
+    let protection = protection().require_dpop_nonce().unwrap();
+    let server = builder(&Ran::default())
+        .clock(Hand(Arc::clone(&time)))
+        .build()
+        .unwrap();
+    let client = Client(server.http().protect(protection).service());
+    let holder = TestKey::es256("holder");
+    let mut said = with("cnf", json!({"jkt": thumbprint(&holder)}));
+    said["exp"] = json!(NOW / 1000 + 3600);
+    let token = key().token(&said);
+    let authorization = format!("DPoP {token}");
+    let ask = |id: String, nonce: Option<String>| {
+        let mut proof = proof_of(&token, &id);
+        proof["iat"] = json!(time.load(Ordering::SeqCst) / 1000);
+        if let Some(nonce) = nonce {
+            proof["nonce"] = json!(nonce);
+        }
+        let proof = holder.sign(&header(&holder), &proof);
+        let (client, authorization) = (client.clone(), authorization.clone());
+        async move {
+            let headers = [("authorization", &*authorization), ("dpop", &*proof)];
+            send(&client, &headers, &hello_tool()).await
+        }
+    };
+    let refused = ask("1".into(), None).await;
+    assert_eq!(refused.status, 401);
+    let told = refused.header("www-authenticate").unwrap();
+    assert!(told.contains(r#"error="use_dpop_nonce""#), "{told}");
+    let first = refused.header("dpop-nonce").unwrap().to_owned();
+    for (minutes, good) in [(0, true), (5, true), (10, false)] {
+        time.store(NOW + minutes * MINUTES, Ordering::SeqCst);
+        let answered = ask(format!("at {minutes}"), Some(first.clone())).await;
+        assert_eq!(answered.status == 200, good, "{minutes}");
+        let next = answered.header("dpop-nonce").map(str::to_owned);
+        assert_eq!(next.is_none(), good, "{minutes}");
+        if let Some(next) = next {
+            assert_ne!(next, first);
+            assert_eq!(ask("again".into(), Some(next)).await.status, 200);
+        }
+    }
+    time.store(NOW, Ordering::SeqCst);
+    for nonce in ["", "made up"] {
+        assert_eq!(
+            ask(format!("{nonce}?"), Some(nonce.to_owned()))
+                .await
+                .status,
+            401
+        );
+    }
+    // Whoever has no bound token needs none.
+    let free = format!("Bearer {}", key().token(&claims()));
+    let headers = [("authorization", &*free)];
+    assert_eq!(send(&client, &headers, &hello_tool()).await.status, 200);
 }

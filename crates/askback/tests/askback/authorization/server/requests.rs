@@ -323,15 +323,16 @@ async fn the_document_stands_at_the_path_of_the_server() {
         let address = listener.local_addr().unwrap();
         let endpoint = server.http().path(path).protect(protection);
         let serving = tokio::spawn(endpoint.serve(listener));
-        for (asked, status) in [
-            (place, 200),
-            (path, 401),
-            ("/elsewhere", 404),
-            ("/.well-known/x", 404),
+        for (method, asked, status) in [
+            ("GET", place, 200),
+            ("DELETE", path, 401),
+            ("GET", "/elsewhere", 404),
+            ("GET", "/.well-known/x", 404),
         ] {
             let mut stream = TcpStream::connect(address).await.unwrap();
-            let request =
-                format!("GET {asked} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+            let request = format!(
+                "{method} {asked} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+            );
             stream.write_all(request.as_bytes()).await.unwrap();
             let mut said = String::new();
             stream.read_to_string(&mut said).await.unwrap();
