@@ -71,6 +71,10 @@ pub(super) struct Registration {
     /// The redirect URI that was registered; none for a client that needs none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) redirect: Option<String>,
+    /// The scopes that were registered: many issuers let the client ask for no others. None where
+    /// none were named.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) scopes: Option<Scopes>,
     /// When its secret ends, in seconds since the Unix epoch; never where it is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) secret_ends: Option<u64>,

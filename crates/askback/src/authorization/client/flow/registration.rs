@@ -1,5 +1,6 @@
 //! Becoming known to the issuer (2026-07-28, basic/authorization/client-registration).
 
+use askback_core::auth::Scopes;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -66,12 +67,16 @@ impl Flow {
         Ok((State::Recalling(site), recall))
     }
 
-    /// Takes what is kept if it still holds: same issuer, same redirect URI, not ended.
+    /// Takes what is kept if it still holds: same issuer, same redirect URI, not ended, and for all
+    /// that is to be asked for.
     pub(super) fn recalled(&self, site: Site, kept: Option<Registration>, now: u64) -> Next {
+        let asked = site.scopes.as_ref();
+        let is_for_all = |known: &Scopes| asked.is_none_or(|asked| known.contains_all(asked));
         let holds = |kept: &Registration| {
             kept.issuer == site.issuer.issuer
                 && kept.redirect.as_deref() == self.redirect()
                 && kept.secret_ends.is_none_or(|end| end > now)
+                && kept.scopes.as_ref().is_none_or(is_for_all)
         };
         match kept.filter(holds) {
             Some(kept) => {
@@ -173,6 +178,7 @@ impl Flow {
             issuer: site.issuer.issuer.clone(),
             client: client.clone(),
             redirect: self.redirect().map(str::to_owned),
+            scopes: site.scopes.clone(),
             secret_ends: registered.client_secret_expires_at.filter(|end| *end > 0),
         };
         let client = client.client(Origin::New);

@@ -229,16 +229,28 @@ async fn a_registration_is_kept_and_used_as_long_as_it_holds() {
     world.connect().await.unwrap().close().await;
     assert_eq!(registrations(&world).len(), 2);
 
+    // It is for the scopes that were registered; many issuers allow the client no others.
+    let key = Key::Registration(world.base());
+    world.store.remove(&key).await.unwrap();
+    for (scopes, count) in [("a b", 3), ("b", 3), ("b c", 4)] {
+        let challenge = world.rules.lock().unwrap().challenge.clone();
+        let (challenge, _) = challenge.split_once(", scope").unwrap_or((&challenge, ""));
+        let challenge = format!("{challenge}, scope=\"{scopes}\"");
+        world.change(|rules| rules.challenge = challenge);
+        forget_tokens(&world).await;
+        world.connect().await.unwrap().close().await;
+        assert_eq!(registrations(&world).len(), count, "{scopes}");
+    }
+
     // Nor is one of use whose secret has ended, or that the issuer has forgotten.
     let ended = json!({"client_id": "x", "client_secret": "y", "client_secret_expires_at": 1});
     world.change(|rules| rules.registration = (201, ended));
-    let key = Key::Registration(world.base());
     world.store.remove(&key).await.unwrap();
     for _ in 0..2 {
         forget_tokens(&world).await;
         world.connect().await.unwrap().close().await;
     }
-    assert_eq!(registrations(&world).len(), 4);
+    assert_eq!(registrations(&world).len(), 6);
 }
 
 #[tokio::test]
