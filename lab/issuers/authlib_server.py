@@ -1,0 +1,291 @@
+"""A second authorization server: one made with Authlib and Flask, as its documentation shows it.
+
+It listens on a free port of the loopback interface, says its issuer in one line of JSON, and lives
+as long as its standard input. Its one page asks for a login and for consent at the same time.
+"""
+
+import json
+import os
+import secrets
+import sys
+import threading
+import time
+
+from authlib.integrations.flask_oauth2 import AuthorizationServer
+from authlib.oauth2.rfc6749 import grants
+from authlib.oauth2.rfc6749.models import AuthorizationCodeMixin, ClientMixin, TokenMixin
+from authlib.oauth2.rfc7009 import RevocationEndpoint
+from authlib.oauth2.rfc7591 import ClientMetadataClaims, ClientRegistrationEndpoint
+from authlib.oauth2.rfc7636 import CodeChallenge
+from authlib.oauth2.rfc9068 import JWTBearerTokenGenerator
+from authlib.oauth2.rfc9207 import IssuerParameter
+from flask import Flask, jsonify, request
+from joserfc.jwk import ECKey, KeySet
+from werkzeug.serving import make_server
+
+os.environ["AUTHLIB_INSECURE_TRANSPORT"] = "1"  # The loopback interface.
+
+OPTIONS = json.loads(sys.argv[1])
+KEY = ECKey.generate_key("P-256", parameters={"kid": "one", "use": "sig", "alg": "ES256"})
+CLIENTS, CODES, TOKENS = {}, {}, []
+
+app = Flask(__name__)
+
+
+class User:
+    def __init__(self, name):
+        self.name = name
+
+    def get_user_id(self):
+        return self.name
+
+
+class Client(ClientMixin):
+    def __init__(self, info, metadata):
+        self.client_id = info["client_id"]
+        self.client_secret = info.get("client_secret", "")
+        self.metadata = metadata
+
+    @property
+    def client_info(self):
+        return {"client_id": self.client_id, "client_id_issued_at": int(time.time())}
+
+    @property
+    def client_metadata(self):
+        return self.metadata
+
+    def get_client_id(self):
+        return self.client_id
+
+    def get_default_redirect_uri(self):
+        return self.metadata["redirect_uris"][0]
+
+    def get_allowed_scope(self, scope):
+        return scope or ""
+
+    def check_redirect_uri(self, redirect_uri):
+        return redirect_uri in self.metadata["redirect_uris"]
+
+    def check_client_secret(self, client_secret):
+        return bool(self.client_secret) and self.client_secret == client_secret
+
+    def check_endpoint_auth_method(self, method, endpoint):
+        return method == self.metadata.get("token_endpoint_auth_method", "client_secret_basic")
+
+    def check_response_type(self, response_type):
+        return response_type == "code"
+
+    def check_grant_type(self, grant_type):
+        return grant_type in self.metadata.get("grant_types", ["authorization_code"])
+
+
+class Code(AuthorizationCodeMixin):
+    def __init__(self, **fields):
+        self.__dict__.update(fields)
+
+    def get_redirect_uri(self):
+        return self.redirect_uri
+
+    def get_scope(self):
+        return self.scope
+
+    def get_auth_time(self):
+        return None
+
+    def get_nonce(self):
+        return None
+
+
+class Token(TokenMixin):
+    def __init__(self, token, client, user):
+        self.values, self.client, self.user, self.revoked = token, client, user, False
+        self.resource = request.form.get("resource")
+
+    def check_client(self, client):
+        return self.client.client_id == client.client_id
+
+    def get_scope(self):
+        return self.values.get("scope", "")
+
+    def get_expires_in(self):
+        return self.values["expires_in"]
+
+    def is_expired(self):
+        return False
+
+    def is_revoked(self):
+        return self.revoked
+
+    def get_user(self):
+        return self.user
+
+    def get_client(self):
+        return self.client
+
+
+class AuthorizationCodeGrant(grants.AuthorizationCodeGrant):
+    TOKEN_ENDPOINT_AUTH_METHODS = ["none", "client_secret_basic", "client_secret_post"]
+
+    def save_authorization_code(self, code, request):
+        CODES[code] = Code(
+            code=code,
+            client_id=request.client.client_id,
+            redirect_uri=request.payload.redirect_uri,
+            scope=request.payload.scope or "",
+            user=request.user,
+            code_challenge=request.payload.data.get("code_challenge"),
+            code_challenge_method=request.payload.data.get("code_challenge_method"),
+        )
+
+    def query_authorization_code(self, code, client):
+        found = CODES.get(code)
+        return found if found and found.client_id == client.client_id else None
+
+    def delete_authorization_code(self, authorization_code):
+        del CODES[authorization_code.code]
+
+    def authenticate_user(self, authorization_code):
+        return authorization_code.user
+
+
+class RefreshTokenGrant(grants.RefreshTokenGrant):
+    TOKEN_ENDPOINT_AUTH_METHODS = ["none", "client_secret_basic", "client_secret_post"]
+    INCLUDE_NEW_REFRESH_TOKEN = True
+
+    def authenticate_refresh_token(self, refresh_token):
+        for token in TOKENS:
+            if token.values.get("refresh_token") == refresh_token and not token.revoked:
+                return token
+
+    def authenticate_user(self, refresh_token):
+        return refresh_token.user
+
+    def revoke_old_credential(self, refresh_token):
+        refresh_token.revoked = True
+
+
+class Revocation(RevocationEndpoint):
+    CLIENT_AUTH_METHODS = ["none", "client_secret_basic", "client_secret_post"]
+
+    def query_token(self, token_string, token_type_hint):
+        for token in TOKENS:
+            if token_string in (token.values["access_token"], token.values.get("refresh_token")):
+                return token
+
+    def revoke_token(self, token, request):
+        token.revoked = True
+
+
+class Registration(ClientRegistrationEndpoint):
+    def authenticate_token(self, request):
+        return True
+
+    def get_server_metadata(self):
+        return metadata()
+
+    def save_client(self, client_info, client_metadata, request):
+        client = Client(client_info, dict(client_metadata))
+        CLIENTS[client.client_id] = client
+        return client
+
+
+class Tokens(JWTBearerTokenGenerator):
+    def get_jwks(self):
+        return KeySet([KEY]).as_dict(private=True)
+
+    def get_audiences(self, client, user, scope):
+        return request.form.get("resource", OPTIONS["resource"])
+
+
+class Issuer(IssuerParameter):
+    def get_issuer(self):
+        return app.issuer
+
+
+def save_token(token, request):
+    TOKENS.append(Token(token, request.client, request.user))
+
+
+server = AuthorizationServer(app, query_client=CLIENTS.get, save_token=save_token)
+
+
+def metadata():
+    at = app.issuer
+    return {
+        "issuer": at,
+        "authorization_endpoint": f"{at}/authorize",
+        "token_endpoint": f"{at}/token",
+        "registration_endpoint": f"{at}/register",
+        "revocation_endpoint": f"{at}/revoke",
+        "jwks_uri": f"{at}/jwks",
+        "response_types_supported": ["code"],
+        "grant_types_supported": ["authorization_code", "refresh_token"],
+        "token_endpoint_auth_methods_supported": ["none", "client_secret_basic"],
+        "revocation_endpoint_auth_methods_supported": ["none", "client_secret_basic"],
+        "code_challenge_methods_supported": ["S256"],
+        "scopes_supported": ["trips:read", "trips:write"],
+        "authorization_response_iss_parameter_supported": True,
+    }
+
+
+@app.get("/.well-known/oauth-authorization-server")
+def describe():
+    return jsonify(metadata())
+
+
+@app.get("/jwks")
+def jwks():
+    return jsonify(KeySet([KEY]).as_dict(private=False))
+
+
+@app.get("/authorize")
+def ask():
+    server.get_consent_grant(end_user=None)
+    action = f"{app.issuer}{request.full_path}".replace("&", "&amp;")
+    hidden = '<input type="hidden" name="prompt" value="login"/>'
+    return f'<form action="{action}" method="post">{hidden}<input name="login"></form>'
+
+
+@app.post("/authorize")
+def agree():
+    grant = server.get_consent_grant(end_user=None)
+    user = User(request.form["login"])
+    return server.create_authorization_response(grant_user=user, grant=grant)
+
+
+@app.post("/token")
+def token():
+    return server.create_token_response()
+
+
+@app.post("/register")
+def register():
+    return server.create_endpoint_response("client_registration")
+
+
+@app.post("/revoke")
+def revoke():
+    return server.create_endpoint_response("revocation")
+
+
+def main():
+    http = make_server("127.0.0.1", 0, app, threaded=True)
+    app.issuer = f"http://127.0.0.1:{http.port}"
+    server.register_grant(AuthorizationCodeGrant, [CodeChallenge(required=True)])
+    server.register_grant(RefreshTokenGrant)
+    server.register_endpoint(Revocation)
+    server.register_endpoint(Registration([ClientMetadataClaims]))
+    tokens = Tokens(
+        issuer=app.issuer,
+        alg="ES256",
+        refresh_token_generator=lambda *args, **words: secrets.token_urlsafe(32),
+        expires_generator=lambda *args: OPTIONS["accessTokenTTL"],
+    )
+    server.register_token_generator("default", tokens)
+    server.register_extension(Issuer())
+    print(json.dumps({"issuer": app.issuer}), flush=True)
+    threading.Thread(target=http.serve_forever, daemon=True).start()
+    sys.stdin.read()
+
+
+main()

@@ -1,0 +1,205 @@
+//! A server of ours that takes the tokens of one authorization server, and clients for it.
+
+use std::{
+    io::Write as _,
+    process::Command,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use askback::{
+    Ctx, Server, Tool,
+    authorization::{
+        Secret,
+        client::{
+            Authorization, CredentialStore, Keeping, Key, MemoryStore, RegisteredClient, SignOut,
+        },
+        server::{JwtVerifier, Protection},
+    },
+    client::{Client, ClientError},
+    transport::Http,
+};
+use tokio::net::TcpListener;
+
+use crate::{Result, issuer::Issuer, person::Person};
+
+/// What an authorization server is to do.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Plan {
+    /// How long its tokens last, in seconds.
+    pub(crate) seconds: u64,
+    /// Whether tokens are bound to keys, and proofs have nonces.
+    pub(crate) bound: bool,
+}
+
+/// An authorization server, and the server its tokens are for.
+pub(crate) struct Stage {
+    pub(crate) issuer: Issuer,
+    /// The URL of the server.
+    pub(crate) url: String,
+}
+
+/// Somebody who uses the server: a person, and what their programs keep.
+pub(crate) struct User {
+    pub(crate) person: Person,
+    pub(crate) store: Arc<Watched>,
+    client: Option<RegisteredClient>,
+    bound: bool,
+    url: String,
+}
+
+/// A store that shows what is kept in it.
+#[derive(Default)]
+pub(crate) struct Watched {
+    store: MemoryStore,
+    tokens: Mutex<Option<Secret>>,
+}
+
+/// Who a tool was called by, as it was told: issuer, subject and client.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Principal {
+    pub(crate) issuer: String,
+    pub(crate) subject: String,
+    pub(crate) client: String,
+}
+
+impl Stage {
+    /// Starts both; nothing where the authorization server is not installed, which is told.
+    pub(crate) async fn set(
+        name: &str,
+        installed: Result<Option<Command>>,
+        plan: Plan,
+    ) -> Result<Option<Self>> {
+        let Some(command) = installed? else {
+            // The harness would keep this to itself.
+            let _ = writeln!(
+                std::io::stderr(),
+                "{name} is left out: it cannot be installed here"
+            );
+            return Ok(None);
+        };
+        let listener = TcpListener::bind("127.0.0.1:0").await?;
+        let url = format!("http://{}/mcp", listener.local_addr()?);
+        let issuer = Issuer::start(command, &url, plan.seconds, plan.bound)?;
+        // Their clocks are the same.
+        let tokens = JwtVerifier::discover(&issuer.name)?.leeway(Duration::ZERO);
+        let mut protection = Protection::new(&url, tokens)?.scopes(["trips:read"])?;
+        if plan.bound {
+            protection = protection.require_dpop();
+        }
+        let server = Server::builder("agency", "1")
+            .tool(Tool::new("whoami", whoami))
+            .tool(Tool::new("book", whoami).scopes(["trips:write"]))
+            .build()?;
+        tokio::spawn(server.http().protect(protection).serve(listener));
+        Ok(Some(Self { issuer, url }))
+    }
+
+    /// A user who is new here. Tokens are bound to a key only where the plan says so.
+    pub(crate) fn user(&self, login: &'static str) -> User {
+        User {
+            person: Person::new(login),
+            store: Arc::default(),
+            client: None,
+            bound: false,
+            url: self.url.clone(),
+        }
+    }
+}
+
+async fn whoami(ctx: Ctx) -> askback::Result<String> {
+    let Some(principal) = ctx.principal() else {
+        return Ok("nobody".to_owned());
+    };
+    let issuer = principal.issuer.as_deref().unwrap_or_default();
+    let client = principal.client_id.as_deref().unwrap_or_default();
+    Ok(format!("{issuer}\n{}\n{client}", principal.subject))
+}
+
+impl User {
+    /// The same with a client that was registered by hand.
+    pub(crate) fn with_client(mut self, client: RegisteredClient) -> Self {
+        self.client = Some(client);
+        self
+    }
+
+    /// The same, who wants tokens that are bound to a key.
+    pub(crate) fn with_bound_tokens(mut self) -> Self {
+        self.bound = true;
+        self
+    }
+
+    fn authorization(&self) -> Authorization {
+        let mut authorization =
+            Authorization::person(self.person.clone()).store(Arc::clone(&self.store));
+        if let Some(client) = &self.client {
+            authorization = authorization.client(client.clone());
+        }
+        if self.bound {
+            authorization = authorization.bound_tokens();
+        }
+        authorization
+    }
+
+    /// Starts a program of the user, which knows what earlier ones have kept.
+    pub(crate) async fn connect(&self) -> Result<Client, ClientError> {
+        let http =
+            Http::new(&self.url).map_err(|error| ClientError::Unreachable(error.to_string()))?;
+        Client::builder("lab", "1")
+            .connect(http.authorize(&self.authorization()))
+            .await
+    }
+
+    /// Signs out.
+    pub(crate) async fn sign_out(&self) -> Result<SignOut> {
+        Ok(self.authorization().sign_out(&self.url).await?)
+    }
+}
+
+/// Calls a tool, and gives who it was told it was called by.
+pub(crate) async fn call(client: &Client, tool: &'static str) -> Result<Principal> {
+    let result = client.call_tool(tool, None).await?;
+    let result: serde_json::Value = serde_json::from_str(result.raw.get())?;
+    let text = result["content"][0]["text"].as_str().unwrap_or_default();
+    let mut lines = text.lines().map(str::to_owned);
+    let (Some(issuer), Some(subject), Some(client)) = (lines.next(), lines.next(), lines.next())
+    else {
+        return Err(format!("the tool did not say who calls it: {result}").into());
+    };
+    Ok(Principal {
+        issuer,
+        subject,
+        client,
+    })
+}
+
+impl Watched {
+    /// What is kept of the last sign-in or renewal.
+    pub(crate) fn tokens(&self) -> Option<Secret> {
+        let tokens = self.tokens.lock();
+        tokens.unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Puts back what was kept before, as somebody would who has copied it.
+    pub(crate) async fn put_back(&self, url: &str, tokens: &Secret) -> Result<()> {
+        Ok(self.save(&Key::Tokens(url.to_owned()), tokens).await?)
+    }
+}
+
+impl CredentialStore for Watched {
+    fn load<'a>(&'a self, key: &'a Key) -> Keeping<'a, Option<Secret>> {
+        self.store.load(key)
+    }
+
+    fn save<'a>(&'a self, key: &'a Key, value: &'a Secret) -> Keeping<'a, ()> {
+        if matches!(key, Key::Tokens(_)) {
+            let mut tokens = self.tokens.lock().unwrap_or_else(PoisonError::into_inner);
+            *tokens = Some(value.clone());
+        }
+        self.store.save(key, value)
+    }
+
+    fn remove<'a>(&'a self, key: &'a Key) -> Keeping<'a, ()> {
+        self.store.remove(key)
+    }
+}
