@@ -1,30 +1,33 @@
 //! What a handler is given: the way back to whoever called.
 
+mod question;
+
 use std::{
     borrow::Cow,
     future::Future,
     marker::PhantomData,
     pin::Pin,
     sync::{Arc, Mutex, PoisonError},
-    task::{Context, Poll, ready},
+    task::Poll,
     time::Duration,
 };
 
 use askback_core::{
-    ask::{AskError, Checked, Identity, Millis, Principal},
+    ask::{AskError, Identity, Millis, Principal},
     forms::Form,
     limits::Limits,
     protocol::{
-        ClientCapabilities, CreateMessageParams, CreateMessageResult, ElicitAction, ElicitParams,
-        ElicitResult, Implementation, InputRequest, LoggingLevel, LoggingMessageParams,
-        ProgressParams, RawJson, RequestParams, Root, ServerNotification,
+        ClientCapabilities, CreateMessageParams, ElicitParams, Implementation, InputRequest,
+        LoggingLevel, LoggingMessageParams, ProgressParams, RawJson, RequestParams,
+        ServerNotification,
     },
 };
 use serde::{Serialize, de::DeserializeOwned};
 use sha2::{Digest, Sha256};
 
+pub(crate) use self::question::by_action;
+pub use self::question::{Ask, Elicit, ElicitUrl, Questions, Roots, Sample};
 use crate::{
-    answer::Answer,
     entropy::entropy,
     error::{Error, Result},
     flow::{Asking, BoxFuture, Cell, Naming, Scope, Step, Timer},
@@ -75,25 +78,6 @@ pub(crate) struct Call {
     pub(crate) parameters: Arc<Parameters>,
     pub(crate) progressed: Mutex<f64>,
 }
-
-/// A form for the person, on its way: see [`Ctx::elicit`].
-#[must_use = "a question is asked when it is awaited"]
-pub struct Elicit<T> {
-    asking: Asking,
-    reads: PhantomData<fn() -> T>,
-}
-
-/// A link for the person, on its way: see [`Ctx::elicit_url`].
-#[must_use = "a question is asked when it is awaited"]
-pub struct ElicitUrl(Asking);
-
-/// A completion by the client's model, on its way: see [`Ctx::sample`].
-#[must_use = "a question is asked when it is awaited"]
-pub struct Sample(Asking);
-
-/// The client's roots, on their way: see [`Ctx::roots`].
-#[must_use = "a question is asked when it is awaited"]
-pub struct Roots(Asking);
 
 /// Tells the client that what was behind a link is done (2025-11-25, client/elicitation, Completion
 /// Notifications): see [`Ctx::completion_notice`].
@@ -522,192 +506,12 @@ impl Ctx {
     }
 }
 
-impl<T> Elicit<T> {
-    /// Chooses the key of the question, under which clients and answer files know it.
-    pub fn key(mut self, key: impl Into<Cow<'static, str>>) -> Self {
-        self.asking.rename(key.into());
-        self
-    }
-}
-
-impl<T: Form> Elicit<T> {
-    /// Asks, or takes the answer `otherwise` gives where this client cannot be asked.
-    ///
-    /// # Errors
-    ///
-    /// Every other reason for which there is no answer.
-    pub async fn or_else(self, otherwise: impl FnOnce() -> T) -> Result<Answer<T>, AskError> {
-        match self.await {
-            Err(AskError::Unsupported(_)) => Ok(Answer::Accepted(otherwise())),
-            answer => answer,
-        }
-    }
-}
-
-impl<T: Form> Future for Elicit<T> {
-    type Output = Result<Answer<T>, AskError>;
-
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let checked = ready!(Pin::new(&mut self.asking).poll(cx))?;
-        Poll::Ready(read_form(checked))
-    }
-}
-
-impl ElicitUrl {
-    /// Names this elicitation, so that its end can be told with a [`CompletionNotice`]. One is made
-    /// up where a revision needs it.
-    pub fn id(mut self, id: impl Into<String>) -> Self {
-        self.0.name_link(id.into());
-        self
-    }
-
-    /// Chooses the key of the question, under which clients and answer files know it.
-    pub fn key(mut self, key: impl Into<Cow<'static, str>>) -> Self {
-        self.0.rename(key.into());
-        self
-    }
-}
-
-impl Future for ElicitUrl {
-    type Output = Result<Answer<()>, AskError>;
-
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let checked = ready!(Pin::new(&mut self.0).poll(cx))?;
-        Poll::Ready(elicited(checked).map(|result| by_action(result).map(|_| ())))
-    }
-}
-
 impl CompletionNotice {
     /// Tells it, on the session of the call that asked. Revisions without such a notice hear
     /// nothing: there the client finds out when it tries again.
     pub fn send(self) {
         self.peer.complete_elicitation(self.elicitation_id);
     }
-}
-
-impl Sample {
-    /// Chooses the key of the question, under which clients and answer files know it.
-    pub fn key(mut self, key: impl Into<Cow<'static, str>>) -> Self {
-        self.0.rename(key.into());
-        self
-    }
-}
-
-impl Future for Sample {
-    type Output = Result<CreateMessageResult, AskError>;
-
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        Poll::Ready(match ready!(Pin::new(&mut self.0).poll(cx))? {
-            Checked::Sample(result) => Ok(*result),
-            _ => Err(wrong_kind()),
-        })
-    }
-}
-
-impl Roots {
-    /// Chooses the key of the question, under which clients and answer files know it.
-    pub fn key(mut self, key: impl Into<Cow<'static, str>>) -> Self {
-        self.0.rename(key.into());
-        self
-    }
-}
-
-impl Future for Roots {
-    type Output = Result<Vec<Root>, AskError>;
-
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        Poll::Ready(match ready!(Pin::new(&mut self.0).poll(cx))? {
-            Checked::Roots(roots) => Ok(roots),
-            _ => Err(wrong_kind()),
-        })
-    }
-}
-
-/// Several questions of one round: a tuple of [`Elicit`]s.
-pub trait Questions: Send {
-    /// Their answers.
-    type Answers;
-
-    /// Asks all, and is ready when all are answered.
-    fn ask(self) -> impl Future<Output = Result<Self::Answers, AskError>> + Send;
-}
-
-macro_rules! questions {
-    ($(($form:ident, $question:ident, $answer:ident)),+) => {
-        impl<$($form: Form),+> Questions for ($(Elicit<$form>,)+) {
-            type Answers = ($(Answer<$form>,)+);
-
-            async fn ask(self) -> Result<Self::Answers, AskError> {
-                let ($(mut $question,)+) = self;
-                $(let mut $answer = None;)+
-                std::future::poll_fn(|cx| {
-                    let mut all = true;
-                    $(if $answer.is_none() {
-                        match Pin::new(&mut $question).poll(cx) {
-                            Poll::Ready(Ok(answer)) => $answer = Some(answer),
-                            Poll::Ready(Err(error)) => return Poll::Ready(Err(error)),
-                            Poll::Pending => all = false,
-                        }
-                    })+
-                    if !all {
-                        return Poll::Pending;
-                    }
-                    match ($($answer.take(),)+) {
-                        ($(Some($answer),)+) => Poll::Ready(Ok(($($answer,)+))),
-                        _ => Poll::Pending,
-                    }
-                })
-                .await
-            }
-        }
-    };
-}
-
-questions!((A, a, answer_a));
-questions!((A, a, answer_a), (B, b, answer_b));
-questions!((A, a, answer_a), (B, b, answer_b), (C, c, answer_c));
-questions!(
-    (A, a, answer_a),
-    (B, b, answer_b),
-    (C, c, answer_c),
-    (D, d, answer_d)
-);
-
-fn read_form<T: Form>(checked: Checked) -> Result<Answer<T>, AskError> {
-    match by_action(elicited(checked)?) {
-        Answer::Accepted(content) => match T::read(&content) {
-            Ok(value) => Ok(Answer::Accepted(value)),
-            Err(issues) => Err(AskError::Refused(issues.to_string())),
-        },
-        Answer::Declined { reason } => Ok(Answer::Declined { reason }),
-        Answer::Cancelled => Ok(Answer::Cancelled),
-    }
-}
-
-pub(crate) fn by_action(result: ElicitResult) -> Answer<askback_core::forms::Content> {
-    match result.action {
-        ElicitAction::Accept => Answer::Accepted(result.content.unwrap_or_default()),
-        ElicitAction::Decline => {
-            let reason = result.meta.as_ref().and_then(|meta| meta.reason());
-            Answer::Declined {
-                reason: reason.map(str::to_owned),
-            }
-        }
-        ElicitAction::Cancel => Answer::Cancelled,
-    }
-}
-
-fn elicited(checked: Checked) -> Result<ElicitResult, AskError> {
-    match checked {
-        Checked::Elicit(result) => Ok(result),
-        _ => Err(wrong_kind()),
-    }
-}
-
-/// A question's answer is checked against that question before it is delivered, so its kind is the
-/// question's.
-fn wrong_kind() -> AskError {
-    AskError::BadRequest("an answer of another kind".to_owned())
 }
 
 /// A name for an elicitation that no other has; `None` where the system has no random bytes to
@@ -734,12 +538,3 @@ fn hex(bytes: &[u8]) -> String {
             text
         })
 }
-
-/// A parameter that is asked for before the handler's body runs: the declarative form of
-/// [`Ctx::elicit`].
-///
-/// All parameters of this kind are asked in one round. The message is the form's own
-/// ([`Form::MESSAGE`]). Where the person declines or cancels, the call ends as with
-/// [`Answer::accepted`]; `Ask<Answer<T>>` hands that decision to the body.
-#[derive(Debug, Clone)]
-pub struct Ask<T>(pub T);
