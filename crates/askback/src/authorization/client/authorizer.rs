@@ -283,8 +283,15 @@ impl Authorizer {
         };
         let current = match self.current() {
             Some(current) => current,
-            None => self.load().await?,
+            None => {
+                let kept = self.load().await?;
+                self.set(kept.clone());
+                kept
+            }
         };
+        if let Some(pass) = current.as_ref().filter(|pass| pass.grant.by_hand) {
+            held.issuer = Some(pass.grant.issuer.clone());
+        }
         let done = |pass| {
             Ok(Renewed {
                 pass,
@@ -425,6 +432,11 @@ impl Authorizer {
     /// Gets the next tokens; none where that cannot be, and the person has to sign in again.
     async fn refresh(&self, pass: &Pass) -> Result<Option<Arc<Pass>>, AuthorizationError> {
         let grant = &pass.grant;
+        // Another process may have renewed them: what it used up must not be shown again.
+        let kept = self.load().await?;
+        if let Some(kept) = kept.filter(|kept| kept.grant.access_token != grant.access_token) {
+            return Ok(Some(kept));
+        }
         let endpoint = self.fetcher.url(&grant.token_endpoint);
         let (Some(endpoint), Some(client)) = (endpoint, self.client(grant)) else {
             return Ok(None);
@@ -469,7 +481,7 @@ impl Authorizer {
         Ok(pass)
     }
 
-    /// Looks into the store.
+    /// Looks into the store. What is found there is used from now on.
     async fn load(&self) -> Result<Option<Arc<Pass>>, AuthorizationError> {
         let kept = self
             .config
@@ -479,16 +491,17 @@ impl Authorizer {
             .map_err(not_kept)?;
         let grant = kept.and_then(|kept| records::read::<Grant>(&kept).ok());
         // What is kept for another server is not for this one.
-        let grant = grant.filter(|grant| grant.server == self.server.as_str());
-        let pass = match grant {
-            Some(grant) => {
-                let key = grant.key.as_ref().map(SigningKey::from_text).transpose()?;
-                Some(Arc::new(Pass { grant, key }))
-            }
-            None => None,
+        let Some(grant) = grant.filter(|grant| grant.server == self.server.as_str()) else {
+            return Ok(None);
         };
-        self.set(pass.clone());
-        Ok(pass)
+        let known = self.current().flatten();
+        if let Some(known) = known.filter(|it| it.grant.access_token == grant.access_token) {
+            return Ok(Some(known));
+        }
+        let key = grant.key.as_ref().map(SigningKey::from_text).transpose()?;
+        let pass = Arc::new(Pass { grant, key });
+        self.set(Some(Arc::clone(&pass)));
+        Ok(Some(pass))
     }
 
     /// The client that tokens were given to.

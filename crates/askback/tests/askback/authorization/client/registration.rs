@@ -357,4 +357,13 @@ async fn a_client_registered_by_hand_stays_with_its_issuer() {
         .unwrap_err();
     assert!(called.to_string().contains("registered with"), "{called}");
     assert!(other.posted("/token").is_empty());
+
+    // Nor does the next run believe otherwise.
+    let anywhere = RegisteredClient::new("by-hand").with_secret(secret());
+    let authorization = world.authorization().client(anywhere);
+    let error = super::why(world.connect_with(&authorization).await);
+    assert!(
+        matches!(error, AuthorizationError::NotRegisteredThere { .. }),
+        "{error:?}"
+    );
 }

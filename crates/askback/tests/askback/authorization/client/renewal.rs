@@ -227,3 +227,16 @@ async fn what_is_no_token_is_not_used() {
         );
     }
 }
+
+// Two processes that share a store: what one has used up, the other does not show again.
+#[tokio::test]
+async fn what_another_process_renewed_is_taken_from_the_store() {
+    let world = World::new().await;
+    let one = world.connect().await.unwrap();
+    let other = world.connect().await.unwrap();
+    world.change(|rules| rules.good = None);
+    call(&one, "book").await.unwrap();
+    call(&other, "book").await.unwrap();
+    assert_eq!(grants(&world), ["authorization_code", "refresh_token"]);
+    assert_eq!(world.browser.times(), 1);
+}
