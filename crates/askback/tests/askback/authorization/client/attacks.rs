@@ -51,11 +51,9 @@ async fn no_document_leads_where_it_should_not() {
         |world, url| world.issuer(|it| it["registration_endpoint"] = json!(url)),
     ];
     for (number, place) in places.into_iter().enumerate() {
-        for url in FORBIDDEN {
-            if number == 0 && (url.contains('\\') || url.is_empty()) {
-                // It cannot stand in the header, or means nothing there.
-                continue;
-            }
+        // All are read in one way; that this is so in every place, a few show.
+        let few = if number == 1 { 1 } else { 4 };
+        for url in FORBIDDEN.into_iter().step_by(few) {
             let world = World::new().await;
             place(&world, url);
             let error = world.refused().await;
@@ -138,25 +136,24 @@ async fn redirections_are_followed_for_documents_alone_and_not_far() {
         }
     }
     // Elsewhere than where a document may stand, it is not.
-    for status in [301, 302, 303, 307, 308] {
-        for target in [
-            "http://169.254.169.254/x",
-            "http://10.0.0.1/",
-            "file:///x",
-            "gopher://a/",
-        ] {
-            let server =
-                Server::start(move |_, _| Reply::empty(status).header("Location", target)).await;
-            let world = World::new().await;
-            let challenge = format!("Bearer resource_metadata=\"{}\"", server.url);
-            world.change(|rules| rules.challenge = challenge);
-            let error = world.refused().await;
-            assert!(
-                matches!(error, AuthorizationError::Fetch { .. }),
-                "{error:?}"
-            );
-            assert!(!error.to_string().contains("169.254"), "{error}");
-        }
+    for (status, target) in [
+        (301, "http://169.254.169.254/x"),
+        (302, "http://10.0.0.1/"),
+        (303, "file:///x"),
+        (307, "gopher://a/"),
+        (308, "http://auth.example.com/"),
+    ] {
+        let server =
+            Server::start(move |_, _| Reply::empty(status).header("Location", target)).await;
+        let world = World::new().await;
+        let challenge = format!("Bearer resource_metadata=\"{}\"", server.url);
+        world.change(|rules| rules.challenge = challenge);
+        let error = world.refused().await;
+        assert!(
+            matches!(error, AuthorizationError::Fetch { .. }),
+            "{error:?}"
+        );
+        assert!(!error.to_string().contains("169.254"), "{error}");
     }
     // What is posted is not sent on, not even within reach.
     for place in ["token_endpoint", "registration_endpoint"] {
