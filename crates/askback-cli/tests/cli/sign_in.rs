@@ -312,7 +312,7 @@ fn a_client_that_was_registered_by_hand_is_used() {
     assert!(!kept.contains("a b"), "{kept}");
 }
 
-// Shows BP-57, BP-58, BP-59, BP-60, BP-61, BP-65, BP-66.
+// Shows BP-57, BP-58, BP-59, BP-60, BP-61, BP-65, BP-66, BP-68.
 #[test]
 fn an_authorization_endpoint_runs_nothing() {
     for (name, endpoint) in [
@@ -338,6 +338,8 @@ fn an_authorization_endpoint_runs_nothing() {
         talk.say("yes\nyes");
         let (code, _, screen) = talk.end();
         assert_eq!(code, Some(5), "{name}: {screen}");
+        let told = "the URL of the authorization endpoint may not be used";
+        assert!(screen.contains(told), "{name}: {screen}");
         assert!(!screen.contains("Opened"), "{name}: {screen}");
         assert!(!desk.scratch.path("PWNED").exists(), "{name}");
     }

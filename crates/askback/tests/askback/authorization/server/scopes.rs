@@ -23,7 +23,7 @@ fn assert_asks_for(response: &Response, scopes: &str) {
 
 const ERASE: &str = "notes:read notes:write notes:erase";
 
-// Shows AZ-16, AZ-50, AZ-51, AZ-52, AZ-53, AZ-54.
+// Shows AZ-16, AZ-50, AZ-51, AZ-52, AZ-53, AZ-54, AZ25-11.
 #[tokio::test]
 async fn what_a_request_needs_is_named_at_once() {
     let client = client();
