@@ -322,6 +322,11 @@ fn an_authorization_endpoint_runs_nothing() {
         ("pipe", "ORIGIN/a|touch${IFS}PWNED"),
         ("quote", "ORIGIN/a\"&&touch${IFS}PWNED"),
         ("windows", "ORIGIN/a^&calc.exe"),
+        // Nothing here that a URL must not hold.
+        ("bare semicolon", "ORIGIN/a;reboot"),
+        ("bare substitution", "ORIGIN/$(reboot)"),
+        ("bare quote", "ORIGIN/a'b"),
+        ("bare star", "ORIGIN/*!"),
         ("option", "--help"),
         ("script", "javascript:alert(1)"),
         ("data", "data:text/html,<script>alert(1)</script>"),
