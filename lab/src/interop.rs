@@ -13,7 +13,7 @@ const SLOW: Duration = Duration::from_secs(60);
 const SETTLED: Duration = Duration::from_secs(5);
 
 /// Long enough that what is told arrives one by one.
-const PAUSE: Duration = Duration::from_millis(20);
+const PAUSE: Duration = Duration::from_millis(100);
 
 /// The server, to be built.
 pub fn server() -> ServerBuilder {
