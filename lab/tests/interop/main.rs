@@ -10,6 +10,7 @@ mod as_client;
 mod as_server;
 mod gaps;
 mod install;
+mod job;
 mod library;
 mod packages;
 mod place;

@@ -1,0 +1,190 @@
+//! What a client is told to do, and where.
+
+use std::path::Path;
+
+use askback::Revision;
+use serde_json::{Value, json};
+
+use crate::{
+    Result,
+    place::Place,
+    plan::{Run, Transport},
+    program::{ASKBACK, Program, SERVER, Serving},
+};
+
+/// What a model is made to say.
+pub(crate) const ADVICE: &str = "1, 2 and 3, for they leave early.";
+
+/// The servers of a run.
+pub(crate) enum Servers {
+    Stdio,
+    Http { travel: Serving, other: Serving },
+}
+
+impl Servers {
+    pub(crate) async fn start(run: &Run, place: &Place) -> Result<Self> {
+        if run.transport == Transport::Stdio {
+            return Ok(Self::Stdio);
+        }
+        let travel = travel(run, place).args(["--http", "127.0.0.1:0"]);
+        let travel = travel.serve_on_stderr().await?;
+        let other = other(run)
+            .arg("--http")
+            .serve(&place.path.join("server.txt"))
+            .await?;
+        Ok(Self::Http { travel, other })
+    }
+}
+
+/// Everything but the crash. `file` is what is to be written in the folder that is shown.
+pub(crate) fn all(run: &Run, servers: &Servers, place: &Place, file: &Path) -> Value {
+    json!({"connections": [
+        connection(run, servers, place, true, &travelling(run, place, file)),
+        connection(run, servers, place, false, &telling()),
+    ]})
+}
+
+/// A client that dies over a question.
+pub(crate) fn deadly(run: &Run, servers: &Servers, place: &Place) -> Value {
+    let mut scenario = call("crash", "find_best_flight", flight());
+    scenario["die"] = true.into();
+    json!({"connections": [connection(run, servers, place, true, &json!([scenario]))]})
+}
+
+/// What is done at the agency.
+fn travelling(run: &Run, place: &Place, file: &Path) -> Value {
+    let trip = || json!({"destination": "Barcelona", "depart": "2026-06-15"});
+    let plan = json!({"destination": "Barcelona", "days": "3", "budget": "900"});
+    let contact = json!({"name": "Ada", "email": "ada@example.com"});
+    let roots = format!("file://{}", place.path.join("roots").display());
+    let wishes = accept("Shall we book", &wishes());
+    let refuse = |action: &str| json!({"message": "Who is travelling", "action": action});
+    let asking = |mut call: Value, answers: Value| {
+        call["answers"] = answers;
+        call
+    };
+    let form = call("form", "tailor_trip", json!({"destination": "Barcelona"}));
+    let book = |name: &str| call(name, "book_holiday", trip());
+    let mut sampling = call("sampling", "find_best_flight", flight());
+    sampling["sample"] = ADVICE.into();
+    let itinerary = json!({"file": file, "text": "Day 1: arrive."});
+    let mut save = call("roots", "save_itinerary", itinerary);
+    save["roots"] = json!([roots]);
+    json!([
+        {"name": "list", "do": "list"},
+        {"name": "completion", "do": "complete",
+            "prompt": "plan_vacation", "argument": "destination", "value": "Bar"},
+        {"name": "prompt", "do": "prompt", "prompt": "plan_vacation", "arguments": plan},
+        asking(form, json!([accept("How would", &asked_for(run.revision))])),
+        asking(book("two"), json!([wishes, accept("Who is travelling", &contact)])),
+        asking(book("decline"), json!([wishes, refuse("decline")])),
+        asking(book("cancelled question"), json!([wishes, refuse("cancel")])),
+        sampling,
+        save,
+    ])
+}
+
+/// What is done at the small server.
+fn telling() -> Value {
+    json!([
+        {"name": "progress", "do": "progress", "tool": "progress"},
+        {"name": "cancel", "do": "cancel", "tool": "slow"},
+        {"name": "stopped", "do": "call", "tool": "stopped"},
+    ])
+}
+
+fn call(name: &str, tool: &str, arguments: Value) -> Value {
+    json!({"name": name, "do": "call", "tool": tool, "arguments": arguments})
+}
+
+fn accept(message: &str, content: &Value) -> Value {
+    json!({"message": message, "action": "accept", "content": content})
+}
+
+fn flight() -> Value {
+    json!({"destination": "Barcelona", "month": "june", "wishes": "early"})
+}
+
+/// The agency, with pages so short that a client has to ask for more.
+fn travel(run: &Run, place: &Place) -> Program {
+    let program = Program::new(ASKBACK)
+        .args(["serve", "travel", "--page-size", "3", "--directory"])
+        .arg(place.path.join("travel"))
+        .env("XDG_STATE_HOME", place.path.join("state"));
+    match run.pinned() {
+        Some(revision) => program.args(["--protocol", revision.as_str()]),
+        None => program,
+    }
+}
+
+fn other(run: &Run) -> Program {
+    let program = Program::new(SERVER);
+    match run.pinned() {
+        Some(revision) => program.args(["--protocol", revision.as_str()]),
+        None => program,
+    }
+}
+
+fn connection(
+    run: &Run,
+    servers: &Servers,
+    place: &Place,
+    is_travel: bool,
+    scenarios: &Value,
+) -> Value {
+    let url = match servers {
+        Servers::Stdio => Value::Null,
+        Servers::Http { travel, other } => json!(if is_travel { &travel.url } else { &other.url }),
+    };
+    let program = if is_travel {
+        travel(run, place)
+    } else {
+        other(run)
+    };
+    json!({"command": program.words(), "url": url, "sse": run.is_sse(), "scenarios": scenarios})
+}
+
+/// What the person would like, whose every field is of another kind.
+pub(crate) fn preferences() -> Value {
+    json!({
+        "name": "Tapas",
+        "voucher": "ABC-1234",
+        "email": "ada@example.com",
+        "inspiration": "https://example.com/gaudi",
+        "depart": "2026-06-15",
+        "call_at": "2026-06-01T09:30:00Z",
+        // A whole number where any number may stand: some languages cannot tell them apart.
+        "budget": 120,
+        "travellers": 3,
+        "pets": true,
+        "pace": "slow",
+        "meals": "half_board",
+        "interests": ["food", "music"],
+        "extras": ["guide"],
+    })
+}
+
+/// The same in the words of a revision: where there is no choice of several, each option is asked
+/// with a yes or no.
+fn asked_for(revision: Revision) -> Value {
+    let mut preferences = preferences();
+    if let (false, Value::Object(fields)) = (revision.facts().forms.multi_choice, &mut preferences)
+    {
+        for name in ["interests", "extras"] {
+            for option in fields
+                .remove(name)
+                .iter()
+                .filter_map(Value::as_array)
+                .flatten()
+            {
+                let option = option.as_str().unwrap_or_default();
+                fields.insert(format!("{name}.{option}"), true.into());
+            }
+        }
+    }
+    preferences
+}
+
+fn wishes() -> Value {
+    json!({"confirm_booking": true, "seat_preference": "aisle", "room_type": "sea_view"})
+}
