@@ -67,7 +67,7 @@ async fn command(run: &Run, server: &Server, place: &Place, scenario: Scenario) 
     };
     let answers = place.path.join(format!("{scenario:?}.json"));
     let roots = place.path.join("roots");
-    let command = Program::new(ASKBACK);
+    let command = Program::new(ASKBACK).env("XDG_STATE_HOME", place.path.join("state"));
     let command = match scenario {
         Scenario::List => command.args(["inspect", "--json"]),
         Scenario::Prompt => command.args(["prompt", "greeting", "name=Ada", "--json"]),
@@ -76,7 +76,7 @@ async fn command(run: &Run, server: &Server, place: &Place, scenario: Scenario) 
         Scenario::Sampling => command.args(["call", "sampling"]),
         Scenario::Roots => command.args(["call", "roots", "--roots"]).arg(&roots),
         // A stream that can be taken up again is waited for; not here.
-        Scenario::Crash => command.args(["call", "crash", "--timeout", "15"]),
+        Scenario::Crash => command.args(["call", "crash", "--timeout", "8"]),
         Scenario::Completion | Scenario::Progress | Scenario::Cancellation => {
             return Err("no command can be scripted to do that".into());
         }

@@ -107,10 +107,21 @@ fn flight() -> Value {
 
 /// The agency, with pages so short that a client has to ask for more.
 fn travel(run: &Run, place: &Place) -> Program {
-    let program = Program::new(ASKBACK)
-        .args(["serve", "travel", "--page-size", "3", "--directory"])
-        .arg(place.path.join("travel"))
-        .env("XDG_STATE_HOME", place.path.join("state"));
+    // Clients do not hand on what is not on the command line.
+    let program = Program::new("env")
+        .arg(format!(
+            "XDG_STATE_HOME={}",
+            place.path.join("state").display()
+        ))
+        .args([
+            ASKBACK,
+            "serve",
+            "travel",
+            "--page-size",
+            "3",
+            "--directory",
+        ])
+        .arg(place.path.join("travel"));
     match run.pinned() {
         Some(revision) => program.args(["--protocol", revision.as_str()]),
         None => program,

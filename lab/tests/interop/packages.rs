@@ -112,7 +112,8 @@ fn filesystem(place: &Place) -> Package {
         file: "@modelcontextprotocol/server-filesystem/dist/index.js",
         arguments: vec![folder.clone()],
         trials: vec![
-            trial("lists", "inspect --json", "list_allowed_directories"),
+            // It asks at once where it may work.
+            trial("lists", "", "list_allowed_directories").with(words(&["inspect", "--json"])),
             trial("roots", "call list_allowed_directories", &folder)
                 .with(words(&["call", "list_allowed_directories"])),
             trial("a file written", "", "wrote").with(words(&write)),
@@ -191,7 +192,9 @@ impl Package {
             let mut script = trial.answers.clone();
             script["roots"] = json!(["roots"]);
             fs::write(&answers, script.to_string())?;
-            let command = Program::new(ASKBACK).args(&trial.words);
+            let command = Program::new(ASKBACK)
+                .args(&trial.words)
+                .env("XDG_STATE_HOME", place.path.join("state"));
             // Who only looks is asked nothing.
             let command = match trial.words[0].as_str() {
                 "inspect" => command,

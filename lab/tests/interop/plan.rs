@@ -200,12 +200,12 @@ impl Run {
         (self.revision != self.peer.newest()).then_some(self.revision)
     }
 
-    /// Whether the older pair of a stream and a second address is meant. Some peers serve no such
+    /// Whether the older pair of a stream and a second address is meant. Some peers have no such
     /// thing, and speak its revision over the newer transport.
     pub(crate) fn is_sse(&self) -> bool {
         let has_it = !matches!(
-            (self.side, self.peer),
-            (Side::Server, Peer::TypeScript2 | Peer::Rmcp)
+            (self.peer, self.side),
+            (Peer::Rmcp, _) | (Peer::TypeScript2, Side::Server)
         );
         has_it && self.transport == Transport::Http && !self.revision.facts().http.streamable
     }

@@ -36,7 +36,7 @@ pub(crate) struct Program {
 
 /// A server over HTTP, which does not outlive its value.
 pub(crate) struct Serving {
-    _child: Child,
+    _child: Box<Child>,
     pub(crate) url: String,
 }
 
@@ -149,7 +149,8 @@ impl Program {
         let url = url.trim().to_owned();
         // What it writes later must not block it.
         tokio::spawn(async move { while let Ok(Some(_)) = lines.next_line().await {} });
-        Ok(Serving { _child: child, url })
+        let _child = Box::new(child);
+        Ok(Serving { _child, url })
     }
 
     fn command(&self) -> Command {
