@@ -364,10 +364,7 @@ impl Authorizer {
             let asked = before.asked.iter().filter(|it| *it != "offline_access");
             wanted.before = Scopes::of(asked).unwrap_or_default();
         }
-        let grant = tokio::select! {
-            grant = self.run(held.issuer.as_deref(), &wanted) => grant?,
-            () = waiting.closed() => return Err(given_up()),
-        };
+        let grant = self.run(held.issuer.as_deref(), &wanted, waiting).await?;
         if grant.by_hand {
             held.issuer = Some(grant.issuer.clone());
         }
@@ -379,6 +376,7 @@ impl Authorizer {
         &self,
         issuer: Option<&str>,
         wanted: &Wanted,
+        waiting: &mut Waiting,
     ) -> Result<Grant, AuthorizationError> {
         for _ in 0..2 {
             let (way, redirect) = match &self.config.how {
@@ -392,7 +390,7 @@ impl Authorizer {
                 How::Vouched(_) => (Way::Vouched, None),
             };
             let plan = self.plan(issuer, wanted.clone(), way)?;
-            if let Some(grant) = self.means().run(plan, redirect).await? {
+            if let Some(grant) = self.means().run(plan, redirect, waiting).await? {
                 return Ok(grant);
             }
         }

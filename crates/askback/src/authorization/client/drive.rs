@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderValue};
 use serde_json::{Map, Value, json};
-use tokio::time::timeout;
+use tokio::{sync::oneshot, time::timeout};
 use url::form_urlencoded;
 
 use super::{
@@ -19,6 +19,8 @@ use super::{
     records::{self, Grant, Registration},
 };
 use crate::{Clock, authorization::Secret};
+
+const GIVEN_UP: &str = "it was given up";
 
 /// How long a client's own signature is good for, in seconds.
 const SIGNATURE_LASTS: u64 = 60;
@@ -40,11 +42,13 @@ impl Means<'_> {
         self.clock.now() / 1000
     }
 
-    /// Carries an authorization through to its end; none where it is to begin anew.
-    pub(super) async fn run(
+    /// Carries an authorization through to its end; none where it is to begin anew. A person is
+    /// asked as long as somebody waits.
+    pub(super) async fn run<T>(
         &self,
         plan: Plan,
         mut redirect: Option<Box<dyn Redirect>>,
+        waiting: &mut oneshot::Sender<T>,
     ) -> Result<Option<Grant>, AuthorizationError> {
         let mut flow = Flow::new(plan);
         let mut key: Option<(SigningKey, Secret)> = None;
@@ -64,14 +68,15 @@ impl Means<'_> {
                     self.forget(&issuer).await?;
                     Event::Noted
                 }
-                Action::Show(request) => {
-                    let given_up = || Err("it was given up".to_owned());
-                    let shown = match redirect.take() {
-                        Some(redirect) => timeout(self.sign_in, redirect.show(request)).await,
-                        None => Ok(given_up()),
-                    };
-                    Event::Redirected(shown.unwrap_or_else(|_| Err("it took too long".to_owned())))
-                }
+                Action::Show(request) => Event::Redirected(match redirect.take() {
+                    Some(redirect) => tokio::select! {
+                        shown = timeout(self.sign_in, redirect.show(request)) => {
+                            shown.unwrap_or_else(|_| Err("it took too long".to_owned()))
+                        }
+                        () = waiting.closed() => Err(GIVEN_UP.to_owned()),
+                    },
+                    None => Err(GIVEN_UP.to_owned()),
+                }),
                 Action::Assert(audience) => Event::Asserted(match self.assertions {
                     Some(source) => source.assertion(&audience).await,
                     None => Err("nobody vouches for the client".to_owned()),

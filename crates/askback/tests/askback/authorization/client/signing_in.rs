@@ -1,6 +1,6 @@
 //! From a refusal to a token.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use askback::{
     Revision,
@@ -14,6 +14,7 @@ use askback::{
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde_json::json;
 use sha2::{Digest as _, Sha256};
+use tokio::sync::Notify;
 
 use super::{Browser, World, builder, call, value};
 use crate::client::{
@@ -267,4 +268,46 @@ async fn a_person_may_take_longer_than_a_server() {
     });
     let late = call(&client, "book").await.unwrap_err();
     assert!(matches!(late, ClientError::TimedOut(_)), "{late:?}");
+}
+
+#[tokio::test]
+async fn nobody_is_asked_for_a_caller_who_left() {
+    #[derive(Clone, Default)]
+    struct Pending {
+        shown: Arc<Notify>,
+        withdrawn: Arc<Notify>,
+    }
+    impl SignIn for Pending {
+        fn ready(&self) -> Signing<'_, Box<dyn Redirect>> {
+            Box::pin(async { Ok(Box::new(self.clone()) as Box<dyn Redirect>) })
+        }
+    }
+    impl Redirect for Pending {
+        fn uri(&self) -> &str {
+            "http://127.0.0.1:1/callback"
+        }
+        fn show(self: Box<Self>, _: SignInRequest) -> Signing<'static, String> {
+            struct Told(Arc<Notify>);
+            impl Drop for Told {
+                fn drop(&mut self) {
+                    self.0.notify_one();
+                }
+            }
+            self.shown.notify_one();
+            let told = Told(Arc::clone(&self.withdrawn));
+            Box::pin(async move {
+                let _told = told;
+                std::future::pending().await
+            })
+        }
+    }
+    let world = World::new().await;
+    let person = Pending::default();
+    let authorization = Authorization::person(person.clone());
+    tokio::select! {
+        _ = world.connect_with(&authorization) => panic!("nobody signed in"),
+        () = person.shown.notified() => {}
+    }
+    person.withdrawn.notified().await;
+    assert!(world.posted("/token").is_empty());
 }
