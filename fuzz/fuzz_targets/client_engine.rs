@@ -359,6 +359,7 @@ fn request(what: u8) -> ClientRequest {
         "ref": {"type": "ref/prompt", "name": "thing"},
         "argument": {"name": "a", "value": "b"},
         "taskId": "task",
+        "inputResponses": {},
         "notifications": {"toolsListChanged": true, "resourceSubscriptions": ["a://0"]},
     });
     let params = RawValue::from_string(params.to_string()).expect("JSON");
