@@ -182,6 +182,30 @@ async fn a_call_is_the_same_in_every_revision_that_can_ask() {
     }
 }
 
+// Shows PR-04.
+#[tokio::test(start_paused = true)]
+async fn a_list_is_the_same_on_every_connection() {
+    let mut connect = ours();
+    let mut lists = Vec::new();
+    for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
+        let asked = Arc::default();
+        let client = builder(Some(revision))
+            .host(filling(&asked))
+            .connect(connect())
+            .await
+            .unwrap();
+        let before = client.prompts().await.unwrap();
+        client.get_prompt("plan", BTreeMap::new()).await.unwrap();
+        client.call_tool("reserve", None).await.unwrap();
+        let after = client.prompts().await.unwrap();
+        lists.extend([before, after].map(|list| {
+            let names = list.into_iter().map(|prompt| prompt.name);
+            names.collect::<Vec<_>>()
+        }));
+    }
+    assert!(lists.iter().all(|list| *list == ["plan"]), "{lists:?}");
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_revision_that_cannot_ask_ends_in_a_tool_error() {
     for revision in [Revision::V2024_11_05, Revision::V2025_03_26] {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use askback::Revision;
+use askback::{Prompt, Result, Revision, Server};
 use serde_json::json;
 
 use super::{
@@ -145,6 +145,16 @@ async fn errors_of_handlers_are_answers() {
     let panicked = client.call("tools/call", json!({"name": "panics"})).await;
     assert_eq!(panicked.status, 200);
     assert_eq!(panicked.json().await["error"]["code"], -32603);
+}
+
+// Shows PR-13.
+#[tokio::test]
+async fn a_prompt_that_breaks_is_an_internal_error() {
+    let breaks = Prompt::new("breaks", async || -> Result<String> { panic!("it breaks") });
+    let server = Server::builder("s", "1").prompt(breaks).build().unwrap();
+    let client = Client::of(&server);
+    let broken = client.call("prompts/get", json!({"name": "breaks"})).await;
+    assert_eq!(broken.json().await["error"]["code"], -32603);
 }
 
 // Shows HT-16, HT-17.

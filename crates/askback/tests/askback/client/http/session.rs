@@ -311,3 +311,23 @@ async fn a_server_without_sessions_is_not_taken_leave_of() {
     client.close().await;
     assert!(!server.whats().contains(&"DELETE".to_owned()));
 }
+
+// Shows HT25-29.
+#[tokio::test]
+async fn a_session_is_told_to_nobody_else() {
+    let other = Server::start(|asked, _| session(asked)).await;
+    let elsewhere = other.url.clone();
+    let server = Server::start(move |asked, _| match asked.what() {
+        "tools/call" => Reply::empty(307).header("Location", elsewhere.clone()),
+        _ => session(asked),
+    })
+    .await;
+    let client = connect(&server).await.unwrap();
+    let error = call(&client, "t").await.unwrap_err();
+    assert!(
+        matches!(error, ClientError::Http { status: 307, .. }),
+        "{error:?}"
+    );
+    client.close().await;
+    assert_eq!(other.whats(), [""; 0]);
+}
