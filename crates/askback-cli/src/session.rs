@@ -134,10 +134,12 @@ impl Session {
             let _ = writeln!(io::stderr(), "{}: {shown}", file.display());
         }
         let (relay, arrivals) = Relay::new();
+        let is_attended = matches!(answers, Answers::Person);
         let authorization = match &target.reach {
-            Reach::Address(address) if !address.is_authorized() => {
-                Some(args.sign_in.authorization(&address.sign_in, &relay)?)
-            }
+            Reach::Address(address) if !address.is_authorized() => Some(
+                args.sign_in
+                    .authorization(&address.sign_in, &relay, is_attended)?,
+            ),
             _ => None,
         };
         let asker = Asker {

@@ -10,8 +10,7 @@ use askback::authorization::client::{Authorization, SignOut, SignedIn};
 use super::print_text;
 use crate::{
     error::{Error, Kind},
-    relay::Relay,
-    sign_in::{Browser, SignInArgs, SignInEntry},
+    sign_in::{Nobody, SignInArgs, SignInEntry},
     text,
 };
 
@@ -81,8 +80,7 @@ async fn log_out(url: Option<String>, args: &SignInArgs) -> Result<(), Error> {
         }
     };
     // Nobody is asked anything on the way out.
-    let (relay, _) = Relay::new();
-    let authorization = Authorization::person(Browser::new(relay, 0)).store(vault);
+    let authorization = Authorization::person(Nobody).store(vault);
     let authorization = match args.client(&SignInEntry::default())? {
         Some(client) => authorization.client(client),
         None => authorization,

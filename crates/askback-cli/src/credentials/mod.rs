@@ -51,18 +51,17 @@ impl Vault {
     ///
     /// # Errors
     ///
-    /// A usage error where this user has no folder to keep things in.
+    /// A usage error where a file is wanted, and this user has no folder for it.
     pub fn open(place: Place, tell: impl Fn(&str) + Send + Sync + 'static) -> Result<Self, Error> {
         let records = match (place, path()) {
             (Place::Nowhere, _) => Records::in_memory(),
             (_, Some(path)) => Records::at(path),
-            (_, None) => {
-                return Err(
-                    Error::usage("there is no folder to keep credentials in").hint(
-                        "Set HOME, or keep them for this run alone with --credentials nowhere.",
-                    ),
-                );
+            (Place::File, None) => {
+                return Err(Error::usage("there is no folder to keep credentials in")
+                    .hint("Set HOME, or XDG_STATE_HOME."));
             }
+            // Most servers want nobody to sign in, and need nothing kept.
+            (Place::Auto, None) => Records::in_memory(),
         };
         Ok(Self {
             place,
@@ -103,7 +102,8 @@ impl Vault {
     }
 
     fn save(&self, key: &str, secret: &Secret) -> io::Result<()> {
-        let in_keyring = self.place == Place::Auto && in_keyring::save(key, secret).is_ok();
+        let may_be_there = self.place == Place::Auto && self.records.path().is_some();
+        let in_keyring = may_be_there && in_keyring::save(key, secret).is_ok();
         let kept = match in_keyring {
             true => Kept::InKeyring,
             false => Kept::Here(secret.clone()),
@@ -114,23 +114,32 @@ impl Vault {
             all.insert(key.to_owned(), kept);
             first
         })?;
-        match self.records.path() {
-            Some(path) if first && in_keyring => (self.tell)(&format!(
-                "What you sign in to is kept in the keyring of this system; {} says what.",
-                path.display()
-            )),
-            Some(path) if first => (self.tell)(&format!(
-                "{}What you sign in to is kept in {}, which only you can read.",
-                if self.place == Place::Auto {
-                    "There is no keyring here. "
-                } else {
-                    ""
-                },
-                path.display()
-            )),
-            _ => {}
+        if first && let Some(words) = self.where_it_is(in_keyring) {
+            (self.tell)(&words);
         }
         Ok(())
+    }
+
+    /// Where something is kept, in a sentence; none for whoever wanted it so.
+    fn where_it_is(&self, in_keyring: bool) -> Option<String> {
+        let shown = self.records.path().map(|path| path.display().to_string());
+        Some(match (self.place, shown) {
+            (Place::Nowhere, _) => return None,
+            (_, None) => {
+                "There is nowhere to keep what you sign in to: it is for this run alone.".to_owned()
+            }
+            (_, Some(path)) if in_keyring => {
+                format!(
+                    "What you sign in to is kept in the keyring of this system; {path} says what."
+                )
+            }
+            (Place::File, Some(path)) => {
+                format!("What you sign in to is kept in {path}, which only you can read.")
+            }
+            (Place::Auto, Some(path)) => format!(
+                "There is no keyring here. What you sign in to is kept in {path}, which only you can read."
+            ),
+        })
     }
 
     fn remove(&self, key: &str) -> io::Result<()> {

@@ -8,7 +8,7 @@ use askback::authorization::{
 };
 use serde::Deserialize;
 
-use super::Browser;
+use super::{Browser, Nobody};
 use crate::{
     credentials::{Place, Vault},
     error::Error,
@@ -55,8 +55,8 @@ pub struct SignInEntry {
 }
 
 impl SignInArgs {
-    /// How to become authorized, by way of the front end behind `relay`. What the command line says
-    /// outweighs what the file does.
+    /// How to become authorized, by way of the front end behind `relay` where a person is there. What
+    /// the command line says outweighs what the file does.
     ///
     /// # Errors
     ///
@@ -65,13 +65,18 @@ impl SignInArgs {
         &self,
         entry: &SignInEntry,
         relay: &Relay,
+        is_attended: bool,
     ) -> Result<Authorization, Error> {
         let scopes = entry.scopes.iter().chain(&self.scope);
         let scopes = Scopes::of(scopes.flat_map(|words| words.split_whitespace()))
             .map_err(|error| Error::usage(format!("--scope: {error}")))?;
         let port = self.callback_port.or(entry.callback_port).unwrap_or(0);
         let told = relay.clone();
-        let authorization = Authorization::person(Browser::new(relay.clone(), port))
+        let authorization = match is_attended {
+            true => Authorization::person(Browser::new(relay.clone(), port)),
+            false => Authorization::person(Nobody),
+        };
+        let authorization = authorization
             .introduced_as("askback", None)
             .scopes(scopes)
             .store(self.vault(move |words| told.tell(words))?);

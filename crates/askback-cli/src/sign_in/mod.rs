@@ -4,7 +4,7 @@
 mod args;
 mod listen;
 
-use std::{net::Ipv4Addr, sync::Arc};
+use std::{future::ready, net::Ipv4Addr, sync::Arc};
 
 use askback::authorization::client::{Redirect, SignIn, SignInRequest, Signing};
 use tokio::net::TcpListener;
@@ -29,6 +29,10 @@ pub struct Browser {
     /// The port to come back to; any where it is 0.
     port: u16,
 }
+
+/// Signs in nowhere: nobody is there who could. Nothing is asked of anybody then.
+#[derive(Debug, Clone, Copy)]
+pub struct Nobody;
 
 /// A sign-in that is about to take place, or does.
 struct Way {
@@ -61,6 +65,12 @@ impl Browser {
 impl SignIn for Browser {
     fn ready(&self) -> Signing<'_, Box<dyn Redirect>> {
         Box::pin(self.way())
+    }
+}
+
+impl SignIn for Nobody {
+    fn ready(&self) -> Signing<'_, Box<dyn Redirect>> {
+        Box::pin(ready(Err(NOBODY.to_owned())))
     }
 }
 

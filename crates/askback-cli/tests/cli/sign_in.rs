@@ -15,6 +15,9 @@ use std::{
 use self::issuer::{Issuer, fetch};
 use crate::scratch::Scratch;
 
+/// No test looks into the keyring of whoever runs it.
+const FILE: [&str; 2] = ["--credentials", "file"];
+
 /// How long a line is waited for that should be shown at once: tests share a machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -51,7 +54,6 @@ impl Desk {
         let mut command = Command::new(env!("CARGO_BIN_EXE_askback"));
         command
             .args(words)
-            .args(["--credentials", "file"])
             .env("NO_COLOR", "1")
             .env("BROWSER", self.scratch.path("browser"))
             .env("XDG_STATE_HOME", self.scratch.path("state"))
@@ -81,6 +83,7 @@ impl Desk {
         let words = [&["open", "--name", "agency", "--url", &url], more].concat();
         let mut child = self
             .command(&words)
+            .args(FILE)
             .stdin(Stdio::piped())
             .spawn()
             .expect("the command was built");
@@ -285,6 +288,9 @@ fn without_a_terminal_the_command_says_what_to_do() {
     ] {
         assert!(shown.contains(words), "{shown}");
     }
+    // Nor does it leave traces.
+    assert_eq!(desk.issuer.heard("/register"), "");
+    assert!(!desk.credentials().exists());
 }
 
 // Shows AR-18, AZ25-09.
@@ -347,5 +353,28 @@ fn an_authorization_endpoint_runs_nothing() {
         assert!(screen.contains(told), "{name}: {screen}");
         assert!(!screen.contains("Opened"), "{name}: {screen}");
         assert!(!desk.scratch.path("PWNED").exists(), "{name}");
+    }
+}
+
+#[test]
+fn where_nothing_can_be_kept_a_sign_in_is_for_one_run() {
+    let desk = Desk::new("sign-in-homeless", Issuer::start());
+    let url = desk.issuer.server();
+    let run = |credentials: &str| {
+        let mut command = desk.command(&["call", "hello", "--url", &url, "--credentials"]);
+        command
+            .arg(credentials)
+            .env_remove("XDG_STATE_HOME")
+            .env_remove("HOME");
+        told(command.output().expect("the command was built"))
+    };
+    for (credentials, expected, words) in [
+        ("auto", 5, "there is no terminal to sign in at"),
+        ("nowhere", 5, "there is no terminal to sign in at"),
+        ("file", 2, "there is no folder to keep credentials in"),
+    ] {
+        let (code, _, shown) = run(credentials);
+        assert_eq!(code, Some(expected), "{credentials}: {shown}");
+        assert!(shown.contains(words), "{credentials}: {shown}");
     }
 }
