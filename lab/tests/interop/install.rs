@@ -3,6 +3,7 @@
 
 use std::{
     fs, io,
+    os::unix::fs::symlink,
     path::{Path, PathBuf},
     process::{Command, Stdio},
 };
@@ -23,6 +24,9 @@ const PYTHON_1: &str = include_str!("../../interop/python/requirements-1.txt");
 
 /// Where rmcp is built: beside what cargo builds, for it is no less large.
 const RMCP: &str = concat!(env!("CARGO_TARGET_TMPDIR"), "/interop-rmcp");
+
+/// Where the programs for Node are run from.
+const PROGRAMS: &str = concat!(env!("CARGO_TARGET_TMPDIR"), "/interop-npm");
 
 /// Where the programs of the peers are.
 const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/interop");
@@ -68,7 +72,7 @@ impl Installed {
             Side::Client => "client",
             Side::Server => "server",
         };
-        let node = |file: &str| Some(self.node()?.arg(self.npm.as_ref()?.join(file)));
+        let node = |file: &str| Some(self.node()?.arg(Path::new(PROGRAMS).join(file)));
         let python = |environment: &Option<PathBuf>, file: &str| {
             let python = environment.as_ref()?.join("bin/python");
             let program = Program::new(python).arg(Path::new(SOURCES).join("python").join(file));
@@ -98,8 +102,7 @@ impl Installed {
     }
 }
 
-/// Installs the packages of npm, and beside them the programs that use them: modules are looked for
-/// from where a program lies.
+/// Installs the packages of npm, and puts the programs that use them where they find them.
 fn npm(directory: &Path) -> Result<Option<PathBuf>> {
     let is_there = |directory: &Path| {
         let lock = fs::read_to_string(directory.join("package-lock.json")).ok();
@@ -115,26 +118,25 @@ fn npm(directory: &Path) -> Result<Option<PathBuf>> {
     if !installed {
         return Ok(None);
     }
+    // Modules are looked for from where a program lies. The cache is no place for the programs: those
+    // of another checkout would take their place.
+    let programs = Path::new(PROGRAMS);
+    let _ = fs::remove_dir_all(programs);
+    fs::create_dir_all(programs)?;
+    symlink(
+        directory.join("node_modules"),
+        programs.join("node_modules"),
+    )?;
     for entry in fs::read_dir(Path::new(SOURCES).join("typescript"))? {
         let path = entry?.path();
         let is_program = path.extension().is_some_and(|extension| extension == "mjs");
         if let (true, Some(name)) = (is_program, path.file_name()) {
-            write(&directory.join(name), &fs::read(&path)?)?;
+            fs::copy(&path, programs.join(name))?;
         }
     }
-    let forms = fs::read(Path::new(SOURCES).join("forms.json"))?;
-    write(&directory.join("forms.json"), &forms)?;
+    let forms = Path::new(SOURCES).join("forms.json");
+    fs::copy(forms, programs.join("forms.json"))?;
     Ok(Some(directory.to_owned()))
-}
-
-/// Writes a file in one step, for others may be reading it, and only if it is another.
-fn write(file: &Path, content: &[u8]) -> Result<()> {
-    if fs::read(file).is_ok_and(|there| there == content) {
-        return Ok(());
-    }
-    let new = file.with_extension(std::process::id().to_string());
-    fs::write(&new, content)?;
-    Ok(fs::rename(new, file)?)
 }
 
 /// Makes an environment of Python with what a list names.
