@@ -30,8 +30,8 @@ fn main() -> io::Result<()> {
         }
     } else {
         Effort {
-            rounds: 5,
-            span: Duration::from_secs(3),
+            rounds: 3,
+            span: Duration::from_secs(1),
             open: &[1_000, 10_000],
             builds: true,
             built,
