@@ -1,9 +1,11 @@
 //! Checks that see the whole of askback. Its structure is checked in `tests/tidy`; the code in its
 //! documents is compiled and run from here; [`conformance`] is what the official suite is run
-//! against, [`interop`] what other implementations are run against, and [`mod@bench`] measures.
+//! against, [`interop`] what other implementations are run against, [`install`] gets what others wrote,
+//! and [`mod@bench`] measures.
 
 pub mod bench;
 pub mod conformance;
+pub mod install;
 pub mod interop;
 
 #[cfg(doctest)]

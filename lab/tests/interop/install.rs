@@ -2,11 +2,13 @@
 //! into virtual environments, and rmcp built by cargo.
 
 use std::{
-    fs, io,
+    fs,
     os::unix::fs::symlink,
     path::{Path, PathBuf},
-    process::{Command, Stdio},
+    process::Command,
 };
+
+use lab::install;
 
 use crate::{
     Result,
@@ -43,7 +45,6 @@ pub(crate) struct Installed {
 impl Installed {
     /// Installs what is not there yet.
     pub(crate) fn install() -> Result<Self> {
-        let cache = cache()?.join("askback/interop");
         let mut left_out = Vec::new();
         let mut or_left_out = |installed: Result<Option<PathBuf>>, what: &str, needs: &str| {
             let installed = installed.map_err(|error| format!("{what}: {error}"))?;
@@ -52,11 +53,18 @@ impl Installed {
             }
             Ok::<_, String>(installed)
         };
-        let npm = or_left_out(npm(&cache.join("npm")), "what is on npm", "npm")?;
-        let needs = "a Python of at least 3.10 with venv or pip";
-        let python = |name: &str, list| python(&cache.join(name), list);
-        let python_2 = or_left_out(python("python-2", PYTHON_2), "mcp 2 and FastMCP", needs)?;
-        let python_1 = or_left_out(python("python-1", PYTHON_1), "mcp 1", needs)?;
+        let npm = or_left_out(npm(), "what is on npm", "npm")?;
+        let needs = "a Python of at least 3.10 with venv";
+        let python_2 = or_left_out(
+            install::python("interop/python-2", PYTHON_2),
+            "mcp 2 and FastMCP",
+            needs,
+        )?;
+        let python_1 = or_left_out(
+            install::python("interop/python-1", PYTHON_1),
+            "mcp 1",
+            needs,
+        )?;
         Ok(Self {
             npm,
             python_2,
@@ -92,7 +100,7 @@ impl Installed {
     /// Node, to be given a file.
     fn node(&self) -> Option<Program> {
         let npm = self.npm.as_ref()?;
-        Some(Program::new(npm.join("node_modules/node/bin/node")))
+        Some(Program::new(npm.join(install::NODE)))
     }
 
     /// The program of a package from npm, by the file that starts it.
@@ -103,21 +111,10 @@ impl Installed {
 }
 
 /// Installs the packages of npm, and puts the programs that use them where they find them.
-fn npm(directory: &Path) -> Result<Option<PathBuf>> {
-    let is_there = |directory: &Path| {
-        let lock = fs::read_to_string(directory.join("package-lock.json")).ok();
-        lock.as_deref() == Some(LOCK) && directory.join("node_modules/node/bin/node").exists()
-    };
-    let installed = replace(directory, is_there, |new| {
-        fs::write(new.join("package.json"), PACKAGE)?;
-        fs::write(new.join("package-lock.json"), LOCK)?;
-        let mut npm = Command::new("npm");
-        npm.args(["ci", "--no-audit", "--no-fund", "--loglevel=error"]);
-        succeeds(npm.current_dir(new))
-    })?;
-    if !installed {
+fn npm() -> Result<Option<PathBuf>> {
+    let Some(directory) = install::npm("interop/npm", PACKAGE, LOCK)? else {
         return Ok(None);
-    }
+    };
     // Modules are looked for from where a program lies. The cache is no place for the programs: those
     // of another checkout would take their place.
     let programs = Path::new(PROGRAMS);
@@ -136,45 +133,7 @@ fn npm(directory: &Path) -> Result<Option<PathBuf>> {
     }
     let forms = Path::new(SOURCES).join("forms.json");
     fs::copy(forms, programs.join("forms.json"))?;
-    Ok(Some(directory.to_owned()))
-}
-
-/// Makes an environment of Python with what a list names.
-fn python(directory: &Path, list: &str) -> Result<Option<PathBuf>> {
-    let enough = "import sys; sys.exit(sys.version_info < (3, 10))";
-    let mut version = Command::new("python3");
-    if !succeeds(version.args(["-c", enough])).unwrap_or(false) {
-        return Ok(None);
-    }
-    let is_there = |directory: &Path| {
-        let installed = fs::read_to_string(directory.join("requirements.txt")).ok();
-        installed.as_deref() == Some(list) && directory.join("bin/python").exists()
-    };
-    // An environment knows where it lies, so this one is made in its place.
-    if is_there(directory) {
-        return Ok(Some(directory.to_owned()));
-    }
-    let _ = fs::remove_dir_all(directory);
-    let mut venv = Command::new("python3");
-    if !succeeds(venv.args(["-m", "venv"]).arg(directory)).unwrap_or(false) {
-        return Ok(None);
-    }
-    fs::write(directory.join("wanted.txt"), list)?;
-    let mut pip = Command::new(directory.join("bin/python"));
-    pip.args([
-        "-m",
-        "pip",
-        "install",
-        "--quiet",
-        "--disable-pip-version-check",
-        "--requirement",
-    ]);
-    succeeds(pip.arg(directory.join("wanted.txt")))?;
-    fs::rename(
-        directory.join("wanted.txt"),
-        directory.join("requirements.txt"),
-    )?;
-    Ok(Some(directory.to_owned()))
+    Ok(Some(directory))
 }
 
 /// Builds the programs of rmcp, as far as they changed.
@@ -182,58 +141,8 @@ fn rmcp() -> Result<PathBuf> {
     let manifest = Path::new(SOURCES).join("rust/Cargo.toml");
     let mut cargo = Command::new(env!("CARGO"));
     cargo.args(["build", "--locked", "--quiet", "--target-dir", RMCP]);
-    match succeeds(cargo.arg("--manifest-path").arg(manifest))? {
+    match install::succeeds(cargo.arg("--manifest-path").arg(manifest))? {
         true => Ok(Path::new(RMCP).join("debug/interop-rmcp")),
         false => Err("cargo is not there any more".into()),
     }
-}
-
-/// Makes a directory, unless it is there, beside its place and moves it there, so that what is there
-/// is always whole.
-fn replace(
-    directory: &Path,
-    is_there: impl Fn(&Path) -> bool,
-    make: impl FnOnce(&Path) -> Result<bool>,
-) -> Result<bool> {
-    if is_there(directory) {
-        return Ok(true);
-    }
-    let new = directory.with_extension(std::process::id().to_string());
-    fs::create_dir_all(&new)?;
-    let made = make(&new);
-    if let Ok(true) = made {
-        let _ = fs::remove_dir_all(directory);
-        match fs::rename(&new, directory) {
-            // Somebody else was faster.
-            Err(_) if is_there(directory) => {}
-            renamed => renamed?,
-        }
-    }
-    let _ = fs::remove_dir_all(&new);
-    made
-}
-
-/// False where the program is not there.
-fn succeeds(command: &mut Command) -> Result<bool> {
-    match command.stdin(Stdio::null()).output() {
-        Ok(output) if output.status.success() => Ok(true),
-        Ok(output) => {
-            let said = String::from_utf8_lossy(&output.stderr);
-            Err(format!("{command:?} failed: {}", said.trim()).into())
-        }
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-        Err(error) => Err(format!("{command:?} cannot be started: {error}").into()),
-    }
-}
-
-/// Where the user's programs keep what they can get again.
-fn cache() -> Result<PathBuf> {
-    let path = |name| {
-        std::env::var_os(name)
-            .map(PathBuf::from)
-            .filter(|path| path.is_absolute())
-    };
-    path("XDG_CACHE_HOME")
-        .or_else(|| Some(path("HOME")?.join(".cache")))
-        .ok_or_else(|| "neither XDG_CACHE_HOME nor HOME names a directory".into())
 }

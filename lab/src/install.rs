@@ -1,0 +1,120 @@
+//! What others wrote and the tests run, installed into the user's cache: from npm with a Node that is
+//! new enough, from PyPI into virtual environments.
+
+use std::{
+    error::Error,
+    fs, io,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+};
+
+/// Whatever keeps something from being installed.
+pub type Result<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
+
+/// Where Node is in a directory of [`npm`], which brings its own.
+pub const NODE: &str = "node_modules/node/bin/node";
+
+/// Installs packages of npm, pinned to the last byte by a lock, under a name in the cache, unless they
+/// are there: where they are, or nothing where there is no npm.
+///
+/// # Errors
+///
+/// If npm fails, or the cache cannot be written to.
+pub fn npm(name: &str, package: &str, lock: &str) -> Result<Option<PathBuf>> {
+    let directory = cache()?.join("askback").join(name);
+    let is_there = |directory: &Path| {
+        let installed = fs::read_to_string(directory.join("package-lock.json")).ok();
+        installed.as_deref() == Some(lock) && directory.join(NODE).exists()
+    };
+    let make = |new: &Path| {
+        fs::write(new.join("package.json"), package)?;
+        fs::write(new.join("package-lock.json"), lock)?;
+        let mut npm = Command::new("npm");
+        npm.args(["ci", "--no-audit", "--no-fund", "--loglevel=error"]);
+        succeeds(npm.current_dir(new))
+    };
+    let installed = is_there(&directory) || replace(&directory, is_there, make)?;
+    Ok(installed.then_some(directory))
+}
+
+/// Makes a virtual environment of Python, under a name in the cache, with what a list of pip names,
+/// unless it is there: where it is, or nothing where there is no Python of at least 3.10 that can make
+/// one.
+///
+/// # Errors
+///
+/// If pip fails, or the cache cannot be written to.
+pub fn python(name: &str, list: &str) -> Result<Option<PathBuf>> {
+    let directory = cache()?.join("askback").join(name);
+    let installed = fs::read_to_string(directory.join("requirements.txt")).ok();
+    if installed.as_deref() == Some(list) && directory.join("bin/python").exists() {
+        return Ok(Some(directory));
+    }
+    let enough = "import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 10))";
+    let has_enough = succeeds(Command::new("python3").args(["-c", enough]));
+    if !has_enough.unwrap_or(false) {
+        return Ok(None);
+    }
+    // An environment knows where it lies, so it is made in its place.
+    let _ = fs::remove_dir_all(&directory);
+    succeeds(Command::new("python3").args(["-m", "venv"]).arg(&directory))?;
+    let wanted = directory.join("wanted.txt");
+    fs::write(&wanted, list)?;
+    let mut pip = Command::new(directory.join("bin/python"));
+    pip.args(["-m", "pip", "install", "--quiet"]);
+    pip.args(["--disable-pip-version-check", "--requirement"]);
+    succeeds(pip.arg(&wanted))?;
+    // Named so once it is whole.
+    fs::rename(wanted, directory.join("requirements.txt"))?;
+    Ok(Some(directory))
+}
+
+/// Runs a command to its end; false where the program is not there.
+///
+/// # Errors
+///
+/// If it fails, with what it said.
+pub fn succeeds(command: &mut Command) -> Result<bool> {
+    match command.stdin(Stdio::null()).output() {
+        Ok(output) if output.status.success() => Ok(true),
+        Ok(output) => {
+            let said = String::from_utf8_lossy(&output.stderr);
+            Err(format!("{command:?} failed: {}", said.trim()).into())
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(format!("{command:?} cannot be started: {error}").into()),
+    }
+}
+
+/// Makes a directory beside its place and moves it there, so that what is there is always whole.
+fn replace(
+    directory: &Path,
+    is_there: impl Fn(&Path) -> bool,
+    make: impl FnOnce(&Path) -> Result<bool>,
+) -> Result<bool> {
+    let new = directory.with_extension(std::process::id().to_string());
+    fs::create_dir_all(&new)?;
+    let made = make(&new);
+    if let Ok(true) = made {
+        let _ = fs::remove_dir_all(directory);
+        match fs::rename(&new, directory) {
+            // Somebody else was faster.
+            Err(_) if is_there(directory) => {}
+            renamed => renamed?,
+        }
+    }
+    let _ = fs::remove_dir_all(&new);
+    made
+}
+
+/// Where the user's programs keep what they can get again.
+fn cache() -> Result<PathBuf> {
+    let path = |name| {
+        std::env::var_os(name)
+            .map(PathBuf::from)
+            .filter(|path| path.is_absolute())
+    };
+    path("XDG_CACHE_HOME")
+        .or_else(|| Some(path("HOME")?.join(".cache")))
+        .ok_or_else(|| "neither XDG_CACHE_HOME nor HOME names a directory".into())
+}
