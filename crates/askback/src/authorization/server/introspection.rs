@@ -115,7 +115,7 @@ impl Introspection {
     }
 
     async fn access(&self, token: PresentedToken<'_>) -> Result<Access, Rejected> {
-        let digest: [u8; 32] = Sha256::digest(token.reveal()).into();
+        let digest = digest_of(token);
         if let Some(access) = self.lock().get(&digest, token.now()) {
             return Ok(access);
         }
@@ -209,6 +209,18 @@ impl Kept {
             self.answers.remove(&first);
         }
     }
+}
+
+/// What an answer is kept under: the same token may be good at one of two servers that share the
+/// answers, and not at the other.
+fn digest_of(token: PresentedToken<'_>) -> [u8; 32] {
+    let resource = token.resource();
+    // With its length, so that nothing of the one can pass for the other.
+    let digest = Sha256::new()
+        .chain_update((resource.len() as u64).to_be_bytes())
+        .chain_update(resource)
+        .chain_update(token.reveal());
+    digest.finalize().into()
 }
 
 /// `client_secret_basic` (RFC 6749, 2.3.1): both are encoded as in a form before they are joined.

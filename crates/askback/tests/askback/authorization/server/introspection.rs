@@ -107,6 +107,18 @@ async fn the_issuer_says_what_a_token_is_worth() {
     }
 }
 
+// Shows AZ-40, AZ-44, AS-28.
+#[tokio::test]
+async fn what_is_kept_for_one_server_is_nothing_to_another() {
+    let issuer = issuer(200, &said()).await;
+    let verifier = asking(&issuer);
+    at(&verifier, "opaque", NOW).await.unwrap();
+    let other = PresentedToken::new("opaque", "https://other.example", NOW);
+    let rejected = verifier.verify(other).await.unwrap_err();
+    assert!(rejected.to_string().contains("aud"), "{rejected}");
+    assert_eq!(issuer.times(), 2);
+}
+
 #[tokio::test]
 async fn an_issuer_that_does_not_answer_refuses_nobody() {
     for (status, says) in [
