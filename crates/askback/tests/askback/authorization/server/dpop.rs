@@ -18,7 +18,7 @@ use super::{
 use crate::http::client::{Client, MESSAGE, Response, hello_tool, mirrored, stateless};
 
 /// The thumbprint of a key (RFC 7638).
-fn thumbprint(key: &TestKey) -> String {
+pub(super) fn thumbprint(key: &TestKey) -> String {
     let jwk = key.jwk();
     let names: &[&str] = match jwk["kty"].as_str().unwrap() {
         "EC" => &["crv", "kty", "x", "y"],
@@ -45,6 +45,11 @@ fn proof_of(token: &str, id: &str) -> Value {
     json!({"htm": "POST", "htu": RESOURCE, "iat": NOW / 1000, "jti": id, "ath": digest})
 }
 
+/// A good proof.
+pub(super) fn proof(holder: &TestKey, token: &str, id: &str) -> String {
+    holder.sign(&header(holder), &proof_of(token, id))
+}
+
 fn client(bound_only: bool) -> Client {
     let protection = if bound_only {
         protection().require_dpop()
@@ -55,7 +60,7 @@ fn client(bound_only: bool) -> Client {
     Client(server.http().protect(protection).service())
 }
 
-async fn send(client: &Client, headers: &[(&str, &str)], message: &Value) -> Response {
+pub(super) async fn send(client: &Client, headers: &[(&str, &str)], message: &Value) -> Response {
     let headers = [&MESSAGE[..], &mirrored(message), headers].concat();
     client
         .send("POST", "/mcp", &headers, message.to_string())
@@ -185,7 +190,7 @@ async fn a_bound_token_is_no_bearer_token() {
         (true, &free, "Bearer", 401),
         (true, &free, "DPoP", 401),
     ] {
-        let proof = holder.sign(&header(&holder), &proof_of(token, "1"));
+        let proof = proof(&holder, token, "1");
         let authorization = format!("{scheme} {token}");
         let headers = [("authorization", &*authorization), ("dpop", &*proof)];
         let client = client(bound_only);
@@ -221,7 +226,7 @@ async fn a_server_says_that_it_wants_proofs() {
     // Whoever lacks a scope is told in the scheme they used.
     let holder = TestKey::rs256("holder");
     let token = bound_to(&holder);
-    let proof = holder.sign(&header(&holder), &proof_of(&token, "1"));
+    let proof = proof(&holder, &token, "1");
     let authorization = format!("DPoP {token}");
     let headers = [("authorization", &*authorization), ("dpop", &*proof)];
     let erase = stateless("tools/call", json!({"name": "erase"}));

@@ -3,11 +3,12 @@
 use std::time::Duration;
 
 use askback::authorization::server::{
-    Access, BadKeys, Introspection, PresentedToken, Rejected, TokenVerifier,
+    Access, BadKeys, Introspection, PresentedToken, Protection, Rejected, TokenVerifier,
 };
 use serde_json::{Value, json};
 
-use super::{ISSUER, NOW, RESOURCE, issuer::Issuer};
+use super::{ISSUER, NOW, RESOURCE, Ran, builder, dpop, issuer::Issuer, token::TestKey};
+use crate::http::client::{Client, hello_tool};
 
 /// What an issuer says of a good token.
 fn said() -> Value {
@@ -95,6 +96,16 @@ async fn the_issuer_says_what_a_token_is_worth() {
         ("not begun", with("nbf", json!(NOW / 1000 + 60)), "nbf"),
         ("about nobody", with("sub", Value::Null), "sub"),
         ("no tenant", with("org", Value::Null), "org"),
+        (
+            "bound to a certificate",
+            with("cnf", json!({"x5t#S256": "AAAA"})),
+            "cnf",
+        ),
+        (
+            "bound to both",
+            with("cnf", json!({"jkt": "AAAA", "x5t#S256": "AAAA"})),
+            "cnf",
+        ),
     ] {
         let issuer = issuer(200, &says).await;
         let verifier = asking(&issuer).tenant_claim("org");
@@ -107,7 +118,34 @@ async fn the_issuer_says_what_a_token_is_worth() {
     }
 }
 
-// Shows AZ-40, AZ-44, AS-28.
+#[tokio::test]
+async fn a_token_is_bound_to_the_key_its_issuer_names() {
+    let holder = TestKey::es256("holder");
+    let bound = with("cnf", json!({"jkt": dpop::thumbprint(&holder)}));
+    let issuer = issuer(200, &bound).await;
+    // The second time it is known.
+    let verifier = asking(&issuer);
+    for _ in 0..2 {
+        let access = at(&verifier, "opaque", NOW).await.unwrap();
+        assert_eq!(access.key, Some(dpop::thumbprint(&holder)));
+    }
+    let protection = Protection::new(RESOURCE, asking(&issuer)).unwrap();
+    let server = builder(&Ran::default()).build().unwrap();
+    let client = Client(server.http().protect(protection).service());
+    let proof = dpop::proof(&holder, "opaque", "1");
+    for (scheme, proofs, status) in [
+        ("Bearer", &[][..], 401),
+        ("Bearer", &[("dpop", &*proof)], 401),
+        ("DPoP", &[], 401),
+        ("DPoP", &[("dpop", &*proof)], 200),
+    ] {
+        let authorization = format!("{scheme} opaque");
+        let headers = [&[("authorization", &*authorization)], proofs].concat();
+        let answered = dpop::send(&client, &headers, &hello_tool()).await;
+        assert_eq!(answered.status, status, "{scheme} {proofs:?}");
+    }
+}
+
 #[tokio::test]
 async fn what_is_kept_for_one_server_is_nothing_to_another() {
     let issuer = issuer(200, &said()).await;
