@@ -1,6 +1,8 @@
 //! Who gets in with a request, and how the others are turned away
 //! (2026-07-28, basic/authorization, Access Token Usage and Error Handling; RFC 6750, 2.1 and 3).
 
+use std::{sync::PoisonError, time::Duration};
+
 use askback_core::{
     ask::Millis,
     auth::{BadChallenge, Challenge, Scopes},
@@ -10,6 +12,7 @@ use http::{
     header::{AUTHORIZATION, HeaderMap},
     request::Parts,
 };
+use tokio::time::Instant;
 
 use super::{
     access::{PresentedToken, Rejected},
@@ -17,6 +20,9 @@ use super::{
     dpop::Proofs,
     protection::Protection,
 };
+
+/// How often the log says that tokens cannot be verified: it would be full of it otherwise.
+const COMPLAINTS: Duration = Duration::from_secs(10);
 
 /// The longest token that is looked at, in bytes.
 const TOKEN_BYTES: usize = 16 << 10;
@@ -215,7 +221,9 @@ impl Protection {
                 "the proof must hold the nonce of this server",
             ),
             Rejected::Unavailable(_) => {
-                tracing::error!(why = %rejected, "access tokens cannot be verified");
+                if self.may_complain() {
+                    tracing::error!(why = %rejected, "access tokens cannot be verified");
+                }
                 return Refusal {
                     status: StatusCode::SERVICE_UNAVAILABLE,
                     challenge: None,
@@ -231,6 +239,17 @@ impl Protection {
             nonce: None,
             why: why.to_owned(),
         }
+    }
+
+    fn may_complain(&self) -> bool {
+        let now = Instant::now();
+        let last = self.complained.lock();
+        let mut last = last.unwrap_or_else(PoisonError::into_inner);
+        let may = last.is_none_or(|last| now >= last + COMPLAINTS);
+        if may {
+            *last = Some(now);
+        }
+        may
     }
 
     /// The scheme a client should use where it has not said which it would.

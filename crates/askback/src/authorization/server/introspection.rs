@@ -13,7 +13,7 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use reqwest::{Url, header::HeaderValue};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
-use tokio::sync::Semaphore;
+use tokio::{sync::Semaphore, time::timeout};
 use zeroize::Zeroizing;
 
 use super::{
@@ -23,14 +23,21 @@ use super::{
 };
 use crate::millis;
 
-/// How long an answer is kept.
+/// How long an answer is kept about a good token.
 const KEEP: Duration = Duration::from_secs(30);
 
-/// The most answers that are kept.
+/// How long one is kept about another.
+const KEEP_REFUSED: Duration = Duration::from_secs(5);
+
+/// The most answers that are kept about good tokens, and again about others.
 const KEPT: usize = 4096;
 
 /// The most questions at a time; more wait.
 const ASKED: usize = 32;
+
+/// How long a question waits for its turn: a flood of tokens must not hold up everybody else
+/// without end.
+const TURN: Duration = Duration::from_secs(2);
 
 /// What a form leaves as it is (the URL standard, application/x-www-form-urlencoded).
 const FORM: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_');
@@ -42,7 +49,8 @@ const FORM: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_')
 /// lets nobody in: what it does not say cannot be known.
 ///
 /// What it said of a good token is kept for half a minute, so a token that is taken back may be
-/// good for so long; what it said of others is not kept. Kept are digests, never tokens.
+/// good for so long; what it said of others is kept for a few seconds. Kept are digests, never
+/// tokens.
 pub struct Introspection {
     issuer: String,
     endpoint: Url,
@@ -53,13 +61,14 @@ pub struct Introspection {
     keep: Duration,
     fetcher: Fetcher,
     room: Semaphore,
-    kept: Mutex<Kept>,
+    good: Mutex<Kept<Access>>,
+    /// Apart from the good ones: whoever sends others must not have those forgotten.
+    refused: Mutex<Kept<Rejected>>,
 }
 
-/// What was said of good tokens, by their digests.
-#[derive(Default)]
-struct Kept {
-    answers: HashMap<[u8; 32], (Access, Millis)>,
+/// What was said of tokens, by their digests.
+struct Kept<T> {
+    answers: HashMap<[u8; 32], (T, Millis)>,
     /// The first to go stands first.
     order: VecDeque<[u8; 32]>,
 }
@@ -88,7 +97,8 @@ impl Introspection {
             keep: KEEP,
             fetcher: Fetcher::new()?,
             room: Semaphore::new(ASKED),
-            kept: Mutex::default(),
+            good: Mutex::default(),
+            refused: Mutex::default(),
         })
     }
 
@@ -107,7 +117,8 @@ impl Introspection {
         self
     }
 
-    /// How long an answer is kept; 30 s unless told otherwise. With zero, each request asks.
+    /// How long an answer about a good token is kept; 30 s unless told otherwise. One about another
+    /// is kept for 5 s, and no longer than this. With zero, each request asks.
     #[must_use]
     pub fn keep(mut self, time: Duration) -> Self {
         self.keep = time;
@@ -116,17 +127,27 @@ impl Introspection {
 
     async fn access(&self, token: PresentedToken<'_>) -> Result<Access, Rejected> {
         let digest = digest_of(token);
-        if let Some(access) = self.lock().get(&digest, token.now()) {
+        let now = token.now();
+        if let Some(access) = lock(&self.good).get(&digest, now) {
             return Ok(access);
         }
-        let claims = self.ask(token).await?;
-        let access = self.judge(&claims, token)?;
-        let until = token.now().saturating_add(millis(self.keep));
-        let until = access.expires.map_or(until, |ends| ends.min(until));
-        if until > token.now() {
-            self.lock().put(digest, access.clone(), until);
+        if let Some(rejected) = lock(&self.refused).get(&digest, now) {
+            return Err(rejected);
         }
-        Ok(access)
+        let claims = self.ask(token).await?;
+        let judged = self.judge(&claims, token);
+        match &judged {
+            Ok(access) => {
+                let until = now.saturating_add(millis(self.keep));
+                let until = access.expires.map_or(until, |ends| ends.min(until));
+                lock(&self.good).put(digest, access.clone(), until);
+            }
+            Err(rejected) => {
+                let until = now.saturating_add(millis(self.keep.min(KEEP_REFUSED)));
+                lock(&self.refused).put(digest, rejected.clone(), until);
+            }
+        }
+        judged
     }
 
     /// What the issuer says.
@@ -137,7 +158,9 @@ impl Introspection {
         credentials.set_sensitive(true);
         let token = utf8_percent_encode(token.reveal(), FORM);
         let form = format!("token={token}&token_type_hint=access_token");
-        let _place = self.room.acquire().await;
+        let _place = timeout(TURN, self.room.acquire())
+            .await
+            .map_err(|_| unavailable(&"too many tokens wait for their issuer to be asked"))?;
         let json = self.fetcher.post_form(&self.endpoint, credentials, form);
         let json = json.await.map_err(|why| unavailable(&why))?;
         let claims = serde_json::from_slice(&json);
@@ -168,10 +191,6 @@ impl Introspection {
         let access = Access::new(principal, claims.scopes("scope")?).until(expires);
         Ok(access.bound_to(claims.bound_to()?))
     }
-
-    fn lock(&self) -> MutexGuard<'_, Kept> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 impl TokenVerifier for Introspection {
@@ -192,14 +211,23 @@ impl fmt::Debug for Introspection {
     }
 }
 
-impl Kept {
-    fn get(&self, digest: &[u8; 32], now: Millis) -> Option<Access> {
-        let (access, until) = self.answers.get(digest)?;
-        (now < *until).then(|| access.clone())
+impl<T> Default for Kept<T> {
+    fn default() -> Self {
+        Self {
+            answers: HashMap::new(),
+            order: VecDeque::new(),
+        }
+    }
+}
+
+impl<T: Clone> Kept<T> {
+    fn get(&self, digest: &[u8; 32], now: Millis) -> Option<T> {
+        let (said, until) = self.answers.get(digest)?;
+        (now < *until).then(|| said.clone())
     }
 
-    fn put(&mut self, digest: [u8; 32], access: Access, until: Millis) {
-        if self.answers.insert(digest, (access, until)).is_some() {
+    fn put(&mut self, digest: [u8; 32], said: T, until: Millis) {
+        if self.answers.insert(digest, (said, until)).is_some() {
             return;
         }
         self.order.push_back(digest);
@@ -209,6 +237,10 @@ impl Kept {
             self.answers.remove(&first);
         }
     }
+}
+
+fn lock<T>(kept: &Mutex<Kept<T>>) -> MutexGuard<'_, Kept<T>> {
+    kept.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// What an answer is kept under: the same token may be good at one of two servers that share the

@@ -1,11 +1,12 @@
 //! What stands in front of an endpoint.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use askback_core::{
     ask::Millis,
     auth::{BadScopes, ProtectedResource, Scopes},
 };
+use tokio::time::Instant;
 
 use super::{
     access::TokenVerifier,
@@ -36,6 +37,8 @@ pub struct Protection {
     pub(super) proofs: Arc<Proofs>,
     /// Whether only tokens that are bound to a key are good.
     pub(super) bound_only: bool,
+    /// When the log last said that tokens cannot be verified.
+    pub(super) complained: Arc<Mutex<Option<Instant>>>,
 }
 
 /// A protection that cannot be; whoever configured it is to blame.
@@ -103,6 +106,7 @@ impl Protection {
             verifier: Arc::new(verifier),
             proofs: Arc::new(Proofs::new(url)),
             bound_only: false,
+            complained: Arc::default(),
         })
     }
 

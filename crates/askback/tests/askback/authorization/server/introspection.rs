@@ -1,11 +1,12 @@
 //! Tokens that only their issuer can read.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use askback::authorization::server::{
     Access, BadKeys, Introspection, PresentedToken, Protection, Rejected, TokenVerifier,
 };
 use serde_json::{Value, json};
+use tokio::{net::TcpListener, task::JoinSet, time::Instant};
 
 use super::{ISSUER, NOW, RESOURCE, Ran, builder, dpop, issuer::Issuer, token::TestKey};
 use crate::http::client::{Client, hello_tool};
@@ -109,12 +110,12 @@ async fn the_issuer_says_what_a_token_is_worth() {
     ] {
         let issuer = issuer(200, &says).await;
         let verifier = asking(&issuer).tenant_claim("org");
-        for _ in 0..2 {
-            let rejected = at(&verifier, "opaque", NOW).await.expect_err(name);
+        for (later, asked) in [(0, 1), (4_999, 1), (5_000, 2)] {
+            let rejected = at(&verifier, "opaque", NOW + later).await.expect_err(name);
             assert!(rejected.to_string().contains(why), "{name}: {rejected}");
             assert!(!matches!(rejected, Rejected::Unavailable(_)), "{name}");
+            assert_eq!(issuer.times(), asked, "{name} after {later} ms");
         }
-        assert_eq!(issuer.times(), 2, "{name}: what is bad is not kept");
     }
 }
 
@@ -199,6 +200,25 @@ async fn an_answer_is_kept_for_a_while_and_no_longer_than_its_token() {
         at(&verifier, "one", NOW).await.unwrap();
         assert_eq!(says.times(), asked);
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn nobody_waits_long_for_the_issuer_to_be_asked() {
+    // Whoever connects waits for ever.
+    let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let endpoint = format!("http://{}/introspect", silent.local_addr().unwrap());
+    let verifier = Introspection::new(ISSUER, &endpoint, "notes", "secret").unwrap();
+    let verifier = Arc::new(verifier);
+    let since = Instant::now();
+    let mut asking = JoinSet::new();
+    for token in 0..33 {
+        let verifier = Arc::clone(&verifier);
+        asking.spawn(async move { at(&verifier, &token.to_string(), NOW).await });
+    }
+    let first = asking.join_next().await.unwrap().unwrap().unwrap_err();
+    assert!(matches!(first, Rejected::Unavailable(_)), "{first}");
+    assert!(first.to_string().contains("too many"), "{first}");
+    assert_eq!(since.elapsed().as_secs(), 2);
 }
 
 // Shows AS-08, AS-09.
