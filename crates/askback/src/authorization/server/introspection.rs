@@ -177,6 +177,7 @@ impl Introspection {
                 "another issuer has issued it (`iss`)".to_owned(),
             ));
         }
+        check_kind(claims)?;
         let expected = Expected {
             issuer: &self.issuer,
             resource: token.resource(),
@@ -237,6 +238,26 @@ impl<T: Clone> Kept<T> {
             self.answers.remove(&first);
         }
     }
+}
+
+/// Refresh tokens are known to the issuer as well, and may name this server; they are no access
+/// tokens, where it says so (2026-07-28, basic/authorization, Token Handling).
+fn check_kind(claims: &Claims) -> Result<(), Rejected> {
+    for (name, kinds) in [
+        ("token_use", &["access_token", "access"][..]),
+        ("token_type", &["Bearer", "DPoP", "access_token"]),
+    ] {
+        let is_one = |kind: &str| kinds.iter().any(|known| kind.eq_ignore_ascii_case(known));
+        match claims.get(name) {
+            None | Some(Value::Null) => {}
+            Some(Value::String(kind)) if is_one(kind) => {}
+            Some(_) => {
+                let why = format!("it is no access token (`{name}`)");
+                return Err(Rejected::Invalid(why));
+            }
+        }
+    }
+    Ok(())
 }
 
 fn lock<T>(kept: &Mutex<Kept<T>>) -> MutexGuard<'_, Kept<T>> {

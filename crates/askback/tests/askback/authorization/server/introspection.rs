@@ -98,6 +98,17 @@ async fn the_issuer_says_what_a_token_is_worth() {
         ("about nobody", with("sub", Value::Null), "sub"),
         ("no tenant", with("org", Value::Null), "org"),
         (
+            "a refresh token",
+            with("token_use", json!("refresh_token")),
+            "token_use",
+        ),
+        (
+            "of another type",
+            with("token_type", json!("refresh_token")),
+            "token_type",
+        ),
+        ("of no type", with("token_type", json!(1)), "token_type"),
+        (
             "bound to a certificate",
             with("cnf", json!({"x5t#S256": "AAAA"})),
             "cnf",
@@ -116,6 +127,20 @@ async fn the_issuer_says_what_a_token_is_worth() {
             assert!(!matches!(rejected, Rejected::Unavailable(_)), "{name}");
             assert_eq!(issuer.times(), asked, "{name} after {later} ms");
         }
+    }
+}
+
+#[tokio::test]
+async fn an_issuer_may_say_that_it_is_an_access_token() {
+    for (name, kind) in [
+        ("token_use", "access_token"),
+        ("token_type", "bearer"),
+        ("token_type", "Bearer"),
+        ("token_type", "DPoP"),
+    ] {
+        let issuer = issuer(200, &with(name, json!(kind))).await;
+        let access = at(&asking(&issuer), "opaque", NOW).await;
+        assert!(access.is_ok(), "{name} {kind}: {access:?}");
     }
 }
 
