@@ -20,6 +20,7 @@ use super::{
     dpop::Proofs,
     protection::Protection,
 };
+use crate::Clock;
 
 /// How often the log says that tokens cannot be verified: it would be full of it otherwise.
 const COMPLAINTS: Duration = Duration::from_secs(10);
@@ -75,15 +76,17 @@ impl Scheme {
 
 impl Protection {
     /// Lets a request in: it is its principal's from here on, and the token is gone.
-    pub(crate) async fn admit(&self, parts: &mut Parts, now: Millis) -> Result<(), Refusal> {
+    pub(crate) async fn admit(&self, parts: &mut Parts, clock: &dyn Clock) -> Result<(), Refusal> {
         if parts.uri.query().is_some_and(holds_token) {
             let why = "send the access token in the Authorization header, never in the URL";
             return Err(self.malformed(why));
         }
         let header = self.only_header(&parts.headers)?;
         let (scheme, token) = self.token(header)?;
-        let presented = PresentedToken::new(token, &self.document.resource, now);
+        let presented = PresentedToken::new(token, &self.document.resource, clock.now());
         let verified = self.verifier.verify(presented).await;
+        // That may have taken its time, and the token may have ended meanwhile.
+        let now = clock.now();
         let access = verified.map_err(|rejected| self.rejected(scheme, &rejected))?;
         if access.expires.is_some_and(|expires| expires <= now) {
             return Err(self.rejected(scheme, &Rejected::Expired));

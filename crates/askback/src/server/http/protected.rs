@@ -80,7 +80,7 @@ mod guarded {
             if pages::is_preflight(parts) {
                 return None;
             }
-            let admitted = protection.admit(parts, shared.clock().now()).await;
+            let admitted = protection.admit(parts, &**shared.clock()).await;
             admitted.err().map(refused)
         }
 

@@ -1,9 +1,17 @@
 //! What is told to whoever sends no good token, and where a server describes itself.
 
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
+};
+
 use askback::{
-    Server, Tool,
-    authorization::server::{
-        BadProtection, PresentedToken, Protection, Rejected, TokenVerifier, Verifying,
+    Principal, Server, Tool,
+    authorization::{
+        Scopes,
+        server::{
+            Access, BadProtection, PresentedToken, Protection, Rejected, TokenVerifier, Verifying,
+        },
     },
 };
 use serde_json::{Value, json};
@@ -13,14 +21,54 @@ use tokio::{
 };
 
 use super::{
-    ISSUER, METADATA, NOW, RESOURCE, Ran, bearer, builder, claims, client, key, protection,
-    verifier, with,
+    Hand, ISSUER, METADATA, NOW, RESOURCE, Ran, bearer, builder, claims, client, key, post,
+    protection, verifier, with,
 };
 use crate::http::client::{Client, MESSAGE, hello_tool, mirrored};
 
 /// What follows the scheme in every challenge.
 fn rest() -> String {
     format!(r#"resource_metadata="{METADATA}", scope="notes:read""#)
+}
+
+/// Tokens of which each is good until this time, and takes this long to verify.
+struct Slow {
+    time: Arc<AtomicU64>,
+    takes: u64,
+    until: u64,
+}
+
+impl TokenVerifier for Slow {
+    fn issuers(&self) -> Vec<String> {
+        vec![ISSUER.to_owned()]
+    }
+
+    fn verify<'a>(&'a self, _: PresentedToken<'a>) -> Verifying<'a> {
+        Box::pin(async {
+            self.time.fetch_add(self.takes, Ordering::SeqCst);
+            let access = Access::new(Principal::new("alice"), Scopes::new());
+            Ok(access.until(self.until))
+        })
+    }
+}
+
+#[tokio::test]
+async fn a_token_is_good_until_it_ends_however_long_it_took_to_verify() {
+    for (takes, left, status) in [(0, 1, 200), (0, 0, 401), (5, 6, 200), (5, 5, 401)] {
+        let time = Arc::new(AtomicU64::new(NOW));
+        let verifier = Slow {
+            time: Arc::clone(&time),
+            takes,
+            until: NOW + left,
+        };
+        let protection = Protection::new(RESOURCE, verifier).unwrap();
+        let server = builder(&Ran::default()).clock(Hand(time)).build().unwrap();
+        let client = Client(server.http().protect(protection).service());
+        let response = post(&client, "Bearer opaque", &hello_tool()).await;
+        assert_eq!(response.status, status, "{takes} of {left}");
+        let told = response.header("www-authenticate").unwrap_or_default();
+        assert_eq!(told.contains("has expired"), status == 401, "{told}");
+    }
 }
 
 fn challenge(error: &str, why: &str) -> String {
