@@ -1,7 +1,7 @@
 //! Proofs that whoever sends a token holds the key it is bound to (RFC 9449).
 
 use std::{
-    collections::HashSet,
+    collections::{HashMap, HashSet},
     fmt, io,
     sync::{Mutex, PoisonError},
     time::Duration,
@@ -37,6 +37,9 @@ const WINDOW: Duration = Duration::from_secs(60);
 /// are not accepted.
 const PROOFS: usize = 1 << 18;
 
+/// The most of one key: its holder must not use up what is for all.
+const PROOFS_OF_KEY: usize = 1 << 14;
+
 /// For how long one nonce is given out; it is good for as long again.
 const NONCE: Duration = Duration::from_secs(5 * 60);
 
@@ -53,18 +56,22 @@ pub(super) struct Proofs {
 struct Nonces([u8; 32]);
 
 /// The proofs of the last two spans of time, by their digests.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Seen {
+    most: usize,
+    most_of_key: usize,
     since: Millis,
     now: HashSet<[u8; 32]>,
     before: HashSet<[u8; 32]>,
+    /// How many there are of each key, by its thumbprint, in the span of now.
+    of_keys: HashMap<String, usize>,
 }
 
 impl Proofs {
     pub(super) fn new(url: Url) -> Self {
         Self {
             url,
-            seen: Mutex::default(),
+            seen: Mutex::new(Seen::new(PROOFS, PROOFS_OF_KEY)),
             nonces: None,
         }
     }
@@ -167,22 +174,45 @@ impl Proofs {
 
     /// Takes each proof once.
     fn remember(&self, thumbprint: &str, id: &str, now: Millis) -> Result<(), Rejected> {
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        seen.take(thumbprint, id, now)
+    }
+}
+
+impl Seen {
+    fn new(most: usize, most_of_key: usize) -> Self {
+        Self {
+            most,
+            most_of_key,
+            since: 0,
+            now: HashSet::new(),
+            before: HashSet::new(),
+            of_keys: HashMap::new(),
+        }
+    }
+
+    fn take(&mut self, thumbprint: &str, id: &str, now: Millis) -> Result<(), Rejected> {
         // Thumbprints are all of one length.
         let digest = Sha256::new().chain_update(thumbprint).chain_update(id);
         let digest = digest.finalize().into();
-        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        if now >= seen.since.saturating_add(2 * millis(WINDOW)) {
-            seen.since = now;
-            seen.before = std::mem::take(&mut seen.now);
+        if now >= self.since.saturating_add(2 * millis(WINDOW)) {
+            self.since = now;
+            self.before = std::mem::take(&mut self.now);
+            self.of_keys.clear();
         }
-        if seen.before.contains(&digest) || seen.now.contains(&digest) {
+        if self.before.contains(&digest) || self.now.contains(&digest) {
             return Err(invalid("the proof was used before"));
         }
-        if seen.now.len() >= PROOFS {
+        let of_key = self.of_keys.get(thumbprint).copied().unwrap_or_default();
+        if of_key >= self.most_of_key {
+            return Err(invalid("there are too many proofs by this key"));
+        }
+        if self.now.len() >= self.most {
             let why = "there are more proofs than can be remembered";
             return Err(Rejected::Unavailable(why.to_owned()));
         }
-        seen.now.insert(digest);
+        self.of_keys.insert(thumbprint.to_owned(), of_key + 1);
+        self.now.insert(digest);
         Ok(())
     }
 }
@@ -264,4 +294,64 @@ fn digest_of(text: &str) -> String {
 
 fn invalid(why: &str) -> Rejected {
     Rejected::Invalid(why.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: Millis = 1000;
+
+    /// Checks what becomes of each proof, by a key, with an id, at a time in seconds.
+    #[track_caller]
+    fn check(seen: &mut Seen, proofs: &[(&str, &str, Millis, &str)]) {
+        for (key, id, at, expected) in proofs {
+            let taken = seen.take(key, id, at * SECOND);
+            let why = taken.err().map(|why| why.to_string()).unwrap_or_default();
+            let is_expected = why.contains(expected) && why.is_empty() == expected.is_empty();
+            assert!(is_expected, "{key} {id} at {at} s: {why:?}");
+        }
+    }
+
+    #[test]
+    fn a_proof_is_remembered_for_as_long_as_it_could_come() {
+        // One made a minute ahead could come for two.
+        let mut seen = Seen::new(100, 100);
+        check(
+            &mut seen,
+            &[
+                ("a", "1", 1000, ""),
+                ("a", "1", 1000, "used before"),
+                ("b", "1", 1000, ""),
+                ("a", "1", 1119, "used before"),
+                ("a", "2", 1119, ""),
+                ("a", "3", 1120, ""),
+                ("a", "1", 1120, "used before"),
+                ("a", "2", 1239, "used before"),
+                ("a", "4", 1240, ""),
+                ("a", "3", 1240, "used before"),
+            ],
+        );
+        assert_eq!(seen.now.len() + seen.before.len(), 2);
+    }
+
+    #[test]
+    fn the_holder_of_one_key_does_not_use_up_what_is_for_all() {
+        let mut seen = Seen::new(5, 2);
+        check(
+            &mut seen,
+            &[
+                ("a", "1", 1000, ""),
+                ("a", "2", 1000, ""),
+                ("a", "3", 1000, "by this key"),
+                ("b", "1", 1000, ""),
+                ("b", "2", 1000, ""),
+                ("c", "1", 1000, ""),
+                ("c", "2", 1000, "than can be remembered"),
+                ("a", "3", 1119, "by this key"),
+                ("a", "3", 1120, ""),
+                ("c", "2", 1120, ""),
+            ],
+        );
+    }
 }

@@ -169,6 +169,21 @@ async fn a_proof_is_for_one_request_by_the_key_of_its_token() {
 }
 
 #[tokio::test]
+async fn two_holders_may_give_their_proofs_one_name() {
+    let client = client(false);
+    for holder in [TestKey::es256("one"), TestKey::es256("two")] {
+        let token = bound_to(&holder);
+        let authorization = format!("DPoP {token}");
+        let proof = proof(&holder, &token, "1");
+        for status in [200, 401] {
+            let headers = [("authorization", &*authorization), ("dpop", &*proof)];
+            let answered = send(&client, &headers, &hello_tool()).await;
+            assert_eq!(answered.status, status);
+        }
+    }
+}
+
+#[tokio::test]
 async fn a_bound_token_is_no_bearer_token() {
     let holder = TestKey::ed25519("holder");
     let bound = bound_to(&holder);
