@@ -234,17 +234,16 @@ impl Session {
 
     /// Answers what goes on with an error: the server is over.
     pub(super) fn stop(&self) {
-        let ids: Vec<RequestId> = {
+        let calls: Vec<_> = {
             let state = self.lock();
-            state
-                .running
-                .iter()
-                .map(|running| running.id.clone())
+            let running = state.running.iter();
+            running
+                .map(|running| (running.id.clone(), Arc::clone(&running.stop)))
                 .collect()
         };
         let error = ErrorObject::internal("the server is stopping");
-        for id in ids {
-            self.respond(&id, jsonrpc::write_error(Some(&id), &error));
+        for (id, stop) in calls {
+            self.respond(&id, &stop, jsonrpc::write_error(Some(&id), &error));
         }
         self.end();
     }
@@ -265,9 +264,12 @@ impl Session {
         self.lock().idle_since()
     }
 
-    fn respond(&self, call: &RequestId, message: Vec<u8>) {
+    /// Answers a call, if it still goes on. One that was cancelled may have left its id to another
+    /// before its handler came to its end: the call is told by what stops it.
+    fn respond(&self, call: &RequestId, stop: &Arc<Notify>, message: Vec<u8>) {
         let mut state = self.lock();
-        let Some(at) = state.running.iter().position(|running| running.id == *call) else {
+        let is_it = |running: &Running| running.id == *call && Arc::ptr_eq(&running.stop, stop);
+        let Some(at) = state.running.iter().position(is_it) else {
             return;
         };
         let running = state.running.swap_remove(at);
@@ -422,7 +424,7 @@ async fn work(session: Arc<Session>, call: Call, stop: Arc<Notify>) {
     tokio::select! {
         biased;
         () = stop.notified() => {}
-        answered = answering => session.respond(&id, answered.message),
+        answered = answering => session.respond(&id, &stop, answered.message),
     }
 }
 

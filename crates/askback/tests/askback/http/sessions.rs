@@ -1,8 +1,12 @@
 //! Sessions of the handshake revisions over HTTP (2025-11-25, basic/transports).
 
-use std::{collections::BTreeSet, time::Duration};
+use std::{
+    collections::BTreeSet,
+    sync::{Arc, Barrier},
+    time::Duration,
+};
 
-use askback::{Changed, Limits, Revision};
+use askback::{Changed, Limits, Revision, State, Tool};
 use serde_json::{Value, json};
 use tokio::time::sleep;
 
@@ -399,6 +403,45 @@ async fn of_too_many_sessions_those_idle_for_the_longest_go() {
         "a pair of endpoints neither"
     );
     assert_eq!(stage.handlers(), (3, 0, 0));
+}
+
+/// A handler that is in one long stretch hears of the cancellation only after it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 3)]
+async fn a_call_is_not_answered_by_one_whose_id_it_has_taken() {
+    let stage = Stage::default();
+    let held = Arc::new(Barrier::new(2));
+    let own = Arc::clone(&held);
+    let blocks = move |State(stage): State<Stage>| {
+        let held = Arc::clone(&own);
+        async move {
+            let here = stage.enter();
+            held.wait();
+            here.leave();
+            Ok("The answer of before.")
+        }
+    };
+    let server = stage.builder().tool(Tool::new("blocks", blocks)).build();
+    let session = Client::of(&server.unwrap())
+        .open(Revision::V2025_11_25)
+        .await;
+    let call = |name: &'static str| {
+        let session = session.clone();
+        tokio::spawn(async move { session.call(7, "tools/call", tool(name)).await })
+    };
+    let first = call("blocks");
+    stage.until((1, 0, 0)).await;
+    let cancelled = json!({"requestId": 7});
+    let cancelled =
+        json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": cancelled});
+    assert_eq!(session.post(&cancelled).await.status, 202);
+    let next = call("waits");
+    stage.until((2, 0, 0)).await;
+    held.wait();
+    drop(first.await);
+    stage.until((2, 1, 0)).await;
+    stage.go_on();
+    let answer = next.await.unwrap().answer().await;
+    assert_eq!(text(&answer), "It was worth the wait.");
 }
 
 #[tokio::test(start_paused = true)]
