@@ -26,7 +26,7 @@ pub(super) struct Protected {
 mod guarded {
     use std::time::Duration;
 
-    use askback_core::{auth::Scopes, http::headers, jsonrpc::Message, protocol::ClientRequest};
+    use askback_core::{auth::Scopes, jsonrpc::Message, protocol::ClientRequest};
     use http::{
         HeaderName, HeaderValue, Method, StatusCode,
         header::{CACHE_CONTROL, VARY, WWW_AUTHENTICATE},
@@ -35,7 +35,10 @@ mod guarded {
     use super::{Arc, Body, Parts, Protected, Protection, Received, Response, Shared};
     use crate::{
         authorization::server::{Granted, Refusal},
-        server::http::{pages, response},
+        server::http::{
+            pages,
+            response::{self, OpenEnded},
+        },
     };
 
     /// What the next proof must hold (RFC 9449, 8.2).
@@ -84,17 +87,19 @@ mod guarded {
             admitted.err().map(refused)
         }
 
-        /// A response that goes on no longer than the token of its request, unless it answers a
-        /// call: that ends by itself.
+        /// A response that goes on no longer than the token of its request, unless it ends by
+        /// itself, as the answer to a call does. What was done decides that, not what the request
+        /// says of itself.
         pub(in crate::server::http) fn bound(
             &self,
             shared: &Shared,
             parts: &Parts,
             response: Response<Body>,
         ) -> Response<Body> {
+            let is_open = response.extensions().get::<OpenEnded>().is_some();
             let granted = parts.extensions.get::<Granted>();
             let expires = granted.and_then(Granted::expires);
-            let Some(expires) = expires.filter(|_| listens(parts)) else {
+            let Some(expires) = expires.filter(|_| is_open) else {
                 return response;
             };
             let left = Duration::from_millis(expires.saturating_sub(shared.clock().now()));
@@ -128,12 +133,6 @@ mod guarded {
             let granted = parts.extensions.get::<Granted>();
             protection.check(granted, &needed).err().map(refused)
         }
-    }
-
-    /// Whether a response to this request tells of whatever comes, for as long as the client listens.
-    fn listens(parts: &Parts) -> bool {
-        let method = parts.headers.get(headers::METHOD);
-        parts.method == Method::GET || method.is_some_and(|it| it == "subscriptions/listen")
     }
 
     /// What a message needs. One that cannot be read needs nothing: it is refused by whoever would

@@ -19,6 +19,10 @@ const NO_CACHE: HeaderValue = HeaderValue::from_static("no-cache");
 const BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
 const NO: HeaderValue = HeaderValue::from_static("no");
 
+/// Marks a response that does not end by itself, as the answer to a call does.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct OpenEnded;
+
 /// One message.
 pub(super) fn json(status: StatusCode, message: Vec<u8>) -> Response<Body> {
     let mut response = Response::new(Body::whole(message));
@@ -70,6 +74,14 @@ pub(super) fn events_at_once(events: Vec<u8>) -> Response<Body> {
 /// A stream of events. Proxies are asked to pass them on as they come.
 pub(super) fn events(events: impl Events) -> Response<Body> {
     event_stream(Body::events(events))
+}
+
+/// The same, of whatever comes, for as long as its client reads it: its response is marked as
+/// [`OpenEnded`].
+pub(super) fn open_ended(events: impl Events) -> Response<Body> {
+    let mut response = self::events(events);
+    response.extensions_mut().insert(OpenEnded);
+    response
 }
 
 fn event_stream(body: Body) -> Response<Body> {

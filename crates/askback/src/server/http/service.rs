@@ -307,7 +307,7 @@ impl Inner {
                     return response::refusal(StatusCode::NOT_ACCEPTABLE, why);
                 }
                 match Subscription::open(&self.shared.profile, &call, params) {
-                    Ok((subscription, acknowledged)) => response::events(Listening::new(
+                    Ok((subscription, acknowledged)) => response::open_ended(Listening::new(
                         &self.shared,
                         &self.stop,
                         subscription,
@@ -434,7 +434,8 @@ impl Inner {
             return response::refusal(StatusCode::BAD_REQUEST, why);
         };
         let prime = session.lock().prime(stream);
-        response::events(Reading::new(session, stream, reader, &self.stop).beginning_with(prime))
+        let reading = Reading::new(session, stream, reader, &self.stop);
+        response::open_ended(reading.beginning_with(prime))
     }
 
     /// Opens a session of 2024-11-05: its stream begins with where its messages are to be sent.
@@ -455,7 +456,7 @@ impl Inner {
         let reading = Reading::new(session, stream, reader, &self.stop)
             .beginning_with(first)
             .ending(Arc::clone(&self.sessions));
-        response::events(reading)
+        response::open_ended(reading)
     }
 
     fn delete(&self, parts: &Parts) -> Response<Body> {

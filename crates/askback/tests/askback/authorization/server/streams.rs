@@ -56,6 +56,18 @@ async fn whoever_listens_does_so_for_as_long_as_the_token_is_good() {
         .send("POST", "/mcp", &headers, listen.to_string())
         .await;
 
+    // HTTP/2 leaves the space around a header where it is.
+    let spaced: Vec<_> = headers
+        .iter()
+        .map(|(name, value)| match *name {
+            "mcp-method" => (*name, " subscriptions/listen"),
+            _ => (*name, *value),
+        })
+        .collect();
+    let listening_too = client
+        .send("POST", "/mcp", &spaced, listen.to_string())
+        .await;
+
     let headers = [&MESSAGE[..], &[own]].concat();
     let opening = hello(Revision::LATEST_LEGACY, json!({})).to_string();
     let opened = client.send("POST", "/mcp", &headers, opening).await;
@@ -67,10 +79,14 @@ async fn whoever_listens_does_so_for_as_long_as_the_token_is_good() {
         ("mcp-session-id", &session),
     ];
     let own_stream = client.send("GET", "/mcp", &headers, "").await;
+    let headers = [("host", "localhost"), ("accept", "text/event-stream"), own];
+    let pair = client.send("GET", "/mcp", &headers, "").await;
 
     tokio::join!(
         assert_ends(listening, since),
-        assert_ends(own_stream, since)
+        assert_ends(listening_too, since),
+        assert_ends(own_stream, since),
+        assert_ends(pair, since)
     );
     let again = client.send("GET", "/mcp", &headers, "").await;
     assert_eq!(again.status, 401);
