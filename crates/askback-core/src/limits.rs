@@ -154,7 +154,8 @@ pub struct Limits {
     pub undecided: Duration,
     /// How long a stream over HTTP is quiet before it shows a sign of life.
     pub keep_alive: Duration,
-    /// The most sessions a server keeps over HTTP; beyond, those idle for the longest are ended.
+    /// The most sessions a server keeps over HTTP; beyond, those idle for the longest are ended,
+    /// first of the principal who has the most.
     pub sessions: usize,
     /// How long a session over HTTP may be idle.
     pub session_idle: Duration,

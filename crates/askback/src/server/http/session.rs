@@ -103,6 +103,11 @@ impl Session {
         self.lock().engine.principal() == principal
     }
 
+    /// Whose it is, where that is known.
+    pub(super) fn principal(&self) -> Option<Arc<Principal>> {
+        self.lock().engine.principal().cloned()
+    }
+
     /// Whether the agreed revision has batches.
     pub(super) fn has_batches(&self) -> bool {
         let revision = self.lock().engine.revision();

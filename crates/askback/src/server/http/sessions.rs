@@ -1,7 +1,8 @@
 //! The sessions of an endpoint.
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    cmp::Reverse,
+    collections::HashMap,
     io,
     sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
     time::Duration,
@@ -118,26 +119,28 @@ impl Sessions {
         }
     }
 
+    /// Ends idle sessions: first of whoever has the most, so that nobody ends those of others by
+    /// opening their own; among those of one, and of those who have as many, the idlest.
     fn end_idlest(&self, count: usize) {
-        let idle = self.all().into_iter().filter_map(|session| {
-            let since = session.idle_since()?;
-            Some((since, session.id().to_owned()))
+        let mut of_each: HashMap<_, Vec<_>> = HashMap::new();
+        for session in self.all() {
+            let since = session.idle_since();
+            let owner = of_each.entry(session.principal()).or_default();
+            // None, for those in use, stands after every time.
+            owner.push((since.is_none(), since, session));
+        }
+        let ranked = of_each.into_values().flat_map(|mut sessions| {
+            sessions.sort_unstable_by_key(|(used, since, _)| Reverse((*used, *since)));
+            // Whoever has ten gives up the tenth before whoever has nine gives up any.
+            sessions.into_iter().enumerate()
         });
-        let mut idle: BTreeMap<Instant, Vec<String>> =
-            idle.fold(BTreeMap::new(), |mut idle, (since, id)| {
-                idle.entry(since).or_default().push(id);
-                idle
-            });
+        let mut idle: Vec<_> = ranked
+            .filter_map(|(rank, (_, since, session))| Some((Reverse(rank), since?, session)))
+            .collect();
+        idle.sort_unstable_by_key(|(rank, since, _)| (*rank, *since));
         tracing::warn!("there are too many sessions: those idle for the longest are ended");
-        let mut left = count;
-        while let Some((_, ids)) = idle.pop_first() {
-            for id in ids {
-                if left == 0 {
-                    return;
-                }
-                left -= 1;
-                self.end(&id);
-            }
+        for (.., session) in idle.iter().take(count) {
+            self.end(session.id());
         }
     }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use askback::{
-    Completing, Ctx, Form, Principal, Prompt, Revision, Tool,
+    Completing, Ctx, Form, Limits, Principal, Prompt, Revision, Tool,
     authorization::server::Protection,
     protocol::{self, TaskSupport},
 };
@@ -225,6 +225,35 @@ async fn a_session_is_its_principals() {
             401
         );
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn whoever_opens_too_many_sessions_ends_their_own() {
+    let mut limits = Limits::default();
+    limits.sessions = 4;
+    let server = builder(&Ran::default()).limits(limits).build().unwrap();
+    let client = Client(server.http().protect(protection()).service());
+    let open = async |subject: &str| {
+        let token = bearer(&with("sub", json!(subject)));
+        let headers = [&MESSAGE[..], &[("authorization", token.as_str())]].concat();
+        let opening = hello(Revision::LATEST_LEGACY, json!({})).to_string();
+        let opened = client.send("POST", "/mcp", &headers, opening).await;
+        tokio::time::sleep(std::time::Duration::from_secs(1)).await;
+        (token, opened.header("mcp-session-id").unwrap().to_owned())
+    };
+    let mut sessions = vec![open("bob").await, open("carol").await];
+    for _ in 0..5 {
+        sessions.push(open("alice").await);
+    }
+    let mut found = Vec::new();
+    for (token, id) in &sessions {
+        let own = [("authorization", &**token), ("mcp-session-id", id)];
+        let headers = [&MESSAGE[..], &own].concat();
+        let ping = json!({"jsonrpc": "2.0", "id": 2, "method": "ping"});
+        let answered = client.send("POST", "/mcp", &headers, ping.to_string());
+        found.push(answered.await.status.as_u16());
+    }
+    assert_eq!(found, [200, 200, 404, 404, 404, 200, 200]);
 }
 
 // Shows BP-39, BP-40, BP-42.
