@@ -64,9 +64,11 @@ pub struct Limits {
     pub spill_bytes: usize,
     /// The most bytes an in-memory store keeps of claims, and again of spilled steps.
     pub store_bytes: usize,
-    /// The most tasks a server keeps, those at work and those that have ended together.
+    /// The most tasks a server keeps, those at work and those that have ended together. A principal
+    /// who is known may have an eighth of them.
     pub tasks: usize,
-    /// The most bytes a server keeps of tasks: their questions, results and errors.
+    /// The most bytes a server keeps of tasks: their questions, results and errors. A principal who
+    /// is known may have an eighth of them.
     pub task_bytes: usize,
     /// How long a task may take, and how long after its beginning what came of it is kept: the
     /// `ttlMs` of a server's tasks.

@@ -36,6 +36,42 @@ fn text(length: usize) -> RawJson {
     RawJson::new(&"x".repeat(length)).unwrap()
 }
 
+#[test]
+fn nobody_takes_the_room_of_all() {
+    const BYTES: usize = 64 << 10;
+    let owner = |name: &str| Some(Arc::new(Principal::new(name)));
+    let mut tasks = tasks(32, BYTES);
+    for task in 0..4 {
+        tasks
+            .begin(&format!("eve's {task}"), owner("eve"), 0)
+            .unwrap();
+    }
+    assert!(tasks.begin("another", owner("eve"), 0).is_err());
+    tasks.begin("ada's", owner("ada"), 0).unwrap();
+    // Who is not known shares what there is.
+    for task in 0..5 {
+        tasks.begin(&task.to_string(), None, 0).unwrap();
+    }
+
+    let failed = |tasks: &Tasks, name: &str, id: &str| {
+        let task = tasks.get(id, owner(name).as_ref()).unwrap();
+        task.status == TaskStatus::Failed
+    };
+    tasks.end("eve's 0", Ok(text(BYTES / 8 - 4 * 512 - 2)), 0);
+    assert!(!failed(&tasks, "eve", "eve's 0"), "that is her share");
+    assert!(!tasks.say("eve's 1", "Packing".to_owned(), 0));
+    tasks.end("eve's 1", Ok(text(1)), 0);
+    assert!(failed(&tasks, "eve", "eve's 1"));
+    tasks.end("ada's", Ok(text(BYTES / 8 - 512 - 2)), 0);
+    assert!(!failed(&tasks, "ada", "ada's"));
+
+    tasks.sweep(TTL);
+    assert_eq!(tasks.bytes(), 0);
+    tasks.begin("again", owner("eve"), TTL).unwrap();
+    tasks.end("again", Ok(text(BYTES / 8 - 512 - 2)), TTL);
+    assert!(!failed(&tasks, "eve", "again"), "it was given back");
+}
+
 // Shows BP-40, BP-42.
 #[test]
 fn a_task_belongs_to_whoever_began_it() {

@@ -23,6 +23,10 @@ use crate::{
 /// What stands for a task in [`Tasks`] beside its texts, in bytes.
 const TASK_BYTES: usize = 512;
 
+/// One in how many of the tasks, and of their bytes, one owner may have who is known: nobody takes
+/// the room of all.
+const SHARE: usize = 8;
+
 /// All tasks of a server, by their names.
 ///
 /// A task is known to its owner alone: whoever asks for it as somebody else finds none. Every method
@@ -37,11 +41,19 @@ pub struct Tasks {
     tasks: BTreeMap<String, Task>,
     /// The names of all, the oldest first.
     by_age: VecDeque<String>,
+    /// What owners have who are known.
+    shares: BTreeMap<Arc<Principal>, Share>,
+}
+
+#[derive(Debug, Default)]
+struct Share {
+    tasks: usize,
+    bytes: usize,
 }
 
 /// There is no room for another task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the server works on as many tasks as it can keep; try again later")]
+#[error("the server keeps as many tasks as it can, or as one owner may have; try again later")]
 pub struct Full;
 
 #[derive(Debug)]
@@ -80,6 +92,7 @@ impl Tasks {
             poll_ms: millis(limits.task_poll).unwrap_or(u64::MAX),
             tasks: BTreeMap::new(),
             by_age: VecDeque::new(),
+            shares: BTreeMap::new(),
         }
     }
 
@@ -106,17 +119,25 @@ impl Tasks {
     /// # Errors
     ///
     /// [`Full`] where as many are kept as may be ([`Limits::tasks`]), or as many bytes
-    /// ([`Limits::task_bytes`]).
+    /// ([`Limits::task_bytes`]); or where this owner has an eighth of either.
     pub fn begin(
         &mut self,
         id: &str,
         owner: Option<Arc<Principal>>,
         now: Millis,
     ) -> Result<Box<DetailedTask>, Full> {
-        if self.tasks.len() >= self.most || self.room() < TASK_BYTES {
+        let share = owner.as_ref().and_then(|owner| self.shares.get(owner));
+        let has_its_share = share.is_some_and(|share| share.tasks >= (self.most / SHARE).max(1));
+        let is_full = self.tasks.len() >= self.most || has_its_share;
+        if is_full || self.room(owner.as_ref()) < TASK_BYTES {
             return Err(Full);
         }
         self.bytes += TASK_BYTES;
+        if let Some(owner) = &owner {
+            let share = self.shares.entry(Arc::clone(owner)).or_default();
+            share.tasks += 1;
+            share.bytes += TASK_BYTES;
+        }
         let task = Task {
             owner,
             created: now,
@@ -262,6 +283,7 @@ impl Tasks {
         {
             if let Some(task) = self.tasks.remove(id) {
                 self.bytes = self.bytes.saturating_sub(task.bytes);
+                self.give_back(&task);
             }
             over.extend(self.by_age.pop_front());
         }
@@ -270,7 +292,7 @@ impl Tasks {
 
     /// A task that has not ended, and how many bytes more may be kept.
     fn open_task(&mut self, id: &str) -> Option<(&mut Task, usize)> {
-        let room = self.room();
+        let room = self.room(self.tasks.get(id)?.owner.as_ref());
         let task = self.tasks.get_mut(id)?;
         matches!(task.stage, Stage::Open(_)).then_some((task, room))
     }
@@ -312,13 +334,37 @@ impl Tasks {
         self.count(id, now, before);
     }
 
-    fn room(&self) -> usize {
-        self.bytes_most.saturating_sub(self.bytes)
+    /// How many bytes more may be kept for this owner.
+    fn room(&self, owner: Option<&Arc<Principal>>) -> usize {
+        let room = self.bytes_most.saturating_sub(self.bytes);
+        let Some(owner) = owner else {
+            return room;
+        };
+        let share = self.shares.get(owner).map_or(0, |share| share.bytes);
+        let own = (self.bytes_most / SHARE).saturating_sub(share);
+        room.min(own)
+    }
+
+    fn give_back(&mut self, task: &Task) {
+        let Some(owner) = &task.owner else {
+            return;
+        };
+        if let Some(share) = self.shares.get_mut(owner) {
+            share.tasks -= 1;
+            share.bytes = share.bytes.saturating_sub(task.bytes);
+            if share.tasks == 0 {
+                self.shares.remove(owner);
+            }
+        }
     }
 
     fn count(&mut self, id: &str, more: usize, less: usize) {
         if let Some(task) = self.tasks.get_mut(id) {
             task.bytes = (task.bytes + more).saturating_sub(less);
+            let share = task.owner.as_ref();
+            if let Some(share) = share.and_then(|owner| self.shares.get_mut(owner)) {
+                share.bytes = (share.bytes + more).saturating_sub(less);
+            }
             self.bytes = (self.bytes + more).saturating_sub(less);
         }
     }
