@@ -7,6 +7,7 @@ use std::{
 
 use askback_core::{ask::Millis, auth::AuthorizationServer};
 use reqwest::Url;
+use tokio::task::JoinHandle;
 
 use super::{
     SigningAlgorithm,
@@ -35,7 +36,7 @@ pub(super) struct Source {
     place: Place,
     state: Mutex<State>,
     /// Held by the one fetch that goes on.
-    turn: tokio::sync::Mutex<()>,
+    turn: Arc<tokio::sync::Mutex<()>>,
 }
 
 #[derive(Debug)]
@@ -105,7 +106,7 @@ impl Source {
         Self {
             place,
             state: Mutex::default(),
-            turn: tokio::sync::Mutex::default(),
+            turn: Arc::default(),
         }
     }
 
@@ -126,20 +127,16 @@ impl Source {
         if let Some(keys) = &known
             && keys.find(id, algorithm).next().is_some()
         {
-            if is_old && self.may_fetch(now) {
-                let me = Arc::clone(self);
-                tokio::spawn(async move { me.renew(now).await });
+            if is_old {
+                // It goes on beside the request.
+                let _fetch = self.begin(now);
             }
             return Ok(Arc::clone(keys));
         }
-        if self.may_fetch(now) || self.turn.try_lock().is_err() {
-            // It goes on when the client goes away: somebody else needs the keys.
-            let me = Arc::clone(self);
-            let fetch = tokio::spawn(async move { me.renew(now).await });
-            let fetched = fetch.await.unwrap_or(Err(Missed::Broken));
-            if let (None, Err(missed)) = (&known, fetched) {
-                return Err(Rejected::Unavailable(missed.to_string()));
-            }
+        if let Err(missed) = self.renew(now).await
+            && known.is_none()
+        {
+            return Err(Rejected::Unavailable(missed.to_string()));
         }
         let keys = self.lock().keys.clone();
         keys.ok_or_else(|| Rejected::Unavailable(Missed::Paused.to_string()))
@@ -154,21 +151,35 @@ impl Source {
     }
 
     /// Fetches the keys, unless that was tried a moment ago. Whoever comes while a fetch goes on
-    /// waits for it.
-    async fn renew(&self, now: Millis) -> Result<(), Missed> {
-        let _turn = self.turn.lock().await;
+    /// waits for it, and leaves nothing behind on going away.
+    async fn renew(self: &Arc<Self>, now: Millis) -> Result<(), Missed> {
+        if let Some(fetch) = self.begin(now) {
+            return fetch.await.unwrap_or(Err(Missed::Broken));
+        }
+        drop(self.turn.lock().await);
+        let keys = self.lock().keys.clone();
+        keys.map(|_| ()).ok_or(Missed::Paused)
+    }
+
+    /// Begins to fetch the keys, unless that goes on already or was tried a moment ago. It goes on
+    /// when the client goes away: somebody else needs the keys.
+    fn begin(self: &Arc<Self>, now: Millis) -> Option<JoinHandle<Result<(), Missed>>> {
+        let turn = Arc::clone(&self.turn).try_lock_owned().ok()?;
         if !self.may_fetch(now) {
-            let keys = self.lock().keys.clone();
-            return keys.map(|_| ()).ok_or(Missed::Paused);
+            return None;
         }
         self.lock().tried = Some(now);
-        let keys = self.fetch().await.inspect_err(|missed| {
-            tracing::warn!(why = %missed, "the keys of an issuer could not be fetched");
-        })?;
-        let mut state = self.lock();
-        state.keys = Some(Arc::new(keys));
-        state.fetched = now;
-        Ok(())
+        let me = Arc::clone(self);
+        Some(tokio::spawn(async move {
+            let _turn = turn;
+            let keys = me.fetch().await.inspect_err(|missed| {
+                tracing::warn!(why = %missed, "the keys of an issuer could not be fetched");
+            })?;
+            let mut state = me.lock();
+            state.keys = Some(Arc::new(keys));
+            state.fetched = now;
+            Ok(())
+        }))
     }
 
     fn may_fetch(&self, now: Millis) -> bool {

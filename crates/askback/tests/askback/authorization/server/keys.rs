@@ -1,11 +1,16 @@
 //! Where keys come from, and how often they are fetched.
 
-use std::sync::{Arc, Mutex};
+use std::{
+    pin::pin,
+    sync::{Arc, Mutex},
+    task::{Context, Waker},
+};
 
 use askback::authorization::server::{
     Access, BadKeys, JwtVerifier, PresentedToken, Rejected, TokenVerifier,
 };
 use serde_json::{Value, json};
+use tokio::{net::TcpListener, runtime::Handle};
 
 use super::{
     ISSUER, NOW, RESOURCE,
@@ -91,6 +96,30 @@ async fn nobody_can_have_keys_fetched_at_will() {
         assert!(one.await.unwrap());
     }
     assert_eq!(issuer.times(), 3, "one fetch for all at once");
+}
+
+#[tokio::test]
+async fn whoever_goes_away_leaves_nothing_behind() {
+    // Whoever connects waits for ever.
+    let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/keys", silent.local_addr().unwrap());
+    let verifier = JwtVerifier::with_jwks_url(ISSUER, &url).unwrap();
+    let token = token(key());
+    let asked = |now| {
+        let asking = verifier.verify(PresentedToken::new(&token, RESOURCE, now));
+        let mut asking = pin!(asking);
+        let asked = asking
+            .as_mut()
+            .poll(&mut Context::from_waker(Waker::noop()));
+        assert!(asked.is_pending());
+    };
+    asked(NOW);
+    let tasks = Handle::current().metrics().num_alive_tasks();
+    assert_eq!(tasks, 1, "one fetch");
+    for later in 0..100 {
+        asked(NOW + later * SECOND);
+    }
+    assert_eq!(Handle::current().metrics().num_alive_tasks(), tasks);
 }
 
 #[tokio::test]
