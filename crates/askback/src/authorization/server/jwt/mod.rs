@@ -42,7 +42,8 @@ const PLAIN: [&str; 2] = ["JWT", "application/jwt"];
 /// that is not known, and now and then beside the requests, so that keys that are gone are no
 /// longer trusted; never while a token waits whose key is known. At most one fetch goes on at a
 /// time, and the next one waits for half a minute, so that nobody can have this server bother the
-/// issuer with tokens that name keys at random. What cannot be fetched is not forgotten.
+/// issuer with tokens that name keys at random. Where they cannot be fetched, they are
+/// good for a day.
 #[derive(Debug, Clone)]
 pub struct JwtVerifier {
     issuer: String,

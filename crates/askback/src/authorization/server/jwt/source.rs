@@ -30,6 +30,10 @@ const PAUSE_WITHOUT_KEYS: Duration = Duration::from_secs(5);
 /// How old keys get before they are fetched anew, beside the requests.
 const AGE: Duration = Duration::from_secs(60 * 60);
 
+/// How old keys get before they are good for nothing: one that was stolen may have been withdrawn
+/// meanwhile.
+const MOST_AGE: Duration = Duration::from_secs(24 * 60 * 60);
+
 /// The keys of an issuer, and how to get them.
 #[derive(Debug)]
 pub(super) struct Source {
@@ -117,17 +121,11 @@ impl Source {
         algorithm: SigningAlgorithm,
         now: Millis,
     ) -> Result<Arc<KeySet>, Rejected> {
-        let (known, is_old) = {
-            let state = self.lock();
-            (
-                state.keys.clone(),
-                now > state.fetched.saturating_add(millis(AGE)),
-            )
-        };
+        let known = self.known(now);
         if let Some(keys) = &known
             && keys.find(id, algorithm).next().is_some()
         {
-            if is_old {
+            if self.are_older_than(AGE, now) {
                 // It goes on beside the request.
                 let _fetch = self.begin(now);
             }
@@ -138,8 +136,19 @@ impl Source {
         {
             return Err(Rejected::Unavailable(missed.to_string()));
         }
-        let keys = self.lock().keys.clone();
+        let keys = self.known(now);
         keys.ok_or_else(|| Rejected::Unavailable(Missed::Paused.to_string()))
+    }
+
+    /// The keys, if they are good still.
+    fn known(&self, now: Millis) -> Option<Arc<KeySet>> {
+        let keys = self.lock().keys.clone();
+        keys.filter(|_| !self.are_older_than(MOST_AGE, now))
+    }
+
+    fn are_older_than(&self, age: Duration, now: Millis) -> bool {
+        let changes = !matches!(self.place, Place::Nowhere);
+        changes && now > self.lock().fetched.saturating_add(millis(age))
     }
 
     /// Fetches the keys, if there are none.
@@ -157,8 +166,7 @@ impl Source {
             return fetch.await.unwrap_or(Err(Missed::Broken));
         }
         drop(self.turn.lock().await);
-        let keys = self.lock().keys.clone();
-        keys.map(|_| ()).ok_or(Missed::Paused)
+        self.known(now).map(|_| ()).ok_or(Missed::Paused)
     }
 
     /// Begins to fetch the keys, unless that goes on already or was tried a moment ago. It goes on
@@ -183,11 +191,11 @@ impl Source {
     }
 
     fn may_fetch(&self, now: Millis) -> bool {
-        let state = self.lock();
-        let pause = match state.keys {
+        let pause = match self.known(now) {
             Some(_) => PAUSE,
             None => PAUSE_WITHOUT_KEYS,
         };
+        let state = self.lock();
         let fetches = !matches!(self.place, Place::Nowhere);
         fetches
             && state

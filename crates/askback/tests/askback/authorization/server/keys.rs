@@ -123,6 +123,33 @@ async fn whoever_goes_away_leaves_nothing_behind() {
 }
 
 #[tokio::test]
+async fn keys_are_good_for_a_day() {
+    const DAY: u64 = 24 * 60 * 60 * SECOND;
+    let lasting = key().token(&with("exp", json!(NOW / 1000 + 7 * 24 * 60 * 60)));
+    let next = TestKey::es256("two");
+    let (issuer, answer) = issuer((200, jwks([key()]))).await;
+    let verifier = verifier(&issuer);
+    let at = async |now| {
+        let token = PresentedToken::new(&lasting, RESOURCE, now);
+        verifier.verify(token).await
+    };
+    at(NOW).await.unwrap();
+    *answer.lock().unwrap() = (500, String::new());
+    at(NOW + DAY).await.unwrap();
+    let unknown = at(NOW + DAY + 30 * SECOND).await;
+    assert!(
+        matches!(unknown, Err(Rejected::Unavailable(_))),
+        "{unknown:?}"
+    );
+    *answer.lock().unwrap() = (200, jwks([&next]));
+    let withdrawn = at(NOW + DAY + 60 * SECOND).await;
+    assert!(
+        matches!(withdrawn, Err(Rejected::Invalid(_))),
+        "{withdrawn:?}"
+    );
+}
+
+#[tokio::test]
 async fn keys_are_kept_when_they_cannot_be_fetched() {
     let next = TestKey::es256("two");
     for broken in [
