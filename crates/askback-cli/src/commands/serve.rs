@@ -30,7 +30,7 @@ pub struct ServeArgs {
 enum Served {
     /// The travel agency, on the standard input and output or over HTTP
     Travel {
-        /// Serve over HTTP at this address, path /mcp, until interrupted
+        /// Serve over HTTP at this address of this machine itself, path /mcp, until interrupted
         #[arg(long, value_name = "ADDRESS")]
         http: Option<SocketAddr>,
         /// How many items a page of a list has
@@ -84,6 +84,14 @@ async fn serve_http(
     address: SocketAddr,
     protecting: &Protecting,
 ) -> Result<(), Error> {
+    if !address.ip().to_canonical().is_loopback() {
+        return Err(Error::usage(format!(
+            "--http {address}: that would let in whoever reaches this machine, in the clear; serve \
+             at 127.0.0.1:{port}, and let others in through a proxy in front that ends TLS and \
+             knows who they are, or through a tunnel such as `ssh -L {port}:127.0.0.1:{port}`",
+            port = address.port()
+        )));
+    }
     let listener = TcpListener::bind(address).await.map_err(broken)?;
     let url = format!("http://{}/mcp", listener.local_addr().map_err(broken)?);
     let (protection, drawn) = protecting.protection(&url)?;

@@ -129,6 +129,24 @@ fn whoever_has_a_token_is_served() {
 }
 
 #[test]
+fn nobody_on_the_network_is_let_in_unsaid() {
+    let scratch = Scratch::new("network");
+    for address in ["0.0.0.0:0", "[::]:0", "192.0.2.1:8000"] {
+        for options in [&[][..], &["--development-token", "alice=a"]] {
+            let output = Command::new(env!("CARGO_BIN_EXE_askback"))
+                .args(["serve", "travel", "--http", address, "--directory"])
+                .arg(scratch.path("bookings"))
+                .args(options)
+                .output()
+                .unwrap();
+            assert_eq!(output.status.code(), Some(2), "{address} {options:?}");
+            let said = String::from_utf8(output.stderr).unwrap();
+            assert!(said.contains("serve at 127.0.0.1"), "{said}");
+        }
+    }
+}
+
+#[test]
 fn booking_takes_a_scope_of_its_own() {
     let scratch = Scratch::new("scopes");
     let options = [
