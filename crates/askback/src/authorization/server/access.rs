@@ -23,7 +23,7 @@ pub trait TokenVerifier: Send + Sync + 'static {
     fn verify<'a>(&'a self, token: PresentedToken<'a>) -> Verifying<'a>;
 
     /// Gets ready what verifying needs, such as keys, so that the first request need not wait. It
-    /// is called once, when the server begins.
+    /// is called when the server begins, or a service of it is made within a tokio runtime.
     fn prepare(&self, _now: Millis) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
         Box::pin(std::future::ready(()))
     }

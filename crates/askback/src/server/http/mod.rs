@@ -115,10 +115,14 @@ impl Endpoint {
     /// # }
     /// ```
     ///
+    /// Called within a tokio runtime, it gets ready at once what a protection needs, such as keys;
+    /// else the first request waits for that.
+    ///
     /// Behind it, the limits on connections and headers and on how slowly a client may read are
     /// those of the router's own server.
     #[must_use]
     pub fn service(self) -> Service {
+        self.protected.prepare(&self.shared);
         let sessions = Sessions::new(&self.shared);
         Service::new(
             self.shared,

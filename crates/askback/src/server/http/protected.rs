@@ -31,6 +31,7 @@ mod guarded {
         HeaderName, HeaderValue, Method, StatusCode,
         header::{CACHE_CONTROL, VARY, WWW_AUTHENTICATE},
     };
+    use tokio::runtime::Handle;
 
     use super::{Arc, Body, Parts, Protected, Protection, Received, Response, Shared};
     use crate::{
@@ -61,11 +62,12 @@ mod guarded {
             by.is_some_and(|protection| protection.metadata_path() == path)
         }
 
-        /// Gets ready what the first request would wait for.
+        /// Gets ready what the first request would wait for, within a runtime.
         pub(in crate::server::http) fn prepare(&self, shared: &Shared) {
-            if let Some(protection) = self.by.clone() {
+            let (protection, runtime) = (self.by.clone(), Handle::try_current());
+            if let (Some(protection), Ok(runtime)) = (protection, runtime) {
                 let now = shared.clock().now();
-                tokio::spawn(async move { protection.prepare(now).await });
+                runtime.spawn(async move { protection.prepare(now).await });
             }
         }
 

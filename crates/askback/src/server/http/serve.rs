@@ -51,7 +51,6 @@ pub(super) async fn serve(
     listener: TcpListener,
     signal: impl Future<Output = ()>,
 ) {
-    service.protected().prepare(service.shared());
     let door = Door {
         room: Arc::new(Semaphore::new(service.shared().limits().connections)),
         listener,

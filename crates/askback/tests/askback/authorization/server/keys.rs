@@ -4,16 +4,17 @@ use std::{
     pin::pin,
     sync::{Arc, Mutex},
     task::{Context, Waker},
+    time::Duration,
 };
 
 use askback::authorization::server::{
-    Access, BadKeys, JwtVerifier, PresentedToken, Rejected, TokenVerifier,
+    Access, BadKeys, JwtVerifier, PresentedToken, Protection, Rejected, TokenVerifier,
 };
 use serde_json::{Value, json};
-use tokio::{net::TcpListener, runtime::Handle};
+use tokio::{net::TcpListener, runtime::Handle, time::timeout};
 
 use super::{
-    ISSUER, NOW, RESOURCE,
+    ISSUER, NOW, RESOURCE, Ran, builder,
     issuer::{Issuer, Reply},
     key,
     token::{TestKey, jwks},
@@ -120,6 +121,29 @@ async fn whoever_goes_away_leaves_nothing_behind() {
         asked(NOW + later * SECOND);
     }
     assert_eq!(Handle::current().metrics().num_alive_tasks(), tasks);
+}
+
+#[tokio::test]
+async fn a_service_has_its_keys_before_the_first_request() {
+    let (issuer, _) = issuer((200, jwks([key()]))).await;
+    let protection = Protection::new(RESOURCE, verifier(&issuer)).unwrap();
+    let server = builder(&Ran::default()).build().unwrap();
+    let _service = server.http().protect(protection).service();
+    let asked = async {
+        while issuer.times() == 0 {
+            tokio::task::yield_now().await;
+        }
+    };
+    let asked = timeout(Duration::from_secs(60), asked).await;
+    asked.expect("the keys are fetched");
+}
+
+#[test]
+fn a_service_may_be_made_where_nothing_runs_yet() {
+    let tokens = JwtVerifier::discover(ISSUER).unwrap();
+    let protection = Protection::new(RESOURCE, tokens).unwrap();
+    let server = builder(&Ran::default()).build().unwrap();
+    let _service = server.http().protect(protection).service();
 }
 
 #[tokio::test]
