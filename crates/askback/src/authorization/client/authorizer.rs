@@ -1,5 +1,8 @@
 //! The tokens for one server: had once, shared by all requests, renewed by one of them.
 
+mod renewal;
+mod signing_out;
+
 use std::{
     io,
     sync::{Arc, PoisonError, RwLock},
@@ -15,20 +18,17 @@ use url::Url;
 use zeroize::Zeroizing;
 
 use super::{
-    AuthorizationError, Config, How, Key, SignOut,
-    drive::{Means, not_kept, sensitive},
+    AuthorizationError, Config, How, Key,
+    drive::{Means, sensitive},
     fetch::Fetcher,
-    flow::{Form, Plan, Random, TokenRequest, Wanted, Way, granted, refresh},
-    identity::{Client, Origin},
+    flow::{Plan, Random, Wanted, Way},
     key::SigningKey,
     proof::{Nonces, prove},
     reach::Reach,
-    records::{self, Grant},
+    records::Grant,
 };
 use crate::{authorization::Secret, entropy::entropy};
 
-/// How long before its end a token is renewed, in seconds.
-const MARGIN: u64 = 60;
 /// How often one request asks for more scopes.
 const STEPS: u32 = 2;
 /// How often one request is sent again in all.
@@ -212,53 +212,6 @@ impl Authorizer {
         Ok(true)
     }
 
-    /// Gives the tokens back and forgets them.
-    pub(super) async fn sign_out(&self) -> Result<SignOut, AuthorizationError> {
-        let _held = self.held.lock().await;
-        let key = self.key();
-        let kept = self.config.store.load(&key).await.map_err(not_kept)?;
-        self.set(None);
-        let Some(kept) = kept else {
-            return Ok(SignOut::WasNot);
-        };
-        // First what is here: whatever the issuer says, the person wants it gone.
-        self.config.store.remove(&key).await.map_err(not_kept)?;
-        let Ok(grant) = records::read::<Grant>(&kept) else {
-            return Ok(SignOut::Forgotten("it could not be read".to_owned()));
-        };
-        let forgotten = |why: &str| Ok(SignOut::Forgotten(why.to_owned()));
-        let endpoint = grant.revocation_endpoint.as_deref();
-        let Some(endpoint) = endpoint.and_then(|endpoint| self.fetcher.url(endpoint)) else {
-            return forgotten("the authorization server takes no tokens back");
-        };
-        let Some(client) = self.client(&grant) else {
-            return forgotten("the client is configured no more");
-        };
-        // With a refresh token go those that came of it.
-        let (token, hint) = match grant.refresh_token {
-            Some(token) => (token, "refresh_token"),
-            None => (grant.access_token, "access_token"),
-        };
-        let request = TokenRequest {
-            endpoint,
-            issuer: grant.issuer,
-            client,
-            form: Form::default()
-                .with_secret("token", token)
-                .with("token_type_hint", hint),
-            bound: false,
-            is_to_company: false,
-        };
-        match self.means().revoke(&request).await? {
-            Ok(answer) if (200..300).contains(&answer.status) => Ok(SignOut::Revoked),
-            Ok(answer) => Ok(SignOut::Forgotten(format!(
-                "the authorization server answered with status {}",
-                answer.status
-            ))),
-            Err(_) => forgotten("the authorization server cannot be reached"),
-        }
-    }
-
     /// Does it on a task of its own, so that a caller who goes away loses no token that was just
     /// given out. Only the person is not asked on for nobody.
     async fn on_task(self: &Arc<Self>, cause: Cause) -> Result<Renewed, AuthorizationError> {
@@ -427,93 +380,6 @@ impl Authorizer {
         })
     }
 
-    /// Gets the next tokens; none where that cannot be, and the person has to sign in again.
-    async fn refresh(&self, pass: &Pass) -> Result<Option<Arc<Pass>>, AuthorizationError> {
-        let grant = &pass.grant;
-        // Another process may have renewed them: what it used up must not be shown again.
-        let kept = self.load().await?;
-        if let Some(kept) = kept.filter(|kept| kept.grant.access_token != grant.access_token) {
-            return Ok(Some(kept));
-        }
-        let endpoint = self.fetcher.url(&grant.token_endpoint);
-        let (Some(endpoint), Some(client)) = (endpoint, self.client(grant)) else {
-            return Ok(None);
-        };
-        let is_kept = client.origin == Origin::Kept;
-        let Some(request) = refresh(grant, endpoint, client) else {
-            return Ok(None);
-        };
-        let means = self.means();
-        let answer = means.ask(&request, pass.key.as_ref()).await?;
-        let granted = match granted(answer, request.bound, means.now()) {
-            Ok(granted) => granted,
-            Err(AuthorizationError::Refused { code, .. }) => {
-                tracing::debug!(code, "a token was not renewed");
-                if is_kept && code == "invalid_client" {
-                    means.forget(&grant.issuer).await?;
-                }
-                return Ok(None);
-            }
-            Err(error) => return Err(error),
-        };
-        let next = Grant {
-            access_token: granted.access_token,
-            // One that is not replaced stays good.
-            refresh_token: granted.refresh_token.or(grant.refresh_token.clone()),
-            expires_at: granted.expires_at,
-            granted: granted.scopes.or(grant.granted.clone()),
-            ..grant.clone()
-        };
-        self.take(next).await.map(Some)
-    }
-
-    /// Keeps tokens, and only then uses them.
-    async fn take(&self, grant: Grant) -> Result<Arc<Pass>, AuthorizationError> {
-        let record = records::write(&grant)?;
-        if let Err(error) = self.config.store.save(&self.key(), &record).await {
-            tracing::warn!(%error, "tokens are not kept; the next start will need another sign-in");
-        }
-        let key = grant.key.as_ref().map(SigningKey::from_text).transpose()?;
-        let pass = Arc::new(Pass { grant, key });
-        self.set(Some(Arc::clone(&pass)));
-        Ok(pass)
-    }
-
-    /// Looks into the store. What is found there is used from now on.
-    async fn load(&self) -> Result<Option<Arc<Pass>>, AuthorizationError> {
-        let kept = self
-            .config
-            .store
-            .load(&self.key())
-            .await
-            .map_err(not_kept)?;
-        let grant = kept.and_then(|kept| records::read::<Grant>(&kept).ok());
-        // What is kept for another server is not for this one.
-        let Some(grant) = grant.filter(|grant| grant.server == self.server.as_str()) else {
-            return Ok(None);
-        };
-        let known = self.current().flatten();
-        if let Some(known) = known.filter(|it| it.grant.access_token == grant.access_token) {
-            return Ok(Some(known));
-        }
-        let key = grant.key.as_ref().map(SigningKey::from_text).transpose()?;
-        let pass = Arc::new(Pass { grant, key });
-        self.set(Some(Arc::clone(&pass)));
-        Ok(Some(pass))
-    }
-
-    /// The client that tokens were given to.
-    fn client(&self, grant: &Grant) -> Option<Client> {
-        if !grant.by_hand {
-            return Some(grant.client.client(Origin::Kept));
-        }
-        let mut clients = self.config.clients.iter();
-        let client = clients.find(|client| client.id == grant.client.id)?;
-        let mut client = Client::by_hand(client, None);
-        client.method = grant.client.method;
-        Some(client)
-    }
-
     fn means(&self) -> Means<'_> {
         let config = &self.config;
         Means {
@@ -528,12 +394,6 @@ impl Authorizer {
             },
             sign_in: config.limits.sign_in,
         }
-    }
-
-    fn is_ending(&self, pass: &Pass) -> bool {
-        let can_renew = pass.grant.refresh_token.is_some();
-        let soon = self.means().now() + MARGIN;
-        can_renew && pass.grant.expires_at.is_some_and(|end| end <= soon)
     }
 
     fn key(&self) -> Key {

@@ -1,0 +1,114 @@
+//! Keeping tokens, and getting new ones for old ones.
+
+use std::sync::Arc;
+
+use super::{Authorizer, Pass};
+use crate::authorization::client::{
+    AuthorizationError,
+    drive::not_kept,
+    flow::{granted, refresh},
+    identity::{Client, Origin},
+    key::SigningKey,
+    records::{self, Grant},
+};
+
+/// How long before its end a token is renewed, in seconds.
+const MARGIN: u64 = 60;
+
+impl Authorizer {
+    /// Gets the next tokens; none where that cannot be, and the person has to sign in again.
+    pub(super) async fn refresh(
+        &self,
+        pass: &Pass,
+    ) -> Result<Option<Arc<Pass>>, AuthorizationError> {
+        let grant = &pass.grant;
+        // Another process may have renewed them: what it used up must not be shown again.
+        let kept = self.load().await?;
+        if let Some(kept) = kept.filter(|kept| kept.grant.access_token != grant.access_token) {
+            return Ok(Some(kept));
+        }
+        let endpoint = self.fetcher.url(&grant.token_endpoint);
+        let (Some(endpoint), Some(client)) = (endpoint, self.client(grant)) else {
+            return Ok(None);
+        };
+        let is_kept = client.origin == Origin::Kept;
+        let Some(request) = refresh(grant, endpoint, client) else {
+            return Ok(None);
+        };
+        let means = self.means();
+        let answer = means.ask(&request, pass.key.as_ref()).await?;
+        let granted = match granted(answer, request.bound, means.now()) {
+            Ok(granted) => granted,
+            Err(AuthorizationError::Refused { code, .. }) => {
+                tracing::debug!(code, "a token was not renewed");
+                if is_kept && code == "invalid_client" {
+                    means.forget(&grant.issuer).await?;
+                }
+                return Ok(None);
+            }
+            Err(error) => return Err(error),
+        };
+        let next = Grant {
+            access_token: granted.access_token,
+            // One that is not replaced stays good.
+            refresh_token: granted.refresh_token.or(grant.refresh_token.clone()),
+            expires_at: granted.expires_at,
+            granted: granted.scopes.or(grant.granted.clone()),
+            ..grant.clone()
+        };
+        self.take(next).await.map(Some)
+    }
+
+    /// Keeps tokens, and only then uses them.
+    pub(super) async fn take(&self, grant: Grant) -> Result<Arc<Pass>, AuthorizationError> {
+        let record = records::write(&grant)?;
+        if let Err(error) = self.config.store.save(&self.key(), &record).await {
+            tracing::warn!(%error, "tokens are not kept; the next start will need another sign-in");
+        }
+        let key = grant.key.as_ref().map(SigningKey::from_text).transpose()?;
+        let pass = Arc::new(Pass { grant, key });
+        self.set(Some(Arc::clone(&pass)));
+        Ok(pass)
+    }
+
+    /// Looks into the store. What is found there is used from now on.
+    pub(super) async fn load(&self) -> Result<Option<Arc<Pass>>, AuthorizationError> {
+        let kept = self
+            .config
+            .store
+            .load(&self.key())
+            .await
+            .map_err(not_kept)?;
+        let grant = kept.and_then(|kept| records::read::<Grant>(&kept).ok());
+        // What is kept for another server is not for this one.
+        let Some(grant) = grant.filter(|grant| grant.server == self.server.as_str()) else {
+            return Ok(None);
+        };
+        let known = self.current().flatten();
+        if let Some(known) = known.filter(|it| it.grant.access_token == grant.access_token) {
+            return Ok(Some(known));
+        }
+        let key = grant.key.as_ref().map(SigningKey::from_text).transpose()?;
+        let pass = Arc::new(Pass { grant, key });
+        self.set(Some(Arc::clone(&pass)));
+        Ok(Some(pass))
+    }
+
+    /// The client that tokens were given to.
+    pub(super) fn client(&self, grant: &Grant) -> Option<Client> {
+        if !grant.by_hand {
+            return Some(grant.client.client(Origin::Kept));
+        }
+        let mut clients = self.config.clients.iter();
+        let client = clients.find(|client| client.id == grant.client.id)?;
+        let mut client = Client::by_hand(client, None);
+        client.method = grant.client.method;
+        Some(client)
+    }
+
+    pub(super) fn is_ending(&self, pass: &Pass) -> bool {
+        let can_renew = pass.grant.refresh_token.is_some();
+        let soon = self.means().now() + MARGIN;
+        can_renew && pass.grant.expires_at.is_some_and(|end| end <= soon)
+    }
+}

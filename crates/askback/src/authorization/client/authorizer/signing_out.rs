@@ -1,0 +1,58 @@
+//! Giving tokens back.
+
+use super::Authorizer;
+use crate::authorization::client::{
+    AuthorizationError, SignOut,
+    drive::not_kept,
+    flow::{Form, TokenRequest},
+    records::{self, Grant},
+};
+
+impl Authorizer {
+    /// Gives the tokens back and forgets them.
+    pub(in super::super) async fn sign_out(&self) -> Result<SignOut, AuthorizationError> {
+        let _held = self.held.lock().await;
+        let key = self.key();
+        let kept = self.config.store.load(&key).await.map_err(not_kept)?;
+        self.set(None);
+        let Some(kept) = kept else {
+            return Ok(SignOut::WasNot);
+        };
+        // First what is here: whatever the issuer says, the person wants it gone.
+        self.config.store.remove(&key).await.map_err(not_kept)?;
+        let Ok(grant) = records::read::<Grant>(&kept) else {
+            return Ok(SignOut::Forgotten("it could not be read".to_owned()));
+        };
+        let forgotten = |why: &str| Ok(SignOut::Forgotten(why.to_owned()));
+        let endpoint = grant.revocation_endpoint.as_deref();
+        let Some(endpoint) = endpoint.and_then(|endpoint| self.fetcher.url(endpoint)) else {
+            return forgotten("the authorization server takes no tokens back");
+        };
+        let Some(client) = self.client(&grant) else {
+            return forgotten("the client is configured no more");
+        };
+        // With a refresh token go those that came of it.
+        let (token, hint) = match grant.refresh_token {
+            Some(token) => (token, "refresh_token"),
+            None => (grant.access_token, "access_token"),
+        };
+        let request = TokenRequest {
+            endpoint,
+            issuer: grant.issuer,
+            client,
+            form: Form::default()
+                .with_secret("token", token)
+                .with("token_type_hint", hint),
+            bound: false,
+            is_to_company: false,
+        };
+        match self.means().revoke(&request).await? {
+            Ok(answer) if (200..300).contains(&answer.status) => Ok(SignOut::Revoked),
+            Ok(answer) => Ok(SignOut::Forgotten(format!(
+                "the authorization server answered with status {}",
+                answer.status
+            ))),
+            Err(_) => forgotten("the authorization server cannot be reached"),
+        }
+    }
+}
