@@ -23,6 +23,7 @@ use super::{
     fetch::Fetcher,
     flow::{Plan, Random, Wanted, Way},
     key::SigningKey,
+    pins::Pins,
     proof::{Nonces, prove},
     reach::Reach,
     records::Grant,
@@ -44,6 +45,7 @@ pub(crate) struct Authorizer {
     fetcher: Fetcher,
     company: Option<Fetcher>,
     nonces: Nonces,
+    pins: Arc<Pins>,
     /// What requests are sent with; outer none before the store was looked into.
     current: RwLock<Option<Option<Arc<Pass>>>>,
     /// Held by the one request that changes it.
@@ -70,8 +72,6 @@ pub(crate) struct Trial {
 struct Held {
     /// The scopes that were asked for because a server wanted more.
     stepped: Vec<Scopes>,
-    /// The issuer to which clients belong that were registered nobody said where.
-    issuer: Option<String>,
 }
 
 /// Why tokens are looked for.
@@ -99,7 +99,7 @@ struct Renewed {
 type Waiting = oneshot::Sender<Result<Renewed, AuthorizationError>>;
 
 impl Authorizer {
-    pub(super) fn new(config: Arc<Config>, server: Url) -> io::Result<Self> {
+    pub(super) fn new(config: Arc<Config>, pins: Arc<Pins>, server: Url) -> io::Result<Self> {
         let reach = Reach::of(&server, config.private);
         let proxy = config.proxy.as_ref();
         let company = match &config.how {
@@ -116,6 +116,7 @@ impl Authorizer {
             server,
             reach,
             nonces: Nonces::default(),
+            pins,
             current: RwLock::default(),
             held: Mutex::default(),
         })
@@ -242,9 +243,6 @@ impl Authorizer {
                 kept
             }
         };
-        if let Some(pass) = current.as_ref().filter(|pass| pass.grant.by_hand) {
-            held.issuer = Some(pass.grant.issuer.clone());
-        }
         let done = |pass| {
             Ok(Renewed {
                 pass,
@@ -317,17 +315,13 @@ impl Authorizer {
             let asked = before.asked.iter().filter(|it| *it != "offline_access");
             wanted.before = Scopes::of(asked).unwrap_or_default();
         }
-        let grant = self.run(held.issuer.as_deref(), &wanted, waiting).await?;
-        if grant.by_hand {
-            held.issuer = Some(grant.issuer.clone());
-        }
+        let grant = self.run(&wanted, waiting).await?;
         self.take(grant).await
     }
 
     /// Runs an authorization; twice where an issuer has forgotten the client.
     async fn run(
         &self,
-        issuer: Option<&str>,
         wanted: &Wanted,
         waiting: &mut Waiting,
     ) -> Result<Grant, AuthorizationError> {
@@ -342,7 +336,7 @@ impl Authorizer {
                 How::Company(provider, _) => (Way::Company(provider.clone()), None),
                 How::Vouched(_) => (Way::Vouched, None),
             };
-            let plan = self.plan(issuer, wanted.clone(), way)?;
+            let plan = self.plan(wanted.clone(), way).await?;
             if let Some(grant) = self.means().run(plan, redirect, waiting).await? {
                 return Ok(grant);
             }
@@ -350,17 +344,14 @@ impl Authorizer {
         Err(not_accepted("a registration it has just given"))
     }
 
-    fn plan(
-        &self,
-        issuer: Option<&str>,
-        wanted: Wanted,
-        way: Way,
-    ) -> Result<Plan, AuthorizationError> {
+    async fn plan(&self, wanted: Wanted, way: Way) -> Result<Plan, AuthorizationError> {
         let config = &self.config;
         let mut clients = config.clients.clone();
         for client in &mut clients {
             // Where it was used first, there it belongs.
-            client.issuer = client.issuer.take().or_else(|| issuer.map(str::to_owned));
+            if client.issuer.is_none() {
+                client.issuer = Pins::of(&*config.store, &client.id).await?;
+            }
         }
         let random: [u8; 64] = entropy().map_err(|error| {
             AuthorizationError::Credentials(format!("there are no random bytes: {error}"))
@@ -386,6 +377,7 @@ impl Authorizer {
             fetcher: &self.fetcher,
             company: self.company.as_ref(),
             nonces: &self.nonces,
+            pins: &self.pins,
             store: &*config.store,
             clock: &*config.clock,
             assertions: match &config.how {

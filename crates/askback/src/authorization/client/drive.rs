@@ -13,8 +13,9 @@ use super::{
     assertion::AssertionSource,
     fetch::{Fetched, Fetcher},
     flow::{Action, Answer, Event, Flow, Form, Plan, TokenRequest, Unfetched},
-    identity::{Method, Proof},
+    identity::{Method, Origin, Proof},
     key::SigningKey,
+    pins::Pins,
     proof::{Nonces, prove, unique},
     records::{self, Grant, Registration},
 };
@@ -31,6 +32,7 @@ pub(super) struct Means<'a> {
     /// Reaches the company's provider, which the host chose.
     pub(super) company: Option<&'a Fetcher>,
     pub(super) nonces: &'a Nonces,
+    pub(super) pins: &'a Pins,
     pub(super) store: &'a dyn CredentialStore,
     pub(super) clock: &'a dyn Clock,
     pub(super) assertions: Option<&'a Arc<dyn AssertionSource>>,
@@ -82,6 +84,7 @@ impl Means<'_> {
                     None => Err("nobody vouches for the client".to_owned()),
                 }),
                 Action::Ask(request) => {
+                    self.pin(&request).await?;
                     if request.bound && key.is_none() {
                         key = Some(SigningKey::generate()?);
                     }
@@ -96,6 +99,19 @@ impl Means<'_> {
                 Action::Failed(error) => return Err(error),
             };
         }
+    }
+
+    /// Lets a client that was registered by hand belong to the issuer that is about to see it.
+    async fn pin(&self, request: &TokenRequest) -> Result<(), AuthorizationError> {
+        let Origin::ByHand { is_told } = request.client.origin else {
+            return Ok(());
+        };
+        // The company's provider is the host's choice.
+        if request.is_to_company {
+            return Ok(());
+        }
+        let (id, issuer) = (&request.client.id, &request.issuer);
+        self.pins.pin(self.store, id, issuer, is_told).await
     }
 
     /// Asks for a token; once more where the issuer wants a nonce in the proof (RFC 9449, 8).

@@ -36,7 +36,9 @@ impl RegisteredClient {
     }
 
     /// The issuer it is registered with, letter by letter as its metadata names it. It is used with
-    /// no other. Where none is given, it belongs to the first issuer it is used with.
+    /// no other. Where none is given, it belongs to the first issuer it is used with, which a server
+    /// chooses: name it wherever no person sees to whom the client shows itself. Which was the first
+    /// is kept in the [`CredentialStore`](super::CredentialStore), and forgotten with it.
     #[must_use]
     pub fn with_issuer(mut self, issuer: impl Into<String>) -> Self {
         self.issuer = Some(issuer.into());
@@ -122,7 +124,10 @@ pub(super) struct Client {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Origin {
     /// The host gave it.
-    ByHand,
+    ByHand {
+        /// Whether the host also said that it belongs to this issuer.
+        is_told: bool,
+    },
     /// It is the URL of a document.
     Document,
     /// The issuer gave it just now.
@@ -132,6 +137,10 @@ pub(super) enum Origin {
 }
 
 impl Client {
+    pub(super) fn is_by_hand(&self) -> bool {
+        matches!(self.origin, Origin::ByHand { .. })
+    }
+
     pub(super) fn by_hand(client: &RegisteredClient, taken: Option<&[String]>) -> Self {
         let method = match &client.proof {
             Proof::None => Method::None,
@@ -142,7 +151,9 @@ impl Client {
             id: client.id.clone(),
             method,
             proof: client.proof.clone(),
-            origin: Origin::ByHand,
+            origin: Origin::ByHand {
+                is_told: client.issuer.is_some(),
+            },
         }
     }
 }

@@ -14,6 +14,7 @@ mod fetch;
 mod flow;
 mod identity;
 mod key;
+mod pins;
 mod proof;
 mod reach;
 mod records;
@@ -39,7 +40,7 @@ pub use records::SignedIn;
 pub use sign_in::{Redirect, SignIn, SignInRequest, Signing};
 pub use store::{CredentialStore, Keeping, Key, MemoryStore};
 
-use self::identity::Introduction;
+use self::{identity::Introduction, pins::Pins};
 use crate::{Clock, SystemClock};
 
 /// How a client becomes authorized. Clones share what they know, so that several connections sign
@@ -48,6 +49,7 @@ use crate::{Clock, SystemClock};
 pub struct Authorization {
     config: Arc<Config>,
     servers: Arc<Mutex<HashMap<String, Arc<Authorizer>>>>,
+    pins: Arc<Pins>,
 }
 
 /// What signing out came to.
@@ -140,6 +142,7 @@ impl Authorization {
         Self {
             config: Arc::new(config),
             servers: Arc::default(),
+            pins: Arc::default(),
         }
     }
 
@@ -264,7 +267,8 @@ impl Authorization {
         if let Some(known) = servers.get(server.as_str()) {
             return Ok(Arc::clone(known));
         }
-        let new = Authorizer::new(Arc::clone(&self.config), server.clone())?;
+        let pins = Arc::clone(&self.pins);
+        let new = Authorizer::new(Arc::clone(&self.config), pins, server.clone())?;
         let new = Arc::new(new);
         servers.insert(server.to_string(), Arc::clone(&new));
         Ok(new)
@@ -277,6 +281,7 @@ impl Authorization {
         Self {
             config: Arc::new(config),
             servers: Arc::default(),
+            pins: Arc::default(),
         }
     }
 }

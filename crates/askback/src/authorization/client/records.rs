@@ -125,7 +125,7 @@ impl KeptClient {
             method: client.method,
             secret: match &client.proof {
                 // What the host gave, the host keeps.
-                Proof::Secret(secret) if client.origin != Origin::ByHand => Some(secret.clone()),
+                Proof::Secret(secret) if !client.is_by_hand() => Some(secret.clone()),
                 _ => None,
             },
         }

@@ -40,6 +40,9 @@ pub enum Key {
     /// Who the client is to this issuer. It is of use nowhere else
     /// (2026-07-28, basic/authorization/client-registration, Authorization Server Binding).
     Registration(String),
+    /// The issuer that a client registered by hand belongs to, by the client's id. Tokens come and
+    /// go; this is to stay.
+    Issuer(String),
 }
 
 /// Keeps credentials for as long as the process lives.
@@ -101,6 +104,7 @@ impl fmt::Display for Key {
         match self {
             Self::Tokens(server) => write!(f, "tokens {server}"),
             Self::Registration(issuer) => write!(f, "registration {issuer}"),
+            Self::Issuer(client) => write!(f, "issuer {client}"),
         }
     }
 }

@@ -7,7 +7,7 @@ use crate::authorization::client::{
     AuthorizationError,
     drive::not_kept,
     flow::{granted, refresh},
-    identity::{Client, Origin},
+    identity::{Client, Origin, RegisteredClient},
     key::SigningKey,
     records::{self, Grant},
 };
@@ -100,7 +100,11 @@ impl Authorizer {
             return Some(grant.client.client(Origin::Kept));
         }
         let mut clients = self.config.clients.iter();
-        let client = clients.find(|client| client.id == grant.client.id)?;
+        let is_it = |client: &&RegisteredClient| {
+            let mut issuer = client.issuer.iter();
+            client.id == grant.client.id && issuer.all(|issuer| *issuer == grant.issuer)
+        };
+        let client = clients.find(is_it)?;
         let mut client = Client::by_hand(client, None);
         client.method = grant.client.method;
         Some(client)

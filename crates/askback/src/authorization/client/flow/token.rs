@@ -156,7 +156,7 @@ impl Flow {
                 .revocation_endpoint
                 .filter(|endpoint| self.plan.reach.url(endpoint).is_some()),
             client: KeptClient::of(&client),
-            by_hand: client.origin == Origin::ByHand,
+            by_hand: client.is_by_hand(),
             access_token: granted.access_token,
             refresh_token: granted.refresh_token,
             expires_at: granted.expires_at,

@@ -1,8 +1,10 @@
 //! Becoming known to an issuer.
 
+use std::sync::Arc;
+
 use askback::authorization::{
     Secret,
-    client::{CredentialStore, Key, RegisteredClient},
+    client::{Authorization, CredentialStore, Key, RegisteredClient},
 };
 use serde_json::{Value, json};
 
@@ -366,4 +368,80 @@ async fn a_client_registered_by_hand_stays_with_its_issuer() {
         matches!(error, AuthorizationError::NotRegisteredThere { .. }),
         "{error:?}"
     );
+}
+
+/// A client with a secret that is registered nobody said where.
+fn anywhere() -> RegisteredClient {
+    RegisteredClient::new("by-hand").with_secret(Secret::new("by-hand-secret"))
+}
+
+/// Lets the issuer of `other` give tokens for the server, and no token be good.
+fn move_to(world: &World, other: &World) {
+    let issuer = other.base();
+    world.resource(|it| it["authorization_servers"] = json!([issuer]));
+    world.change(|rules| {
+        rules.good = None;
+        rules.refresh = None;
+    });
+}
+
+#[track_caller]
+fn is_of_another(error: &AuthorizationError) {
+    let is = matches!(error, AuthorizationError::NotRegisteredThere { .. });
+    assert!(is, "{error:?}");
+}
+
+// Shows AR-26.
+#[tokio::test]
+async fn where_a_client_belongs_outlives_its_tokens() {
+    let [world, other] = [World::new().await, World::new().await];
+    let authorization = world.authorization().client(anywhere());
+    let client = world.connect_with(&authorization).await.unwrap();
+    client.close().await;
+    authorization.sign_out(&world.server.url).await.unwrap();
+    move_to(&world, &other);
+    let authorization = world.authorization().client(anywhere());
+    is_of_another(&super::why(world.connect_with(&authorization).await));
+    assert!(other.posted("/token").is_empty());
+
+    // The host may say that it belongs elsewhere, and then it does.
+    let told = || anywhere().with_issuer(other.base());
+    let authorization = world.authorization().client(told());
+    let issuer = other.base();
+    world.change(|rules| rules.good = Some("access-1".to_owned()));
+    let client = world.connect_with(&authorization).await.unwrap();
+    client.close().await;
+    let kept = world.store.load(&Key::Issuer("by-hand".to_owned())).await;
+    assert_eq!(kept.unwrap().unwrap().expose(), issuer);
+}
+
+#[tokio::test]
+async fn a_client_belongs_to_the_first_issuer_of_any_server() {
+    let [world, other] = [World::new().await, World::new().await];
+    let authorization = world.authorization().client(anywhere());
+    let client = world.connect_with(&authorization).await.unwrap();
+    client.close().await;
+    is_of_another(&super::why(other.connect_with(&authorization).await));
+    assert!(other.posted("/token").is_empty());
+    assert_eq!(other.browser.times(), 0);
+}
+
+#[tokio::test]
+async fn a_client_belongs_to_who_has_seen_it_even_if_that_gave_nothing() {
+    let [world, other] = [World::new().await, World::new().await];
+    world.change(|rules| {
+        rules.tokens = Some(Box::new(|_, _| {
+            let error = json!({"error": "invalid_client"}).to_string();
+            Some(super::Reply::json(401, error))
+        }));
+    });
+    let jobs = || Authorization::client_credentials(anywhere()).store(Arc::clone(&world.store));
+    let error = super::why(world.connect_with(&jobs()).await);
+    assert!(
+        matches!(error, AuthorizationError::Refused { .. }),
+        "{error:?}"
+    );
+    move_to(&world, &other);
+    is_of_another(&super::why(world.connect_with(&jobs()).await));
+    assert!(other.posted("/token").is_empty());
 }
