@@ -321,7 +321,7 @@ mod tests {
             "travel": {"command": "askback", "args": ["serve", "travel"], "env": {"A": "b"}, "cwd": "sub", "disabled": false},
             "bare": {"command": "server"},
             "remote": {"type": "http", "url": "https://example.com/mcp", "headers": {"Authorization": "Bearer x"}},
-            "private": {"url": "https://example.com/mcp", "oauth": {"clientId": "mine", "scopes": ["read"], "callbackPort": 4321, "x": 1}},
+            "private": {"url": "https://example.com/mcp", "oauth": {"clientId": "mine", "issuer": "https://auth.example.com", "scopes": ["read"], "callbackPort": 4321, "x": 1}},
             "secret": {"url": "https://me:secret@example.com/mcp"},
             "odd": {"url": "https://example.com/mcp", "headers": {"Mcp-Session-Id": "1"}},
             "empty": {}

@@ -28,6 +28,10 @@ pub struct SignInArgs {
     /// The id of a client that was registered by hand
     #[arg(long, value_name = "ID")]
     client_id: Option<String>,
+    /// The authorization server it is registered with, as that names itself; else the first it is
+    /// used with
+    #[arg(long, value_name = "URL", requires = "client_id")]
+    client_issuer: Option<String>,
     /// A file with the secret of that client; else the variable ASKBACK_CLIENT_SECRET
     #[arg(long, value_name = "FILE", requires = "client_id")]
     client_secret_file: Option<PathBuf>,
@@ -45,6 +49,8 @@ pub struct SignInArgs {
 pub struct SignInEntry {
     /// The id of a client that was registered by hand.
     client_id: Option<String>,
+    /// The authorization server it is registered with, as that names itself.
+    issuer: Option<String>,
     /// The variable that holds its secret. The secret itself does not belong into such a file.
     client_secret_env: Option<String>,
     /// Scopes to ask for beside those the server wants.
@@ -101,12 +107,16 @@ impl SignInArgs {
     ///
     /// A usage error for a secret that cannot be read.
     pub fn client(&self, entry: &SignInEntry) -> Result<Option<RegisteredClient>, Error> {
-        let (id, secret) = match (&self.client_id, &entry.client_id) {
-            (Some(id), _) => (id, self.secret()?),
-            (None, Some(id)) => (id, entry.secret()?),
+        let (id, issuer, secret) = match (&self.client_id, &entry.client_id) {
+            (Some(id), _) => (id, &self.client_issuer, self.secret()?),
+            (None, Some(id)) => (id, &entry.issuer, entry.secret()?),
             (None, None) => return Ok(None),
         };
         let client = RegisteredClient::new(id);
+        let client = match issuer {
+            Some(issuer) => client.with_issuer(issuer),
+            None => client,
+        };
         Ok(Some(match secret {
             Some(secret) => client.with_secret(secret),
             None => client,

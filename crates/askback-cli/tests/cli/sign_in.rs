@@ -318,6 +318,30 @@ fn a_client_that_was_registered_by_hand_is_used() {
     assert!(!kept.contains("a b"), "{kept}");
 }
 
+// Shows AR-26.
+#[test]
+fn a_client_is_shown_to_its_own_issuer_alone() {
+    let desk = Desk::new("sign-in-issuer", Issuer::start());
+    let secret = desk.scratch.file("secret", "a b\n");
+    let by_hand = ["--client-id", "mine", "--client-secret-file", &secret];
+    let elsewhere = ["--client-issuer", "https://auth.example.com"];
+    let talk = desk.open(&[&by_hand[..], &elsewhere].concat());
+    let (code, _, screen) = talk.end();
+    assert_eq!(code, Some(5), "{screen}");
+    assert!(screen.contains("registered with"), "{screen}");
+    assert!(desk.issuer.heard("/token").is_empty());
+
+    // The same from a file.
+    let config = format!(
+        r#"{{"mcpServers": {{"it": {{"url": "{}", "oauth": {{"clientId": "mine", "issuer": "https://auth.example.com"}}}}}}}}"#,
+        desk.issuer.server()
+    );
+    let config = desk.scratch.file("mcp.json", &config);
+    let (code, _, shown) = desk.run(&["call", "hello", "--server", "it", "--config", &config]);
+    assert_eq!(code, Some(5), "{shown}");
+    assert!(shown.contains("registered with"), "{shown}");
+}
+
 // Shows BP-57, BP-58, BP-59, BP-60, BP-61, BP-65, BP-66, BP-68.
 #[test]
 fn an_authorization_endpoint_runs_nothing() {
