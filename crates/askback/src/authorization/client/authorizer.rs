@@ -3,6 +3,9 @@
 mod renewal;
 mod signing_out;
 
+#[cfg(test)]
+mod tests;
+
 use std::{
     io,
     sync::{Arc, PoisonError, RwLock},
@@ -25,8 +28,9 @@ use super::{
     key::SigningKey,
     pins::Pins,
     proof::{Nonces, prove},
-    reach::Reach,
+    reach::{Reach, is_loopback},
     records::Grant,
+    shown::shown,
 };
 use crate::{authorization::Secret, entropy::entropy};
 
@@ -124,6 +128,9 @@ impl Authorizer {
 
     /// What a request is to be sent with, where that needs no waiting: outer none if it does.
     pub(crate) fn pass_at_hand(&self) -> Option<Option<Arc<Pass>>> {
+        if !may_carry_tokens(&self.server) {
+            return Some(None);
+        }
         let current = self.current()?;
         let is_ending = current.as_ref().is_some_and(|pass| self.is_ending(pass));
         (!is_ending).then_some(current)
@@ -145,8 +152,8 @@ impl Authorizer {
         url: &Url,
     ) -> Result<HeaderMap, AuthorizationError> {
         let mut headers = HeaderMap::new();
-        // Tokens are for this server and nobody else.
-        if url.origin() != self.server.origin() {
+        // Tokens are for this server and nobody else, and for nobody who listens on the way.
+        if url.origin() != self.server.origin() || !may_carry_tokens(url) {
             return Ok(headers);
         }
         let token = &pass.grant.access_token;
@@ -193,6 +200,12 @@ impl Authorizer {
         let more = status == StatusCode::FORBIDDEN;
         if more && (!says("insufficient_scope") || wanted.scopes.is_none()) {
             return Ok(false);
+        }
+        if !may_carry_tokens(&self.server) {
+            return Err(AuthorizationError::Url {
+                what: "a server that wants a sign-in",
+                url: shown(self.server.as_str()),
+            });
         }
         if more && trial.steps >= STEPS {
             return Err(not_accepted("more scopes than were granted"));
@@ -409,6 +422,11 @@ impl std::fmt::Debug for Authorizer {
             .field("server", &self.server.as_str())
             .finish_non_exhaustive()
     }
+}
+
+/// Whether nobody on the way can read what is sent there (OAuth 2.1, 1.5; RFC 6750, 5.3).
+fn may_carry_tokens(server: &Url) -> bool {
+    server.scheme() == "https" || is_loopback(server)
 }
 
 /// The challenges of a response. A header that cannot be read holds none.

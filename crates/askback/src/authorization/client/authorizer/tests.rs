@@ -1,0 +1,131 @@
+//! What an authorizer does before anything is fetched.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
+};
+
+use reqwest::{
+    Method, StatusCode,
+    header::{HeaderMap, HeaderValue, WWW_AUTHENTICATE},
+};
+use url::Url;
+
+use super::{Authorizer, Trial};
+use crate::authorization::{
+    Secret,
+    client::{
+        Authorization, AuthorizationError, CredentialStore as _, Key, MemoryStore, Redirect,
+        SignIn, Signing,
+        identity::Method as ClientMethod,
+        records::{Grant, KeptClient, write},
+    },
+};
+
+const SERVER: &str = "https://mcp.example.com/mcp";
+
+/// A person who never wants to, and how often they were asked.
+#[derive(Clone, Default)]
+struct Unwilling(Arc<AtomicUsize>);
+
+impl SignIn for Unwilling {
+    fn ready(&self) -> Signing<'_, Box<dyn Redirect>> {
+        self.0.fetch_add(1, Ordering::Relaxed);
+        Box::pin(async { Err("no".to_owned()) })
+    }
+}
+
+fn url(text: &str) -> Url {
+    Url::parse(text).expect("a URL")
+}
+
+/// An authorizer for a server, with a token kept for `kept` under the server's key.
+async fn authorizer(server: &str, kept: &str, person: &Unwilling) -> Arc<Authorizer> {
+    let grant = Grant {
+        server: kept.to_owned(),
+        resource: kept.to_owned(),
+        issuer: "https://auth.example.com".to_owned(),
+        token_endpoint: "https://auth.example.com/token".to_owned(),
+        revocation_endpoint: None,
+        client: KeptClient {
+            id: "c".to_owned(),
+            method: ClientMethod::None,
+            secret: None,
+        },
+        by_hand: false,
+        access_token: Secret::new("token"),
+        refresh_token: None,
+        expires_at: None,
+        asked: askback_core::auth::Scopes::new(),
+        granted: None,
+        key: None,
+    };
+    let store = Arc::new(MemoryStore::new());
+    let record = write(&grant).expect("it can be written");
+    let key = Key::Tokens(server.to_owned());
+    store.save(&key, &record).await.expect("it is kept");
+    let authorization = Authorization::person(person.clone()).store(store);
+    authorization.at(&url(server)).expect("a client")
+}
+
+/// A refusal that names a document on another host, which may be reached.
+fn refusal() -> HeaderMap {
+    let challenge = "Bearer resource_metadata=\"https://evil.example.com/prm\"";
+    let challenge = HeaderValue::from_static(challenge);
+    HeaderMap::from_iter([(WWW_AUTHENTICATE, challenge)])
+}
+
+#[tokio::test]
+async fn a_token_is_shown_to_its_origin_alone() {
+    let authorizer = authorizer(SERVER, SERVER, &Unwilling::default()).await;
+    let pass = authorizer
+        .pass()
+        .await
+        .expect("it is kept")
+        .expect("a token");
+    for (place, is_shown) in [
+        (SERVER, true),
+        ("https://mcp.example.com/elsewhere", true),
+        ("https://example.com/mcp", false),
+        ("https://mcp.example.com:8443/mcp", false),
+        ("http://mcp.example.com/mcp", false),
+        ("https://mcp.example.com.evil.com/mcp", false),
+    ] {
+        let headers = authorizer.headers(&pass, &Method::POST, &url(place));
+        let headers = headers.expect("they can be written");
+        assert_eq!(!headers.is_empty(), is_shown, "{place}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_kept_for_another_server_is_not_used() {
+    let other = "https://other.example.com/mcp";
+    let authorizer = authorizer(SERVER, other, &Unwilling::default()).await;
+    assert!(authorizer.pass().await.expect("a store").is_none());
+}
+
+// Shows AS-08.
+#[tokio::test]
+async fn nobody_signs_in_where_others_can_listen() {
+    for (server, may_be) in [
+        ("http://mcp.example.com/mcp", false),
+        ("http://192.168.0.7/mcp", false),
+        ("http://127.0.0.1:8080/mcp", true),
+        ("http://localhost:8080/mcp", true),
+        (SERVER, true),
+    ] {
+        let person = Unwilling::default();
+        let authorizer = authorizer(server, server, &person).await;
+        let pass = authorizer.pass().await.expect("a store");
+        assert_eq!(pass.is_some(), may_be, "{server}");
+        let answer = (StatusCode::UNAUTHORIZED, &refusal());
+        let mut trial = Trial::default();
+        let again = authorizer
+            .again(&mut trial, &url(server), answer, pass)
+            .await;
+        let error = again.expect_err("nobody is willing");
+        let is_refused = matches!(error, AuthorizationError::Url { .. });
+        assert_eq!(is_refused, !may_be, "{server}: {error:?}");
+        assert_eq!(person.0.load(Ordering::Relaxed), usize::from(may_be));
+    }
+}
