@@ -4,7 +4,7 @@
 //! moment later. Redirections are followed for documents alone, each checked like the first URL.
 //! What went wrong is said in few words, since they may be seen by whoever chose the URL.
 
-use std::{io, net::SocketAddr, sync::Arc, time::Duration};
+use std::{io, net::SocketAddr, pin::Pin, sync::Arc, time::Duration};
 
 use askback_core::limits::Limits;
 use reqwest::{
@@ -45,6 +45,22 @@ pub(super) struct Fetched {
 
 impl Fetcher {
     pub(super) fn new(reach: Reach, proxy: Option<&Url>, limits: &Limits) -> io::Result<Self> {
+        let lookup: Lookup = Arc::new(|name| {
+            Box::pin(async move {
+                let found = tokio::net::lookup_host((name.as_str(), 0)).await?;
+                Ok(found.collect())
+            })
+        });
+        Self::looking_up(lookup, reach, proxy, limits)
+    }
+
+    /// One that finds the addresses of names in its own way.
+    fn looking_up(
+        lookup: Lookup,
+        reach: Reach,
+        proxy: Option<&Url>,
+        limits: &Limits,
+    ) -> io::Result<Self> {
         let header_bytes = u32::try_from(limits.header_bytes).unwrap_or(u32::MAX);
         let failed = |error| io::Error::other(format!("HTTP cannot be spoken here: {error}"));
         let mut builder = Client::builder()
@@ -58,7 +74,7 @@ impl Fetcher {
         builder = match proxy {
             // Names are then resolved, and addresses refused, by the proxy.
             Some(proxy) => builder.proxy(Proxy::all(proxy.as_str()).map_err(failed)?),
-            None => builder.dns_resolver(Arc::new(Guarded(reach))),
+            None => builder.dns_resolver(Arc::new(Guarded { reach, lookup })),
         };
         Ok(Self {
             http: builder.build().map_err(failed)?,
@@ -193,13 +209,22 @@ fn is_json(kind: &str) -> bool {
 }
 
 /// Resolves names, and passes over addresses that may not be reached.
-struct Guarded(Reach);
+struct Guarded {
+    reach: Reach,
+    lookup: Lookup,
+}
+
+/// Finds the addresses of a name.
+type Lookup = Arc<dyn Fn(String) -> Found + Send + Sync>;
+
+type Found = Pin<Box<dyn Future<Output = io::Result<Vec<SocketAddr>>> + Send>>;
 
 impl Resolve for Guarded {
     fn resolve(&self, name: Name) -> Resolving {
-        let reach = self.0;
+        let reach = self.reach;
+        let found = (self.lookup)(name.as_str().to_owned());
         Box::pin(async move {
-            let found = tokio::net::lookup_host((name.as_str(), 0)).await?;
+            let found = found.await?.into_iter();
             let allowed: Vec<SocketAddr> = found.filter(|it| reach.address(it.ip())).collect();
             if allowed.is_empty() {
                 let why = "the name leads to no address that may be reached";
@@ -213,34 +238,71 @@ impl Resolve for Guarded {
 
 #[cfg(test)]
 mod tests {
+    use std::{
+        net::SocketAddr,
+        sync::{
+            Arc,
+            atomic::{AtomicUsize, Ordering},
+        },
+    };
+
     use askback_core::limits::Limits;
     use reqwest::dns::Resolve as _;
     use tokio::net::TcpListener;
     use url::Url;
 
-    use super::{Fetcher, Guarded, Reach, UNREACHABLE, is_json};
+    use super::{Fetcher, Guarded, Lookup, Reach, UNREACHABLE, is_json};
 
     fn reach(server: &str) -> Reach {
         Reach::of(&Url::parse(server).expect("a URL"), false)
     }
 
+    /// Names lead to these addresses, the first time to the first.
+    fn leading_to(addresses: &'static [&'static str], times: &Arc<AtomicUsize>) -> Lookup {
+        let times = Arc::clone(times);
+        Arc::new(move |_| {
+            let time = times.fetch_add(1, Ordering::Relaxed);
+            let address = addresses[time.min(addresses.len() - 1)];
+            let address = address.parse().expect("an address");
+            Box::pin(async move { Ok(vec![SocketAddr::new(address, 0)]) })
+        })
+    }
+
     // Shows BP-25, BP-30.
     #[tokio::test]
     async fn a_name_that_leads_inside_is_not_followed() {
-        let resolve = |server: &str| {
-            let name = "localhost".parse().expect("a name");
-            Guarded(reach(server)).resolve(name)
+        let resolve = |guarded: &Guarded| guarded.resolve("a.example.com".parse().expect("a name"));
+        let guarded = |server: &str, addresses| Guarded {
+            reach: reach(server),
+            lookup: leading_to(addresses, &Arc::default()),
         };
-        assert!(resolve("https://mcp.example.com/").await.is_err());
-        let found = resolve("http://localhost/").await.expect("the own machine");
+        let outside = "https://mcp.example.com/";
+        assert!(resolve(&guarded(outside, &["127.0.0.1"])).await.is_err());
+        let own = guarded("http://localhost/", &["127.0.0.1"]);
+        let found = resolve(&own).await.expect("the own machine");
         assert!(found.count() > 0);
+
+        // A name that led outside a moment ago is looked at again.
+        let moving = guarded(outside, &["93.184.216.34", "127.0.0.1", "10.0.0.1"]);
+        let found = resolve(&moving).await.expect("it is outside");
+        assert_eq!(found.count(), 1);
+        assert!(resolve(&moving).await.is_err());
+        assert!(resolve(&moving).await.is_err());
     }
 
+    // Shows BP-25, BP-30.
     #[tokio::test]
     async fn what_is_inside_hears_nothing_of_servers_outside() {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let port = listener.local_addr().expect("an address").port();
-        let fetcher = Fetcher::new(reach("https://mcp.example.com/"), None, &Limits::default());
+        let outside = reach("https://mcp.example.com/");
+        let times = Arc::new(AtomicUsize::new(0));
+        let fetcher = Fetcher::looking_up(
+            leading_to(&["127.0.0.1"], &times),
+            outside,
+            None,
+            &Limits::default(),
+        );
         let fetcher = fetcher.expect("a client");
         let connected = async {
             listener.accept().await.expect("a connection");
@@ -253,6 +315,8 @@ mod tests {
                 "[::1]",
                 "0x7f.1",
                 "2130706433",
+                // Nothing in the URL tells; only the addresses do.
+                "auth.example.com",
             ] {
                 for scheme in ["http", "https"] {
                     let url = Url::parse(&format!("{scheme}://{host}:{port}/")).expect("a URL");
@@ -266,6 +330,8 @@ mod tests {
             () = connected => panic!("somebody connected"),
             () = fetching => {}
         }
+        // The name was looked up through the guard, and nowhere else: for either request.
+        assert_eq!(times.load(Ordering::Relaxed), 2);
     }
 
     #[test]
