@@ -8,7 +8,7 @@ mod tests;
 
 use std::{
     io,
-    sync::{Arc, PoisonError, RwLock},
+    sync::{Arc, PoisonError, RwLock, atomic::AtomicU64},
 };
 
 use askback_core::auth::{Challenge, Scopes};
@@ -60,6 +60,8 @@ pub(crate) struct Authorizer {
 pub(crate) struct Pass {
     grant: Grant,
     key: Option<SigningKey>,
+    /// When it is time for the next one, in seconds since the Unix epoch; never for the largest.
+    renew_at: AtomicU64,
 }
 
 /// What became of one request so far.
@@ -264,14 +266,8 @@ impl Authorizer {
         };
         match cause {
             Cause::Sending => match current {
-                Some(pass) if self.is_ending(&pass) => match self.refresh(&pass).await {
-                    Ok(renewed) => done(Some(renewed.unwrap_or(pass))),
-                    // It may be good for a moment yet; if not, the server says so.
-                    Err(error) => {
-                        tracing::debug!(%error, "a token was not renewed ahead of its end");
-                        done(Some(pass))
-                    }
-                },
+                // Unless somebody else has just tried.
+                Some(pass) if self.is_ending(&pass) => done(Some(self.renew_ahead(pass).await)),
                 current => done(current),
             },
             Cause::Refused {

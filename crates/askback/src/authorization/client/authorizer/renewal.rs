@@ -1,6 +1,9 @@
 //! Keeping tokens, and getting new ones for old ones.
 
-use std::sync::Arc;
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
+};
 
 use super::{Authorizer, Pass};
 use crate::authorization::client::{
@@ -14,6 +17,25 @@ use crate::authorization::client::{
 
 /// How long before its end a token is renewed, in seconds.
 const MARGIN: u64 = 60;
+/// How long nothing is tried ahead of the end of a token after it failed, in seconds.
+const PAUSE: u64 = 30;
+
+impl Pass {
+    /// Tokens that are used from `now` on. Half of the time they have must be left to them.
+    fn new(grant: Grant, now: u64) -> Result<Self, AuthorizationError> {
+        let key = grant.key.as_ref().map(SigningKey::from_text).transpose()?;
+        let end = grant.expires_at.filter(|_| grant.refresh_token.is_some());
+        let renew_at = end.map(|end| end - MARGIN.min(end.saturating_sub(now) / 2).min(end));
+        Ok(Self {
+            grant,
+            key,
+            renew_at: AtomicU64::new(renew_at.unwrap_or(NEVER)),
+        })
+    }
+}
+
+/// What no clock shows.
+const NEVER: u64 = u64::MAX;
 
 impl Authorizer {
     /// Gets the next tokens; none where that cannot be, and the person has to sign in again.
@@ -59,14 +81,28 @@ impl Authorizer {
         self.take(next).await.map(Some)
     }
 
+    /// Gets the next tokens ahead of the end of these; where that fails, these may be good for a
+    /// moment yet, and if not, the server says so. What failed is not tried with every request.
+    pub(super) async fn renew_ahead(&self, pass: Arc<Pass>) -> Arc<Pass> {
+        let next = match self.refresh(&pass).await {
+            Ok(Some(renewed)) => return renewed,
+            Ok(None) => NEVER,
+            Err(error) => {
+                tracing::debug!(%error, "a token was not renewed ahead of its end");
+                self.means().now() + PAUSE
+            }
+        };
+        pass.renew_at.store(next, Ordering::Relaxed);
+        pass
+    }
+
     /// Keeps tokens, and only then uses them.
     pub(super) async fn take(&self, grant: Grant) -> Result<Arc<Pass>, AuthorizationError> {
         let record = records::write(&grant)?;
         if let Err(error) = self.config.store.save(&self.key(), &record).await {
             tracing::warn!(%error, "tokens are not kept; the next start will need another sign-in");
         }
-        let key = grant.key.as_ref().map(SigningKey::from_text).transpose()?;
-        let pass = Arc::new(Pass { grant, key });
+        let pass = Arc::new(Pass::new(grant, self.means().now())?);
         self.set(Some(Arc::clone(&pass)));
         Ok(pass)
     }
@@ -88,8 +124,7 @@ impl Authorizer {
         if let Some(known) = known.filter(|it| it.grant.access_token == grant.access_token) {
             return Ok(Some(known));
         }
-        let key = grant.key.as_ref().map(SigningKey::from_text).transpose()?;
-        let pass = Arc::new(Pass { grant, key });
+        let pass = Arc::new(Pass::new(grant, self.means().now())?);
         self.set(Some(Arc::clone(&pass)));
         Ok(Some(pass))
     }
@@ -111,8 +146,6 @@ impl Authorizer {
     }
 
     pub(super) fn is_ending(&self, pass: &Pass) -> bool {
-        let can_renew = pass.grant.refresh_token.is_some();
-        let soon = self.means().now() + MARGIN;
-        can_renew && pass.grant.expires_at.is_some_and(|end| end <= soon)
+        self.means().now() >= pass.renew_at.load(Ordering::Relaxed)
     }
 }

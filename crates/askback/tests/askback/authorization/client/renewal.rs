@@ -80,6 +80,61 @@ async fn a_token_is_renewed_ahead_of_its_end() {
 }
 
 #[tokio::test]
+async fn what_was_not_renewed_is_not_tried_with_every_request() {
+    for (status, tried_later) in [(400, 1), (503, 2)] {
+        let world = World::new().await;
+        let clock = Turned::default();
+        let authorization = world.authorization().clock(clock.clone());
+        let client = world.connect_with(&authorization).await.unwrap();
+        world.change(|rules| {
+            let error = json!({"error": "invalid_grant"}).to_string();
+            rules.tokens = Some(Box::new(move |_, _| {
+                Some(Reply::json(status, error.clone()))
+            }));
+        });
+        let tried = || grants(&world).len() - 1;
+        for (second, count) in [(3539, 0), (3540, 1), (3569, 1), (3570, tried_later)] {
+            clock.0.store(second * 1000, Ordering::Relaxed);
+            for _ in 0..3 {
+                call(&client, "book").await.unwrap();
+            }
+            assert_eq!(tried(), count, "{status} at {second}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_token_that_ends_soon_is_used_before_it_is_renewed() {
+    let world = World::new().await;
+    let clock = Turned::default();
+    let authorization = world.authorization().clock(clock.clone());
+    world.change(|rules| {
+        rules.good = Some("short".to_owned());
+        rules.tokens = Some(Box::new(|_, _| {
+            let token = json!({
+                "access_token": "short",
+                "token_type": "Bearer",
+                "refresh_token": "next",
+                "expires_in": 30,
+            });
+            Some(Reply::json(200, token.to_string()))
+        }));
+    });
+    let client = Arc::new(world.connect_with(&authorization).await.unwrap());
+    for (second, count) in [(14, 1), (15, 2), (29, 2), (30, 3)] {
+        clock.0.store(second * 1000, Ordering::Relaxed);
+        let mut calls = JoinSet::new();
+        for _ in 0..20 {
+            let client = Arc::clone(&client);
+            calls.spawn(async move { call(&client, "book").await });
+        }
+        let called = calls.join_all().await;
+        assert!(called.iter().all(Result::is_ok), "{called:?}");
+        assert_eq!(grants(&world).len(), count, "{second}");
+    }
+}
+
+#[tokio::test]
 async fn a_refresh_token_that_is_not_replaced_stays() {
     let world = World::new().await;
     let client = world.connect().await.unwrap();
