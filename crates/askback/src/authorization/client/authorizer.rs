@@ -183,7 +183,7 @@ impl Authorizer {
         used: Option<Arc<Pass>>,
     ) -> Result<bool, AuthorizationError> {
         let nonce = headers.get("dpop-nonce").and_then(|it| it.to_str().ok());
-        let is_new = nonce.is_some_and(|nonce| self.nonces.learn(url, nonce));
+        let has_nonce = nonce.is_some_and(|nonce| self.nonces.learn(url, nonce));
         if !matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) {
             return Ok(false);
         }
@@ -194,7 +194,8 @@ impl Authorizer {
             return Err(not_accepted("it was asked too often"));
         }
         let is_bound = used.as_ref().is_some_and(|pass| pass.key.is_some());
-        if is_bound && is_new && says("use_dpop_nonce") && trial.nonces < STEPS {
+        // Another request may have learned it first; this one was not sent with it.
+        if is_bound && has_nonce && says("use_dpop_nonce") && trial.nonces < STEPS {
             trial.nonces += 1;
             return Ok(true);
         }

@@ -139,10 +139,10 @@ impl Means<'_> {
                 Ok(fetched) => fetched,
                 Err(unfetched) => return Ok(Err(unfetched)),
             };
-            let is_new = nonce.is_some_and(|nonce| self.nonces.learn(endpoint, &nonce));
+            let has_nonce = nonce.is_some_and(|nonce| self.nonces.learn(endpoint, &nonce));
             let error = answer.json.as_ref().and_then(|json| json.get("error"));
             let wants_nonce = error.and_then(Value::as_str) == Some("use_dpop_nonce");
-            if again && is_new && wants_nonce {
+            if again && has_nonce && wants_nonce {
                 again = false;
                 continue;
             }

@@ -28,7 +28,7 @@ impl Nonces {
         nonces.get(&url.origin().ascii_serialization()).cloned()
     }
 
-    /// Remembers what a server sent with a response; says whether it is another than before.
+    /// Remembers what a server sent with a response; says whether it is one that can be sent.
     pub(super) fn learn(&self, url: &Url, nonce: &str) -> bool {
         let is_sound = |byte: u8| byte.is_ascii_graphic() && byte != b'"' && byte != b'\\';
         if nonce.is_empty() || nonce.len() > LONGEST_NONCE || !nonce.bytes().all(is_sound) {
@@ -39,8 +39,8 @@ impl Nonces {
         if nonces.len() >= MOST_NONCES && !nonces.contains_key(&origin) {
             nonces.clear();
         }
-        let before = nonces.insert(origin, nonce.to_owned());
-        before.as_deref() != Some(nonce)
+        nonces.insert(origin, nonce.to_owned());
+        true
     }
 }
 
