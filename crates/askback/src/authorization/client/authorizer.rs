@@ -8,7 +8,10 @@ mod tests;
 
 use std::{
     io,
-    sync::{Arc, PoisonError, RwLock, atomic::AtomicU64},
+    sync::{
+        Arc, PoisonError, RwLock,
+        atomic::{AtomicU64, Ordering},
+    },
 };
 
 use askback_core::auth::{Challenge, Scopes};
@@ -54,6 +57,8 @@ pub(crate) struct Authorizer {
     current: RwLock<Option<Option<Arc<Pass>>>>,
     /// Held by the one request that changes it.
     held: Mutex<Held>,
+    /// How often something was done about a refusal, in vain or not.
+    rounds: AtomicU64,
 }
 
 /// The tokens a request is sent with.
@@ -78,6 +83,17 @@ pub(crate) struct Trial {
 struct Held {
     /// The scopes that were asked for because a server wanted more.
     stepped: Vec<Scopes>,
+    /// What was done last in vain, for all who waited for it.
+    failed: Option<Failed>,
+}
+
+/// What came of doing something about a refusal.
+struct Failed {
+    /// Which time it was.
+    round: u64,
+    wanted: Wanted,
+    more: bool,
+    error: AuthorizationError,
 }
 
 /// Why tokens are looked for.
@@ -125,6 +141,7 @@ impl Authorizer {
             pins,
             current: RwLock::default(),
             held: Mutex::default(),
+            rounds: AtomicU64::new(0),
         })
     }
 
@@ -234,17 +251,20 @@ impl Authorizer {
     async fn on_task(self: &Arc<Self>, cause: Cause) -> Result<Renewed, AuthorizationError> {
         let (mut waiting, outcome) = oneshot::channel();
         let this = Arc::clone(self);
+        let came = self.rounds.load(Ordering::Relaxed);
         tokio::spawn(async move {
-            let outcome = this.work(cause, &mut waiting).await;
+            let outcome = this.work(cause, came, &mut waiting).await;
             // Whoever waited may be gone.
             let _ = waiting.send(outcome);
         });
         outcome.await.unwrap_or_else(|_| Err(given_up()))
     }
 
+    /// `came` is the number of rounds that had ended when this was asked for.
     async fn work(
         &self,
         cause: Cause,
+        came: u64,
         waiting: &mut Waiting,
     ) -> Result<Renewed, AuthorizationError> {
         let mut held = tokio::select! {
@@ -286,21 +306,53 @@ impl Authorizer {
                     // Somebody else was faster.
                     return done(current);
                 }
-                if let Some(pass) = current.as_ref().filter(|_| may_refresh)
-                    && let Some(renewed) = self.refresh(pass).await?
-                {
-                    return done(Some(renewed));
+                // Who waited while it was done in vain does not have it done again.
+                let is_same = |it: &&Failed| it.more == more && it.wanted == wanted;
+                let failed = held.failed.as_ref().filter(is_same);
+                if let Some(failed) = failed.filter(|it| it.round > came) {
+                    return Err(failed.error.clone());
                 }
-                let before = current.as_ref().map(|pass| &pass.grant);
-                let pass = self
-                    .authorize(&mut held, wanted, before, more, waiting)
-                    .await?;
-                Ok(Renewed {
-                    pass: Some(pass),
-                    authorized: true,
-                })
+                let current = current.as_deref();
+                let renewing = self.renew(&mut held, current, &wanted, more, may_refresh, waiting);
+                let renewed = renewing.await;
+                let round = self.rounds.fetch_add(1, Ordering::Relaxed) + 1;
+                // One that was given up is nobody else's.
+                let error = renewed.as_ref().err().filter(|_| !waiting.is_closed());
+                held.failed = error.map(|error| Failed {
+                    round,
+                    wanted,
+                    more,
+                    error: error.clone(),
+                });
+                renewed
             }
         }
+    }
+
+    /// Gets other tokens than these, by themselves or from the person.
+    async fn renew(
+        &self,
+        held: &mut Held,
+        current: Option<&Pass>,
+        wanted: &Wanted,
+        more: bool,
+        may_refresh: bool,
+        waiting: &mut Waiting,
+    ) -> Result<Renewed, AuthorizationError> {
+        if let Some(pass) = current.filter(|_| may_refresh)
+            && let Some(renewed) = self.refresh(pass).await?
+        {
+            return Ok(Renewed {
+                pass: Some(renewed),
+                authorized: false,
+            });
+        }
+        let before = current.map(|pass| &pass.grant);
+        let authorizing = self.authorize(held, wanted.clone(), before, more, waiting);
+        Ok(Renewed {
+            pass: Some(authorizing.await?),
+            authorized: true,
+        })
     }
 
     async fn authorize(

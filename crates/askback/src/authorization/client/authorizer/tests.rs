@@ -9,6 +9,7 @@ use reqwest::{
     Method, StatusCode,
     header::{HeaderMap, HeaderValue, WWW_AUTHENTICATE},
 };
+use tokio::task::JoinSet;
 use url::Url;
 
 use super::{Authorizer, Trial};
@@ -102,6 +103,31 @@ async fn what_is_kept_for_another_server_is_not_used() {
     let other = "https://other.example.com/mcp";
     let authorizer = authorizer(SERVER, other, &Unwilling::default()).await;
     assert!(authorizer.pass().await.expect("a store").is_none());
+}
+
+#[tokio::test]
+async fn all_who_wait_hear_one_no() {
+    let person = Unwilling::default();
+    let authorizer = authorizer(SERVER, SERVER, &person).await;
+    let pass = authorizer.pass().await.expect("a store");
+    for times in 1..3 {
+        let mut asking = JoinSet::new();
+        for _ in 0..10 {
+            let (authorizer, pass) = (Arc::clone(&authorizer), pass.clone());
+            asking.spawn(async move {
+                let (place, headers) = (url(SERVER), refusal());
+                let answer = (StatusCode::UNAUTHORIZED, &headers);
+                let mut trial = Trial::default();
+                let again = authorizer.again(&mut trial, &place, answer, pass);
+                again.await.expect_err("nobody is willing")
+            });
+        }
+        // All come before anything is done for one of them: there is one thread.
+        let errors = asking.join_all().await;
+        assert!(errors.iter().all(|error| *error == errors[0]), "{errors:?}");
+        // Who comes later may have it tried again.
+        assert_eq!(person.0.load(Ordering::Relaxed), times);
+    }
 }
 
 // Shows AS-08.
