@@ -363,22 +363,24 @@ impl Authorizer {
         more: bool,
         waiting: &mut Waiting,
     ) -> Result<Arc<Pass>, AuthorizationError> {
-        if more {
-            let scopes = wanted.scopes.clone().unwrap_or_default();
-            if held.stepped.contains(&scopes) || held.stepped.len() >= REMEMBERED {
-                return Err(not_accepted("scopes that were asked for already"));
-            }
-            held.stepped.push(scopes);
-        } else {
+        let scopes = wanted.scopes.clone().unwrap_or_default();
+        if !more {
             held.stepped.clear();
+        } else if held.stepped.contains(&scopes) || held.stepped.len() >= REMEMBERED {
+            return Err(not_accepted("scopes that were asked for already"));
         }
         if let Some(before) = before {
             // Whether to ask for this is decided anew each time.
             let asked = before.asked.iter().filter(|it| *it != "offline_access");
             wanted.before = Scopes::of(asked).unwrap_or_default();
         }
-        let grant = self.run(&wanted, waiting).await?;
-        self.take(grant).await
+        let granted = self.run(&wanted, waiting).await;
+        // What did not take place was not in vain: the person may want to later.
+        let has_answered = matches!(granted, Ok(_) | Err(AuthorizationError::Refused { .. }));
+        if more && has_answered {
+            held.stepped.push(scopes);
+        }
+        self.take(granted?).await
     }
 
     /// Runs an authorization; twice where an issuer has forgotten the client.

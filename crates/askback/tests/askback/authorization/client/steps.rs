@@ -3,7 +3,7 @@
 use askback::authorization::Scopes;
 use serde_json::json;
 
-use super::{AuthorizationError, Reply, World, call};
+use super::{AuthorizationError, Reply, World, back, call};
 use askback::client::ClientError;
 
 /// A server that wants scopes for a call that the last sign-in did not ask for.
@@ -60,6 +60,28 @@ async fn a_server_that_is_never_content_is_asked_no_more() {
     }
     // Once for the connection, once for more.
     assert_eq!(world.browser.times(), 2);
+}
+
+#[tokio::test]
+async fn more_that_a_person_did_not_want_may_be_asked_for_later() {
+    let world = World::new().await;
+    let challenge = world.rules.lock().unwrap().challenge.clone();
+    let challenge = challenge + ", scope=\"files:write\", error=\"insufficient_scope\"";
+    world.change(|rules| {
+        rules.calls = Some(Box::new(move |asked, _| {
+            let is_first = asked.header("authorization") == Some("Bearer access-1");
+            is_first.then(|| Reply::empty(403).header("WWW-Authenticate", challenge.clone()))
+        }));
+    });
+    let client = world.connect().await.unwrap();
+    world.browser.answers(|_| Err("not now".to_owned()));
+    let refused = call(&client, "book").await.unwrap_err();
+    assert!(refused.to_string().contains("not now"), "{refused}");
+    world
+        .browser
+        .answers(|url| Ok(back(url, &[("code", "code-2")])));
+    call(&client, "book").await.unwrap();
+    assert_eq!(world.browser.times(), 3);
 }
 
 #[tokio::test]
