@@ -372,7 +372,8 @@ impl Authorizer {
         if let Some(before) = before {
             // Whether to ask for this is decided anew each time.
             let asked = before.asked.iter().filter(|it| *it != "offline_access");
-            wanted.before = Scopes::of(asked).unwrap_or_default();
+            let asked = Scopes::of(asked).unwrap_or_default();
+            wanted.before = Some((before.issuer.clone(), asked));
         }
         let granted = self.run(&wanted, waiting).await;
         // What did not take place was not in vain: the person may want to later.

@@ -197,7 +197,11 @@ impl Flow {
     ) -> Result<Option<Scopes>, AuthorizationError> {
         const OFFLINE: &str = "offline_access";
         let mut scopes = resource.scopes.clone().unwrap_or_default();
-        for more in [&self.plan.wanted.before, &self.plan.scopes] {
+        let before = self.plan.wanted.before.as_ref();
+        // Scopes are words of one issuer; to another they say nothing, or tell of the first.
+        let before = before.filter(|(asked, _)| *asked == issuer.issuer);
+        let before = before.map(|(_, scopes)| scopes);
+        for more in before.into_iter().chain([&self.plan.scopes]) {
             scopes = more.union(&scopes).map_err(|bad| wrong(SERVER, bad))?;
         }
         let is_person = matches!(self.plan.way, Way::Person { .. });

@@ -64,8 +64,8 @@ pub(super) struct Wanted {
     pub(super) scopes: Option<Scopes>,
     /// Whether it takes only tokens that are bound to a key.
     pub(super) bound: bool,
-    /// What was asked for before, which must not be lost.
-    pub(super) before: Scopes,
+    /// What was asked of which issuer before, which must not be lost there.
+    pub(super) before: Option<(String, Scopes)>,
 }
 
 /// How a token is obtained.
@@ -311,7 +311,7 @@ impl Wanted {
             document: challenge.resource_metadata().map(str::to_owned),
             scopes: challenge.scopes().ok().flatten(),
             bound: bearer.is_none(),
-            before: Scopes::new(),
+            before: None,
         }
     }
 }

@@ -292,7 +292,14 @@ async fn nothing_of_one_issuer_is_shown_to_another() {
             json!({"client_id": "of-second", "client_secret": "s-2"}),
         );
     });
+    let challenge = world.rules.lock().unwrap().challenge.clone();
+    let wants = |scope: &str| {
+        let challenge = format!("{challenge}, scope=\"{scope}\"");
+        world.change(|rules| rules.challenge = challenge);
+    };
+    wants("a");
     let client = world.connect().await.unwrap();
+    wants("b");
     // The server moves on to another issuer, and takes its tokens alone.
     let issuer = other.base();
     world.resource(|it| it["authorization_servers"] = json!([issuer]));
@@ -311,6 +318,8 @@ async fn nothing_of_one_issuer_is_shown_to_another() {
         world.browser.asked("client_id"),
         [Some("of-first".to_owned()), Some("of-second".to_owned())]
     );
+    let scopes = [Some("a".to_owned()), Some("b".to_owned())];
+    assert_eq!(world.browser.asked("scope"), scopes);
     for asked in other.server.asked() {
         let all = format!(
             "{} {} {:?}",
