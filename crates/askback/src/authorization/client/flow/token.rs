@@ -206,12 +206,13 @@ pub(in super::super) fn granted(
         return Err(wrong("it is of another type than was asked for"));
     }
     let lifetime = given.expires_in.as_ref().and_then(seconds);
-    let scopes = given.scope.as_deref().map(Scopes::parse).transpose();
+    // Tokens that were given must not be lost for words about them: the old ones may be used up.
+    let scopes = given.scope.as_deref();
     Ok(Granted {
         access_token: Secret::new(given.access_token),
         refresh_token: given.refresh_token.map(Secret::new),
         expires_at: lifetime.map(|lifetime| now.saturating_add(lifetime)),
-        scopes: scopes.map_err(|_| wrong("its scopes cannot be read"))?,
+        scopes: scopes.and_then(|scopes| Scopes::parse(scopes).ok()),
     })
 }
 
