@@ -224,7 +224,7 @@ fn given(
         what,
         why: why.to_owned(),
     })?;
-    if answer.status >= 500 {
+    if is_for_now(&answer) {
         let why = format!("it answers with status {}", answer.status);
         return Err(AuthorizationError::Fetch { what, why });
     }
@@ -250,6 +250,18 @@ fn given(
 fn seconds(value: &Value) -> Option<u64> {
     let written = || value.as_str().and_then(|text| text.parse().ok());
     value.as_u64().or_else(written)
+}
+
+/// Whether an answer says nothing of what was asked, only that it is not a good time.
+fn is_for_now(answer: &Answer) -> bool {
+    let code = answer.json.as_ref().and_then(|json| json.get("error"));
+    let code = code.and_then(Value::as_str);
+    let is_busy = matches!(code, Some("temporarily_unavailable" | "server_error"));
+    // Without a code, it is not the token endpoint that forbids.
+    let is_blocked = answer.status == 403 && code.is_none();
+    matches!(answer.status, 408 | 425 | 429 | 500..)
+        || is_blocked
+        || is_busy && !answer.is_success()
 }
 
 fn is_unknown_client(answer: &Answer) -> bool {

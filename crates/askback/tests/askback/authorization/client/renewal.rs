@@ -175,18 +175,30 @@ async fn where_nothing_is_renewed_the_person_signs_in_again() {
 
 #[tokio::test]
 async fn an_issuer_that_is_out_of_order_costs_no_sign_in() {
-    let world = World::new().await;
-    let client = world.connect().await.unwrap();
-    world.change(|rules| {
-        rules.good = None;
-        rules.tokens = Some(Box::new(|_, before| {
-            (before == 2).then(|| Reply::empty(503))
-        }));
-    });
-    let failed = call(&client, "book").await.unwrap_err();
-    assert!(failed.to_string().contains("503"), "{failed}");
-    call(&client, "book").await.unwrap();
-    assert_eq!(world.browser.times(), 1);
+    for (status, error) in [
+        (503, None),
+        (408, None),
+        (429, Some("slow_down")),
+        (403, None),
+        (400, Some("temporarily_unavailable")),
+    ] {
+        let world = World::new().await;
+        let client = world.connect().await.unwrap();
+        world.change(|rules| {
+            rules.good = None;
+            rules.tokens = Some(Box::new(move |_, before| {
+                let reply = match error {
+                    Some(error) => Reply::json(status, json!({"error": error}).to_string()),
+                    None => Reply::empty(status),
+                };
+                (before == 2).then_some(reply)
+            }));
+        });
+        let failed = call(&client, "book").await.unwrap_err();
+        assert!(failed.to_string().contains(&status.to_string()), "{failed}");
+        call(&client, "book").await.unwrap();
+        assert_eq!(world.browser.times(), 1, "{status}");
+    }
 }
 
 /// A store that writes down in which order things happen.
