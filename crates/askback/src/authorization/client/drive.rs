@@ -57,7 +57,9 @@ impl Means<'_> {
         let mut event = Event::Start;
         loop {
             event = match flow.next(event, self.now()) {
-                Action::Fetch(fetch) => Event::Answer(self.fetcher.get(&fetch.url).await),
+                Action::Fetch(fetch) => {
+                    Event::Answer(self.fetcher.get(&fetch.url, fetch.near).await)
+                }
                 Action::Recall(issuer) => Event::Recalled(self.recall(&issuer).await?),
                 Action::Register { endpoint, request } => {
                     Event::Answer(self.fetcher.post(&endpoint, &request).await)

@@ -89,8 +89,8 @@ impl Fetcher {
         self.reach.url(raw)
     }
 
-    /// Fetches a document.
-    pub(super) async fn get(&self, url: &Url) -> Result<Answer, Unfetched> {
+    /// Fetches a document; one that is `near` from its own origin alone.
+    pub(super) async fn get(&self, url: &Url, near: bool) -> Result<Answer, Unfetched> {
         let fetching = async {
             let mut url = url.clone();
             for _ in 0..=REDIRECTIONS {
@@ -100,7 +100,11 @@ impl Fetcher {
                 if !response.status().is_redirection() {
                     return Ok(self.read(response).await?.answer);
                 }
-                url = self.redirected(&url, &response)?;
+                let target = self.redirected(&url, &response)?;
+                if near && target.origin() != url.origin() {
+                    return Err(REDIRECTED);
+                }
+                url = target;
             }
             Err(REDIRECTED)
         };
@@ -320,7 +324,11 @@ mod tests {
             ] {
                 for scheme in ["http", "https"] {
                     let url = Url::parse(&format!("{scheme}://{host}:{port}/")).expect("a URL");
-                    assert_eq!(fetcher.get(&url).await.map(drop), Err(UNREACHABLE), "{url}");
+                    assert_eq!(
+                        fetcher.get(&url, false).await.map(drop),
+                        Err(UNREACHABLE),
+                        "{url}"
+                    );
                     let posted = fetcher.post(&url, &serde_json::Value::Null).await;
                     assert_eq!(posted.map(drop), Err(UNREACHABLE), "{url}");
                 }

@@ -250,7 +250,9 @@ impl Flow {
         then: impl FnOnce(Places) -> State,
     ) -> Next {
         let url = self.url(what, &places.at)?;
-        Ok((then(places), Action::Fetch(Fetch { what, url })))
+        // Only a place that the server named itself may lead elsewhere.
+        let near = what == ISSUER || self.plan.wanted.document.is_none();
+        Ok((then(places), Action::Fetch(Fetch { what, url, near })))
     }
 }
 

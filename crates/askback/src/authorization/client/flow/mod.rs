@@ -118,6 +118,9 @@ pub(super) enum Action {
 pub(super) struct Fetch {
     pub(super) what: &'static str,
     pub(super) url: Url,
+    /// Whether it may come from the origin of that URL alone, since where it stands says whose it
+    /// is.
+    pub(super) near: bool,
 }
 
 /// A request to a token endpoint.

@@ -155,6 +155,21 @@ async fn redirections_are_followed_for_documents_alone_and_not_far() {
         );
         assert!(!error.to_string().contains("169.254"), "{error}");
     }
+    // What says who an issuer is comes from the issuer itself: an open redirection is not enough.
+    let evil = World::new().await;
+    let elsewhere = format!("{}/.well-known/oauth-authorization-server", evil.base());
+    let honest =
+        Server::start(move |_, _| Reply::empty(302).header("Location", elsewhere.clone())).await;
+    let issuer = honest.url.trim_end_matches("/mcp").to_owned();
+    evil.issuer(|it| it["issuer"] = json!(issuer));
+    let world = World::new().await;
+    world.resource(|it| it["authorization_servers"] = json!([issuer]));
+    let error = world.refused().await;
+    assert!(
+        matches!(error, AuthorizationError::Fetch { .. }),
+        "{error:?}"
+    );
+    assert!(evil.server.asked().is_empty());
     // What is posted is not sent on, not even within reach.
     for place in ["token_endpoint", "registration_endpoint"] {
         let (elsewhere, heard) = listener().await;
