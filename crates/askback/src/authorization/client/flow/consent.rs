@@ -44,7 +44,8 @@ impl Flow {
             lacks: "has no authorization endpoint".to_owned(),
         };
         let endpoint = site.issuer.authorization_endpoint.as_deref();
-        let mut url = self.authorization_endpoint(endpoint.ok_or_else(lacks)?)?;
+        let mut url =
+            self.authorization_endpoint(&site.issuer.issuer, endpoint.ok_or_else(lacks)?)?;
         check_redirect(redirect)?;
         let Random(random) = &self.plan.random;
         let (verifier, state) = random.split_at(32);
@@ -140,11 +141,15 @@ impl Flow {
 
     /// The URL a person is sent to. What opens it must have nothing to interpret in it, wherever it
     /// passes it on.
-    fn authorization_endpoint(&self, endpoint: &str) -> Result<Url, AuthorizationError> {
+    fn authorization_endpoint(
+        &self,
+        issuer: &str,
+        endpoint: &str,
+    ) -> Result<Url, AuthorizationError> {
         const WHAT: &str = "the authorization endpoint";
         let is_plain =
             |byte: u8| byte.is_ascii_alphanumeric() || b"-._~:/?&=%@+,[]".contains(&byte);
-        let url = self.url(WHAT, endpoint)?;
+        let url = self.endpoint(issuer, WHAT, endpoint)?;
         if endpoint.bytes().all(is_plain) {
             Ok(url)
         } else {

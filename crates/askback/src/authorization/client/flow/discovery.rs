@@ -160,7 +160,7 @@ impl Flow {
             lacks: lacks.to_owned(),
         };
         let token_endpoint = match &issuer.token_endpoint {
-            Some(endpoint) => self.url("the token endpoint", endpoint)?,
+            Some(endpoint) => self.endpoint(&issuer.issuer, "the token endpoint", endpoint)?,
             None => return Err(lacks("has no token endpoint")),
         };
         let is_person = matches!(self.plan.way, Way::Person { .. });

@@ -28,7 +28,7 @@ use super::{
     AuthorizationError, SignInRequest,
     assertion::IdentityProvider,
     identity::{Client, Introduction, RegisteredClient},
-    reach::Reach,
+    reach::{Reach, is_loopback},
     records::{Grant, Registration},
 };
 use crate::authorization::Secret;
@@ -297,6 +297,25 @@ impl Flow {
             url: super::shown::shown(url),
         };
         self.plan.reach.url(url).ok_or_else(refused)
+    }
+
+    /// A URL an issuer gave, if it may be used. One on this machine may name what is on it; one
+    /// elsewhere may not, though the server is here.
+    fn endpoint(
+        &self,
+        issuer: &str,
+        what: &'static str,
+        url: &str,
+    ) -> Result<Url, AuthorizationError> {
+        let endpoint = self.url(what, url)?;
+        let is_here = Url::parse(issuer).is_ok_and(|issuer| is_loopback(&issuer));
+        if is_here || !is_loopback(&endpoint) {
+            return Ok(endpoint);
+        }
+        Err(AuthorizationError::Url {
+            what,
+            url: super::shown::shown(url),
+        })
     }
 }
 

@@ -90,7 +90,9 @@ impl Flow {
     /// Asks the issuer for an identity.
     pub(super) fn register(&self, site: Site) -> Next {
         let endpoint = match &site.issuer.registration_endpoint {
-            Some(endpoint) => self.url("the registration endpoint", endpoint)?,
+            Some(endpoint) => {
+                self.endpoint(&site.issuer.issuer, "the registration endpoint", endpoint)?
+            }
             None => return Err(AuthorizationError::NoRegistration(site.issuer.issuer)),
         };
         let request = self.introduction(&site);

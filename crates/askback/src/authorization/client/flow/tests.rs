@@ -278,3 +278,51 @@ fn an_answer_that_does_not_come_is_told_in_few_words() {
         "the server's metadata cannot be fetched: it cannot be reached"
     );
 }
+
+// A server on the own machine may name what is there; its issuer on the internet may not.
+#[test]
+fn an_issuer_elsewhere_names_nothing_on_this_machine() {
+    const LOCAL: &str = "http://127.0.0.1:8080/mcp";
+    let named = json!({"resource": LOCAL, "authorization_servers": [ISSUER]});
+    for place in [
+        "token_endpoint",
+        "authorization_endpoint",
+        "registration_endpoint",
+        "revocation_endpoint",
+    ] {
+        let server = Url::parse(LOCAL).expect("a URL");
+        let plan = Plan {
+            reach: Reach::of(&server, false),
+            server,
+            ..plan()
+        };
+        let mut document = issuer();
+        document[place] = json!("http://127.0.0.1:2375/x");
+        let run = Run::new(plan)
+            .then(answer(200, named.clone()))
+            .then(answer(200, document));
+        let run = match place {
+            "token_endpoint" => run,
+            "registration_endpoint" => run.then(Event::Recalled(None)),
+            _ => run
+                .then(Event::Recalled(None))
+                .then(answer(201, json!({"client_id": "c-1"})))
+                .then(Event::Noted),
+        };
+        if place == "revocation_endpoint" {
+            let Action::Show(request) = &run.action else {
+                panic!("{:?}", run.action);
+            };
+            let came_back = redirected(request, "code=c");
+            let token = json!({"access_token": "t", "token_type": "Bearer"});
+            let run = run.then(came_back).then(answer(200, token));
+            assert_eq!(run.done().revocation_endpoint, None);
+            continue;
+        }
+        let error = run.failed();
+        assert!(
+            matches!(error, AuthorizationError::Url { .. }),
+            "{place}: {error:?}"
+        );
+    }
+}

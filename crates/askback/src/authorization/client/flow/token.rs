@@ -146,15 +146,16 @@ impl Flow {
             return Ok((State::Forgetting, forget));
         }
         let granted = granted(answer, site.bound, now)?;
+        let issuer = &site.issuer.issuer;
+        let may_be_used =
+            |it: &String| (self.endpoint(issuer, "the revocation endpoint", it)).is_ok();
+        let revocation_endpoint = site.issuer.revocation_endpoint.filter(may_be_used);
         let grant = Grant {
             server: self.plan.server.to_string(),
             resource: site.resource.name,
             issuer: site.issuer.issuer,
             token_endpoint: site.token_endpoint.into(),
-            revocation_endpoint: site
-                .issuer
-                .revocation_endpoint
-                .filter(|endpoint| self.plan.reach.url(endpoint).is_some()),
+            revocation_endpoint,
             client: KeptClient::of(&client),
             by_hand: client.is_by_hand(),
             access_token: granted.access_token,
