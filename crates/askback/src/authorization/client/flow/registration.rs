@@ -36,9 +36,12 @@ impl Flow {
     pub(super) fn identify(&self, site: Site) -> Next {
         let taken = site.issuer.token_endpoint_auth_methods_supported.as_deref();
         let issuer = &site.issuer.issuer;
-        let mut clients = self.plan.clients.iter();
-        let here = clients.find(|client| client.issuer.as_ref().is_none_or(|it| it == issuer));
-        if let Some(client) = here {
+        // One for this very issuer comes before those for any.
+        let at = |place: Option<&String>| {
+            let mut clients = self.plan.clients.iter();
+            clients.find(|client| client.issuer.as_ref() == place)
+        };
+        if let Some(client) = at(Some(issuer)).or_else(|| at(None)) {
             let client = Client::by_hand(client, taken);
             return self.identified(site, client);
         }

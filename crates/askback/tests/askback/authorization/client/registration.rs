@@ -425,6 +425,16 @@ async fn where_a_client_belongs_outlives_its_tokens() {
 }
 
 #[tokio::test]
+async fn a_client_for_this_issuer_comes_before_one_for_any() {
+    let world = World::new().await;
+    let here = RegisteredClient::new("here").with_issuer(world.base());
+    let authorization = world.authorization().client(anywhere()).client(here);
+    let client = world.connect_with(&authorization).await.unwrap();
+    client.close().await;
+    assert_eq!(world.browser.asked("client_id"), [Some("here".to_owned())]);
+}
+
+#[tokio::test]
 async fn a_client_belongs_to_the_first_issuer_of_any_server() {
     let [world, other] = [World::new().await, World::new().await];
     let authorization = world.authorization().client(anywhere());
