@@ -175,7 +175,20 @@ impl Means<'_> {
         self.store.save(&key, &record).await.map_err(not_kept)
     }
 
-    pub(super) async fn forget(&self, issuer: &str) -> Result<(), AuthorizationError> {
+    /// Forgets a registration, unless there is a newer one by now.
+    pub(super) async fn forget_client(
+        &self,
+        issuer: &str,
+        id: &str,
+    ) -> Result<(), AuthorizationError> {
+        let kept = self.recall(issuer).await?;
+        match kept.filter(|kept| kept.client.id == id) {
+            Some(_) => self.forget(issuer).await,
+            None => Ok(()),
+        }
+    }
+
+    async fn forget(&self, issuer: &str) -> Result<(), AuthorizationError> {
         let key = Key::Registration(issuer.to_owned());
         self.store.remove(&key).await.map_err(not_kept)
     }

@@ -64,7 +64,7 @@ impl Authorizer {
             Err(AuthorizationError::Refused { code, .. }) => {
                 tracing::debug!(code, "a token was not renewed");
                 if is_kept && code == "invalid_client" {
-                    means.forget(&grant.issuer).await?;
+                    means.forget_client(&grant.issuer, &grant.client.id).await?;
                 }
                 return Ok(None);
             }

@@ -322,6 +322,31 @@ async fn what_is_no_token_is_not_used() {
     }
 }
 
+#[tokio::test]
+async fn a_registration_that_is_newer_stays() {
+    let world = World::new().await;
+    let client = world.connect().await.unwrap();
+    // Another server of the issuer, or another program, has registered since.
+    let key = Key::Registration(world.base());
+    let kept = world.store.load(&key).await.unwrap().unwrap();
+    let newer = Secret::new(kept.expose().replace("\"registered\"", "\"newer\""));
+    world.store.save(&key, &newer).await.unwrap();
+    world.change(|rules| {
+        rules.good = None;
+        rules.tokens = Some(Box::new(|_, before| {
+            let error = json!({"error": "invalid_client"}).to_string();
+            (before == 2).then(|| Reply::json(401, error))
+        }));
+    });
+    call(&client, "book").await.unwrap();
+    let kept = world.store.load(&key).await.unwrap().unwrap();
+    assert_eq!(kept.expose(), newer.expose());
+    assert_eq!(
+        world.browser.asked("client_id")[1].as_deref(),
+        Some("newer")
+    );
+}
+
 // Two processes that share a store: what one has used up, the other does not show again.
 #[tokio::test]
 async fn what_another_process_renewed_is_taken_from_the_store() {
