@@ -326,3 +326,30 @@ fn an_issuer_elsewhere_names_nothing_on_this_machine() {
         );
     }
 }
+
+// A document stands where it says, and is still not about this server: a word is no part of a path.
+#[test]
+fn a_document_of_a_neighbour_is_not_taken() {
+    for (named, place, is_taken) in [
+        ("https://mcp.example.com/mc", "/mc", false),
+        ("https://mcp.example.com/mcp/more", "/mcp/more", false),
+        ("https://mcp.example.com/mcp?a=b", "/mcp?a=b", false),
+        ("https://other.example.com", "", false),
+        ("https://mcp.example.com", "", true),
+    ] {
+        let origin = named.split('/').take(3).collect::<Vec<_>>().join("/");
+        let document = format!("{origin}/.well-known/oauth-protected-resource{place}");
+        let mut plan = plan();
+        plan.wanted.document = Some(document);
+        let about = json!({"resource": named, "authorization_servers": [ISSUER]});
+        let run = Run::new(plan).then(answer(200, about));
+        let fetches =
+            matches!(&run.action, Action::Fetch(fetch) if fetch.url.as_str().starts_with(ISSUER));
+        assert_eq!(fetches, is_taken, "{named}: {:?}", run.action);
+        if !is_taken {
+            let error = run.failed();
+            let is_other = matches!(error, AuthorizationError::OtherResource { .. });
+            assert!(is_other, "{named}: {error:?}");
+        }
+    }
+}

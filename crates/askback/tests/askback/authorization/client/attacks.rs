@@ -6,7 +6,10 @@ use askback::{
     Limits,
     authorization::{
         Secret,
-        client::{Algorithm, Authorization, RegisteredClient, SignInRequest, SigningKey},
+        client::{
+            Algorithm, Authorization, CredentialStore as _, Key, RegisteredClient, SignInRequest,
+            SigningKey,
+        },
     },
     client::ClientError,
     transport::Http,
@@ -64,6 +67,57 @@ async fn no_document_leads_where_it_should_not() {
             assert!(is_refused, "{number} {url}: {error:?}");
             assert_eq!(world.browser.times(), 0, "{number} {url}");
             assert!(world.posted("/token").is_empty(), "{number} {url}");
+        }
+    }
+}
+
+// What is kept is read as strictly as what a server says.
+#[tokio::test]
+async fn nothing_that_is_kept_leads_where_it_should_not() {
+    for place in ["token", "revoke"] {
+        let world = World::new().await;
+        // Another way to write an address of this machine, which works as well as the first.
+        let inside = world.base().replace("127.0.0.1", "0x7f.1");
+        // Refused when it is named, it is not kept.
+        if place == "revoke" {
+            world.issuer(|it| it["revocation_endpoint"] = json!(format!("{inside}/revoke")));
+        }
+        let authorization = world.authorization();
+        world
+            .connect_with(&authorization)
+            .await
+            .unwrap()
+            .close()
+            .await;
+        let key = Key::Tokens(world.server.url.clone());
+        let kept = world.store.load(&key).await.unwrap().unwrap();
+        assert!(!kept.expose().contains("0x7f"), "{place}");
+        let written = |base: &str| format!("\"{base}/{place}\"");
+        let changed = kept
+            .expose()
+            .replace(&written(&world.base()), &written(&inside));
+        // For "revoke" it was not kept to begin with, so that it has to be put there.
+        let changed = match changed.contains("0x7f") {
+            true => changed,
+            false => changed.replacen(
+                '{',
+                &format!("{{\"revocation_endpoint\":{},", written(&inside)),
+                1,
+            ),
+        };
+        world.store.save(&key, &Secret::new(changed)).await.unwrap();
+        let before = world.posted("/token").len();
+        let authorization = world.authorization();
+        if place == "token" {
+            world.change(|rules| rules.good = None);
+            let client = world.connect_with(&authorization).await.unwrap();
+            client.close().await;
+            let forms = world.posted("/token");
+            let grant = super::value(&forms[before], "grant_type");
+            assert_eq!(grant, Some("authorization_code"));
+        } else {
+            authorization.sign_out(&world.server.url).await.unwrap();
+            assert!(world.posted("/revoke").is_empty());
         }
     }
 }
