@@ -70,29 +70,35 @@ fn list(args: &SignInArgs) -> Result<(), Error> {
 
 async fn log_out(url: Option<String>, args: &SignInArgs) -> Result<(), Error> {
     let vault = args.vault(|_| {})?;
+    let is_all = url.is_none();
     let servers = match url {
         Some(url) => vec![url],
-        None => {
-            let all = vault.signed_in().map_err(unkept)?;
-            all.into_iter()
-                .map(|(signed_in, _)| signed_in.server)
-                .collect()
-        }
+        None => vault.servers().map_err(unkept)?,
     };
     // Nobody is asked anything on the way out.
-    let authorization = Authorization::person(Nobody).store(vault);
+    let authorization = Authorization::person(Nobody).store(vault.clone());
     let authorization = match args.client(&SignInEntry::default())? {
         Some(client) => authorization.client(client),
         None => authorization,
     };
+    let mut failed = Ok(());
     for server in servers {
-        let came_to = authorization.sign_out(&server).await;
-        let came_to =
-            came_to.map_err(|error| Error::new(Kind::SignIn, text::line(&error.to_string())))?;
+        let came_to = match authorization.sign_out(&server).await {
+            Ok(came_to) => words(&came_to),
+            // One that stays is no reason for the others to stay.
+            Err(error) => {
+                let why = text::line(&error.to_string());
+                failed = Err(Error::new(Kind::SignIn, format!("not signed out: {why}")));
+                format!("you are still signed in: {why}")
+            }
+        };
         // Whoever does not read it does not need it.
-        let _ = writeln!(io::stderr(), "{}: {}", text::line(&server), words(&came_to));
+        let _ = writeln!(io::stderr(), "{}: {came_to}", text::line(&server));
     }
-    Ok(())
+    if is_all {
+        vault.forget_registrations().map_err(unkept)?;
+    }
+    failed
 }
 
 /// A line on each server, and the details below it.

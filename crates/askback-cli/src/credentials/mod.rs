@@ -21,6 +21,8 @@ use crate::error::Error;
 
 /// How a key begins that tokens are kept under.
 const TOKENS: &str = "tokens ";
+/// The same for who the client is to an authorization server.
+const REGISTRATION: &str = "registration ";
 
 /// Where credentials are to be kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
@@ -91,6 +93,29 @@ impl Vault {
             all.extend(signed_in.map(|signed_in| (signed_in, place)));
         }
         Ok(all)
+    }
+
+    /// The servers that tokens are kept for, whether or not they can be read.
+    ///
+    /// # Errors
+    ///
+    /// Those of the file.
+    pub fn servers(&self) -> io::Result<Vec<String>> {
+        let all = self.records.read()?;
+        let servers = all.keys().filter_map(|key| key.strip_prefix(TOKENS));
+        Ok(servers.map(str::to_owned).collect())
+    }
+
+    /// Forgets all that authorization servers gave this client when it registered.
+    ///
+    /// # Errors
+    ///
+    /// The first of those of the file and the keyring; what can be forgotten is.
+    pub fn forget_registrations(&self) -> io::Result<()> {
+        let all = self.records.read()?;
+        let kept = all.keys().filter(|key| key.starts_with(REGISTRATION));
+        let removed = kept.map(|key| self.remove(key));
+        removed.fold(Ok(()), |all, removed| all.and(removed))
     }
 
     fn load(&self, key: &str) -> io::Result<Option<Secret>> {

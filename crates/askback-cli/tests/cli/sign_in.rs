@@ -3,6 +3,7 @@
 mod issuer;
 
 use std::{
+    collections::BTreeMap,
     fs,
     io::{BufRead, BufReader, Write},
     os::unix::fs::PermissionsExt,
@@ -11,6 +12,8 @@ use std::{
     thread,
     time::Duration,
 };
+
+use serde_json::json;
 
 use self::issuer::{Issuer, fetch};
 use crate::scratch::Scratch;
@@ -227,6 +230,43 @@ fn a_person_signs_in_once_and_out_again() {
     assert_eq!(listed, "You are signed in to no server.\n");
     let (_, _, shown) = desk.run(&["auth", "logout", "--url", "URL"]);
     assert!(shown.contains("you were not signed in."), "{shown}");
+}
+
+#[test]
+fn one_server_that_stays_keeps_no_other() {
+    let desk = Desk::new("sign-in-logout", Issuer::start());
+    let (server, origin) = (desk.issuer.server(), desk.issuer.origin());
+    let grant = json!({
+        "server": server, "resource": server, "issuer": origin,
+        "token_endpoint": format!("{origin}/token"),
+        "revocation_endpoint": format!("{origin}/revoke"),
+        "client": {"id": "made", "method": "none"},
+        "access_token": issuer::ACCESS, "refresh_token": issuer::REFRESH,
+    });
+    let kept = json!({
+        // The first cannot be signed out of, and the second cannot be read.
+        "tokens : no URL": grant.to_string(),
+        "tokens http://127.0.0.1/mcp": "?",
+        format!("tokens {server}"): grant.to_string(),
+        format!("registration {origin}"): "{}",
+        "issuer mine": origin,
+    });
+    let file = desk.credentials();
+    fs::create_dir_all(file.parent().expect("a folder")).expect("the folder is ours");
+    fs::write(&file, kept.to_string()).expect("the file is ours");
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).expect("the file is ours");
+
+    let (code, _, shown) = desk.run(&["auth", "logout", "--all"]);
+    assert_eq!(code, Some(5), "{shown}");
+    assert!(shown.contains("you are still signed in"), "{shown}");
+    assert!(desk.issuer.heard("/revoke").contains(issuer::REFRESH));
+    let left = fs::read_to_string(&file).expect("it is there");
+    let left: BTreeMap<String, String> = serde_json::from_str(&left).expect("it is an object");
+    // Where a client belongs is to outlive its tokens.
+    assert_eq!(
+        left.keys().collect::<Vec<_>>(),
+        ["issuer mine", "tokens : no URL"]
+    );
 }
 
 #[test]
