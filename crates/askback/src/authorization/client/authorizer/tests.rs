@@ -7,7 +7,7 @@ use std::sync::{
 
 use reqwest::{
     Method, StatusCode,
-    header::{HeaderMap, HeaderValue, WWW_AUTHENTICATE},
+    header::{HeaderMap, HeaderName, HeaderValue, WWW_AUTHENTICATE},
 };
 use tokio::task::JoinSet;
 use url::Url;
@@ -19,6 +19,7 @@ use crate::authorization::{
         Authorization, AuthorizationError, CredentialStore as _, Key, MemoryStore, Redirect,
         SignIn, Signing,
         identity::Method as ClientMethod,
+        key::SigningKey,
         records::{Grant, KeptClient, write},
     },
 };
@@ -42,6 +43,16 @@ fn url(text: &str) -> Url {
 
 /// An authorizer for a server, with a token kept for `kept` under the server's key.
 async fn authorizer(server: &str, kept: &str, person: &Unwilling) -> Arc<Authorizer> {
+    with_key(None, server, kept, person).await
+}
+
+/// The same with a token that is bound to a key.
+async fn with_key(
+    key: Option<Secret>,
+    server: &str,
+    kept: &str,
+    person: &Unwilling,
+) -> Arc<Authorizer> {
     let grant = Grant {
         server: kept.to_owned(),
         resource: kept.to_owned(),
@@ -59,7 +70,7 @@ async fn authorizer(server: &str, kept: &str, person: &Unwilling) -> Arc<Authori
         expires_at: None,
         asked: askback_core::auth::Scopes::new(),
         granted: None,
-        key: None,
+        key,
     };
     let store = Arc::new(MemoryStore::new());
     let record = write(&grant).expect("it can be written");
@@ -103,6 +114,52 @@ async fn what_is_kept_for_another_server_is_not_used() {
     let other = "https://other.example.com/mcp";
     let authorizer = authorizer(SERVER, other, &Unwilling::default()).await;
     assert!(authorizer.pass().await.expect("a store").is_none());
+}
+
+// Several that are under way are told of it, and only one is the first to learn.
+#[tokio::test]
+async fn a_nonce_that_another_request_learned_costs_no_token() {
+    let person = Unwilling::default();
+    let (_, key) = SigningKey::generate().expect("a key");
+    let authorizer = with_key(Some(key), SERVER, SERVER, &person).await;
+    let pass = authorizer.pass().await.expect("a store");
+    let place = url(SERVER);
+    let headers = |nonce: &'static str| {
+        HeaderMap::from_iter([
+            (
+                WWW_AUTHENTICATE,
+                HeaderValue::from_static("DPoP error=\"use_dpop_nonce\""),
+            ),
+            (
+                HeaderName::from_static("dpop-nonce"),
+                HeaderValue::from_static(nonce),
+            ),
+        ])
+    };
+    let next = headers("next");
+    for _ in 0..3 {
+        let mut trial = Trial::default();
+        let answer = (StatusCode::UNAUTHORIZED, &next);
+        let again = authorizer.again(&mut trial, &place, answer, pass.clone());
+        assert_eq!(again.await, Ok(true));
+    }
+    assert_eq!(person.0.load(Ordering::Relaxed), 0);
+
+    // What cannot be sent back is no nonce, and one request is not sent for ever.
+    for (nonce, most) in [("a\"b", 0), ("next", 2)] {
+        let (mut trial, headers) = (Trial::default(), headers(nonce));
+        let mut times = 0;
+        loop {
+            let answer = (StatusCode::UNAUTHORIZED, &headers);
+            let again = authorizer.again(&mut trial, &place, answer, pass.clone());
+            match again.await {
+                Ok(again) => assert!(again),
+                Err(_) => break,
+            }
+            times += 1;
+        }
+        assert_eq!(times, most, "{nonce}");
+    }
 }
 
 #[tokio::test]

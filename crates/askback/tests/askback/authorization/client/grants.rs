@@ -1,10 +1,5 @@
 //! Tokens without a person, and tokens that are bound to a key.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicUsize, Ordering},
-};
-
 use askback::authorization::{
     Secret,
     client::{Algorithm, Authorization, IdentityProvider, RegisteredClient, SigningKey},
@@ -12,7 +7,6 @@ use askback::authorization::{
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
-use tokio::task::JoinSet;
 
 use super::{AuthorizationError, Reply, Server, World, attacks::KEY, call, form, value};
 
@@ -305,38 +299,6 @@ async fn a_bound_token_comes_with_a_proof_for_each_request() {
     call(&client, "book").await.unwrap();
     let first = &world.server.asked()[before];
     assert_eq!(&parts(first.header("dpop").unwrap()).0["jwk"], key);
-}
-
-// All that are under way are told of it, and only one of them is the first to learn.
-#[tokio::test]
-async fn a_new_nonce_costs_no_token() {
-    let world = bound().await;
-    let client = Arc::new(world.connect().await.unwrap());
-    call(&client, "book").await.unwrap();
-    world.change(|rules| {
-        let told = AtomicUsize::new(0);
-        rules.calls = Some(Box::new(move |asked, _| {
-            let (_, claims) = parts(asked.header("dpop").unwrap());
-            // The first ten are refused, whatever they hold: they were sent before.
-            let is_old = told.fetch_add(1, Ordering::Relaxed) < 10;
-            (is_old || claims["nonce"] != "next-nonce").then(|| {
-                Reply::empty(401)
-                    .header("WWW-Authenticate", "DPoP error=\"use_dpop_nonce\"")
-                    .header("DPoP-Nonce", "next-nonce")
-            })
-        }));
-    });
-    let mut calls = JoinSet::new();
-    for _ in 0..10 {
-        let client = Arc::clone(&client);
-        calls.spawn(async move { call(&client, "book").await });
-    }
-    let called = calls.join_all().await;
-    assert!(called.iter().all(Result::is_ok), "{called:?}");
-    let grants = world.posted("/token");
-    let mut grants = grants.iter().map(|form| value(form, "grant_type"));
-    assert!(grants.all(|grant| grant == Some("authorization_code")));
-    assert_eq!(world.browser.times(), 1);
 }
 
 #[tokio::test]
