@@ -377,7 +377,8 @@ fn a_client_is_shown_to_its_own_issuer_alone() {
         desk.issuer.server()
     );
     let config = desk.scratch.file("mcp.json", &config);
-    let (code, _, shown) = desk.run(&["call", "hello", "--server", "it", "--config", &config]);
+    let mut open = desk.command(&["open", "--server", "it", "--config", &config]);
+    let (code, _, shown) = told(open.args(FILE).output().expect("the command was built"));
     assert_eq!(code, Some(5), "{shown}");
     assert!(shown.contains("registered with"), "{shown}");
 }
