@@ -256,33 +256,107 @@ async fn whoever_opens_too_many_sessions_ends_their_own() {
     assert_eq!(found, [200, 200, 404, 404, 404, 200, 200]);
 }
 
+#[tokio::test]
+async fn a_pair_of_endpoints_is_its_principals() {
+    let client = tenants();
+    let everybody = everybody();
+    let ping = json!({"jsonrpc": "2.0", "id": 2, "method": "ping"}).to_string();
+    for owner in &everybody {
+        let headers = [
+            ("host", "localhost"),
+            ("accept", "text/event-stream"),
+            ("authorization", owner),
+        ];
+        let mut stream = client.send("GET", "/mcp", &headers, "").await;
+        let place = stream.event().await.unwrap().data;
+        let place = String::from_utf8(place).unwrap();
+        for other in &everybody {
+            let headers = [&MESSAGE[..], &[("authorization", other)]].concat();
+            let answered = client.send("POST", &place, &headers, &*ping).await;
+            let expected = if other == owner { 202 } else { 404 };
+            assert_eq!(answered.status, expected);
+        }
+    }
+}
+
+/// A message of a client that takes tasks.
+fn with_tasks(method: &str, mut params: Value) -> Value {
+    params["_meta"] = json!({});
+    let mut message = stateless(method, params);
+    message["params"]["_meta"]["io.modelcontextprotocol/clientCapabilities"] =
+        json!({"extensions": {"io.modelcontextprotocol/tasks": {}}});
+    message
+}
+
+/// Sends something about a task.
+async fn about(client: &Client, id: &str, authorization: &str, message: &Value) -> Response {
+    let own = [("mcp-name", id), ("authorization", authorization)];
+    let headers = [&MESSAGE[..], &mirrored(message), &own].concat();
+    let message = message.to_string();
+    client.send("POST", "/mcp", &headers, message).await
+}
+
+#[tokio::test(start_paused = true)]
+async fn nobody_hears_of_the_task_of_another_or_changes_it() {
+    let client = tenants();
+    let [owner, others @ ..] = &everybody()[..] else {
+        panic!("nobody");
+    };
+    let slow = with_tasks("tools/call", json!({"name": "slow"}));
+    let begun = post(&client, owner, &slow).await.answer().await;
+    let id = begun["result"]["taskId"].as_str().unwrap();
+    let listen = with_tasks(
+        "subscriptions/listen",
+        json!({"notifications": {"taskIds": [id]}}),
+    );
+    let listen = async |who| {
+        let mut stream = post(&client, who, &listen).await;
+        assert_eq!(
+            stream.message().await["method"],
+            "notifications/subscriptions/acknowledged"
+        );
+        stream
+    };
+    let mut own = listen(owner).await;
+    let mut quiet = Vec::new();
+    for other in others {
+        quiet.push(listen(other).await);
+        for (method, params) in [
+            ("tasks/get", json!({"taskId": id})),
+            (
+                "tasks/update",
+                json!({"taskId": id, "inputResponses": {"seat": {"action": "accept"}}}),
+            ),
+            ("tasks/cancel", json!({"taskId": id})),
+        ] {
+            let theirs = about(&client, id, other, &with_tasks(method, params.clone())).await;
+            let theirs = theirs.answer().await;
+            assert_eq!(theirs["error"]["code"], -32602, "{method}: {theirs}");
+        }
+    }
+    let cancel = with_tasks("tasks/cancel", json!({"taskId": id}));
+    assert_eq!(about(&client, id, owner, &cancel).await.status, 200);
+    let told = own.message().await;
+    assert_eq!(told["params"]["status"], "cancelled", "{told}");
+    for stream in &mut quiet {
+        stream.assert_quiet().await;
+    }
+}
+
 // Shows BP-39, BP-40, BP-42.
 #[tokio::test]
 async fn a_task_is_its_principals() {
     let client = tenants();
     let everybody = everybody();
-    let tasks = json!({"extensions": {"io.modelcontextprotocol/tasks": {}}});
-    let message = |method: &str, mut params: Value| {
-        params["_meta"] = json!({});
-        let mut message = stateless(method, params);
-        message["params"]["_meta"]["io.modelcontextprotocol/clientCapabilities"] = tasks.clone();
-        message
-    };
-    let slow = message("tools/call", json!({"name": "slow"}));
+    let slow = with_tasks("tools/call", json!({"name": "slow"}));
     for owner in &everybody {
         let begun = post(&client, owner, &slow).await.answer().await;
         let id = begun["result"]["taskId"]
             .as_str()
             .unwrap_or_else(|| panic!("{begun}"));
         for other in &everybody {
-            let get = message("tasks/get", json!({"taskId": id}));
-            let headers = [
-                &MESSAGE[..],
-                &mirrored(&get),
-                &[("mcp-name", id), ("authorization", other.as_str())],
-            ]
-            .concat();
-            let response = client.send("POST", "/mcp", &headers, get.to_string()).await;
+            let get = with_tasks("tasks/get", json!({"taskId": id}));
+            let response = about(&client, id, other, &get).await;
             let answered = response.answer().await;
             assert_eq!(answered["result"].is_object(), other == owner, "{answered}");
         }
