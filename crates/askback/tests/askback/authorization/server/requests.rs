@@ -1,8 +1,14 @@
 //! What is told to whoever sends no good token, and where a server describes itself.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicU64, Ordering},
+use std::{
+    convert::Infallible,
+    pin::Pin,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    task::{Context, Poll},
+    time::Duration,
 };
 
 use askback::{
@@ -18,6 +24,7 @@ use serde_json::{Value, json};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::{TcpListener, TcpStream},
+    time::timeout,
 };
 
 use super::{
@@ -29,6 +36,37 @@ use crate::http::client::{Client, MESSAGE, hello_tool, mirrored};
 /// What follows the scheme in every challenge.
 fn rest() -> String {
     format!(r#"resource_metadata="{METADATA}", scope="notes:read""#)
+}
+
+/// A body that never comes.
+struct Never;
+
+impl http_body::Body for Never {
+    type Data = bytes::Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<http_body::Frame<bytes::Bytes>, Infallible>>> {
+        Poll::Pending
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_host_is_judged_before_the_token_and_that_before_the_body() {
+    for (host, status) in [("evil.example", 403), ("localhost", 401)] {
+        let request = http::Request::post("/mcp").header("host", host);
+        let request = request.header("content-type", "application/json");
+        let request = request.header("accept", "application/json, text/event-stream");
+        let client = client();
+        let answered = client.0.respond(request.body(Never).unwrap());
+        let answered = timeout(Duration::from_secs(1), answered).await;
+        let answered = answered.expect("nobody waits for the body");
+        assert_eq!(answered.status(), status, "{host}");
+        let is_challenged = answered.headers().contains_key("www-authenticate");
+        assert_eq!(is_challenged, status == 401, "{host}");
+    }
 }
 
 /// Tokens of which each is good until this time, and takes this long to verify.
