@@ -283,3 +283,24 @@ fn basic(client_id: &str, client_secret: &str) -> Zeroizing<String> {
     let both = Zeroizing::new(format!("{id}:{secret}"));
     Zeroizing::new(format!("Basic {}", STANDARD.encode(both.as_bytes())))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_more_answers_are_kept_than_a_bound() {
+        let digest = |number: usize| -> [u8; 32] { Sha256::digest(number.to_be_bytes()).into() };
+        let mut kept = Kept::default();
+        for number in 0..=KEPT {
+            kept.put(digest(number), number, 1);
+            // What is kept already takes no more room.
+            kept.put(digest(number), number, 1);
+        }
+        assert_eq!((kept.answers.len(), kept.order.len()), (KEPT, KEPT));
+        assert_eq!(kept.get(&digest(0), 0), None, "the first to go");
+        assert_eq!(kept.get(&digest(1), 0), Some(1));
+        assert_eq!(kept.get(&digest(KEPT), 0), Some(KEPT));
+        assert_eq!(kept.get(&digest(KEPT), 1), None, "its time is over");
+    }
+}

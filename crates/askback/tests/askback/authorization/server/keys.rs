@@ -147,6 +147,19 @@ fn a_service_may_be_made_where_nothing_runs_yet() {
 }
 
 #[tokio::test]
+async fn no_more_keys_are_kept_than_a_bound() {
+    let other = TestKey::es256("other").jwk();
+    for (others, is_kept) in [(63, true), (64, false)] {
+        let mut keys = vec![other.clone(); others];
+        keys.push(key().jwk());
+        let keys = json!({"keys": keys}).to_string();
+        let verifier = JwtVerifier::with_jwks(ISSUER, &keys).unwrap();
+        let access = at(&verifier, key(), NOW).await;
+        assert_eq!(access.is_ok(), is_kept, "{access:?}");
+    }
+}
+
+#[tokio::test]
 async fn keys_are_good_for_a_day() {
     const DAY: u64 = 24 * 60 * 60 * SECOND;
     let lasting = key().token(&with("exp", json!(NOW / 1000 + 7 * 24 * 60 * 60)));
