@@ -114,8 +114,9 @@ impl Vault {
     pub fn forget_registrations(&self) -> io::Result<()> {
         let all = self.records.read()?;
         let kept = all.keys().filter(|key| key.starts_with(REGISTRATION));
-        let removed = kept.map(|key| self.remove(key));
-        removed.fold(Ok(()), |all, removed| all.and(removed))
+        // All are tried, whatever came of the first.
+        let removed: Vec<_> = kept.map(|key| self.remove(key)).collect();
+        removed.into_iter().collect()
     }
 
     fn load(&self, key: &str) -> io::Result<Option<Secret>> {
