@@ -1,0 +1,187 @@
+//! The rows: what a file below `lab/requirements/` holds.
+
+use std::{collections::BTreeMap, fmt};
+
+use serde::Deserialize;
+
+use crate::{Problem, tree::Tree};
+
+/// The folder of the rows.
+pub(super) const FOLDER: &str = "lab/requirements/";
+
+/// The rows of one page of the specification, or of what only older revisions of it say.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Group {
+    /// The name of the file, without `.json`.
+    #[serde(skip)]
+    pub(super) name: String,
+    pub(super) title: String,
+    /// The page of the specification, below the directory of the revision.
+    pub(super) page: String,
+    /// How many rows of each revision there are, as counted in the page of that revision, so that
+    /// none is lost unseen.
+    #[serde(default)]
+    pub(super) statements: BTreeMap<Revision, usize>,
+    pub(super) rows: Vec<Row>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Row {
+    pub(super) id: String,
+    pub(super) level: Level,
+    party: OneOrMany,
+    pub(super) revisions: Vec<Revision>,
+    /// The heading in the page.
+    pub(super) section: String,
+    /// What is required, in the terms of the section, with its level and its party.
+    pub(super) statement: String,
+    /// Why no test shows it, and the plan.
+    pub(super) open: Option<String>,
+    /// Who does it if not askback, and what askback does to help them.
+    pub(super) others: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum OneOrMany {
+    One(Party),
+    Many(Vec<Party>),
+}
+
+impl Row {
+    /// Who is bound.
+    pub(super) fn parties(&self) -> &[Party] {
+        match &self.party {
+            OneOrMany::One(party) => std::slice::from_ref(party),
+            OneOrMany::Many(parties) => parties,
+        }
+    }
+}
+
+/// A closed set of words, as they are written in the rows.
+macro_rules! words {
+    ($(#[$doc:meta])* $name:ident { $($variant:ident = $word:literal,)* }) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+        pub(super) enum $name {
+            $(#[serde(rename = $word)] $variant,)*
+        }
+
+        impl $name {
+            pub(super) const ALL: &[Self] = &[$(Self::$variant,)*];
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(match self {
+                    $(Self::$variant => $word,)*
+                })
+            }
+        }
+    };
+}
+
+words! {
+    /// How far a statement binds, as RFC 2119 has it, or `fact` where it has none of its words.
+    Level {
+        Must = "MUST",
+        MustNot = "MUST NOT",
+        Required = "REQUIRED",
+        Shall = "SHALL",
+        ShallNot = "SHALL NOT",
+        Should = "SHOULD",
+        ShouldNot = "SHOULD NOT",
+        Recommended = "RECOMMENDED",
+        NotRecommended = "NOT RECOMMENDED",
+        May = "MAY",
+        Optional = "OPTIONAL",
+        Fact = "fact",
+    }
+}
+
+words! {
+    /// Who a statement binds.
+    Party {
+        Client = "client",
+        Server = "server",
+        Host = "host",
+        Author = "author",
+        Issuer = "issuer",
+        Operator = "operator",
+        Proxy = "proxy",
+    }
+}
+
+words! {
+    /// A revision of the specification.
+    Revision {
+        November2024 = "2024-11-05",
+        March2025 = "2025-03-26",
+        June2025 = "2025-06-18",
+        November2025 = "2025-11-25",
+        July2026 = "2026-07-28",
+    }
+}
+
+/// The groups by the names of their files, and the files that cannot be read.
+pub(super) fn read(tree: &Tree) -> (Vec<Group>, Vec<Problem>) {
+    let (mut groups, mut problems) = (Vec::new(), Vec::new());
+    for (path, text) in tree.files() {
+        let Some(file) = path.strip_prefix(FOLDER) else {
+            continue;
+        };
+        let Some(name) = file.strip_suffix(".json") else {
+            problems.push(format!("{path} is not a file of rows"));
+            continue;
+        };
+        match serde_json::from_str::<Group>(text) {
+            Ok(group) => groups.push(Group {
+                name: name.to_owned(),
+                ..group
+            }),
+            Err(error) => problems.push(format!("{path}: {error}")),
+        }
+    }
+    groups.sort_by(|a, b| a.name.cmp(&b.name));
+    (groups, problems)
+}
+
+/// What is wrong with the rows themselves.
+pub(super) fn faults(groups: &[Group]) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    let mut known = Vec::new();
+    for Group {
+        name,
+        statements,
+        rows,
+        ..
+    } in groups
+    {
+        for row in rows {
+            let id = &row.id;
+            let mut wrong = |what: &str| problems.push(format!("{FOLDER}{name}.json: {id} {what}"));
+            if known.contains(&id) {
+                wrong("is there twice");
+            }
+            known.push(id);
+            if row.parties().is_empty() {
+                wrong("binds no party");
+            }
+            if row.revisions.is_empty() {
+                wrong("is in no revision");
+            }
+        }
+        for (revision, wanted) in statements {
+            let of = |row: &&Row| row.revisions.contains(revision);
+            let found = rows.iter().filter(of).count();
+            if found != *wanted {
+                problems.push(format!(
+                    "{FOLDER}{name}.json: {found} rows of {revision}, and {wanted} statements"
+                ));
+            }
+        }
+    }
+    problems
+}
