@@ -70,12 +70,14 @@ fn index(groups: &[Group]) -> String {
          - **open**: askback does not do it yet, or no test shows it; the row gives the reason and the \
          plan ({} statements,\n  [listed below](#open)).\n\
          - **others**: it binds a party that askback is not; the row says who, and what askback does to \
-         help ({} statements).\n\n\
+         help, with the tests of\n  that where there are some ({} statements).\n\n\
          A row keeps the level, the party and the terms of the specification, but not its whole sentence: \
          what binds is the\nspecification, under the heading named. A level that is `fact` marks a \
-         statement without one of the words of RFC 2119.\nThe parties are client and server; host (the \
-         application around a client), author (who writes the handlers of a\nserver), issuer (the \
-         authorization server), operator (who runs a server) and proxy.\n\n\
+         statement without one of the words of RFC 2119.\n\n\
+         The party is who has to do it: the client or the server as such; the host (the application around \
+         a client) or the\nauthor (who writes the handlers of a server), where the specification says client \
+         or server and only they can do it;\nthe issuer (the authorization server), the operator (who runs \
+         a program), or a proxy (what stands between).\n\n\
          The rows are in `{FOLDER}`, one file for each page of the specification; the line above a test \
          says which rows it\nshows (`// Shows` and the ids). A test fails when rows and tests disagree, or \
          when these pages say something else;\n\
@@ -164,14 +166,14 @@ fn line(row: &Row, tests: &Tests) -> String {
         statement,
         ..
     } = row;
+    let links = tests.get(id).into_iter().flatten();
+    let links = links.map(|Shown { path, test }| format!("[{test}](../../{path})"));
+    let links = links.collect::<Vec<_>>().join(", ");
     let state = match (&row.open, &row.others) {
         (Some(why), _) => format!("open: {why}"),
-        (None, Some(who)) => format!("others: {who}"),
-        (None, None) => {
-            let tests = tests.get(id).into_iter().flatten();
-            let links = tests.map(|Shown { path, test }| format!("[{test}](../../{path})"));
-            links.collect::<Vec<_>>().join(", ")
-        }
+        (None, Some(who)) if links.is_empty() => format!("others: {who}"),
+        (None, Some(who)) => format!("others: {who} ({links})"),
+        (None, None) => links,
     };
     let party = list(row.parties());
     let revisions = list(&row.revisions);

@@ -169,6 +169,10 @@ pub(super) fn faults(groups: &[Group]) -> Vec<Problem> {
             if row.parties().is_empty() {
                 wrong("binds no party");
             }
+            let level = row.level.to_string();
+            if row.level != Level::Fact && !row.statement.contains(&level) {
+                wrong(&format!("does not say {level}"));
+            }
             if row.revisions.is_empty() {
                 wrong("is in no revision");
             }
