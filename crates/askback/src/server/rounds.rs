@@ -27,7 +27,7 @@ pub(super) struct Rounds {
     responses: InputResponses,
 }
 
-/// What is sealed: the state, or where the store keeps it.
+/// What is sealed: the state, or where the store keeps it. The store keeps it as the first.
 #[derive(Serialize, Deserialize)]
 enum Sealed<S> {
     #[serde(rename = "s")]
@@ -141,10 +141,11 @@ async fn open(shared: &Shared, incoming: &Incoming, token: &str) -> Result<State
     let limits = shared.limits();
     let keys = shared.keys().map_err(|_| SealError::unreadable())?;
     let binding = binding(shared, incoming).map_err(|_| SealError::unreadable())?;
-    let bytes = seal::open(keys, &binding, token, limits.state_bytes)?;
-    let sealed: Sealed<State> =
-        serde_json::from_slice(&bytes).map_err(|_| SealError::unreadable())?;
-    let state = match sealed {
+    let unseal = |token: &str, max_chars| {
+        let bytes = seal::open(keys, &binding, token, max_chars)?;
+        serde_json::from_slice::<Sealed<State>>(&bytes).map_err(|_| SealError::unreadable())
+    };
+    let state = match unseal(token, limits.state_bytes)? {
         Sealed::Here(state) => state,
         Sealed::Spilled(id) => {
             let id = spilled_id(&id).ok_or_else(SealError::unreadable)?;
@@ -155,8 +156,11 @@ async fn open(shared: &Shared, incoming: &Incoming, token: &str) -> Result<State
                 .map_err(|_| SealError::unreadable())?;
             let kept = kept.ok_or_else(SealError::expired)?;
             let kept = String::from_utf8(kept).map_err(|_| SealError::unreadable())?;
-            let bytes = seal::open(keys, &binding, &kept, usize::MAX)?;
-            serde_json::from_slice(&bytes).map_err(|_| SealError::unreadable())?
+            match unseal(&kept, usize::MAX)? {
+                Sealed::Here(state) => state,
+                // The store keeps states, never names: to follow them could have no end.
+                Sealed::Spilled(_) => return Err(SealError::unreadable()),
+            }
         }
     };
     state.check_fresh(shared.clock().now(), limits)?;

@@ -5,8 +5,14 @@ use std::time::Duration;
 use askback::{
     Ctx, Form, Limits, Prompt, Result, Server, ServerBuilder, Tool,
     keys::{Key, KeyRing, KeySource},
+    store::{MemoryStore, Millis, Store},
     testing::{TestClock, Wire},
 };
+use askback_core::ask::{
+    canonical,
+    seal::{self, Binding, Entropy},
+};
+use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde_json::{Value, json};
 
 use super::Seat;
@@ -271,5 +277,54 @@ async fn answers_without_a_state_answer_nothing() {
     assert!(
         response["result"]["inputRequests"]["seat"].is_object(),
         "{response}"
+    );
+}
+
+/// A token that says that the store keeps the state under this name.
+fn named(id: [u8; 32]) -> String {
+    let binding = Binding {
+        audience: "agency",
+        tenant: None,
+        issuer: None,
+        subject: None,
+        client_id: None,
+        method: "tools/call",
+        target: "reserve",
+        arguments: canonical::digest_of(&json!({"rows": 1})).unwrap(),
+        revision: "2026-07-28",
+    };
+    let name = json!({"p": URL_SAFE_NO_PAD.encode(id)}).to_string();
+    let ring = KeyRing::new(key(1));
+    seal::seal(&ring, &binding, name.as_bytes(), Entropy([7; 28]), 4096).unwrap()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_kept_state_that_names_another_is_refused() {
+    let store = std::sync::Arc::new(MemoryStore::default());
+    let mut limits = Limits::default();
+    limits.spill_bytes = 8;
+    let server = builder(KeyRing::new(key(1)))
+        .limits(limits)
+        .store(store.clone())
+        .build()
+        .unwrap();
+    let first = asked(&server).await;
+    let kept = |id: [u8; 32], text: String| {
+        let store = store.clone();
+        async move { store.put(id, text.as_bytes(), 0, Millis::MAX).await }
+    };
+    // One that names itself, and one that names what is kept under no name at all.
+    kept([1; 32], named([1; 32])).await.unwrap();
+    kept([2; 32], named([3; 32])).await.unwrap();
+    for id in [[1; 32], [2; 32], [3; 32]] {
+        let forged = named(id);
+        let attempt = Attempt::retry(&first, window("seat", true))
+            .change(|attempt| attempt.params["requestState"] = forged.into());
+        refused(&attempt.send(&server).await);
+    }
+    goes_on(
+        &Attempt::retry(&first, window("seat", true))
+            .send(&server)
+            .await,
     );
 }

@@ -63,6 +63,25 @@ fn an_old_round_sent_again_changes_nothing() {
     prove(|case| case.stateless(Habit::Again));
 }
 
+#[test]
+fn states_kept_in_the_store_change_nothing() {
+    prove_with(SPILLED, |case| case.spilled(Habit::Restart));
+}
+
+#[test]
+fn a_round_sent_twice_changes_nothing_where_states_are_kept_in_the_store() {
+    prove_with(SPILLED, |case| case.spilled(Habit::Twice));
+}
+
+#[test]
+fn an_old_round_sent_again_changes_nothing_where_states_are_kept_in_the_store() {
+    prove_with(SPILLED, |case| case.spilled(Habit::Again));
+}
+
+/// How many programs each test runs whose states are kept in the store: all that is new in them is
+/// where a state is.
+const SPILLED: u32 = 200;
+
 /// One program with one person.
 struct Case {
     program: Program,
@@ -104,8 +123,18 @@ impl Case {
         self.stateless_over(habit, World::bench);
     }
 
+    /// As [`Case::stateless`], with servers that keep every state in their store.
+    fn spilled(&self, habit: Habit) {
+        let world = self.world().spilling();
+        self.stateless_in(&world, habit, World::bench);
+    }
+
+    fn world(&self) -> World {
+        World::new(self.script.0.is_multiple_of(2))
+    }
+
     fn suspended_over<L: Link>(&self, revision: Revision, link: fn(&World) -> L) {
-        let world = World::new(self.script.0.is_multiple_of(2));
+        let world = self.world();
         let (outcome, effects) = block_on(
             async {
                 let client = Client::new(link(&world), self.script, self.arguments());
@@ -117,13 +146,16 @@ impl Case {
     }
 
     fn stateless_over<L: Link>(&self, habit: Habit, link: fn(&World) -> L) {
-        let world = World::new(self.script.0.is_multiple_of(2));
+        self.stateless_in(&self.world(), habit, link);
+    }
+
+    fn stateless_in<L: Link>(&self, world: &World, habit: Habit, link: fn(&World) -> L) {
         let (outcome, effects) = block_on(
             async {
-                let client = Client::new(link(&world), self.script, self.arguments());
+                let client = Client::new(link(world), self.script, self.arguments());
                 client.stateless(Revision::LATEST, habit).await
             },
-            &world,
+            world,
         );
         let once = matches!(habit, Habit::Plain | Habit::Restart);
         self.check(&outcome, &effects, once);
@@ -186,6 +218,7 @@ fn block_on(run: impl Future<Output = Outcome>, world: &World) -> (Outcome, BTre
 struct World {
     effects: Arc<Mutex<BTreeMap<String, u32>>>,
     check_replay: bool,
+    spills: bool,
 }
 
 /// What each server of a case is built from.
@@ -193,6 +226,7 @@ struct World {
 struct Plan {
     effects: handler::Effects,
     check_replay: bool,
+    spills: bool,
     clock: TestClock,
     store: Arc<dyn Store>,
 }
@@ -202,7 +236,14 @@ impl World {
         Self {
             effects: Arc::default(),
             check_replay,
+            spills: false,
         }
+    }
+
+    /// Leaves clients no more of a state than the name under which the store keeps it.
+    fn spilling(mut self) -> Self {
+        self.spills = true;
+        self
     }
 
     fn plan(&self) -> Plan {
@@ -217,6 +258,7 @@ impl World {
         Plan {
             effects: Arc::new(note),
             check_replay: self.check_replay,
+            spills: self.spills,
             clock: TestClock::new(),
             store: Arc::new(MemoryStore::default()),
         }
@@ -238,6 +280,9 @@ impl Plan {
         limits.rounds = 1000;
         limits.rounds_warned = 1000;
         limits.questions_per_round = 100;
+        if self.spills {
+            limits.spill_bytes = 8;
+        }
         Server::builder("proof", "1")
             .tool(handler::tool(Arc::clone(&self.effects)))
             .limits(limits)
