@@ -6,6 +6,7 @@ mod client;
 #[cfg(feature = "http-server")]
 mod http;
 mod keys;
+mod log;
 #[cfg(feature = "macros")]
 mod macros;
 #[cfg(feature = "http-server")]

@@ -1,60 +1,16 @@
 //! A token goes nowhere.
 
-use std::{
-    fmt::{Debug, Write},
-    sync::{Arc, Mutex},
-};
-
 use askback::{
     Principal,
     authorization::server::{DevelopmentTokens, Introspection, PresentedToken, Protection},
 };
 use serde_json::json;
-use tracing::{
-    Event, Metadata, Subscriber,
-    field::{Field, Visit},
-    span,
-};
 
 use super::{NOW, RESOURCE, Ran, bearer, builder, claims, key, protection, with};
-use crate::http::client::{Client, MESSAGE, hello_tool, mirrored, stateless};
-
-/// Writes all that is logged into one text.
-#[derive(Clone, Default)]
-struct Log(Arc<Mutex<String>>);
-
-struct Writer<'a>(&'a mut String);
-
-impl Visit for Writer<'_> {
-    fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
-        let _ = write!(self.0, " {field}={value:?}");
-    }
-}
-
-impl Subscriber for Log {
-    fn enabled(&self, _: &Metadata<'_>) -> bool {
-        true
-    }
-
-    fn new_span(&self, attributes: &span::Attributes<'_>) -> span::Id {
-        attributes.record(&mut Writer(&mut self.0.lock().unwrap()));
-        span::Id::from_u64(1)
-    }
-
-    fn record(&self, _: &span::Id, values: &span::Record<'_>) {
-        values.record(&mut Writer(&mut self.0.lock().unwrap()));
-    }
-
-    fn record_follows_from(&self, _: &span::Id, _: &span::Id) {}
-
-    fn event(&self, event: &Event<'_>) {
-        event.record(&mut Writer(&mut self.0.lock().unwrap()));
-    }
-
-    fn enter(&self, _: &span::Id) {}
-
-    fn exit(&self, _: &span::Id) {}
-}
+use crate::{
+    http::client::{Client, MESSAGE, hello_tool, mirrored, stateless},
+    log::Log,
+};
 
 // Shows AZ-45, AS-05, AS-29.
 #[tokio::test]
@@ -94,7 +50,7 @@ async fn neither_the_log_nor_an_answer_holds_a_token() {
         }
     }
     drop(logging);
-    let log = log.0.lock().unwrap();
+    let log = log.text();
     assert!(log.contains("refused"), "nothing was logged: {log}");
     for authorization in &sent {
         check("the log", &log, authorization);
