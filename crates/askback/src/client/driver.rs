@@ -192,7 +192,9 @@ impl Driver {
     /// wanted meanwhile is for the next one.
     async fn next(&mut self, commands: &mut mpsc::UnboundedReceiver<Command>) -> Happened {
         let due = self.engine.next_timeout().filter(|_| !self.pause.is_on());
-        let deadline = due.map(|due| Instant::now() + due.saturating_sub(self.now()));
+        // A moment that no clock shows does not come.
+        let deadline =
+            due.and_then(|due| Instant::now().checked_add(due.saturating_sub(self.now())));
         let Self {
             way,
             outbox,

@@ -7,6 +7,7 @@ use std::{
         Arc, Mutex,
         atomic::{AtomicU32, Ordering},
     },
+    time::Duration,
 };
 
 use askback::{
@@ -178,6 +179,24 @@ async fn a_call_is_the_same_in_every_revision_that_can_ask() {
                 format!("plan seat {retried}"),
             ]
         );
+        client.close().await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_time_that_no_clock_shows_is_no_bound() {
+    for protocol in ["2025-11-25", "2026-07-28"] {
+        let client = builder(protocol.parse().ok())
+            .limits(limits(|limits| {
+                limits.request = Duration::MAX;
+                limits.request_in_all = Duration::MAX;
+            }))
+            .host(filling(&Arc::default()))
+            .connect(ours())
+            .await
+            .unwrap();
+        let result = client.call_tool("reserve", None).await.unwrap();
+        assert_eq!(text(&result), "true fish");
         client.close().await;
     }
 }
@@ -578,18 +597,13 @@ async fn dropping_a_call_cancels_it() {
 async fn a_call_that_takes_too_long_is_given_up() {
     let (channel, _) = Strange::start(|_, _| Value::Null);
     let client = builder(None)
-        .limits(limits(|limits| {
-            limits.request = std::time::Duration::from_secs(7)
-        }))
+        .limits(limits(|limits| limits.request = Duration::from_secs(7)))
         .connect(channel)
         .await
         .unwrap();
     let before = tokio::time::Instant::now();
     let error = client.call_tool("t", None).await.unwrap_err();
-    assert_eq!(
-        error,
-        ClientError::TimedOut(std::time::Duration::from_secs(7))
-    );
+    assert_eq!(error, ClientError::TimedOut(Duration::from_secs(7)));
     assert_eq!(before.elapsed().as_secs(), 7);
 }
 
@@ -703,7 +717,7 @@ async fn a_server_that_asks_and_does_not_read_is_not_listened_to() {
             sent += 1;
         }
     };
-    let patience = std::time::Duration::from_secs(1);
+    let patience = Duration::from_secs(1);
     assert!(tokio::time::timeout(patience, asking).await.is_err());
 }
 
@@ -713,10 +727,7 @@ async fn a_mute_server_is_given_up_after_probe_and_handshake() {
     let Err(error) = builder(None).connect(near).await else {
         panic!("connected to nobody")
     };
-    assert_eq!(
-        error,
-        ClientError::TimedOut(std::time::Duration::from_secs(300))
-    );
+    assert_eq!(error, ClientError::TimedOut(Duration::from_secs(300)));
     drop(far);
 }
 
