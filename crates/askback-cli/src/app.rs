@@ -77,3 +77,62 @@ async fn run(app: App, outcome: &mut Outcome) -> Result<(), Error> {
         Some(Command::Serve(args)) => serve::run(args).await,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use clap::{Arg, CommandFactory, error::ErrorKind};
+
+    use super::*;
+
+    /// The commands of a command line that have no others below them, each as it is typed.
+    fn commands(command: &clap::Command, typed: &[String], found: &mut Vec<Vec<String>>) {
+        let mut typed = typed.to_vec();
+        typed.push(command.get_name().to_owned());
+        for below in command.get_subcommands() {
+            commands(below, &typed, found);
+        }
+        if !command.has_subcommands() {
+            found.push(typed);
+        }
+    }
+
+    fn options(typed: &[String]) -> Vec<Arg> {
+        let mut command = App::command();
+        command.build();
+        let mut at = &command;
+        for name in &typed[1..] {
+            at = at.find_subcommand(name).expect("it was found before");
+        }
+        let takes_value = |option: &&Arg| option.get_action().takes_values();
+        at.get_opts().filter(takes_value).cloned().collect()
+    }
+
+    #[test]
+    fn no_number_is_taken_without_a_bound() {
+        let mut found = Vec::new();
+        commands(&App::command(), &[], &mut found);
+        let mut bounded = Vec::new();
+        for typed in found {
+            for option in options(&typed) {
+                let Some(name) = option.get_long() else {
+                    continue;
+                };
+                let is_taken = |value: &str| {
+                    let option = format!("--{name}={value}");
+                    let words = typed.iter().chain([&option]);
+                    let error = App::command().try_get_matches_from(words).err();
+                    let kind = error.map(|error| error.kind());
+                    kind != Some(ErrorKind::ValueValidation)
+                };
+                if is_taken("7") && !is_taken("seven") {
+                    bounded.push(name.to_owned());
+                    assert!(!is_taken("18446744073709551615"), "{typed:?} --{name}");
+                    assert!(!is_taken("4294967295"), "{typed:?} --{name}");
+                }
+            }
+        }
+        bounded.sort();
+        bounded.dedup();
+        assert_eq!(bounded, ["callback-port", "page-size", "timeout"]);
+    }
+}

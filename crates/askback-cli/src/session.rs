@@ -35,6 +35,9 @@ use crate::{
     unattended::Unattended,
 };
 
+/// The longest `--timeout`: a year.
+const MOST_SECONDS: u64 = 365 * 24 * 60 * 60;
+
 /// The options of every command that talks to a server.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub struct SessionArgs {
@@ -49,7 +52,7 @@ pub struct SessionArgs {
     #[arg(long, value_name = "DIR")]
     roots: Vec<PathBuf>,
     /// Give a request up after so many seconds, those of a person not counted
-    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=MOST_SECONDS))]
     timeout: Option<u64>,
 }
 

@@ -18,6 +18,9 @@ use crate::{
     session::revision,
 };
 
+/// The longest `--page-size`.
+const MOST_ITEMS: i64 = 1000;
+
 /// Serve one of the servers this program carries
 #[derive(Debug, Clone, clap::Args)]
 pub struct ServeArgs {
@@ -34,7 +37,7 @@ enum Served {
         #[arg(long, value_name = "ADDRESS")]
         http: Option<SocketAddr>,
         /// How many items a page of a list has
-        #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+        #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=MOST_ITEMS))]
         page_size: Option<u32>,
         /// The only revision to speak; all five if absent
         #[arg(long, value_name = "REVISION", value_parser = revision)]

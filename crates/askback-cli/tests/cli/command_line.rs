@@ -52,6 +52,12 @@ fn what_makes_no_sense_is_refused() {
         2,
         "--timeout",
     );
+    let most = "18446744073709551615";
+    check(
+        &["call", "book", "--timeout", most, "--", "true"],
+        2,
+        "18446744073709551615 is not in 1..=31536000",
+    );
     check(
         &["call", "book", "--answers", "/not/there.yaml", "--", "true"],
         2,
