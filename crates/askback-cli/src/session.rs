@@ -147,7 +147,6 @@ impl Session {
         };
         let asker = Asker {
             name: target.name,
-            named: target.named,
             reached: target.reach.shown(),
             claims: None,
         };

@@ -17,10 +17,9 @@ const FILES: [&str; 2] = ["mcp.json", ".mcp.json"];
 /// A server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Target {
-    /// What the person calls it.
+    /// What the person calls it: the name they gave it, else one taken from the command or the
+    /// address.
     pub name: String,
-    /// Whether the person chose that name, or it was taken from the command or the address.
-    pub named: bool,
     /// How it is reached.
     pub reach: Reach,
     /// The file that says so, where it was not the person who typed it.
@@ -124,7 +123,6 @@ impl TargetArgs {
         };
         if let Some(name) = &self.name {
             target.name.clone_from(name);
-            target.named = true;
         }
         Ok(target)
     }
@@ -166,7 +164,6 @@ impl Target {
             .map_or_else(|| program.into(), |stem| stem.to_string_lossy());
         Self {
             name: name.into_owned(),
-            named: false,
             reach: Reach::Start(Command {
                 program: program.to_owned(),
                 args: args.to_vec(),
@@ -187,7 +184,6 @@ impl Target {
         let host = parsed.as_ref().and_then(url::Url::host_str);
         Ok(Self {
             name: host.unwrap_or(url).to_owned(),
-            named: false,
             reach: Reach::Address(address),
             file: None,
         })
@@ -268,7 +264,6 @@ fn from_file(json: &str, name: &str, folder: &Path) -> Result<Target, Error> {
             ..
         } => Ok(Target {
             name: name.to_owned(),
-            named: true,
             reach: Reach::Start(Command {
                 program,
                 args,
@@ -291,7 +286,6 @@ fn from_file(json: &str, name: &str, folder: &Path) -> Result<Target, Error> {
             address.http()?;
             Ok(Target {
                 name: name.to_owned(),
-                named: true,
                 reach: Reach::Address(address),
                 file: None,
             })
@@ -332,7 +326,6 @@ mod tests {
     fn a_server_is_found_in_a_file() {
         let target = from_file(FILE, "travel", Path::new("/etc")).expect("it is there");
         assert_eq!(target.name, "travel");
-        assert!(target.named);
         assert_eq!(target.reach.shown(), "askback serve travel");
         let Reach::Start(command) = target.reach else {
             panic!("it is started");
@@ -348,8 +341,8 @@ mod tests {
         assert_eq!(bare.reach, Reach::Start(expected));
         let remote = from_file(FILE, "remote", Path::new("")).expect("it is there");
         assert_eq!(
-            (&*remote.name, remote.named, &*remote.reach.shown()),
-            ("remote", true, "https://example.com/mcp"),
+            (&*remote.name, &*remote.reach.shown()),
+            ("remote", "https://example.com/mcp"),
         );
         let Reach::Address(address) = remote.reach else {
             panic!("it runs somewhere");
@@ -396,9 +389,9 @@ mod tests {
     #[test]
     fn options_choose_the_server() {
         #[track_caller]
-        fn check(args: TargetArgs, name: &str, named: bool) {
+        fn check(args: TargetArgs, name: &str) {
             let target = args.target().expect("a server is named");
-            assert_eq!((target.name.as_str(), target.named), (name, named));
+            assert_eq!(target.name, name);
         }
         let command = vec!["/usr/bin/server.py".to_owned(), "-x".to_owned()];
         check(
@@ -407,7 +400,6 @@ mod tests {
                 ..TargetArgs::default()
             },
             "server",
-            false,
         );
         let name = Some("mine".to_owned());
         check(
@@ -417,7 +409,6 @@ mod tests {
                 ..TargetArgs::default()
             },
             "mine",
-            true,
         );
 
         let error = TargetArgs::default()
@@ -428,7 +419,7 @@ mod tests {
             url: Some(url.to_owned()),
             ..TargetArgs::default()
         };
-        check(at("https://example.com:8080/mcp?x=1"), "example.com", false);
+        check(at("https://example.com:8080/mcp?x=1"), "example.com");
         for url in ["example.com", "file:///mcp", "https://a:b@example.com"] {
             assert!(at(url).target().is_err(), "{url}");
         }

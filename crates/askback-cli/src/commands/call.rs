@@ -25,7 +25,8 @@ An answers file:
   sampling:
     - reply: Take the 08:10.
   roots: [./plans]       # seen from where the file lies
-A rule may ask for any of server, tool, prompt, key, mode (form, url) and message (a part of it).";
+A rule may ask for any of server (the name you gave it), tool, prompt, key, mode (form, url) and
+message (a part of it).";
 
 /// Call a tool and print its result
 ///

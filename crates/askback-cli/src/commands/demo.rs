@@ -27,7 +27,6 @@ pub async fn run(outcome: &mut Outcome) -> Result<(), Error> {
     let serve = ["serve", "travel"].map(str::to_owned);
     let mut target = Target::child(&program.to_string_lossy(), &serve);
     target.name = "travel".to_owned();
-    target.named = true;
     let args = SessionArgs::default();
     let mut session = Session::open(target, &args, Answers::Person).await?;
     let Session { client, front } = &mut session;

@@ -21,10 +21,9 @@ pub use draft::{Draft, marks};
 /// Who asks: what the person knows of the server first, what it says of itself last.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Asker {
-    /// What the person calls the server.
+    /// What the person calls the server: the name they gave it, else one taken from the command or
+    /// the address they typed. The server itself has no say in it.
     pub name: String,
-    /// Whether the person chose that name, or it was taken from the command or the address.
-    pub named: bool,
     /// The command that started it, or its address.
     pub reached: String,
     /// What the server calls itself, once it has said so.

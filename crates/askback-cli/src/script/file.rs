@@ -39,7 +39,7 @@ pub struct Rule {
 #[derive(Debug, Clone, PartialEq, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct When {
-    /// The name of the server.
+    /// The name that the person gave the server.
     pub server: Option<String>,
     /// The name of the tool that is being called.
     pub tool: Option<String>,

@@ -164,20 +164,12 @@ impl When {
         let is = |wanted: &Option<String>, is: Option<&String>| {
             wanted.is_none() || wanted.as_ref() == is
         };
-        self.server
-            .as_ref()
-            .is_none_or(|name| is_called(asker, name))
+        // Never what the server calls itself: any server can call itself anything.
+        is(&self.server, Some(&asker.name))
             && is(&self.tool, tool)
             && is(&self.prompt, prompt)
             && is(&self.key, question.key.as_ref())
     }
-}
-
-/// Whether a server goes by that name: the one the person gave it, or where the person gave none,
-/// also the one it gives itself.
-fn is_called(asker: &Asker, name: &str) -> bool {
-    let claims = asker.claims.as_ref().filter(|_| !asker.named);
-    asker.name == name || claims.is_some_and(|claims| claims.name == name)
 }
 
 fn declined(reason: Option<String>) -> Reply {

@@ -423,3 +423,18 @@ fn a_revision_the_server_does_not_speak_is_a_failure() {
         .run()
         .expect(4);
 }
+
+#[test]
+fn no_rule_fits_what_a_server_calls_itself() {
+    // The rule is for another server, which this one takes for its own.
+    let answers =
+        "answers:\n  - when: {server: askback-travel}\n    accept: {confirm_booking: true}\n";
+    for protocol in ASKING {
+        let ran = book("claimed", protocol).answers(answers).on_travel();
+        ran.expect(3).says("no rule of the answers file fits");
+        let named = book("given", protocol).answers(answers);
+        let ran = named.and(&["--name", "askback-travel"]).on_travel();
+        // The second question is nobody's.
+        ran.expect(3).says("wishes: answered by rule 1");
+    }
+}

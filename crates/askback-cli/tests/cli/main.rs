@@ -27,7 +27,6 @@ use askback_core::{forms::FormSchema, limits::Limits};
 fn travel() -> Asker {
     Asker {
         name: "travel".to_owned(),
-        named: true,
         reached: "askback serve travel".to_owned(),
         claims: Some(Claims {
             name: "travel-agency".to_owned(),
