@@ -72,7 +72,7 @@ async fn run(app: App, outcome: &mut Outcome) -> Result<(), Error> {
         Some(Command::Open(args)) => open::run(args, outcome).await,
         Some(Command::Call(args)) => call::run(args, outcome).await,
         Some(Command::Prompt(args)) => prompt::run(args, outcome).await,
-        Some(Command::Inspect(args)) => inspect::run(args, outcome).await,
+        Some(Command::Inspect(args)) => inspect::run(args).await,
         Some(Command::Auth(args)) => auth::run(args).await,
         Some(Command::Serve(args)) => serve::run(args).await,
     }

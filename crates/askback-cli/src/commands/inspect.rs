@@ -9,13 +9,16 @@ use serde::Serialize;
 
 use super::{answers, print, print_json};
 use crate::{
-    error::{Error, Outcome},
+    error::Error,
     model::Asker,
     session::{FrontEnd, Session, SessionArgs, failed},
     terminal::{Look, Page, catalog},
 };
 
 /// Show what a server is and offers: identity, revision, capabilities, tools, prompts, resources
+///
+/// What the server asks meanwhile may go unanswered: no call depends on it, and the exit code says
+/// nothing of it.
 #[derive(Debug, Clone, clap::Args)]
 pub struct InspectArgs {
     /// Print it as JSON
@@ -44,12 +47,11 @@ struct Inspected {
 ///
 /// # Errors
 ///
-/// What ended it early; what it came to so far is in `outcome`.
-pub async fn run(args: InspectArgs, outcome: &mut Outcome) -> Result<(), Error> {
+/// What ended it early.
+pub async fn run(args: InspectArgs) -> Result<(), Error> {
     let target = args.session.target()?;
     let mut session = Session::open(target, &args.session, answers(None)?).await?;
     let inspected = inspect(&mut session).await;
-    outcome.unanswered = session.front.unanswered();
     let asker = session.front.asker().clone();
     session.close().await;
     let inspected = inspected?;

@@ -438,3 +438,35 @@ fn no_rule_fits_what_a_server_calls_itself() {
         ran.expect(3).says("wishes: answered by rule 1");
     }
 }
+
+/// A server that asks for roots by itself, while its tools are listed.
+#[cfg(unix)]
+const CURIOUS: &str = r#"
+say() { printf '%s\n' "$1"; }
+hear() { read -r line && id=$(printf '%s' "$line" | sed 's/.*"id":\([0-9]*\).*/\1/'); }
+hear
+say '{"jsonrpc":"2.0","id":'$id',"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"curious","version":"1"}}}'
+read -r initialized
+hear
+say '{"jsonrpc":"2.0","id":"mine","method":"roots/list"}'
+read -r answer
+say '{"jsonrpc":"2.0","id":'$id',"result":{"tools":[]}}'
+"#;
+
+#[cfg(unix)]
+#[test]
+fn a_question_nobody_answers_is_no_failure_of_inspect() {
+    let words = [
+        "inspect",
+        "--protocol",
+        "2025-06-18",
+        "--",
+        "sh",
+        "-c",
+        CURIOUS,
+    ];
+    let ran = Run::new("inspect-asked", &words).run();
+    ran.expect(0)
+        .says("there is no terminal to ask at; cancelled")
+        .prints("curious");
+}
