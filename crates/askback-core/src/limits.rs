@@ -141,8 +141,8 @@ pub struct Limits {
     pub connections: usize,
     /// The most headers of an HTTP request.
     pub headers: usize,
-    /// The most bytes of the headers of an HTTP request, and of those of a response; a server
-    /// takes 8 KiB at the least.
+    /// The most bytes of the headers of an HTTP request, its first line with them, and of those of
+    /// a response.
     pub header_bytes: usize,
     /// How long the headers of an HTTP request may take to come, counted from the answer to the
     /// request before: for so long, too, a connection may be idle.

@@ -37,7 +37,7 @@ const BREATH: Duration = Duration::from_millis(50);
 /// How long connections may still take to end when everything on them was ended.
 const GRACE: Duration = Duration::from_secs(1);
 
-/// The least that hyper takes as the most bytes of headers.
+/// The least that hyper takes as the size of its buffer.
 const LEAST_HEADER_BYTES: usize = 8 << 10;
 
 /// How many headers hyper takes where nothing is said. Any other number costs each request room
@@ -170,7 +170,9 @@ async fn connection(
     let mut http = http1::Builder::new();
     http.timer(TokioTimer::new())
         .header_read_timeout(limits.header_read)
+        // What is read at once may hold more than that, up to twice as much.
         .max_buf_size(limits.header_bytes.max(LEAST_HEADER_BYTES))
+        .max_header_size(limits.header_bytes)
         // One that came late has one thing to say.
         .keep_alive(until == Phase::Stopping);
     if limits.headers != USUAL_HEADERS {

@@ -135,6 +135,26 @@ async fn too_much_is_refused_before_it_is_read() {
     server.assert_well().await;
 }
 
+#[tokio::test]
+async fn a_head_has_no_more_bytes_than_the_limit() {
+    for most in [1 << 10, 16 << 10, Limits::default().header_bytes] {
+        let mut limits = Limits::default();
+        limits.header_bytes = most;
+        let server = Serving::start(Stage::default().builder().limits(limits)).await;
+        let end = "\r\n\r\n".len();
+        for (over, status) in [(0, "200"), (1, "431"), (most / 2, "431")] {
+            let padded =
+                |long: usize| hello(&format!("Connection: close\r\nX: {}\r\n", "x".repeat(long)));
+            let bare = padded(0).find("\r\n\r\n").unwrap() + end;
+            let said = server.says(padded(most + over - bare)).await;
+            assert!(
+                said.starts_with(&format!("HTTP/1.1 {status}")),
+                "{most} and {over}: {said}"
+            );
+        }
+    }
+}
+
 // Shows HT-02, HT-03.
 #[tokio::test]
 async fn hosts_and_origins_of_others_are_refused() {
