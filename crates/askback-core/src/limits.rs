@@ -15,12 +15,23 @@ pub struct Limits {
     /// The longest id of an event in a stream read from a server, in bytes; a client sends it back
     /// in a header.
     pub event_id_bytes: usize,
+    /// The longest id of a request, progress token or name of a task in a subscription that is
+    /// taken from a peer, in bytes.
+    pub request_id_bytes: usize,
+    /// The most bytes a server keeps of each of a client's name, title and version; of more, the
+    /// beginning is kept.
+    pub client_info_bytes: usize,
+    /// The most bytes of memory a server keeps of a client's extensions, and again of its
+    /// experimental capabilities; of more, none is kept but that the client takes tasks.
+    pub client_extension_bytes: usize,
     /// The most messages in one batch (2025-03-26 only).
     pub batch_messages: usize,
     /// The most requests of one peer in progress at a time.
     pub requests_in_flight: usize,
     /// The most subscriptions (`subscriptions/listen` or `resources/subscribe`) of one connection.
     pub subscriptions: usize,
+    /// The longest URI of a resource that a client may watch, in bytes.
+    pub watched_uri_bytes: usize,
     /// The most fields in a form.
     pub form_fields: usize,
     /// The most options of one choice in a form.
@@ -182,9 +193,13 @@ impl Default for Limits {
         Self {
             message_bytes: 4 << 20,
             event_id_bytes: 4 << 10,
+            request_id_bytes: 1 << 10,
+            client_info_bytes: 256,
+            client_extension_bytes: 8 << 10,
             batch_messages: 64,
             requests_in_flight: 256,
             subscriptions: 64,
+            watched_uri_bytes: 4 << 10,
             form_fields: 64,
             form_options: 256,
             form_bytes: 32 << 10,

@@ -29,7 +29,7 @@ use crate::limits::Limits;
 ///
 /// [`Malformed`] with [`PARSE_ERROR`] for what is not JSON in UTF-8, and [`INVALID_REQUEST`] for
 /// what is JSON but no message, or longer than [`Limits::message_bytes`] or
-/// [`Limits::batch_messages`] allow. A bad message inside a batch costs only itself.
+/// [`Limits::batch_messages`] allow, or whose id is longer than [`Limits::request_id_bytes`]. A bad message inside a batch costs only itself.
 pub fn parse(bytes: &[u8], limits: &Limits) -> Result<Incoming, Malformed> {
     if bytes.len() > limits.message_bytes {
         return Err(Malformed::invalid(format!(
@@ -41,9 +41,9 @@ pub fn parse(bytes: &[u8], limits: &Limits) -> Result<Incoming, Malformed> {
     let text = core::str::from_utf8(bytes)
         .map_err(|error| Malformed::unreadable(format!("the message is not UTF-8: {error}")))?;
     if text.trim_ascii_start().starts_with('[') {
-        return parse_batch(text, limits.batch_messages);
+        return parse_batch(text, limits);
     }
-    parse_single(text).map(Incoming::Single)
+    parse_single(text, limits).map(Incoming::Single)
 }
 
 /// Reads one request with its parameters, where nothing is wrong with it and its method stands
@@ -58,7 +58,7 @@ pub fn parse_request<P: ReadParams>(bytes: &[u8], limits: &Limits) -> Option<(Re
     let mut json = serde_json::Deserializer::from_str(text);
     let request = json.deserialize_map(RequestVisitor(PhantomData)).ok()?;
     json.end().ok()?;
-    Some(request)
+    is_short(&request.0, limits).then_some(request)
 }
 
 /// What a request asks for: a method with its parameters.
@@ -99,22 +99,26 @@ impl Malformed {
     }
 }
 
-fn parse_single(text: &str) -> Result<Message, Malformed> {
+fn parse_single(text: &str, limits: &Limits) -> Result<Message, Malformed> {
     let envelope: Envelope<'_> =
         serde_json::from_str(text).map_err(|error| Malformed::from_json(&error))?;
-    envelope.into_message()
+    envelope.into_message(limits)
 }
 
-fn parse_batch(text: &str, limit: usize) -> Result<Incoming, Malformed> {
+fn parse_batch(text: &str, limits: &Limits) -> Result<Incoming, Malformed> {
     let mut json = serde_json::Deserializer::from_str(text);
     let elements = json
-        .deserialize_seq(BatchVisitor { limit })
+        .deserialize_seq(BatchVisitor {
+            limit: limits.batch_messages,
+        })
         .and_then(|elements| json.end().map(|()| elements))
         .map_err(|error| Malformed::from_json(&error))?;
     if elements.is_empty() {
         return Err(Malformed::invalid("a batch must not be empty".to_owned()));
     }
-    let messages = elements.into_iter().map(|raw| parse_single(raw.get()));
+    let messages = elements
+        .into_iter()
+        .map(|raw| parse_single(raw.get(), limits));
     Ok(Incoming::Batch(messages.collect()))
 }
 
@@ -146,11 +150,17 @@ enum Member {
 }
 
 impl<'a> Envelope<'a> {
-    fn into_message(self) -> Result<Message, Malformed> {
+    fn into_message(self, limits: &Limits) -> Result<Message, Malformed> {
         let id = match (self.id, self.twice) {
             (Some(raw), twice) if twice != Some("id") => request_id(raw),
             _ => None,
         };
+        if id.as_ref().is_some_and(|id| !is_short(id, limits)) {
+            return Err(Malformed::invalid(format!(
+                "the id has more than the {} bytes accepted here",
+                limits.request_id_bytes
+            )));
+        }
         let response = self.method.is_none() && (self.result.is_some() || self.error.is_some());
         self.judge(id.clone()).map_err(|reason| Malformed {
             id,
@@ -226,6 +236,11 @@ fn string(raw: &RawValue) -> Option<Cow<'_, str>> {
         Some(plain) => Some(Cow::Borrowed(plain)),
         None => serde_json::from_str(text).ok(),
     }
+}
+
+/// Whether an id may be kept for as long as its request goes on.
+fn is_short(id: &RequestId, limits: &Limits) -> bool {
+    !matches!(id, RequestId::String(id) if id.len() > limits.request_id_bytes)
 }
 
 /// A request id: a string or an integer, and nothing else that stands there.

@@ -707,3 +707,137 @@ fn what_cannot_be_read_is_answered_as_far_as_it_can() {
     assert_eq!(code(&bench.drain()), -32600);
     assert!(jsonrpc::parse(long.as_bytes(), &Limits::default()).is_err());
 }
+
+/// What a client says of itself, at length and beyond what is read.
+fn verbose(info: &str, icons: usize) -> (Value, Value) {
+    let icon = json!({"src": "", "sizes": vec![""; 8]});
+    let info = json!({
+        "name": info,
+        "title": info,
+        "version": info,
+        "description": info,
+        "websiteUrl": info,
+        "icons": vec![icon; icons],
+        "unknown": vec![info; 8],
+    });
+    let other: serde_json::Map<_, _> = (0..icons)
+        .map(|at| (format!("example/{at}"), json!({"a": {"b": {}}})))
+        .collect();
+    let mut extensions = other.clone();
+    extensions.insert("io.modelcontextprotocol/tasks".into(), json!({"a": other}));
+    let capabilities = json!({
+        "elicitation": {"form": other, "url": other},
+        "sampling": {"context": other, "tools": other},
+        "roots": {"listChanged": true},
+        "tasks": {"list": other},
+        "extensions": extensions,
+        "experimental": {"x": other},
+    });
+    (info, capabilities)
+}
+
+#[test]
+fn of_a_client_what_is_read_is_kept_and_no_more() {
+    let long = "\u{e9}".repeat(100_000);
+    for (info, icons) in [("a", 1), (&*long, 1000)] {
+        let (client, capabilities) = verbose(info, icons);
+        let mut bench = Bench::new();
+        let params = json!({
+            "protocolVersion": "2025-11-25",
+            "capabilities": capabilities,
+            "clientInfo": client,
+        });
+        let hello = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params});
+        bench.say(hello);
+        let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"});
+        bench.engine.handle_message(call.to_string().as_bytes());
+        let params = json!({"_meta": {
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientInfo": client,
+            "io.modelcontextprotocol/clientCapabilities": capabilities,
+        }});
+        let call = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/list", "params": params});
+        bench.engine.handle_message(call.to_string().as_bytes());
+        for _ in 0..2 {
+            let Some(Output::Call(call)) = bench.engine.poll() else {
+                panic!("no call");
+            };
+            let origin = &call.origin;
+            let client = origin.client.as_ref().unwrap();
+            let title = client.title.as_deref().unwrap();
+            for text in [&client.name, &client.version, title] {
+                assert!(
+                    info.starts_with(text) && text.len() <= 256,
+                    "{}",
+                    text.len()
+                );
+                assert!(text.len() + 1 >= info.len().min(256));
+            }
+            assert_eq!(
+                *client,
+                Implementation {
+                    title: client.title.clone(),
+                    ..Implementation::new(client.name.clone(), client.version.clone())
+                }
+            );
+            let known = &origin.capabilities;
+            assert!(known.elicits_form() && known.elicits_url() && known.roots());
+            assert!(known.samples_with_tools() && known.samples_with_context());
+            assert!(known.tasks_extension());
+            let extensions = known.extensions.as_ref().unwrap();
+            assert_eq!(extensions.len(), if icons == 1 { 2 } else { 1 });
+            assert_eq!(known.experimental.is_some(), icons == 1);
+        }
+        assert!(
+            bench.engine.kept_bytes() < 16 << 10,
+            "{}",
+            bench.engine.kept_bytes()
+        );
+    }
+}
+
+#[test]
+fn what_names_something_that_is_kept_is_short() {
+    let limits = Limits::default();
+    let (id, uri) = (limits.request_id_bytes, limits.watched_uri_bytes);
+    type Case = (&'static str, usize, fn(String) -> Value);
+    let cases: [Case; 5] = [
+        (
+            "an id",
+            id,
+            |text| json!({"jsonrpc": "2.0", "id": text, "method": "ping"}),
+        ),
+        (
+            "an id of a call",
+            id,
+            |text| json!({"jsonrpc": "2.0", "id": text, "method": "tools/list", "params": {}}),
+        ),
+        ("a progress token", id, |text| {
+            let meta = json!({"progressToken": text});
+            json!({"jsonrpc": "2.0", "id": 7, "method": "tools/list", "params": {"_meta": meta}})
+        }),
+        ("a URI", uri, |text| {
+            let params = json!({"uri": text});
+            json!({"jsonrpc": "2.0", "id": 7, "method": "resources/subscribe", "params": params})
+        }),
+        ("a URI of a subscription", uri, |text| {
+            let wish = json!({"notifications": {"resourceSubscriptions": [text]}});
+            modern(7, "subscriptions/listen", wish)
+        }),
+    ];
+    for (name, most, message) in cases {
+        let mut bench = Bench::new();
+        bench.say(initialize("2025-11-25"));
+        let seen = bench.say(message("x".repeat(most + 1)));
+        let error = &sent(&seen)["error"];
+        let why = error["message"].as_str().unwrap_or_default();
+        assert!(
+            why.contains(&format!("more than the {most} bytes")),
+            "{name}: {seen:?}"
+        );
+        let before = bench.engine.kept_bytes();
+        let seen = bench.say(message("x".repeat(most)));
+        assert!(!format!("{seen:?}").contains("error"), "{name}: {seen:?}");
+        assert!(bench.engine.kept_bytes() < before + most + 1024, "{name}");
+    }
+}

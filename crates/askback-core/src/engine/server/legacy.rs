@@ -12,6 +12,7 @@ use alloc::{
 use super::{
     Call, Changed, Origin, Output, Profile,
     modern::{notification, tells, unsupported, write_notification},
+    origin::{check_watched, known_capabilities, known_client, known_token},
 };
 use crate::{
     ask::Principal,
@@ -25,6 +26,9 @@ use crate::{
     revision::{Era, Facts, Kind, Revision},
     wire,
 };
+
+/// What the place of a watched resource takes beside its URI, in bytes.
+const WATCHED_BYTES: usize = 64;
 
 /// What `initialize` agreed on, if it was said.
 #[derive(Debug, Default)]
@@ -40,6 +44,8 @@ pub(super) struct Open {
     origin: Origin,
     level: Option<LoggingLevel>,
     watched: BTreeSet<String>,
+    /// What the watched take.
+    watched_bytes: usize,
 }
 
 /// What becomes of a request.
@@ -58,6 +64,16 @@ impl Session {
         match self {
             Self::New => None,
             Self::Open(open) => Some(open.origin.revision),
+        }
+    }
+
+    /// About how many bytes are kept of what the client has said.
+    pub(super) fn kept_bytes(&self) -> usize {
+        match self {
+            Self::New => 0,
+            Self::Open(open) => {
+                open.origin.kept_bytes() + open.watched_bytes + WATCHED_BYTES * open.watched.len()
+            }
         }
     }
 
@@ -111,12 +127,15 @@ impl Session {
         id: RequestId,
         request: ClientRequest,
     ) -> Result<Routed, ErrorObject> {
-        let open = match (&mut *self, &request) {
-            (Self::New, ClientRequest::Initialize(params)) => {
-                let (open, response) = initialize(profile, principal, &id, params)?;
+        let request = match request {
+            ClientRequest::Initialize(params) if !self.is_open() => {
+                let (open, response) = initialize(profile, principal, &id, *params)?;
                 *self = Self::Open(Box::new(open));
                 return Ok(Routed::Response(response));
             }
+            request => request,
+        };
+        let open = match (&mut *self, &request) {
             (Self::New, ClientRequest::Ping(_)) => {
                 let revision = Revision::LATEST_LEGACY;
                 return Ok(Routed::Response(empty(revision, &id)));
@@ -138,10 +157,11 @@ impl Session {
                 open.level = Some(params.level);
             }
             ClientRequest::Subscribe(params) if watches(profile) => {
+                check_watched(&params.uri, &profile.limits)?;
                 open.watch(params.uri, profile.limits.subscriptions)?;
             }
             ClientRequest::Unsubscribe(params) if watches(profile) => {
-                open.watched.remove(&params.uri);
+                open.unwatch(&params.uri);
             }
             request @ (ClientRequest::SetLevel(_)
             | ClientRequest::Subscribe(_)
@@ -151,6 +171,7 @@ impl Session {
             mut request => {
                 let meta = request.meta_slot().take();
                 let progress_token = meta.and_then(|meta| meta.progress_token);
+                let progress_token = known_token(progress_token, &profile.limits)?;
                 let origin = Arc::new(Origin {
                     progress_token,
                     ..open.origin.clone()
@@ -172,8 +193,17 @@ impl Open {
             let why = format!("too many subscriptions (at most {most})");
             return Err(ErrorObject::new(jsonrpc::INVALID_PARAMS, why));
         }
-        self.watched.insert(uri);
+        let bytes = uri.len();
+        if self.watched.insert(uri) {
+            self.watched_bytes += bytes;
+        }
         Ok(())
+    }
+
+    fn unwatch(&mut self, uri: &str) {
+        if self.watched.remove(uri) {
+            self.watched_bytes -= uri.len();
+        }
     }
 }
 
@@ -183,7 +213,7 @@ fn initialize(
     profile: &Profile,
     principal: Option<&Arc<Principal>>,
     id: &RequestId,
-    params: &InitializeParams,
+    params: InitializeParams,
 ) -> Result<(Open, Vec<u8>), ErrorObject> {
     let wish = params.protocol_version.parse::<Revision>().ok();
     let mut spoken = profile
@@ -205,8 +235,8 @@ fn initialize(
     };
     let origin = Origin {
         revision,
-        client: Some(params.client_info.clone()),
-        capabilities: params.capabilities.clone(),
+        client: Some(known_client(params.client_info, &profile.limits)),
+        capabilities: known_capabilities(params.capabilities, &profile.limits),
         log_level: None,
         progress_token: None,
         principal: principal.cloned(),
@@ -215,6 +245,7 @@ fn initialize(
         origin,
         level: None,
         watched: BTreeSet::new(),
+        watched_bytes: 0,
     };
     Ok((open, wire::write_result(revision, id, result, None)))
 }

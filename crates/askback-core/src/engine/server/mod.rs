@@ -2,6 +2,7 @@
 
 mod legacy;
 mod modern;
+mod origin;
 mod tasks;
 
 use alloc::{
@@ -19,6 +20,7 @@ pub use tasks::{Full, Tasks};
 use self::{
     legacy::{Asked, Session},
     modern::too_many,
+    origin::id_bytes,
 };
 use crate::{
     ask::Principal,
@@ -33,6 +35,12 @@ use crate::{
     },
     revision::{Era, Facts, Revision},
 };
+
+/// What a request in progress takes in an engine beside its id, in bytes.
+const CALL_BYTES: usize = 512;
+
+/// What a question that is with the client takes in an engine, in bytes.
+const ASK_BYTES: usize = 1024;
 
 /// What an engine must know of the server it speaks for.
 #[derive(Debug, Clone)]
@@ -56,9 +64,11 @@ pub struct Profile {
 pub struct Origin {
     /// The revision of the request and its response.
     pub revision: Revision,
-    /// What the client calls itself; unverified, for display only.
+    /// What the client calls itself; unverified, for display only. Its name, title and version are
+    /// kept, of each no more than [`Limits::client_info_bytes`].
     pub client: Option<Implementation>,
-    /// What the client said it supports.
+    /// What the client said it supports. Settings of known capabilities are not kept, and others
+    /// only up to [`Limits::client_extension_bytes`].
     pub capabilities: ClientCapabilities,
     /// The least level of log lines the client wants, where the request says so.
     pub log_level: Option<LoggingLevel>,
@@ -235,6 +245,20 @@ impl Connection {
     /// Takes what was read already, by a transport that looks at messages itself.
     pub fn handle_received(&mut self, received: Received) {
         self.handle(received, None);
+    }
+
+    /// About how many bytes are kept of what the client has said and of its requests in progress;
+    /// what was handed on in an [`Output`] is not counted.
+    #[must_use]
+    pub fn kept_bytes(&self) -> usize {
+        let calls = self.calls.keys().map(|id| CALL_BYTES + id_bytes(id));
+        let batches = self.batches.values().flat_map(|batch| &batch.responses);
+        let subscriptions = self.subscriptions.iter().map(Subscription::kept_bytes);
+        self.session.kept_bytes()
+            + calls.sum::<usize>()
+            + self.asks.len() * ASK_BYTES
+            + batches.map(Vec::len).sum::<usize>()
+            + subscriptions.sum::<usize>()
     }
 
     /// The revision the handshake agreed on, once it did.

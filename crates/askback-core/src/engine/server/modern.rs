@@ -2,7 +2,10 @@
 
 use alloc::{boxed::Box, format, string::String, sync::Arc, vec::Vec};
 
-use super::{Call, Origin, Profile};
+use super::{
+    Call, Origin, Profile,
+    origin::{check_watched, id_bytes, known_capabilities, known_client, known_token, too_long},
+};
 use crate::{
     ask::Principal,
     jsonrpc::{self, ErrorObject, RequestId},
@@ -38,7 +41,8 @@ pub enum Changed {
 ///
 /// # Errors
 ///
-/// -32602 where a required field of `_meta` is missing, -32022 for a revision not spoken here,
+/// -32602 where a required field of `_meta` is missing, or its progress token is longer than
+/// [`Limits::request_id_bytes`](crate::limits::Limits::request_id_bytes), -32022 for a revision not spoken here,
 /// -32601 for a method the revision does not have.
 pub fn admit(
     profile: &Profile,
@@ -59,10 +63,12 @@ pub fn admit(
     };
     let origin = Origin {
         revision,
-        client: meta.client_info,
-        capabilities,
+        client: meta
+            .client_info
+            .map(|client| known_client(client, &profile.limits)),
+        capabilities: known_capabilities(capabilities, &profile.limits),
         log_level: meta.log_level,
-        progress_token: meta.progress_token,
+        progress_token: known_token(meta.progress_token, &profile.limits)?,
         principal,
     };
     Ok(Call {
@@ -147,7 +153,9 @@ impl Subscription {
     /// # Errors
     ///
     /// -32602 for more resources or tasks than
-    /// [`Limits::subscriptions`](crate::limits::Limits::subscriptions) allows, -32021 where a client
+    /// [`Limits::subscriptions`](crate::limits::Limits::subscriptions) allows, or longer names of
+    /// them than [`Limits::watched_uri_bytes`](crate::limits::Limits::watched_uri_bytes) and
+    /// [`Limits::request_id_bytes`](crate::limits::Limits::request_id_bytes) do, -32021 where a client
     /// asks for tasks that takes none.
     pub fn open(
         profile: &Profile,
@@ -159,6 +167,13 @@ impl Subscription {
         let tasks = params.notifications.task_ids.as_ref();
         if uris.map_or(0, Vec::len).max(tasks.map_or(0, Vec::len)) > most {
             return Err(too_many(most));
+        }
+        for uri in uris.into_iter().flatten() {
+            check_watched(uri, &profile.limits)?;
+        }
+        let most = profile.limits.request_id_bytes;
+        if tasks.into_iter().flatten().any(|id| id.len() > most) {
+            return Err(too_long("the id of a task", most));
         }
         if tasks.is_some() && !call.origin.capabilities.tasks_extension() {
             return Err(no_tasks());
@@ -188,6 +203,18 @@ impl Subscription {
     #[must_use]
     pub fn principal(&self) -> Option<&Arc<Principal>> {
         self.principal.as_ref()
+    }
+
+    /// About how many bytes it takes.
+    #[must_use]
+    pub fn kept_bytes(&self) -> usize {
+        let named = [&self.filter.resource_subscriptions, &self.filter.task_ids];
+        let named = named.into_iter().flatten().flatten();
+        size_of::<Self>()
+            + id_bytes(&self.id)
+            + named
+                .map(|name| size_of::<String>() + name.len())
+                .sum::<usize>()
     }
 
     /// Whether its client asked to hear of this.

@@ -1,0 +1,160 @@
+//! What is kept of a client: what is read later, each part with a bound.
+
+use alloc::{format, string::String};
+
+use serde_json::Value;
+
+use super::Origin;
+use crate::{
+    jsonrpc::{self, ErrorObject, RequestId},
+    limits::Limits,
+    protocol::{
+        ClientCapabilities, ElicitationCapability, Implementation, JsonObject, ProgressToken,
+        SamplingCapability,
+    },
+};
+
+/// What a JSON value takes in memory beside the texts in it.
+const VALUE_BYTES: usize = size_of::<Value>();
+
+/// What a node of a map takes in memory: up to eleven members stand in one.
+const NODE_BYTES: usize = 11 * (size_of::<String>() + VALUE_BYTES) + 16;
+
+/// How many members a node of a map holds at the least, where there are several nodes.
+const NODE_MEMBERS: usize = 5;
+
+impl Origin {
+    /// About how many bytes the client's own words take in it.
+    pub(super) fn kept_bytes(&self) -> usize {
+        let client = self.client.as_ref().map_or(0, |client| {
+            client.name.len() + client.version.len() + client.title.as_ref().map_or(0, String::len)
+        });
+        let capabilities = &self.capabilities;
+        let named = [&capabilities.extensions, &capabilities.experimental];
+        let named = named.into_iter().flatten().map(object_bytes);
+        let token = self.progress_token.as_ref().map_or(0, id_bytes);
+        client + named.sum::<usize>() + token
+    }
+}
+
+/// The client as it is shown and logged. Of each text only the beginning is kept, and of the rest
+/// nothing.
+pub(super) fn known_client(mut client: Implementation, limits: &Limits) -> Implementation {
+    let most = limits.client_info_bytes;
+    for text in [&mut client.name, &mut client.version] {
+        shorten(text, most);
+    }
+    if let Some(title) = &mut client.title {
+        shorten(title, most);
+    }
+    Implementation {
+        name: client.name,
+        title: client.title,
+        version: client.version,
+        ..Implementation::default()
+    }
+}
+
+/// What a client can do, as far as a server may ask. Capabilities of no specification are kept
+/// where they are small; the extension of tasks is known without its settings.
+pub(super) fn known_capabilities(
+    capabilities: ClientCapabilities,
+    limits: &Limits,
+) -> ClientCapabilities {
+    let most = limits.client_extension_bytes;
+    let small = |named: &JsonObject| object_bytes(named) <= most;
+    let takes_tasks = capabilities.tasks_extension();
+    let mut known = ClientCapabilities {
+        elicitation: capabilities.elicitation.map(|modes| ElicitationCapability {
+            form: modes.form.map(said),
+            url: modes.url.map(said),
+        }),
+        sampling: capabilities.sampling.map(|sampling| SamplingCapability {
+            context: sampling.context.map(said),
+            tools: sampling.tools.map(said),
+        }),
+        roots: capabilities.roots,
+        // The tasks of 2025-11-25 are not asked for.
+        tasks: None,
+        extensions: capabilities.extensions.filter(small),
+        experimental: capabilities.experimental.filter(small),
+    };
+    if takes_tasks {
+        known.declare_tasks_extension();
+    }
+    known
+}
+
+/// The name under which a request is told of its progress.
+///
+/// # Errors
+///
+/// -32602 for one longer than [`Limits::request_id_bytes`].
+pub(super) fn known_token(
+    token: Option<ProgressToken>,
+    limits: &Limits,
+) -> Result<Option<ProgressToken>, ErrorObject> {
+    match token {
+        Some(token) if id_bytes(&token) > limits.request_id_bytes => {
+            Err(too_long("the progress token", limits.request_id_bytes))
+        }
+        token => Ok(token),
+    }
+}
+
+/// Checks the address of a resource that a client wants to watch.
+pub(super) fn check_watched(uri: &str, limits: &Limits) -> Result<(), ErrorObject> {
+    if uri.len() > limits.watched_uri_bytes {
+        return Err(too_long("the URI to be watched", limits.watched_uri_bytes));
+    }
+    Ok(())
+}
+
+/// The refusal of a text that would be kept, and is too long for that.
+pub(super) fn too_long(what: &str, most: usize) -> ErrorObject {
+    let why = format!("{what} has more than the {most} bytes kept here");
+    ErrorObject::new(jsonrpc::INVALID_PARAMS, why)
+}
+
+/// How many bytes a name chosen by the client takes.
+pub(super) fn id_bytes(id: &RequestId) -> usize {
+    match id {
+        RequestId::Number(_) => 0,
+        RequestId::String(id) => id.len(),
+    }
+}
+
+/// That something was said; what it says is not read.
+fn said(_: JsonObject) -> JsonObject {
+    JsonObject::new()
+}
+
+fn shorten(text: &mut String, most: usize) {
+    if text.len() > most {
+        text.truncate(text.floor_char_boundary(most));
+        text.shrink_to_fit();
+    }
+}
+
+fn object_bytes(object: &JsonObject) -> usize {
+    if object.is_empty() {
+        return 0;
+    }
+    let members = object
+        .iter()
+        .map(|(name, value)| name.len() + value_bytes(value));
+    (1 + object.len() / NODE_MEMBERS) * NODE_BYTES + members.sum::<usize>()
+}
+
+/// What a value takes in memory; reading it has bounded its depth.
+fn value_bytes(value: &Value) -> usize {
+    match value {
+        Value::Null | Value::Bool(_) | Value::Number(_) => 0,
+        Value::String(text) => text.len(),
+        Value::Array(items) => items
+            .iter()
+            .map(|item| VALUE_BYTES + value_bytes(item))
+            .sum(),
+        Value::Object(object) => object_bytes(object),
+    }
+}
