@@ -87,6 +87,13 @@ impl Child {
         self
     }
 
+    /// Keeps a variable from its environment, also one set before; one set later is there.
+    #[must_use]
+    pub fn env_remove(mut self, name: impl AsRef<OsStr>) -> Self {
+        self.command.env_remove(name);
+        self
+    }
+
     /// Sets the directory it works in.
     #[must_use]
     pub fn current_dir(mut self, directory: impl AsRef<Path>) -> Self {
