@@ -9,6 +9,7 @@ pub mod args;
 pub mod commands;
 pub mod content;
 pub mod credentials;
+pub mod environment;
 pub mod error;
 pub mod folder;
 pub mod model;

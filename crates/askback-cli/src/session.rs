@@ -10,7 +10,6 @@ use std::{
 use askback::{
     authorization::client::AuthorizationError,
     client::{Client, ClientError, Protocol},
-    transport::Child,
 };
 use askback_core::{
     jsonrpc::{INVALID_REQUEST, METHOD_NOT_FOUND, PARSE_ERROR},
@@ -29,7 +28,7 @@ use crate::{
     relay::{Arrivals, Relay, claims},
     script::Script,
     sign_in::{NOBODY, SignInArgs},
-    target::{Command, Reach, Target, TargetArgs},
+    target::{Reach, Target, TargetArgs},
     terminal::{Dialog, Look, Terminal},
     text,
     unattended::Unattended,
@@ -157,7 +156,7 @@ impl Session {
             .limits(limits)
             .protocol(args.protocol.0);
         let client = match target.reach {
-            Reach::Start(command) => front.attend(client.connect(child(command))).await?,
+            Reach::Start(command) => front.attend(client.connect(command.child())).await?,
             Reach::Address(address) => {
                 let mut http = address.http()?;
                 if let Some(authorization) = authorization {
@@ -233,17 +232,6 @@ impl FrontEnd {
             Self::Terminal(terminal) => terminal.dialog().asker_mut(),
             Self::Unattended(unattended) => unattended.asker_mut(),
         }
-    }
-}
-
-/// The process a command starts.
-fn child(command: Command) -> Child {
-    let child = Child::command(command.program)
-        .args(command.args)
-        .envs(command.env);
-    match command.cwd {
-        Some(cwd) => child.current_dir(cwd),
-        None => child,
     }
 }
 

@@ -6,10 +6,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use askback::transport::Http;
+use askback::transport::{Child, Http};
 use serde::Deserialize;
 
-use crate::{error::Error, sign_in::SignInEntry, text};
+use crate::{environment, error::Error, sign_in::SignInEntry, text};
 
 /// The names under which a file of servers is looked for, from the working directory upward.
 const FILES: [&str; 2] = ["mcp.json", ".mcp.json"];
@@ -55,6 +55,8 @@ pub struct Command {
     pub args: Vec<String>,
     /// What is added to the environment.
     pub env: BTreeMap<String, String>,
+    /// Variables of the environment that hold secrets of ours, beside those whose names say so.
+    pub withheld: Vec<String>,
     /// Where it runs; here where absent.
     pub cwd: Option<PathBuf>,
 }
@@ -224,6 +226,21 @@ impl Address {
 }
 
 impl Command {
+    /// The process that the command starts. This is the only way in which one comes to be: it gets
+    /// the environment without the secrets in it that are ours.
+    pub fn child(self) -> Child {
+        let withheld = self.withheld.into_iter().map(Into::into);
+        let child = environment::ours()
+            .chain(withheld)
+            .fold(Child::command(self.program), Child::env_remove);
+        // What the file spells out for the server is the server's.
+        let child = child.args(self.args).envs(self.env);
+        match self.cwd {
+            Some(cwd) => child.current_dir(cwd),
+            None => child,
+        }
+    }
+
     /// The whole command as one would type it, safe to show.
     pub fn shown(&self) -> String {
         std::iter::once(&self.program)
@@ -255,6 +272,9 @@ fn from_file(json: &str, name: &str, folder: &Path) -> Result<Target, Error> {
             },
         ));
     };
+    let withheld = [&entry].into_iter().chain(file.servers.values());
+    let withheld = withheld.filter_map(|entry| entry.oauth.client_secret_env());
+    let withheld = withheld.map(str::to_owned).collect();
     match entry {
         Entry {
             command: Some(program),
@@ -268,6 +288,7 @@ fn from_file(json: &str, name: &str, folder: &Path) -> Result<Target, Error> {
                 program,
                 args,
                 env,
+                withheld,
                 cwd: cwd.map(|cwd| folder.join(cwd)),
             }),
             file: None,

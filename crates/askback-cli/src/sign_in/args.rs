@@ -1,6 +1,6 @@
 //! What the command line and `mcp.json` say about signing in.
 
-use std::{env, fs, path::PathBuf};
+use std::{fs, path::PathBuf};
 
 use askback::authorization::{
     Scopes, Secret,
@@ -11,12 +11,10 @@ use serde::Deserialize;
 use super::{Browser, Nobody};
 use crate::{
     credentials::{Place, Vault},
+    environment::{self, CLIENT_SECRET},
     error::Error,
     relay::Relay,
 };
-
-/// Where the secret of a client is looked for, if no file is named.
-const SECRET: &str = "ASKBACK_CLIENT_SECRET";
 
 /// The options of signing in.
 #[derive(Debug, Clone, Default, clap::Args)]
@@ -125,7 +123,7 @@ impl SignInArgs {
 
     fn secret(&self) -> Result<Option<Secret>, Error> {
         let Some(file) = &self.client_secret_file else {
-            return Ok(env::var(SECRET).ok().map(Secret::new));
+            return Ok(environment::secret(CLIENT_SECRET));
         };
         let read = fs::read_to_string(file).map(zeroize::Zeroizing::new);
         let text = read
@@ -135,12 +133,17 @@ impl SignInArgs {
 }
 
 impl SignInEntry {
+    /// The variable that holds the client's secret.
+    pub fn client_secret_env(&self) -> Option<&str> {
+        self.client_secret_env.as_deref()
+    }
+
     fn secret(&self) -> Result<Option<Secret>, Error> {
         let Some(name) = &self.client_secret_env else {
             return Ok(None);
         };
-        let secret = env::var(name)
-            .map_err(|_| Error::usage(format!("the variable {name} is not set, or is no text")))?;
-        Ok(Some(Secret::new(secret)))
+        let secret = environment::secret(name);
+        let error = || Error::usage(format!("the variable {name} is not set, or is no text"));
+        secret.ok_or_else(error).map(Some)
     }
 }

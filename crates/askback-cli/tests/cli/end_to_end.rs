@@ -31,6 +31,7 @@ answers:
 struct Run {
     scratch: Scratch,
     words: Vec<String>,
+    variables: Vec<(&'static str, &'static str)>,
     input: String,
 }
 
@@ -47,6 +48,7 @@ impl Run {
         Self {
             scratch: Scratch::new(name),
             words: words.iter().map(|&word| word.to_owned()).collect(),
+            variables: Vec::new(),
             input: String::new(),
         }
     }
@@ -60,6 +62,12 @@ impl Run {
     fn answers(self, text: &str) -> Self {
         let file = self.scratch.file("answers.yaml", text);
         self.and(&["--answers", &file])
+    }
+
+    /// Sets a variable of its environment.
+    fn set(mut self, name: &'static str, value: &'static str) -> Self {
+        self.variables.push((name, value));
+        self
     }
 
     fn input(mut self, lines: &str) -> Self {
@@ -79,6 +87,7 @@ impl Run {
             .current_dir(self.scratch.path("."))
             .env("NO_COLOR", "1")
             .env("XDG_STATE_HOME", self.scratch.path("state"))
+            .envs(self.variables)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
@@ -469,4 +478,47 @@ fn a_question_nobody_answers_is_no_failure_of_inspect() {
     ran.expect(0)
         .says("there is no terminal to ask at; cancelled")
         .prints("curious");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_server_is_given_no_secret_of_ours() {
+    let run = Run::new(
+        "secrets",
+        &["inspect", "--server", "curious", "--config", "mcp.json"],
+    );
+    let servers = json!({"mcpServers": {
+        "curious": {
+            "command": "sh", "args": ["-c", "env > seen"],
+            "env": {"ASKBACK_OF_THE_SERVER": "its own", "PLAIN": "its own"},
+        },
+        "other": {
+            "url": "https://example.com/mcp",
+            "oauth": {"clientId": "mine", "clientSecretEnv": "SECRET_OF_ANOTHER"},
+        },
+    }});
+    run.scratch.file("mcp.json", &servers.to_string());
+    let hush = "hush";
+    let run = [
+        "ASKBACK_CLIENT_SECRET",
+        "ASKBACK_WHATEVER",
+        "SECRET_OF_ANOTHER",
+    ]
+    .into_iter()
+    .fold(run, |run, name| run.set(name, hush))
+    .set("ORDINARY", "of the person");
+    // It is no server, and was started all the same.
+    let ran = run.run().expect(4);
+    let seen = std::fs::read_to_string(ran.scratch.path("seen")).expect("it was started");
+    assert!(!seen.contains(hush), "{seen}");
+    for line in [
+        "ORDINARY=of the person",
+        "PLAIN=its own",
+        "ASKBACK_OF_THE_SERVER=its own",
+    ] {
+        assert!(
+            seen.lines().any(|seen| seen == line),
+            "{line} is not in\n{seen}"
+        );
+    }
 }
