@@ -27,10 +27,11 @@ pub struct SignInArgs {
     #[arg(long, value_name = "ID")]
     client_id: Option<String>,
     /// The authorization server it is registered with, as that names itself; else the first it is
-    /// used with
+    /// used with. A secret of the environment needs it
     #[arg(long, value_name = "URL", requires = "client_id")]
     client_issuer: Option<String>,
-    /// A file with the secret of that client; else the variable ASKBACK_CLIENT_SECRET
+    /// A file with the secret of that client; else the variable ASKBACK_CLIENT_SECRET, if
+    /// --client-issuer says whose it is
     #[arg(long, value_name = "FILE", requires = "client_id")]
     client_secret_file: Option<PathBuf>,
     /// The port of this machine that the browser comes back to; else any that is free
@@ -103,7 +104,8 @@ impl SignInArgs {
     ///
     /// # Errors
     ///
-    /// A usage error for a secret that cannot be read.
+    /// A usage error for a secret that cannot be read, and for one of the environment where nobody
+    /// says to which authorization server it may be shown.
     pub fn client(&self, entry: &SignInEntry) -> Result<Option<RegisteredClient>, Error> {
         let (id, issuer, secret) = match (&self.client_id, &entry.client_id) {
             (Some(id), _) => (id, &self.client_issuer, self.secret()?),
@@ -123,7 +125,13 @@ impl SignInArgs {
 
     fn secret(&self) -> Result<Option<Secret>, Error> {
         let Some(file) = &self.client_secret_file else {
-            return Ok(environment::secret(CLIENT_SECRET));
+            let secret = environment::secret(CLIENT_SECRET);
+            if secret.is_some() && self.client_issuer.is_none() {
+                return Err(unassigned(CLIENT_SECRET).hint(
+                    "Name the authorization server with --client-issuer URL, or unset the variable.",
+                ));
+            }
+            return Ok(secret);
         };
         let read = fs::read_to_string(file).map(zeroize::Zeroizing::new);
         let text = read
@@ -142,8 +150,19 @@ impl SignInEntry {
         let Some(name) = &self.client_secret_env else {
             return Ok(None);
         };
+        if self.issuer.is_none() {
+            return Err(unassigned(name).hint("Add `issuer` to the `oauth` of the server."));
+        }
         let secret = environment::secret(name);
         let error = || Error::usage(format!("the variable {name} is not set, or is no text"));
         secret.ok_or_else(error).map(Some)
     }
+}
+
+/// A secret of the environment lies about: without an issuer, it would be shown to whatever
+/// authorization server a server names first.
+fn unassigned(variable: &str) -> Error {
+    Error::usage(format!(
+        "the secret in the variable {variable} is for one authorization server, which is not named"
+    ))
 }

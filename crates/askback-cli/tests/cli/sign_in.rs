@@ -383,6 +383,48 @@ fn a_client_is_shown_to_its_own_issuer_alone() {
     assert!(shown.contains("registered with"), "{shown}");
 }
 
+#[test]
+fn a_secret_of_the_environment_is_for_a_named_issuer() {
+    let desk = Desk::new("sign-in-variable", Issuer::start());
+    let (server, origin) = (desk.issuer.server(), desk.issuer.origin());
+    let run = |words: &[&str]| {
+        let mut command = desk.command(words);
+        command.args(FILE).env("ASKBACK_CLIENT_SECRET", "hush");
+        told(command.output().expect("the command was built"))
+    };
+    let by_hand = ["call", "hello", "--url", &server, "--client-id", "mine"];
+    let (code, _, shown) = run(&by_hand);
+    assert_eq!(code, Some(2), "{shown}");
+    let says = [
+        "the variable ASKBACK_CLIENT_SECRET is for one authorization server, which is not named",
+        "--client-issuer URL",
+    ];
+    assert!(says.iter().all(|words| shown.contains(words)), "{shown}");
+    let logout = ["auth", "logout", "--url", &server, "--client-id", "mine"];
+    assert_eq!(run(&logout).0, Some(2));
+    assert!(!shown.contains("hush") && desk.issuer.heard("/mcp").is_empty());
+    // With an issuer it goes on, to where nobody can sign in; and so it does without a client.
+    let named = [&by_hand[..], &["--client-issuer", &origin]].concat();
+    for words in [&named[..], &by_hand[..4]] {
+        let (code, _, shown) = run(words);
+        assert_eq!(code, Some(5), "{shown}");
+    }
+
+    // The same from a file.
+    let config = |oauth: &str| {
+        let config =
+            format!(r#"{{"mcpServers": {{"it": {{"url": "{server}", "oauth": {oauth}}}}}}}"#);
+        let file = desk.scratch.file("mcp.json", &config);
+        run(&["call", "hello", "--server", "it", "--config", &file])
+    };
+    let variable = r#""clientId": "mine", "clientSecretEnv": "ASKBACK_CLIENT_SECRET""#;
+    let (code, _, shown) = config(&format!("{{{variable}}}"));
+    assert_eq!(code, Some(2), "{shown}");
+    assert!(shown.contains("Add `issuer` to the `oauth`"), "{shown}");
+    let (code, _, shown) = config(&format!(r#"{{{variable}, "issuer": "{origin}"}}"#));
+    assert_eq!(code, Some(5), "{shown}");
+}
+
 // Shows BP-57, BP-58, BP-59, BP-60, BP-61, BP-65, BP-66, BP-68.
 #[test]
 fn an_authorization_endpoint_runs_nothing() {
