@@ -13,6 +13,7 @@ pub mod environment;
 pub mod error;
 pub mod folder;
 pub mod model;
+pub mod private_file;
 pub mod relay;
 pub mod repl;
 pub mod script;

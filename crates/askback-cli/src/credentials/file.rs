@@ -2,14 +2,15 @@
 
 use std::{
     collections::BTreeMap,
-    fs::{self, File, OpenOptions},
-    io::{self, Write},
+    io,
     path::{Path, PathBuf},
     sync::{Mutex, PoisonError},
 };
 
 use askback::authorization::Secret;
 use zeroize::Zeroizing;
+
+use crate::private_file;
 
 /// What is kept, by its key.
 pub(super) type All = BTreeMap<String, Kept>;
@@ -81,14 +82,7 @@ impl Records {
             Self::At(path) => path,
             Self::InMemory(all) => return Ok(change(&mut lock(all))),
         };
-        if let Some(folder) = path.parent() {
-            fs::create_dir_all(folder)?;
-        }
-        let turn = private()
-            .create(true)
-            .truncate(false)
-            .open(path.with_extension("lock"))?;
-        turn.lock()?;
+        let _turn = private_file::lock(path)?;
         let mut all = read(path)?;
         let changed = change(&mut all);
         write(path, &all)?;
@@ -101,21 +95,10 @@ fn lock(all: &Mutex<All>) -> std::sync::MutexGuard<'_, All> {
 }
 
 fn read(path: &Path) -> io::Result<All> {
-    let file = match File::open(path) {
-        Ok(file) => file,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(All::new()),
-        Err(error) => return Err(about(path, &error)),
+    let Some(text) = private_file::read(path)? else {
+        return Ok(All::new());
     };
-    let metadata = file.metadata()?;
-    if let Some(mode) = exposure(&metadata) {
-        let shown = path.display();
-        return Err(io::Error::other(format!(
-            "{shown} can be read by others (mode {mode:o}): run chmod 600 {shown}"
-        )));
-    }
-    let text = Zeroizing::new(io::read_to_string(file).map_err(|error| about(path, &error))?);
-    let kept: BTreeMap<String, Option<String>> =
-        serde_json::from_str(&text).map_err(|error| about(path, &error.into()))?;
+    let kept: BTreeMap<String, Option<String>> = private_file::parse(path, &text)?;
     let place =
         |secret: Option<String>| secret.map_or(Kept::InKeyring, |it| Kept::Here(Secret::new(it)));
     Ok(kept
@@ -133,42 +116,5 @@ fn write(path: &Path, all: &All) -> io::Result<()> {
         })
         .collect();
     let text = Zeroizing::new(serde_json::to_string_pretty(&kept)?);
-    let draft = path.with_extension("new");
-    // One that was left behind is not trusted to be private.
-    if let Err(error) = fs::remove_file(&draft)
-        && error.kind() != io::ErrorKind::NotFound
-    {
-        return Err(about(&draft, &error));
-    }
-    let mut file = private().create_new(true).open(&draft)?;
-    file.write_all(text.as_bytes())?;
-    file.sync_all()?;
-    fs::rename(&draft, path).map_err(|error| about(path, &error))
-}
-
-/// How files are opened that only their owner may read.
-fn private() -> OpenOptions {
-    let mut options = OpenOptions::new();
-    options.write(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options
-}
-
-/// The permissions of a file, if others than its owner have any.
-fn exposure(metadata: &fs::Metadata) -> Option<u32> {
-    #[cfg(unix)]
-    {
-        let mode = std::os::unix::fs::PermissionsExt::mode(&metadata.permissions()) & 0o777;
-        (mode & 0o077 != 0).then_some(mode)
-    }
-    #[cfg(not(unix))]
-    {
-        let _ = metadata;
-        None
-    }
-}
-
-fn about(path: &Path, error: &io::Error) -> io::Error {
-    io::Error::new(error.kind(), format!("{}: {error}", path.display()))
+    private_file::write(path, &text)
 }

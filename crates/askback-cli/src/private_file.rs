@@ -1,0 +1,105 @@
+//! Files that only their owner can read, changed by one program at a time.
+
+use std::{
+    fs::{self, File, OpenOptions},
+    io::{self, Write},
+    path::Path,
+};
+
+use serde::de::DeserializeOwned;
+use zeroize::Zeroizing;
+
+/// Reads a file; none where there is none.
+///
+/// # Errors
+///
+/// Those of the file, among them that others can read it.
+pub fn read(path: &Path) -> io::Result<Option<Zeroizing<String>>> {
+    let file = match File::open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(about(path, &error)),
+    };
+    let metadata = file.metadata()?;
+    if let Some(mode) = exposure(&metadata) {
+        let shown = path.display();
+        return Err(io::Error::other(format!(
+            "{shown} can be read by others (mode {mode:o}): run chmod 600 {shown}"
+        )));
+    }
+    let text = io::read_to_string(file).map_err(|error| about(path, &error))?;
+    Ok(Some(Zeroizing::new(text)))
+}
+
+/// Reads the JSON in the text of a file.
+///
+/// # Errors
+///
+/// Names the file, and the place where it is something else.
+pub fn parse<T: DeserializeOwned>(path: &Path, text: &str) -> io::Result<T> {
+    serde_json::from_str(text).map_err(|error| about(path, &error.into()))
+}
+
+/// Waits until no other program changes the file, and keeps them from it until the value is
+/// dropped. The folder of the file is made if need be.
+///
+/// # Errors
+///
+/// Those of the folder and of the lock's own file beside.
+pub fn lock(path: &Path) -> io::Result<File> {
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    let turn = options()
+        .create(true)
+        .truncate(false)
+        .open(path.with_extension("lock"))?;
+    turn.lock()?;
+    Ok(turn)
+}
+
+/// Writes a file, under its lock: a reader sees what was before, or what is after.
+///
+/// # Errors
+///
+/// Those of the file.
+pub fn write(path: &Path, text: &str) -> io::Result<()> {
+    let draft = path.with_extension("new");
+    // One that was left behind is not trusted to be private.
+    if let Err(error) = fs::remove_file(&draft)
+        && error.kind() != io::ErrorKind::NotFound
+    {
+        return Err(about(&draft, &error));
+    }
+    let mut file = options().create_new(true).open(&draft)?;
+    file.write_all(text.as_bytes())?;
+    file.sync_all()?;
+    fs::rename(&draft, path).map_err(|error| about(path, &error))
+}
+
+/// How files are opened that only their owner may read.
+fn options() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.write(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options
+}
+
+/// The permissions of a file, if others than its owner have any.
+fn exposure(metadata: &fs::Metadata) -> Option<u32> {
+    #[cfg(unix)]
+    {
+        let mode = std::os::unix::fs::PermissionsExt::mode(&metadata.permissions()) & 0o777;
+        (mode & 0o077 != 0).then_some(mode)
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = metadata;
+        None
+    }
+}
+
+fn about(path: &Path, error: &io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("{}: {error}", path.display()))
+}
