@@ -1,6 +1,6 @@
 //! What ends a call without its result.
 
-use std::{any::Any, error::Error as StdError, fmt};
+use std::{any::Any, error::Error as StdError, fmt, io};
 
 use askback_core::{
     ask::AskError,
@@ -9,6 +9,16 @@ use askback_core::{
     protocol::{ElicitUrlParams, RawJson},
 };
 use serde::{Deserialize, Serialize};
+
+use crate::{keys::KeyError, store::StoreError};
+
+/// What a client is told where the state of its call cannot be kept or read.
+const NOT_KEPT: &str = "The server could not keep the state of this call; its operator finds the \
+                        cause in the log.";
+
+/// What a client is told where anything else fails that a server runs on.
+const FAILED: &str =
+    "The server failed while it handled this request; its operator finds the cause in the log.";
 
 /// The result of a handler.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -26,7 +36,12 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 /// | [`Error::protocol`], [`Error::url_required`] | that JSON-RPC error | that JSON-RPC error |
 /// | [`Error::invalid_params`] | a tool error | -32602 |
 /// | a panic | -32603, without its words | -32603, without its words |
+/// | an `io::Error`, a [`StoreError`](crate::store::StoreError), a [`KeyError`](crate::keys::KeyError), an error of SQLite | a tool error without its words, which are logged | -32603 without its words, which are logged |
 /// | anything else | a tool error with its words | -32603 with its words |
+///
+/// What the machine under a server says names paths, modes and addresses: the client is told that
+/// the server failed, and its operator finds the rest in the log. An author who wants the client to
+/// know says it in their own words, with [`Error::new`].
 ///
 /// Like `anyhow::Error` it does not implement `std::error::Error` itself.
 pub struct Error {
@@ -155,6 +170,12 @@ impl Error {
         )
     }
 
+    /// The keys of the seal cannot be used.
+    pub(crate) fn no_keys(cause: &KeyError) -> Self {
+        tracing::error!(%cause, "the keys of the server cannot be used");
+        Self::of(Kind::Failed, NOT_KEPT.to_owned())
+    }
+
     pub(crate) fn kind(&self) -> &Kind {
         &self.kind
     }
@@ -180,8 +201,14 @@ impl Error {
 
 impl<E: StdError + Send + Sync + 'static> From<E> for Error {
     fn from(error: E) -> Self {
-        let message = error.to_string();
         let any: &dyn Any = &error;
+        let message = match told(any) {
+            Some(told) => {
+                tracing::error!(cause = %error, "what the server runs on failed");
+                told.to_owned()
+            }
+            None => error.to_string(),
+        };
         let kind = if let Some(ask) = any.downcast_ref::<AskError>() {
             Kind::Ask(ask.clone())
         } else if any.is::<Issues>() {
@@ -195,6 +222,19 @@ impl<E: StdError + Send + Sync + 'static> From<E> for Error {
             source: Some(Box::new(error)),
         }
     }
+}
+
+/// What a client is told of an error that comes from what a server runs on; `None` for any other,
+/// whose words are its author's.
+fn told(error: &dyn Any) -> Option<&'static str> {
+    if error.is::<StoreError>() || error.is::<KeyError>() {
+        return Some(NOT_KEPT);
+    }
+    #[cfg(feature = "sqlite")]
+    if error.is::<crate::store::rusqlite::Error>() {
+        return Some(FAILED);
+    }
+    error.is::<io::Error>().then_some(FAILED)
 }
 
 impl fmt::Display for Error {

@@ -20,9 +20,12 @@ mod prompts;
 mod resources;
 mod tools;
 
-use std::path::{Path, PathBuf};
+use std::{
+    error::Error,
+    path::{Path, PathBuf},
+};
 
-use askback::{Result, Revision, Server, ServerBuilder, store::SqliteStore};
+use askback::{Revision, Server, ServerBuilder, store::SqliteStore};
 
 use crate::{
     bookings::Bookings,
@@ -30,6 +33,9 @@ use crate::{
     resources::{booking, destination, destinations},
     tools::{book_holiday, find_best_flight, save_itinerary, tailor_trip},
 };
+
+/// What an operator is told of an agency that cannot be set up.
+pub type Result<T, E = Box<dyn Error + Send + Sync>> = std::result::Result<T, E>;
 
 /// How the agency is run.
 #[derive(Debug, Clone, Default)]

@@ -26,7 +26,7 @@ use crate::{
     clock::Clock,
     error::{Error, Recorded, Result},
     handler::States,
-    keys::{KeyOrigin, KeySource, state_dir},
+    keys::{KeyError, KeyOrigin, KeySource, state_dir},
     millis,
     store::{Claim, Store},
 };
@@ -73,7 +73,7 @@ pub(super) struct Cache {
 pub(super) struct Keys {
     source: std::sync::Mutex<Option<KeySource>>,
     directory: Option<PathBuf>,
-    ring: OnceLock<Result<KeyRing, String>>,
+    ring: OnceLock<Result<KeyRing, KeyError>>,
 }
 
 impl Keys {
@@ -90,14 +90,13 @@ impl Keys {
             let source = self.source.lock().ok().and_then(|mut source| source.take());
             let keys = source
                 .unwrap_or_default()
-                .load(service, self.directory.as_deref())
-                .map_err(|error| error.to_string())?;
+                .load(service, self.directory.as_deref())?;
             if let KeyOrigin::Process(warning) = &keys.origin {
                 tracing::warn!("{warning}");
             }
             Ok(keys.ring)
         });
-        ring.as_ref().map_err(Error::new)
+        ring.as_ref().map_err(Error::no_keys)
     }
 }
 

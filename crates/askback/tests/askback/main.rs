@@ -3,6 +3,7 @@
 mod asking;
 mod authorization;
 mod client;
+mod errors;
 #[cfg(feature = "http-server")]
 mod http;
 mod keys;
