@@ -48,6 +48,14 @@ pub struct Limits {
     pub pattern_text_bytes: usize,
     /// The longest text answer accepted in one field, in bytes.
     pub answer_bytes: usize,
+    /// The longest answer of a model that is read, in bytes of JSON; a longer one is refused. An
+    /// answer that waits for its handler to ask for it again may be as long.
+    pub sampled_bytes: usize,
+    /// The longest list of roots that is read, in bytes of JSON; a longer one is refused.
+    pub roots_bytes: usize,
+    /// How much is kept of a person's reason to decline, and of what was wrong with an answer, in
+    /// bytes.
+    pub reason_bytes: usize,
     /// How often an answer that breaks its form is asked again before the question is refused.
     pub ask_attempts: u32,
     /// The most questions in one round.
@@ -207,6 +215,9 @@ impl Default for Limits {
             pattern_program_bytes: 256 << 10,
             pattern_text_bytes: 4 << 10,
             answer_bytes: 64 << 10,
+            sampled_bytes: 1 << 20,
+            roots_bytes: 64 << 10,
+            reason_bytes: 2 << 10,
             ask_attempts: 3,
             questions_per_round: 16,
             rounds: 10,

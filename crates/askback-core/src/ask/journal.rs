@@ -58,7 +58,7 @@ pub struct Answered {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Reply {
-    /// The client's result: checked against the question when it is delivered.
+    /// The client's result; once it is delivered, what the question has read of it.
     #[serde(rename = "v")]
     Value(RawJson),
     /// The client could not process the question.

@@ -22,6 +22,7 @@ mod journal;
 pub mod keys;
 mod principal;
 mod question;
+mod reading;
 mod sampling;
 pub mod seal;
 mod state;

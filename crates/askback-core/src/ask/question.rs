@@ -7,10 +7,13 @@ use alloc::{
     vec::Vec,
 };
 
+use serde::Deserialize;
+
 use super::{
     AskError,
     canonical::{self, CanonicalError},
     journal::QuestionDigest,
+    reading::only_reason,
     sampling,
 };
 use crate::{
@@ -31,7 +34,7 @@ pub struct Question {
     pub digest: QuestionDigest,
 }
 
-/// An answer that fits its question.
+/// An answer that fits its question: what is read of it, and nothing else that came with it.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Checked {
     /// What a person did with a form or a link.
@@ -95,10 +98,11 @@ impl Question {
         match &self.request {
             InputRequest::Elicit(asked) => check_elicit(asked, value, limits),
             InputRequest::Sample(_) => {
-                let result: CreateMessageResult = read(value)?;
+                let mut result: CreateMessageResult = read_within(value, limits.sampled_bytes)?;
+                result.meta = None;
                 Ok(Checked::Sample(Box::new(result)))
             }
-            InputRequest::Roots(_) => check_roots(read(value)?),
+            InputRequest::Roots(_) => check_roots(read_within(value, limits.roots_bytes)?),
         }
     }
 }
@@ -132,6 +136,7 @@ fn digest(request: &InputRequest) -> Result<[u8; 32], CanonicalError> {
 
 fn check_elicit(asked: &ElicitParams, value: &RawJson, limits: &Limits) -> Result<Checked, String> {
     let mut result: ElicitResult = read(value)?;
+    result.meta = only_reason(result.meta, limits);
     match asked {
         ElicitParams::Form(form) if result.action == ElicitAction::Accept => {
             let content = result.content.take().unwrap_or_default();
@@ -148,14 +153,14 @@ fn check_elicit(asked: &ElicitParams, value: &RawJson, limits: &Limits) -> Resul
 }
 
 fn check_roots(result: ListRootsResult) -> Result<Checked, String> {
-    match result
-        .roots
-        .iter()
-        .find(|root| !root.uri.starts_with("file://"))
-    {
-        Some(root) => Err(format!("a root must be a file:// URI, not {}", root.uri)),
-        None => Ok(Checked::Roots(result.roots)),
+    let mut roots = result.roots;
+    if let Some(root) = roots.iter().find(|root| !root.uri.starts_with("file://")) {
+        return Err(format!("a root must be a file:// URI, not {}", root.uri));
     }
+    for root in &mut roots {
+        root.meta = None;
+    }
+    Ok(Checked::Roots(roots))
 }
 
 /// A link a server may ask a person to open: absolute, http or https, without anybody's
@@ -177,7 +182,14 @@ fn check_link(url: &str) -> Result<(), AskError> {
     Err(AskError::BadRequest(why.to_string()))
 }
 
-fn read<'a, T: serde::Deserialize<'a>>(value: &'a RawJson) -> Result<T, String> {
+fn read_within<'a, T: Deserialize<'a>>(value: &'a RawJson, most: usize) -> Result<T, String> {
+    if value.as_str().len() > most {
+        return Err(format!("the answer is longer than {most} bytes"));
+    }
+    read(value)
+}
+
+fn read<'a, T: Deserialize<'a>>(value: &'a RawJson) -> Result<T, String> {
     value
         .decode()
         .map_err(|error| format!("the answer cannot be read: {error}"))

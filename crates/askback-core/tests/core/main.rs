@@ -5,6 +5,7 @@ mod canonical;
 mod client;
 mod forms;
 mod http;
+mod journal;
 mod jsonrpc;
 mod keys;
 mod protocol;

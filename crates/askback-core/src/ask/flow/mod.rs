@@ -505,7 +505,9 @@ impl Flow {
 
     fn entries(&self) -> Vec<Entry> {
         let journal = self.journal.iter();
-        journal.map(|record| record.entry.clone()).collect()
+        journal
+            .filter_map(|record| record.kept(&self.limits))
+            .collect()
     }
 
     /// What is waited for and would be waited for again.

@@ -1,13 +1,17 @@
 //! What a handler waits for, and what is recorded of how that ended.
 
-use alloc::{boxed::Box, string::String};
+use alloc::{
+    boxed::Box,
+    string::{String, ToString},
+};
 use core::task::Waker;
 
 use crate::{
     ask::{
         AskError, Millis,
-        journal::{Entry, Outcome, Reply},
+        journal::{Answered, Entry, Outcome, Reply},
         question::{Checked, Question},
+        reading::{clipped, unread},
     },
     limits::Limits,
     protocol::RawJson,
@@ -66,18 +70,45 @@ impl Record {
     }
 }
 
+impl Record {
+    /// The entry as it is kept from one round to the next. An answer that was not delivered was not
+    /// looked at: of that, no more is kept than a question may read, and what is too large is
+    /// forgotten, so that the question is asked again.
+    pub(super) fn kept(&self, limits: &Limits) -> Option<Entry> {
+        let Entry { key, at, outcome } = &self.entry;
+        let outcome = match outcome {
+            Outcome::Answered(Answered {
+                question,
+                reply: Reply::Value(answer),
+            }) if !self.delivered => Outcome::Answered(Answered {
+                question: *question,
+                reply: Reply::Value(unread(answer, limits)?),
+            }),
+            outcome => outcome.clone(),
+        };
+        Some(Entry {
+            key: key.clone(),
+            at: *at,
+            outcome,
+        })
+    }
+}
+
 impl Asked {
-    /// What a reply means for this question; `None` where the question is to be asked again. The
-    /// last unusable answer is recorded as the refusal it leads to.
+    /// What a reply means for this question; `None` where the question is to be asked again. What
+    /// was read of it replaces the reply in the record, and the refusal the last unusable one.
     pub(super) fn receive(
         &mut self,
         reply: &mut Reply,
         limits: &Limits,
     ) -> Option<Result<Checked, AskError>> {
         let reason = match reply {
-            Reply::Value(value) => match self.question.check(value, limits) {
-                Ok(checked) => return Some(Ok(checked)),
-                Err(reason) => reason,
+            Reply::Value(value) => match self.read(value, limits) {
+                Ok((checked, read)) => {
+                    *value = read;
+                    return Some(Ok(checked));
+                }
+                Err(reason) => clipped(&reason, limits.reason_bytes),
             },
             Reply::Error { code, message } => {
                 return Some(Err(AskError::Client {
@@ -96,5 +127,11 @@ impl Asked {
         }
         *reply = Reply::Refused(reason.clone());
         Some(Err(AskError::Refused(reason)))
+    }
+    /// The answer, checked, and as it is recorded.
+    fn read(&self, value: &RawJson, limits: &Limits) -> Result<(Checked, RawJson), String> {
+        let checked = self.question.check(value, limits)?;
+        let json = checked.to_json().map_err(|error| error.to_string())?;
+        Ok((checked, json))
     }
 }

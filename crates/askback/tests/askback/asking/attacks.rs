@@ -328,3 +328,52 @@ async fn a_kept_state_that_names_another_is_refused() {
             .await,
     );
 }
+
+/// The bytes of a store that keeps them in a file.
+#[cfg(feature = "sqlite")]
+fn bytes_in(directory: &std::path::Path) -> u64 {
+    let entries = std::fs::read_dir(directory).unwrap();
+    entries
+        .map(|entry| entry.unwrap().metadata().unwrap().len())
+        .sum()
+}
+
+#[cfg(feature = "sqlite")]
+#[tokio::test]
+async fn what_travels_beside_an_answer_is_not_kept() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = askback::store::SqliteStore::open(directory.path().join("store.db")).unwrap();
+    let server = builder(KeyRing::new(key(1))).store(store).build().unwrap();
+    let before = bytes_in(directory.path());
+    let first = asked(&server).await;
+    let much = "x".repeat(1 << 20);
+    for _ in 0..8 {
+        let mut answers = window("seat", true);
+        answers["seat"]["_meta"] = json!({"com.example/much": much});
+        answers["seat"]["much"] = json!(much);
+        let response = Attempt::retry(&first, answers).send(&server).await;
+        goes_on(&response);
+        let state = response["result"]["requestState"].as_str().unwrap();
+        assert!(state.len() < 2048, "{}", state.len());
+    }
+    assert_eq!(bytes_in(directory.path()), before);
+}
+
+#[tokio::test]
+async fn what_is_wrong_with_an_answer_is_said_in_few_words() {
+    let server = builder(KeyRing::new(key(1))).build().unwrap();
+    let first = asked(&server).await;
+    let much = "x".repeat(1 << 20);
+    let answers = json!({"seat": {"action": "accept", "content": {(much): true}}});
+    let response = Attempt::retry(&first, answers).send(&server).await;
+    let state = response["result"]["requestState"].as_str();
+    assert!(
+        state.is_some_and(|state| state.len() < 8192),
+        "{}",
+        &response.to_string()[..300]
+    );
+    let message = &response["result"]["inputRequests"]["seat"]["params"]["message"];
+    let message = message.as_str().unwrap();
+    assert!(message.contains("could not be used"), "{message}");
+    assert!(message.len() < 4096, "{}", message.len());
+}

@@ -1,0 +1,81 @@
+//! What is read of an answer, and how much of it is kept: everything else that a client sends along
+//! is dropped where it comes in.
+
+use alloc::{
+    boxed::Box,
+    string::{String, ToString},
+};
+
+use serde::{Deserialize, Serialize};
+
+use super::Checked;
+use crate::{
+    limits::Limits,
+    protocol::{ListRootsResult, Meta, RawJson},
+};
+
+impl Checked {
+    /// The answer as it is recorded: checked again, it comes to the same.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be written as JSON.
+    pub fn to_json(&self) -> Result<RawJson, serde_json::Error> {
+        match self {
+            Self::Elicit(result) => RawJson::new(result),
+            Self::Sample(result) => RawJson::new(result),
+            Self::Roots(roots) => RawJson::new(&ListRootsResult {
+                roots: roots.clone(),
+                meta: None,
+            }),
+        }
+    }
+}
+
+/// The members of an answer that a question of some kind reads, as they came.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Members {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    action: Option<RawJson>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    content: Option<RawJson>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    role: Option<RawJson>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    model: Option<RawJson>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    stop_reason: Option<RawJson>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    roots: Option<RawJson>,
+    #[serde(rename = "_meta", default, skip_serializing_if = "Option::is_none")]
+    meta: Option<Box<Meta>>,
+}
+
+/// An answer whose question its handler has not come to again, as it is kept until then; `None`
+/// where it is larger than any such answer may be, or no answer at all.
+pub(super) fn unread(answer: &RawJson, limits: &Limits) -> Option<RawJson> {
+    let mut members: Members = answer.decode().ok()?;
+    members.meta = only_reason(members.meta, limits);
+    let kept = RawJson::new(&members).ok()?;
+    (kept.as_str().len() <= limits.sampled_bytes).then_some(kept)
+}
+
+/// Of what travels beside an answer, a person's reason to decline.
+pub(super) fn only_reason(meta: Option<Box<Meta>>, limits: &Limits) -> Option<Box<Meta>> {
+    let reason = clipped(meta?.reason()?, limits.reason_bytes);
+    let mut meta = Box::<Meta>::default();
+    meta.set_reason(reason);
+    Some(meta)
+}
+
+/// As much of a text as fits in `most` bytes; where there was more, it ends with an ellipsis.
+pub(super) fn clipped(text: &str, most: usize) -> String {
+    if text.len() <= most {
+        return text.to_string();
+    }
+    let room = most.saturating_sub('…'.len_utf8());
+    let mut clipped = text[..text.floor_char_boundary(room)].to_string();
+    clipped.push('…');
+    clipped
+}

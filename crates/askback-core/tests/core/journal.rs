@@ -1,0 +1,240 @@
+//! What a flow records of its answers.
+
+use std::{
+    sync::Arc,
+    task::{Poll, Waker},
+};
+
+use askback_core::{
+    ask::{Checked, Flow, FlowId, Identity, Outcome, Reply, State, TokenId, Verdict},
+    limits::Limits,
+    protocol::{InputRequest, RawJson},
+};
+use serde_json::{Value, json};
+
+const NOW: u64 = 1_800_000_000_000;
+
+fn question(request: Value) -> InputRequest {
+    serde_json::from_value(request).unwrap()
+}
+
+fn form() -> InputRequest {
+    question(json!({"method": "elicitation/create", "params": {
+        "message": "A seat?",
+        "requestedSchema": {"type": "object", "properties": {
+            "window": {"type": "boolean"},
+            "row": {"type": "integer", "default": 7},
+            "note": {"type": "string"},
+        }},
+    }}))
+}
+
+fn link() -> InputRequest {
+    question(json!({"method": "elicitation/create", "params": {
+        "mode": "url", "message": "Pay.", "url": "https://example.com/pay", "elicitationId": "1",
+    }}))
+}
+
+fn sample() -> InputRequest {
+    question(
+        json!({"method": "sampling/createMessage", "params": {"maxTokens": 9, "messages": []}}),
+    )
+}
+
+fn roots() -> InputRequest {
+    question(json!({"method": "roots/list"}))
+}
+
+fn value(json: &Value) -> Reply {
+    Reply::Value(RawJson::new(json).unwrap())
+}
+
+fn identity() -> Identity {
+    Identity {
+        flow: FlowId([1; 16]),
+        started: NOW,
+        seed: [2; 32],
+    }
+}
+
+/// A flow that has asked `request` and has its reply.
+fn answered(request: InputRequest, reply: Reply, limits: &Arc<Limits>) -> (Flow, Poll<Checked>) {
+    let mut flow = Flow::start(NOW, Arc::clone(limits));
+    let slot = flow.ask("question", request).unwrap();
+    assert_eq!(flow.verdict(NOW), Verdict::Ask);
+    flow.send_questions();
+    flow.reply("question", reply, NOW);
+    flow.verdict(NOW);
+    let polled = flow.poll_question(slot, Waker::noop());
+    (flow, polled.map(|answer| answer.unwrap()))
+}
+
+fn suspended(flow: &Flow) -> State {
+    flow.suspend(identity(), TokenId([3; 16]), NOW)
+}
+
+/// What is recorded of an answer, as JSON.
+fn recorded(state: &State) -> Option<Value> {
+    let entry = state.journal.first()?;
+    match &entry.outcome {
+        Outcome::Answered(answered) => match &answered.reply {
+            Reply::Value(value) => Some(value.decode().unwrap()),
+            other => panic!("{other:?}"),
+        },
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Every kind of question with an answer to it, and what is read of that answer.
+fn answers() -> Vec<(InputRequest, Value, Value)> {
+    let reason = json!({"dev.askback/reason": "too dear"});
+    let text = json!({"type": "text", "text": "hello"});
+    vec![
+        (
+            form(),
+            json!({"action": "accept", "content": {"window": true, "note": null}}),
+            json!({"action": "accept", "content": {"window": true, "row": 7}}),
+        ),
+        (
+            form(),
+            json!({"action": "decline", "content": {"window": true}}),
+            json!({"action": "decline"}),
+        ),
+        (
+            form(),
+            json!({"action": "cancel"}),
+            json!({"action": "cancel"}),
+        ),
+        (
+            link(),
+            json!({"action": "accept", "content": {"window": true}}),
+            json!({"action": "accept"}),
+        ),
+        (
+            sample(),
+            json!({"role": "assistant", "content": text, "model": "m", "stopReason": "endTurn"}),
+            json!({"role": "assistant", "content": text, "model": "m", "stopReason": "endTurn"}),
+        ),
+        (
+            roots(),
+            json!({"roots": [{"uri": "file:///a", "name": "A", "_meta": reason, "colour": "red"}]}),
+            json!({"roots": [{"uri": "file:///a", "name": "A"}]}),
+        ),
+    ]
+}
+
+fn with_more(mut answer: Value) -> Value {
+    answer["_meta"] = json!({"com.example/much": "x".repeat(1000)});
+    answer["com.example/more"] = json!({"much": "x".repeat(1000)});
+    answer
+}
+
+#[test]
+fn what_is_read_of_an_answer_is_recorded_and_nothing_else() {
+    let limits = Arc::new(Limits::default());
+    for (request, answer, read) in answers() {
+        let (flow, polled) = answered(request.clone(), value(&with_more(answer)), &limits);
+        let Poll::Ready(first) = polled else {
+            panic!("{request:?} has its answer");
+        };
+        let state = suspended(&flow);
+        assert_eq!(recorded(&state), Some(read), "{request:?}");
+
+        // The same answer comes of the record.
+        let mut flow = Flow::resume(state, Default::default(), NOW, Arc::clone(&limits));
+        let slot = flow.ask("question", request.clone()).unwrap();
+        assert_eq!(flow.verdict(NOW), Verdict::Delivered);
+        let again = flow.poll_question(slot, Waker::noop());
+        assert_eq!(again, Poll::Ready(Ok(first)), "{request:?}");
+    }
+}
+
+#[test]
+fn a_persons_reason_is_recorded() {
+    let limits = Arc::new(Limits::default());
+    let mut answer = json!({"action": "decline", "_meta": {"com.example/much": "x"}});
+    let reason = json!({"dev.askback/reason": "too dear"});
+    answer["_meta"]["dev.askback/reason"] = "too dear".into();
+    let (flow, _) = answered(form(), value(&answer), &limits);
+    let expected = json!({"action": "decline", "_meta": reason});
+    assert_eq!(recorded(&suspended(&flow)), Some(expected));
+}
+
+/// A handler may wait, unrecorded, before it comes to a question again: its answer is kept
+/// meanwhile, without what no question reads, unless it is larger than any answer that was looked
+/// at may be.
+#[test]
+fn an_answer_that_is_not_asked_for_yet_is_kept_in_bounds() {
+    let limits = Arc::new(Limits::default());
+    for (request, answer, read) in answers() {
+        let mut flow = Flow::start(NOW, Arc::clone(&limits));
+        flow.ask("question", request.clone()).unwrap();
+        flow.verdict(NOW);
+        flow.send_questions();
+        let asked = suspended(&flow);
+
+        let resume = |answer: &Value| {
+            let replies = [("question".to_owned(), value(answer))].into();
+            let mut flow = Flow::resume(asked.clone(), replies, NOW, Arc::clone(&limits));
+            flow.verdict(NOW);
+            suspended(&flow)
+        };
+        let kept = resume(&with_more(answer.clone()));
+        let text = serde_json::to_string(&kept).unwrap();
+        assert!(!text.contains("much"), "{text}");
+        let mut flow = Flow::resume(kept, Default::default(), NOW, Arc::clone(&limits));
+        let slot = flow.ask("question", request.clone()).unwrap();
+        assert_eq!(flow.verdict(NOW), Verdict::Delivered);
+        assert!(flow.poll_question(slot, Waker::noop()).is_ready());
+        assert_eq!(recorded(&suspended(&flow)), Some(read));
+
+        let mut huge = answer;
+        huge["content"] = json!({"note": "x".repeat(2 << 20)});
+        assert_eq!(recorded(&resume(&huge)), None);
+    }
+}
+
+#[test]
+fn an_answer_is_bounded() {
+    let limits = Arc::new(Limits::default());
+    let much = "x".repeat(2 << 20);
+    let text = json!({"type": "text", "text": much});
+    let roots_of = |uri: &str| json!({"roots": [{"uri": format!("file:///{uri}")}]});
+    for (request, answer, reason) in [
+        (
+            sample(),
+            json!({"role": "assistant", "content": text, "model": "m"}),
+            "longer than 1048576 bytes",
+        ),
+        (roots(), roots_of(&much), "longer than 65536 bytes"),
+        (
+            roots(),
+            json!({"roots": [{"uri": "x".repeat(60_000)}]}),
+            "not xxx",
+        ),
+        (
+            form(),
+            json!({"action": "accept", "content": {much.clone(): 1}}),
+            "`xxx",
+        ),
+    ] {
+        let (flow, polled) = answered(request, value(&answer), &limits);
+        assert_eq!(polled, Poll::Pending);
+        let state = suspended(&flow);
+        let told = state.open[0].reason.as_deref().unwrap();
+        assert!(told.contains(reason), "{}", &told[..100.min(told.len())]);
+        assert!(told.len() <= limits.reason_bytes);
+        assert_eq!(recorded(&state), None);
+    }
+    let answer = json!({"action": "decline", "_meta": {"dev.askback/reason": "ü".repeat(2000)}});
+    let (_, polled) = answered(form(), value(&answer), &limits);
+    let Poll::Ready(Checked::Elicit(declined)) = polled else {
+        panic!("it has its answer");
+    };
+    let kept = declined
+        .meta
+        .as_ref()
+        .and_then(|meta| meta.reason())
+        .unwrap();
+    assert!(kept.ends_with("ü…") && kept.len() <= limits.reason_bytes);
+}
