@@ -14,6 +14,7 @@ mod flow;
 mod handler;
 pub mod keys;
 mod private_file;
+mod roots;
 mod server;
 pub mod store;
 pub mod testing;
@@ -34,13 +35,16 @@ pub use askback_macros::Form;
 #[cfg(feature = "macros")]
 pub use askback_macros::{prompt, resource, tool};
 pub use clock::{Clock, SystemClock};
-pub use ctx::{Ask, CompletionNotice, Ctx, Elapsed, Elicit, ElicitUrl, Questions, Roots, Sample};
+pub use ctx::{
+    Ask, CompletionNotice, Ctx, Elapsed, Elicit, ElicitUrl, ListRoots, Questions, Sample,
+};
 pub use error::{Error, Result};
 pub use flow::Step;
 pub use handler::{
     Arguments, Extract, Extraction, Handler, IntoPromptResult, IntoReadResult, IntoToolResult,
     Json, Parameters, State,
 };
+pub use roots::{RemoteRoots, Roots};
 #[cfg(feature = "http-server")]
 pub use server::http;
 pub use server::{

@@ -31,7 +31,9 @@ use crate::{
     bookings::Bookings,
     prompts::{complete_reference, packing_list, plan_vacation, show_destination, trip_report},
     resources::{booking, destination, destinations},
-    tools::{book_holiday, find_best_flight, save_itinerary, tailor_trip},
+    tools::{
+        Folder, book_holiday, find_best_flight, save_itinerary, save_itinerary_with_us, tailor_trip,
+    },
 };
 
 /// What an operator is told of an agency that cannot be set up.
@@ -47,6 +49,22 @@ pub struct Options {
     /// An existing directory in which bookings are kept, and what was committed, so that a
     /// restarted agency knows them. Without one, both last as long as the server.
     pub directory: Option<PathBuf>,
+    /// Where itineraries are saved.
+    pub itineraries: Itineraries,
+}
+
+/// Where itineraries are saved, and so whether there is a tool that saves them.
+#[derive(Debug, Clone, Default)]
+pub enum Itineraries {
+    /// In the folders that a client shares. Only a client that starts the agency itself can have
+    /// them saved there: the folders of any other are on another machine.
+    #[default]
+    SharedFolders,
+    /// In this existing folder, in which each person has a folder of their own. Where clients need
+    /// tokens, saving takes one with the scope `travel:save`.
+    Folder(PathBuf),
+    /// Nowhere: there is no such tool.
+    Nowhere,
 }
 
 /// The agency, ready to be served.
@@ -55,7 +73,7 @@ pub struct Options {
 ///
 /// Fails where the directory cannot be used, and where no revision is left to speak.
 pub fn server(options: Options) -> Result<Server> {
-    let mut builder = builder(options.directory.as_deref())?;
+    let mut builder = builder(options.directory.as_deref(), options.itineraries)?;
     if let Some(size) = options.page_size {
         builder = builder.page_size(size);
     }
@@ -72,7 +90,7 @@ pub fn server(options: Options) -> Result<Server> {
 /// # Errors
 ///
 /// Fails where the directory cannot be used.
-pub fn builder(directory: Option<&Path>) -> Result<ServerBuilder> {
+pub fn builder(directory: Option<&Path>, itineraries: Itineraries) -> Result<ServerBuilder> {
     let bookings = match directory {
         Some(directory) => Bookings::in_file(directory.join("bookings.jsonl")),
         None => Bookings::default(),
@@ -89,7 +107,6 @@ pub fn builder(directory: Option<&Path>) -> Result<ServerBuilder> {
         .tool(book_holiday().scopes(["travel:book"]))
         .tool(tailor_trip)
         .tool(find_best_flight)
-        .tool(save_itinerary)
         .prompt(plan_vacation)
         .prompt(trip_report().complete("reference", move |reference| {
             complete_reference(typed.clone(), reference)
@@ -101,6 +118,13 @@ pub fn builder(directory: Option<&Path>) -> Result<ServerBuilder> {
         .resource_template(booking)
         .list_resources_for(move |who| resources::booked(listed.clone(), who))
         .state(bookings);
+    let builder = match itineraries {
+        Itineraries::SharedFolders => builder.tool(save_itinerary),
+        Itineraries::Folder(folder) => builder
+            .state(Folder::new(folder))
+            .tool(save_itinerary_with_us().scopes(["travel:save"])),
+        Itineraries::Nowhere => builder,
+    };
     Ok(match directory {
         Some(directory) => builder.store(SqliteStore::open(directory.join("commits.sqlite"))?),
         None => builder,

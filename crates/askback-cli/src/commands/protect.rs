@@ -57,7 +57,8 @@ impl Protecting {
         };
         let protection = protection
             .and_then(|protection| protection.scopes([READ]))
-            .and_then(|protection| protection.implies("travel:book", [READ]));
+            .and_then(|protection| protection.implies("travel:book", [READ]))
+            .and_then(|protection| protection.implies("travel:save", [READ]));
         let protection = protection.map_err(|bad| wrong("--http", &bad))?;
         Ok((Some(protection.name("Travel agency")), drawn))
     }

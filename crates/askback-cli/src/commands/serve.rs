@@ -9,7 +9,7 @@ use std::{
 
 use askback::{Server, keys::state_dir};
 use askback_core::revision::Revision;
-use askback_travel::Options;
+use askback_travel::{Itineraries, Options};
 use tokio::net::TcpListener;
 
 use super::protect::Protecting;
@@ -45,6 +45,10 @@ enum Served {
         /// Where to keep the bookings; a folder of this user's if absent
         #[arg(long, value_name = "DIR")]
         directory: Option<PathBuf>,
+        /// Where to save itineraries; if absent, in the folders that a client shares, and over HTTP
+        /// not at all
+        #[arg(long, value_name = "DIR")]
+        itineraries: Option<PathBuf>,
         #[command(flatten)]
         protecting: Protecting,
     },
@@ -61,12 +65,20 @@ pub async fn run(args: ServeArgs) -> Result<(), Error> {
         page_size,
         protocol,
         directory,
+        itineraries,
         protecting,
     } = args.server;
+    let itineraries = match (itineraries, http) {
+        (Some(folder), _) => Itineraries::Folder(made(folder)?),
+        (None, None) => Itineraries::SharedFolders,
+        // The folders that a client shares are its own machine's.
+        (None, Some(_)) => Itineraries::Nowhere,
+    };
     let options = Options {
         page_size: page_size.map(|size| size as usize),
         revisions: protocol.map(|revision| vec![revision]),
         directory: kept_in(directory)?,
+        itineraries,
     };
     // Opening its store waits for the disk.
     let server = tokio::task::spawn_blocking(|| askback_travel::server(options)).await;
@@ -130,17 +142,21 @@ fn note(text: &str) {
 /// The folder that bookings are kept in, made if need be. Where this user has none to keep things
 /// in, they last as long as the server.
 fn kept_in(chosen: Option<PathBuf>) -> Result<Option<PathBuf>, Error> {
-    let must_be = chosen.is_some();
-    let Some(folder) = chosen.or_else(|| Some(state_dir()?.join("askback").join("travel"))) else {
-        return Ok(None);
-    };
+    if let Some(chosen) = chosen {
+        return made(chosen).map(Some);
+    }
+    let folder = state_dir().map(|state| state.join("askback").join("travel"));
+    Ok(folder.filter(|folder| fs::create_dir_all(folder).is_ok()))
+}
+
+/// A folder that the operator named, made if need be.
+fn made(folder: PathBuf) -> Result<PathBuf, Error> {
     match fs::create_dir_all(&folder) {
-        Ok(()) => Ok(Some(folder)),
-        Err(error) if must_be => Err(Error::usage(format!(
+        Ok(()) => Ok(folder),
+        Err(error) => Err(Error::usage(format!(
             "{} cannot be used: {error}",
             folder.display()
         ))),
-        Err(_) => Ok(None),
     }
 }
 

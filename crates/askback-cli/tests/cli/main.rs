@@ -6,6 +6,7 @@ mod credentials;
 mod desk;
 mod dialog;
 mod end_to_end;
+mod itineraries;
 #[cfg(unix)]
 mod killed;
 #[cfg(unix)]

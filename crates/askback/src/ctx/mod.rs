@@ -26,7 +26,7 @@ use serde::{Serialize, de::DeserializeOwned};
 use sha2::{Digest, Sha256};
 
 pub(crate) use self::question::by_action;
-pub use self::question::{Ask, Elicit, ElicitUrl, Questions, Roots, Sample};
+pub use self::question::{Ask, Elicit, ElicitUrl, ListRoots, Questions, Sample};
 use crate::{
     entropy::entropy,
     error::{Error, Result},
@@ -144,8 +144,15 @@ impl Ctx {
     }
 
     /// Asks which folders the server may work in.
-    pub fn roots(&self) -> Roots {
-        Roots(self.asking("roots", InputRequest::Roots(RequestParams::default())))
+    ///
+    /// They are folders of the client's machine: [`Roots::local`](crate::Roots::local) opens them
+    /// where that is the server's machine too, and nowhere else.
+    pub fn roots(&self) -> ListRoots {
+        let request = InputRequest::Roots(RequestParams::default());
+        ListRoots {
+            asking: self.asking("roots", request),
+            place: self.incoming().origin.place,
+        }
     }
 
     /// Asks several forms in one round; the answers come together, in the same order.

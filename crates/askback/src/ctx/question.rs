@@ -10,13 +10,14 @@ use std::{
 
 use askback_core::{
     ask::{AskError, Checked},
+    engine::server::Place,
     forms::{Content, Form},
-    protocol::{CreateMessageResult, ElicitAction, ElicitResult, Root},
+    protocol::{CreateMessageResult, ElicitAction, ElicitResult},
 };
 
 #[cfg(doc)]
 use super::{CompletionNotice, Ctx};
-use crate::{answer::Answer, flow::Asking};
+use crate::{answer::Answer, flow::Asking, roots::Roots};
 
 /// A form for the person, on its way: see [`Ctx::elicit`].
 #[must_use = "a question is asked when it is awaited"]
@@ -35,7 +36,10 @@ pub struct Sample(pub(super) Asking);
 
 /// The client's roots, on their way: see [`Ctx::roots`].
 #[must_use = "a question is asked when it is awaited"]
-pub struct Roots(pub(super) Asking);
+pub struct ListRoots {
+    pub(super) asking: Asking,
+    pub(super) place: Place,
+}
 
 /// Several questions of one round: a tuple of [`Elicit`]s.
 pub trait Questions: Send {
@@ -129,20 +133,20 @@ impl Future for Sample {
     }
 }
 
-impl Roots {
+impl ListRoots {
     /// Chooses the key of the question, under which clients and answer files know it.
     pub fn key(mut self, key: impl Into<Cow<'static, str>>) -> Self {
-        self.0.rename(key.into());
+        self.asking.rename(key.into());
         self
     }
 }
 
-impl Future for Roots {
-    type Output = Result<Vec<Root>, AskError>;
+impl Future for ListRoots {
+    type Output = Result<Roots, AskError>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        Poll::Ready(match ready!(Pin::new(&mut self.0).poll(cx))? {
-            Checked::Roots(roots) => Ok(roots),
+        Poll::Ready(match ready!(Pin::new(&mut self.asking).poll(cx))? {
+            Checked::Roots(listed) => Ok(Roots::new(listed, self.place)),
             _ => Err(wrong_kind()),
         })
     }

@@ -9,7 +9,7 @@ use std::{
 
 use askback_core::{
     ask::Reply,
-    engine::server::{AskId, Call, Changed, Connection, Output},
+    engine::server::{AskId, Call, Changed, Connection, Output, Place},
     jsonrpc::{ErrorObject, RequestId},
     protocol::{InputRequest, LoggingLevel, ServerNotification},
 };
@@ -39,8 +39,8 @@ const WORTH_WAITING: usize = 64 << 10;
 
 /// Serves until the channel ends; what is still running then is dropped.
 pub(super) async fn serve(shared: Arc<Shared>, channel: Channel) -> io::Result<()> {
+    let link = Arc::new(Link::new(&shared, channel.place()));
     let (mut receiver, sender) = channel.split();
-    let link = Arc::new(Link::new(&shared));
     let observer: Weak<dyn Observer> = Arc::downgrade(&link) as _;
     let observing = Observing::new(&shared, observer);
     let mut writing = tokio::spawn(write(Arc::clone(&link), sender));
@@ -111,8 +111,8 @@ struct Task {
 }
 
 impl Link {
-    fn new(shared: &Arc<Shared>) -> Self {
-        let engine = Connection::new(Arc::clone(&shared.profile));
+    fn new(shared: &Arc<Shared>, place: Place) -> Self {
+        let engine = Connection::new(Arc::clone(&shared.profile)).from_place(place);
         Self {
             state: Mutex::new(State {
                 engine,

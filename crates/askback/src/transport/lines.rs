@@ -2,6 +2,7 @@
 
 use std::io;
 
+use askback_core::engine::server::Place;
 use tokio::{
     io::{AsyncBufRead, AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader},
     sync::{mpsc, oneshot},
@@ -31,6 +32,8 @@ where
             messages: Some(Messages::Written(outgoing)),
             writer: Some(writing),
         },
+        // A stream may lead anywhere.
+        place: Place::Elsewhere,
     }
 }
 

@@ -1,5 +1,6 @@
 //! Both sides in one process, for tests.
 
+use askback_core::engine::server::Place;
 use tokio::sync::mpsc;
 
 use super::{Channel, Messages, Receiver, Sender, WAITING};
@@ -21,6 +22,7 @@ fn end(sent: mpsc::Sender<Vec<u8>>, received: mpsc::Receiver<Vec<u8>>) -> Channe
             messages: Some(Messages::Memory(sent)),
             writer: None,
         },
+        place: Place::Here,
     }
 }
 

@@ -19,6 +19,7 @@ mod stdio;
 
 use std::io;
 
+use askback_core::engine::server::Place;
 use tokio::{
     sync::{mpsc, oneshot},
     task::{AbortHandle, JoinHandle},
@@ -47,6 +48,8 @@ const WAITING: usize = 32;
 pub struct Channel {
     receiver: Receiver,
     sender: Sender,
+    /// Where the other end is.
+    place: Place,
 }
 
 /// The receiving half of a [`Channel`].
@@ -91,6 +94,11 @@ enum Sent {
 }
 
 impl Channel {
+    /// Where the other end is.
+    pub(crate) fn place(&self) -> Place {
+        self.place
+    }
+
     /// The two halves.
     #[must_use]
     pub fn split(self) -> (Receiver, Sender) {

@@ -5,6 +5,7 @@ use std::{
     thread,
 };
 
+use askback_core::engine::server::Place;
 use tokio::sync::{mpsc, oneshot};
 
 use super::{
@@ -45,6 +46,8 @@ pub fn stdio(max_message_bytes: usize) -> Channel {
             messages: Some(Messages::Written(outgoing)),
             writer: Some(writer),
         },
+        // Whoever holds the other ends of these streams started this process.
+        place: Place::Here,
     }
 }
 

@@ -1,16 +1,25 @@
-//! A file in one of the client's folders, and in none other.
+//! A file in one of the client's folders, and in none other; or, for clients on other machines, in a
+//! folder that the operator named.
 
 use std::{
+    fmt::Write as _,
     io,
     path::{Component, Path, PathBuf},
+    sync::Arc,
 };
 
-use askback::{Ctx, Error, Form, Result, protocol::Root, tool};
-use percent_encoding::percent_decode_str;
+use askback::{Ctx, Error, Form, Result, Roots, State, tool};
+use sha2::{Digest, Sha256};
 use tokio::{
     fs::{self, OpenOptions},
     io::AsyncWriteExt,
+    sync::Mutex,
 };
+
+use crate::bookings::Owner;
+
+/// The most itineraries of one owner in the operator's folder.
+const MOST: usize = 100;
 
 /// The tool's arguments.
 #[derive(Form)]
@@ -31,14 +40,14 @@ pub(crate) struct Itinerary {
 )]
 pub(crate) async fn save_itinerary(ctx: Ctx, itinerary: Itinerary) -> Result<String> {
     let roots = ctx.roots().await?;
+    // An error where the client is on another machine: its folders are none of ours.
+    let folders = roots.local()?;
     let file = Path::new(&itinerary.file);
-    let Some(target) = find(&roots, file).await else {
+    let Some(target) = find(&folders, file).await else {
         return Err(Error::new(refusal(&itinerary.file, &roots)));
     };
     let draft = target.with_added_extension(format!("{:016x}.draft", ctx.random()));
     if let Err(error) = write(&target, &draft, &itinerary.text).await {
-        // There may be none; then there is nothing to remove.
-        let _ = fs::remove_file(&draft).await;
         return Err(Error::new(format!(
             "{} was not written: {error}",
             target.display()
@@ -47,11 +56,123 @@ pub(crate) async fn save_itinerary(ctx: Ctx, itinerary: Itinerary) -> Result<Str
     Ok(format!("Saved to {}.", target.display()))
 }
 
-/// Where the file is to be written, if that is within one of the roots.
-async fn find(roots: &[Root], file: &Path) -> Option<PathBuf> {
-    for root in roots {
-        // A root that is not there, or is no folder of this machine, holds nothing.
-        let Some(folder) = folder(root) else { continue };
+/// The tool's arguments where the operator named the folder.
+#[derive(Form)]
+pub(crate) struct NamedItinerary {
+    /// What the file is called: a name without a path.
+    #[form(min_length = 1, max_length = 100)]
+    file: String,
+    /// What to write.
+    #[form(max_length = 100_000)]
+    text: String,
+}
+
+/// The operator's folder for itineraries.
+#[derive(Clone)]
+pub(crate) struct Folder {
+    path: PathBuf,
+    /// Held while a file is written, so that the files of an owner are counted right.
+    writing: Arc<Mutex<()>>,
+}
+
+impl Folder {
+    pub(crate) fn new(path: PathBuf) -> Self {
+        Self {
+            path,
+            writing: Arc::default(),
+        }
+    }
+
+    /// Writes a file of an owner: each has a folder of their own within.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the disk, which is for the operator alone.
+    async fn save(&self, owner: &Owner, name: &str, draft: &str, text: &str) -> io::Result<Saved> {
+        let folder = self.path.join(name_of(owner)?);
+        let target = folder.join(name);
+        let _writing = self.writing.lock().await;
+        fs::create_dir_all(&folder).await?;
+        let is_new = fs::symlink_metadata(&target).await.is_err();
+        if is_new && count(&folder).await? >= MOST {
+            return Ok(Saved::No);
+        }
+        write(&target, &folder.join(draft), text).await?;
+        Ok(Saved::Yes)
+    }
+}
+
+/// Whether there was room.
+enum Saved {
+    Yes,
+    No,
+}
+
+/// Writes an itinerary to a file that the agency keeps for whoever saves it.
+#[tool(
+    name = "save_itinerary",
+    title = "Save an itinerary",
+    destructive,
+    idempotent,
+    open_world = false
+)]
+pub(crate) async fn save_itinerary_with_us(
+    ctx: Ctx,
+    State(folder): State<Folder>,
+    itinerary: NamedItinerary,
+) -> Result<String> {
+    let name = &itinerary.file;
+    if !is_plain(name) {
+        return Err(Error::invalid_params(format!(
+            "`{name}` was not written: name a file, without a path, and not one that begins with a \
+             dot"
+        )));
+    }
+    let draft = format!(".{:016x}.draft", ctx.random());
+    let owner = Owner::of(ctx.principal());
+    match folder.save(&owner, name, &draft, &itinerary.text).await {
+        Ok(Saved::Yes) => Ok(format!("Saved as {name}.")),
+        Ok(Saved::No) => Err(Error::new(format!(
+            "`{name}` was not written: you have {MOST} itineraries; save it under the name of one \
+             of them"
+        ))),
+        Err(error) => {
+            tracing::error!(%error, "an itinerary could not be written");
+            Err(Error::new(format!(
+                "`{name}` was not written: the agency cannot keep it now"
+            )))
+        }
+    }
+}
+
+/// Whether this names a file in whatever folder it is joined to, on any system.
+fn is_plain(name: &str) -> bool {
+    let allowed = |c: char| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_' | '.');
+    name.chars().all(allowed) && !name.starts_with('.')
+}
+
+/// The name of an owner's folder: the same for the same owner, and another for any other.
+fn name_of(owner: &Owner) -> io::Result<String> {
+    let digest = Sha256::digest(serde_json::to_vec(owner)?);
+    Ok(digest[..16].iter().fold(String::new(), |mut name, byte| {
+        let _ = write!(name, "{byte:02x}");
+        name
+    }))
+}
+
+async fn count(folder: &Path) -> io::Result<usize> {
+    let mut entries = fs::read_dir(folder).await?;
+    let mut count = 0;
+    while entries.next_entry().await?.is_some() {
+        count += 1;
+    }
+    Ok(count)
+}
+
+/// Where the file is to be written, if that is within one of the folders.
+async fn find(folders: &[PathBuf], file: &Path) -> Option<PathBuf> {
+    for folder in folders {
+        // One that is not there holds nothing.
         let Ok(folder) = fs::canonicalize(folder).await else {
             continue;
         };
@@ -86,22 +207,23 @@ async fn within(folder: &Path, file: &Path) -> Option<PathBuf> {
 /// Writes beside the file and then takes its place, so that a link which somebody puts there
 /// meanwhile is replaced and not followed.
 async fn write(target: &Path, draft: &Path, text: &str) -> io::Result<()> {
-    let mut options = OpenOptions::new();
-    let mut file = options.write(true).create_new(true).open(draft).await?;
-    file.write_all(text.as_bytes()).await?;
-    file.sync_all().await?;
-    fs::rename(draft, target).await
+    let written = async {
+        let mut options = OpenOptions::new();
+        let mut file = options.write(true).create_new(true).open(draft).await?;
+        file.write_all(text.as_bytes()).await?;
+        file.sync_all().await?;
+        fs::rename(draft, target).await
+    };
+    let written = written.await;
+    if written.is_err() {
+        // There may be none; then there is nothing to remove.
+        let _ = fs::remove_file(draft).await;
+    }
+    written
 }
 
-/// The folder a root stands for, if it is one of this machine.
-fn folder(root: &Root) -> Option<PathBuf> {
-    let path = root.uri.strip_prefix("file://")?;
-    let path = path.strip_prefix("localhost").unwrap_or(path);
-    let path = percent_decode_str(path).decode_utf8().ok()?;
-    path.starts_with('/').then(|| PathBuf::from(&*path))
-}
-
-fn refusal(file: &str, roots: &[Root]) -> String {
+fn refusal(file: &str, roots: &Roots) -> String {
+    let roots = roots.as_client_says();
     if roots.is_empty() {
         return format!("`{file}` was not written: you share no folder.");
     }

@@ -1,5 +1,6 @@
 //! `book_holiday`.
 
+use askback_travel::Itineraries;
 use serde_json::{Value, json};
 
 use crate::{
@@ -255,7 +256,7 @@ async fn the_form_of_wishes_is_as_promised() {
 fn an_agency_without_its_directory_does_not_open() {
     let directory = tempfile::tempdir().unwrap();
     let absent = directory.path().join("absent");
-    assert!(askback_travel::builder(Some(&absent)).is_err());
+    assert!(askback_travel::builder(Some(&absent), Itineraries::Nowhere).is_err());
 }
 
 /// Between any two rounds the agency may be another process: here, another server over the same

@@ -7,13 +7,14 @@ use askback::{
     keys::{Key, KeyRing, KeySource},
     transport::{Receiver, Sender, memory},
 };
+use askback_travel::Itineraries;
 use serde_json::{Value, json};
 
 const MODERN: &str = "2026-07-28";
 
 /// The agency, with its handlers checked for being safe to run again.
 pub(crate) fn agency(directory: Option<&Path>) -> Server {
-    let builder = askback_travel::builder(directory).unwrap();
+    let builder = askback_travel::builder(directory, Itineraries::SharedFolders).unwrap();
     let keys = KeySource::Ring(KeyRing::new(Key::new(&[7; 32])));
     builder.keys(keys).check_replay(true).build().unwrap()
 }

@@ -224,7 +224,7 @@ async fn lists_come_in_pages() {
     let options = askback_travel::Options {
         page_size: Some(3),
         revisions: Some(vec![askback::Revision::V2025_06_18]),
-        directory: None,
+        ..Default::default()
     };
     let server = askback_travel::server(options).unwrap();
     let mut client = Client::connect(&server, "2025-06-18").await;

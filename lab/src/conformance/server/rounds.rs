@@ -54,7 +54,8 @@ pub(super) async fn test_input_required_result_sampling(ctx: Ctx) -> Result<Stri
 #[tool]
 pub(super) async fn test_input_required_result_list_roots(ctx: Ctx) -> Result<String> {
     let roots = ctx.roots().key("client_roots").await?;
-    let uris: Vec<_> = roots.into_iter().map(|root| root.uri).collect();
+    let uris = roots.as_client_says().iter();
+    let uris: Vec<_> = uris.map(|root| &*root.uri).collect();
     Ok(format!("Roots: {}", uris.join(", ")))
 }
 
@@ -83,7 +84,10 @@ pub(super) async fn test_input_required_result_multiple_inputs(ctx: Ctx) -> Resu
         ctx.roots().key("client_roots"),
     )?;
     let (Name { name }, greeting) = (name.accepted()?, greeting.content.text());
-    Ok(format!("{greeting} {name} has {} roots.", roots.len()))
+    Ok(format!(
+        "{greeting} {name} has {} roots.",
+        roots.as_client_says().len()
+    ))
 }
 
 /// Asks two questions, one after the other.

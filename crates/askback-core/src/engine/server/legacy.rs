@@ -10,7 +10,7 @@ use alloc::{
 };
 
 use super::{
-    Call, Changed, Origin, Output, Profile,
+    Call, Changed, Origin, Output, Place, Profile,
     modern::{notification, tells, unsupported, write_notification},
     origin::{check_watched, known_capabilities, known_client, known_token},
 };
@@ -46,6 +46,12 @@ pub(super) struct Open {
     watched: BTreeSet<String>,
     /// What the watched take.
     watched_bytes: usize,
+}
+
+/// Who sends the requests of a connection, as far as its transport knows.
+pub(super) struct Sender<'a> {
+    pub(super) principal: Option<&'a Arc<Principal>>,
+    pub(super) place: Place,
 }
 
 /// What becomes of a request.
@@ -123,13 +129,13 @@ impl Session {
     pub(super) fn handle_request(
         &mut self,
         profile: &Profile,
-        principal: Option<&Arc<Principal>>,
+        sender: &Sender<'_>,
         id: RequestId,
         request: ClientRequest,
     ) -> Result<Routed, ErrorObject> {
         let request = match request {
             ClientRequest::Initialize(params) if !self.is_open() => {
-                let (open, response) = initialize(profile, principal, &id, *params)?;
+                let (open, response) = initialize(profile, sender, &id, *params)?;
                 *self = Self::Open(Box::new(open));
                 return Ok(Routed::Response(response));
             }
@@ -211,7 +217,7 @@ impl Open {
 /// speaks (2025-11-25, basic/lifecycle, Version Negotiation).
 fn initialize(
     profile: &Profile,
-    principal: Option<&Arc<Principal>>,
+    sender: &Sender<'_>,
     id: &RequestId,
     params: InitializeParams,
 ) -> Result<(Open, Vec<u8>), ErrorObject> {
@@ -239,7 +245,8 @@ fn initialize(
         capabilities: known_capabilities(params.capabilities, &profile.limits),
         log_level: None,
         progress_token: None,
-        principal: principal.cloned(),
+        principal: sender.principal.cloned(),
+        place: sender.place,
     };
     let open = Open {
         origin,

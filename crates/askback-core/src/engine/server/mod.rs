@@ -18,7 +18,7 @@ pub use modern::{Changed, Subscription, admit, discover, spoken, unsupported, wr
 pub use tasks::{Full, Tasks};
 
 use self::{
-    legacy::{Asked, Session},
+    legacy::{Asked, Sender, Session},
     modern::too_many,
     origin::id_bytes,
 };
@@ -76,6 +76,21 @@ pub struct Origin {
     pub progress_token: Option<ProgressToken>,
     /// Who asks, where the server has found out.
     pub principal: Option<Arc<Principal>>,
+    /// Where the client is.
+    pub place: Place,
+}
+
+/// Where a client is, as far as its transport knows.
+///
+/// Paths that a client names are paths of its own machine. Whether that is the server's as well is
+/// known only where the transport makes it so.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Place {
+    /// It started this process, or lives in it: both see the same files, with the same rights.
+    Here,
+    /// It may be anywhere.
+    #[default]
+    Elsewhere,
 }
 
 /// A request for the server's handlers.
@@ -135,6 +150,7 @@ pub enum Received {
 pub struct Connection {
     profile: Arc<Profile>,
     principal: Option<Arc<Principal>>,
+    place: Place,
     session: Session,
     subscriptions: Vec<Subscription>,
     calls: BTreeMap<RequestId, Running>,
@@ -205,6 +221,7 @@ impl Connection {
         Self {
             profile,
             principal: None,
+            place: Place::default(),
             session: Session::default(),
             subscriptions: Vec::new(),
             calls: BTreeMap::new(),
@@ -220,6 +237,13 @@ impl Connection {
     #[must_use]
     pub fn of(mut self, principal: Option<Arc<Principal>>) -> Self {
         self.principal = principal;
+        self
+    }
+
+    /// Sets where the client is, which is [`Place::Elsewhere`] unless told otherwise.
+    #[must_use]
+    pub fn from_place(mut self, place: Place) -> Self {
+        self.place = place;
         self
     }
 
@@ -457,7 +481,10 @@ impl Connection {
         let call = match modern::era_of(&request, &self.profile, self.session.is_open()) {
             // A subscription would keep its batch open for good.
             Era::Modern if batch.is_some() => return Err(no_batches()),
-            Era::Modern => admit(&self.profile, self.principal.clone(), id, request)?,
+            Era::Modern => {
+                let principal = self.principal.clone();
+                admit(&self.profile, principal, self.place, id, request)?
+            }
             Era::Legacy => match self.handle_in_session(id, request)? {
                 legacy::Routed::Response(response) => return Ok(Some(response)),
                 legacy::Routed::Call(call) => call,
@@ -517,9 +544,12 @@ impl Connection {
         id: RequestId,
         request: ClientRequest,
     ) -> Result<legacy::Routed, ErrorObject> {
-        let principal = self.principal.as_ref();
+        let sender = Sender {
+            principal: self.principal.as_ref(),
+            place: self.place,
+        };
         self.session
-            .handle_request(&self.profile, principal, id, request)
+            .handle_request(&self.profile, &sender, id, request)
     }
 
     fn subscription(&self, id: &RequestId) -> Option<usize> {

@@ -3,7 +3,7 @@
 use alloc::{boxed::Box, format, string::String, sync::Arc, vec::Vec};
 
 use super::{
-    Call, Origin, Profile,
+    Call, Origin, Place, Profile,
     origin::{check_watched, id_bytes, known_capabilities, known_client, known_token, too_long},
 };
 use crate::{
@@ -47,6 +47,7 @@ pub enum Changed {
 pub fn admit(
     profile: &Profile,
     principal: Option<Arc<Principal>>,
+    place: Place,
     id: RequestId,
     mut request: ClientRequest,
 ) -> Result<Call, ErrorObject> {
@@ -70,6 +71,7 @@ pub fn admit(
         log_level: meta.log_level,
         progress_token: known_token(meta.progress_token, &profile.limits)?,
         principal,
+        place,
     };
     Ok(Call {
         id,

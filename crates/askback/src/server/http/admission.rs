@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 
 use askback_core::{
-    engine::server::{self as engine, Call, Profile, Received},
+    engine::server::{self as engine, Call, Place, Profile, Received},
     http::{
         Mismatch,
         headers::{self, Mirrored},
@@ -51,7 +51,14 @@ pub(super) fn admit(
         };
         check_revision(&shared.profile, &headers, request.method(), None, wish)?;
     }
-    engine::admit(&shared.profile, principal(parts), id.clone(), request)
+    let principal = principal(parts);
+    engine::admit(
+        &shared.profile,
+        principal,
+        Place::Elsewhere,
+        id.clone(),
+        request,
+    )
 }
 
 /// What is wrong with a request that could not be read: what matters before its parameters, else

@@ -23,7 +23,10 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use askback_core::{engine::client::Carrier, limits::Limits};
+use askback_core::{
+    engine::{client::Carrier, server::Place},
+    limits::Limits,
+};
 use reqwest::{
     Client, Url,
     header::{HeaderMap, HeaderName, HeaderValue},
@@ -199,6 +202,7 @@ impl Http {
                 messages: Some(Messages::Written(outgoing)),
                 writer: Some(writer),
             },
+            place: Place::Elsewhere,
         };
         let handshake = known.is_some_and(|known| known != Known::Modern);
         Ok(Link {

@@ -60,7 +60,7 @@ async fn both(ctx: Ctx) -> Result<String> {
 
 async fn roots(ctx: Ctx) -> Result<String> {
     let roots = ctx.roots().await?;
-    Ok(roots.len().to_string())
+    Ok(roots.local()?.len().to_string())
 }
 
 async fn sign_in(ctx: Ctx) -> Result<String> {

@@ -278,17 +278,17 @@ pub(crate) fn hello(revision: Revision, capabilities: Value) -> Value {
     json!({"jsonrpc": "2.0", "id": "hello", "method": "initialize", "params": params})
 }
 
-/// A request of the stateless era.
+/// A request of the stateless era. What its `_meta` says already stands.
 pub(crate) fn stateless(method: &str, mut params: Value) -> Value {
-    let meta = json!({
+    let mut meta = json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
         "io.modelcontextprotocol/clientInfo": {"name": "tests", "version": "1"},
         "io.modelcontextprotocol/clientCapabilities": {"elicitation": {}},
     });
-    match params["_meta"].as_object_mut() {
-        Some(given) => given.extend(meta.as_object().expect("an object").clone()),
-        None => params["_meta"] = meta,
+    if let (Some(meta), Some(given)) = (meta.as_object_mut(), params["_meta"].as_object()) {
+        meta.extend(given.clone());
     }
+    params["_meta"] = meta;
     json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
 }
 

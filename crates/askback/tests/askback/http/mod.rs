@@ -6,6 +6,7 @@ mod listening;
 mod older;
 mod pages;
 mod resuming;
+mod roots;
 mod serving;
 mod sessions;
 mod sockets;

@@ -30,7 +30,10 @@ async fn reserve(ctx: Ctx) -> Result<String> {
 }
 
 async fn roots(ctx: Ctx) -> Result<String> {
-    Ok(format!("{} roots", ctx.roots().await?.len()))
+    Ok(format!(
+        "{} roots",
+        ctx.roots().await?.as_client_says().len()
+    ))
 }
 
 /// Tells when it is dropped, as what a cancelled call holds is.

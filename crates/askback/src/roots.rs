@@ -1,0 +1,117 @@
+//! The folders a client lets the server work in.
+
+use std::path::{Path, PathBuf};
+
+use askback_core::{engine::server::Place, protocol::Root};
+use percent_encoding::percent_decode_str;
+
+/// The roots of a client, which have to be opened deliberately: see [`Ctx::roots`](crate::Ctx::roots).
+///
+/// A root is a `file://` URI of a folder on the *client's* machine. The same path means the same
+/// folder to the server only where the two share a machine: where the client started the server's
+/// process (stdio), or lives in it (memory). Anywhere else, such as over HTTP, it names whatever
+/// stands at that path on the *server*, and a client that lists `file:///` would be given all of it.
+///
+/// ```
+/// use askback::{Ctx, Result};
+///
+/// async fn folders(ctx: Ctx) -> Result<String> {
+///     let roots = ctx.roots().await?;
+///     let folders = roots.local()?;
+///     Ok(format!("{} folders to work in", folders.len()))
+/// }
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct Roots {
+    listed: Vec<Root>,
+    place: Place,
+}
+
+/// The roots of a client are folders of another machine than the server's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "the client's roots are folders of its own machine, which this server does not share; to use \
+     them, let the client start the server itself, over stdio"
+)]
+pub struct RemoteRoots;
+
+impl Roots {
+    pub(crate) fn new(listed: Vec<Root>, place: Place) -> Self {
+        Self { listed, place }
+    }
+
+    /// Returns the folders as absolute paths of this machine, in the order of the client. A root
+    /// that is no such path, for instance because its URI names another host, is left out.
+    ///
+    /// They are what the client wishes, not a wall: resolve links and `..` before anything is
+    /// written, and see that the result is still within (2025-11-25, client/roots, Security
+    /// Considerations). A folder need not exist.
+    ///
+    /// # Errors
+    ///
+    /// [`RemoteRoots`] where the client did not start this process and does not live in it.
+    pub fn local(&self) -> Result<Vec<PathBuf>, RemoteRoots> {
+        match self.place {
+            Place::Here => Ok(self.listed.iter().filter_map(folder).collect()),
+            Place::Elsewhere => Err(RemoteRoots),
+        }
+    }
+
+    /// Returns the roots as the client lists them, whatever machine they are on: to be shown, or
+    /// handed to something that runs where the client does. Never open them as files of this
+    /// machine; [`local`](Self::local) gives those that may be.
+    #[must_use]
+    pub fn as_client_says(&self) -> &[Root] {
+        &self.listed
+    }
+}
+
+/// The folder a root names, if that is one of this machine.
+fn folder(root: &Root) -> Option<PathBuf> {
+    let path = root.uri.strip_prefix("file://")?;
+    let path = path.strip_prefix("localhost").unwrap_or(path);
+    let path = path.starts_with('/').then_some(path)?;
+    let path = percent_decode_str(path).decode_utf8().ok()?;
+    let usable = Path::new(&*path).is_absolute() && !path.contains('\0');
+    usable.then(|| PathBuf::from(&*path))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn roots(uris: &[&str], place: Place) -> Roots {
+        let listed = uris.iter().map(|uri| Root {
+            uri: (*uri).to_owned(),
+            name: None,
+            meta: None,
+        });
+        Roots::new(listed.collect(), place)
+    }
+
+    #[test]
+    fn a_root_is_a_folder_only_where_the_machine_is_shared() {
+        let cases: &[(&str, Option<&str>)] = &[
+            ("file:///home/ada", Some("/home/ada")),
+            ("file://localhost/home/ada", Some("/home/ada")),
+            ("file:///new%20york", Some("/new york")),
+            ("file:///%2525", Some("/%25")),
+            ("file:///", Some("/")),
+            ("file://elsewhere/home", None),
+            ("file://localhost.example/home", None),
+            ("file://%2Fhome", None),
+            ("file://relative", None),
+            ("file:///a%00b", None),
+            ("file:///%FF", None),
+            ("https://a.example/", None),
+            ("", None),
+        ];
+        for (uri, folder) in cases {
+            let expected: Vec<_> = folder.iter().map(PathBuf::from).collect();
+            assert_eq!(roots(&[uri], Place::Here).local(), Ok(expected), "{uri}");
+            let remote = roots(&[uri], Place::Elsewhere);
+            assert_eq!(remote.local(), Err(RemoteRoots), "{uri}");
+            assert_eq!(remote.as_client_says()[0].uri, *uri);
+        }
+    }
+}
