@@ -118,6 +118,8 @@ pub struct Limits {
     pub message_shown: usize,
     /// The most entries a client keeps in its cache of lists and reads.
     pub cache_entries: usize,
+    /// The most bytes a client keeps in that cache.
+    pub cache_bytes: usize,
     /// The most pages of one list a client fetches before it takes the list for endless.
     pub pages: usize,
     /// How long a client waits before it sends again a request whose result asked nothing; the
@@ -246,6 +248,7 @@ impl Default for Limits {
             questions_waiting: 16,
             message_shown: 4 << 10,
             cache_entries: 256,
+            cache_bytes: 16 << 20,
             pages: 256,
             round_pause: Duration::from_millis(50),
             round_pause_most: Duration::from_millis(250),

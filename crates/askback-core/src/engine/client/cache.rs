@@ -6,7 +6,10 @@ use core::time::Duration;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::protocol::{CacheScope, ClientRequest};
+use crate::{
+    limits::Limits,
+    protocol::{CacheScope, ClientRequest},
+};
 
 /// What identifies a result: the method and the parameter that changes it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -22,6 +25,9 @@ pub(super) struct Cache {
     /// Whom the private results are for.
     principal: Option<String>,
     most: usize,
+    /// The most bytes of all entries.
+    most_bytes: usize,
+    bytes: usize,
     entries: BTreeMap<(Key, Audience), Entry>,
 }
 
@@ -84,6 +90,10 @@ impl Key {
         self.method
     }
 
+    fn bytes(&self) -> usize {
+        self.parameter.as_ref().map_or(0, String::len)
+    }
+
     pub(super) fn is_stale(&self, stale: &Stale<'_>) -> bool {
         match stale {
             Stale::Pages(method) => self.method == *method,
@@ -93,10 +103,12 @@ impl Key {
 }
 
 impl Cache {
-    pub(super) fn new(principal: Option<String>, most: usize) -> Self {
+    pub(super) fn new(principal: Option<String>, limits: &Limits) -> Self {
         Self {
             principal,
-            most,
+            most: limits.cache_entries,
+            most_bytes: limits.cache_bytes,
+            bytes: 0,
             entries: BTreeMap::new(),
         }
     }
@@ -113,7 +125,8 @@ impl Cache {
         .map(|entry| &*entry.result)
     }
 
-    /// Keeps a result as long, and for whom, it says itself. What says neither is not kept.
+    /// Keeps a result as long, and for whom, it says itself. What says neither is not kept, nor is
+    /// what would take all the room alone.
     pub(super) fn put(&mut self, key: Key, result: &RawValue, now: Duration) {
         self.remove(&key);
         let Ok(hints) = serde_json::from_str::<Hints>(result.get()) else {
@@ -123,12 +136,11 @@ impl Cache {
             .ttl_ms
             .and_then(|ttl| u64::try_from(ttl).ok())
             .unwrap_or(0);
-        if ttl == 0 || self.most == 0 {
+        let bytes = key.bytes().saturating_add(result.get().len());
+        if ttl == 0 || self.most == 0 || bytes > self.most_bytes {
             return;
         }
-        if self.entries.len() >= self.most {
-            self.make_room(now);
-        }
+        self.make_room(bytes, now);
         let audience = match hints.cache_scope {
             Some(CacheScope::Public) => Audience::Anyone,
             Some(CacheScope::Private) | None => Audience::Principal(self.principal.clone()),
@@ -137,6 +149,7 @@ impl Cache {
             result: result.to_owned(),
             until: now.saturating_add(Duration::from_millis(ttl)),
         };
+        self.bytes += bytes;
         self.entries.insert((key, audience), entry);
     }
 
@@ -146,31 +159,62 @@ impl Cache {
     }
 
     pub(super) fn forget(&mut self, stale: &Stale<'_>) {
-        self.entries.retain(|(key, _), _| !key.is_stale(stale));
+        self.retain(|(key, _), _| !key.is_stale(stale));
     }
 
     pub(super) fn clear(&mut self) {
-        self.entries.clear();
+        self.retain(|_, _| false);
     }
 
     fn remove(&mut self, key: &Key) {
         let own = Audience::Principal(self.principal.clone());
-        self.entries.remove(&(key.clone(), own));
-        self.entries.remove(&(key.clone(), Audience::Anyone));
+        self.drop_entry(&(key.clone(), own));
+        self.drop_entry(&(key.clone(), Audience::Anyone));
     }
 
-    /// Drops what is no longer fresh, and at least the entry that will be so first.
-    fn make_room(&mut self, now: Duration) {
-        self.entries.retain(|_, entry| now < entry.until);
-        if self.entries.len() >= self.most
+    /// Drops what is no longer fresh, and what will be so first, until another entry of this many
+    /// bytes fits.
+    fn make_room(&mut self, bytes: usize, now: Duration) {
+        if self.fits(bytes) {
+            return;
+        }
+        self.retain(|_, entry| now < entry.until);
+        while !self.fits(bytes)
             && let Some(first) = self
                 .entries
                 .iter()
                 .min_by_key(|(_, entry)| entry.until)
                 .map(|(key, _)| key.clone())
         {
-            self.entries.remove(&first);
+            self.drop_entry(&first);
         }
+    }
+
+    fn fits(&self, bytes: usize) -> bool {
+        self.entries.len() < self.most && self.bytes.saturating_add(bytes) <= self.most_bytes
+    }
+
+    fn drop_entry(&mut self, at: &(Key, Audience)) {
+        if let Some(entry) = self.entries.remove(at) {
+            self.bytes -= entry.bytes(&at.0);
+        }
+    }
+
+    fn retain(&mut self, mut stays: impl FnMut(&(Key, Audience), &Entry) -> bool) {
+        let bytes = &mut self.bytes;
+        self.entries.retain(|at, entry| {
+            let stays = stays(at, entry);
+            if !stays {
+                *bytes -= entry.bytes(&at.0);
+            }
+            stays
+        });
+    }
+}
+
+impl Entry {
+    fn bytes(&self, key: &Key) -> usize {
+        key.bytes() + self.result.get().len()
     }
 }
 

@@ -156,7 +156,7 @@ impl Connection {
             calls: BTreeMap::new(),
             sent: BTreeMap::new(),
             asked: BTreeMap::new(),
-            cache: Cache::new(profile.principal.clone(), limits.cache_entries),
+            cache: Cache::new(profile.principal.clone(), limits),
             asks: Pace::new(limits.asks, limits.asks_window),
             restarts: Pace::new(limits.restarts, limits.restarts_window),
             log_level: None,

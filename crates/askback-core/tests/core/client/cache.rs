@@ -214,6 +214,62 @@ fn a_restart_and_an_older_revision_keep_nothing() {
 }
 
 #[test]
+fn only_so_many_bytes_are_kept_and_what_ends_first_goes_first() {
+    let list = |name: &str, bytes: usize, ttl: u32| {
+        let json = format!(r#"{{"ttlMs":{ttl},"{name}":[],"_meta":{{"a":""}}}}"#);
+        let filled = json.replace(
+            r#""a":"""#,
+            &format!(r#""a":"{}""#, "x".repeat(bytes - json.len())),
+        );
+        assert_eq!(filled.len(), bytes);
+        filled
+    };
+    let (tools, prompts, resources) = (
+        list("tools", 80, 3000),
+        list("prompts", 80, 1000),
+        list("resources", 60, 2000),
+    );
+    let transcript = |again: &str| {
+        modern(&format!(
+            r#"
+            ! call 1 tools/list
+            >> {{"id":2,"method":"tools/list"}}
+            < {{"id":2,"result":{tools}}}
+            = done 1 {tools}
+            ! call 2 prompts/list
+            >> {{"id":3,"method":"prompts/list"}}
+            < {{"id":3,"result":{prompts}}}
+            = done 2 {prompts}
+            ! call 3 resources/list
+            >> {{"id":4,"method":"resources/list"}}
+            < {{"id":4,"result":{resources}}}
+            = done 3 {resources}
+            {again}
+            "#
+        ))
+    };
+    let check_within = |cache_bytes: usize, again: &str| {
+        let mut bounded = profile();
+        bounded.limits.cache_bytes = cache_bytes;
+        check_as(&bounded, &transcript(again));
+    };
+    let kept = format!(
+        "! call 4 tools/list\n= done 4 {tools}\n! call 5 resources/list\n= done 5 {resources}\n"
+    );
+    let lost = "! call 6 prompts/list\n>> {\"id\":5,\"method\":\"prompts/list\"}";
+    check_within(
+        220,
+        &format!("{kept}! call 6 prompts/list\n= done 6 {prompts}"),
+    );
+    check_within(219, &format!("{kept}{lost}"));
+    // What does not fit at all costs nothing else its place.
+    check_within(
+        79,
+        &format!("! call 5 resources/list\n= done 5 {resources}\n{lost}"),
+    );
+}
+
+#[test]
 fn only_so_much_is_kept_and_what_ends_first_goes_first() {
     let mut bounded = profile();
     bounded.limits.cache_entries = 2;
