@@ -255,7 +255,10 @@ impl Connection {
                 let why = format!("its answer cannot be sent: {why}");
                 if let Some(sent) = self.calls.get(&call).and_then(|call| call.sent()) {
                     let number = sent.id;
-                    self.write_cancelled(number, None);
+                    self.write_cancelled(
+                        number,
+                        "the client could not answer a question of the call",
+                    );
                 }
                 self.finish(call, Err(ClientError::Host(why)));
             }

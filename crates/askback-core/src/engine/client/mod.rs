@@ -324,7 +324,7 @@ impl Connection {
         };
         self.leave(&call);
         if let Some(sent) = call.sent() {
-            self.write_cancelled(sent.id, None);
+            self.write_cancelled(sent.id, "the caller no longer waits for the result");
         }
         self.abandon_session_questions(id, now);
     }
@@ -458,10 +458,11 @@ impl Connection {
         self.out.push_back(Output::Close(error));
     }
 
-    fn write_cancelled(&mut self, number: i64, reason: Option<&str>) {
+    /// Tells the server that nobody waits for a response, and why, for its log.
+    fn write_cancelled(&mut self, number: i64, reason: &str) {
         self.notify(ClientNotification::Cancelled(CancelledParams {
             request_id: Some(RequestId::Number(number)),
-            reason: reason.map(ToOwned::to_owned),
+            reason: Some(reason.to_owned()),
             meta: None,
         }));
     }

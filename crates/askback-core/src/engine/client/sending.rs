@@ -151,7 +151,7 @@ impl Connection {
             Stage::Pausing(_) => self.send(id, now),
             Stage::Sent(sent) => {
                 let number = sent.id;
-                self.write_cancelled(number, Some("it took too long"));
+                self.write_cancelled(number, "it took too long");
                 let limit = self.profile.limits.request;
                 self.finish(id, Err(ClientError::TimedOut(limit)));
             }

@@ -408,7 +408,7 @@ fn a_call_that_is_cancelled_takes_its_questions_with_it() {
         ! call 7 tools/call {"name":"a"}
         >> {"id":2,"method":"tools/call","params":{"name":"a","_meta":{"progressToken":2}}}
         ! cancel 7
-        > {"method":"notifications/cancelled","params":{"requestId":2}}
+        > {"method":"notifications/cancelled","params":{"requestId":2,"reason":"the caller no longer waits for the result"}}
         ! cancel 7
         < {"id":2,"result":{"content":[]}}
         ! call 8 tools/call {"name":"a"}

@@ -268,7 +268,7 @@ fn a_cancelled_call_takes_its_questions_with_it() {
         < {"id":"r","method":"roots/list"}
         = ask 2 tool=a "roots"
         ! cancel 7
-        > {"method":"notifications/cancelled","params":{"requestId":2}}
+        > {"method":"notifications/cancelled","params":{"requestId":2,"reason":"the caller no longer waits for the result"}}
         = withdraw 1
         > {"id":"q","result":{"action":"cancel"}}
         = withdraw 2
@@ -322,7 +322,7 @@ fn an_answer_that_must_not_be_sent_ends_the_call() {
         = ask 1 tool=a {"message":"A?","requestedSchema":{"type":"object","properties":{"n":{"type":"integer"}}}}
         ! answer 1 elicit {"action":"accept","content":{"n":"three"}}
         > {"id":"q","error":{"code":-32603,"message":"the client could not answer"}}
-        > {"method":"notifications/cancelled","params":{"requestId":2}}
+        > {"method":"notifications/cancelled","params":{"requestId":2,"reason":"the client could not answer a question of the call"}}
         = failed 7: the host failed to answer the server: its answer cannot be sent: `n`: must be a whole number
         < {"id":"q","method":"roots/list"}
         = ask 2 "roots"

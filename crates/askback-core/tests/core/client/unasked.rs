@@ -105,7 +105,7 @@ fn either_side_ends_a_subscription() {
     check(&modern(&format!(
         r#"{open}
         ! cancel 7
-        > {{"method":"notifications/cancelled","params":{{"requestId":2}}}}
+        > {{"method":"notifications/cancelled","params":{{"requestId":2,"reason":"the caller no longer waits for the result"}}}}
         < {{"id":2,"result":{{}}}}
         "#
     )));
