@@ -25,7 +25,9 @@ use tokio::{
 };
 
 use super::{Client, Host, Shared};
-use crate::transport::{Behind, Connect, Link, Pause, Receiver, Report, Sender};
+use crate::transport::{
+    AuthorizationContext, Behind, Connect, Link, Pause, Receiver, Report, Sender,
+};
 
 /// What comes of a call.
 pub(super) type Reply = oneshot::Sender<Result<Box<RawValue>, ClientError>>;
@@ -66,6 +68,7 @@ pub(super) async fn start(
         questions: Questions::default(),
         pause: Pause::default(),
         paused: Duration::ZERO,
+        authorization: AuthorizationContext::default(),
         opened: Some(opened),
         started: Instant::now(),
     };
@@ -88,6 +91,8 @@ struct Driver {
     /// When the transport waits for others than the server, and how long those before it did.
     pause: Pause,
     paused: Duration,
+    /// As whom requests are sent.
+    authorization: AuthorizationContext,
     /// Waits to hear whether the connection opens.
     opened: Option<oneshot::Sender<Result<Arc<Shared>, ClientError>>>,
     started: Instant,
@@ -159,7 +164,9 @@ impl Driver {
     async fn run(mut self, mut commands: mpsc::UnboundedReceiver<Command>) {
         let closed = loop {
             self.drain();
-            match self.next(&mut commands).await {
+            let happened = self.next(&mut commands).await;
+            self.authorize();
+            match happened {
                 Happened::Command(None) => break None,
                 Happened::Command(Some(Command::Close(done))) => break Some(done),
                 Happened::Command(Some(command)) => self.command(command),
@@ -220,6 +227,14 @@ impl Driver {
     fn now(&self) -> Duration {
         let paused = self.paused + self.pause.lasted();
         self.started.elapsed().saturating_sub(paused)
+    }
+
+    /// Nothing is looked up, and nothing kept, as somebody whom the client no longer is.
+    fn authorize(&mut self) {
+        let context = self.authorization.number();
+        if context != self.engine.authorization_context() {
+            self.engine.set_authorization_context(context, self.now());
+        }
     }
 
     fn command(&mut self, command: Command) {
@@ -319,9 +334,11 @@ impl Driver {
                 carrier,
                 reports,
                 pause,
+                authorization,
             }) => {
                 self.paused += self.pause.lasted();
                 self.pause = pause;
+                self.authorization = authorization;
                 let now = self.now();
                 let (receiver, sender) = channel.split();
                 let open = Open {

@@ -158,6 +158,11 @@ impl Cache {
         self.principal = principal;
     }
 
+    /// Drops what was for one authorization context only, whatever the principal.
+    pub(super) fn forget_private(&mut self) {
+        self.retain(|(_, audience), _| *audience == Audience::Anyone);
+    }
+
     pub(super) fn forget(&mut self, stale: &Stale<'_>) {
         self.retain(|(key, _), _| !key.is_stale(stale));
     }

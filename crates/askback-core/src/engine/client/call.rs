@@ -37,6 +37,9 @@ pub(super) struct Call {
     pub(super) refused: Option<ErrorObject>,
     /// Whether what the result will say was overtaken by a change.
     pub(super) overtaken: bool,
+    /// Whether a subscription was opened again as soon as it began, for it may have been opened in
+    /// another authorization context.
+    pub(super) reopened: bool,
 }
 
 #[derive(Debug)]
@@ -61,6 +64,8 @@ pub(super) struct Sent {
     pub(super) progress: f64,
     /// When it began, if it is a subscription that has.
     pub(super) listening: Option<Duration>,
+    /// The authorization context at that time.
+    pub(super) context: u64,
 }
 
 /// The questions between two rounds.
@@ -109,6 +114,7 @@ impl Call {
             restarted: false,
             refused: None,
             overtaken: false,
+            reopened: false,
         }
     }
 

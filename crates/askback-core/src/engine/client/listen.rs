@@ -1,6 +1,6 @@
 //! What a server says unasked.
 
-use alloc::borrow::ToOwned;
+use alloc::{borrow::ToOwned, vec::Vec};
 use core::time::Duration;
 
 use serde_json::value::RawValue;
@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 use super::{
     CallId, Connection, Event, Output, State,
     cache::{Key, Stale},
-    call::Stage,
+    call::{Call, Stage},
 };
 use crate::{
     jsonrpc::{Notification, RequestId},
@@ -124,11 +124,47 @@ impl Connection {
         {
             // From here on it lasts as long as both want it to.
             sent.listening = Some(now);
+            let is_stale = sent.context != self.authorization_context;
             call.patience.pause(now);
             call.restarted = false;
+            let has_reopened = core::mem::replace(&mut call.reopened, is_stale);
             self.out
                 .push_back(Output::Granted(id, params.notifications));
+            // Nobody knows in which context it was opened. Once is enough: a server that wants
+            // another sign-in each time is not asked for ever.
+            if is_stale && !has_reopened {
+                self.reopen(id, now);
+            }
         }
+    }
+
+    /// Opens the subscriptions again that have begun: they were for other credentials.
+    pub(super) fn reopen_subscriptions(&mut self, now: Duration) {
+        let begun = |call: &Call| call.sent().is_some_and(|sent| sent.listening.is_some());
+        let begun: Vec<CallId> = self
+            .calls
+            .iter()
+            .filter(|(_, call)| begun(call))
+            .map(|(id, _)| *id)
+            .collect();
+        for id in begun {
+            self.reopen(id, now);
+        }
+    }
+
+    fn reopen(&mut self, id: CallId, now: Duration) {
+        let Some(number) = self.calls.get(&id).and_then(Call::sent).map(|sent| sent.id) else {
+            return;
+        };
+        self.sent.remove(&number);
+        self.write_cancelled(number, "the client's authorization changed");
+        self.send(id, now);
+    }
+
+    /// Results that are on their way are for whoever asked, and kept for nobody.
+    pub(super) fn overtake_all(&mut self) {
+        let sent = self.calls.values_mut().filter(|call| call.sent().is_some());
+        sent.for_each(|call| call.overtaken = true);
     }
 
     /// What changed is no longer fresh, whoever said so; whether it is told depends on whether it

@@ -117,6 +117,8 @@ pub struct Connection {
     /// Which call a question belongs to; none for the questions of a session.
     asked: BTreeMap<QuestionId, CallId>,
     cache: Cache,
+    /// See [`Connection::set_authorization_context`].
+    authorization_context: u64,
     asks: Pace,
     restarts: Pace,
     log_level: Option<LoggingLevel>,
@@ -157,6 +159,7 @@ impl Connection {
             sent: BTreeMap::new(),
             asked: BTreeMap::new(),
             cache: Cache::new(profile.principal.clone(), limits),
+            authorization_context: 0,
             asks: Pace::new(limits.asks, limits.asks_window),
             restarts: Pace::new(limits.restarts, limits.restarts_window),
             log_level: None,
@@ -353,9 +356,34 @@ impl Connection {
         }
     }
 
-    /// From now on the client asks for somebody else.
+    /// Sets the principal the client asks for from now on. What comes for requests that are in
+    /// flight is given to their callers and to nobody else.
     pub fn set_principal(&mut self, principal: Option<String>) {
+        self.overtake_all();
         self.cache.set_principal(principal);
+    }
+
+    /// Says in which authorization context requests are sent from now on: by a number that is
+    /// another one for other credentials, and never one that was there before. To be called before
+    /// each [`call`](Connection::call) and [`handle_message`](Connection::handle_message).
+    ///
+    /// When it is another one, private results of the one before are forgotten, those in flight are
+    /// given to their callers and to nobody else, and subscriptions are opened again, so that they
+    /// tell of what the new one may see (2026-07-28, server/utilities/caching, Cache Scope Field).
+    pub fn set_authorization_context(&mut self, number: u64, now: Duration) {
+        if self.authorization_context == number {
+            return;
+        }
+        self.authorization_context = number;
+        self.overtake_all();
+        self.cache.forget_private();
+        self.reopen_subscriptions(now);
+    }
+
+    /// The number that was said last.
+    #[must_use]
+    pub fn authorization_context(&self) -> u64 {
+        self.authorization_context
     }
 
     fn handle(&mut self, message: Message, batch: Option<u64>, now: Duration) {

@@ -134,6 +134,7 @@ impl Connection {
             id: number,
             progress: f64::NEG_INFINITY,
             listening: None,
+            context: self.authorization_context,
         });
         call.patience.renew(now);
         if !asking {

@@ -64,6 +64,112 @@ fn what_is_private_is_not_given_to_another_principal() {
 }
 
 #[test]
+fn what_is_private_is_not_given_in_another_authorization_context() {
+    let private = r#"{"tools":[],"ttlMs":1000,"cacheScope":"private"}"#;
+    let unsaid = r#"{"tools":[],"ttlMs":1000}"#;
+    let public = r#"{"tools":[],"ttlMs":1000,"cacheScope":"public"}"#;
+    for context in ["! context 1", "! context 1\n! principal bob"] {
+        check(&twice(private, context, SENT));
+        check(&twice(unsaid, context, SENT));
+        check(&twice(public, context, &format!("= done 2 {public}")));
+    }
+    check(&twice(
+        private,
+        "! context 0",
+        &format!("= done 2 {private}"),
+    ));
+    let read = r#">> {"id":2,"method":"resources/read","params":{"uri":"a:b","_meta":{"progressToken":2}}}"#;
+    check(&modern(&format!(
+        r#"
+        ! call 1 resources/read {{"uri":"a:b"}}
+        {read}
+        < {{"id":2,"result":{{"contents":[],"ttlMs":1000}}}}
+        = done 1 {{"contents":[],"ttlMs":1000}}
+        ! context 1
+        ! call 2 resources/read {{"uri":"a:b"}}
+        {again}
+        "#,
+        again = read.replace(":2,", ":3,").replace(":2}", ":3}"),
+    )));
+}
+
+#[test]
+fn what_comes_after_a_change_of_credentials_is_kept_for_nobody() {
+    for (change, scope) in [
+        ("! context 1", "private"),
+        ("! context 1", "public"),
+        ("! principal bob", "private"),
+        ("! principal bob", "public"),
+    ] {
+        let list = format!(r#"{{"tools":[],"ttlMs":1000,"cacheScope":"{scope}"}}"#);
+        check(&modern(&format!(
+            r#"
+            ! call 1 tools/list
+            >> {{"id":2,"method":"tools/list"}}
+            {change}
+            < {{"id":2,"result":{list}}}
+            = done 1 {list}
+            ! call 2 tools/list
+            {SENT}
+            < {{"id":3,"result":{list}}}
+            = done 2 {list}
+            ! call 3 tools/list
+            = done 3 {list}
+            "#
+        )));
+    }
+}
+
+#[test]
+fn a_change_of_credentials_opens_subscriptions_again() {
+    let granted = |id: u32| {
+        format!(
+            r#"< {{"method":"notifications/subscriptions/acknowledged","params":{{"notifications":{{"toolsListChanged":true}},"_meta":{{"io.modelcontextprotocol/subscriptionId":{id}}}}}}}
+            = granted 1 {{"toolsListChanged":true}}"#
+        )
+    };
+    let changed = |id: u32| {
+        format!(
+            r#"< {{"method":"notifications/tools/list_changed","params":{{"_meta":{{"io.modelcontextprotocol/subscriptionId":{id}}}}}}}"#
+        )
+    };
+    let listen = |id: u32| {
+        format!(
+            r#">> {{"id":{id},"method":"subscriptions/listen","params":{{"notifications":{{"toolsListChanged":true}}}}}}"#
+        )
+    };
+    let hung_up = |id: u32| {
+        format!(
+            r#"> {{"method":"notifications/cancelled","params":{{"requestId":{id},"reason":"the client's authorization changed"}}}}"#
+        )
+    };
+    let call = r#"! call 1 subscriptions/listen {"notifications":{"toolsListChanged":true}}"#;
+    // One that had begun.
+    check(&modern(&format!(
+        "{call}\n{}\n{}\n! context 1\n{}\n{}\n{}\n{}\n{}\n= tools changed",
+        listen(2),
+        granted(2),
+        hung_up(2),
+        listen(3),
+        // What the one before still says is not for these credentials.
+        changed(2),
+        granted(3),
+        changed(3),
+    )));
+    // One that begins only then; but a server that makes the client sign in again each time is
+    // not followed.
+    check(&modern(&format!(
+        "{call}\n{}\n! context 1\n{}\n{}\n{}\n! context 2\n{}\n{}\n= tools changed",
+        listen(2),
+        granted(2),
+        hung_up(2),
+        listen(3),
+        granted(3),
+        changed(3),
+    )));
+}
+
+#[test]
 fn a_change_makes_a_list_stale_also_one_that_is_on_its_way() {
     let fresh = r#"{"tools":[],"ttlMs":1000,"cacheScope":"private"}"#;
     check(&twice(

@@ -201,6 +201,7 @@ impl Player {
                 connection.answer(question, answer(more), *now);
             }
             "roots" => connection.roots_changed(),
+            "context" => connection.set_authorization_context(word.parse().unwrap(), *now),
             "principal" => connection.set_principal(Some(word.to_owned())),
             _ => panic!("what is {what:?}?"),
         }

@@ -35,7 +35,7 @@ use super::{
     records::Grant,
     shown::shown,
 };
-use crate::{authorization::Secret, entropy::entropy};
+use crate::{authorization::Secret, entropy::entropy, transport::AuthorizationContext};
 
 /// How often one request asks for more scopes.
 const STEPS: u32 = 2;
@@ -55,6 +55,8 @@ pub(crate) struct Authorizer {
     pins: Arc<Pins>,
     /// What requests are sent with; outer none before the store was looked into.
     current: RwLock<Option<Option<Arc<Pass>>>>,
+    /// What its changes look like to the client; see [`Authorizer::set`].
+    context: AuthorizationContext,
     /// Held by the one request that changes it.
     held: Mutex<Held>,
     /// How often something was done about a refusal, in vain or not.
@@ -65,6 +67,9 @@ pub(crate) struct Authorizer {
 pub(crate) struct Pass {
     grant: Grant,
     key: Option<SigningKey>,
+    /// The same in all tokens that were renewed from those of one sign-in, unless what they are
+    /// good for has changed.
+    sign_in: Arc<()>,
     /// When it is time for the next one, in seconds since the Unix epoch; never for the largest.
     renew_at: AtomicU64,
 }
@@ -140,6 +145,7 @@ impl Authorizer {
             nonces: Nonces::default(),
             pins,
             current: RwLock::default(),
+            context: AuthorizationContext::default(),
             held: Mutex::default(),
             rounds: AtomicU64::new(0),
         })
@@ -381,7 +387,7 @@ impl Authorizer {
         if more && has_answered {
             held.stepped.push(scopes);
         }
-        self.take(granted?).await
+        self.take(granted?, None).await
     }
 
     /// Runs an authorization; twice where an issuer has forgotten the client.
@@ -462,9 +468,25 @@ impl Authorizer {
         current.unwrap_or_else(PoisonError::into_inner).clone()
     }
 
+    /// Changes what requests are sent with: the one place where that is done, so that no change
+    /// goes by without the client's knowing that it now asks as somebody else.
     fn set(&self, pass: Option<Arc<Pass>>) {
         let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
+        let is_same = match (&*current, &pass) {
+            // Nothing was sent before.
+            (None, _) | (Some(None), None) => true,
+            (Some(Some(old)), Some(new)) => Arc::ptr_eq(&old.sign_in, &new.sign_in),
+            (Some(Some(_)), None) | (Some(None), Some(_)) => false,
+        };
+        if !is_same {
+            self.context.advance();
+        }
         *current = Some(pass);
+    }
+
+    /// In which context requests are sent.
+    pub(crate) fn context(&self) -> AuthorizationContext {
+        self.context.clone()
     }
 }
 

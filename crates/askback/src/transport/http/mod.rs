@@ -178,6 +178,7 @@ impl Http {
         let permission = Permission::of(self.authorization.as_ref(), &self.url, &pause)?;
         #[cfg(not(feature = "authorization-client"))]
         let permission = Permission;
+        let authorization = permission.context();
         let way = Way {
             permission,
             http,
@@ -209,6 +210,7 @@ impl Http {
             carrier: Carrier::Exchanges { handshake },
             reports: Some(reports),
             pause,
+            authorization,
             behind: Some(Box::new(End(end))),
             ..channel.into()
         })

@@ -12,7 +12,7 @@ mod with_tokens {
 
     use crate::{
         authorization::client::{self as authorization, Authorization, Authorizer},
-        transport::Pause,
+        transport::{AuthorizationContext, Pause},
     };
 
     /// Where tokens come from, if anywhere.
@@ -48,6 +48,14 @@ mod with_tokens {
                 authorizer: authorization.at(server)?,
                 pause: pause.clone(),
             })))
+        }
+
+        /// The context the tokens make; without any it never changes.
+        pub(in super::super) fn context(&self) -> AuthorizationContext {
+            let source = self.0.as_ref();
+            source.map_or_else(AuthorizationContext::default, |source| {
+                source.authorizer.context()
+            })
         }
 
         pub(in super::super) fn trial(&self, method: &Method) -> Trial<'_> {
@@ -115,6 +123,8 @@ mod without_tokens {
     use askback_core::engine::client::Lost;
     use reqwest::{Method, Response, Url, header::HeaderMap};
 
+    use crate::transport::AuthorizationContext;
+
     /// Nothing to show.
     pub(in super::super) struct Permission;
 
@@ -125,6 +135,10 @@ mod without_tokens {
     pub(in super::super) struct Trial;
 
     impl Permission {
+        pub(in super::super) fn context(&self) -> AuthorizationContext {
+            AuthorizationContext::default()
+        }
+
         pub(in super::super) fn trial(&self, _: &Method) -> Trial {
             Trial
         }

@@ -29,6 +29,7 @@ impl Pass {
         Ok(Self {
             grant,
             key,
+            sign_in: Arc::default(),
             renew_at: AtomicU64::new(renew_at.unwrap_or(NEVER)),
         })
     }
@@ -78,7 +79,7 @@ impl Authorizer {
             granted: granted.scopes.or(grant.granted.clone()),
             ..grant.clone()
         };
-        self.take(next).await.map(Some)
+        self.take(next, Some(pass)).await.map(Some)
     }
 
     /// Gets the next tokens ahead of the end of these; where that fails, these may be good for a
@@ -96,13 +97,21 @@ impl Authorizer {
         pass
     }
 
-    /// Keeps tokens, and only then uses them.
-    pub(super) async fn take(&self, grant: Grant) -> Result<Arc<Pass>, AuthorizationError> {
+    /// Keeps tokens, and only then uses them. `renewed` are those they were given for, if any.
+    pub(super) async fn take(
+        &self,
+        grant: Grant,
+        renewed: Option<&Pass>,
+    ) -> Result<Arc<Pass>, AuthorizationError> {
         let record = records::write(&grant)?;
         if let Err(error) = self.config.store.save(&self.key(), &record).await {
             tracing::warn!(%error, "tokens are not kept; the next start will need another sign-in");
         }
-        let pass = Arc::new(Pass::new(grant, self.means().now())?);
+        let mut pass = Pass::new(grant, self.means().now())?;
+        if let Some(before) = renewed.filter(|it| it.grant.granted == pass.grant.granted) {
+            pass.sign_in = Arc::clone(&before.sign_in);
+        }
+        let pass = Arc::new(pass);
         self.set(Some(Arc::clone(&pass)));
         Ok(pass)
     }

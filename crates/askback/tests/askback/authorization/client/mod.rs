@@ -2,6 +2,7 @@
 
 mod answers;
 mod attacks;
+mod contexts;
 mod discovery;
 mod grants;
 mod registration;
@@ -51,6 +52,8 @@ struct Rules {
     tokens: Option<Tokens>,
     /// What a call of a tool is answered with instead.
     calls: Option<Tokens>,
+    /// What a list of tools is answered with instead.
+    lists: Option<Tokens>,
     registration: (u16, Value),
     /// How many tokens were given out.
     given: usize,
@@ -81,6 +84,7 @@ impl World {
             good: None,
             tokens: None,
             calls: None,
+            lists: None,
             registration: (201, json!({"client_id": "registered"})),
             given: 0,
             refresh: None,
@@ -218,9 +222,12 @@ impl Rules {
             self.last_used = self.good.clone();
             self.used += 1;
         }
-        if asked.what() == "tools/call"
-            && let Some(reply) = self.calls.as_ref().and_then(|calls| calls(asked, before))
-        {
+        let own = match asked.what() {
+            "tools/call" => &self.calls,
+            "tools/list" => &self.lists,
+            _ => &None,
+        };
+        if let Some(reply) = own.as_ref().and_then(|own| own(asked, before)) {
             return reply;
         }
         modern(asked)
