@@ -122,6 +122,10 @@ pub struct Limits {
     pub cache_bytes: usize,
     /// The most pages of one list a client fetches before it takes the list for endless.
     pub pages: usize,
+    /// The most bytes of one list a client takes, all its pages together.
+    pub list_bytes: usize,
+    /// The most items of one list a client takes, all its pages together.
+    pub list_items: usize,
     /// How long a client waits before it sends again a request whose result asked nothing; the
     /// pause doubles from round to round.
     pub round_pause: Duration,
@@ -250,6 +254,8 @@ impl Default for Limits {
             cache_entries: 256,
             cache_bytes: 16 << 20,
             pages: 256,
+            list_bytes: 16 << 20,
+            list_items: 64 << 10,
             round_pause: Duration::from_millis(50),
             round_pause_most: Duration::from_millis(250),
             stream_retry: Duration::from_secs(1),

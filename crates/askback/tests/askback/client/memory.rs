@@ -464,14 +464,14 @@ async fn changes_are_heard_in_either_era() {
 }
 
 /// A server that answers by a function from method and parameters; `null` is no answer.
-struct Strange {
+pub(super) struct Strange {
     receiver: Receiver,
     sender: Sender,
     heard: Arc<Mutex<Vec<Value>>>,
 }
 
 impl Strange {
-    fn start(
+    pub(super) fn start(
         mut answer: impl FnMut(&str, &Value) -> Value + Send + 'static,
     ) -> (Channel, Arc<Mutex<Vec<Value>>>) {
         let (near, far) = transport::memory();
@@ -515,54 +515,6 @@ impl Strange {
             .await
             .unwrap();
     }
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_list_without_end_is_the_servers_fault() {
-    let (channel, _) = Strange::start(
-        |_, _| json!({"result": {"tools": [{"name": "t", "inputSchema": {"type": "object"}}], "nextCursor": "same"}}),
-    );
-    let client = builder(None).connect(channel).await.unwrap();
-    let error = client.tools().await.unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "the server broke the protocol: its list does not end after 256 pages"
-    );
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_list_whose_cursor_was_lost_is_fetched_from_the_beginning() {
-    let mut asked = 0;
-    let (channel, heard) = Strange::start(move |_, params| {
-        asked += 1;
-        let page = |name: &str, next: Value| {
-            json!({"result": {
-                "tools": [{"name": name, "inputSchema": {"type": "object"}}],
-                "nextCursor": next, "ttlMs": 60_000,
-            }})
-        };
-        match (params["cursor"].as_str(), asked) {
-            (None, 1) => page("old", json!("1")),
-            (Some("1"), _) => json!({"error": {"code": -32602, "message": "invalid cursor"}}),
-            (None, _) => page("first", json!("")),
-            _ => page("last", Value::Null),
-        }
-    });
-    let client = builder(None).connect(channel).await.unwrap();
-    let names = || async {
-        let tools = client.tools().await.unwrap();
-        tools.into_iter().map(|tool| tool.name).collect::<Vec<_>>()
-    };
-    assert_eq!(names().await, ["first", "last"]);
-    // Once more, from what was kept.
-    assert_eq!(names().await, ["first", "last"]);
-    let lists = heard
-        .lock()
-        .unwrap()
-        .iter()
-        .filter(|it| it["method"] == "tools/list")
-        .count();
-    assert_eq!(lists, 4);
 }
 
 #[tokio::test(start_paused = true)]

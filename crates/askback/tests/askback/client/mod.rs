@@ -4,6 +4,7 @@
 mod child;
 #[cfg(feature = "http-client")]
 pub(crate) mod http;
+mod lists;
 mod memory;
 
 use std::sync::{Arc, Mutex};
