@@ -116,6 +116,12 @@ pub struct Limits {
     pub questions_waiting: usize,
     /// The most characters of a message that a host shows at once; the rest is shown on demand.
     pub message_shown: usize,
+    /// The most lines that a host shows of what a server says without being asked (log lines, its
+    /// standard error, changes, notes) within [`Limits::remarks_window`]; how many more there were
+    /// is told in one line.
+    pub remarks: u32,
+    /// The window of [`Limits::remarks`].
+    pub remarks_window: Duration,
     /// The most entries a client keeps in its cache of lists and reads.
     pub cache_entries: usize,
     /// The most bytes a client keeps in that cache.
@@ -251,6 +257,8 @@ impl Default for Limits {
             asks_window: Duration::from_secs(MINUTE),
             questions_waiting: 16,
             message_shown: 4 << 10,
+            remarks: 64,
+            remarks_window: Duration::from_secs(10),
             cache_entries: 256,
             cache_bytes: 16 << 20,
             pages: 256,
