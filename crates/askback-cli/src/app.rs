@@ -1,16 +1,15 @@
 //! The command line, and what runs behind it.
 
-use std::{
-    io::{self, Write},
-    process::ExitCode,
-};
+use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
 use crate::{
     commands::{auth, call, demo, inspect, open, prompt, serve},
     error::{Error, Exit, Kind, Outcome},
-    text,
+    terminal::out,
+    text::given,
+    words,
 };
 
 /// Open any MCP server, answer what it asks
@@ -50,18 +49,15 @@ pub fn main() -> ExitCode {
         Err(error) => {
             let error = Error::new(
                 Kind::Connection,
-                format!("the runtime does not start: {error}"),
+                words!("the runtime does not start: {}", given(error)),
             );
             (Outcome::default(), Some(error))
         }
     };
     if let Some(error) = &error {
-        // Who cannot be told cannot be helped; the exit code says it too.
-        let _ = writeln!(
-            io::stderr(),
-            "askback: {}",
-            text::lines(&error.to_string()).join("\n")
-        );
+        let mut page = out::stderr_page();
+        error.put(&mut page);
+        out::tell(&mut page);
     }
     Exit::of(outcome, error.as_ref()).into()
 }

@@ -5,7 +5,11 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-use crate::error::Error;
+use crate::{
+    error::Error,
+    text::{self, Words, given},
+    words,
+};
 
 /// One argument.
 #[derive(Debug, Clone, PartialEq)]
@@ -35,7 +39,10 @@ pub fn parse(words: &[String]) -> Result<Vec<Argument>, Error> {
     for word in words {
         let argument = parse_one(word)?;
         if arguments.iter().any(|other| other.key == argument.key) {
-            return Err(Error::usage(format!("`{}` is given twice", argument.key)));
+            return Err(Error::usage(words!(
+                "`{}` is given twice",
+                given(&argument.key)
+            )));
         }
         arguments.push(argument);
     }
@@ -81,21 +88,32 @@ pub fn for_prompt(arguments: Vec<Argument>) -> BTreeMap<String, String> {
 
 fn parse_one(word: &str) -> Result<Argument, Error> {
     let Some((key, value)) = word.split_once('=') else {
-        return Err(Error::usage(format!("`{word}` is no argument"))
+        return Err(Error::usage(words!("`{}` is no argument", given(word)))
             .hint("Write key=value, or key:=json for numbers, lists and the like."));
     };
     let (key, given) = match key.strip_suffix(':') {
         None => (key, Given::Text(value.to_owned())),
         Some(key) => {
             let json = serde_json::from_str(value).map_err(|error| {
-                Error::usage(format!("what follows `{key}:=` is not JSON: {error}"))
-                    .hint(format!("For a plain text write {key}={value}"))
+                Error::usage(words!(
+                    "what follows `{}:=` is not JSON: {}",
+                    given(key),
+                    given(error)
+                ))
+                .hint(words!(
+                    "For a plain text write {}={}",
+                    given(key),
+                    given(value)
+                ))
             })?;
             (key, Given::Json(json))
         }
     };
     if key.is_empty() {
-        return Err(Error::usage(format!("`{word}` has no name before the `=`")));
+        return Err(Error::usage(words!(
+            "`{}` has no name before the `=`",
+            text::given(word)
+        )));
     }
     Ok(Argument {
         key: key.to_owned(),
@@ -173,19 +191,26 @@ fn read_as(key: &str, text: String, types: &[String]) -> Result<Value, Error> {
     if types.is_empty() || types.iter().any(|name| name == "string") {
         return Ok(Value::String(text));
     }
-    let error = Error::usage(format!("{key}={text}: `{key}` is {}", in_words(types)));
+    let error = Error::usage(words!(
+        "{}={}: `{}` is {}",
+        given(key),
+        given(text),
+        given(key),
+        in_words(types)
+    ));
     Err(
         match types.iter().any(|name| name == "array" || name == "object") {
-            true => error.hint(format!(
-                "Write it as JSON, such as {key}:='[\"one\", \"two\"]'."
+            true => error.hint(words!(
+                "Write it as JSON, such as {}:='[\"one\", \"two\"]'.",
+                given(key)
             )),
             false => error,
         },
     )
 }
 
-fn in_words(types: &[String]) -> String {
-    let mut words: Vec<&str> = Vec::new();
+fn in_words(types: &[String]) -> Words {
+    let mut words: Vec<&'static str> = Vec::new();
     for name in types {
         let word = match name.as_str() {
             "integer" => "a whole number, such as 7",
@@ -200,7 +225,7 @@ fn in_words(types: &[String]) -> String {
             words.push(word);
         }
     }
-    words.join(", or ")
+    Words::join(words.into_iter().map(Words::from), ", or ")
 }
 
 #[cfg(test)]

@@ -5,18 +5,20 @@ use askback_core::protocol::{
     ResourceContents, ResourceLink, Role, SamplingBlock,
 };
 
+use crate::text::PeerText;
+
 /// The result of a tool: its blocks, or its structured content where it has no blocks.
-pub fn tool_result(result: &CallToolResult) -> String {
+pub fn tool_result(result: &CallToolResult) -> PeerText {
     if result.content.is_empty()
         && let Some(structured) = &result.structured_content
     {
-        return structured.as_str().to_owned();
+        return structured.into();
     }
-    blocks(&result.content)
+    blocks(&result.content).into()
 }
 
 /// The messages of a prompt, each below its role.
-pub fn prompt(result: &GetPromptResult) -> String {
+pub fn prompt(result: &GetPromptResult) -> PeerText {
     let messages = result.messages.iter().map(|message| {
         let role = match message.role {
             Role::User => "user",
@@ -24,18 +26,18 @@ pub fn prompt(result: &GetPromptResult) -> String {
         };
         format!("[{role}]\n{}", block(&message.content))
     });
-    messages.collect::<Vec<_>>().join("\n\n")
+    messages.collect::<Vec<_>>().join("\n\n").into()
 }
 
 /// What was read of a resource.
-pub fn resource(result: &ReadResourceResult) -> String {
+pub fn resource(result: &ReadResourceResult) -> PeerText {
     let parts: Vec<_> = result.contents.iter().map(contents).collect();
-    parts.join("\n")
+    parts.join("\n").into()
 }
 
 /// A block of a sampling message that is not text.
-pub fn sampling_block(block: &SamplingBlock) -> String {
-    match block {
+pub fn sampling_block(block: &SamplingBlock) -> PeerText {
+    PeerText::from(match block {
         SamplingBlock::Text(text) => text.text.clone(),
         SamplingBlock::Image(image) => bytes(Some(&image.mime_type), &image.data),
         SamplingBlock::Audio(audio) => bytes(Some(&audio.mime_type), &audio.data),
@@ -47,7 +49,7 @@ pub fn sampling_block(block: &SamplingBlock) -> String {
                 blocks(&result.content)
             )
         }
-    }
+    })
 }
 
 fn blocks(content: &[ContentBlock]) -> String {
@@ -86,7 +88,7 @@ fn bytes(kind: Option<&str>, base64: &str) -> String {
         .rev()
         .take_while(|&byte| byte == b'=')
         .count();
-    let size = (base64.len() / 4 * 3).saturating_sub(padding);
+    let size = (base64.len() / 4).saturating_mul(3).saturating_sub(padding);
     let size = match size {
         0..1000 => format!("{size} bytes"),
         1000..1_000_000 => format!("{} kB", size.div_ceil(1000)),
@@ -149,10 +151,10 @@ mod tests {
     fn results_read_as_text() {
         let mut result = CallToolResult::text("one");
         result.content.push(ContentBlock::text("two"));
-        assert_eq!(tool_result(&result), "one\ntwo");
+        assert_eq!(tool_result(&result), "one\ntwo".into());
         result.content.clear();
         result.structured_content = RawJson::from_text("{\"a\":1}".to_owned()).ok();
-        assert_eq!(tool_result(&result), "{\"a\":1}");
+        assert_eq!(tool_result(&result), "{\"a\":1}".into());
         let messages = vec![
             PromptMessage::user(ContentBlock::text("hello")),
             PromptMessage::assistant(ContentBlock::text("yes")),
@@ -161,6 +163,6 @@ mod tests {
             messages,
             ..GetPromptResult::default()
         };
-        assert_eq!(prompt(&result), "[user]\nhello\n\n[assistant]\nyes");
+        assert_eq!(prompt(&result), "[user]\nhello\n\n[assistant]\nyes".into());
     }
 }

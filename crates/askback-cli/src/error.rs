@@ -2,15 +2,26 @@
 
 use std::{fmt, process::ExitCode};
 
+use crate::{
+    terminal::{Page, Style},
+    text::{PeerText, Words},
+    words,
+};
+
+/// The most characters of a peer's words that are shown of an error.
+const QUOTED: usize = 2048;
+
 /// Why a run ended early.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Error {
     /// Who is to blame, which decides the exit code.
     pub kind: Kind,
-    /// What went wrong, in a sentence without a full stop.
-    pub message: String,
+    /// What went wrong, in a sentence of ours without a full stop.
+    pub message: Words,
+    /// What a peer says of it, or what was found in what it sent.
+    pub quoted: Option<PeerText>,
     /// What to do about it, each in a sentence of its own.
-    pub hints: Vec<String>,
+    pub hints: Vec<Words>,
 }
 
 /// Who is to blame for an [`Error`].
@@ -88,30 +99,66 @@ impl From<Exit> for ExitCode {
 
 impl Error {
     /// An error to be laid to `kind`.
-    pub fn new(kind: Kind, message: impl Into<String>) -> Self {
+    pub fn new(kind: Kind, message: impl Into<Words>) -> Self {
         Self {
             kind,
             message: message.into(),
+            quoted: None,
             hints: Vec::new(),
         }
     }
 
     /// An error of the command line, or of a file it names.
-    pub fn usage(message: impl Into<String>) -> Self {
+    pub fn usage(message: impl Into<Words>) -> Self {
         Self::new(Kind::Usage, message)
+    }
+
+    /// The error, with what a peer says of it. It is shown behind the gutter.
+    #[must_use]
+    pub fn quoting(mut self, text: impl Into<PeerText>) -> Self {
+        self.quoted = Some(text.into());
+        self
     }
 
     /// The error, with a sentence that says what to do.
     #[must_use]
-    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+    pub fn hint(mut self, hint: impl Into<Words>) -> Self {
         self.hints.push(hint.into());
         self
     }
 }
 
+impl Error {
+    /// Puts the error on a page, as what ends the run.
+    pub fn put(&self, page: &mut Page) {
+        page.line(words!("askback: {}", self.message));
+        self.put_rest(page, |page, hint| page.line(words!("  {}", hint)));
+    }
+
+    /// Puts the error on a page, as what came of a command: the person may give another.
+    pub fn put_below(&self, page: &mut Page) {
+        page.item("× ", Style::Warning, self.message.clone());
+        self.put_rest(page, |page, hint| page.note(Style::Plain, hint));
+    }
+
+    fn put_rest(&self, page: &mut Page, hint: impl Fn(&mut Page, Words)) {
+        if let Some(quoted) = &self.quoted {
+            let (head, more) = quoted.cut(QUOTED);
+            page.quote_at("  ", head);
+            if more > 0 {
+                page.note(Style::Dim, words!("{} more characters are left out", more));
+            }
+        }
+        for words in &self.hints {
+            hint(page, words.clone());
+        }
+    }
+}
+
+/// Our words alone: what a peer says is shown by a page.
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)?;
+        write!(f, "{}", self.message)?;
         for hint in &self.hints {
             write!(f, "\n  {hint}")?;
         }

@@ -5,21 +5,24 @@ use std::{fs, path::Path};
 use askback_core::protocol::Root;
 use url::Url;
 
-use crate::text;
+use crate::{
+    text::{Given, Words, given},
+    words,
+};
 
 /// The folder as a root: where it really is, links resolved, as a `file://` URI.
 ///
 /// # Errors
 ///
 /// Says why there is no such folder.
-pub fn root(path: &Path) -> Result<Root, String> {
-    let shown = path.display();
-    let real = fs::canonicalize(path).map_err(|error| format!("{shown}: {error}"))?;
+pub fn root(path: &Path) -> Result<Root, Words> {
+    let shown = given(path.display());
+    let real = fs::canonicalize(path).map_err(|error| words!("{}: {}", shown, given(error)))?;
     if !real.is_dir() {
-        return Err(format!("{shown} is not a folder"));
+        return Err(words!("{} is not a folder", shown));
     }
     let uri = Url::from_file_path(&real)
-        .map_err(|()| format!("{shown} cannot be written as a file:// URI"))?;
+        .map_err(|()| words!("{} cannot be written as a file:// URI", shown))?;
     let name = real
         .file_name()
         .map(|name| name.to_string_lossy().into_owned());
@@ -30,9 +33,9 @@ pub fn root(path: &Path) -> Result<Root, String> {
 }
 
 /// A root as a person writes it: the path, or the URI where it is none of a file.
-pub fn shown(uri: &str) -> String {
+pub fn shown(uri: &str) -> Given {
     let path = Url::parse(uri).ok().and_then(|uri| uri.to_file_path().ok());
-    text::line(&path.map_or_else(|| uri.to_owned(), |path| path.display().to_string()))
+    given(path.map_or_else(|| uri.to_owned(), |path| path.display().to_string()))
 }
 
 /// Whether the folder of a root is still there.
@@ -72,7 +75,7 @@ mod tests {
             "{}",
             found.uri
         );
-        assert!(not_a_folder.is_err_and(|error| error.ends_with("is not a folder")));
+        assert!(not_a_folder.is_err_and(|error| error.as_str().ends_with("is not a folder")));
         assert!(not_there.is_err());
     }
 }

@@ -20,6 +20,7 @@ use tokio::sync::{mpsc, oneshot};
 use crate::{
     folder,
     model::{Ask, Call, Claims, Question, Reply, Why},
+    text::Words,
 };
 
 /// What a person is called where a model would be named.
@@ -46,7 +47,7 @@ pub enum Arrival {
     /// Something the server said.
     Heard(Event),
     /// Something of ours, in a sentence.
-    Told(String),
+    Told(Words),
 }
 
 /// The host that the client knows. Clones lead to the same front end.
@@ -90,9 +91,9 @@ impl Relay {
     }
 
     /// Tells the person something of ours.
-    pub fn tell(&self, words: &str) {
+    pub fn tell(&self, words: impl Into<Words>) {
         // Nobody is there to hear it.
-        let _ = self.arrivals.send(Arrival::Told(words.to_owned()));
+        let _ = self.arrivals.send(Arrival::Told(words.into()));
     }
 
     async fn ask(&self, asked: HostQuestion) -> Result<InputResponse, ErrorObject> {

@@ -1,11 +1,6 @@
 //! A connection to a server, with a front end before it.
 
-use std::{
-    io::{self, Write},
-    path::PathBuf,
-    str::FromStr,
-    time::Duration,
-};
+use std::{path::PathBuf, str::FromStr, time::Duration};
 
 use askback::{
     authorization::client::AuthorizationError,
@@ -29,9 +24,10 @@ use crate::{
     script::Script,
     sign_in::{NOBODY, SignInArgs},
     target::{Reach, Target, TargetArgs},
-    terminal::{Dialog, Look, Terminal},
-    text,
+    terminal::{Dialog, Look, Looks, Terminal, out},
+    text::{PeerText, Words, given},
     unattended::Unattended,
+    words,
 };
 
 /// The longest `--timeout`: a year.
@@ -132,8 +128,10 @@ impl Session {
         let shared = args.shared()?;
         if let Some(file) = &target.file {
             // What runs here was written by whoever wrote the file.
-            let shown = target.reach.shown();
-            let _ = writeln!(io::stderr(), "{}: {shown}", file.display());
+            let shown = given(target.reach.shown());
+            let mut page = out::stderr_page();
+            page.line(words!("{}: {}", given(file.display()), shown));
+            out::tell(&mut page);
         }
         let (relay, arrivals) = Relay::new();
         let is_attended = matches!(answers, Answers::Person);
@@ -191,13 +189,14 @@ impl FrontEnd {
                 let offer = std::env::current_dir().ok();
                 let offer = offer.and_then(|here| folder::root(&here).ok());
                 let desk = Desk::new(offer, shared, limits.clone());
-                let dialog = Dialog::new(desk, asker, Look::of_stderr(), limits.message_shown);
-                return Self::Terminal(Box::new(Terminal::new(dialog, arrivals)));
+                let looks = Looks::Read(Look::of_stderr);
+                let dialog = Dialog::new(desk, asker, looks, limits.message_shown);
+                return Self::Terminal(Box::new(Terminal::new(dialog, arrivals, limits)));
             }
             Answers::Script(script) => Some(script),
             Answers::Nobody => None,
         };
-        let out = Box::new(io::stderr());
+        let out = out::stderr();
         let unattended = Unattended::new(script, asker, shared, arrivals, limits.clone(), out);
         Self::Unattended(Box::new(unattended))
     }
@@ -254,10 +253,87 @@ pub fn failed(error: ClientError) -> Error {
         ClientError::Refused(_) => Kind::Refused,
         _ => Kind::Protocol,
     };
-    let failed = Error::new(kind, text::line(&error.to_string()));
+    let (words, quoted) = told(&error);
+    let failed = Error {
+        quoted,
+        ..Error::new(kind, words)
+    };
     match error {
         ClientError::Authorization(error) => hinted(failed, &error),
         _ => failed,
+    }
+}
+
+/// What became of a request, in words of ours, and what the other side says of it. Whatever is a
+/// text in an error may hold a part of what a peer sent.
+fn told(error: &ClientError) -> (Words, Option<PeerText>) {
+    let quote = |text: &str| Some(PeerText::from(text)).filter(|_| !text.is_empty());
+    match error {
+        ClientError::Server(error) => (
+            words!("the server answered with error {}:", i64::from(error.code)),
+            quote(&error.message),
+        ),
+        ClientError::Protocol(why) => ("the server broke the protocol:".into(), quote(why)),
+        ClientError::Incompatible { spoken, offered } => {
+            let spoken = spoken.iter().map(|revision| Words::from(revision.as_str()));
+            let spoken = Words::join(spoken, ", ");
+            let words = words!(
+                "no protocol revision in common: this client speaks {}, the server",
+                spoken
+            );
+            let offered = match offered.is_empty() {
+                true => "none".to_owned(),
+                false => offered.join(", "),
+            };
+            (words, quote(&offered))
+        }
+        ClientError::Unreachable(why) => ("the server cannot be reached:".into(), quote(why)),
+        ClientError::Crashed(why) => ("the server went away:".into(), quote(why)),
+        ClientError::Http { status, why } => (
+            words!("the server answered with HTTP status {}:", *status),
+            quote(why),
+        ),
+        ClientError::Unauthorized { status, .. } => (
+            words!(
+                "the server answered with HTTP status {}: the client is not authorized",
+                *status
+            ),
+            None,
+        ),
+        ClientError::Authorization(error) => (
+            "the client is not authorized:".into(),
+            quote(&error.to_string()),
+        ),
+        ClientError::TimedOut(after) => (
+            words!("the server did not answer within {} s", after.as_secs_f64()),
+            None,
+        ),
+        ClientError::TooManyRounds(rounds) => (
+            words!(
+                "the server asked for more than {} rounds; the call was given up",
+                *rounds
+            ),
+            None,
+        ),
+        ClientError::Refused(error) => (
+            "a question of the server was refused:".into(),
+            quote(&error.message),
+        ),
+        ClientError::Host(why) => ("the server could not be answered:".into(), quote(why)),
+        ClientError::TaskCancelled(message) => (
+            "the task was cancelled".into(),
+            quote(message.as_deref().unwrap_or_default()),
+        ),
+        ClientError::TaskLost(message) => (
+            "the server has lost the task of this call:".into(),
+            quote(message),
+        ),
+        ClientError::Busy(calls) => (
+            words!("{} calls are in progress, which is the most", *calls),
+            None,
+        ),
+        ClientError::Closed => ("the client is closed".into(), None),
+        other => ("the call failed:".into(), quote(&other.to_string())),
     }
 }
 

@@ -9,7 +9,13 @@ use std::{
 use askback::transport::{Child, Http};
 use serde::Deserialize;
 
-use crate::{environment, error::Error, sign_in::SignInEntry, text};
+use crate::{
+    environment,
+    error::Error,
+    sign_in::SignInEntry,
+    text::{self, given},
+    words,
+};
 
 /// The names under which a file of servers is looked for, from the working directory upward.
 const FILES: [&str; 2] = ["mcp.json", ".mcp.json"];
@@ -134,7 +140,10 @@ impl TargetArgs {
             Some(file) => file.clone(),
             None => {
                 let here = env::current_dir().map_err(|error| {
-                    Error::usage(format!("the working directory cannot be read: {error}"))
+                    Error::usage(words!(
+                        "the working directory cannot be read: {}",
+                        given(error)
+                    ))
                 })?;
                 find_upward(&here).ok_or_else(|| {
                     Error::usage("there is no mcp.json here or in a folder above")
@@ -142,16 +151,17 @@ impl TargetArgs {
                 })?
             }
         };
-        let shown = file.display();
-        let json = fs::read_to_string(&file)
-            .map_err(|error| Error::usage(format!("{shown} cannot be read: {error}")))?;
+        let shown = given(file.display());
+        let json = fs::read_to_string(&file).map_err(|error| {
+            Error::usage(words!("{} cannot be read: {}", shown.clone(), given(error)))
+        })?;
         match from_file(&json, name, file.parent().unwrap_or(Path::new(""))) {
             Ok(target) => Ok(Target {
                 file: Some(file),
                 ..target
             }),
             Err(error) => Err(Error {
-                message: format!("{shown}: {}", error.message),
+                message: words!("{}: {}", shown, error.message),
                 ..error
             }),
         }
@@ -215,11 +225,11 @@ impl Address {
     ///
     /// A usage error where the URL or a header is none.
     pub fn http(&self) -> Result<Http, Error> {
-        let mut http = Http::new(&self.url).map_err(|error| Error::usage(error.to_string()))?;
+        let mut http = Http::new(&self.url).map_err(|error| Error::usage(given(error)))?;
         for (name, value) in &self.headers {
             http = http
                 .header(name, value)
-                .map_err(|error| Error::usage(error.to_string()))?;
+                .map_err(|error| Error::usage(given(error)))?;
         }
         Ok(http)
     }
@@ -262,15 +272,17 @@ fn find_upward(folder: &Path) -> Option<PathBuf> {
 /// The server `name` of a file of servers that lies in `folder`.
 fn from_file(json: &str, name: &str, folder: &Path) -> Result<Target, Error> {
     let mut file: McpJson =
-        serde_json::from_str(json).map_err(|error| Error::usage(error.to_string()))?;
+        serde_json::from_str(json).map_err(|error| Error::usage(given(error)))?;
     let Some(entry) = file.servers.remove(name) else {
         let known = file.servers.into_keys().collect::<Vec<_>>().join(", ");
-        return Err(Error::usage(format!("no server is called `{name}`")).hint(
-            match known.is_empty() {
-                true => "It names no server at all.".to_owned(),
-                false => format!("It names {known}."),
-            },
-        ));
+        return Err(
+            Error::usage(words!("no server is called `{}`", given(name))).hint(
+                match known.is_empty() {
+                    true => "It names no server at all.".into(),
+                    false => words!("It names {}.", given(known)),
+                },
+            ),
+        );
     };
     let withheld = [&entry].into_iter().chain(file.servers.values());
     let withheld = withheld.filter_map(|entry| entry.oauth.client_secret_env());
@@ -311,8 +323,9 @@ fn from_file(json: &str, name: &str, folder: &Path) -> Result<Target, Error> {
                 file: None,
             })
         }
-        _ => Err(Error::usage(format!(
-            "server `{name}` has no `command` and no `url`"
+        _ => Err(Error::usage(words!(
+            "server `{}` has no `command` and no `url`",
+            given(name)
         ))),
     }
 }
@@ -435,7 +448,7 @@ mod tests {
         let error = TargetArgs::default()
             .target()
             .expect_err("no server is named");
-        assert!(error.message.contains("no server is named"));
+        assert!(error.message.as_str().contains("no server is named"));
         let at = |url: &str| TargetArgs {
             url: Some(url.to_owned()),
             ..TargetArgs::default()

@@ -3,14 +3,16 @@
 use std::io::Write;
 
 use askback_core::{limits::Limits, protocol::Root};
+use tokio::time::Instant;
 
 use crate::{
     error::{Error, Kind},
-    model::{Ask, Asker, By, Question, Reply, Why},
+    model::{Ask, Asker, By, Question, Reply, Why, link},
     relay::{Arrival, Arrivals},
     script::{Answer, Script, rule_for},
-    terminal::{Look, Page, Remarks, Style, in_full},
-    text,
+    terminal::{Page, Remarks, Style, in_full, out},
+    text::{self, Given, Words, given},
+    words,
 };
 
 /// A run without a person.
@@ -20,9 +22,10 @@ pub struct Unattended {
     /// The folders named on the command line.
     shared: Option<Vec<Root>>,
     arrivals: Arrivals,
-    look: Look,
     unanswered: bool,
     remarks: Remarks,
+    /// From when the time of remarks is counted.
+    began: Instant,
     limits: Limits,
     out: Box<dyn Write + Send>,
 }
@@ -42,9 +45,9 @@ impl Unattended {
             asker,
             shared,
             arrivals,
-            look: Look::of_stderr(),
+            began: Instant::now(),
+            remarks: Remarks::new(&limits),
             unanswered: false,
-            remarks: Remarks::default(),
             limits,
             out,
         }
@@ -77,6 +80,9 @@ impl Unattended {
                     while let Ok(arrival) = self.arrivals.try_recv() {
                         self.arrive(arrival);
                     }
+                    let mut page = out::stderr_page();
+                    self.put_left_out(&mut page);
+                    self.write(&mut page);
                     return Ok(done);
                 }
             }
@@ -84,7 +90,7 @@ impl Unattended {
     }
 
     fn arrive(&mut self, arrival: Arrival) {
-        let mut page = Page::new(self.look);
+        let mut page = out::stderr_page();
         match arrival {
             Arrival::Asked {
                 claims,
@@ -99,11 +105,34 @@ impl Unattended {
                 let _ = reply.send(self.answer(&question, &mut page));
             }
             Arrival::Withdrawn(_) | Arrival::Settled(_) => {}
-            Arrival::Told(words) => page.note(Style::Dim, &text::line(&words)),
-            Arrival::Heard(event) => self.remarks.put(&mut page, &self.asker.name, &event),
+            Arrival::Told(words) => page.note(Style::Dim, words),
+            Arrival::Heard(event) => {
+                let now = self.began.elapsed();
+                if self.remarks.is_over(now) {
+                    self.put_left_out(&mut page);
+                }
+                if let Some(remark) = self.remarks.hear(event, now) {
+                    Remarks::put(&mut page, &self.name(), remark);
+                }
+            }
         }
+        self.write(&mut page);
+    }
+
+    fn write(&mut self, page: &mut Page) {
         // Who cannot be told cannot be helped.
-        let _ = self.out.write_all(page.take().as_bytes());
+        let _ = page.take().write_to(&mut self.out);
+    }
+
+    /// What the person calls the server.
+    fn name(&self) -> Given {
+        given(&self.asker.name).short()
+    }
+
+    /// Tells how much was left out of what the server said.
+    fn put_left_out(&mut self, page: &mut Page) {
+        let name = self.name();
+        self.remarks.put_left_out(page, &name);
     }
 
     /// Answers a question, and says on the page what became of it.
@@ -121,20 +150,22 @@ impl Unattended {
                 reply
             }
             Answer::Unfit { rule, why } => {
-                page.put(&in_full(&self.asker, question, self.look));
-                let whose = rule.map_or("the list of roots".to_owned(), |rule| {
-                    format!("rule {rule}")
-                });
+                in_full(page, &self.asker, question);
+                let whose: Words = match rule {
+                    Some(rule) => words!("rule {}", rule),
+                    None => "the list of roots".into(),
+                };
                 page.item(
                     "× ",
                     Style::Warning,
-                    &format!("{whose} does not answer this; cancelled:"),
+                    words!("{} does not answer this; cancelled:", whose),
                 );
-                page.quote_at("  ", &why);
+                // Names of the server's fields stand in it.
+                page.quote_at("  ", why);
                 Reply::Cancelled(Why::Unmatched)
             }
             Answer::Unmatched => {
-                page.put(&in_full(&self.asker, question, self.look));
+                in_full(page, &self.asker, question);
                 self.unmatched(question, page)
             }
         };
@@ -156,23 +187,20 @@ impl Unattended {
                 Style::Plain,
                 "A rule such as this, in a file named by --answers, would answer it:",
             );
-            // Without the gutter, for it is to be copied; names of the server are quoted in it.
-            for line in text::json(&rule).lines() {
-                page.put(&format!("    {line}\n"));
-            }
+            // Names of the server stand in it.
+            page.quote_at("  ", text::json(&rule));
         }
         Reply::Cancelled(why)
     }
 }
 
-/// Says on the page, in a line, what a rule answered.
+/// Says on the page what a rule answered.
 fn tell(page: &mut Page, question: &Question, reply: &Reply, rule: Option<usize>) {
-    let what = match (&question.key, &question.ask) {
-        (Some(key), _) => text::line(key),
-        (None, Ask::Form { .. }) => "a form".to_owned(),
-        (None, Ask::Link { .. }) => "a link".to_owned(),
-        (None, Ask::Sample(_)) => "sampling".to_owned(),
-        (None, Ask::Roots | Ask::Arguments { .. } | Ask::SignIn { .. }) => "roots".to_owned(),
+    let what = match &question.ask {
+        Ask::Form { .. } => "a form",
+        Ask::Link { .. } => "a link",
+        Ask::Sample(_) => "sampling",
+        Ask::Roots | Ask::Arguments { .. } | Ask::SignIn { .. } => "roots",
     };
     let became = match reply {
         Reply::Link => "agreed to, not opened",
@@ -181,20 +209,21 @@ fn tell(page: &mut Page, question: &Question, reply: &Reply, rule: Option<usize>
         Reply::Cancelled(_) => "cancelled",
         _ => "answered",
     };
-    let by = rule.map_or_else(String::new, |rule| format!(" by rule {rule}"));
-    page.note(Style::Dim, &format!("{what}: {became}{by}"));
-    match (&question.ask, reply) {
-        (Ask::Link { url, .. }, Reply::Link) => page.quote_at("    ", &text::line(url)),
-        (
-            Ask::Link { url, .. },
-            Reply::Declined {
-                by: By::Policy,
-                reason,
-            },
-        ) => {
-            page.quote_at("    ", &text::line(url));
-            let reason = reason.as_deref().unwrap_or_default();
-            page.item("    × ", Style::Warning, reason);
+    let by = rule.map_or_else(Words::default, |rule| words!(" by rule {}", rule));
+    page.note(Style::Dim, words!("{}: {}{}", what, became, by));
+    if let Some(key) = &question.key {
+        page.quote_line("    key ", key);
+    }
+    let Ask::Link { url, .. } = &question.ask else {
+        return;
+    };
+    match reply {
+        Reply::Link => page.quote_line("    ", url),
+        Reply::Declined { by: By::Policy, .. } => {
+            page.quote_line("    ", url);
+            if let Err(refusal) = link::judge(url) {
+                page.item("    × ", Style::Warning, refusal.words());
+            }
         }
         _ => {}
     }

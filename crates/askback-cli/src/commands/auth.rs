@@ -1,17 +1,18 @@
 //! `askback auth`: what this user is signed in to.
 
 use std::{
-    io::{self, Write},
+    io,
     time::{SystemTime, UNIX_EPOCH},
 };
 
 use askback::authorization::client::{Authorization, SignOut, SignedIn};
 
-use super::print_text;
 use crate::{
     error::{Error, Kind},
     sign_in::{Nobody, SignInArgs, SignInEntry},
-    text,
+    terminal::{Page, Style, out},
+    text::{PeerText, Words, given},
+    words,
 };
 
 /// See what you are signed in to, and sign out
@@ -56,16 +57,16 @@ pub async fn run(args: AuthArgs) -> Result<(), Error> {
 fn list(args: &SignInArgs) -> Result<(), Error> {
     let vault = args.vault(|_| {})?;
     let all = vault.signed_in().map_err(unkept)?;
+    let mut page = out::stdout_page();
     if all.is_empty() {
-        return print_text("You are signed in to no server.");
+        page.say(Style::Plain, "You are signed in to no server.");
     }
     let now = SystemTime::now().duration_since(UNIX_EPOCH);
     let now = now.map_or(0, |since| since.as_secs());
-    let shown: Vec<_> = all
-        .iter()
-        .map(|(signed_in, place)| shown(signed_in, place, now))
-        .collect();
-    print_text(&shown.join("\n"))
+    for (signed_in, place) in &all {
+        put(&mut page, signed_in, place, now);
+    }
+    out::print(&page.take())
 }
 
 async fn log_out(url: Option<String>, args: &SignInArgs) -> Result<(), Error> {
@@ -83,17 +84,19 @@ async fn log_out(url: Option<String>, args: &SignInArgs) -> Result<(), Error> {
     };
     let mut failed = Ok(());
     for server in servers {
-        let came_to = match authorization.sign_out(&server).await {
-            Ok(came_to) => words(&came_to),
+        let mut page = out::stderr_page();
+        match authorization.sign_out(&server).await {
+            Ok(came_to) => put_end(&mut page, &server, &came_to),
             // One that stays is no reason for the others to stay.
             Err(error) => {
-                let why = text::line(&error.to_string());
-                failed = Err(Error::new(Kind::SignIn, format!("not signed out: {why}")));
-                format!("you are still signed in: {why}")
+                let why = PeerText::from(error.to_string());
+                page.line(words!("{}: you are still signed in:", given(&server)));
+                page.quote_at("  ", why.clone());
+                failed = Err(Error::new(Kind::SignIn, "not signed out:").quoting(why));
             }
-        };
+        }
         // Whoever does not read it does not need it.
-        let _ = writeln!(io::stderr(), "{}: {came_to}", text::line(&server));
+        out::tell(&mut page);
     }
     if is_all {
         vault.forget_registrations().map_err(unkept)?;
@@ -101,34 +104,39 @@ async fn log_out(url: Option<String>, args: &SignInArgs) -> Result<(), Error> {
     failed
 }
 
-/// A line on each server, and the details below it.
-fn shown(signed_in: &SignedIn, place: &str, now: u64) -> String {
-    let scopes = match signed_in.scopes.is_empty() {
-        true => "what the authorization server chose".to_owned(),
-        false => signed_in.scopes.to_string(),
+/// Puts a server on the page, and the details below it. Issuer and scopes are what servers said.
+fn put(page: &mut Page, signed_in: &SignedIn, place: &'static str, now: u64) {
+    let ends: Words = match signed_in.expires_at {
+        _ if signed_in.renewable => "renewed by itself".into(),
+        Some(end) if end <= now => "ended".into(),
+        Some(end) => words!("ends in {} min", end.saturating_sub(now).div_ceil(60)),
+        None => "no end is known".into(),
     };
-    let ends = match signed_in.expires_at {
-        _ if signed_in.renewable => "renewed by itself".to_owned(),
-        Some(end) if end <= now => "ended".to_owned(),
-        Some(end) => format!("ends in {} min", (end - now).div_ceil(60)),
-        None => "no end is known".to_owned(),
-    };
-    let SignedIn { server, issuer, .. } = signed_in;
-    format!("{server}\n  at {issuer}\n  for {scopes}\n  {ends}; kept in {place}")
+    page.line(given(&signed_in.server));
+    page.quote_line("  at ", &signed_in.issuer);
+    match signed_in.scopes.is_empty() {
+        true => page.note(Style::Plain, "for what the authorization server chose"),
+        false => page.quote_line("  for ", signed_in.scopes.to_string()),
+    }
+    page.note(Style::Plain, words!("{}; kept in {}", ends, place));
 }
 
-fn words(came_to: &SignOut) -> String {
-    match came_to {
-        SignOut::WasNot => "you were not signed in.".to_owned(),
-        SignOut::Revoked => "signed out; the tokens are good for nothing now.".to_owned(),
-        SignOut::Forgotten(why) => format!(
-            "signed out here; the tokens are forgotten, and may be good until they end ({}).",
-            text::line(why)
-        ),
-        _ => "signed out.".to_owned(),
+/// Says what became of a sign-in.
+fn put_end(page: &mut Page, server: &str, came_to: &SignOut) {
+    let end: Words = match came_to {
+        SignOut::WasNot => "you were not signed in.".into(),
+        SignOut::Revoked => "signed out; the tokens are good for nothing now.".into(),
+        SignOut::Forgotten(_) => {
+            "signed out here; the tokens are forgotten, and may be good until they end:".into()
+        }
+        _ => "signed out.".into(),
+    };
+    page.line(words!("{}: {}", given(server), end));
+    if let SignOut::Forgotten(why) = came_to {
+        page.quote_at("  ", why);
     }
 }
 
 fn unkept(error: io::Error) -> Error {
-    Error::usage(text::line(&error.to_string()))
+    Error::usage(given(error))
 }

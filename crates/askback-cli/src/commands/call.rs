@@ -5,11 +5,14 @@ use std::path::PathBuf;
 use askback_core::protocol::{RawObject, Tool};
 use serde_json::{Map, Value};
 
-use super::{answers, print_json, print_text};
+use super::answers;
 use crate::{
     args, content,
     error::{Error, Outcome},
     session::{Session, SessionArgs, failed},
+    terminal::out,
+    text::given,
+    words,
 };
 
 /// What an answers file looks like.
@@ -85,8 +88,8 @@ async fn call(
     let result = front.attend(call).await?.map_err(failed)?;
     outcome.tool_error = result.failed();
     match args.json {
-        true => print_json(&result.raw),
-        false => print_text(&content::tool_result(&result.value)),
+        true => out::print_json(&result.raw),
+        false => out::print_text(content::tool_result(&result.value)),
     }
 }
 
@@ -98,7 +101,10 @@ async fn call(
 pub fn find<'a>(tools: &'a [Tool], name: &str) -> Result<&'a Tool, Error> {
     tools.iter().find(|tool| tool.name == name).ok_or_else(|| {
         let names = tools.iter().map(|tool| tool.name.as_str());
-        Error::usage(format!("there is no tool `{name}`")).hint(super::known("tools", names))
+        super::unknown(
+            Error::usage(words!("there is no tool `{}`", given(name))),
+            names,
+        )
     })
 }
 
@@ -108,5 +114,5 @@ pub fn find<'a>(tools: &'a [Tool], name: &str) -> Result<&'a Tool, Error> {
 ///
 /// None that can be met: an object is an object.
 pub fn object(arguments: &Map<String, Value>) -> Result<RawObject, Error> {
-    RawObject::new(arguments).map_err(|error| Error::usage(error.to_string()))
+    RawObject::new(arguments).map_err(|error| Error::usage(given(error)))
 }

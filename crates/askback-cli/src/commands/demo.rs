@@ -10,6 +10,8 @@ use crate::{
     session::{Answers, FrontEnd, Session, SessionArgs},
     target::Target,
     terminal::{Page, Style},
+    text::given,
+    words,
 };
 
 /// Runs the command.
@@ -21,7 +23,7 @@ pub async fn run(outcome: &mut Outcome) -> Result<(), Error> {
     let program = env::current_exe().map_err(|error| {
         Error::new(
             Kind::Connection,
-            format!("this program cannot find itself: {error}"),
+            words!("this program cannot find itself: {}", given(error)),
         )
     })?;
     let serve = ["serve", "travel"].map(str::to_owned);

@@ -7,12 +7,13 @@ use askback_core::{
 };
 use serde::Serialize;
 
-use super::{answers, print, print_json};
+use super::answers;
 use crate::{
     error::Error,
     model::Asker,
     session::{FrontEnd, Session, SessionArgs, failed},
-    terminal::{Look, Page, catalog},
+    terminal::{Rows, catalog, out},
+    text::given,
 };
 
 /// Show what a server is and offers: identity, revision, capabilities, tools, prompts, resources
@@ -57,10 +58,10 @@ pub async fn run(args: InspectArgs) -> Result<(), Error> {
     let inspected = inspected?;
     if args.json {
         let json = serde_json::value::to_raw_value(&inspected);
-        let json = json.map_err(|error| Error::usage(error.to_string()))?;
-        return print_json(&json);
+        let json = json.map_err(|error| Error::usage(given(error)))?;
+        return out::print_json(&json);
     }
-    print(inspected.page(&asker).trim_end())
+    out::print(&inspected.rows(&asker).trimmed())
 }
 
 async fn inspect(session: &mut Session) -> Result<Inspected, Error> {
@@ -95,8 +96,8 @@ async fn list<T>(
 }
 
 impl Inspected {
-    fn page(&self, asker: &Asker) -> String {
-        let mut page = Page::new(Look::of_stdout());
+    fn rows(&self, asker: &Asker) -> Rows {
+        let mut page = out::stdout_page();
         let instructions = self.instructions.as_deref();
         let revision = self.protocol_version;
         catalog::identity(&mut page, asker, revision, &self.capabilities, instructions);

@@ -4,11 +4,14 @@ use std::path::PathBuf;
 
 use askback_core::protocol::Prompt;
 
-use super::{answers, print_json, print_text};
+use super::answers;
 use crate::{
     args, content,
     error::{Error, Outcome},
     session::{Session, SessionArgs, failed},
+    terminal::out,
+    text::given,
+    words,
 };
 
 /// Get a prompt and print its messages
@@ -64,14 +67,15 @@ async fn get(
         .map(|argument| format!("{}=…", argument.name))
         .collect();
     if !missing.is_empty() {
-        let error = format!("the prompt `{}` needs more arguments", prompt.name);
-        return Err(Error::usage(error).hint(format!("Add {}", missing.join(" "))));
+        return Err(
+            Error::usage("the prompt needs more arguments: add these").quoting(missing.join(" "))
+        );
     }
     let get = client.get_prompt(&prompt.name, arguments);
     let result = front.attend(get).await?.map_err(failed)?;
     match args.json {
-        true => print_json(&result.raw),
-        false => print_text(&content::prompt(&result.value)),
+        true => out::print_json(&result.raw),
+        false => out::print_text(content::prompt(&result.value)),
     }
 }
 
@@ -86,7 +90,9 @@ pub fn find<'a>(prompts: &'a [Prompt], name: &str) -> Result<&'a Prompt, Error> 
         .find(|prompt| prompt.name == name)
         .ok_or_else(|| {
             let names = prompts.iter().map(|prompt| prompt.name.as_str());
-            Error::usage(format!("there is no prompt `{name}`"))
-                .hint(super::known("prompts", names))
+            super::unknown(
+                Error::usage(words!("there is no prompt `{}`", given(name))),
+                names,
+            )
         })
 }

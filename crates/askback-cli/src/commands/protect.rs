@@ -5,7 +5,7 @@ use askback::{
     authorization::server::{DevelopmentTokens, JwtVerifier, Protection},
 };
 
-use crate::error::Error;
+use crate::{error::Error, text::given, words};
 
 /// What a request to the travel agency needs, whatever it asks for.
 const READ: &str = "travel:read";
@@ -88,6 +88,6 @@ impl Protecting {
     }
 }
 
-fn wrong(option: &str, why: &dyn std::fmt::Display) -> Error {
-    Error::usage(format!("{option}: {why}"))
+fn wrong(option: &'static str, why: &dyn std::fmt::Display) -> Error {
+    Error::usage(words!("{}: {}", option, given(why)))
 }

@@ -1,11 +1,6 @@
 //! `askback serve`: the servers this program carries.
 
-use std::{
-    fs,
-    io::{self, Write},
-    net::SocketAddr,
-    path::PathBuf,
-};
+use std::{fs, io, net::SocketAddr, path::PathBuf};
 
 use askback::{Server, keys::state_dir};
 use askback_core::revision::Revision;
@@ -16,6 +11,9 @@ use super::protect::Protecting;
 use crate::{
     error::{Error, Kind},
     session::revision,
+    terminal::out,
+    text::{Words, given},
+    words,
 };
 
 /// The longest `--page-size`.
@@ -84,8 +82,8 @@ pub async fn run(args: ServeArgs) -> Result<(), Error> {
     let server = tokio::task::spawn_blocking(|| askback_travel::server(options)).await;
     let server = match server {
         Ok(Ok(server)) => server,
-        Ok(Err(error)) => return Err(failed(&error.to_string())),
-        Err(error) => return Err(failed(&error.to_string())),
+        Ok(Err(error)) => return Err(failed(error)),
+        Err(error) => return Err(failed(error)),
     };
     match http {
         Some(address) => serve_http(&server, address, &protecting).await,
@@ -100,11 +98,15 @@ async fn serve_http(
     protecting: &Protecting,
 ) -> Result<(), Error> {
     if !address.ip().to_canonical().is_loopback() {
-        return Err(Error::usage(format!(
-            "--http {address}: that would let in whoever reaches this machine, in the clear; serve \
-             at 127.0.0.1:{port}, and let others in through a proxy in front that ends TLS and \
-             knows who they are, or through a tunnel such as `ssh -L {port}:127.0.0.1:{port}`",
-            port = address.port()
+        let port = address.port();
+        return Err(Error::usage(words!(
+            "--http {}: that would let in whoever reaches this machine, in the clear; serve \
+             at 127.0.0.1:{}, and let others in through a proxy in front that ends TLS and \
+             knows who they are, or through a tunnel such as `ssh -L {}:127.0.0.1:{}`",
+            given(address),
+            port,
+            port,
+            port
         )));
     }
     let listener = TcpListener::bind(address).await.map_err(broken)?;
@@ -114,9 +116,13 @@ async fn serve_http(
     if let Some(protection) = protection {
         endpoint = endpoint.protect(protection);
     }
-    note(&format!("the travel agency is at {url}"));
+    note(words!("the travel agency is at {}", given(&url)));
     for (name, token) in drawn {
-        note(&format!("the development token of {name} is {token}"));
+        note(words!(
+            "the development token of {} is {}",
+            given(name),
+            given(token)
+        ));
     }
     if protecting.is_for_development() {
         note("development tokens never end: do not use them for anything else");
@@ -134,9 +140,10 @@ async fn serve_http(
         .map_err(broken)
 }
 
-fn note(text: &str) {
-    // Whoever does not read it does not need it.
-    let _ = writeln!(io::stderr(), "askback: {text}");
+fn note(words: impl Into<Words>) {
+    let mut page = out::stderr_page();
+    page.line(words!("askback: {}", words.into()));
+    out::tell(&mut page);
 }
 
 /// The folder that bookings are kept in, made if need be. Where this user has none to keep things
@@ -153,20 +160,21 @@ fn kept_in(chosen: Option<PathBuf>) -> Result<Option<PathBuf>, Error> {
 fn made(folder: PathBuf) -> Result<PathBuf, Error> {
     match fs::create_dir_all(&folder) {
         Ok(()) => Ok(folder),
-        Err(error) => Err(Error::usage(format!(
-            "{} cannot be used: {error}",
-            folder.display()
+        Err(error) => Err(Error::usage(words!(
+            "{} cannot be used: {}",
+            given(folder.display()),
+            given(error)
         ))),
     }
 }
 
 fn broken(error: io::Error) -> Error {
-    failed(&error.to_string())
+    failed(error)
 }
 
-fn failed(why: &str) -> Error {
+fn failed(why: impl std::fmt::Display) -> Error {
     Error::new(
         Kind::Connection,
-        format!("the travel agency cannot be served: {why}"),
+        words!("the travel agency cannot be served: {}", given(why)),
     )
 }

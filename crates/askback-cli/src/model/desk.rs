@@ -10,6 +10,7 @@ use super::{
     link::{Link, Refusal},
     stage::{Stage, Turn},
 };
+use crate::text::Words;
 
 /// Every question of one server: one in front of the person, others waiting.
 #[derive(Debug)]
@@ -41,7 +42,7 @@ pub enum Event {
     /// The person will say nothing more.
     EndOfInput,
     /// What came of an [`Effect::CheckFolder`].
-    Folder(Result<Root, String>),
+    Folder(Result<Root, Words>),
     /// The server says that a link is done.
     LinkDone(String),
 }
@@ -126,7 +127,7 @@ pub struct Front<'a> {
     /// How often the step has changed: what was shown at the same turn need not be shown again.
     pub turn: u64,
     /// What was wrong with what the person said last.
-    pub issue: Option<&'a str>,
+    pub issue: Option<&'a Words>,
 }
 
 /// What is wanted of the person.
@@ -173,7 +174,7 @@ struct Open {
     question: Question,
     stage: Stage,
     turn: u64,
-    issue: Option<String>,
+    issue: Option<Words>,
 }
 
 impl Desk {
@@ -202,7 +203,7 @@ impl Desk {
             total: self.answered + 1 + self.waiting.len(),
             step: open.stage.step(self.offer.as_ref()),
             turn: open.turn,
-            issue: open.issue.as_deref(),
+            issue: open.issue.as_ref(),
         })
     }
 
@@ -318,7 +319,7 @@ impl Desk {
         effects
     }
 
-    fn folder(&mut self, found: Result<Root, String>) -> Vec<Effect> {
+    fn folder(&mut self, found: Result<Root, Words>) -> Vec<Effect> {
         self.turn(|stage, _, _| match (stage, found) {
             (Stage::Folders, Ok(root)) => Turn::reply(Reply::Roots(vec![root])),
             (stage, Err(issue)) => Turn::stay(stage).because(issue),

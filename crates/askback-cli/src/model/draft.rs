@@ -6,6 +6,11 @@ use askback_core::{
 };
 use serde_json::Value;
 
+use crate::{
+    text::{self, Words},
+    words,
+};
+
 /// A form and what has been filled in so far. Every value in it has passed its field's check.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Draft {
@@ -51,12 +56,12 @@ impl Draft {
     /// # Errors
     ///
     /// What is wrong with it; the field keeps what it held.
-    pub fn fill(&mut self, index: usize, text: &str) -> Result<(), String> {
+    pub fn fill(&mut self, index: usize, written: &str) -> Result<(), Words> {
         let Some(field) = self.schema.fields.get(index) else {
             return Ok(());
         };
-        let value = read(field, text)?;
-        check(field, &value, &self.limits)?;
+        let value = read(field, written)?;
+        text::check(field, &value, &self.limits)?;
         self.values[index] = Some(value);
         Ok(())
     }
@@ -66,9 +71,9 @@ impl Draft {
     /// # Errors
     ///
     /// If it holds nothing and must.
-    pub fn keep(&self, index: usize) -> Result<(), String> {
+    pub fn keep(&self, index: usize) -> Result<(), Words> {
         match (self.schema.fields.get(index), self.value(index)) {
-            (Some(field), None) if field.required => Err("must be given".to_owned()),
+            (Some(field), None) if field.required => Err("must be given".into()),
             _ => Ok(()),
         }
     }
@@ -78,9 +83,9 @@ impl Draft {
     /// # Errors
     ///
     /// If it must hold something.
-    pub fn clear(&mut self, index: usize) -> Result<(), String> {
+    pub fn clear(&mut self, index: usize) -> Result<(), Words> {
         match self.schema.fields.get(index) {
-            Some(field) if field.required => Err("must be given".to_owned()),
+            Some(field) if field.required => Err("must be given".into()),
             Some(_) => {
                 self.values[index] = None;
                 Ok(())
@@ -107,7 +112,7 @@ impl Draft {
 
 /// The short marks by which the options of a list can be chosen: numbers, or letters where an
 /// option could be taken for a number, or none where it could be taken for a letter too.
-pub fn marks(options: &[Opt]) -> Option<Vec<String>> {
+pub fn marks(options: &[Opt]) -> Option<Vec<Words>> {
     let any = |test: fn(&str) -> bool| {
         options
             .iter()
@@ -117,41 +122,38 @@ pub fn marks(options: &[Opt]) -> Option<Vec<String>> {
     let is_letter =
         |text: &str| text.len() == 1 && text.starts_with(|c: char| c.is_ascii_alphabetic());
     if !any(is_number) {
-        return Some((1..=options.len()).map(|n| n.to_string()).collect());
+        return Some((1..=options.len()).map(|n| words!("{}", n)).collect());
     }
-    (options.len() <= 26 && !any(is_letter))
-        .then(|| ('a'..='z').take(options.len()).map(String::from).collect())
+    (options.len() <= LETTERS.len() && !any(is_letter)).then(|| {
+        let letters = LETTERS.iter().take(options.len());
+        letters.map(|&letter| letter.into()).collect()
+    })
 }
 
-/// Checks a value, and says what is wrong in words of ours alone: options and patterns are the
-/// server's, and the person sees them where they stand.
-fn check(field: &Field, value: &Value, limits: &Limits) -> Result<(), String> {
-    let mut ours = field.clone();
-    let patterned = match &mut ours.kind {
-        FieldKind::Text(text) => text.pattern.take().is_some(),
-        _ => false,
-    };
-    ours.check(value, limits).map_err(|issue| issue.message)?;
-    match patterned && field.check(value, limits).is_err() {
-        true => Err("must match the pattern".to_owned()),
-        false => Ok(()),
-    }
-}
+/// The letters that mark options.
+const LETTERS: [&str; 26] = [
+    "a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l", "m", "n", "o", "p", "q", "r", "s",
+    "t", "u", "v", "w", "x", "y", "z",
+];
 
-fn read(field: &Field, text: &str) -> Result<Value, String> {
-    match (&field.kind, field.parse(text)) {
-        (FieldKind::Choice(choice), Err(_)) => marked(&choice.options, text.trim())
+fn read(field: &Field, written: &str) -> Result<Value, Words> {
+    match (&field.kind, text::read(field, written)) {
+        (FieldKind::Choice(choice), Err(wanted)) => marked(&choice.options, written.trim())
             .map(|option| option.value.as_str().into())
-            .ok_or_else(|| "must be one of the options".to_owned()),
-        (FieldKind::Choices(choices), _) => read_choices(field, &choices.options, text)
-            .ok_or_else(|| "must be some of the options, with commas between".to_owned()),
-        (_, Ok(value)) => Ok(value),
-        (_, Err(issue)) => Err(issue.message),
+            .ok_or(wanted),
+        (FieldKind::Choices(choices), read) => match read_choices(field, &choices.options, written)
+        {
+            Some(value) => Ok(value),
+            None => read,
+        },
+        (_, read) => read,
     }
 }
 
 fn marked<'a>(options: &'a [Opt], mark: &str) -> Option<&'a Opt> {
-    let at = marks(options)?.iter().position(|known| known == mark)?;
+    let at = marks(options)?
+        .iter()
+        .position(|known| known.as_str() == mark)?;
     options.get(at)
 }
 

@@ -9,7 +9,10 @@ use std::{fmt, ops::Range};
 use unicode_security::{MixedScript, confusable_detection::skeleton};
 use url::{Host, Position, Url};
 
-use crate::text;
+use crate::{
+    text::{self, PeerText, Words},
+    words,
+};
 
 /// A link that may be opened once a person has agreed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -188,27 +191,43 @@ fn is_loopback(host: &Host<&str>) -> bool {
     }
 }
 
-impl fmt::Display for Warning {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl Warning {
+    /// The warning, and what of the link it is about, which is the server's.
+    pub fn words(&self) -> (Words, Option<PeerText>) {
         match self {
-            Self::Unencrypted => {
-                f.write_str("The connection is not encrypted (http): others can read along.")
-            }
-            Self::Address => f.write_str("The host is a number, not a name."),
-            Self::Port(port) => write!(f, "The port {port} is unusual."),
-            Self::International { shown } => write!(
-                f,
-                "The name has letters beyond a to z; browsers show it as {}.",
-                text::line(shown)
+            Self::Unencrypted => (
+                "The connection is not encrypted (http): others can read along.".into(),
+                None,
             ),
-            Self::MixedScripts => f.write_str("The name mixes alphabets, as fakes do."),
-            Self::LooksLike(other) => {
-                write!(f, "The name looks like {}, and is not.", text::line(other))
-            }
+            Self::Address => ("The host is a number, not a name.".into(), None),
+            Self::Port(port) => (words!("The port {} is unusual.", *port), None),
+            Self::International { shown } => (
+                "The name has letters beyond a to z; browsers show it as".into(),
+                Some(shown.into()),
+            ),
+            Self::MixedScripts => ("The name mixes alphabets, as fakes do.".into(), None),
+            Self::LooksLike(other) => (
+                "The name is not this one, but looks like it:".into(),
+                Some(other.into()),
+            ),
         }
     }
 }
 
+impl Refusal {
+    /// Why the link is not opened, in words of ours alone.
+    pub fn words(&self) -> Words {
+        match self {
+            Self::Malformed(_) => "it is no link".into(),
+            Self::Scheme(_) => "only https and http are opened".into(),
+            Self::Hidden(c) => words!("it hides a character: {}", *c),
+            Self::User => "it names a user, which can pass for a host".into(),
+            Self::Repaired { .. } => "it would be opened as another link".into(),
+        }
+    }
+}
+
+/// For the server that asked: its own words may stand in it.
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

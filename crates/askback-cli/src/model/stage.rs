@@ -11,6 +11,10 @@ use super::{
     desk::{Effect, Notice, Said, Step},
     link::{self, Link, Refusal},
 };
+use crate::{
+    text::{Words, given},
+    words,
+};
 
 /// Where the person is with a question.
 #[derive(Debug)]
@@ -38,7 +42,7 @@ pub(super) struct Turn {
     pub(super) next: Result<Stage, Reply>,
     /// Whether the stage is another one than before.
     pub(super) moved: bool,
-    pub(super) issue: Option<String>,
+    pub(super) issue: Option<Words>,
     pub(super) effect: Option<Effect>,
 }
 
@@ -68,7 +72,7 @@ impl Turn {
         }
     }
 
-    pub(super) fn because(self, issue: impl Into<String>) -> Self {
+    pub(super) fn because(self, issue: impl Into<Words>) -> Self {
         Self {
             issue: Some(issue.into()),
             ..self
@@ -225,7 +229,7 @@ fn returning_said(link: Link, question: &Question, said: Said) -> Turn {
                 return Turn::reply(Reply::Returned(address));
             }
             Turn::stay(Stage::Returning(link))
-                .because(format!("that address begins with {returns_to}"))
+                .because(words!("that address begins with {}", given(returns_to)))
         }
         (_, Said::OpenAgain) => {
             let open = Effect::Open(link.url.clone());
@@ -263,7 +267,7 @@ fn field_said(mut draft: Draft, at: usize, reopened: bool, said: Said) -> Turn {
         Said::Clear => draft.clear(at),
         Said::Back if reopened => return Turn::to(Stage::Review(draft)),
         Said::Back if at > 0 => return Turn::to(Stage::field(draft, at - 1)),
-        Said::Back => Err("this is the first field".to_owned()),
+        Said::Back => Err("this is the first field".into()),
         _ => {
             return Turn::stay(Stage::Field {
                 draft,

@@ -2,11 +2,7 @@
 
 mod command;
 
-use std::{
-    collections::BTreeMap,
-    io::{self, IsTerminal},
-    path::Path,
-};
+use std::{collections::BTreeMap, path::Path};
 
 use askback::client::{Client, ClientError, Subscription};
 use askback_core::{
@@ -23,8 +19,9 @@ use crate::{
     folder,
     model::{Ask, Call, Question, Reply},
     session::failed,
-    terminal::{Input, Look, Page, Style, Terminal, catalog},
-    text,
+    terminal::{Input, Page, Style, Terminal, catalog, out},
+    text::{PeerText, Words, given},
+    words,
 };
 
 /// A conversation.
@@ -65,7 +62,7 @@ impl<'a> Repl<'a> {
     /// What went wrong with a command, where the lines come from a file. A person is told, and
     /// asked for the next command.
     pub async fn run(&mut self) -> Result<(), Error> {
-        let prompt = text::line(&self.terminal.dialog().asker().name);
+        let prompt = given(&self.terminal.dialog().asker().name).short().into();
         let _told = self.listen().await?;
         loop {
             self.terminal.dialog().page().blank();
@@ -106,7 +103,7 @@ impl<'a> Repl<'a> {
             Command::Help => {
                 for (command, does) in HELP {
                     self.terminal.dialog().page().item(
-                        &format!("  {command:<24} "),
+                        words!("  {} ", Words::from(command).padded(24)),
                         Style::Plain,
                         does,
                     );
@@ -117,7 +114,7 @@ impl<'a> Repl<'a> {
                     "commands begin with a slash; /help lists them",
                 ));
             }
-            Command::Lacks(usage) => return Err(Error::usage(format!("write {usage}"))),
+            Command::Lacks(usage) => return Err(Error::usage(words!("write {}", usage))),
             Command::Tools => {
                 let tools = self.attend(self.client.tools()).await?;
                 self.list(|page| catalog::tools(page, &tools))?;
@@ -135,7 +132,7 @@ impl<'a> Repl<'a> {
             Command::Prompt(prompt, words) => return self.prompt(&prompt, &words).await,
             Command::Read(uri) => {
                 let read = self.attend(self.client.read_resource(&uri)).await?;
-                self.show(&content::resource(&read.value))?;
+                self.show(content::resource(&read.value))?;
             }
             Command::Roots(paths) => return self.roots(&paths).await,
         }
@@ -181,7 +178,7 @@ impl<'a> Repl<'a> {
             page.blank();
             page.say(Style::Warning, "The tool reports an error:");
         }
-        self.show(&words)
+        self.show(words)
     }
 
     /// The arguments of a call: those given, and those asked for where some are missing.
@@ -216,10 +213,8 @@ impl<'a> Repl<'a> {
             }
             Err(_) if !missing.is_empty() => {
                 let missing: Vec<_> = missing.iter().map(|name| format!("{name}:=…")).collect();
-                Err(
-                    Error::usage(format!("`{}` needs more arguments", tool.name))
-                        .hint(format!("Add {}", missing.join(" "))),
-                )
+                Err(Error::usage("the tool needs more arguments: add these")
+                    .quoting(missing.join(" ")))
             }
             _ => Ok(Some(given)),
         }
@@ -230,8 +225,8 @@ impl<'a> Repl<'a> {
         let prompts = self.attend(self.client.prompts()).await?;
         let prompt = commands::prompt::find(&prompts, name)
             .map_err(|error| error.hint("/help lists the commands."))?;
-        let words = named(words, prompt.arguments.as_deref().unwrap_or_default());
-        let mut given = args::for_prompt(args::parse(&words)?);
+        let known = prompt.arguments.as_deref().unwrap_or_default();
+        let mut given = named(words, known)?;
         for argument in prompt.arguments.iter().flatten() {
             if given.contains_key(&argument.name) {
                 continue;
@@ -245,7 +240,7 @@ impl<'a> Repl<'a> {
             }
         }
         let got = self.attend(self.client.get_prompt(name, given)).await?;
-        self.show(&content::prompt(&got.value))
+        self.show(content::prompt(&got.value))
     }
 
     /// Asks for one argument of a prompt: empty if it is left out, none if the person goes away.
@@ -258,9 +253,7 @@ impl<'a> Repl<'a> {
         let required = argument.required == Some(true);
         let page = self.terminal.dialog().page();
         page.blank();
-        page.quote(&text::line(
-            argument.title.as_ref().unwrap_or(&argument.name),
-        ));
+        page.quote_line("", argument.title.as_ref().unwrap_or(&argument.name));
         if let Some(description) = &argument.description {
             page.quote(description);
         }
@@ -270,9 +263,9 @@ impl<'a> Repl<'a> {
                 Some(_) => " · ? lists suggestions, ab? those that begin with ab",
                 None => "",
             };
-            let hint = format!("{leave}{suggests} · !cancel");
-            self.terminal.dialog().page().say(Style::Dim, &hint);
-            let line = match self.terminal.read("").await {
+            let hint = words!("{}{} · !cancel", leave, suggests);
+            self.terminal.dialog().page().say(Style::Dim, hint);
+            let line = match self.terminal.read(&Words::default()).await {
                 Input::Line(line) => line,
                 Input::End | Input::Interrupt => return Ok(None),
             };
@@ -307,7 +300,7 @@ impl<'a> Repl<'a> {
         let suggested = self.attend(completing).await?;
         let page = self.terminal.dialog().page();
         for value in &suggested.values {
-            page.quote_at("  ", &text::line(value));
+            page.quote_line("  ", value);
         }
         match (suggested.values.is_empty(), suggested.has_more) {
             (true, _) => page.note(Style::Dim, "the server suggests nothing"),
@@ -340,7 +333,7 @@ impl<'a> Repl<'a> {
             Some([]) => page.say(Style::Plain, "The server may work in no folder."),
             Some(roots) => {
                 for root in roots {
-                    page.note(Style::Plain, &folder::shown(&root.uri));
+                    page.note(Style::Plain, folder::shown(&root.uri));
                 }
             }
         }
@@ -348,22 +341,22 @@ impl<'a> Repl<'a> {
     }
 
     /// Puts a line of ours on the page.
-    pub fn tell(&mut self, words: &str) {
+    pub fn tell(&mut self, words: &'static str) {
         let page = self.terminal.dialog().page();
         page.blank();
         page.say(Style::Plain, words);
     }
 
     /// Writes a result to the standard output; behind the gutter where questions stand beside it.
-    fn show(&mut self, result: &str) -> Result<(), Error> {
-        match io::stdout().is_terminal() {
+    fn show(&mut self, result: PeerText) -> Result<(), Error> {
+        match out::is_seen() {
             true => self.list(|page| {
                 page.blank();
                 page.quote(result);
             }),
             false => {
                 self.terminal.flush();
-                commands::print_text(result)
+                out::print_text(result)
             }
         }
     }
@@ -371,9 +364,9 @@ impl<'a> Repl<'a> {
     /// Writes a list to the standard output.
     fn list(&mut self, put: impl FnOnce(&mut Page)) -> Result<(), Error> {
         self.terminal.flush();
-        let mut page = Page::new(Look::of_stdout());
+        let mut page = out::stdout_page();
         put(&mut page);
-        commands::print(page.take().trim_end_matches('\n'))
+        out::print(&page.take().trimmed())
     }
 
     /// Goes on after a command that failed, if a person can choose another: a file of lines is a
@@ -387,11 +380,7 @@ impl<'a> Repl<'a> {
             Err(error) if self.terminal.typed() => error,
             ran => return ran,
         };
-        let page = self.terminal.dialog().page();
-        page.item("× ", Style::Warning, &error.message);
-        for hint in &error.hints {
-            page.note(Style::Plain, hint);
-        }
+        error.put_below(self.terminal.dialog().page());
         Ok(())
     }
 
@@ -403,29 +392,33 @@ impl<'a> Repl<'a> {
     }
 }
 
-/// The words behind a prompt, where those without a name of an argument are given to the arguments
-/// in their order.
-fn named(words: &[String], arguments: &[PromptArgument]) -> Vec<String> {
-    let names = arguments.iter().map(|argument| argument.name.as_str());
-    let is_named = |word: &str| {
+/// The arguments that the words behind a prompt give; those without the name of one are given to
+/// the arguments in their order.
+///
+/// # Errors
+///
+/// A usage error for what a person wrote twice, and for a word too many.
+fn named(
+    words: &[String],
+    arguments: &[PromptArgument],
+) -> Result<BTreeMap<String, String>, Error> {
+    let is_named = |word: &String| {
         let name = word
             .split_once('=')
             .map(|(name, _)| name.trim_end_matches(':'));
-        name.filter(|name| names.clone().any(|known| known == *name))
-            .map(str::to_owned)
+        name.is_some_and(|name| arguments.iter().any(|argument| argument.name == name))
     };
-    let given: Vec<_> = words.iter().filter_map(|word| is_named(word)).collect();
-    let mut left = names
-        .clone()
-        .filter(|name| !given.iter().any(|given| given == name));
-    let name = |word: &String| match is_named(word) {
-        Some(_) => word.clone(),
-        // One word too many: what is wrong with it is said where arguments are read.
-        None => left
-            .next()
-            .map_or_else(|| word.clone(), |name| format!("{name}={word}")),
-    };
-    words.iter().map(name).collect()
+    let (named, others): (Vec<_>, Vec<_>) = words.iter().cloned().partition(is_named);
+    let mut given = args::for_prompt(args::parse(&named)?);
+    let mut others = others.into_iter().peekable();
+    for argument in arguments {
+        if others.peek().is_some() && !given.contains_key(&argument.name) {
+            given.extend(others.next().map(|word| (argument.name.clone(), word)));
+        }
+    }
+    let too_many: Vec<_> = others.collect();
+    given.extend(args::for_prompt(args::parse(&too_many)?));
+    Ok(given)
 }
 
 #[cfg(test)]
@@ -435,19 +428,34 @@ mod tests {
     #[test]
     fn words_without_a_name_are_given_in_order() {
         #[track_caller]
-        fn check(words: &[&str], expected: &[&str]) {
+        fn check(words: &[&str], expected: &[(&str, &str)]) {
             let argument = |name: &str| PromptArgument {
                 name: name.to_owned(),
                 ..PromptArgument::default()
             };
+            // A server may name two arguments alike.
+            let arguments = ["to", "days", "to"].map(argument);
             let words: Vec<_> = words.iter().map(|&word| word.to_owned()).collect();
-            assert_eq!(named(&words, &[argument("to"), argument("days")]), expected);
+            let expected = expected
+                .iter()
+                .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+            assert_eq!(named(&words, &arguments), Ok(expected.collect()));
         }
         check(&[], &[]);
-        check(&["Rome"], &["to=Rome"]);
-        check(&["Rome", "7"], &["to=Rome", "days=7"]);
-        check(&["days=7", "Rome"], &["days=7", "to=Rome"]);
-        check(&["days:=7", "a=b"], &["days:=7", "to=a=b"]);
-        check(&["Rome", "7", "more"], &["to=Rome", "days=7", "more"]);
+        check(&["Rome"], &[("to", "Rome")]);
+        check(&["Rome", "7"], &[("to", "Rome"), ("days", "7")]);
+        check(&["days=7", "Rome"], &[("days", "7"), ("to", "Rome")]);
+        check(&["days:=7", "a=b"], &[("days", "7"), ("to", "a=b")]);
+        check(
+            &["Rome", "7", "more=1"],
+            &[("to", "Rome"), ("days", "7"), ("more", "1")],
+        );
+        let words = ["Rome", "7", "more"].map(str::to_owned);
+        let arguments = ["to", "days"].map(|name| PromptArgument {
+            name: name.to_owned(),
+            ..PromptArgument::default()
+        });
+        let error = named(&words, &arguments).expect_err("there is a word too many");
+        assert_eq!(error.message.as_str(), "`more` is no argument");
     }
 }

@@ -8,7 +8,7 @@ use std::{
 use askback_core::forms::Content;
 use serde::{Deserialize, Deserializer, de};
 
-use crate::error::Error;
+use crate::{error::Error, text::given, words};
 
 /// An answers file.
 #[derive(Debug, Clone, PartialEq, Default, Deserialize)]
@@ -112,11 +112,12 @@ impl Script {
     ///
     /// A usage error that shows the place where the file is not one of answers.
     pub fn load(file: &Path) -> Result<Self, Error> {
-        let shown = file.display();
-        let text = fs::read_to_string(file)
-            .map_err(|error| Error::usage(format!("{shown} cannot be read: {error}")))?;
+        let shown = given(file.display());
+        let text = fs::read_to_string(file).map_err(|error| {
+            Error::usage(words!("{} cannot be read: {}", shown.clone(), given(error)))
+        })?;
         let mut script = Self::parse(&text).map_err(|error| Error {
-            message: format!("{shown}: {}", error.message),
+            message: words!("{}: {}", shown, error.message),
             ..error
         })?;
         let folder = file.parent().unwrap_or(Path::new(""));
@@ -132,7 +133,7 @@ impl Script {
     ///
     /// A usage error that shows the place where the text is not one of answers.
     pub fn parse(text: &str) -> Result<Self, Error> {
-        serde_saphyr::from_str(text).map_err(|error| Error::usage(error.to_string()))
+        serde_saphyr::from_str(text).map_err(|error| Error::usage(given(error)))
     }
 }
 

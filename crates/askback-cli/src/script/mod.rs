@@ -108,7 +108,10 @@ impl Script {
         };
         match paths.iter().map(|path| folder::root(path)).collect() {
             Ok(roots) => Answer::Given(Reply::Roots(roots), None),
-            Err(why) => Answer::Unfit { rule: None, why },
+            Err(why) => Answer::Unfit {
+                rule: None,
+                why: why.to_string(),
+            },
         }
     }
 }

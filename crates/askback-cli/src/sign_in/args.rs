@@ -14,6 +14,8 @@ use crate::{
     environment::{self, CLIENT_SECRET},
     error::Error,
     relay::Relay,
+    text::given,
+    words,
 };
 
 /// The options of signing in.
@@ -74,7 +76,7 @@ impl SignInArgs {
     ) -> Result<Authorization, Error> {
         let scopes = entry.scopes.iter().chain(&self.scope);
         let scopes = Scopes::of(scopes.flat_map(|words| words.split_whitespace()))
-            .map_err(|error| Error::usage(format!("--scope: {error}")))?;
+            .map_err(|error| Error::usage(words!("--scope: {}", given(error))))?;
         let port = self.callback_port.or(entry.callback_port).unwrap_or(0);
         let told = relay.clone();
         let authorization = match is_attended {
@@ -84,7 +86,7 @@ impl SignInArgs {
         let authorization = authorization
             .introduced_as("askback", None)
             .scopes(scopes)
-            .store(self.vault(move |words| told.tell(words))?);
+            .store(self.vault(move |words| told.tell(given(words)))?);
         Ok(match self.client(entry)? {
             Some(client) => authorization.client(client),
             None => authorization,
@@ -134,8 +136,10 @@ impl SignInArgs {
             return Ok(secret);
         };
         let read = fs::read_to_string(file).map(zeroize::Zeroizing::new);
-        let text = read
-            .map_err(|error| Error::usage(format!("{} cannot be read: {error}", file.display())))?;
+        let text = read.map_err(|error| {
+            let file = given(file.display());
+            Error::usage(words!("{} cannot be read: {}", file, given(error)))
+        })?;
         Ok(Some(Secret::new(text.trim_end_matches(['\r', '\n']))))
     }
 }
@@ -154,7 +158,10 @@ impl SignInEntry {
             return Err(unassigned(name).hint("Add `issuer` to the `oauth` of the server."));
         }
         let secret = environment::secret(name);
-        let error = || Error::usage(format!("the variable {name} is not set, or is no text"));
+        let error = || {
+            let name = given(name);
+            Error::usage(words!("the variable {} is not set, or is no text", name))
+        };
         secret.ok_or_else(error).map(Some)
     }
 }
@@ -162,7 +169,8 @@ impl SignInEntry {
 /// A secret of the environment lies about: without an issuer, it would be shown to whatever
 /// authorization server a server names first.
 fn unassigned(variable: &str) -> Error {
-    Error::usage(format!(
-        "the secret in the variable {variable} is for one authorization server, which is not named"
+    Error::usage(words!(
+        "the secret in the variable {} is for one authorization server, which is not named",
+        given(variable)
     ))
 }

@@ -8,7 +8,11 @@ use askback_core::{
 use serde_json::Value;
 
 use super::{Page, Style, screen};
-use crate::{model::Asker, text};
+use crate::{
+    model::Asker,
+    text::{Words, given},
+    words,
+};
 
 /// What stands before a name, and before what is said of it.
 const NAME: &str = "  ";
@@ -18,15 +22,15 @@ const ABOUT: &str = "      ";
 pub fn identity(
     page: &mut Page,
     asker: &Asker,
-    revision: &str,
+    revision: &'static str,
     capabilities: &ServerCapabilities,
     instructions: Option<&str>,
 ) {
-    page.say(Style::Strong, &text::line(&asker.name));
+    page.say(Style::Strong, given(&asker.name));
     screen::origin(page, asker);
-    page.note(Style::Plain, &format!("speaks {revision}"));
+    page.note(Style::Plain, words!("speaks {}", revision));
     let can = abilities(capabilities);
-    page.note(Style::Plain, &format!("can do {can}"));
+    page.note(Style::Plain, words!("can do {}", can));
     if let Some(instructions) = instructions {
         page.quote_at(NAME, instructions);
     }
@@ -69,17 +73,18 @@ pub fn prompts(page: &mut Page, prompts: &[Prompt]) {
             };
             let about = argument.description.as_ref().or(argument.title.as_ref());
             let about = about.map_or_else(String::new, |about| format!(": {about}"));
-            page.quote_at(
-                ABOUT,
-                &text::line(&format!("{}{about}{optional}", argument.name)),
-            );
+            page.quote_line(ABOUT, format!("{}{about}{optional}", argument.name));
         }
     }
 }
 
 /// Puts lists of resources and of their templates on the page.
 pub fn resources(page: &mut Page, resources: &[Resource], templates: &[ResourceTemplate]) {
-    heading(page, "Resources", resources.len() + templates.len());
+    heading(
+        page,
+        "Resources",
+        resources.len().saturating_add(templates.len()),
+    );
     for resource in resources {
         let title = resource.title.as_ref().unwrap_or(&resource.name);
         item(
@@ -100,10 +105,10 @@ pub fn resources(page: &mut Page, resources: &[Resource], templates: &[ResourceT
     }
 }
 
-fn heading(page: &mut Page, what: &str, count: usize) {
+fn heading(page: &mut Page, what: &'static str, count: usize) {
     page.blank();
     match count {
-        0 => page.say(Style::Strong, &format!("{what}: none")),
+        0 => page.say(Style::Strong, words!("{}: none", what)),
         _ => page.say(Style::Strong, what),
     }
 }
@@ -111,7 +116,7 @@ fn heading(page: &mut Page, what: &str, count: usize) {
 fn item(page: &mut Page, name: &str, title: Option<&String>, description: Option<&String>) {
     let title = title.filter(|title| *title != name);
     let title = title.map_or_else(String::new, |title| format!(" ({title})"));
-    page.quote_at(NAME, &text::line(&format!("{name}{title}")));
+    page.quote_line(NAME, format!("{name}{title}"));
     if let Some(description) = description {
         page.quote_at(ABOUT, description);
     }
@@ -127,49 +132,42 @@ fn properties(page: &mut Page, schema: &Value) {
     {
         let needed = required.is_some_and(|names| names.iter().any(|other| other == name));
         let optional = if needed { "" } else { ", optional" };
-        page.quote_at(ABOUT, &text::line(&format!("{name}{optional}")));
+        page.quote_line(ABOUT, format!("{name}{optional}"));
     }
 }
 
 /// What a server declares, in words.
-fn abilities(capabilities: &ServerCapabilities) -> String {
-    let flag = |what: &str, flags: &[(Option<bool>, &str)]| {
+fn abilities(capabilities: &ServerCapabilities) -> Words {
+    let flag = |what: &'static str, flags: &[(Option<bool>, &'static str)]| {
         let on = flags.iter().filter(|(on, _)| *on == Some(true));
-        let on: Vec<_> = on.map(|(_, name)| *name).collect();
+        let on = Words::join(on.map(|(_, name)| Words::from(*name)), ", ");
         match on.is_empty() {
-            true => what.to_owned(),
-            false => format!("{what} ({})", on.join(", ")),
+            true => what.into(),
+            false => words!("{} ({})", what, on),
         }
     };
-    let mut can = Vec::new();
-    can.extend(
-        capabilities
-            .tools
-            .as_ref()
-            .map(|it| flag("tools", &[(it.list_changed, "changing")])),
-    );
-    can.extend(
-        capabilities
-            .prompts
-            .as_ref()
-            .map(|it| flag("prompts", &[(it.list_changed, "changing")])),
-    );
-    can.extend(capabilities.resources.as_ref().map(|it| {
-        flag(
-            "resources",
-            &[(it.list_changed, "changing"), (it.subscribe, "watched")],
-        )
-    }));
-    can.extend(
+    let tools = capabilities.tools.as_ref();
+    let prompts = capabilities.prompts.as_ref();
+    let resources = capabilities.resources.as_ref();
+    let can = [
+        tools.map(|it| flag("tools", &[(it.list_changed, "changing")])),
+        prompts.map(|it| flag("prompts", &[(it.list_changed, "changing")])),
+        resources.map(|it| {
+            flag(
+                "resources",
+                &[(it.list_changed, "changing"), (it.subscribe, "watched")],
+            )
+        }),
         capabilities
             .completions
             .as_ref()
-            .map(|_| "completions".to_owned()),
-    );
-    can.extend(capabilities.logging.as_ref().map(|_| "logging".to_owned()));
-    can.extend(capabilities.tasks.as_ref().map(|_| "tasks".to_owned()));
+            .map(|_| "completions".into()),
+        capabilities.logging.as_ref().map(|_| "logging".into()),
+        capabilities.tasks.as_ref().map(|_| "tasks".into()),
+    ];
+    let can = Words::join(can.into_iter().flatten(), ", ");
     match can.is_empty() {
-        true => "nothing it declares".to_owned(),
-        false => can.join(", "),
+        true => "nothing it declares".into(),
+        false => can,
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{
     input::{Heard, heard},
-    page::{Look, Page, Style},
+    page::{Looks, Page, Style},
     screen,
 };
 use crate::model::{Asker, Desk, Effect, Event, Notice, Said, Step};
@@ -29,7 +29,7 @@ pub struct Dialog {
 impl Dialog {
     /// A conversation with nothing said. At most `shown` characters of a message are shown at
     /// once.
-    pub fn new(desk: Desk, asker: Asker, look: Look, shown: usize) -> Self {
+    pub fn new(desk: Desk, asker: Asker, look: impl Into<Looks>, shown: usize) -> Self {
         Self {
             desk,
             asker,
@@ -123,8 +123,9 @@ impl Dialog {
                 return Vec::new();
             }
             Heard::More => screen::why(&mut self.page, front.question, usize::MAX),
+            Heard::Link => screen::link_alone(&mut self.page, &front),
             Heard::Help => screen::help(&mut self.page),
-            Heard::Unclear(words) => screen::issue(&mut self.page, words),
+            Heard::Unclear(words) => screen::issue(&mut self.page, words.into()),
         }
         self.again = true;
         Vec::new()
@@ -166,7 +167,7 @@ impl Dialog {
             screen::step(&mut self.page, &self.asker, &front);
         }
         if let Some(issue) = front.issue {
-            screen::issue(&mut self.page, issue);
+            screen::issue(&mut self.page, issue.clone());
         }
         screen::ask(&mut self.page, &front);
     }

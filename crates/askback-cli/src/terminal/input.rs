@@ -11,6 +11,8 @@ pub(super) enum Heard {
     Lines,
     /// Show the rest of a message that was cut.
     More,
+    /// Show the link alone, to be copied.
+    Link,
     /// Show what can be typed.
     Help,
     /// Nothing that can be used here; the words say what can.
@@ -43,6 +45,7 @@ fn command(step: &Step<'_>, command: &str) -> Heard {
         "edit" if matches!(step, Step::Reread(_)) => Said::Back,
         "open" if matches!(step, Step::Opened(_) | Step::Returning(_)) => Said::OpenAgain,
         "lines" if in_field => return Heard::Lines,
+        "link" if is_link(step) => return Heard::Link,
         "more" => return Heard::More,
         "help" | "?" | "" => return Heard::Help,
         _ => {
@@ -51,6 +54,13 @@ fn command(step: &Step<'_>, command: &str) -> Heard {
             );
         }
     })
+}
+
+fn is_link(step: &Step<'_>) -> bool {
+    matches!(
+        step,
+        Step::Consent(_) | Step::Sure(_) | Step::Opened(_) | Step::Returning(_)
+    )
 }
 
 fn plain(step: &Step<'_>, line: &str) -> Heard {

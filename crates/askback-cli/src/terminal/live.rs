@@ -2,24 +2,26 @@
 
 use std::{
     collections::{HashMap, VecDeque},
-    io::{self, Write},
     path::Path,
 };
 
 use askback::client::Event;
-use tokio::sync::oneshot;
+use askback_core::limits::Limits;
+use tokio::{sync::oneshot, time::Instant};
 
 use super::{
     Dialog, Style,
     lines::{Input, Lines},
-    said::Remarks,
+    out,
+    said::{Remark, Remarks},
 };
 use crate::{
     error::{Error, Kind},
     folder,
     model::{Effect, Event as Happens, Question, Reply, Said},
     relay::{Arrival, Arrivals},
-    text,
+    text::{Given, Words, given},
+    words,
 };
 
 /// The most remarks of a server kept while the person answers a question; older ones are dropped.
@@ -37,23 +39,26 @@ pub struct Terminal {
     /// Where the replies to open questions go.
     replies: HashMap<u64, oneshot::Sender<Reply>>,
     /// What the server said while the person was busy.
-    held: VecDeque<Event>,
+    held: VecDeque<Remark>,
     /// What it has said so far.
     remarks: Remarks,
+    /// From when the time of remarks is counted.
+    began: Instant,
     /// What our own question came to.
     ours: Option<Reply>,
 }
 
 impl Terminal {
     /// A terminal, from within the runtime.
-    pub fn new(dialog: Dialog, arrivals: Arrivals) -> Self {
+    pub fn new(dialog: Dialog, arrivals: Arrivals, limits: &Limits) -> Self {
         Self {
             dialog,
             lines: Lines::stdin(),
             arrivals,
             replies: HashMap::new(),
             held: VecDeque::new(),
-            remarks: Remarks::default(),
+            remarks: Remarks::new(limits),
+            began: Instant::now(),
             ours: None,
         }
     }
@@ -100,13 +105,14 @@ impl Terminal {
     }
 
     /// Asks for a line behind `prompt`. What the server says and asks meanwhile comes first.
-    pub async fn read(&mut self, prompt: &str) -> Input {
+    pub async fn read(&mut self, prompt: &Words) -> Input {
         let mut shown = false;
         loop {
             self.flush();
             let asking = self.dialog.is_asking();
             if !asking && !shown {
-                self.dialog.page().prompt(prompt);
+                self.put_left_out();
+                self.dialog.page().prompt(prompt.clone());
                 self.flush();
             }
             shown = !asking;
@@ -148,18 +154,30 @@ impl Terminal {
     /// Writes what is on the page.
     pub fn flush(&mut self) {
         if !self.dialog.is_asking() {
-            let name = self.dialog.asker().name.clone();
-            for event in std::mem::take(&mut self.held) {
-                self.remarks.put(self.dialog.page(), &name, &event);
+            let name = self.name();
+            for remark in std::mem::take(&mut self.held) {
+                Remarks::put(self.dialog.page(), &name, remark);
+            }
+            if self.remarks.is_over(self.began.elapsed()) {
+                self.put_left_out();
             }
         }
         if self.dialog.is_new() {
             self.lines.forget();
         }
         self.dialog.show();
-        let words = self.dialog.page().take();
-        // A terminal that cannot be written to has nobody before it.
-        let _ = io::stderr().write_all(words.as_bytes());
+        out::tell(self.dialog.page());
+    }
+
+    /// What the person calls the server.
+    fn name(&self) -> Given {
+        given(&self.dialog.asker().name).short()
+    }
+
+    /// Tells how much was left out of what the server said.
+    fn put_left_out(&mut self) {
+        let name = self.name();
+        self.remarks.put_left_out(self.dialog.page(), &name);
     }
 
     /// Takes in what has arrived already.
@@ -168,6 +186,10 @@ impl Terminal {
             self.arrive(arrival);
         }
         self.flush();
+        if !self.dialog.is_asking() {
+            self.put_left_out();
+            self.flush();
+        }
     }
 
     fn arrive(&mut self, arrival: Arrival) {
@@ -196,13 +218,17 @@ impl Terminal {
                 self.happen(Happens::LinkDone(elicitation_id));
             }
             Arrival::Told(words) => {
-                self.dialog.page().say(Style::Plain, &text::line(&words));
+                self.dialog.page().say(Style::Plain, words);
             }
             Arrival::Heard(event) => {
-                if self.held.len() == HELD {
+                let Some(remark) = self.remarks.hear(event, self.began.elapsed()) else {
+                    return;
+                };
+                if self.held.len() >= HELD {
                     self.held.pop_front();
+                    self.remarks.leave_out();
                 }
-                self.held.push_back(event);
+                self.held.push_back(remark);
             }
         }
     }
@@ -249,13 +275,15 @@ impl Terminal {
         match webbrowser::open(url) {
             Ok(()) => page.say(Style::Plain, "Opened in your browser."),
             Err(error) => {
-                let why = text::line(&error.to_string());
                 page.item(
                     "× ",
                     Style::Warning,
-                    &format!("no browser could be opened: {why}"),
+                    words!("no browser could be opened: {}", given(error)),
                 );
-                page.say(Style::Plain, "Open the link above yourself.");
+                page.say(
+                    Style::Plain,
+                    "Open the link above yourself; !link shows it alone, to be copied.",
+                );
             }
         }
     }
@@ -264,7 +292,7 @@ impl Terminal {
     fn echo(&mut self, input: &Input) {
         match input {
             Input::Line(line) if !self.lines.typed() => {
-                self.dialog.page().say(Style::Plain, &text::line(line));
+                self.dialog.page().say(Style::Plain, given(line));
             }
             Input::Line(_) => {}
             Input::End | Input::Interrupt => self.dialog.page().blank(),

@@ -1,43 +1,136 @@
-//! What a server says without asking, in a line or two.
+//! What a server says without asking, in a line or two, and no more of it than a person can read.
+
+use std::time::Duration;
 
 use askback::client::Event;
-use askback_core::protocol::LoggingLevel;
+use askback_core::{limits::Limits, protocol::LoggingLevel};
 use serde_json::Value;
 
 use super::{Page, Style};
-use crate::text;
+use crate::{
+    text::{Given, PeerText, Words},
+    words,
+};
 
 /// What a server has said without asking.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Remarks {
     /// What it last said of its progress.
     progress: Option<String>,
     /// Whether changed lists are news: to a person who can look at them.
     pub lists: bool,
+    /// The most remarks within a window.
+    most: u32,
+    window: Duration,
+    /// When the window began.
+    began: Duration,
+    /// How many were let through in it.
+    told: u32,
+    /// How many were left out since that was last told.
+    left_out: u64,
 }
 
+/// Something a server said that a person may be shown.
+#[derive(Debug)]
+pub struct Remark(What);
+
+#[derive(Debug)]
+enum What {
+    /// Its words behind a mark of ours, and how many characters more there were.
+    Quote(Words, PeerText, usize),
+    /// A list of this kind changed.
+    Changed(&'static str),
+}
+
+/// The most characters that are shown of one remark, and the most lines.
+const SHOWN: (usize, usize) = (1024, 16);
+
 impl Remarks {
-    /// Puts on the page what a server of that name said. Of its progress, only what is news.
-    pub fn put(&mut self, page: &mut Page, name: &str, event: &Event) {
-        if let Event::Progress { message, .. } | Event::Task { message, .. } = event {
+    /// Nothing said yet. `limits` says how much of it is shown.
+    pub fn new(limits: &Limits) -> Self {
+        Self {
+            progress: None,
+            lists: false,
+            most: limits.remarks,
+            window: limits.remarks_window,
+            began: Duration::ZERO,
+            told: 0,
+            left_out: 0,
+        }
+    }
+
+    /// Takes in what a server said at a time, measured from whenever: what is to be shown of it, if
+    /// anything is. Of its progress that is only what is news.
+    pub fn hear(&mut self, event: Event, now: Duration) -> Option<Remark> {
+        if let Event::Progress { message, .. } | Event::Task { message, .. } = &event {
             if message.is_none() || self.progress == *message {
-                return;
+                return None;
             }
             self.progress.clone_from(message);
         }
-        let changed = matches!(
-            event,
-            Event::ToolsChanged | Event::PromptsChanged | Event::ResourcesChanged
-        );
-        if changed && !self.lists {
-            return;
+        let remark = remark(event)?;
+        if matches!(remark.0, What::Changed(_)) && !self.lists {
+            return None;
         }
-        remark(page, name, event);
+        if now.saturating_sub(self.began) >= self.window {
+            self.began = now;
+            self.told = 0;
+        }
+        if self.told >= self.most {
+            self.leave_out();
+            return None;
+        }
+        self.told = self.told.saturating_add(1);
+        Some(remark)
+    }
+
+    /// Counts a remark that is not shown after all.
+    pub fn leave_out(&mut self) {
+        self.left_out = self.left_out.saturating_add(1);
+    }
+
+    /// Puts a remark on the page, of a server that the person calls by that name.
+    pub fn put(page: &mut Page, name: &Given, remark: Remark) {
+        match remark.0 {
+            What::Quote(mark, text, more) => {
+                page.quote_at(mark, text);
+                if more > 0 {
+                    page.note(Style::Dim, words!("{} more characters are left out", more));
+                }
+            }
+            What::Changed(what) => page.note(
+                Style::Dim,
+                words!(
+                    "The {} of {} changed: /{} lists them.",
+                    what,
+                    name.clone(),
+                    what
+                ),
+            ),
+        }
+    }
+
+    /// Puts on the page how many remarks were left out, once for all since it was last put there.
+    pub fn put_left_out(&mut self, page: &mut Page, name: &Given) {
+        let left_out = std::mem::take(&mut self.left_out);
+        if left_out > 0 {
+            let words = words!(
+                "{} said more at once than is shown: {} lines are left out.",
+                name.clone(),
+                left_out
+            );
+            page.note(Style::Dim, words);
+        }
+    }
+
+    /// Whether so much time has passed that what was left out is to be told now.
+    pub fn is_over(&self, now: Duration) -> bool {
+        self.left_out > 0 && now.saturating_sub(self.began) >= self.window
     }
 }
 
-fn remark(page: &mut Page, name: &str, event: &Event) {
-    match event {
+fn remark(event: Event) -> Option<Remark> {
+    let (mark, text) = match event {
         Event::Progress {
             progress,
             total,
@@ -45,43 +138,47 @@ fn remark(page: &mut Page, name: &str, event: &Event) {
             ..
         } => {
             let far = match total {
-                Some(total) => format!("{progress} of {total} "),
-                None => format!("{progress} "),
+                Some(total) => words!("{} of {} ", progress, total),
+                None => words!("{} ", progress),
             };
-            page.quote_at(&far, message.as_deref().unwrap_or_default());
+            (far, message.unwrap_or_default())
         }
-        Event::Task { message, .. } => page.quote_at("", message.as_deref().unwrap_or_default()),
+        Event::Task { message, .. } => (Words::default(), message.unwrap_or_default()),
         Event::Log { level, data, .. } => {
-            let level = match level {
-                LoggingLevel::Debug => "debug",
-                LoggingLevel::Info => "info",
-                LoggingLevel::Notice => "notice",
-                LoggingLevel::Warning => "warning",
-                LoggingLevel::Error => "error",
-                LoggingLevel::Critical => "critical",
-                LoggingLevel::Alert => "alert",
-                LoggingLevel::Emergency => "emergency",
-            };
             let words = match data.decode::<Value>() {
                 Ok(Value::String(text)) => text,
                 _ => data.as_str().to_owned(),
             };
-            page.quote_at(&format!("{level} "), &words);
+            (self::level(level).into(), words)
         }
-        Event::ServerStderr(line) => page.quote_at("stderr ", line),
-        Event::ToolsChanged => changed(page, name, "tools"),
-        Event::PromptsChanged => changed(page, name, "prompts"),
-        Event::ResourcesChanged => changed(page, name, "resources"),
-        Event::ResourceUpdated(uri) => page.quote_at("changed ", &text::line(uri)),
-        Event::Note(note) => page.note(Style::Dim, &text::line(note)),
-        _ => {}
-    }
+        Event::ServerStderr(line) => ("stderr ".into(), line),
+        Event::ToolsChanged => return Some(Remark(What::Changed("tools"))),
+        Event::PromptsChanged => return Some(Remark(What::Changed("prompts"))),
+        Event::ResourcesChanged => return Some(Remark(What::Changed("resources"))),
+        Event::ResourceUpdated(uri) => ("changed ".into(), uri),
+        // A note may hold what the server sent.
+        Event::Note(note) => ("note ".into(), note),
+        _ => return None,
+    };
+    let (characters, lines) = SHOWN;
+    let lines: usize = text
+        .split_inclusive('\n')
+        .take(lines)
+        .map(|line| line.chars().count())
+        .fold(0, usize::saturating_add);
+    let (text, more) = PeerText::from(text).cut(characters.min(lines));
+    Some(Remark(What::Quote(mark, text, more)))
 }
 
-fn changed(page: &mut Page, name: &str, what: &str) {
-    let name = text::line(name);
-    page.note(
-        Style::Dim,
-        &format!("The {what} of {name} changed: /{what} lists them."),
-    );
+fn level(level: LoggingLevel) -> &'static str {
+    match level {
+        LoggingLevel::Debug => "debug ",
+        LoggingLevel::Info => "info ",
+        LoggingLevel::Notice => "notice ",
+        LoggingLevel::Warning => "warning ",
+        LoggingLevel::Error => "error ",
+        LoggingLevel::Critical => "critical ",
+        LoggingLevel::Alert => "alert ",
+        LoggingLevel::Emergency => "emergency ",
+    }
 }

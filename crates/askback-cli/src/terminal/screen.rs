@@ -14,14 +14,9 @@ use crate::{
         link::{Link, Refusal},
         marks,
     },
-    text,
+    text::{self, Given, Words, given},
+    words,
 };
-
-/// The most characters of a name that stands within a line of ours.
-const SHORT: usize = 40;
-
-/// The most columns of a value that stands within a line of ours.
-const BRACKETED: usize = 24;
 
 /// Puts the head of a question on the page: who asks, in which call, and why. It is one of how
 /// many; at most `shown` characters of a message are put there.
@@ -33,20 +28,26 @@ pub(super) fn head(
     shown: usize,
 ) {
     page.blank();
-    let name = short(&asker.name);
+    let name = || name(asker);
     let wants = match &question.ask {
-        Ask::Form { .. } => format!("{name} asks"),
-        Ask::Link { .. } => format!("{name} asks you to open a link"),
-        Ask::Sample(_) => format!("{name} asks for a text that a model would write"),
-        Ask::Roots => format!("{name} asks which folders it may work in"),
-        Ask::SignIn { .. } => format!("{name} wants you to sign in"),
+        Ask::Form { .. } => words!("{} asks", name()),
+        Ask::Link { .. } => words!("{} asks you to open a link", name()),
+        Ask::Sample(_) => words!("{} asks for a text that a model would write", name()),
+        Ask::Roots => words!("{} asks which folders it may work in", name()),
+        Ask::SignIn { .. } => words!("{} wants you to sign in", name()),
         Ask::Arguments { .. } => {
-            let tool = question.call.as_ref().map_or("the call".to_owned(), named);
-            return page.say(Style::Strong, &format!("The arguments of {tool}"));
+            page.say(Style::Strong, "The arguments of the call");
+            return for_call(page, question);
         }
     };
-    page.say(Style::Strong, &format!("{wants}{}", beside(question, of)));
+    let (position, total) = of;
+    let wants = match total > 1 {
+        true => words!("{} (question {} of {})", wants, position, total),
+        false => wants,
+    };
+    page.say(Style::Strong, wants);
     origin(page, asker);
+    for_call(page, question);
     why(page, question, shown);
 }
 
@@ -72,8 +73,9 @@ pub(super) fn step(page: &mut Page, asker: &Asker, front: &Front<'_>) {
         } => {
             page.blank();
             let optional = if field.required { "" } else { ", optional" };
-            let place = format!("{} of {}{optional}", index + 1, draft.fields().len());
-            page.say(Style::Dim, &place);
+            let number = index.saturating_add(1);
+            let place = words!("{} of {}{}", number, draft.fields().len(), optional);
+            page.say(Style::Dim, place);
             self::field(page, field, value);
         }
         Step::Review(draft) => review(page, asker, front.question, draft),
@@ -92,16 +94,13 @@ pub(super) fn step(page: &mut Page, asker: &Asker, front: &Front<'_>) {
         }
         Step::Reread(written) => {
             page.blank();
-            page.say(
-                Style::Strong,
-                &format!("Ready to send to {}:", short(&asker.name)),
-            );
+            page.say(Style::Strong, words!("Ready to send to {}:", name(asker)));
             page.quote(written);
         }
         Step::Folders(Some(root)) => {
             page.say(
                 Style::Plain,
-                &format!("Offered: {}", folder::shown(&root.uri)),
+                words!("Offered: {}", folder::shown(&root.uri)),
             );
         }
         Step::Write => {
@@ -115,73 +114,83 @@ pub(super) fn step(page: &mut Page, asker: &Asker, front: &Front<'_>) {
 /// Puts on the page what can be typed, and the prompt.
 pub(super) fn ask(page: &mut Page, front: &Front<'_>) {
     let ours = front.question.ask.is_ours();
-    let hint = match front.step {
-        Step::Secret(_) => "yes goes on all the same".to_owned(),
+    let hint: Words = match front.step {
+        Step::Secret(_) => "yes goes on all the same".into(),
         Step::Field { field, value, .. } => field_hint(field, value),
-        Step::Review(_) if ours => "Enter goes on · a number changes that field".to_owned(),
-        Step::Review(_) => "Enter sends · a number changes that field".to_owned(),
-        Step::Confirm => "yes agrees".to_owned(),
-        Step::Consent(link) => format!("yes opens {} in your browser", link.host()),
-        Step::Sure(link) => format!("Sure? yes opens {} all the same", link.host()),
-        Step::Opened(_) => "Enter goes on · !open opens it again".to_owned(),
-        Step::Returning(_) => "an address · !open opens the browser again".to_owned(),
-        Step::Write => "write the text; a line with only a dot ends it".to_owned(),
-        Step::Reread(_) => "Enter sends · !edit writes it anew".to_owned(),
-        Step::Folders(Some(_)) => "yes allows that folder · a path, another one".to_owned(),
-        Step::Folders(None) => "the path of a folder allows it".to_owned(),
-        Step::Reason => "why not? A line for the server, or Enter for none".to_owned(),
-    };
-    let ways_out = match front.step {
-        Step::Reason => "!back · !cancel",
-        _ if ours => "!cancel",
-        _ => "!decline · !cancel",
+        Step::Review(_) if ours => "Enter goes on · a number changes that field".into(),
+        Step::Review(_) => "Enter sends · a number changes that field".into(),
+        Step::Confirm => "yes agrees".into(),
+        Step::Consent(_) => "yes opens it in your browser".into(),
+        Step::Sure(_) => "Sure? yes opens it all the same".into(),
+        Step::Opened(_) => "Enter goes on · !open opens it again".into(),
+        Step::Returning(_) => "an address · !open opens the browser again".into(),
+        Step::Write => "write the text; a line with only a dot ends it".into(),
+        Step::Reread(_) => "Enter sends · !edit writes it anew".into(),
+        Step::Folders(Some(_)) => "yes allows that folder · a path, another one".into(),
+        Step::Folders(None) => "the path of a folder allows it".into(),
+        Step::Reason => "why not? A line for the server, or Enter for none".into(),
     };
     // What stands between the ways out keeps them on one line.
-    let ways_out = ways_out.replace(' ', "\u{a0}");
-    page.say(Style::Dim, &format!("{hint} · {ways_out}"));
+    let ways_out = match front.step {
+        Step::Reason => "!back\u{a0}·\u{a0}!cancel",
+        _ if ours => "!cancel",
+        _ => "!decline\u{a0}·\u{a0}!cancel",
+    };
+    page.say(Style::Dim, words!("{} · {}", hint, ways_out));
     page.prompt("");
 }
 
+/// Puts the link of a question on the page, alone and whole.
+pub(super) fn link_alone(page: &mut Page, front: &Front<'_>) {
+    if let Step::Consent(link) | Step::Sure(link) | Step::Opened(link) | Step::Returning(link) =
+        front.step
+    {
+        page.say(Style::Plain, "The link, up to the next empty line:");
+        page.link_alone(link);
+        page.blank();
+    }
+}
+
 /// Puts on the page what was wrong with the last answer.
-pub(super) fn issue(page: &mut Page, issue: &str) {
-    page.item("× ", Style::Warning, &text::line(issue));
+pub(super) fn issue(page: &mut Page, issue: Words) {
+    page.item("× ", Style::Warning, issue);
 }
 
 /// Puts on the page what became of a question.
 pub(super) fn answered(page: &mut Page, asker: &Asker, reply: &Reply) {
-    let name = short(&asker.name);
-    let words = match reply {
-        Reply::Form(_) | Reply::Text(_) => format!("Sent to {name}."),
-        Reply::Returned(_) => "The browser is back.".to_owned(),
-        Reply::Link => format!("{name} was told that you agreed to open the link."),
+    let name = name(asker);
+    let words: Words = match reply {
+        Reply::Form(_) | Reply::Text(_) => words!("Sent to {}.", name),
+        Reply::Returned(_) => "The browser is back.".into(),
+        Reply::Link => words!("{} was told that you agreed to open the link.", name),
         Reply::Roots(roots) => match &roots[..] {
-            [root] => format!("{name} may work in {}.", folder::shown(&root.uri)),
-            roots => format!("{name} may work in {} folders.", roots.len()),
+            [root] => words!("{} may work in {}.", name, folder::shown(&root.uri)),
+            roots => words!("{} may work in {} folders.", name, roots.len()),
         },
-        Reply::Declined { reason: None, .. } => "Declined.".to_owned(),
+        Reply::Declined { reason: None, .. } => "Declined.".into(),
         Reply::Declined {
             reason: Some(_), ..
-        } => format!("Declined; {name} is told why."),
-        Reply::Cancelled(why) => format!("Cancelled{}.", because(*why)),
+        } => words!("Declined; {} is told why.", name),
+        Reply::Cancelled(why) => words!("Cancelled{}.", because(*why)),
     };
-    page.say(Style::Plain, &words);
+    page.say(Style::Plain, words);
 }
 
 /// Puts a notice on the page.
 pub(super) fn notice(page: &mut Page, asker: &Asker, notice: &Notice) {
-    let name = short(&asker.name);
+    let name = name(asker);
     match notice {
         Notice::Withdrawn => {
             page.blank();
-            page.say(Style::Warning, &format!("{name} took its question back."));
+            page.say(Style::Warning, words!("{} took its question back.", name));
         }
         Notice::Muted => {
-            let words = format!("Every question of {name} is cancelled from now on.");
-            page.say(Style::Plain, &words);
+            let words = words!("Every question of {} is cancelled from now on.", name);
+            page.say(Style::Plain, words);
         }
         Notice::Flood => {
-            let words = format!("{name} asks too much at once; a question was cancelled.");
-            page.say(Style::Warning, &words);
+            let words = words!("{} asks too much at once; a question was cancelled.", name);
+            page.say(Style::Warning, words);
         }
         Notice::BrowserBack => {
             page.blank();
@@ -189,7 +198,7 @@ pub(super) fn notice(page: &mut Page, asker: &Asker, notice: &Notice) {
         }
         Notice::LinkDone => {
             page.blank();
-            page.say(Style::Plain, &format!("{name} says that the link is done."));
+            page.say(Style::Plain, words!("{} says that the link is done.", name));
         }
         Notice::LinkRefused {
             message,
@@ -197,16 +206,19 @@ pub(super) fn notice(page: &mut Page, asker: &Asker, notice: &Notice) {
             refusal,
         } => {
             page.blank();
-            let words = format!("{name} wanted a link opened; that was declined for you");
-            page.say(Style::Strong, &words);
+            let words = words!("{} wanted a link opened; that was declined for you", name);
+            page.say(Style::Strong, words);
             origin(page, asker);
             if !message.is_empty() {
                 page.quote(message);
             }
-            page.quote_at("  ", &text::line(url));
-            page.item("× ", Style::Warning, &refusal.to_string());
-            if let Refusal::Repaired { to } = refusal {
-                page.quote_at("  ", &text::line(to));
+            page.quote_line("  ", url);
+            page.item("× ", Style::Warning, refusal.words());
+            match refusal {
+                Refusal::Repaired { to: what } | Refusal::Malformed(what) => {
+                    page.quote_line("  ", what);
+                }
+                Refusal::Scheme(_) | Refusal::Hidden(_) | Refusal::User => {}
             }
         }
     }
@@ -216,12 +228,12 @@ pub(super) fn notice(page: &mut Page, asker: &Asker, notice: &Notice) {
 pub(super) fn whole(page: &mut Page, asker: &Asker, question: &Question) {
     head(page, asker, question, (1, 1), usize::MAX);
     if let Some(key) = &question.key {
-        page.note(Style::Dim, &format!("key: {}", short(key)));
+        page.quote_line("  key ", key);
     }
     match &question.ask {
         Ask::Form { schema, .. } => fields(page, "  ", schema),
         Ask::Link { url, .. } | Ask::SignIn { url, .. } => {
-            page.quote_at("  ", &text::line(url));
+            page.quote_line("  ", url);
         }
         Ask::Sample(_) | Ask::Roots | Ask::Arguments { .. } => {}
     }
@@ -236,10 +248,15 @@ pub(super) fn help(page: &mut Page) {
         ("!none", "leave the field empty"),
         ("!lines", "write several lines, ended by a dot"),
         ("!more", "show the whole message"),
+        ("!link", "show the link alone, to be copied"),
         ("!mute", "cancel all questions of this server"),
         ("!!…", "a text that begins with !"),
     ] {
-        page.item(&format!("  {command:<9} "), Style::Plain, does);
+        page.item(
+            words!("  {} ", Words::from(command).padded(9)),
+            Style::Plain,
+            does,
+        );
     }
 }
 
@@ -256,40 +273,33 @@ pub(super) fn because(why: Why) -> &'static str {
     }
 }
 
-/// Which of how many questions it is, and the call it belongs to.
-fn beside(question: &Question, (position, total): (usize, usize)) -> String {
-    let mut words = Vec::new();
-    if total > 1 {
-        words.push(format!("question {position} of {total}"));
-    }
-    words.extend(
-        question
-            .call
-            .as_ref()
-            .map(|call| format!("for {}", named(call))),
-    );
-    match words.is_empty() {
-        true => String::new(),
-        false => format!(" ({})", words.join(", ")),
-    }
+/// What the person calls the server.
+fn name(asker: &Asker) -> Given {
+    given(&asker.name).short()
 }
 
-fn named(call: &Call) -> String {
-    match call {
-        Call::Tool(name) | Call::Resource(name) => short(name),
-        Call::Prompt(name) => format!("/{}", short(name)),
+/// The call a question belongs to. What is called has a name of the server.
+fn for_call(page: &mut Page, question: &Question) {
+    match &question.call {
+        Some(Call::Tool(name)) => page.quote_line("  for the tool ", name),
+        Some(Call::Prompt(name)) => page.quote_line("  for the prompt ", name),
+        Some(Call::Resource(uri)) => page.quote_line("  for the resource ", uri),
+        None => {}
     }
 }
 
 /// Where a server comes from: the command that started it or its address, then what it calls itself.
 pub(super) fn origin(page: &mut Page, asker: &Asker) {
-    page.note(Style::Dim, &asker.reached);
+    page.note(Style::Dim, given(&asker.reached));
     if let Some(claims) = &asker.claims {
-        let name = short(claims.title.as_ref().unwrap_or(&claims.name));
-        let version = short(&claims.version);
-        page.quote_at("  calls itself ", &format!("{name} {version}"));
+        let (name, _) = text::head(claims.title.as_ref().unwrap_or(&claims.name), CLAIMED);
+        let (version, _) = text::head(&claims.version, CLAIMED);
+        page.quote_line("  calls itself ", format!("{name} {version}"));
     }
 }
+
+/// The most characters of a name or version that a server gives itself.
+const CLAIMED: usize = 40;
 
 /// As much of a message as is shown at once.
 fn message(page: &mut Page, message: &str, shown: usize) {
@@ -299,8 +309,10 @@ fn message(page: &mut Page, message: &str, shown: usize) {
     let (head, more) = text::head(message, shown);
     page.quote(head);
     if more > 0 {
-        let words = format!("{more} more characters; !more shows the whole");
-        page.note(Style::Warning, &words);
+        page.note(
+            Style::Warning,
+            words!("{} more characters; !more shows the whole", more),
+        );
     }
 }
 
@@ -318,7 +330,7 @@ fn sampling(page: &mut Page, request: &CreateMessageParams, shown: usize) {
         for block in said.content.blocks() {
             match block {
                 SamplingBlock::Text(block) => message(page, &block.text, shown),
-                other => page.quote(&content::sampling_block(other)),
+                other => page.quote(content::sampling_block(other)),
             }
         }
     }
@@ -327,11 +339,11 @@ fn sampling(page: &mut Page, request: &CreateMessageParams, shown: usize) {
 
 /// What a server wishes of the model.
 fn wishes(page: &mut Page, request: &CreateMessageParams) {
-    let mut wishes = vec![format!("at most {} tokens", request.max_tokens)];
+    let mut wishes = vec![words!("at most {} tokens", request.max_tokens)];
     wishes.extend(
         request
             .temperature
-            .map(|value| format!("temperature {value}")),
+            .map(|value| words!("temperature {}", value)),
     );
     let preferences = request.model_preferences.as_ref();
     let priorities = preferences.map(|preferences| {
@@ -342,16 +354,16 @@ fn wishes(page: &mut Page, request: &CreateMessageParams) {
         ]
     });
     for (name, priority) in priorities.into_iter().flatten() {
-        wishes.extend(priority.map(|priority| format!("{name} {priority}")));
+        wishes.extend(priority.map(|priority| words!("{} {}", name, priority)));
     }
-    page.note(Style::Dim, &wishes.join(" · "));
+    page.note(Style::Dim, Words::join(wishes, " · "));
     let hints = preferences.and_then(|preferences| preferences.hints.as_deref());
     for name in hints
         .into_iter()
         .flatten()
         .filter_map(|hint| hint.name.as_ref())
     {
-        page.quote_at("  model like ", &text::line(name));
+        page.quote_line("  model like ", name);
     }
 }
 
@@ -360,41 +372,54 @@ fn secret(page: &mut Page, draft: &Draft) {
     let words = "Careful: this seems to ask for a secret, which a server must not do in a form. What you type goes to it as it is.";
     page.say(Style::Warning, words);
     for field in draft.fields().iter().filter(|field| field.looks_secret()) {
-        page.quote_at("  ", &text::line(field.label()));
+        page.quote_line("  ", field.label());
     }
 }
 
 fn field(page: &mut Page, field: &Field, value: Option<&Value>) {
-    page.quote(&text::line(field.label()));
+    page.quote_line("", field.label());
     if let Some(description) = &field.description {
         page.quote(description);
     }
     let options = options(field);
     let marks = marks(options).unwrap_or_default();
     for (index, option) in options.iter().enumerate() {
-        let mark = marks.get(index).map_or("", String::as_str);
-        page.quote_at(&format!("{mark:>3} "), &text::line(option.label()));
+        let mark = marks.get(index).cloned().unwrap_or_default();
+        page.quote_line(words!("{} ", mark.right(3)), option.label());
     }
     if let FieldKind::Text(TextField {
         pattern: Some(pattern),
         ..
     }) = &field.kind
     {
-        page.quote_at("pattern ", &text::line(pattern));
+        page.quote_line("pattern ", pattern);
     }
-    match value.map(|value| field.show(value)) {
-        Some(value) if bracketed(&value).is_none() => page.quote_at("now ", &value),
-        _ => {}
+    if let Some(value) = value
+        && bracketed(field, value).is_none()
+    {
+        page.quote_at("now ", field.show(value));
     }
 }
 
-/// A value that is short enough to stand in brackets, in a line of ours. It holds together there.
-fn bracketed(value: &str) -> Option<String> {
-    if value.contains('\n') {
-        return None;
+/// A value in brackets, in a line of ours, where it can be said there without a word of the
+/// server's: yes and no, numbers and dates, and options by their marks.
+fn bracketed(field: &Field, value: &Value) -> Option<Words> {
+    let options = options(field);
+    let chosen: Vec<_> = match value {
+        Value::String(one) => vec![one.as_str()],
+        Value::Array(several) => several.iter().filter_map(Value::as_str).collect(),
+        _ => Vec::new(),
+    };
+    if options.is_empty() || chosen.is_empty() {
+        return text::plain(field, value).map(|value| words!("[{}]", value));
     }
-    let value = text::line(value).replace(' ', "\u{a0}");
-    (text::columns(&value) <= BRACKETED).then(|| format!("[{value}]"))
+    let marks = marks(options)?;
+    let chosen = chosen.into_iter().map(|chosen| {
+        let at = options.iter().position(|option| option.value == chosen)?;
+        marks.get(at).cloned()
+    });
+    let chosen = chosen.collect::<Option<Vec<_>>>()?;
+    Some(words!("[{}]", Words::join(chosen, ", ")))
 }
 
 fn options(field: &Field) -> &[Opt] {
@@ -405,58 +430,58 @@ fn options(field: &Field) -> &[Opt] {
     }
 }
 
-fn field_hint(field: &Field, value: Option<&Value>) -> String {
-    let mut ours = field.clone();
-    if let FieldKind::Text(text) = &mut ours.kind {
-        // The pattern is the server's word; it stands behind the gutter.
-        text.pattern = None;
-    }
-    let hint = ours.hint();
+fn field_hint(field: &Field, value: Option<&Value>) -> Words {
+    let hint = text::hint(field);
     match value {
-        Some(value) => match bracketed(&field.show(value)) {
-            Some(value) => format!("{hint} {value}"),
-            None => format!("{hint} · Enter keeps it"),
+        Some(value) => match bracketed(field, value) {
+            Some(value) => words!("{} {}", hint, value),
+            None => words!("{} · Enter keeps it", hint),
         },
         None if field.required => hint,
-        None => format!("{hint} · Enter skips"),
+        None => words!("{} · Enter skips", hint),
     }
 }
 
 fn review(page: &mut Page, asker: &Asker, question: &Question, draft: &Draft) {
     page.blank();
     let title = match &question.ask {
-        Ask::Arguments { .. } => "Ready:".to_owned(),
-        _ => format!("Ready to send to {}:", short(&asker.name)),
+        Ask::Arguments { .. } => "Ready:".into(),
+        _ => words!("Ready to send to {}:", name(asker)),
     };
-    page.say(Style::Strong, &title);
+    page.say(Style::Strong, title);
     for (index, field) in draft.fields().iter().enumerate() {
         let label = text::line(field.label());
         let value = match draft.value(index) {
             Some(value) => field.show(value),
             None => "(empty)".to_owned(),
         };
-        page.quote_at(&format!("{:>3} ", index + 1), &format!("{label}: {value}"));
+        let number = words!("{}", index.saturating_add(1)).right(3);
+        page.quote_at(words!("{} ", number), format!("{label}: {value}"));
     }
 }
 
 /// Who signs the person in, and what for: words of servers.
 fn sign_in(page: &mut Page, issuer: &str, scopes: Option<&str>) {
-    page.quote_at("  at  ", &text::line(issuer));
+    page.quote_line("  at  ", issuer);
     if let Some(scopes) = scopes {
-        page.quote_at("  for ", &text::line(scopes));
+        page.quote_line("  for ", scopes);
     }
 }
 
 fn consent(page: &mut Page, link: &Link) {
-    page.say(Style::Plain, &format!("Host: {}", link.host()));
-    page.link(&link.url, link.domain.clone());
+    page.quote_line("Host ", link.host());
+    page.link(link);
     for warning in &link.warnings {
-        page.item("  ! ", Style::Warning, &warning.to_string());
+        let (words, of) = warning.words();
+        page.item("  ! ", Style::Warning, words);
+        if let Some(of) = of {
+            page.quote_line("    ", of);
+        }
     }
 }
 
 /// Puts the fields of a form on the page, in a line each behind a mark of ours.
-pub(super) fn fields(page: &mut Page, mark: &str, schema: &FormSchema) {
+pub(super) fn fields(page: &mut Page, mark: &'static str, schema: &FormSchema) {
     for field in &schema.fields {
         let optional = if field.required { "" } else { ", optional" };
         let default = field.default_value().map_or_else(String::new, |value| {
@@ -468,15 +493,6 @@ pub(super) fn fields(page: &mut Page, mark: &str, schema: &FormSchema) {
             hint += &option.value;
         }
         let (name, hint) = (text::line(&field.name), text::line(&hint));
-        page.quote_at(mark, &format!("{name}: {hint}{default}{optional}"));
-    }
-}
-
-/// A name or value on one line, cut where it is long.
-fn short(words: &str) -> String {
-    let words = text::line(words);
-    match text::head(&words, SHORT) {
-        (_, 0) => words,
-        (head, _) => format!("{head}…"),
+        page.quote_at(mark, format!("{name}: {hint}{default}{optional}"));
     }
 }

@@ -60,7 +60,7 @@ fn event() -> impl Strategy<Value = Event> {
         24 => said.prop_map(Event::Said),
         1 => Just(Event::EndOfInput),
         1 => Just(Event::Folder(Ok(Root::new("file:///tmp")))),
-        1 => Just(Event::Folder(Err("it is not there".to_owned()))),
+        1 => Just(Event::Folder(Err("it is not there".into()))),
         1 => Just(Event::LinkDone("one".to_owned())),
     ]
 }

@@ -2,7 +2,7 @@
 
 use askback_cli::{
     model::{Ask, Call, Desk, Effect, Event, Question, Reply},
-    terminal::{Dialog, Look, in_full},
+    terminal::{Dialog, Look},
 };
 use askback_core::{
     forms::Content,
@@ -13,7 +13,7 @@ use askback_core::{
 };
 use serde_json::{Value, json};
 
-use crate::{form, link, sign_in, travel};
+use crate::{form, in_full, link, sign_in, travel};
 
 /// What happens in a conversation.
 enum Do<'a> {
@@ -76,7 +76,7 @@ fn play(look: Look, does: Vec<Do<'_>>) -> String {
             screen.push_str(&done(effect));
         }
         dialog.show();
-        screen.push_str(&dialog.page().take());
+        screen.push_str(&dialog.page().take().to_string());
     }
     assert!(!dialog.is_asking(), "a question is still open:\n{screen}");
     screen
@@ -388,7 +388,7 @@ fn styles_are_the_only_escapes() {
     let mut dialog = Dialog::new(Desk::new(None, None, limits), travel(), look, shown);
     dialog.take(Event::Asked(1, link("https://login.calendar.example.com/")));
     dialog.show();
-    insta::assert_snapshot!(dialog.page().take().replace('\x1b', "␛"));
+    insta::assert_snapshot!(dialog.page().take().to_string().replace('\x1b', "␛"));
 }
 
 // Shows EL-30.

@@ -98,7 +98,8 @@ fn a_link_is_opened_after_a_yes_as_one_argument() {
     assert_eq!(opened, format!("1\n{url}\n"));
     let (stdout, stderr) = end(child);
     assert_eq!(stdout, "told: accept\n");
-    for line in ["Host: example.com", url, "Opened in your browser."] {
+    let shown = format!("| {url}");
+    for line in ["Host | example.com", &shown, "Opened in your browser."] {
         assert!(stderr.contains(&format!("\n{line}\n")), "{stderr}");
     }
 }
@@ -151,7 +152,7 @@ fn a_server_that_hangs_is_given_up() {
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(4), "{stderr}");
     assert!(
-        stderr.contains("askback: the server did not answer within 1s"),
+        stderr.contains("askback: the server did not answer within 1 s"),
         "{stderr}"
     );
 }

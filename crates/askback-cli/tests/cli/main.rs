@@ -21,7 +21,10 @@ mod script;
 mod sign_in;
 mod unattended;
 
-use askback_cli::model::{Ask, Asker, Call, Claims, Question};
+use askback_cli::{
+    model::{Ask, Asker, Call, Claims, Question},
+    terminal::{self, Look, Page},
+};
 use askback_core::{forms::FormSchema, limits::Limits};
 
 /// The travel agency, as a person has set it up.
@@ -79,4 +82,11 @@ fn sign_in(url: &str) -> Question {
             returns_to: "http://127.0.0.1:4321/callback".to_owned(),
         },
     }
+}
+
+/// A question with everything there is to know of it, as it is shown.
+fn in_full(asker: &Asker, question: &Question, look: Look) -> String {
+    let mut page = Page::new(look);
+    terminal::in_full(&mut page, asker, question);
+    page.take().to_string()
 }

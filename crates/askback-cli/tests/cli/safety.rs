@@ -2,7 +2,7 @@
 
 use askback_cli::{
     model::{Asker, Claims, Desk, Event, Question},
-    terminal::{Dialog, Look, in_full},
+    terminal::{Dialog, Look},
     text,
 };
 use askback_core::limits::Limits;
@@ -12,7 +12,7 @@ use proptest::{
 };
 use serde_json::Value;
 
-use crate::{form, link, travel};
+use crate::{form, in_full, link, travel};
 
 /// The same cases in every run; `PROPTEST_RNG_SEED` and `PROPTEST_CASES` ask for others and more.
 pub(crate) fn config() -> Config {
@@ -92,7 +92,7 @@ fn shown(question: &Question, columns: usize) -> String {
         let _ = dialog.hear("");
         dialog.show();
     }
-    dialog.page().take() + &in_full(&travel(), question, look)
+    dialog.page().take().to_string() + &in_full(&travel(), question, look)
 }
 
 proptest! {

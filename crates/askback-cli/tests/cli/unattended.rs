@@ -93,7 +93,7 @@ fn a_rule_answers() {
     let (answer, unanswered, log) = run(Some(file), None, wishes());
     assert_eq!(answer, r#"{"action":"accept","content":{"confirm":true}}"#);
     assert!(!unanswered);
-    assert_eq!(log, "  wishes: answered by rule 1\n");
+    assert_eq!(log, "  a form: answered by rule 1\n    key | wishes\n");
 }
 
 #[test]
@@ -105,7 +105,7 @@ fn a_rule_declines() {
         r#"{"_meta":{"dev.askback/reason":"not now"},"action":"decline"}"#
     );
     assert!(unanswered);
-    assert_eq!(log, "  wishes: declined by rule 1\n");
+    assert_eq!(log, "  a form: declined by rule 1\n    key | wishes\n");
 }
 
 #[test]
@@ -137,7 +137,7 @@ fn a_link_is_agreed_to_and_not_opened() {
     assert!(!unanswered);
     assert_eq!(
         log,
-        "  wishes: agreed to, not opened by rule 1\n    | https://example.com/a\n"
+        "  a link: agreed to, not opened by rule 1\n    key | wishes\n    | https://example.com/a\n"
     );
 
     let (answer, unanswered, log) = run(Some(file), None, link("https://good.com@evil.com/"));

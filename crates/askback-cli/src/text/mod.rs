@@ -1,21 +1,35 @@
-//! Text of a server, made safe to show.
+//! Text on its way to the terminal: ours is [`Words`], a peer's is [`PeerText`].
 //!
 //! Whatever a server says may try to move the cursor, hide a part of itself, or draw a question
-//! that we did not ask. So every character that acts instead of being seen is written as
-//! `<U+XXXX>`, and every line stands behind a gutter that the server cannot remove.
+//! that we did not ask. So its text has a type of its own, which the page shows behind a gutter
+//! that the server cannot remove, with every character that acts instead of being seen written as
+//! `<U+XXXX>`; and a line of ours is made of nothing but what stands in the source, numbers, and
+//! what the person or this machine gave.
+
+mod field;
+mod layout;
+mod peer;
+mod words;
 
 use std::fmt::Write as _;
 
 use unicode_width::UnicodeWidthChar;
 
+pub use field::{check, hint, plain, read};
+pub use layout::{columns, quoted, wrapped};
+pub use peer::PeerText;
+#[doc(hidden)]
+pub use words::holes;
+pub use words::{Given, Part, Words, given};
+
 /// What stands before every line that a server wrote.
 pub const GUTTER: &str = "| ";
 
-/// The fewest columns text is wrapped to: a narrower terminal wraps by itself.
-const NARROWEST: usize = 16;
-
 /// The most combining marks on one letter; more of them would climb over the lines around.
 const MARKS: usize = 4;
+
+/// The blank that is as wide as an ideograph.
+const IDEOGRAPHIC: char = '\u{3000}';
 
 /// Characters that show nothing, or change how others are shown: first and last of each range.
 ///
@@ -28,6 +42,7 @@ const INVISIBLE: &[(char, char)] = &[
     ('\u{61c}', '\u{61c}'),
     ('\u{6dd}', '\u{6dd}'),
     ('\u{70f}', '\u{70f}'),
+    ('\u{890}', '\u{891}'),
     ('\u{8e2}', '\u{8e2}'),
     ('\u{115f}', '\u{1160}'),
     ('\u{17b4}', '\u{17b5}'),
@@ -37,6 +52,8 @@ const INVISIBLE: &[(char, char)] = &[
     ('\u{2060}', '\u{206f}'),
     ('\u{2800}', '\u{2800}'),
     ('\u{3164}', '\u{3164}'),
+    // Private use: what is seen, and how wide, is the font's affair.
+    ('\u{e000}', '\u{f8ff}'),
     ('\u{fe00}', '\u{fe0f}'),
     ('\u{feff}', '\u{feff}'),
     ('\u{ffa0}', '\u{ffa0}'),
@@ -47,6 +64,7 @@ const INVISIBLE: &[(char, char)] = &[
     ('\u{1bca0}', '\u{1bca3}'),
     ('\u{1d173}', '\u{1d17a}'),
     ('\u{e0000}', '\u{e0fff}'),
+    ('\u{f0000}', '\u{10ffff}'),
 ];
 
 /// Whether a character acts on a terminal, or is not seen on one.
@@ -55,6 +73,11 @@ pub fn acts_or_hides(c: char) -> bool {
         || INVISIBLE
             .iter()
             .any(|&(first, last)| (first..=last).contains(&c))
+}
+
+/// Whether a character turns the direction in which a line is read.
+pub fn turns(c: char) -> bool {
+    matches!(c, '\u{200e}' | '\u{200f}' | '\u{61c}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// `text` on one line: line breaks and tabs too are made visible. For names, titles and values.
@@ -90,52 +113,6 @@ pub fn json(json: &str) -> String {
     shown
 }
 
-/// The lines of `text`, wrapped to `width` columns, each behind the [`GUTTER`].
-pub fn quoted(text: &str, width: usize) -> Vec<String> {
-    let text = text.replace("\r\n", "\n").replace('\t', "    ");
-    let room = width.saturating_sub(GUTTER.len()).max(NARROWEST);
-    text.trim_end_matches('\n')
-        .split('\n')
-        .flat_map(|line| wrapped(&safe(line, true), room))
-        .map(|line| format!("{GUTTER}{line}").trim_end().to_owned())
-        .collect()
-}
-
-/// `text`, safe already, in lines of at most `width` columns: broken at spaces where there are
-/// any, inside a word that is too long.
-pub fn wrapped(text: &str, width: usize) -> Vec<String> {
-    let width = width.max(1);
-    let mut lines = Vec::new();
-    let mut line = String::new();
-    let mut used = 0;
-    for word in text.split_inclusive(' ') {
-        let bare = columns(word.trim_end_matches(' '));
-        if used > 0 && used + bare > width {
-            lines.push(std::mem::take(&mut line).trim_end().to_owned());
-            used = 0;
-        }
-        for c in word.chars() {
-            let wide = c.width().unwrap_or(0);
-            if c == ' ' && used + 1 > width {
-                continue;
-            }
-            if used + wide > width && used > 0 {
-                lines.push(std::mem::take(&mut line));
-                used = 0;
-            }
-            line.push(c);
-            used += wide;
-        }
-    }
-    lines.push(line.trim_end().to_owned());
-    lines
-}
-
-/// The columns `text` takes.
-pub fn columns(text: &str) -> usize {
-    text.chars().map(|c| c.width().unwrap_or(0)).sum()
-}
-
 /// The first `most` characters of `text`, and how many more there are.
 pub fn head(text: &str, most: usize) -> (&str, usize) {
     match text.char_indices().nth(most) {
@@ -144,29 +121,34 @@ pub fn head(text: &str, most: usize) -> (&str, usize) {
     }
 }
 
-/// `text` with what acts or hides made visible. Joiners and selectors stay where a script or an
-/// emoji needs them.
+/// `text` with what acts or hides made visible, and every blank an ordinary one, at which a line
+/// can be broken. Joiners and selectors stay where a script or an emoji needs them.
 fn safe(text: &str, line_is_split: bool) -> String {
     debug_assert!(!line_is_split || !text.contains('\n'));
     let mut shown = String::with_capacity(text.len());
     let mut before = None;
-    let mut marks = 0;
+    let mut marks = 0_usize;
     let mut chars = text.chars().peekable();
     while let Some(c) = chars.next() {
         let visible = if acts_or_hides(c) {
             belongs(before, c, chars.peek().copied())
         } else if c.width() == Some(0) {
-            marks += 1;
+            marks = marks.saturating_add(1);
             before.is_some() && marks <= MARKS
         } else {
             marks = 0;
             true
         };
-        if visible {
-            shown.push(c);
-        } else {
+        if !visible {
             // Writing to a string cannot fail.
-            let _ = write!(shown, "<U+{:04X}>", c as u32);
+            let _ = write!(shown, "<U+{:04X}>", u32::from(c));
+        } else if c == IDEOGRAPHIC {
+            // As wide as before.
+            shown.push_str("  ");
+        } else if c.is_whitespace() {
+            shown.push(' ');
+        } else {
+            shown.push(c);
         }
         before = Some(c);
     }
@@ -226,6 +208,8 @@ mod tests {
         check("tag\u{e0041}", "tag<U+E0041>");
         check("del\x7f", "del<U+007F>");
         check("a\u{3164}b\u{2800}c", "a<U+3164>b<U+2800>c");
+        check("\u{e0b0}\u{100000}", "<U+E0B0><U+100000>");
+        check("a\u{a0}b\u{2003}c\u{202f}d\u{3000}e", "a b c d  e");
     }
 
     #[test]
@@ -245,35 +229,6 @@ mod tests {
         check(
             &format!("z{}", "\u{300}".repeat(6)),
             &format!("z{}<U+0300><U+0300>", "\u{300}".repeat(4)),
-        );
-    }
-
-    #[test]
-    fn every_line_stands_behind_the_gutter() {
-        #[track_caller]
-        fn check(text: &str, width: usize, lines: &[&str]) {
-            assert_eq!(quoted(text, width), lines);
-        }
-        check("", 40, &["|"]);
-        check("one", 40, &["| one"]);
-        check("one\ntwo\r\nthree\n", 40, &["| one", "| two", "| three"]);
-        check("a\n\nb", 40, &["| a", "|", "| b"]);
-        check("first\r> fake", 40, &["| first<U+000D>> fake"]);
-        check("a\tb", 40, &["| a    b"]);
-        check(
-            "the quick brown fox jumps",
-            18,
-            &["| the quick brown", "| fox jumps"],
-        );
-        check(
-            "abcdefghijklmnopqrstuvwxyz",
-            18,
-            &["| abcdefghijklmnop", "| qrstuvwxyz"],
-        );
-        check(
-            "日本日本日本日本日本",
-            18,
-            &["| 日本日本日本日本", "| 日本"],
         );
     }
 

@@ -1,0 +1,232 @@
+//! Text in lines: how wide it is, and where it is broken.
+//!
+//! A line that is wider than the terminal is broken by the terminal itself, and what stands behind
+//! the break begins a row of its own, without a gutter. So text is counted at least as wide as any
+//! terminal shows it: a cluster counts as one glyph or as its characters side by side, whichever
+//! is wider, and characters of ambiguous width (UAX #11) as wide ones.
+
+use unicode_segmentation::UnicodeSegmentation;
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+use super::{GUTTER, safe};
+
+/// The variation selector that asks for the emoji form of a character.
+const EMOJI_FORM: char = '\u{fe0f}';
+
+/// The lines of `text`, wrapped to `width` columns, each behind the [`GUTTER`]. Where there is no
+/// room for a character behind it, only the gutter is left.
+pub fn quoted(text: &str, width: usize) -> Vec<String> {
+    let gutter = GUTTER.trim_end();
+    let text = text.replace("\r\n", "\n").replace('\t', "    ");
+    let room = width.saturating_sub(GUTTER.len());
+    if room < 2 {
+        return vec![gutter.to_owned()];
+    }
+    text.trim_end_matches('\n')
+        .split('\n')
+        .flat_map(|line| wrapped(&safe(line, true), room))
+        .map(|line| format!("{GUTTER}{line}").trim_end().to_owned())
+        .collect()
+}
+
+/// `text`, safe already, in lines of at most `width` columns, which are two at the least: broken at
+/// spaces where there are any, inside a word that is too long.
+pub fn wrapped(text: &str, width: usize) -> Vec<String> {
+    let mut rows = Rows {
+        width: width.max(2),
+        done: Vec::new(),
+        row: String::new(),
+        used: 0,
+    };
+    for word in text.split_inclusive(' ') {
+        let bare = columns(word.trim_end_matches(' '));
+        if rows.used > 0 && !rows.has_room(bare) {
+            rows.end();
+        }
+        for cluster in word.graphemes(true) {
+            rows.put(cluster);
+        }
+    }
+    rows.end();
+    rows.done
+}
+
+/// Rows that are being filled.
+struct Rows {
+    width: usize,
+    done: Vec<String>,
+    row: String,
+    used: usize,
+}
+
+impl Rows {
+    fn has_room(&self, columns: usize) -> bool {
+        self.used.saturating_add(columns) <= self.width
+    }
+
+    fn end(&mut self) {
+        let row = std::mem::take(&mut self.row);
+        self.done.push(row.trim_end().to_owned());
+        self.used = 0;
+    }
+
+    fn put(&mut self, cluster: &str) {
+        let wide = cluster_columns(cluster);
+        if self.has_room(wide) {
+            self.row.push_str(cluster);
+            self.used = self.used.saturating_add(wide);
+        } else if cluster == " " {
+            // A blank at the end of a row is not seen.
+        } else if wide <= self.width {
+            self.end();
+            self.put(cluster);
+        } else {
+            // One that fits no row at all is shown in its parts.
+            for c in cluster.chars() {
+                if !self.has_room(char_columns(c)) {
+                    self.end();
+                }
+                self.row.push(c);
+                self.used = self.used.saturating_add(char_columns(c));
+            }
+        }
+    }
+}
+
+/// The most columns `text` takes on any terminal.
+pub fn columns(text: &str) -> usize {
+    text.graphemes(true)
+        .map(cluster_columns)
+        .fold(0, usize::saturating_add)
+}
+
+fn cluster_columns(cluster: &str) -> usize {
+    if cluster.len() == 1 {
+        return cluster.width();
+    }
+    let apart = cluster
+        .chars()
+        .map(char_columns)
+        .fold(0, usize::saturating_add);
+    let emoji = match cluster.contains(EMOJI_FORM) {
+        // Each character with a selector behind it may be shown as an emoji of its own.
+        true => cluster
+            .chars()
+            .map(char_columns)
+            .filter(|&wide| wide > 0)
+            .map(|wide| wide.max(2))
+            .fold(0, usize::saturating_add),
+        false => 0,
+    };
+    apart
+        .max(emoji)
+        .max(cluster.width())
+        .max(cluster.width_cjk())
+}
+
+fn char_columns(c: char) -> usize {
+    match c {
+        // Regional indicators and whatever else is or may become an emoji.
+        '\u{1f000}'..='\u{1faff}' => 2,
+        _ => c.width().unwrap_or(0).max(c.width_cjk().unwrap_or(0)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_is_counted_as_wide_as_any_terminal_shows_it() {
+        #[track_caller]
+        fn check(text: &str, wide: usize) {
+            assert_eq!(columns(text), wide, "{text:?}");
+        }
+        check("plain", 5);
+        check("日本", 4);
+        check("e\u{301}", 1);
+        // The emoji form, also of characters that are narrow without it.
+        check("\u{2708}\u{fe0f}", 2);
+        check("1\u{fe0f}\u{20e3}", 2);
+        check("\u{2708}\u{fe0f}".repeat(10).as_str(), 20);
+        // One glyph, or one beside the other.
+        check("\u{1f469}\u{200d}\u{1f680}", 4);
+        check("\u{1f44d}\u{1f3fd}", 4);
+        check("\u{1f1e9}\u{1f1ea}", 4);
+        check("\u{1f1e9}", 2);
+        // Ambiguous characters.
+        check("…·×", 6);
+    }
+
+    #[test]
+    fn a_cluster_stays_in_one_row() {
+        #[track_caller]
+        fn check(text: &str, width: usize, rows: &[&str]) {
+            let wrapped = wrapped(text, width);
+            assert_eq!(wrapped, rows);
+            assert!(wrapped.iter().all(|row| columns(row) <= width));
+        }
+        check("a\u{2708}\u{fe0f}b", 2, &["a", "\u{2708}\u{fe0f}", "b"]);
+        check("ae\u{301}x", 2, &["ae\u{301}", "x"]);
+        check("日本", 3, &["日", "本"]);
+        check("a  b", 2, &["a", "b"]);
+        // But for one that fits none.
+        check(
+            "\u{1f469}\u{200d}\u{1f680}",
+            3,
+            &["\u{1f469}\u{200d}", "\u{1f680}"],
+        );
+        check(
+            "\u{1100}\u{1100}\u{1100}",
+            4,
+            &["\u{1100}\u{1100}", "\u{1100}"],
+        );
+    }
+
+    #[test]
+    fn every_line_stands_behind_the_gutter() {
+        #[track_caller]
+        fn check(text: &str, width: usize, lines: &[&str]) {
+            assert_eq!(quoted(text, width), lines);
+        }
+        check("", 40, &["|"]);
+        check("one", 40, &["| one"]);
+        check("one\ntwo\r\nthree\n", 40, &["| one", "| two", "| three"]);
+        check("a\n\nb", 40, &["| a", "|", "| b"]);
+        check("first\r> fake", 40, &["| first<U+000D>> fake"]);
+        check("a\tb", 40, &["| a    b"]);
+        check(
+            "the quick brown fox jumps",
+            18,
+            &["| the quick brown", "| fox jumps"],
+        );
+        check(
+            "abcdefghijklmnopqrstuvwxyz",
+            18,
+            &["| abcdefghijklmnop", "| qrstuvwxyz"],
+        );
+        check(
+            "日本日本日本日本日本",
+            18,
+            &["| 日本日本日本日本", "| 日本"],
+        );
+    }
+
+    #[test]
+    fn a_row_is_never_wider_than_the_terminal() {
+        let texts = [
+            "plain words that go on",
+            "日本日本日本",
+            "\u{2708}\u{fe0f}\u{2708}\u{fe0f}",
+            "\u{1f469}\u{200d}\u{1f680}",
+            "a\u{3000}b\u{a0}c",
+            "",
+        ];
+        for width in 1..12 {
+            for row in texts.iter().flat_map(|text| quoted(text, width)) {
+                assert!(row.starts_with('|'), "{row:?}");
+                assert!(columns(&row) <= width, "{row:?} in {width}");
+            }
+        }
+    }
+}
