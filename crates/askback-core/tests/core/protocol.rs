@@ -311,6 +311,53 @@ fn a_reserved_key_of_meta_stands_once() {
     );
 }
 
+/// Whether a key of `_meta` follows the rules for its prefix and its name.
+fn is_key(key: &str) -> bool {
+    let ends = |text: &str, first: fn(&u8) -> bool| {
+        let bytes = text.as_bytes();
+        bytes.first().is_some_and(first) && bytes.last().is_some_and(u8::is_ascii_alphanumeric)
+    };
+    let label = |label: &str| {
+        let inner = label
+            .bytes()
+            .all(|b| b.is_ascii_alphanumeric() || b == b'-');
+        inner && ends(label, u8::is_ascii_alphabetic)
+    };
+    let name = |name: &str| {
+        let word = |b: u8| b.is_ascii_alphanumeric() || b"-_.".contains(&b);
+        name.bytes().all(word) && ends(name, u8::is_ascii_alphanumeric)
+    };
+    let Some((prefix, rest)) = key.split_once('/') else {
+        return false;
+    };
+    prefix.split('.').all(label) && name(rest)
+}
+
+#[test]
+fn our_own_names_follow_the_rules_for_keys() {
+    let mut meta = Meta::default();
+    meta.set_ask_key("seat");
+    meta.set_reason("too dear");
+    let meta = serde_json::to_value(&meta).unwrap();
+    let mut client = ClientCapabilities::default();
+    client.declare_tasks_extension();
+    let client = serde_json::to_value(&client).unwrap();
+    let ours = meta.as_object().unwrap().keys();
+    let extensions = client["extensions"].as_object().unwrap().keys();
+    for key in ours.clone().chain(extensions) {
+        assert!(is_key(key), "{key}");
+    }
+    // A prefix of our own: a domain that is ours, turned around, and none of the protocol's.
+    for key in ours {
+        assert!(key.starts_with("dev.askback/"), "{key}");
+    }
+    for wrong in [
+        "key", "/key", "a./b", "-a/b", "1a/b", "a-/b", "a/", "a/-b", "a/b c", "a/b/c",
+    ] {
+        assert!(!is_key(wrong), "{wrong}");
+    }
+}
+
 #[test]
 fn content_is_told_apart_by_its_type_wherever_it_stands() {
     let link = r#"{"uri":"travel://a","name":"a","type":"resource_link"}"#;

@@ -840,4 +840,52 @@ fn what_names_something_that_is_kept_is_short() {
         assert!(!format!("{seen:?}").contains("error"), "{name}: {seen:?}");
         assert!(bench.engine.kept_bytes() < before + most + 1024, "{name}");
     }
+
+#[test]
+fn in_the_stateless_era_a_server_cancels_subscriptions_alone() {
+    let mut bench = Bench::new();
+    assert_eq!(
+        bench.say(modern(1, "tools/call", json!({"name": "book"}))),
+        [Seen::Called("tools/call")]
+    );
+    let wish = json!({"notifications": {"toolsListChanged": true}});
+    bench.say(modern(2, "subscriptions/listen", wish));
+    // What names no request in progress is ignored.
+    for params in [
+        json!({}),
+        json!({"requestId": null}),
+        json!({"requestId": {}}),
+        json!({"requestId": 77}),
+        json!({"requestId": "1"}),
+    ] {
+        let cancel = json!({"method": "notifications/cancelled", "params": params});
+        assert_eq!(bench.say(cancel), [], "{params}");
+    }
+    let cancel = json!({"method": "notifications/cancelled", "params": {"requestId": 1}});
+    assert_eq!(bench.say(cancel.clone()), [Seen::Cancelled(1.into())]);
+    assert_eq!(bench.respond(1), [], "it is not answered");
+    assert_eq!(bench.say(cancel), [], "it is over");
+    bench.say(modern(3, "tools/call", json!({"name": "book"})));
+    bench.engine.finish();
+    let cancelled: Vec<_> = bench
+        .drain()
+        .into_iter()
+        .filter_map(|seen| match seen {
+            Seen::Sent(message) if message["method"] == "notifications/cancelled" => {
+                Some(message["params"]["requestId"].clone())
+            }
+            _ => None,
+        })
+        .collect();
+    assert_eq!(cancelled, [2]);
+}
+
+#[test]
+fn a_session_is_not_opened_in_a_batch() {
+    let mut hello = initialize("2025-03-26");
+    hello["jsonrpc"] = "2.0".into();
+    let mut bench = Bench::new();
+    assert_eq!(code(&bench.say(json!([hello]))), -32600);
+    let list = json!({"id": 1, "method": "tools/list"});
+    assert_eq!(code(&bench.say(list)), -32602, "none is open");
 }

@@ -12,6 +12,7 @@ mod log;
 mod macros;
 #[cfg(feature = "http-server")]
 mod mirrored;
+mod offered;
 #[cfg(feature = "http-server")]
 mod principal;
 mod proof;
