@@ -387,6 +387,7 @@ fn a_batch_holds_no_requests_of_the_stateless_era() {
     assert_eq!(batch[1]["result"], json!({}), "{batch}");
 }
 
+// Shows TO-09.
 #[test]
 fn a_subscription_tells_what_it_was_asked_to() {
     let mut bench = Bench::new();
@@ -448,6 +449,7 @@ fn a_subscription_tells_what_it_was_asked_to() {
     assert_eq!(bench.drain(), []);
 }
 
+// Shows RE-05, TO25-01.
 #[test]
 fn a_session_tells_of_what_it_watches() {
     let mut bench = Bench::opened("2025-11-25");
@@ -840,6 +842,7 @@ fn what_names_something_that_is_kept_is_short() {
         assert!(!format!("{seen:?}").contains("error"), "{name}: {seen:?}");
         assert!(bench.engine.kept_bytes() < before + most + 1024, "{name}");
     }
+}
 
 #[test]
 fn in_the_stateless_era_a_server_cancels_subscriptions_alone() {

@@ -82,6 +82,7 @@ mod tests {
         assert_eq!(walk(Pages { size: Some(3) }, &[]), [Vec::<String>::new()]);
     }
 
+    // Shows PG-02.
     #[test]
     fn a_list_that_changes_goes_on_where_it_was() {
         let pages = Pages { size: Some(2) };
@@ -99,6 +100,7 @@ mod tests {
         }
     }
 
+    // Shows PG-03.
     #[test]
     fn a_cursor_of_somebody_else_is_refused() {
         for cursor in ["", "1", "!", "AAAA", "bm90IGEgcGxhY2U"] {

@@ -66,6 +66,7 @@ async fn a_header_says_what_its_argument_says() {
     }
 }
 
+// Shows TO-20, TO-23.
 #[test]
 fn an_annotation_that_clients_would_refuse_is_the_authors_mistake() {
     let property = json!({"type": "number", "x-mcp-header": "Score"});
@@ -80,6 +81,7 @@ fn an_annotation_that_clients_would_refuse_is_the_authors_mistake() {
     assert_eq!(built.err(), Some(wrong));
 }
 
+// Shows TO-20.
 #[test]
 fn a_header_is_named_for_an_argument_of_a_form() {
     #[derive(Form)]

@@ -128,6 +128,7 @@ fn builder() -> ServerBuilder {
     builder
 }
 
+// Shows TO-12, TO-13, TO-14, TO-15, TO-16.
 #[tokio::test]
 async fn a_tool_has_a_name_that_clients_accept() {
     let build = |names: &[&str]| {
@@ -172,6 +173,7 @@ async fn a_tool_has_a_name_that_clients_accept() {
     }
 }
 
+// Shows CC-01, CC-02, CC-03, CC-04, CC-05, CC-06, CC-13, CC-21.
 #[tokio::test]
 async fn what_may_be_kept_says_how_long_and_by_whom() {
     let minute = Duration::from_secs(60);
@@ -218,6 +220,7 @@ async fn what_may_be_kept_says_how_long_and_by_whom() {
     }
 }
 
+// Shows PG-02, PG-03, PG-09.
 #[tokio::test]
 async fn every_list_refuses_a_cursor_it_did_not_give() {
     let server = builder().page_size(2).build().unwrap();
@@ -237,6 +240,7 @@ async fn every_list_refuses_a_cursor_it_did_not_give() {
     }
 }
 
+// Shows RE-02, RE-03, TO-06, TO-07, TO-08.
 #[tokio::test]
 async fn a_list_has_one_order_on_every_connection() {
     let server = builder().build().unwrap();
@@ -256,6 +260,7 @@ async fn a_list_has_one_order_on_every_connection() {
     }
 }
 
+// Shows CO-01, CO-02, RE-01, TO-05, TO-06.
 #[tokio::test]
 async fn what_is_offered_is_declared_and_nothing_else_answered() {
     type Add = fn(ServerBuilder) -> ServerBuilder;
@@ -315,6 +320,7 @@ async fn what_is_offered_is_declared_and_nothing_else_answered() {
     }
 }
 
+// Shows RE-04, RE-15.
 #[tokio::test]
 async fn contents_say_where_they_are_and_bytes_are_base64() {
     let server = builder().build().unwrap();
@@ -331,6 +337,7 @@ async fn contents_say_where_they_are_and_bytes_are_base64() {
     }
 }
 
+// Shows TO-31.
 #[tokio::test]
 async fn a_structured_result_is_said_in_text_too() {
     for value in [json!({"nights": 7}), json!([1, "two"]), json!(7)] {
@@ -359,6 +366,7 @@ async fn a_structured_result_is_said_in_text_too() {
     }
 }
 
+// Shows CO-03, CO-04, CO-05, CO-09, CO-13.
 #[tokio::test]
 async fn what_cannot_be_completed_is_refused() {
     let server = builder().build().unwrap();
@@ -467,6 +475,7 @@ async fn an_unknown_log_level_is_refused() {
     }
 }
 
+// Shows RE-09, RE-10, RE-12, RE25-01, RE25-02.
 #[tokio::test]
 async fn codes_of_earlier_revisions_are_not_sent_in_the_newest() {
     let pays = async || -> Result<String> {

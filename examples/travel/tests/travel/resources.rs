@@ -14,6 +14,7 @@ async fn read(client: &mut Client, uri: &str) -> Value {
     read["contents"][0].clone()
 }
 
+// Shows RE-02.
 #[tokio::test]
 async fn destinations_are_listed_and_read() {
     for revision in ALL {
@@ -54,6 +55,7 @@ async fn destinations_are_listed_and_read() {
     }
 }
 
+// Shows RE-09, RE-12, RE25-01.
 #[tokio::test]
 async fn what_is_not_there_is_not_found() {
     for (revision, code) in [("2025-11-25", -32002), ("2026-07-28", -32602)] {
@@ -70,6 +72,7 @@ async fn what_is_not_there_is_not_found() {
     }
 }
 
+// Shows RE-05.
 #[tokio::test]
 async fn a_booking_changes_the_list() {
     for revision in FORMS {

@@ -20,6 +20,7 @@ fn twice(result: &str, between: &str, again: &str) -> String {
 
 const SENT: &str = r#">> {"id":3,"method":"tools/list"}"#;
 
+// Shows CC-09, CC-10, CC-11, CC-12, CC-14, CC-15.
 #[test]
 fn a_list_is_kept_as_long_as_it_says() {
     let fresh = r#"{"tools":[],"ttlMs":1000,"cacheScope":"private"}"#;
@@ -195,6 +196,7 @@ fn a_change_makes_a_list_stale_also_one_that_is_on_its_way() {
     ));
 }
 
+// Shows CC-07.
 #[test]
 fn a_change_of_the_resources_makes_lists_templates_and_reads_stale_each_in_its_way() {
     check(&modern(
@@ -228,6 +230,7 @@ fn a_change_of_the_resources_makes_lists_templates_and_reads_stale_each_in_its_w
     ));
 }
 
+// Shows CC-07, CC-18, CC-20, PG-06, PG-07, PG-08.
 #[test]
 fn pages_are_kept_by_their_cursor_and_dropped_with_it() {
     check(&modern(
@@ -253,6 +256,7 @@ fn pages_are_kept_by_their_cursor_and_dropped_with_it() {
     ));
 }
 
+// Shows CC-08.
 #[test]
 fn what_depends_on_answers_or_state_is_not_kept() {
     for (asks, lines) in [
@@ -287,6 +291,7 @@ fn what_depends_on_answers_or_state_is_not_kept() {
     }
 }
 
+// Shows PG25-01.
 #[test]
 fn a_restart_and_an_older_revision_keep_nothing() {
     check(&modern(

@@ -34,7 +34,7 @@ fn sample() -> Annotations {
     }))
 }
 
-// Shows HT-30, HT-31, HT-32, HT-33, HT-34.
+// Shows HT-30, HT-31, HT-32, HT-33, HT-34, TO-19, TO-20, TO-21, TO-22, TO-23.
 #[test]
 fn annotations_are_found_or_refused() {
     #[track_caller]
@@ -115,7 +115,7 @@ fn annotations_are_found_or_refused() {
     );
 }
 
-// Shows HT-35.
+// Shows HT-35, TO-25.
 #[test]
 fn annotations_stand_where_they_can_be_reached() {
     let one = json!({"type": "string", "x-mcp-header": "a"});
@@ -208,7 +208,7 @@ fn annotations_stand_where_they_can_be_reached() {
     );
 }
 
-// Shows HT-34, HT-39, HT-48, HT-49, HT-50, HT-56, HT-57, HT-58.
+// Shows HT-34, HT-39, HT-48, HT-49, HT-50, HT-56, HT-57, HT-58, TO-24.
 #[test]
 fn a_client_mirrors_its_arguments() {
     #[track_caller]
@@ -390,6 +390,7 @@ fn whole_numbers_are_compared_as_numbers() {
     );
 }
 
+// Shows TO-24.
 #[test]
 fn what_cannot_be_mirrored_is_refused() {
     let count = "mcp-param-count";

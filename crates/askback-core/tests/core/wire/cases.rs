@@ -20,7 +20,7 @@ use serde_json::{Value, value::RawValue};
 
 use super::{Case, Kind, read};
 
-// Shows EL-10, EL-12, EL-14.
+// Shows EL-10, EL-12, EL-14, RE-04.
 #[test]
 fn every_message_is_written_back_as_it_came() {
     check("cases");

@@ -74,6 +74,7 @@ async fn a_page_alone_is_bounded_like_a_list() {
     );
 }
 
+// Shows CC-20, PG-04, PG-06, PG-07, PG-08.
 #[tokio::test(start_paused = true)]
 async fn a_list_whose_cursor_was_lost_is_fetched_from_the_beginning() {
     let mut asked = 0;

@@ -399,7 +399,7 @@ async fn the_server_may_be_killed_between_any_two_rounds() {
     assert_eq!(notes.count(), 2);
 }
 
-// Shows PR-15.
+// Shows PR-15, PG-01, PG-04, PG-05.
 #[tokio::test(start_paused = true)]
 async fn lists_have_all_their_pages() {
     for revision in Revision::ALL {
@@ -545,6 +545,7 @@ async fn dropping_a_call_cancels_it() {
     assert_eq!(cancelled["params"]["requestId"], call["id"]);
 }
 
+// Shows TO-43.
 #[tokio::test(start_paused = true)]
 async fn a_call_that_takes_too_long_is_given_up() {
     let (channel, _) = Strange::start(|_, _| Value::Null);
@@ -559,6 +560,7 @@ async fn a_call_that_takes_too_long_is_given_up() {
     assert_eq!(before.elapsed().as_secs(), 7);
 }
 
+// Shows CO-12.
 #[tokio::test(start_paused = true)]
 async fn what_the_server_does_not_have_is_empty_or_unsupported() {
     let (channel, _) = Strange::start(|method, params| match method {

@@ -285,7 +285,7 @@ async fn work_goes_on_when_its_client_goes_away() {
     assert_eq!(stage.handlers(), (2, 2, 0));
 }
 
-// Shows HT25-03, HT25-18, HT25-19, HT25-22.
+// Shows HT25-03, HT25-18, HT25-19, HT25-22, TO25-01.
 #[tokio::test(start_paused = true)]
 async fn changes_are_told_on_one_stream_and_each_once() {
     let stage = Stage::default();

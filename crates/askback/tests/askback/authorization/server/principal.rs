@@ -400,6 +400,7 @@ async fn the_next_token_of_a_principal_is_as_good() {
     assert_eq!(call(next, id).await, 200);
 }
 
+// Shows CO-15.
 #[tokio::test]
 async fn lists_and_completions_are_for_whoever_asks() {
     let subject = |who: &Option<Arc<Principal>>| who.as_ref().map(|it| it.subject.clone());

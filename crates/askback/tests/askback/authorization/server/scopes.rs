@@ -23,7 +23,7 @@ fn assert_asks_for(response: &Response, scopes: &str) {
 
 const ERASE: &str = "notes:read notes:write notes:erase";
 
-// Shows AZ-16, AZ-50, AZ-51, AZ-52, AZ-53, AZ-54, AZ25-11.
+// Shows AZ-16, AZ-50, AZ-51, AZ-52, AZ-53, AZ-54, AZ25-11, CC-23, RE-14, RE-16, TO-36.
 #[tokio::test]
 async fn what_a_request_needs_is_named_at_once() {
     let client = client();
@@ -85,7 +85,7 @@ async fn what_every_request_needs_is_asked_for_first() {
     }
 }
 
-// Shows AZ-59.
+// Shows AZ-59, TO-36.
 #[tokio::test]
 async fn a_broader_scope_comes_with_narrower_ones() {
     let ran = Ran::default();
@@ -119,7 +119,7 @@ async fn a_broader_scope_comes_with_narrower_ones() {
     }
 }
 
-// Shows AZ-50, AZ-51, AZ-53.
+// Shows AZ-50, AZ-51, AZ-53, TO-36.
 #[tokio::test]
 async fn scopes_count_on_sessions_of_every_revision() {
     for revision in Revision::ALL {

@@ -61,7 +61,7 @@ async fn annotated_arguments_are_mirrored() {
     );
 }
 
-// Shows HT-36, HT-37, HT-38.
+// Shows HT-36, HT-37, HT-38, TO-26, TO-27, TO-28.
 #[tokio::test]
 async fn tools_with_forbidden_annotations_are_left_out() {
     let server = Server::start(|asked, _| match asked.what() {

@@ -165,6 +165,7 @@ async fn a_task_is_followed_to_its_end() {
     client.close().await;
 }
 
+// Shows TO25-01.
 #[tokio::test]
 async fn changes_are_told() {
     let served = Served::start().await;
