@@ -166,6 +166,7 @@ fn folders_of_the_command_line_come_first() {
     assert!(log.contains("roots: [.]"), "{log}");
 }
 
+// Shows LO-15.
 #[test]
 fn what_a_server_says_is_told() {
     let (relay, arrivals) = Relay::new();

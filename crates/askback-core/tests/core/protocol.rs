@@ -38,6 +38,7 @@ fn same<T: DeserializeOwned + Serialize>(text: &str) {
     assert_eq!(written, read::<Value>(text));
 }
 
+// Shows PO-05.
 #[test]
 fn whole_numbers_stay_whole() {
     same::<ElicitResult>(
@@ -236,6 +237,7 @@ fn methods_nobody_specified_are_refused() {
     assert!(InputRequest::parse("ping", nothing).is_err());
 }
 
+// Shows PO-01.
 #[test]
 fn params_that_do_not_fit_are_refused_with_the_reason() {
     let cases = [

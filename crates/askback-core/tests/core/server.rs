@@ -259,7 +259,7 @@ fn a_method_exists_in_the_revisions_that_have_it() {
     }
 }
 
-// Shows PR-02.
+// Shows PR-02, LO25-01, LO25-02, PI25-01.
 #[test]
 fn what_a_session_needs_is_answered_by_the_engine() {
     let mut bench = Bench::new();
@@ -314,7 +314,7 @@ fn both_eras_share_a_connection() {
     assert_eq!(bench.respond(2), [], "nothing is answered twice");
 }
 
-// Shows RO25-05, ST-10.
+// Shows RO25-05, ST-10, CA-19, CA-20, CA-22, CA25-06.
 #[test]
 fn a_cancelled_request_is_not_answered() {
     let mut bench = Bench::opened("2025-11-25");
@@ -387,7 +387,7 @@ fn a_batch_holds_no_requests_of_the_stateless_era() {
     assert_eq!(batch[1]["result"], json!({}), "{batch}");
 }
 
-// Shows TO-09.
+// Shows TO-09, CA-02.
 #[test]
 fn a_subscription_tells_what_it_was_asked_to() {
     let mut bench = Bench::new();
@@ -583,6 +583,7 @@ fn a_link_has_an_id_where_the_revision_has_one() {
     assert_eq!(sent(&told)["params"]["elicitationId"], id);
 }
 
+// Shows CA-11, CA25-01, CA25-07.
 #[test]
 fn a_question_nobody_waits_for_is_withdrawn() {
     let mut bench = Bench::opened("2025-11-25");
@@ -631,6 +632,7 @@ fn a_client_may_fail_to_answer() {
     );
 }
 
+// Shows LO-03, LO-04, LO25-01, PO-08.
 #[test]
 fn a_log_line_is_sent_to_who_wants_it() {
     let mut bench = Bench::opened("2025-11-25");
@@ -844,6 +846,7 @@ fn what_names_something_that_is_kept_is_short() {
     }
 }
 
+// Shows CA-03, CA-12, CA-15, CA-19, CA-20, CA-21.
 #[test]
 fn in_the_stateless_era_a_server_cancels_subscriptions_alone() {
     let mut bench = Bench::new();

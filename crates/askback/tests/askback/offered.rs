@@ -413,6 +413,7 @@ async fn what_cannot_be_completed_is_refused() {
 /// What a handler leaves behind.
 type Left = Arc<Mutex<Option<Ctx>>>;
 
+// Shows PO-01, PO-03, PO-04, PO-05, PO-07, PO-08, PO-09, PO-11.
 #[tokio::test]
 async fn progress_grows_and_ends_with_its_request() {
     let left = Left::default();
@@ -464,6 +465,7 @@ async fn progress_grows_and_ends_with_its_request() {
     }
 }
 
+// Shows LO-05.
 #[tokio::test]
 async fn an_unknown_log_level_is_refused() {
     let server = builder().build().unwrap();

@@ -312,6 +312,7 @@ fn answer(request: &InputRequest, how: usize) -> Result<InputResponse, ErrorObje
 proptest! {
     #![proptest_config(crate::proptest_config())]
 
+    // Shows CA-22, CA25-07.
     #[test]
     fn every_call_ends_once(
         newest in 0..3usize,

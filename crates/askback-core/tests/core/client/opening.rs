@@ -183,6 +183,7 @@ fn a_server_that_lacks_a_capability_is_modern() {
     );
 }
 
+// Shows CA25-02.
 #[test]
 fn a_handshake_that_fails_says_why() {
     const OPEN: &str = r#"
@@ -314,6 +315,7 @@ fn a_transport_that_cannot_be_opened_is_the_environments_fault() {
     );
 }
 
+// Shows PI25-01.
 #[test]
 fn before_the_session_is_open_only_ping_is_answered() {
     check(

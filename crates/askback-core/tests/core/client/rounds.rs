@@ -8,7 +8,7 @@ use super::{Player, capabilities, check, check_as, modern, profile};
 const FORM: &str =
     r#"{"type":"object","properties":{"name":{"type":"string"}},"required":["name"]}"#;
 
-// Shows EL-07, MR-02, PR-01, RO-02, SA-08, ST-04.
+// Shows EL-07, MR-02, PR-01, RO-02, SA-08, ST-04, PO-01.
 #[test]
 fn a_call_that_asks_nothing_is_one_request() {
     check(&modern(
@@ -377,7 +377,7 @@ fn answers_go_back_in_the_order_of_the_questions() {
     );
 }
 
-// Shows MR-18.
+// Shows MR-18, PO-02.
 #[test]
 fn parallel_calls_keep_their_states_apart() {
     check(&modern(
@@ -400,7 +400,7 @@ fn parallel_calls_keep_their_states_apart() {
     ));
 }
 
-// Shows ST-09.
+// Shows ST-09, CA-05, CA-11, CA-16.
 #[test]
 fn a_call_that_is_cancelled_takes_its_questions_with_it() {
     check(&modern(

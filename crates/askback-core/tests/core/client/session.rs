@@ -8,6 +8,7 @@ fn check(revision: &str, rest: &str) {
     check_as(&only(revision), &legacy(revision, rest));
 }
 
+// Shows PI25-01.
 #[test]
 fn a_call_is_one_request_without_the_meta_of_the_stateless_era() {
     for revision in ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"] {
@@ -238,6 +239,7 @@ fn the_end_of_a_link_is_told_once_and_only_of_known_links() {
     );
 }
 
+// Shows CA-19, CA-20, CA25-04, CA25-05, CA25-06.
 #[test]
 fn a_question_the_server_withdraws_gets_no_answer() {
     check(
@@ -256,6 +258,7 @@ fn a_question_the_server_withdraws_gets_no_answer() {
     );
 }
 
+// Shows CA25-01.
 #[test]
 fn a_cancelled_call_takes_its_questions_with_it() {
     check(

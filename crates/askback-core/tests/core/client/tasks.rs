@@ -248,6 +248,7 @@ fn a_question_that_may_not_be_asked_ends_the_call() {
     ));
 }
 
+// Shows CA-06.
 #[test]
 fn patience_has_an_end() {
     check_working(

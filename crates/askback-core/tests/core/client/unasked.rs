@@ -2,6 +2,7 @@
 
 use super::{check, check_as, legacy, modern, only, profile};
 
+// Shows PO-04, PO-05, PO-09.
 #[test]
 fn progress_counts_if_it_grows_and_belongs_to_a_call_in_flight() {
     check(&modern(
@@ -23,6 +24,7 @@ fn progress_counts_if_it_grows_and_belongs_to_a_call_in_flight() {
     ));
 }
 
+// Shows CA-07, CA-09.
 #[test]
 fn progress_buys_time_but_not_for_ever() {
     let mut bounded = profile();
@@ -45,6 +47,7 @@ fn progress_buys_time_but_not_for_ever() {
     );
 }
 
+// Shows CA-21, LO-15.
 #[test]
 fn log_lines_and_changes_are_told_on_a_session() {
     check_as(
@@ -94,6 +97,7 @@ fn a_subscription_is_a_call_that_lasts() {
     ));
 }
 
+// Shows CA-06, CA-10, CA-16.
 #[test]
 fn either_side_ends_a_subscription() {
     let open = r#"

@@ -517,6 +517,7 @@ impl Strange {
     }
 }
 
+// Shows CA-01, CA-05, CA-10.
 #[tokio::test(start_paused = true)]
 async fn dropping_a_call_cancels_it() {
     let (called, is_called) = oneshot::channel();
@@ -545,7 +546,7 @@ async fn dropping_a_call_cancels_it() {
     assert_eq!(cancelled["params"]["requestId"], call["id"]);
 }
 
-// Shows TO-43.
+// Shows TO-43, CA-06, CA-07.
 #[tokio::test(start_paused = true)]
 async fn a_call_that_takes_too_long_is_given_up() {
     let (channel, _) = Strange::start(|_, _| Value::Null);

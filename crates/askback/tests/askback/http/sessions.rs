@@ -238,6 +238,7 @@ async fn a_question_is_asked_on_the_stream_of_its_call() {
     }
 }
 
+// Shows CA25-04, CA25-05, CA25-06.
 #[tokio::test(start_paused = true)]
 async fn a_client_cancels_by_a_notification() {
     let stage = Stage::default();
@@ -406,6 +407,7 @@ async fn of_too_many_sessions_those_idle_for_the_longest_go() {
 }
 
 /// A handler that is in one long stretch hears of the cancellation only after it.
+// Shows CA-22.
 #[tokio::test(flavor = "multi_thread", worker_threads = 3)]
 async fn a_call_is_not_answered_by_one_whose_id_it_has_taken() {
     let stage = Stage::default();

@@ -136,6 +136,7 @@ async fn bodies_are_json_and_answers_are_in_what_the_client_takes() {
     assert_eq!(twice.status, 415, "two media types");
 }
 
+// Shows LO-06.
 #[tokio::test]
 async fn errors_of_handlers_are_answers() {
     let client = Stage::default().client();
@@ -203,7 +204,7 @@ async fn whoever_takes_no_stream_waits_for_the_end() {
     assert_eq!(answer["result"]["content"][0]["text"], "Told.");
 }
 
-// Shows HT-14.
+// Shows HT-14, LO-03, LO-04.
 #[tokio::test(start_paused = true)]
 async fn a_handler_that_tells_has_a_stream_at_once() {
     let stage = Stage::default();
@@ -231,7 +232,7 @@ async fn a_handler_that_tells_has_a_stream_at_once() {
     assert!(!response.is_stream());
 }
 
-// Shows HT-18, HT-19.
+// Shows HT-18, HT-19, CA-04, CA-13, CA-14.
 #[tokio::test(start_paused = true)]
 async fn whoever_goes_away_cancels() {
     let stage = Stage::default();

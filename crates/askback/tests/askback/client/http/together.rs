@@ -134,6 +134,7 @@ async fn every_revision_is_spoken() {
     }
 }
 
+// Shows CA-01, CA-13, CA-14.
 #[tokio::test]
 async fn a_cancelled_call_is_cancelled_there() {
     let served = Served::start().await;
