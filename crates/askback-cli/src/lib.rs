@@ -22,4 +22,5 @@ pub mod sign_in;
 pub mod target;
 pub mod terminal;
 pub mod text;
+pub mod trust;
 pub mod unattended;

@@ -270,7 +270,7 @@ fn told(error: &ClientError) -> (Words, Option<PeerText>) {
     let quote = |text: &str| Some(PeerText::from(text)).filter(|_| !text.is_empty());
     match error {
         ClientError::Server(error) => (
-            words!("the server answered with error {}:", i64::from(error.code)),
+            words!("the server answered with error {}:", error.code),
             quote(&error.message),
         ),
         ClientError::Protocol(why) => ("the server broke the protocol:".into(), quote(why)),

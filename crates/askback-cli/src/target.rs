@@ -14,6 +14,7 @@ use crate::{
     error::Error,
     sign_in::SignInEntry,
     text::{self, given},
+    trust::Found,
     words,
 };
 
@@ -79,7 +80,7 @@ pub struct TargetArgs {
     /// A server of mcp.json
     #[arg(long, value_name = "NAME", conflicts_with = "command")]
     pub server: Option<String>,
-    /// The file of servers; else mcp.json here or in a folder above
+    /// The file of servers; else mcp.json here or in a folder above, if it is yours and you agree
     #[arg(long, value_name = "FILE", requires = "server", conflicts_with_all = ["url", "command"])]
     pub config: Option<PathBuf>,
     /// The command that starts the server
@@ -116,7 +117,7 @@ impl TargetArgs {
     /// # Errors
     ///
     /// A usage error where none or one that cannot be reached is named, or the file that should
-    /// name it does not.
+    /// name it does not, or may have been written by somebody else, or is not agreed to.
     pub fn target(&self) -> Result<Target, Error> {
         let mut target = if let Some(url) = &self.url {
             Target::address(url)?
@@ -136,35 +137,27 @@ impl TargetArgs {
     }
 
     fn listed(&self, name: &str) -> Result<Target, Error> {
-        let file = match &self.config {
-            Some(file) => file.clone(),
-            None => {
-                let here = env::current_dir().map_err(|error| {
-                    Error::usage(words!(
-                        "the working directory cannot be read: {}",
-                        given(error)
-                    ))
-                })?;
-                find_upward(&here).ok_or_else(|| {
-                    Error::usage("there is no mcp.json here or in a folder above")
-                        .hint("Name one with --config FILE.")
-                })?
-            }
-        };
-        let shown = given(file.display());
-        let json = fs::read_to_string(&file).map_err(|error| {
-            Error::usage(words!("{} cannot be read: {}", shown.clone(), given(error)))
-        })?;
-        match from_file(&json, name, file.parent().unwrap_or(Path::new(""))) {
-            Ok(target) => Ok(Target {
-                file: Some(file),
-                ..target
-            }),
-            Err(error) => Err(Error {
-                message: words!("{}: {}", shown, error.message),
-                ..error
-            }),
+        if let Some(file) = &self.config {
+            let json = fs::read_to_string(file).map_err(|error| {
+                let file = given(file.display());
+                Error::usage(words!("{} cannot be read: {}", file, given(error)))
+            })?;
+            return in_file(file, &json, name);
         }
+        let here = env::current_dir().map_err(|error| {
+            Error::usage(words!(
+                "the working directory cannot be read: {}",
+                given(error)
+            ))
+        })?;
+        let file = find_upward(&here).ok_or_else(|| {
+            Error::usage("there is no mcp.json here or in a folder above")
+                .hint("Name one with --config FILE.")
+        })?;
+        let found = Found::open(file)?;
+        let target = in_file(found.path(), found.text(), name)?;
+        found.agree(&target)?;
+        Ok(target)
     }
 }
 
@@ -267,6 +260,20 @@ fn find_upward(folder: &Path) -> Option<PathBuf> {
         .ancestors()
         .flat_map(|folder| FILES.map(|name| folder.join(name)))
         .find(|file| file.is_file())
+}
+
+/// The server `name` of a file of servers.
+fn in_file(file: &Path, json: &str, name: &str) -> Result<Target, Error> {
+    match from_file(json, name, file.parent().unwrap_or(Path::new(""))) {
+        Ok(target) => Ok(Target {
+            file: Some(file.to_owned()),
+            ..target
+        }),
+        Err(error) => Err(Error {
+            message: words!("{}: {}", given(file.display()), error.message),
+            ..error
+        }),
+    }
 }
 
 /// The server `name` of a file of servers that lies in `folder`.

@@ -145,6 +145,11 @@ impl SignInArgs {
 }
 
 impl SignInEntry {
+    /// The authorization server that the client is registered with.
+    pub fn issuer(&self) -> Option<&str> {
+        self.issuer.as_deref()
+    }
+
     /// The variable that holds the client's secret.
     pub fn client_secret_env(&self) -> Option<&str> {
         self.client_secret_env.as_deref()

@@ -194,7 +194,8 @@ fn a_holiday_is_booked_over_http() {
     let ran = Run::new("http-inspect", &["inspect", "--url", &agency.url]).run();
     ran.expect(0).prints("book_holiday");
     let config = json!({"mcpServers": {"agency": {"type": "http", "url": agency.url}}});
-    let run = Run::new("http-listed", &["inspect", "--server", "agency"]);
+    let listed = ["inspect", "--server", "agency", "--config", "mcp.json"];
+    let run = Run::new("http-listed", &listed);
     run.scratch.file("mcp.json", &config.to_string());
     run.run().expect(0).prints("book_holiday").says(&agency.url);
 }
@@ -371,7 +372,8 @@ fn a_server_is_inspected() {
 
 #[test]
 fn a_server_of_mcp_json_is_started() {
-    let run = Run::new("mcp-json", &["inspect", "--server", "agency"]);
+    let listed = ["inspect", "--server", "agency", "--config", "mcp.json"];
+    let run = Run::new("mcp-json", &listed);
     let servers = json!({"mcpServers": {"agency": {
         "command": ASKBACK, "args": ["serve", "travel", "--page-size", "2"],
     }}});

@@ -19,6 +19,8 @@ mod scratch;
 mod script;
 #[cfg(unix)]
 mod sign_in;
+#[cfg(unix)]
+mod trust;
 mod unattended;
 
 use askback_cli::{

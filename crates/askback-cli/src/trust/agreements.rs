@@ -1,0 +1,167 @@
+//! What a person has agreed to.
+
+use std::{
+    collections::BTreeMap,
+    fmt::Write,
+    io,
+    path::{Path, PathBuf},
+};
+
+use askback::keys::state_dir;
+use sha2::{Digest, Sha256};
+
+use crate::private_file;
+
+/// A server of a file that was found, as the file is now.
+#[derive(Debug, Clone, Copy)]
+pub struct Agreement<'a> {
+    /// Where the file lies.
+    pub path: &'a Path,
+    /// The name of the server in the file.
+    pub server: &'a str,
+    /// What the file holds.
+    pub text: &'a str,
+}
+
+/// The agreements of a user, in a file that only they can read and write.
+#[derive(Debug, Clone)]
+pub struct Agreements(PathBuf);
+
+/// The digests of what was agreed to, by path and server.
+type All = BTreeMap<String, BTreeMap<String, String>>;
+
+impl Agreements {
+    /// Those of this user; none where they have no folder for them.
+    pub fn of_user() -> Option<Self> {
+        Some(Self::at(state_dir()?.join("askback").join("agreed.json")))
+    }
+
+    /// Those in this file, which need not be there yet.
+    pub fn at(path: PathBuf) -> Self {
+        Self(path)
+    }
+
+    /// Whether the person has agreed to this.
+    ///
+    /// # Errors
+    ///
+    /// Those of the file, among them that others can read it.
+    pub fn hold(&self, agreement: &Agreement<'_>) -> io::Result<bool> {
+        let all = self.read()?;
+        let of_path = all.get(&agreement.key());
+        let digest = of_path.and_then(|servers| servers.get(agreement.server));
+        Ok(digest == Some(&agreement.digest()))
+    }
+
+    /// Writes down that the person has agreed to this. What they agreed to in files that have
+    /// changed or are gone is forgotten.
+    ///
+    /// # Errors
+    ///
+    /// Those of the file.
+    pub fn remember(&self, agreement: &Agreement<'_>) -> io::Result<()> {
+        let _turn = private_file::lock(&self.0)?;
+        let mut all = self.read()?;
+        all.retain(|path, _| Path::new(path).exists());
+        let servers = all.entry(agreement.key()).or_default();
+        servers.retain(|server, digest| {
+            *digest
+                == Agreement {
+                    server,
+                    ..*agreement
+                }
+                .digest()
+        });
+        servers.insert(agreement.server.to_owned(), agreement.digest());
+        private_file::write(&self.0, &serde_json::to_string_pretty(&all)?)
+    }
+
+    fn read(&self) -> io::Result<All> {
+        match private_file::read(&self.0)? {
+            Some(text) => private_file::parse(&self.0, &text),
+            None => Ok(All::new()),
+        }
+    }
+}
+
+impl Agreement<'_> {
+    /// Under which name it stands in the file. Paths that are no text may share one; their digests
+    /// differ.
+    fn key(&self) -> String {
+        self.path.display().to_string()
+    }
+
+    fn digest(&self) -> String {
+        let path = self.path.as_os_str().as_encoded_bytes();
+        let mut hash = Sha256::new();
+        for part in [path, self.server.as_bytes(), self.text.as_bytes()] {
+            hash.update((part.len() as u64).to_be_bytes());
+            hash.update(part);
+        }
+        let mut digest = String::new();
+        for byte in hash.finalize() {
+            // A string takes whatever is written to it.
+            let _ = write!(digest, "{byte:02x}");
+        }
+        digest
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn an_agreement_is_for_one_server_of_one_file_as_it_was() {
+        let folder = std::env::temp_dir().join(format!("askback agreed {}", std::process::id()));
+        fs::create_dir_all(&folder).expect("the temporary folder can be written");
+        let path = folder.join("mcp.json");
+        fs::write(&path, "").expect("the temporary folder can be written");
+        let agreements = Agreements::at(folder.join("state/agreed.json"));
+        let agreed = Agreement {
+            path: &path,
+            server: "a",
+            text: "{}",
+        };
+        let others = [
+            Agreement {
+                server: "b",
+                ..agreed
+            },
+            Agreement {
+                text: "{} ",
+                ..agreed
+            },
+            Agreement {
+                path: &folder,
+                ..agreed
+            },
+            // Where one part ends and the next begins counts.
+            Agreement {
+                server: "a{",
+                text: "}",
+                ..agreed
+            },
+        ];
+        let holds = |agreement: &Agreement<'_>| agreements.hold(agreement).expect("it is ours");
+        assert!(!holds(&agreed));
+        agreements.remember(&agreed).expect("it can be written");
+        assert!(holds(&agreed));
+        for other in &others {
+            assert!(!holds(other), "{other:?}");
+        }
+        // One more server of the same file, and then the file changes.
+        agreements.remember(&others[0]).expect("it can be written");
+        assert!(holds(&agreed) && holds(&others[0]));
+        agreements.remember(&others[1]).expect("it can be written");
+        assert!(holds(&others[1]) && !holds(&agreed) && !holds(&others[0]));
+        // Files that are gone leave nothing behind.
+        fs::remove_file(&path).expect("it was made above");
+        agreements.remember(&others[2]).expect("it can be written");
+        let left = fs::read_to_string(&agreements.0).expect("it was written");
+        fs::remove_dir_all(&folder).expect("it was made above");
+        assert!(!left.contains("mcp.json"), "{left}");
+    }
+}

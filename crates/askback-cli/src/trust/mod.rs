@@ -1,0 +1,302 @@
+//! Files of servers that were found in a folder, and not named by the person: whose they are, and
+//! whether the person has agreed to what they say.
+//!
+//! Such a file decides what runs, and may come with any folder: an archive that was unpacked, a
+//! repository of somebody else, a folder above that others can write to.
+
+mod agreements;
+#[cfg(unix)]
+mod ownership;
+
+use std::{
+    fs::File,
+    io::{self, BufRead, Write},
+    path::{Path, PathBuf},
+};
+
+pub use agreements::{Agreement, Agreements};
+
+use crate::{
+    error::Error,
+    target::{Reach, Target},
+    terminal::{Page, Style, out},
+    text::{self, PeerText, given},
+    words,
+};
+
+/// A file of servers that was found. What it held when it was looked at is what is used.
+#[derive(Debug)]
+pub struct Found {
+    path: PathBuf,
+    text: String,
+}
+
+impl Found {
+    /// Reads a file that lies at this absolute path.
+    ///
+    /// # Errors
+    ///
+    /// A usage error where it cannot be read, or where somebody else may have written it: it and the
+    /// folders above it must be the user's or the system's (as git demands of a repository,
+    /// `safe.directory`), and nobody else may write to them.
+    pub fn open(path: PathBuf) -> Result<Self, Error> {
+        let shown = given(path.display());
+        let unread = |error: io::Error| {
+            Error::usage(words!("{} cannot be read: {}", shown.clone(), given(error)))
+        };
+        let file = File::open(&path).map_err(unread)?;
+        #[cfg(unix)]
+        ownership::check(&path, &file).map_err(|why| {
+            Error::usage(why).hint(words!(
+                "Look at what it starts, and name it if you want that: --config {}",
+                shown.clone()
+            ))
+        })?;
+        let text = io::read_to_string(file).map_err(unread)?;
+        Ok(Self { path, text })
+    }
+
+    /// What it holds.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Where it lies.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Makes sure that the person has agreed to use this server of the file, now or earlier. They
+    /// are asked once, as long as the file stays as it is.
+    ///
+    /// # Errors
+    ///
+    /// A usage error where they do not agree, where there is no terminal to ask at, or where the
+    /// agreements of before cannot be read.
+    pub fn agree(&self, target: &Target) -> Result<(), Error> {
+        let agreement = Agreement {
+            path: &self.path,
+            server: &target.name,
+            text: &self.text,
+        };
+        let agreements = Agreements::of_user();
+        if let Some(agreements) = &agreements {
+            let unread = |error: io::Error| Error::usage(given(error));
+            if agreements.hold(&agreement).map_err(unread)? {
+                return Ok(());
+            }
+        }
+        let shown = given(self.path.display());
+        if !out::is_attended() {
+            return Err(Error::usage(words!(
+                "{} was found and not named, and nobody has agreed to what it says of {}:",
+                shown.clone(),
+                given(&target.name)
+            ))
+            .quoting(does(target))
+            .hint(words!(
+                "Name it to use it without being asked: --config {}",
+                shown
+            )));
+        }
+        let mut page = out::stderr_page();
+        self.question(target, &mut page);
+        if !ask(page, &mut io::stdin().lock(), &mut out::stderr()) {
+            return Err(Error::usage(words!("{} is not used", shown)));
+        }
+        let kept = match agreements {
+            Some(agreements) => agreements.remember(&agreement),
+            None => Err(io::Error::other("there is no folder for it")),
+        };
+        if let Err(error) = kept {
+            // Who cannot be told is asked again, which says it too.
+            let mut page = out::stderr_page();
+            page.say(
+                Style::Plain,
+                words!("You will be asked again: {}", given(error)),
+            );
+            out::tell(&mut page);
+        }
+        Ok(())
+    }
+
+    /// Puts the question on a page: the file, and what using the server does.
+    fn question(&self, target: &Target, page: &mut Page) {
+        page.say(
+            Style::Plain,
+            words!(
+                "{} was found here, and says of {}:",
+                given(self.path.display()),
+                given(&target.name)
+            ),
+        );
+        page.quote(does(target));
+    }
+}
+
+/// What using a server does, a line for each thing. The file may be anybody's, so that its words
+/// are shown as those of a peer.
+fn does(target: &Target) -> PeerText {
+    let names = |names: &mut dyn Iterator<Item = &String>| {
+        let names: Vec<_> = names.map(|name| text::line(name)).collect();
+        names.join(", ")
+    };
+    let mut lines = Vec::new();
+    match &target.reach {
+        Reach::Start(command) => {
+            lines.push(format!("start {}", text::line(&command.shown())));
+            if let Some(cwd) = &command.cwd {
+                let cwd = text::line(&cwd.display().to_string());
+                lines.push(format!("in the folder {cwd}"));
+            }
+            if !command.env.is_empty() {
+                let names = names(&mut command.env.keys());
+                lines.push(format!("with these variables set: {names}"));
+            }
+        }
+        Reach::Address(address) => {
+            lines.push(format!("connect to {}", text::line(&target.reach.shown())));
+            if !address.headers.is_empty() {
+                let names = names(&mut address.headers.keys());
+                lines.push(format!("and send these headers: {names}"));
+            }
+            if let (Some(variable), Some(issuer)) = (
+                address.sign_in.client_secret_env(),
+                address.sign_in.issuer(),
+            ) {
+                lines.push(format!(
+                    "and show the secret in the variable {} to {}",
+                    text::line(variable),
+                    text::line(issuer)
+                ));
+            }
+        }
+    }
+    PeerText::from(lines.join("\n"))
+}
+
+/// Asks for a yes or a no, until there is one. The end of the input is a no.
+fn ask(mut page: Page, input: &mut impl BufRead, out: &mut dyn Write) -> bool {
+    loop {
+        page.say(
+            Style::Plain,
+            "Use it, now and later, as long as the file stays the same? yes or no",
+        );
+        page.prompt("");
+        // A terminal that cannot be written to has nobody before it: its input ends, too.
+        let _ = page.take().write_to(out);
+        let _ = out.flush();
+        let mut line = String::new();
+        if !matches!(input.read_line(&mut line), Ok(1..)) {
+            return false;
+        }
+        match line.trim().to_lowercase().as_str() {
+            "yes" | "y" => return true,
+            "no" | "n" => return false,
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::{
+        target::{Address, Command},
+        terminal::Look,
+    };
+
+    fn page() -> Page {
+        Page::new(Look {
+            columns: 100,
+            styled: false,
+        })
+    }
+
+    #[test]
+    fn only_a_yes_is_a_yes() {
+        #[track_caller]
+        fn check(typed: &str, agreed: bool, times: usize) {
+            let mut out = Vec::new();
+            let mut page = page();
+            page.say(Style::Plain, "A file?");
+            assert_eq!(ask(page, &mut typed.as_bytes(), &mut out), agreed);
+            let out = String::from_utf8(out).expect("it writes text");
+            assert!(out.starts_with("A file?\n"), "{out}");
+            assert_eq!(out.matches("yes or no\n> ").count(), times, "{out}");
+        }
+        check("yes\n", true, 1);
+        check(" Y \n", true, 1);
+        check("no\nyes\n", false, 1);
+        check("\nmaybe\nyes\n", true, 3);
+        check("", false, 1);
+        check("what?\n", false, 2);
+        check("yes", true, 1);
+    }
+
+    #[test]
+    fn a_person_is_shown_what_a_file_does() {
+        #[track_caller]
+        fn check(reach: Reach, says: &[&str]) {
+            let found = Found {
+                path: PathBuf::from("/a\u{1b}[2J/mcp.json"),
+                text: String::new(),
+            };
+            let target = Target {
+                name: "it\n".to_owned(),
+                reach,
+                file: None,
+            };
+            let mut page = page();
+            found.question(&target, &mut page);
+            let question = page.take().to_string();
+            for words in says {
+                assert!(question.contains(words), "{words} is not in\n{question}");
+            }
+            assert!(!question.contains('\u{1b}'), "{question}");
+            let (ours, theirs) = question.split_once('\n').expect("there are two lines");
+            assert_eq!(
+                ours,
+                "/a<U+001B>[2J/mcp.json was found here, and says of it<U+000A>:"
+            );
+            assert!(
+                theirs.lines().all(|line| line.starts_with("| ")),
+                "{theirs}"
+            );
+        }
+        let pair = |name: &str| BTreeMap::from([(name.to_owned(), "hush".to_owned())]);
+        let command = Command {
+            program: "sh".to_owned(),
+            args: vec!["-c".to_owned(), "rm *\u{1b}".to_owned()],
+            env: pair("LD_PRELOAD\u{1b}"),
+            cwd: Some(PathBuf::from("/b\u{1b}")),
+            ..Command::default()
+        };
+        check(
+            Reach::Start(command),
+            &[
+                "| start sh -c 'rm *",
+                "| in the folder /b",
+                "set: LD_PRELOAD",
+            ],
+        );
+        let sign_in = serde_json::json!({
+            "clientId": "it", "clientSecretEnv": "TOKEN", "issuer": "https://a.test\u{1b}",
+        });
+        let address = Address {
+            url: "https://b.test/mcp".to_owned(),
+            headers: pair("X-Key"),
+            sign_in: serde_json::from_value(sign_in).expect("it is an entry"),
+        };
+        check(
+            Reach::Address(address),
+            &[
+                "| connect to https://b.test/mcp",
+                "| and send these headers: X-Key",
+                "| and show the secret in the variable TOKEN to https://a.test",
+            ],
+        );
+    }
+}

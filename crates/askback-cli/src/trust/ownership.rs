@@ -1,0 +1,209 @@
+//! Whose a file is: nobody else may have written it, nor be able to put another in its place.
+//!
+//! Who is the owner is what git asks of a repository (`safe.directory`); that nobody else may write
+//! is what ssh asks of its files (`StrictModes`).
+
+use std::{
+    env,
+    fs::{self, File, Metadata},
+    io,
+    os::unix::fs::MetadataExt,
+    path::Path,
+};
+
+use crate::{
+    text::{Words, given},
+    words,
+};
+
+/// The bits of a mode by which a group and others may write.
+const GROUP_WRITES: u32 = 0o020;
+const OTHERS_WRITE: u32 = 0o002;
+/// In such a folder, such as `/tmp`, each may replace and remove what is theirs alone.
+const STICKY: u32 = 0o1000;
+
+/// The user, as whom the command runs.
+#[derive(Debug, Clone, Copy)]
+struct User {
+    id: u32,
+    /// Who became root by sudo: what is theirs is meant, as with git.
+    before: Option<u32>,
+}
+
+/// What is known of a file or a folder.
+#[derive(Debug, Clone, Copy)]
+struct Facts {
+    owner: u32,
+    group: u32,
+    mode: u32,
+}
+
+/// What is wrong with a file or a folder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fault {
+    /// It belongs to this user.
+    Owner(u32),
+    /// Others may write to it.
+    Writable,
+}
+
+/// Whether only the user, or the system, can have written the open file that was found at this
+/// absolute path; otherwise why not, in a sentence.
+pub(super) fn check(path: &Path, file: &File) -> Result<(), Words> {
+    let user = User::current();
+    let unknown = |error: io::Error| {
+        words!(
+            "whose {} is cannot be told: {}",
+            given(path.display()),
+            given(error)
+        )
+    };
+    // A link is as good as the file: who made it chose the file.
+    let link = fs::symlink_metadata(path).map_err(unknown)?;
+    let real = fs::canonicalize(path).map_err(unknown)?;
+    let file = Facts::of(&file.metadata().map_err(unknown)?);
+    let fault = user.owns(Facts::of(&link)).or(user.trusts_file(file));
+    if let Some(fault) = fault {
+        return Err(fault.told(path, file.mode, None));
+    }
+    let folders = path.ancestors().skip(1);
+    let folders = folders.chain(real.ancestors().skip(1).filter(|_| link.is_symlink()));
+    for folder in folders {
+        let facts = Facts::of(&fs::metadata(folder).map_err(unknown)?);
+        if let Some(fault) = user.trusts_folder(facts) {
+            return Err(fault.told(folder, facts.mode, Some(path)));
+        }
+    }
+    Ok(())
+}
+
+impl User {
+    fn current() -> Self {
+        let id = rustix::process::geteuid().as_raw();
+        let before = env::var("SUDO_UID").ok().and_then(|id| id.parse().ok());
+        Self {
+            id,
+            before: before.filter(|_| id == 0),
+        }
+    }
+
+    fn owns(self, facts: Facts) -> Option<Fault> {
+        let is_own = facts.owner == self.id || Some(facts.owner) == self.before;
+        (!is_own).then_some(Fault::Owner(facts.owner))
+    }
+
+    fn trusts_file(self, facts: Facts) -> Option<Fault> {
+        let writable = facts.others_write().then_some(Fault::Writable);
+        self.owns(facts).or(writable)
+    }
+
+    /// A folder may also be the system's.
+    fn trusts_folder(self, facts: Facts) -> Option<Fault> {
+        let owner = self.owns(facts).filter(|_| facts.owner != 0);
+        let is_open = facts.others_write() && facts.mode & STICKY == 0;
+        owner.or(is_open.then_some(Fault::Writable))
+    }
+}
+
+impl Facts {
+    fn of(metadata: &Metadata) -> Self {
+        Self {
+            owner: metadata.uid(),
+            group: metadata.gid(),
+            mode: metadata.mode() & 0o7777,
+        }
+    }
+
+    /// Whether anybody but the owner may write. Most systems make a group of the same number for
+    /// each user, with nobody else in it, and let it write wherever its user does.
+    fn others_write(self) -> bool {
+        let group_writes = self.mode & GROUP_WRITES != 0 && self.group != self.owner;
+        group_writes || self.mode & OTHERS_WRITE != 0
+    }
+}
+
+impl Fault {
+    fn told(self, place: &Path, mode: u32, found: Option<&Path>) -> Words {
+        let found = found.map_or_else(Words::default, |found| {
+            words!(", so that {} may be anybody's", given(found.display()))
+        });
+        let place = given(place.display());
+        match self {
+            Self::Owner(owner) => {
+                words!("{} belongs to another user (uid {}){}", place, owner, found)
+            }
+            Self::Writable => {
+                let mode = given(format_args!("{mode:o}"));
+                words!(
+                    "{} can be changed by others (mode {}){}",
+                    place,
+                    mode,
+                    found
+                )
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ADA: User = User {
+        id: 1000,
+        before: None,
+    };
+    const ROOT: User = User {
+        id: 0,
+        before: None,
+    };
+    const SUDO: User = User {
+        id: 0,
+        before: Some(1000),
+    };
+
+    #[test]
+    fn a_file_is_its_owners() {
+        #[track_caller]
+        fn check(user: User, owner: u32, group: u32, mode: u32, fault: Option<Fault>) {
+            let facts = Facts { owner, group, mode };
+            assert_eq!(user.trusts_file(facts), fault, "{facts:?}");
+        }
+        check(ADA, 1000, 1000, 0o644, None);
+        check(ADA, 1000, 100, 0o600, None);
+        check(ADA, 1001, 1000, 0o644, Some(Fault::Owner(1001)));
+        check(ADA, 1001, 1000, 0o666, Some(Fault::Owner(1001)));
+        // Root may do anything, and still is not Ada.
+        check(ADA, 0, 0, 0o644, Some(Fault::Owner(0)));
+        check(ROOT, 0, 0, 0o644, None);
+        check(ROOT, 1000, 1000, 0o644, Some(Fault::Owner(1000)));
+        check(SUDO, 1000, 1000, 0o644, None);
+        check(SUDO, 1001, 1001, 0o644, Some(Fault::Owner(1001)));
+        // A group of her own, and one of several.
+        check(ADA, 1000, 1000, 0o664, None);
+        check(ADA, 1000, 100, 0o664, Some(Fault::Writable));
+        check(ADA, 1000, 1000, 0o646, Some(Fault::Writable));
+        // That is for folders.
+        check(ADA, 1000, 1000, 0o1666, Some(Fault::Writable));
+    }
+
+    #[test]
+    fn a_folder_on_the_way_is_the_owners_or_the_systems() {
+        #[track_caller]
+        fn check(user: User, owner: u32, group: u32, mode: u32, fault: Option<Fault>) {
+            let facts = Facts { owner, group, mode };
+            assert_eq!(user.trusts_folder(facts), fault, "{facts:?}");
+        }
+        check(ADA, 1000, 1000, 0o755, None);
+        check(ADA, 0, 0, 0o755, None);
+        check(ADA, 1001, 1001, 0o755, Some(Fault::Owner(1001)));
+        check(ADA, 1001, 1001, 0o1777, Some(Fault::Owner(1001)));
+        check(ADA, 0, 0, 0o1777, None);
+        check(ADA, 0, 0, 0o777, Some(Fault::Writable));
+        check(ADA, 0, 50, 0o775, Some(Fault::Writable));
+        check(ADA, 1000, 1000, 0o775, None);
+        check(ADA, 1000, 100, 0o775, Some(Fault::Writable));
+        check(SUDO, 1000, 1000, 0o755, None);
+        check(ROOT, 1000, 1000, 0o755, Some(Fault::Owner(1000)));
+    }
+}

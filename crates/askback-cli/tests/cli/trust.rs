@@ -1,0 +1,182 @@
+//! A file of servers that was found in a folder: nothing in it runs unless it is the user's own, and
+//! agreed to.
+
+use std::{
+    fs,
+    os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink},
+    path::Path,
+    process::Command,
+};
+
+use askback_cli::trust::{Agreement, Agreements};
+
+use crate::scratch::Scratch;
+
+/// Two servers that are none; that they were started is seen.
+const FILE: &str = r#"{"mcpServers": {
+    "one": {"command": "sh", "args": ["-c", "touch \"$SEEN\""]},
+    "two": {"command": "sh", "args": ["-c", "touch \"$SEEN\"", "two"]}
+}}"#;
+
+/// A folder with a file of servers, and one below it.
+struct Place {
+    scratch: Scratch,
+}
+
+impl Place {
+    fn new(name: &str) -> Self {
+        let scratch = Scratch::new(&format!("trust-{name}"));
+        fs::create_dir_all(scratch.path("project/below")).expect("the folder is ours");
+        scratch.file("project/mcp.json", FILE);
+        Self { scratch }
+    }
+
+    fn path(&self, name: &str) -> std::path::PathBuf {
+        // As the command sees it, whatever links lead to the target folder.
+        let root = fs::canonicalize(self.scratch.path(".")).expect("it is there");
+        root.join(name)
+    }
+
+    /// Runs the command below the file, with nobody at a terminal; gives the exit code, what it
+    /// says, and whether a server was started.
+    fn run(&self, words: &[&str]) -> (Option<i32>, String, bool) {
+        let seen = self.path("seen");
+        let output = Command::new(env!("CARGO_BIN_EXE_askback"))
+            .arg("inspect")
+            .args(words)
+            .current_dir(self.path("project/below"))
+            .env("SEEN", &seen)
+            .env("XDG_STATE_HOME", self.path("state"))
+            .env_remove("SUDO_UID")
+            .output()
+            .expect("the command was built");
+        let stderr = String::from_utf8(output.stderr).expect("it writes text");
+        (output.status.code(), stderr, fs::remove_file(seen).is_ok())
+    }
+
+    #[track_caller]
+    fn refuses(&self, words: &[&str], says: &[&str]) {
+        let (exit, stderr, started) = self.run(words);
+        assert_eq!((exit, started), (Some(2), false), "{stderr}");
+        for says in says {
+            assert!(stderr.contains(says), "{says} is not in\n{stderr}");
+        }
+    }
+
+    #[track_caller]
+    fn starts(&self, words: &[&str]) {
+        let (exit, stderr, started) = self.run(words);
+        // It is no server.
+        assert_eq!((exit, started), (Some(4), true), "{stderr}");
+    }
+
+    fn agree(&self, server: &str) {
+        let path = self.path("project/mcp.json");
+        let text = fs::read_to_string(&path).expect("it is there");
+        let agreements = Agreements::at(self.path("state/askback/agreed.json"));
+        let agreed = agreements.remember(&Agreement {
+            path: &path,
+            server,
+            text: &text,
+        });
+        agreed.expect("the folder is ours");
+    }
+}
+
+fn set_mode(path: &Path, mode: u32) {
+    fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("it is ours");
+}
+
+#[test]
+fn what_was_found_is_agreed_to_once() {
+    let place = Place::new("agreed");
+    let file = place.path("project/mcp.json");
+    let shown = file.display().to_string();
+    let one = ["--server", "one"];
+    let unagreed = [
+        &*format!("{shown} was found and not named, and nobody has agreed to what it says of one:"),
+        "| start sh -c 'touch",
+        &*format!("--config {shown}"),
+    ];
+    place.refuses(&one, &unagreed);
+    place.agree("one");
+    place.starts(&one);
+    place.starts(&one);
+    let state = fs::metadata(place.path("state/askback/agreed.json")).expect("it was written");
+    assert_eq!(state.mode() & 0o777, 0o600);
+    // Another server was not shown, and neither was what the file says now.
+    place.refuses(&["--server", "two"], &["nobody has agreed"]);
+    fs::write(&file, FILE.replace("touch", "true; touch")).expect("it is ours");
+    place.refuses(&one, &["nobody has agreed", "true; touch"]);
+    fs::write(&file, FILE).expect("it is ours");
+    place.starts(&one);
+    // What was named was chosen.
+    place.starts(&["--server", "two", "--config", &shown]);
+    // An agreement that others could have written is none.
+    set_mode(&place.path("state/askback/agreed.json"), 0o622);
+    place.refuses(&one, &["agreed.json can be read by others"]);
+}
+
+#[test]
+fn what_others_may_have_written_is_not_run() {
+    #[track_caller]
+    fn check(name: &str, change: impl FnOnce(&Place), says: &str) {
+        let place = Place::new(name);
+        place.agree("one");
+        place.starts(&["--server", "one"]);
+        change(&place);
+        place.refuses(
+            &["--server", "one"],
+            &[says, "Look at what it starts", "--config"],
+        );
+        // Whoever names it has looked at it.
+        let file = place.path("project/mcp.json").display().to_string();
+        place.starts(&["--server", "one", "--config", &file]);
+    }
+    check(
+        "open-file",
+        |place| set_mode(&place.path("project/mcp.json"), 0o666),
+        "mcp.json can be changed by others (mode 666)",
+    );
+    check(
+        "open-folder",
+        |place| set_mode(&place.path("project"), 0o777),
+        "project can be changed by others (mode 777), so that",
+    );
+    check(
+        "open-above",
+        |place| set_mode(&place.path("."), 0o757),
+        "can be changed by others (mode 757), so that",
+    );
+    // A link that leads to a folder of others.
+    let behind_link = |place: &Place| {
+        let (file, open) = (place.path("project/mcp.json"), place.path("open"));
+        fs::create_dir(&open).expect("the folder is ours");
+        fs::rename(&file, open.join("mcp.json")).expect("the folder is ours");
+        symlink(open.join("mcp.json"), &file).expect("the folder is ours");
+        set_mode(&open, 0o777);
+    };
+    check(
+        "behind-link",
+        behind_link,
+        "open can be changed by others (mode 777), so that",
+    );
+}
+
+#[test]
+fn a_file_of_another_user_is_not_run() {
+    let place = Place::new("owner");
+    let file = place.path("project/mcp.json");
+    let me = fs::metadata(&file).expect("it is there").uid();
+    if me == 0 {
+        chown(&file, Some(1), None).expect("root may give it away");
+    } else {
+        // What belongs to root is not one's own either.
+        fs::remove_file(&file).expect("it is ours");
+        symlink("/etc/passwd", &file).expect("the folder is ours");
+    }
+    place.refuses(
+        &["--server", "one"],
+        &["mcp.json belongs to another user (uid", "--config"],
+    );
+}
