@@ -79,9 +79,15 @@ pub struct Limits {
     pub flow_ttl: Duration,
     /// The longest `requestState`, in characters.
     pub state_bytes: usize,
-    /// The size of a sealed state above which recorded steps go to the store, in characters.
+    /// The size of a sealed state above which it goes to the store, in characters.
     pub spill_bytes: usize,
-    /// The most bytes an in-memory store keeps of claims, and again of spilled steps.
+    /// The longest sealed state that goes to the store, in characters.
+    pub spilled_bytes: usize,
+    /// The longest value of a `ctx.commit` that a store keeps, in bytes of JSON.
+    pub commit_bytes: usize,
+    /// The most bytes a store keeps of claims, and again of spilled states, unless it was made with
+    /// another bound. Claims of a principal who is known may take a 32nd of what is free of them,
+    /// and their states an eighth.
     pub store_bytes: usize,
     /// The most tasks a server keeps, those at work and those that have ended together. A principal
     /// who is known may have an eighth of them.
@@ -242,6 +248,8 @@ impl Default for Limits {
             flow_ttl: Duration::from_secs(24 * 60 * MINUTE),
             state_bytes: 64 << 10,
             spill_bytes: 32 << 10,
+            spilled_bytes: 1 << 20,
+            commit_bytes: 64 << 10,
             store_bytes: 64 << 20,
             tasks: 1024,
             task_bytes: 64 << 20,

@@ -227,7 +227,13 @@ impl<E: StdError + Send + Sync + 'static> From<E> for Error {
 /// What a client is told of an error that comes from what a server runs on; `None` for any other,
 /// whose words are its author's.
 fn told(error: &dyn Any) -> Option<&'static str> {
-    if error.is::<StoreError>() || error.is::<KeyError>() {
+    match error.downcast_ref::<StoreError>() {
+        // What its client can do something about.
+        Some(StoreError::ShareFull) => return None,
+        Some(_) => return Some(NOT_KEPT),
+        None => {}
+    }
+    if error.is::<KeyError>() {
         return Some(NOT_KEPT);
     }
     #[cfg(feature = "sqlite")]

@@ -196,12 +196,16 @@ impl Ctx {
     /// commit before the first question is done like a [run](Ctx::run): there is no flow yet to
     /// return to.
     ///
-    /// The name is what is claimed, so each commit of a call needs one of its own.
+    /// The name is what is claimed, so each commit of a call needs one of its own. The value is kept
+    /// for two days: return a reference, not a document.
     ///
     /// # Errors
     ///
     /// As [`Ctx::run`]; where it was begun elsewhere and never finished, an error says that its
-    /// outcome is unknown; a name that was used before is refused.
+    /// outcome is unknown; a name that was used before is refused. A value that is larger than
+    /// [`Limits::commit_bytes`](crate::Limits::commit_bytes) is not kept: the effect has happened
+    /// and does not happen again, and every attempt is told that its value was too large. Where the
+    /// store has no room, nothing happens.
     pub fn commit<T, F, Fut>(&self, name: impl Into<Cow<'static, str>>, effect: F) -> Step<T>
     where
         T: Serialize + DeserializeOwned + Send + 'static,
@@ -210,11 +214,15 @@ impl Ctx {
     {
         let shared = Arc::clone(&self.0.shared);
         let flow = self.0.cell.flow().resumed();
+        let incoming = Arc::clone(&self.0.incoming);
         let start = move |name: &str| -> BoxFuture<'static, Result<T>> {
             let name = name.to_owned();
             Box::pin(async move {
                 match flow {
-                    Some(flow) => shared.commit(flow, &name, effect).await,
+                    Some(flow) => {
+                        let principal = incoming.principal();
+                        shared.commit(principal, flow, &name, effect).await
+                    }
                     // Nobody else can come here: no state has left the server yet.
                     None => effect().await,
                 }

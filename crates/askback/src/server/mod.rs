@@ -388,8 +388,8 @@ impl ServerBuilder {
         self
     }
 
-    /// Where commits are claimed, and what is too large for the client to carry is kept. Without
-    /// one, commits are claimed in memory: at most once in this process.
+    /// Where commits are claimed, and states too large for their clients are kept. Without one,
+    /// commits are claimed in memory: at most once in this process.
     pub fn store(mut self, store: impl Store + 'static) -> Self {
         self.store = Some(Arc::new(store));
         self
@@ -435,6 +435,7 @@ impl ServerBuilder {
         self.check_needs()?;
         let capabilities = self.capabilities();
         let tasks = Board::new(Tasks::new(&self.limits));
+        let store_bytes = self.limits.store_bytes;
         let profile = Profile {
             info: self.info,
             capabilities,
@@ -457,11 +458,11 @@ impl ServerBuilder {
             spills: self.store.is_some(),
             store: self
                 .store
-                .unwrap_or_else(|| Arc::new(MemoryStore::default())),
+                .unwrap_or_else(|| Arc::new(MemoryStore::new(store_bytes))),
             clock: self.clock,
             seed: self.seed,
             checks_replay: self.checks_replay,
-            commits: AtomicU32::new(0),
+            writes: AtomicU32::new(0),
             changes: Changes::default(),
             tasks,
         })))

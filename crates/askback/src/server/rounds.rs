@@ -150,13 +150,12 @@ async fn open(shared: &Shared, incoming: &Incoming, token: &str) -> Result<State
         Sealed::Spilled(id) => {
             let id = spilled_id(&id).ok_or_else(SealError::unreadable)?;
             let kept = shared
-                .store()
-                .get(id)
+                .kept_state(id)
                 .await
                 .map_err(|_| SealError::unreadable())?;
             let kept = kept.ok_or_else(SealError::expired)?;
             let kept = String::from_utf8(kept).map_err(|_| SealError::unreadable())?;
-            match unseal(&kept, usize::MAX)? {
+            match unseal(&kept, limits.spilled_bytes)? {
                 Sealed::Here(state) => state,
                 // The store keeps states, never names: to follow them could have no end.
                 Sealed::Spilled(_) => return Err(SealError::unreadable()),
@@ -188,13 +187,20 @@ async fn seal_state(shared: &Shared, incoming: &Incoming, state: &State) -> Resu
         )
         .map_err(too_long);
     }
-    let id: [u8; 32] = entropy()?;
-    let kept = seal::seal(keys, &binding, &bytes, Entropy(entropy()?), usize::MAX);
-    let expires = state.issued.saturating_add(crate::millis(limits.round_ttl));
-    let kept = kept.map_err(too_long)?;
-    shared
-        .store()
-        .put(id, kept.as_bytes(), state.issued, expires)
+    let kept = seal::seal(
+        keys,
+        &binding,
+        &bytes,
+        Entropy(entropy()?),
+        limits.spilled_bytes,
+    );
+    let kept = kept.map_err(|_| {
+        Error::protocol(ErrorObject::internal(
+            "what this call has recorded is too large to be kept; record less",
+        ))
+    })?;
+    let id = shared
+        .keep_state(incoming.principal(), kept.as_bytes(), state.issued)
         .await?;
     let spilled = Sealed::<()>::Spilled(URL_SAFE_NO_PAD.encode(id));
     let bytes = serde_json::to_vec(&spilled)?;

@@ -11,10 +11,10 @@ use std::{
 };
 
 use askback_core::{
-    ask::{FlowId, keys::KeyRing},
+    ask::{FlowId, Millis, Principal, keys::KeyRing},
     engine::server::{Changed, Profile},
     limits::Limits,
-    protocol::{CacheScope, PaginatedParams, Signature},
+    protocol::{CacheScope, PaginatedParams, RawJson, Signature},
 };
 use serde::{Serialize, de::DeserializeOwned};
 
@@ -24,18 +24,19 @@ use super::{
 };
 use crate::{
     clock::Clock,
+    entropy::entropy,
     error::{Error, Recorded, Result},
     handler::States,
     keys::{KeyError, KeyOrigin, KeySource, state_dir},
     millis,
-    store::{Claim, Store},
+    store::{Claim, ClaimRequest, Owner, PutRequest, Store},
 };
 
 /// How long the first wait for a commit that somebody else has begun is, and the longest.
 const COMMIT_WAIT: (Duration, Duration) = (Duration::from_millis(10), Duration::from_millis(500));
 
-/// After how many commits the store is rid of what has expired.
-const COMMITS_TO_PURGE: u32 = 256;
+/// How often the store is rid of what has expired: once in so many commits and states.
+const WRITES_TO_PURGE: u32 = 256;
 
 /// What all requests of a server share.
 pub(crate) struct Shared {
@@ -52,8 +53,8 @@ pub(crate) struct Shared {
     pub(super) keys: Keys,
     pub(super) store: Arc<dyn Store>,
     pub(super) spills: bool,
-    /// How many commits there have been.
-    pub(super) commits: AtomicU32,
+    /// How many commits and states the store was given.
+    pub(super) writes: AtomicU32,
     pub(super) clock: Arc<dyn Clock>,
     /// Where every flow's random values come from, in tests.
     pub(super) seed: Option<[u8; 32]>,
@@ -109,10 +110,6 @@ impl Shared {
         &self.clock
     }
 
-    pub(crate) fn store(&self) -> &dyn Store {
-        &*self.store
-    }
-
     /// Whether large states go to the store.
     pub(crate) fn spills(&self) -> bool {
         self.spills
@@ -148,31 +145,71 @@ impl Shared {
     /// Now and then, removes from the store what no state leads to any more.
     async fn purge_store(&self) {
         let due = self
-            .commits
+            .writes
             .fetch_add(1, Ordering::Relaxed)
-            .is_multiple_of(COMMITS_TO_PURGE);
+            .is_multiple_of(WRITES_TO_PURGE);
         if due && let Err(error) = self.store.purge(self.clock.now()).await {
             tracing::warn!(%error, "what has expired could not be removed from the store");
         }
     }
 
+    /// Keeps the state of a call that is too large for its client, and says under which name.
+    pub(super) async fn keep_state(
+        &self,
+        principal: Option<&Principal>,
+        bytes: &[u8],
+        now: Millis,
+    ) -> Result<[u8; 32]> {
+        self.purge_store().await;
+        let id = entropy()?;
+        let state = PutRequest {
+            owner: principal.map(Owner::of),
+            id,
+            bytes,
+            now,
+            expires: now.saturating_add(millis(self.limits().round_ttl)),
+        };
+        self.store.put(state).await?;
+        Ok(id)
+    }
+
+    /// The state that is kept under a name, if it still is.
+    pub(super) async fn kept_state(&self, id: [u8; 32]) -> Result<Option<Vec<u8>>> {
+        Ok(self.store.get(id).await?)
+    }
+
     /// Does something at most once in a flow.
-    pub(crate) async fn commit<T, F, Fut>(&self, flow: FlowId, name: &str, effect: F) -> Result<T>
+    pub(crate) async fn commit<T, F, Fut>(
+        &self,
+        principal: Option<&Principal>,
+        flow: FlowId,
+        name: &str,
+        effect: F,
+    ) -> Result<T>
     where
         T: Serialize + DeserializeOwned,
         F: FnOnce() -> Fut,
         Fut: Future<Output = Result<T>>,
     {
         self.purge_store().await;
+        let owner = principal.map(Owner::of);
         let (mut pause, longest) = COMMIT_WAIT;
         loop {
             let now = self.clock.now();
-            // A claim outlives every state that leads to it.
-            let expires = now.saturating_add(2 * millis(self.limits().flow_ttl));
-            let lease = self.limits().run;
-            match self.store.claim(flow, name, now, lease, expires).await? {
+            let claim = self.store.claim(ClaimRequest {
+                owner,
+                flow,
+                name,
+                value_bytes: self.limits().commit_bytes,
+                now,
+                lease: self.limits().run,
+                // A claim outlives every state that leads to it.
+                expires: now.saturating_add(2 * millis(self.limits().flow_ttl)),
+            });
+            match claim.await? {
                 Claim::Granted => {
                     let value = Recorded::from(effect().await).to_json()?;
+                    let value = self.within_bounds(name, value)?;
                     let kept = self
                         .store
                         .finish(flow, name, value.as_str().as_bytes())
@@ -199,5 +236,27 @@ impl Shared {
                 }
             }
         }
+    }
+
+    /// The value of a commit as it is kept. The effect has happened, and must not happen again
+    /// because its value is too large: then that is what everybody is told, the first one too, so
+    /// that its author sees it at once.
+    fn within_bounds(&self, name: &str, value: RawJson) -> Result<RawJson> {
+        let (bytes, most) = (value.as_str().len(), self.limits().commit_bytes);
+        if bytes <= most {
+            return Ok(value);
+        }
+        tracing::error!(
+            name,
+            bytes,
+            most,
+            "the value of a commit is too large to be kept: return less, or raise \
+             `Limits::commit_bytes`"
+        );
+        let why = format!(
+            "`{name}` was done and is not done again, but its result is larger than the {most} \
+             bytes that are kept of one"
+        );
+        Recorded::<()>::from(Err(Error::new(why))).to_json()
     }
 }

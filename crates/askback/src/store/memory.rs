@@ -1,43 +1,46 @@
 //! A store in the memory of one process.
 
-use std::collections::HashMap;
-use std::collections::hash_map::Entry;
+use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 use std::hash::Hash;
-use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use askback_core::ask::FlowId;
 use askback_core::limits::Limits;
 
-use super::{Claim, Millis, Store, StoreError, StoreFuture, lease_end};
+use super::lease_end;
+use super::share::{self, GivesWay, Held, OVERHEAD};
+use super::{Claim, ClaimRequest, Millis, Owner, PutRequest, Store, StoreError, StoreFuture};
 
 /// A store in memory: at most once per process, forgotten when the process ends.
-///
-/// It is bounded, for claims and for steps apart, so that neither crowds out the other. When it
-/// is full it removes what has expired and, if that is not enough, refuses new entries; it never
-/// forgets a claim that counts. The value of a granted claim is always kept.
 pub struct MemoryStore {
     shelves: Mutex<Shelves>,
 }
 
 struct Shelves {
-    claims: Shelf<(FlowId, Box<str>), ClaimState>,
-    steps: Shelf<[u8; 32], Vec<u8>>,
+    claims: Shelf<(FlowId, Arc<str>), ClaimState>,
+    states: Shelf<[u8; 32], Vec<u8>>,
+    /// The bound of each.
+    max_bytes: usize,
 }
 
 enum ClaimState {
-    Running { lease_end: Millis },
+    Running {
+        lease_end: Millis,
+        /// What is set aside for the value.
+        value_bytes: usize,
+    },
     Done(Vec<u8>),
 }
 
 impl MemoryStore {
-    /// An empty store of at most `max_bytes` for claims, and as many for steps.
+    /// An empty store of at most `max_bytes` for claims, and as many for states.
     pub fn new(max_bytes: usize) -> Self {
         Self {
             shelves: Mutex::new(Shelves {
-                claims: Shelf::new(max_bytes),
-                steps: Shelf::new(max_bytes),
+                claims: Shelf::default(),
+                states: Shelf::default(),
+                max_bytes,
             }),
         }
     }
@@ -60,88 +63,101 @@ impl fmt::Debug for MemoryStore {
         let shelves = self.shelves();
         f.debug_struct("MemoryStore")
             .field("claims", &shelves.claims.slots.len())
-            .field("steps", &shelves.steps.slots.len())
+            .field("states", &shelves.states.slots.len())
             .finish_non_exhaustive()
     }
 }
 
 impl Store for MemoryStore {
-    fn claim<'a>(
-        &'a self,
-        flow: FlowId,
-        name: &'a str,
-        now: Millis,
-        lease: Duration,
-        expires: Millis,
-    ) -> StoreFuture<'a, Claim> {
-        Box::pin(async move {
-            let key = (flow, name.into());
-            let claims = &mut self.shelves().claims;
-            match claims.slots.get(&key).map(|slot| &slot.value) {
-                Some(ClaimState::Done(value)) => return Ok(Claim::Done(value.clone())),
-                Some(ClaimState::Running { lease_end }) if *lease_end > now => {
-                    return Ok(Claim::Busy);
-                }
-                Some(ClaimState::Running { .. }) => return Ok(Claim::Abandoned),
-                None => {}
-            }
-            let lease_end = lease_end(now, lease);
-            claims.insert(
-                key,
-                ClaimState::Running { lease_end },
-                name.len(),
-                now,
-                expires,
-            )?;
-            Ok(Claim::Granted)
-        })
+    fn claim<'a>(&'a self, commit: ClaimRequest<'a>) -> StoreFuture<'a, Claim> {
+        Box::pin(async move { self.shelves().claim(&commit) })
     }
 
     fn finish<'a>(&'a self, flow: FlowId, name: &'a str, value: &'a [u8]) -> StoreFuture<'a, ()> {
-        Box::pin(async move {
-            let claims = &mut self.shelves().claims;
-            let slot = claims
-                .slots
-                .get_mut(&(flow, name.into()))
-                .ok_or(StoreError::Unclaimed)?;
-            match &slot.value {
-                ClaimState::Done(first) if first == value => Ok(()),
-                ClaimState::Done(_) => Err(StoreError::Finished),
-                ClaimState::Running { .. } => {
-                    slot.value = ClaimState::Done(value.to_vec());
-                    slot.size += value.len();
-                    claims.bytes += value.len();
-                    Ok(())
-                }
-            }
-        })
+        Box::pin(async move { self.shelves().finish((flow, name.into()), value) })
     }
 
-    fn put<'a>(
-        &'a self,
-        id: [u8; 32],
-        bytes: &'a [u8],
-        now: Millis,
-        expires: Millis,
-    ) -> StoreFuture<'a, ()> {
-        Box::pin(async move {
-            let steps = &mut self.shelves().steps;
-            steps.insert(id, bytes.to_vec(), bytes.len(), now, expires)
-        })
+    fn put<'a>(&'a self, state: PutRequest<'a>) -> StoreFuture<'a, ()> {
+        Box::pin(async move { self.shelves().put(&state) })
     }
 
     fn get(&self, id: [u8; 32]) -> StoreFuture<'_, Option<Vec<u8>>> {
         Box::pin(async move {
-            let steps = &self.shelves().steps;
-            Ok(steps.slots.get(&id).map(|slot| slot.value.clone()))
+            let states = &self.shelves().states;
+            Ok(states.slots.get(&id).map(|slot| slot.value.clone()))
         })
     }
 
     fn purge(&self, now: Millis) -> StoreFuture<'_, usize> {
         Box::pin(async move {
             let mut shelves = self.shelves();
-            Ok(shelves.claims.purge(now) + shelves.steps.purge(now))
+            Ok(shelves.claims.purge(now) + shelves.states.purge(now))
         })
+    }
+}
+
+impl Shelves {
+    fn claim(&mut self, commit: &ClaimRequest<'_>) -> Result<Claim, StoreError> {
+        let key = (commit.flow, commit.name.into());
+        match self.claims.slots.get(&key).map(|slot| &slot.value) {
+            Some(ClaimState::Done(value)) => return Ok(Claim::Done(value.clone())),
+            Some(ClaimState::Running { lease_end, .. }) if *lease_end > commit.now => {
+                return Ok(Claim::Busy);
+            }
+            Some(ClaimState::Running { .. }) => return Ok(Claim::Abandoned),
+            None => {}
+        }
+        self.claims.purge(commit.now);
+        let size = (OVERHEAD + commit.name.len()).saturating_add(commit.value_bytes);
+        share::admit_claim(self.claims.held(commit.owner), size, self.max_bytes)?;
+        let value = ClaimState::Running {
+            lease_end: lease_end(commit.now, commit.lease),
+            value_bytes: commit.value_bytes,
+        };
+        let slot = Slot {
+            value,
+            owner: commit.owner,
+            size,
+            expires: commit.expires,
+        };
+        self.claims.insert(key, slot);
+        Ok(Claim::Granted)
+    }
+
+    fn finish(&mut self, key: (FlowId, Arc<str>), value: &[u8]) -> Result<(), StoreError> {
+        let Some(mut slot) = self.claims.remove(&key) else {
+            return Err(StoreError::Unclaimed);
+        };
+        let finished = slot.finish(value);
+        self.claims.insert(key, slot);
+        finished
+    }
+
+    fn put(&mut self, state: &PutRequest<'_>) -> Result<(), StoreError> {
+        if self.states.lengthen(state.id, state.expires) {
+            return Ok(());
+        }
+        self.states.purge(state.now);
+        let size = OVERHEAD + state.bytes.len();
+        loop {
+            let held = self.states.held(state.owner);
+            let gone = match share::admit_state(held, size, self.max_bytes)? {
+                GivesWay::None => break,
+                GivesWay::OfOwner => self.states.first_of(state.owner),
+                GivesWay::OfLargest => self.states.first_of_largest(),
+            };
+            // Whoever has bytes has an entry.
+            let Some(gone) = gone else { break };
+            self.states.remove(&gone);
+        }
+        let slot = Slot {
+            value: state.bytes.to_vec(),
+            owner: state.owner,
+            size,
+            expires: state.expires,
+        };
+        self.states.insert(state.id, slot);
+        Ok(())
     }
 }
 
@@ -149,73 +165,128 @@ impl Store for MemoryStore {
 struct Shelf<K, V> {
     slots: HashMap<K, Slot<V>>,
     bytes: usize,
-    max_bytes: usize,
+    by_expiry: BTreeSet<(Millis, K)>,
+    /// What each owner has, and what is of nobody known.
+    owners: HashMap<Option<Owner>, Holding<K>>,
 }
 
 struct Slot<V> {
     value: V,
-    /// What the slot counts for in [`Shelf::bytes`].
+    owner: Option<Owner>,
+    /// What the slot counts for.
     size: usize,
     expires: Millis,
 }
 
-impl<K: Eq + Hash, V> Shelf<K, V> {
-    /// What an entry takes besides its text and value, about.
-    const OVERHEAD: usize = 128;
+impl Slot<ClaimState> {
+    fn finish(&mut self, value: &[u8]) -> Result<(), StoreError> {
+        match &self.value {
+            ClaimState::Done(first) if first == value => Ok(()),
+            ClaimState::Done(_) => Err(StoreError::Finished),
+            ClaimState::Running { value_bytes, .. } => {
+                let max_bytes = *value_bytes;
+                let left = max_bytes
+                    .checked_sub(value.len())
+                    .ok_or(StoreError::TooLong { max_bytes })?;
+                self.value = ClaimState::Done(value.to_vec());
+                self.size -= left;
+                Ok(())
+            }
+        }
+    }
+}
 
-    fn new(max_bytes: usize) -> Self {
+/// What one owner has.
+struct Holding<K> {
+    bytes: usize,
+    by_expiry: BTreeSet<(Millis, K)>,
+}
+
+impl<K, V> Default for Shelf<K, V> {
+    fn default() -> Self {
         Self {
             slots: HashMap::new(),
             bytes: 0,
-            max_bytes,
+            by_expiry: BTreeSet::new(),
+            owners: HashMap::new(),
+        }
+    }
+}
+
+impl<K> Default for Holding<K> {
+    fn default() -> Self {
+        Self {
+            bytes: 0,
+            by_expiry: BTreeSet::new(),
+        }
+    }
+}
+
+impl<K: Clone + Hash + Ord, V> Shelf<K, V> {
+    fn held(&self, owner: Option<Owner>) -> Held {
+        let of = |owner| self.owners.get(&Some(owner)).map_or(0, |held| held.bytes);
+        Held {
+            in_all: self.bytes,
+            by_owner: owner.map(of),
         }
     }
 
-    /// Keeps a value, unless one is there already: that one stays, until the later expiry.
-    fn insert(
-        &mut self,
-        key: K,
-        value: V,
-        size: usize,
-        now: Millis,
-        expires: Millis,
-    ) -> Result<(), StoreError> {
-        let size = size.saturating_add(Self::OVERHEAD);
-        if !self.has_room(size) && !self.slots.contains_key(&key) {
-            self.purge(now);
-            if !self.has_room(size) {
-                return Err(StoreError::Full {
-                    max_bytes: self.max_bytes,
-                });
-            }
-        }
-        match self.slots.entry(key) {
-            Entry::Occupied(mut slot) => {
-                let slot = slot.get_mut();
-                slot.expires = slot.expires.max(expires);
-            }
-            Entry::Vacant(slot) => {
-                slot.insert(Slot {
-                    value,
-                    size,
-                    expires,
-                });
-                self.bytes += size;
-            }
-        }
-        Ok(())
+    /// Adds an entry that is not there.
+    fn insert(&mut self, key: K, slot: Slot<V>) {
+        self.bytes += slot.size;
+        self.by_expiry.insert((slot.expires, key.clone()));
+        let holding = self.owners.entry(slot.owner).or_default();
+        holding.bytes += slot.size;
+        holding.by_expiry.insert((slot.expires, key.clone()));
+        self.slots.insert(key, slot);
     }
 
-    fn has_room(&self, size: usize) -> bool {
-        self.max_bytes
-            .checked_sub(self.bytes)
-            .is_some_and(|room| size <= room)
+    fn remove(&mut self, key: &K) -> Option<Slot<V>> {
+        let slot = self.slots.remove(key)?;
+        let entry = (slot.expires, key.clone());
+        self.by_expiry.remove(&entry);
+        self.bytes -= slot.size;
+        if let Some(holding) = self.owners.get_mut(&slot.owner) {
+            holding.bytes -= slot.size;
+            holding.by_expiry.remove(&entry);
+            if holding.by_expiry.is_empty() {
+                self.owners.remove(&slot.owner);
+            }
+        }
+        Some(slot)
+    }
+
+    /// Keeps an entry until the later of two moments; says whether there is one.
+    fn lengthen(&mut self, key: K, expires: Millis) -> bool {
+        let Some(mut slot) = self.remove(&key) else {
+            return false;
+        };
+        slot.expires = slot.expires.max(expires);
+        self.insert(key, slot);
+        true
+    }
+
+    /// The entry of an owner that expires first.
+    fn first_of(&self, owner: Option<Owner>) -> Option<K> {
+        let (_, key) = self.owners.get(&owner)?.by_expiry.first()?;
+        Some(key.clone())
+    }
+
+    /// The entry that expires first of whoever has the most bytes.
+    fn first_of_largest(&self) -> Option<K> {
+        let largest = self.owners.values().max_by_key(|held| held.bytes)?;
+        let (_, key) = largest.by_expiry.first()?;
+        Some(key.clone())
     }
 
     fn purge(&mut self, now: Millis) -> usize {
         let before = self.slots.len();
-        self.slots.retain(|_, slot| slot.expires > now);
-        self.bytes = self.slots.values().map(|slot| slot.size).sum();
+        while let Some((expires, key)) = self.by_expiry.first()
+            && *expires <= now
+        {
+            let key = key.clone();
+            self.remove(&key);
+        }
         before - self.slots.len()
     }
 }

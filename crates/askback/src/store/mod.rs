@@ -1,5 +1,5 @@
 //! What a server remembers between two rounds: claims, so that an effect happens at most once,
-//! and steps too large for a sealed state.
+//! and states too large for their clients.
 //!
 //! A client may send a round twice, lose the answer and ask again, or go back to an older round.
 //! The seal cannot tell (2026-07-28, basic/patterns/mrtr, Server Requirements: what may be
@@ -27,14 +27,24 @@
 //!
 //! # Time
 //!
-//! Times are given by the caller, in [`Millis`]. Entries stay, expired or not, until [`purge`]
-//! removes them; an entry's expiry has therefore to lie behind the last moment at which a sealed
+//! Times are given by the caller, in [`Millis`]. What has expired may be removed at any time, and
+//! stays until then; an entry's expiry has therefore to lie behind the last moment at which a sealed
 //! state of its flow opens, and behind the skew of the clocks of all processes that share the
 //! store.
 //!
-//! [`purge`]: Store::purge
+//! # Room
+//!
+//! Claims and states are bounded in bytes, each kind by itself, in all and for each [`Owner`]. A
+//! claim is never forgotten before its time, so a claim for which there is no room is refused,
+//! before its effect; it may take a 32nd of what the claims of all leave free, so that however many
+//! owners come, the next one finds room. The room for its value is set aside until it is finished. A
+//! state may be forgotten, as its client can make the call again: those of an owner who has an
+//! eighth of the room give way to newer ones of theirs, and where there is no room at all, those of
+//! whoever has the most.
 
 mod memory;
+mod owner;
+mod share;
 #[cfg(feature = "sqlite")]
 mod sqlite;
 
@@ -45,6 +55,7 @@ use std::time::Duration;
 use askback_core::ask::FlowId;
 
 pub use memory::MemoryStore;
+pub use owner::Owner;
 /// The SQLite whose transactions [`SqliteStore::claim_in`] takes.
 #[cfg(feature = "sqlite")]
 pub use rusqlite;
@@ -57,74 +68,83 @@ pub type Millis = u64;
 /// What a [`Store`] gives back: a future of its result.
 pub type StoreFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send + 'a>>;
 
-/// Where claims and spilled steps are kept.
+/// A commit to be claimed.
+#[derive(Debug, Clone, Copy)]
+pub struct ClaimRequest<'a> {
+    /// Whose call commits; `None` where the server does not know who asks.
+    pub owner: Option<Owner>,
+    /// The flow of the call.
+    pub flow: FlowId,
+    /// The name of the commit, which it has to itself in its flow.
+    pub name: &'a str,
+    /// The longest value it may be finished with, in bytes: a store sets that much aside.
+    pub value_bytes: usize,
+    /// The time.
+    pub now: Millis,
+    /// How long from now the claim may take: one that is not finished then is taken for abandoned.
+    pub lease: Duration,
+    /// When the claim, finished or not, may be removed.
+    pub expires: Millis,
+}
+
+/// A state to be kept.
+#[derive(Debug, Clone, Copy)]
+pub struct PutRequest<'a> {
+    /// Whose call the state is of; `None` where the server does not know who asks.
+    pub owner: Option<Owner>,
+    /// The name under which a sealed state knows it.
+    pub id: [u8; 32],
+    /// The state, which the caller has encrypted.
+    pub bytes: &'a [u8],
+    /// The time.
+    pub now: Millis,
+    /// When the state may be removed.
+    pub expires: Millis,
+}
+
+/// Where claims and spilled states are kept.
 ///
 /// A store that several processes share makes commits unique among all of them; [`MemoryStore`]
-/// does so within one process.
+/// does so within one process. The [module](self) says what a store must keep to.
 pub trait Store: Send + Sync {
-    /// Claims the commit `name` of `flow`, or says what became of the claim.
+    /// Claims a commit, or says what became of the claim.
     ///
-    /// Of any number of callers, ever, at most one is granted it. The claim is taken for
-    /// abandoned when it was not finished within `lease` from `now`.
-    fn claim<'a>(
-        &'a self,
-        flow: FlowId,
-        name: &'a str,
-        now: Millis,
-        lease: Duration,
-        expires: Millis,
-    ) -> StoreFuture<'a, Claim>;
+    /// Of any number of callers, ever, at most one is granted it. Who asks for a claim that exists
+    /// gets its outcome, however full the store is and whoever asks.
+    fn claim<'a>(&'a self, commit: ClaimRequest<'a>) -> StoreFuture<'a, Claim>;
 
     /// Keeps the value of a commit whose claim was granted, also when its lease is over.
     ///
     /// Finishing again with the same value is allowed, as the first attempt may have failed after
-    /// it was written.
+    /// it was written. There is always room for a value that is no longer than its claim said.
     fn finish<'a>(&'a self, flow: FlowId, name: &'a str, value: &'a [u8]) -> StoreFuture<'a, ()>;
 
-    /// Keeps bytes that a sealed state names by `id`; the caller has encrypted them.
+    /// Keeps a state that a sealed one names by its id.
     ///
-    /// What is kept under an id never changes. Putting it again keeps the first bytes and the
-    /// later expiry.
-    fn put<'a>(
-        &'a self,
-        id: [u8; 32],
-        bytes: &'a [u8],
-        now: Millis,
-        expires: Millis,
-    ) -> StoreFuture<'a, ()>;
+    /// What is kept under an id never changes. Putting it again keeps the first bytes, their owner
+    /// and the later expiry.
+    fn put<'a>(&'a self, state: PutRequest<'a>) -> StoreFuture<'a, ()>;
 
     /// The bytes kept under `id`, if they are still there.
     fn get(&self, id: [u8; 32]) -> StoreFuture<'_, Option<Vec<u8>>>;
 
-    /// Removes what expired at `now` or before, and says how many entries that were.
+    /// Removes what expired at `now` or before, and says how many entries that were. A server calls
+    /// this now and then.
     fn purge(&self, now: Millis) -> StoreFuture<'_, usize>;
 }
 
 /// A store that several servers of one process share.
 impl<S: Store + ?Sized> Store for std::sync::Arc<S> {
-    fn claim<'a>(
-        &'a self,
-        flow: FlowId,
-        name: &'a str,
-        now: Millis,
-        lease: Duration,
-        expires: Millis,
-    ) -> StoreFuture<'a, Claim> {
-        (**self).claim(flow, name, now, lease, expires)
+    fn claim<'a>(&'a self, commit: ClaimRequest<'a>) -> StoreFuture<'a, Claim> {
+        (**self).claim(commit)
     }
 
     fn finish<'a>(&'a self, flow: FlowId, name: &'a str, value: &'a [u8]) -> StoreFuture<'a, ()> {
         (**self).finish(flow, name, value)
     }
 
-    fn put<'a>(
-        &'a self,
-        id: [u8; 32],
-        bytes: &'a [u8],
-        now: Millis,
-        expires: Millis,
-    ) -> StoreFuture<'a, ()> {
-        (**self).put(id, bytes, now, expires)
+    fn put<'a>(&'a self, state: PutRequest<'a>) -> StoreFuture<'a, ()> {
+        (**self).put(state)
     }
 
     fn get(&self, id: [u8; 32]) -> StoreFuture<'_, Option<Vec<u8>>> {
@@ -155,10 +175,20 @@ pub enum Claim {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {
-    /// An in-memory store holds as much as it may.
-    #[error("the store holds {max_bytes} bytes and may hold no more")]
+    /// There is no room: for claims, or for one state. The operator can give the store more.
+    #[error("the store may hold {max_bytes} bytes of a kind and has no room for more")]
     Full {
         /// Its bound.
+        max_bytes: usize,
+    },
+    /// There is no room for more of this owner. A client is told so in these words.
+    #[error("as much is kept for you as may be; try again when some of it has expired")]
+    ShareFull,
+    /// The value of a commit is longer than its claim said. The claim stays as it is; the caller is
+    /// to blame.
+    #[error("the value of the commit is longer than the {max_bytes} bytes set aside for it")]
+    TooLong {
+        /// What its claim said.
         max_bytes: usize,
     },
     /// A commit was finished that nobody has claimed, or whose claim was purged. The caller is to

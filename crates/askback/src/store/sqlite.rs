@@ -8,10 +8,14 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use askback_core::ask::FlowId;
+use askback_core::limits::Limits;
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
 use tokio::sync::oneshot;
 
-use super::{Claim, Millis, Store, StoreError, StoreFuture, lease_end};
+use super::share::{self, GivesWay, Held, OVERHEAD};
+use super::{
+    Claim, ClaimRequest, Millis, Owner, PutRequest, Store, StoreError, StoreFuture, lease_end,
+};
 use crate::private_file;
 
 /// A store in an SQLite file.
@@ -25,12 +29,16 @@ use crate::private_file;
 /// ([`claim_in`](Self::claim_in), [`finish_in`](Self::finish_in)): they are committed together or
 /// not at all, and no outcome is ever unknown.
 ///
+/// It keeps at most [`Limits::store_bytes`] of claims and as many of states, unless it is opened with
+/// [another bound](Self::open_with). The file grows to about twice that, and does not shrink.
+///
 /// One thread of the store's own does the work. What was begun is done even if its future is
 /// dropped; dropping the store waits for it.
 pub struct SqliteStore {
     /// Taken when the store is dropped, which ends the thread.
     jobs: Option<mpsc::Sender<Job>>,
     worker: Option<JoinHandle<()>>,
+    max_bytes: usize,
 }
 
 type Job = Box<dyn FnOnce(&mut Connection) + Send>;
@@ -39,22 +47,101 @@ type Job = Box<dyn FnOnce(&mut Connection) + Send>;
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
 const TABLES: &str = "
-    CREATE TABLE IF NOT EXISTS askback_claims (
+    CREATE TABLE IF NOT EXISTS askback_commits (
         flow BLOB NOT NULL,
         name TEXT NOT NULL,
+        owner BLOB NOT NULL,
         lease_end INTEGER NOT NULL,
         expires INTEGER NOT NULL,
+        size INTEGER NOT NULL,
+        value_bytes INTEGER NOT NULL,
         value BLOB,
         PRIMARY KEY (flow, name)
     ) STRICT, WITHOUT ROWID;
-    CREATE INDEX IF NOT EXISTS askback_claims_expires ON askback_claims (expires);
-    CREATE TABLE IF NOT EXISTS askback_steps (
+    CREATE INDEX IF NOT EXISTS askback_commits_expires ON askback_commits (expires);
+
+    CREATE TABLE IF NOT EXISTS askback_states (
         id BLOB NOT NULL PRIMARY KEY,
-        bytes BLOB NOT NULL,
-        expires INTEGER NOT NULL
+        owner BLOB NOT NULL,
+        expires INTEGER NOT NULL,
+        size INTEGER NOT NULL,
+        bytes BLOB NOT NULL
     ) STRICT;
-    CREATE INDEX IF NOT EXISTS askback_steps_expires ON askback_steps (expires);
+    CREATE INDEX IF NOT EXISTS askback_states_expires ON askback_states (expires);
+    CREATE INDEX IF NOT EXISTS askback_states_owner ON askback_states (owner, expires);
+
+    -- The sizes of either table summed up, by owner and, under the owner x'00', in all.
+    CREATE TABLE IF NOT EXISTS askback_held (
+        kind TEXT NOT NULL,
+        owner BLOB NOT NULL,
+        bytes INTEGER NOT NULL,
+        PRIMARY KEY (kind, owner)
+    ) STRICT, WITHOUT ROWID;
 ";
+
+/// Keeps `askback_held` in step with a table, whatever changes that: KIND stands for its name.
+const TRIGGERS: &str = "
+    CREATE TRIGGER IF NOT EXISTS askback_KIND_inserted AFTER INSERT ON askback_KIND BEGIN
+        INSERT INTO askback_held (kind, owner, bytes)
+            VALUES ('KIND', NEW.owner, NEW.size), ('KIND', x'00', NEW.size)
+            ON CONFLICT DO UPDATE SET bytes = bytes + excluded.bytes;
+    END;
+    CREATE TRIGGER IF NOT EXISTS askback_KIND_resized AFTER UPDATE OF size ON askback_KIND BEGIN
+        UPDATE askback_held SET bytes = bytes - OLD.size + NEW.size
+            WHERE kind = 'KIND' AND owner IN (NEW.owner, x'00');
+    END;
+    CREATE TRIGGER IF NOT EXISTS askback_KIND_deleted AFTER DELETE ON askback_KIND BEGIN
+        UPDATE askback_held SET bytes = bytes - OLD.size
+            WHERE kind = 'KIND' AND owner IN (OLD.owner, x'00');
+        DELETE FROM askback_held WHERE kind = 'KIND' AND owner = OLD.owner AND bytes <= 0;
+    END;
+";
+
+/// A table of entries.
+#[derive(Clone, Copy)]
+enum Table {
+    Commits,
+    States,
+}
+
+impl Table {
+    const ALL: [Self; 2] = [Self::Commits, Self::States];
+
+    /// Its name, without the prefix.
+    fn kind(self) -> &'static str {
+        match self {
+            Self::Commits => "commits",
+            Self::States => "states",
+        }
+    }
+
+    /// Removes what has expired.
+    fn purge(self, transaction: &Transaction<'_>, now: Millis) -> Result<usize, StoreError> {
+        let delete = match self {
+            Self::Commits => "DELETE FROM askback_commits WHERE expires <= ?1",
+            Self::States => "DELETE FROM askback_states WHERE expires <= ?1",
+        };
+        Ok(transaction.execute(delete, [integer(now)])?)
+    }
+
+    /// What the table holds, in all and of an owner.
+    fn held(self, transaction: &Transaction<'_>, owner: Option<Owner>) -> Result<Held, StoreError> {
+        let bytes = |owner: &[u8]| {
+            let bytes: Option<i64> = transaction
+                .query_row(
+                    "SELECT bytes FROM askback_held WHERE kind = ?1 AND owner = ?2",
+                    params![self.kind(), owner],
+                    |row| row.get(0),
+                )
+                .optional()?;
+            Ok::<_, StoreError>(usize::try_from(bytes.unwrap_or(0)).unwrap_or(0))
+        };
+        Ok(Held {
+            in_all: bytes(&[0])?,
+            by_owner: owner.map(|owner| bytes(&owner.0)).transpose()?,
+        })
+    }
+}
 
 impl SqliteStore {
     /// Opens the store in the file at `path`, which is created if it is not there.
@@ -65,6 +152,16 @@ impl SqliteStore {
     ///
     /// When the file cannot be created or opened, is no database, or is open to other users.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
+        Self::open_with(path, Limits::default().store_bytes)
+    }
+
+    /// [`SqliteStore::open`], with another bound on the bytes of claims, and again of states. All
+    /// processes that share the file should give it the same.
+    ///
+    /// # Errors
+    ///
+    /// As [`SqliteStore::open`].
+    pub fn open_with(path: impl AsRef<Path>, max_bytes: usize) -> Result<Self, StoreError> {
         let path = path.as_ref();
         // The database is made before it has its name: SQLite does not let two connections turn
         // one file to WAL at a time, nor wait for each other there. Its side files get the
@@ -88,6 +185,7 @@ impl SqliteStore {
         Ok(Self {
             jobs: Some(jobs),
             worker: Some(worker),
+            max_bytes,
         })
     }
 
@@ -98,51 +196,63 @@ impl SqliteStore {
     ///
     /// Those of SQLite.
     pub fn create_tables(connection: &Connection) -> Result<(), StoreError> {
-        Ok(connection.execute_batch(TABLES)?)
+        connection.execute_batch(TABLES)?;
+        for table in Table::ALL {
+            connection.execute_batch(&TRIGGERS.replace("KIND", table.kind()))?;
+        }
+        Ok(())
     }
 
-    /// [`Store::claim`] within an author's own transaction.
+    /// [`Store::claim`] within an author's own transaction, in a database that holds at most
+    /// `max_bytes` of claims.
     ///
     /// The claim exists when the transaction is committed, and never existed when it is rolled
-    /// back. Begin the transaction as immediate: it writes first of all, and SQLite refuses to
-    /// turn a transaction that has read into a writing one if another wrote in between.
+    /// back. Begin the transaction as immediate: SQLite refuses to turn a transaction that has read
+    /// into a writing one if another wrote in between.
     ///
     /// # Errors
     ///
-    /// Those of SQLite.
+    /// Those of [`Store::claim`] and of SQLite.
     pub fn claim_in(
         transaction: &Transaction<'_>,
-        flow: FlowId,
-        name: &str,
-        now: Millis,
-        lease: Duration,
-        expires: Millis,
+        commit: &ClaimRequest<'_>,
+        max_bytes: usize,
     ) -> Result<Claim, StoreError> {
-        let inserted = transaction.execute(
-            "INSERT INTO askback_claims (flow, name, lease_end, expires)
-             VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO NOTHING",
+        let known = transaction
+            .query_row(
+                "SELECT value, lease_end > ?3 FROM askback_commits WHERE flow = ?1 AND name = ?2",
+                params![commit.flow.0, commit.name, integer(commit.now)],
+                |row| {
+                    Ok(match (row.get(0)?, row.get(1)?) {
+                        (Some(value), _) => Claim::Done(value),
+                        (None, true) => Claim::Busy,
+                        (None, false) => Claim::Abandoned,
+                    })
+                },
+            )
+            .optional()?;
+        if let Some(claim) = known {
+            return Ok(claim);
+        }
+        Table::Commits.purge(transaction, commit.now)?;
+        let size = (OVERHEAD + commit.name.len()).saturating_add(commit.value_bytes);
+        let held = Table::Commits.held(transaction, commit.owner)?;
+        share::admit_claim(held, size, max_bytes)?;
+        transaction.execute(
+            "INSERT INTO askback_commits
+                 (flow, name, owner, lease_end, expires, size, value_bytes)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
             params![
-                flow.0,
-                name,
-                integer(lease_end(now, lease)),
-                integer(expires)
+                commit.flow.0,
+                commit.name,
+                blob(commit.owner.as_ref()),
+                integer(lease_end(commit.now, commit.lease)),
+                integer(commit.expires),
+                count(size),
+                count(commit.value_bytes),
             ],
         )?;
-        if inserted == 1 {
-            return Ok(Claim::Granted);
-        }
-        let claim = transaction.query_row(
-            "SELECT value, lease_end > ?3 FROM askback_claims WHERE flow = ?1 AND name = ?2",
-            params![flow.0, name, integer(now)],
-            |row| {
-                Ok(match (row.get(0)?, row.get(1)?) {
-                    (Some(value), _) => Claim::Done(value),
-                    (None, true) => Claim::Busy,
-                    (None, false) => Claim::Abandoned,
-                })
-            },
-        )?;
-        Ok(claim)
+        Ok(Claim::Granted)
     }
 
     /// [`Store::finish`] within an author's own transaction.
@@ -156,25 +266,76 @@ impl SqliteStore {
         name: &str,
         value: &[u8],
     ) -> Result<(), StoreError> {
-        let finished = transaction.execute(
-            "UPDATE askback_claims SET value = ?3
-             WHERE flow = ?1 AND name = ?2 AND (value IS NULL OR value = ?3)",
-            params![flow.0, name, value],
-        )?;
-        if finished == 1 {
-            return Ok(());
-        }
-        let claimed = transaction
+        let claim = transaction
             .query_row(
-                "SELECT 1 FROM askback_claims WHERE flow = ?1 AND name = ?2",
-                params![flow.0, name],
-                |_| Ok(()),
+                "SELECT value = ?3, value_bytes FROM askback_commits WHERE flow = ?1 AND name = ?2",
+                params![flow.0, name, value],
+                |row| Ok((row.get(0)?, row.get(1)?)),
             )
             .optional()?;
-        Err(match claimed {
-            Some(()) => StoreError::Finished,
-            None => StoreError::Unclaimed,
-        })
+        let set_aside: i64 = match claim {
+            None => return Err(StoreError::Unclaimed),
+            Some((Some(true), _)) => return Ok(()),
+            Some((Some(false), _)) => return Err(StoreError::Finished),
+            Some((None, value_bytes)) => value_bytes,
+        };
+        if count(value.len()) > set_aside {
+            return Err(StoreError::TooLong {
+                max_bytes: usize::try_from(set_aside).unwrap_or(0),
+            });
+        }
+        transaction.execute(
+            "UPDATE askback_commits SET value = ?3, size = size - value_bytes + ?4, value_bytes = ?4
+             WHERE flow = ?1 AND name = ?2",
+            params![flow.0, name, value, count(value.len())],
+        )?;
+        Ok(())
+    }
+
+    fn put_in(
+        transaction: &Transaction<'_>,
+        state: &PutRequest<'_>,
+        max_bytes: usize,
+    ) -> Result<(), StoreError> {
+        let lengthened = transaction.execute(
+            "UPDATE askback_states SET expires = max(expires, ?2) WHERE id = ?1",
+            params![state.id, integer(state.expires)],
+        )?;
+        if lengthened > 0 {
+            return Ok(());
+        }
+        Table::States.purge(transaction, state.now)?;
+        let size = OVERHEAD + state.bytes.len();
+        loop {
+            let held = Table::States.held(transaction, state.owner)?;
+            let of = match share::admit_state(held, size, max_bytes)? {
+                GivesWay::None => break,
+                GivesWay::OfOwner => blob(state.owner.as_ref()).to_vec(),
+                GivesWay::OfLargest => transaction.query_row(
+                    "SELECT owner FROM askback_held WHERE kind = 'states' AND owner <> x'00'
+                     ORDER BY bytes DESC LIMIT 1",
+                    [],
+                    |row| row.get(0),
+                )?,
+            };
+            transaction.execute(
+                "DELETE FROM askback_states WHERE id =
+                     (SELECT id FROM askback_states WHERE owner = ?1 ORDER BY expires LIMIT 1)",
+                [of],
+            )?;
+        }
+        transaction.execute(
+            "INSERT INTO askback_states (id, owner, expires, size, bytes)
+             VALUES (?1, ?2, ?3, ?4, ?5)",
+            params![
+                state.id,
+                blob(state.owner.as_ref()),
+                integer(state.expires),
+                count(size),
+                state.bytes,
+            ],
+        )?;
+        Ok(())
     }
 
     /// Has the thread do `work` in a transaction that writes.
@@ -225,17 +386,29 @@ impl fmt::Debug for SqliteStore {
 }
 
 impl Store for SqliteStore {
-    fn claim<'a>(
-        &'a self,
-        flow: FlowId,
-        name: &'a str,
-        now: Millis,
-        lease: Duration,
-        expires: Millis,
-    ) -> StoreFuture<'a, Claim> {
-        let name = name.to_owned();
+    fn claim<'a>(&'a self, commit: ClaimRequest<'a>) -> StoreFuture<'a, Claim> {
+        let ClaimRequest {
+            owner,
+            flow,
+            name,
+            value_bytes,
+            now,
+            lease,
+            expires,
+        } = commit;
+        // The thread's work may outlive the request.
+        let (name, max_bytes) = (name.to_owned(), self.max_bytes);
         Box::pin(self.write(move |transaction| {
-            Self::claim_in(transaction, flow, &name, now, lease, expires)
+            let commit = ClaimRequest {
+                owner,
+                flow,
+                name: &name,
+                value_bytes,
+                now,
+                lease,
+                expires,
+            };
+            Self::claim_in(transaction, &commit, max_bytes)
         }))
     }
 
@@ -244,21 +417,24 @@ impl Store for SqliteStore {
         Box::pin(self.write(move |transaction| Self::finish_in(transaction, flow, &name, &value)))
     }
 
-    fn put<'a>(
-        &'a self,
-        id: [u8; 32],
-        bytes: &'a [u8],
-        _now: Millis,
-        expires: Millis,
-    ) -> StoreFuture<'a, ()> {
-        let bytes = bytes.to_owned();
+    fn put<'a>(&'a self, state: PutRequest<'a>) -> StoreFuture<'a, ()> {
+        let PutRequest {
+            owner,
+            id,
+            bytes,
+            now,
+            expires,
+        } = state;
+        let (bytes, max_bytes) = (bytes.to_owned(), self.max_bytes);
         Box::pin(self.write(move |transaction| {
-            transaction.execute(
-                "INSERT INTO askback_steps (id, bytes, expires) VALUES (?1, ?2, ?3)
-                 ON CONFLICT DO UPDATE SET expires = max(expires, excluded.expires)",
-                params![id, bytes, integer(expires)],
-            )?;
-            Ok(())
+            let state = PutRequest {
+                owner,
+                id,
+                bytes: &bytes,
+                now,
+                expires,
+            };
+            Self::put_in(transaction, &state, max_bytes)
         }))
     }
 
@@ -266,7 +442,7 @@ impl Store for SqliteStore {
         Box::pin(self.run(move |connection| {
             let bytes = connection
                 .query_row(
-                    "SELECT bytes FROM askback_steps WHERE id = ?1",
+                    "SELECT bytes FROM askback_states WHERE id = ?1",
                     [id],
                     |row| row.get(0),
                 )
@@ -278,9 +454,8 @@ impl Store for SqliteStore {
     fn purge(&self, now: Millis) -> StoreFuture<'_, usize> {
         Box::pin(self.write(move |transaction| {
             let mut removed = 0;
-            for table in ["askback_claims", "askback_steps"] {
-                let delete = format!("DELETE FROM {table} WHERE expires <= ?1");
-                removed += transaction.execute(&delete, [integer(now)])?;
+            for table in Table::ALL {
+                removed += table.purge(transaction, now)?;
             }
             Ok(removed)
         }))
@@ -320,4 +495,13 @@ fn failed(error: impl std::error::Error + Send + Sync + 'static) -> StoreError {
 /// SQLite's integers are signed; a moment beyond them is as good as never.
 fn integer(time: Millis) -> i64 {
     i64::try_from(time).unwrap_or(i64::MAX)
+}
+
+fn count(bytes: usize) -> i64 {
+    i64::try_from(bytes).unwrap_or(i64::MAX)
+}
+
+/// How an owner is written; nobody known is written as nothing.
+fn blob(owner: Option<&Owner>) -> &[u8] {
+    owner.map_or(&[], |owner| &owner.0)
 }

@@ -1,11 +1,11 @@
 //! What a client is told when what a server runs on fails.
 
-use std::{io, time::Duration};
+use std::io;
 
 use askback::{
     Ctx, Limits, Prompt, Resource, Result, Revision, Server, ServerBuilder, Tool,
     keys::{Key, KeyRing, KeySource},
-    store::{Claim, Millis, Store, StoreError, StoreFuture},
+    store::{Claim, ClaimRequest, Millis, PutRequest, Store, StoreError, StoreFuture},
     testing::Wire,
 };
 use askback_core::ask::FlowId;
@@ -25,14 +25,7 @@ fn broken<'a, T>() -> StoreFuture<'a, T> {
 }
 
 impl Store for Broken {
-    fn claim<'a>(
-        &'a self,
-        _: FlowId,
-        _: &'a str,
-        _: Millis,
-        _: Duration,
-        _: Millis,
-    ) -> StoreFuture<'a, Claim> {
+    fn claim<'a>(&'a self, _: ClaimRequest<'a>) -> StoreFuture<'a, Claim> {
         broken()
     }
 
@@ -40,7 +33,7 @@ impl Store for Broken {
         broken()
     }
 
-    fn put<'a>(&'a self, _: [u8; 32], _: &'a [u8], _: Millis, _: Millis) -> StoreFuture<'a, ()> {
+    fn put<'a>(&'a self, _: PutRequest<'a>) -> StoreFuture<'a, ()> {
         broken()
     }
 

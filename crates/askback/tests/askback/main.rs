@@ -6,6 +6,8 @@ mod client;
 mod errors;
 #[cfg(feature = "http-server")]
 mod http;
+#[cfg(feature = "http-server")]
+mod keeping;
 mod keys;
 mod log;
 #[cfg(feature = "macros")]

@@ -48,7 +48,7 @@ fn everybody() -> Vec<Option<Principal>> {
     ]
 }
 
-async fn post(
+pub(crate) async fn post(
     service: &Service,
     principal: Option<&Principal>,
     headers: &[(&str, &str)],
@@ -69,7 +69,7 @@ async fn post(
     service.respond(request).await.map(axum::body::Body::new)
 }
 
-async fn body(response: Response<axum::body::Body>) -> Value {
+pub(crate) async fn body(response: Response<axum::body::Body>) -> Value {
     let bytes = to_bytes(response.into_body(), usize::MAX).await.unwrap();
     serde_json::from_slice(&bytes).unwrap()
 }

@@ -4,7 +4,9 @@ use std::sync::{Arc, Barrier};
 use std::thread;
 use std::time::Duration;
 
-use askback::store::{Claim, MemoryStore, Millis, Store, StoreError, StoreFuture};
+use askback::store::{
+    Claim, ClaimRequest, MemoryStore, Millis, Owner, PutRequest, Store, StoreError, StoreFuture,
+};
 use askback_core::ask::FlowId;
 
 const FLOW: FlowId = FlowId([1; 16]);
@@ -12,6 +14,7 @@ const NOW: Millis = 1_800_000_000_000;
 const LEASE: Duration = Duration::from_secs(60);
 const LEASE_END: Millis = NOW + 60_000;
 const EXPIRES: Millis = NOW + 86_400_000;
+const VALUE: usize = 100_000;
 
 fn wait<T>(future: StoreFuture<'_, T>) -> Result<T, StoreError> {
     tokio::runtime::Builder::new_current_thread()
@@ -20,8 +23,45 @@ fn wait<T>(future: StoreFuture<'_, T>) -> Result<T, StoreError> {
         .block_on(future)
 }
 
+/// A claim of nobody known, of a commit with a value of at most [`VALUE`] bytes.
+fn request(name: &str) -> ClaimRequest<'_> {
+    ClaimRequest {
+        owner: None,
+        flow: FLOW,
+        name,
+        value_bytes: VALUE,
+        now: NOW,
+        lease: LEASE,
+        expires: EXPIRES,
+    }
+}
+
 fn claim(store: &dyn Store, flow: FlowId, name: &str, now: Millis) -> Claim {
-    wait(store.claim(flow, name, now, LEASE, EXPIRES)).unwrap()
+    let commit = ClaimRequest {
+        flow,
+        now,
+        ..request(name)
+    };
+    wait(store.claim(commit)).unwrap()
+}
+
+/// A state of nobody known.
+fn state(id: u8, bytes: &[u8]) -> PutRequest<'_> {
+    PutRequest {
+        owner: None,
+        id: [id; 32],
+        bytes,
+        now: NOW,
+        expires: EXPIRES,
+    }
+}
+
+fn put(store: &dyn Store, id: u8, bytes: &[u8], expires: Millis) {
+    let state = PutRequest {
+        expires,
+        ..state(id, bytes)
+    };
+    wait(store.put(state)).unwrap();
 }
 
 fn finish(store: &dyn Store, name: &str, value: &[u8]) -> Result<(), StoreError> {
@@ -35,14 +75,32 @@ fn get(store: &dyn Store, id: u8) -> Option<Vec<u8>> {
 /// Runs a test with every store. What it gets opens the same store again at each call: for a
 /// store that outlives its process as another process would.
 fn with_every_store(test: impl Fn(&(dyn Fn() -> Arc<dyn Store> + Sync))) {
-    let memory = Arc::new(MemoryStore::default());
-    test(&|| memory.clone());
+    let max_bytes = askback::Limits::default().store_bytes;
+    with_every_store_of(max_bytes, |open, _| test(open));
+}
+
+/// [`with_every_store`], of stores that keep at most so many bytes of a kind. The test also gets
+/// what tells how many bytes a store takes on the disk.
+fn with_every_store_of(
+    max_bytes: usize,
+    test: impl Fn(&(dyn Fn() -> Arc<dyn Store> + Sync), &dyn Fn() -> u64),
+) {
+    let memory = Arc::new(MemoryStore::new(max_bytes));
+    test(&|| memory.clone(), &|| 0);
 
     #[cfg(feature = "sqlite")]
     {
+        use askback::store::SqliteStore;
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("store.db");
-        test(&|| Arc::new(askback::store::SqliteStore::open(&path).unwrap()));
+        test(
+            &|| Arc::new(SqliteStore::open_with(&path, max_bytes).unwrap()),
+            &|| {
+                let entries = std::fs::read_dir(directory.path()).unwrap();
+                let sizes = entries.map(|entry| entry.unwrap().metadata().unwrap().len());
+                sizes.sum()
+            },
+        );
     }
 }
 
@@ -174,24 +232,34 @@ fn only_a_claim_is_finished_and_with_one_value() {
 fn times_beyond_reason_do_no_harm() {
     with_every_store(|open| {
         let store = open();
-        let first = wait(store.claim(FLOW, "book", Millis::MAX, Duration::MAX, Millis::MAX));
+        let first = wait(store.claim(ClaimRequest {
+            now: Millis::MAX,
+            lease: Duration::MAX,
+            expires: Millis::MAX,
+            ..request("book")
+        }));
         assert_eq!(first.unwrap(), Claim::Granted);
         assert_eq!(claim(&*store, FLOW, "book", NOW), Claim::Busy);
-        let second = wait(store.claim(FLOW, "pay", 0, Duration::ZERO, 1));
+        let second = wait(store.claim(ClaimRequest {
+            now: 0,
+            lease: Duration::ZERO,
+            expires: 1,
+            ..request("pay")
+        }));
         assert_eq!(second.unwrap(), Claim::Granted);
         assert_eq!(claim(&*store, FLOW, "pay", 0), Claim::Abandoned);
     });
 }
 
 #[test]
-fn steps_are_kept_as_they_were_first_put() {
+fn states_are_kept_as_they_were_first_put() {
     with_every_store(|open| {
         let store = open();
         assert_eq!(get(&*store, 1), None);
         let large = vec![7; 100_000];
-        wait(store.put([1; 32], &large, NOW, EXPIRES)).unwrap();
-        wait(store.put([2; 32], b"", NOW, EXPIRES)).unwrap();
-        wait(store.put([1; 32], b"other", NOW, EXPIRES)).unwrap();
+        put(&*store, 1, &large, EXPIRES);
+        put(&*store, 2, b"", EXPIRES);
+        put(&*store, 1, b"other", EXPIRES);
         assert_eq!(get(&*store, 1), Some(large.clone()));
         assert_eq!(get(&*open(), 1), Some(large));
         assert_eq!(get(&*store, 2), Some(vec![]));
@@ -203,17 +271,23 @@ fn steps_are_kept_as_they_were_first_put() {
 fn purge_removes_what_has_expired_and_nothing_else() {
     with_every_store(|open| {
         let store = open();
-        let until = |name, expires| wait(store.claim(FLOW, name, NOW, LEASE, expires)).unwrap();
+        let until = |name, expires| {
+            let commit = ClaimRequest {
+                expires,
+                ..request(name)
+            };
+            wait(store.claim(commit)).unwrap()
+        };
         until("soon", NOW + 10);
         until("done", NOW + 10);
         until("later", NOW + 11);
         finish(&*store, "done", b"value").unwrap();
-        wait(store.put([1; 32], b"soon", NOW, NOW + 10)).unwrap();
-        wait(store.put([2; 32], b"later", NOW, NOW + 11)).unwrap();
-        // Putting again can lengthen the time of a step and not shorten it.
-        wait(store.put([3; 32], b"longer", NOW, NOW + 5)).unwrap();
-        wait(store.put([3; 32], b"longer", NOW, NOW + 20)).unwrap();
-        wait(store.put([3; 32], b"longer", NOW, NOW + 1)).unwrap();
+        put(&*store, 1, b"soon", NOW + 10);
+        put(&*store, 2, b"later", NOW + 11);
+        // Putting again can lengthen the time of a state and not shorten it.
+        put(&*store, 3, b"longer", NOW + 5);
+        put(&*store, 3, b"longer", NOW + 20);
+        put(&*store, 3, b"longer", NOW + 1);
 
         assert_eq!(wait(store.purge(NOW + 9)).unwrap(), 0);
         assert_eq!(
@@ -237,33 +311,197 @@ fn purge_removes_what_has_expired_and_nothing_else() {
 }
 
 #[test]
-fn a_full_memory_refuses_claims_and_forgets_none() {
-    let store = MemoryStore::new(1000);
-    let mut granted = 0;
-    let refused = loop {
-        match wait(store.claim(FLOW, &format!("{granted:08}"), NOW, LEASE, NOW + 10)) {
-            Ok(claim) => assert_eq!(claim, Claim::Granted),
-            Err(error) => break error,
+fn a_full_store_refuses_claims_and_forgets_none() {
+    with_every_store_of(20_000, |open, _| {
+        let store = open();
+        let small = |name: &str, now| {
+            let commit = ClaimRequest {
+                value_bytes: 5000,
+                now,
+                expires: NOW + 10,
+                ..request(name)
+            };
+            wait(store.claim(commit))
+        };
+        for name in ["a", "b", "c"] {
+            assert_eq!(small(name, NOW).unwrap(), Claim::Granted);
         }
-        granted += 1;
-    };
-    assert!(matches!(refused, StoreError::Full { max_bytes: 1000 }));
-    assert!(granted > 1);
-    // Known claims are answered, their values kept, and steps have their own room.
-    assert_eq!(claim(&store, FLOW, "00000000", NOW), Claim::Busy);
-    finish(&store, "00000000", &[1; 5000]).unwrap();
-    wait(store.put([1; 32], &[1; 500], NOW, NOW + 10)).unwrap();
-    let second = wait(store.put([2; 32], &[1; 500], NOW, NOW + 10));
-    assert!(matches!(second, Err(StoreError::Full { .. })));
-    assert_eq!(
-        claim(&store, FLOW, "00000000", NOW),
-        Claim::Done(vec![1; 5000])
-    );
+        let refused = small("d", NOW);
+        let full =
+            |refused: &Result<_, _>| matches!(refused, Err(StoreError::Full { max_bytes: 20_000 }));
+        assert!(full(&refused), "{refused:?}");
+        // Known claims are answered, there is room for their values, and states have their own.
+        assert_eq!(small("a", NOW).unwrap(), Claim::Busy);
+        put(&*store, 1, &[1; 15_000], NOW + 10);
+        for name in ["a", "b"] {
+            finish(&*store, name, &[1; 5000]).unwrap();
+            assert_eq!(small(name, NOW).unwrap(), Claim::Done(vec![1; 5000]));
+        }
+        // What a value does not take of the room set aside for it is free again.
+        assert!(full(&small("d", NOW)));
+        finish(&*store, "c", b"c").unwrap();
+        assert_eq!(small("d", NOW).unwrap(), Claim::Granted);
+        assert_eq!(small("d", NOW).unwrap(), Claim::Busy);
 
-    // What has expired makes room by itself.
-    assert_eq!(claim(&store, FLOW, "new", NOW + 10), Claim::Granted);
-    wait(store.put([2; 32], &[1; 500], NOW + 10, NOW + 20)).unwrap();
-    assert_eq!((get(&store, 1), get(&store, 2).is_some()), (None, true));
+        // What has expired makes room by itself.
+        assert_eq!(small("e", NOW + 10).unwrap(), Claim::Granted);
+        assert_eq!(wait(store.purge(NOW + 10)).unwrap(), 2, "e and the state");
+        assert_eq!(get(&*store, 1), None);
+    });
+}
+
+#[test]
+fn a_value_is_no_longer_than_its_claim_said() {
+    with_every_store(|open| {
+        let store = open();
+        assert_eq!(claim(&*store, FLOW, "book", NOW), Claim::Granted);
+        let refused = finish(&*store, "book", &[1; VALUE + 1]);
+        let too_long = matches!(refused, Err(StoreError::TooLong { max_bytes: VALUE }));
+        assert!(too_long, "{refused:?}");
+        assert_eq!(claim(&*store, FLOW, "book", NOW), Claim::Busy);
+        finish(&*store, "book", &[1; VALUE]).unwrap();
+    });
+}
+
+fn owner(number: u8) -> Option<Owner> {
+    Some(Owner([number; 16]))
+}
+
+/// Fifty owners who take what they can, and how many bytes a store may take.
+const HOSTILE: u8 = 50;
+const MOST: usize = 8 << 20;
+
+#[test]
+fn no_owner_takes_the_room_for_the_claims_of_others() {
+    with_every_store_of(MOST, |open, on_disk| {
+        let store = open();
+        let commit = |number, name: &str| {
+            let commit = ClaimRequest {
+                owner: owner(number),
+                value_bytes: 16 << 10,
+                ..request(name)
+            };
+            let claim = wait(store.claim(commit));
+            if let Ok(claim) = &claim {
+                assert_eq!(*claim, Claim::Granted);
+                finish(&*store, name, &[1; 16 << 10]).unwrap();
+            }
+            claim
+        };
+        for number in 1..=HOSTILE {
+            let mut taken = 0;
+            let refused = loop {
+                match commit(number, &format!("{number}-{taken}")) {
+                    Ok(_) => taken += 1,
+                    Err(refused) => break refused,
+                }
+            };
+            assert!(matches!(refused, StoreError::ShareFull), "{refused}");
+            assert!((1..20).contains(&taken), "{number} takes {taken}");
+        }
+        assert!(commit(0, "book").is_ok());
+        assert!(on_disk() <= 3 * MOST as u64, "{}", on_disk());
+    });
+}
+
+#[test]
+fn no_owner_takes_the_room_for_the_states_of_others() {
+    with_every_store_of(MOST, |open, on_disk| {
+        let store = open();
+        let mut number = 0_u32;
+        let mut put = |owner, expires| {
+            number += 1;
+            let mut id = [0; 32];
+            id[..4].copy_from_slice(&number.to_be_bytes());
+            let state = PutRequest {
+                owner,
+                id,
+                expires,
+                ..state(0, &[1; 50_000])
+            };
+            wait(store.put(state)).unwrap();
+            id
+        };
+        let kept = |id| wait(store.get(id)).unwrap().is_some();
+        let first = put(owner(0), NOW + 1);
+        // One alone takes an eighth, and keeps the latest.
+        let theirs: Vec<_> = (0..30).map(|turn| put(owner(1), EXPIRES + turn)).collect();
+        let of_one = theirs.iter().filter(|id| kept(**id)).count();
+        assert_eq!(of_one, MOST / 8 / 50_256);
+        assert!(kept(theirs[29]) && !kept(theirs[0]));
+        for turn in 0..5 {
+            for number in 1..=HOSTILE {
+                put(owner(number), EXPIRES + turn);
+            }
+        }
+        // Nobody known is an owner like any other, but for the share.
+        let unknown: Vec<_> = (0..200).map(|turn| put(None, EXPIRES + turn)).collect();
+        assert!(kept(unknown[199]) && !kept(unknown[0]));
+        assert!(kept(first));
+        let second = put(owner(0), EXPIRES);
+        assert!(kept(first) && kept(second));
+        assert!(on_disk() <= 3 * MOST as u64, "{}", on_disk());
+    });
+}
+
+#[test]
+fn a_state_larger_than_the_room_is_refused() {
+    with_every_store_of(10_000, |open, _| {
+        let store = open();
+        put(&*store, 1, b"kept", EXPIRES);
+        let refused = wait(store.put(state(2, &[1; 10_000])));
+        let full = matches!(refused, Err(StoreError::Full { max_bytes: 10_000 }));
+        assert!(full, "{refused:?}");
+        let refused = wait(store.put(PutRequest {
+            owner: owner(1),
+            ..state(2, &[1; 1250])
+        }));
+        assert!(matches!(refused, Err(StoreError::ShareFull)), "{refused:?}");
+        assert_eq!(get(&*store, 1), Some(b"kept".to_vec()));
+    });
+}
+
+#[test]
+fn what_has_expired_goes_when_something_is_put() {
+    with_every_store(|open| {
+        let store = open();
+        put(&*store, 1, b"old", NOW + 1);
+        wait(store.put(PutRequest {
+            now: NOW + 1,
+            ..state(2, b"new")
+        }))
+        .unwrap();
+        assert_eq!((get(&*store, 1), get(&*store, 2).is_some()), (None, true));
+    });
+}
+
+#[test]
+fn an_owner_is_a_principal_whichever_client_acts_for_them() {
+    let alice = askback::Principal {
+        tenant: Some("acme".into()),
+        issuer: Some("https://issuer.example".into()),
+        subject: "alice".into(),
+        client_id: Some("app".into()),
+    };
+    let changed = |change: fn(&mut askback::Principal)| {
+        let mut other = alice.clone();
+        change(&mut other);
+        Owner::of(&other)
+    };
+    assert_eq!(changed(|other| other.client_id = None), Owner::of(&alice));
+    let others = [
+        changed(|other| other.tenant = None),
+        changed(|other| other.issuer = None),
+        changed(|other| other.tenant = Some("acm".into())),
+        changed(|other| other.subject = "ealice".into()),
+        changed(|other| {
+            other.issuer = other.tenant.take();
+        }),
+        Owner::of(&alice),
+    ];
+    let apart: std::collections::HashSet<_> = others.into_iter().collect();
+    assert_eq!(apart.len(), others.len());
+    assert_eq!(format!("{:?}", Owner::of(&alice)), "Owner(..)");
 }
 
 #[cfg(feature = "sqlite")]
@@ -300,7 +538,7 @@ mod sqlite {
                     scope.spawn(move || {
                         start.wait();
                         let store = SqliteStore::open(path).unwrap();
-                        wait(store.put([number; 32], &[number], NOW, EXPIRES)).unwrap();
+                        put(&store, number, &[number], EXPIRES);
                     });
                 }
             });
@@ -378,7 +616,7 @@ mod sqlite {
         let transaction = connection
             .transaction_with_behavior(TransactionBehavior::Immediate)
             .unwrap();
-        let claim = SqliteStore::claim_in(&transaction, FLOW, "book", NOW, LEASE, EXPIRES).unwrap();
+        let claim = SqliteStore::claim_in(&transaction, &request("book"), MOST).unwrap();
         if claim == Claim::Granted {
             transaction
                 .execute("INSERT INTO bookings VALUES ('TRV-1')", [])

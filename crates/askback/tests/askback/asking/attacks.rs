@@ -5,7 +5,7 @@ use std::time::Duration;
 use askback::{
     Ctx, Form, Limits, Prompt, Result, Server, ServerBuilder, Tool,
     keys::{Key, KeyRing, KeySource},
-    store::{MemoryStore, Millis, Store},
+    store::{MemoryStore, Millis, PutRequest, Store},
     testing::{TestClock, Wire},
 };
 use askback_core::ask::{
@@ -311,7 +311,16 @@ async fn a_kept_state_that_names_another_is_refused() {
     let first = asked(&server).await;
     let kept = |id: [u8; 32], text: String| {
         let store = store.clone();
-        async move { store.put(id, text.as_bytes(), 0, Millis::MAX).await }
+        async move {
+            let state = PutRequest {
+                owner: None,
+                id,
+                bytes: text.as_bytes(),
+                now: 0,
+                expires: Millis::MAX,
+            };
+            store.put(state).await
+        }
     };
     // One that names itself, and one that names what is kept under no name at all.
     kept([1; 32], named([1; 32])).await.unwrap();

@@ -80,7 +80,7 @@ fn an_old_round_sent_again_changes_nothing_where_states_are_kept_in_the_store() 
 
 /// How many programs each test runs whose states are kept in the store: all that is new in them is
 /// where a state is.
-const SPILLED: u32 = 200;
+const SPILLED: u32 = 100;
 
 /// One program with one person.
 struct Case {
