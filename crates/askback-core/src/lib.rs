@@ -17,6 +17,7 @@ pub mod jsonrpc;
 pub mod limits;
 pub mod protocol;
 pub mod revision;
+pub mod uri_template;
 pub mod wire;
 
 /// What the code of askback's macros names; free to change.

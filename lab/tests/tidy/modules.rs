@@ -16,6 +16,7 @@ const CORE: &str = "crates/askback-core/src/";
 const MODULES: &[(&str, &[&str])] = &[
     ("limits", &[]),
     ("revision", &[]),
+    ("uri_template", &[]),
     ("jsonrpc", &["limits"]),
     ("forms", &["limits"]),
     ("protocol", &["forms", "jsonrpc", "limits"]),

@@ -63,10 +63,11 @@ const CORE: &[&str] = &[
     "serde_core",
     "serde_json",
     "zmij",
-    // Dates, addresses and patterns of forms.
+    // Dates, addresses and patterns of forms, and addresses of resources.
     "iri-string",
     "jiff",
     "jiff-core",
+    "percent-encoding",
     "regex",
     "regex-automata",
     "regex-syntax",

@@ -15,6 +15,7 @@ mod sampling;
 mod seal;
 mod server;
 mod tasks;
+mod uri_template;
 mod wire;
 
 use proptest::test_runner::{Config, RngSeed};

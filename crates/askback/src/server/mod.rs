@@ -19,7 +19,6 @@ mod resource;
 mod rounds;
 mod shared;
 mod tasks;
-mod template;
 mod tool;
 
 use std::{
@@ -149,7 +148,8 @@ pub enum BuildError {
         /// The argument.
         argument: String,
     },
-    /// A URI template has other expressions than simple variables, or two side by side.
+    /// A URI template has other expressions than simple variables, two side by side, or two of one
+    /// name.
     #[error("`{0}` is not a URI template with simple variables that are apart")]
     Template(String),
     /// A handler has more than one parameter that describes its arguments.

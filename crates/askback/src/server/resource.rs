@@ -5,6 +5,7 @@ use std::{collections::BTreeMap, future::Future, sync::Arc};
 use askback_core::{
     ask::Principal,
     protocol::{self, Annotations, Icon, Outcome, ReadResourceResult, ResourceContents},
+    uri_template::UriTemplate,
 };
 
 #[cfg(feature = "authorization-server")]
@@ -13,7 +14,6 @@ use super::{
     BuildError,
     complete::{Completers, Completing},
     registry::Registry,
-    template::UriTemplate,
 };
 use crate::{
     error::Result,
@@ -85,6 +85,9 @@ impl Resource {
 impl ResourceTemplate {
     /// A family of resources: a URI template with simple variables (`{name}`), or reserved ones
     /// that take slashes too (`{+path}`), of RFC 6570.
+    ///
+    /// A URI fits only if no value leads out of its place, whatever is encoded in it: `{name}` never
+    /// gives a slash, a backslash, `.` or `..`, and `{+path}` no segment of dots.
     pub fn new<M, H>(template: impl Into<String>, name: impl Into<String>, handler: H) -> Self
     where
         H: Handler<M>,

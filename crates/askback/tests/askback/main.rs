@@ -18,6 +18,7 @@ mod offered;
 #[cfg(feature = "http-server")]
 mod principal;
 mod proof;
+mod resources;
 mod store;
 mod tasks;
 mod testing;

@@ -1,0 +1,94 @@
+//! URI templates: which URIs fit, and what is taken out of them.
+
+use askback_core::uri_template::UriTemplate;
+
+fn check(template: &str, uri: &str, expected: Option<&[(&str, &str)]>) {
+    let template = UriTemplate::parse(template).expect("a legal template");
+    let expected = expected.map(|pairs| {
+        pairs
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+            .collect()
+    });
+    assert_eq!(template.matches(uri), expected, "{uri}");
+}
+
+#[test]
+fn a_uri_gives_the_values_of_the_variables() {
+    check("a://b/{name}", "a://b/rome", Some(&[("name", "rome")]));
+    check(
+        "a://b/{name}",
+        "a://b/new%20york",
+        Some(&[("name", "new york")]),
+    );
+    check("a://b/{name}", "a://b/%E2%82%AC", Some(&[("name", "€")]));
+    check("a://b/{name}", "a://b/", None);
+    check("a://b/{name}", "a://b/rome/1", None);
+    check("a://b/{name}", "a://b/rome?x", None);
+    check("a://b/{name}", "a://b/%FF", None);
+    check("a://{x}/{y}", "a://1/2", Some(&[("x", "1"), ("y", "2")]));
+    check("a://{x}-{y}", "a://€-2", Some(&[("x", "€"), ("y", "2")]));
+    check("file:///{+path}", "file:///a/b", Some(&[("path", "a/b")]));
+    check("a://b", "a://b", Some(&[]));
+    check("a://b", "a://bc", None);
+}
+
+#[test]
+fn no_value_leads_out_of_its_place() {
+    for hostile in [
+        "..",
+        ".",
+        "%2e%2e",
+        "%2E",
+        ".%2e",
+        "..%2F..%2Fetc%2Fpasswd",
+        "..%2f..%2fetc%2fpasswd",
+        "a%2Fb",
+        "%2Fetc",
+        "..%5C..%5Cboot.ini",
+        "a\\b",
+        "a%00b",
+        "a\0b",
+    ] {
+        check("x://docs/{name}", &format!("x://docs/{hostile}"), None);
+        check("x://docs/{+path}", &format!("x://docs/{hostile}"), None);
+        let inside = format!("x://docs/a/{hostile}/b");
+        check("x://docs/{+path}", &inside, None);
+        check("x://docs/a/{name}/b", &inside, None);
+    }
+    for hostile in ["a%2", "a%", "%zz", "%c0%ae%c0%ae%c0%af"] {
+        check("x://docs/{name}", &format!("x://docs/{hostile}"), None);
+        check("x://docs/{+path}", &format!("x://docs/{hostile}"), None);
+    }
+    // Joined to a folder, a path from the root would take its place.
+    check("file:///{+path}", "file:////etc/passwd", None);
+    check(
+        "file://{+path}",
+        "file:///srv/a",
+        Some(&[("path", "/srv/a")]),
+    );
+}
+
+#[test]
+fn a_value_is_decoded_once() {
+    let twice = "..%252F..%252Fetc";
+    check(
+        "x://{name}",
+        &format!("x://{twice}"),
+        Some(&[("name", "..%2F..%2Fetc")]),
+    );
+    check("x://{+path}", &format!("x://{twice}"), None);
+    check("x://{name}", "x://100%25", Some(&[("name", "100%")]));
+    check("x://{+path}", "x://100%25", Some(&[("path", "100%")]));
+    check("x://{name}", "x://...", Some(&[("name", "...")]));
+    check("x://{name}", "x://.env", Some(&[("name", ".env")]));
+}
+
+#[test]
+fn other_expressions_are_refused() {
+    for template in [
+        "{?q}", "{a}{b}", "{", "a}", "a}{b}", "{}", "{a,b}", "{a*}", "{/a}", "{a}/{a}", "{a}/{+a}",
+    ] {
+        assert!(UriTemplate::parse(template).is_none(), "{template}");
+    }
+}

@@ -1,0 +1,93 @@
+//! URI templates: a value never leads out of its place, and what fits a template is what the template
+//! expands to with the values taken out.
+
+#![no_main]
+
+use std::collections::BTreeMap;
+
+use askback_core::uri_template::UriTemplate;
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|data: &[u8]| {
+    let Ok(text) = str::from_utf8(data) else {
+        return;
+    };
+    // A few known templates, so that not each has to be found.
+    let (template, uri) = text.split_once('\n').unwrap_or(("x://d/{name}", text));
+    for template in [template, "x://d/{name}", "x://{a}/{b}.md", "x://d/{+path}"] {
+        check(template, uri);
+        check(template, &format!("x://d/{uri}"));
+    }
+});
+
+fn check(text: &str, uri: &str) {
+    let Some(template) = UriTemplate::parse(text) else {
+        return;
+    };
+    let Some(values) = template.matches(uri) else {
+        return;
+    };
+    assert_eq!(values.len(), template.variables().count());
+    for (name, value) in &values {
+        let is_reserved = text.contains(&format!("{{+{name}}}"));
+        judge(value, is_reserved);
+    }
+    let expanded = expand(text, &values);
+    assert_eq!(decoded(&expanded), decoded(uri), "{text} {uri:?}");
+}
+
+fn judge(value: &str, is_reserved: bool) {
+    assert!(!value.is_empty() && !value.contains(['\\', '\0']), "{value:?}");
+    assert!(is_reserved || !value.contains('/'), "{value:?}");
+    let mut segments = value.split('/');
+    assert!(!segments.any(|it| it == "." || it == ".."), "{value:?}");
+}
+
+/// The URI of these values (RFC 6570, 3.2).
+fn expand(template: &str, values: &BTreeMap<String, String>) -> String {
+    let mut uri = template.to_owned();
+    // An encoded value holds no brace.
+    for (name, value) in values {
+        uri = uri.replace(&format!("{{{name}}}"), &encode(value, false));
+        uri = uri.replace(&format!("{{+{name}}}"), &encode(value, true));
+    }
+    uri
+}
+
+fn encode(value: &str, is_reserved: bool) -> String {
+    let mut encoded = String::new();
+    for (at, byte) in value.bytes().enumerate() {
+        let digits = value.as_bytes().get(at + 1..at + 3);
+        let is_escape = byte == b'%'
+            && digits.is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit));
+        let stays = byte.is_ascii_alphanumeric()
+            || b"-._~".contains(&byte)
+            || (is_reserved && (is_escape || b":/?#[]@!$&'()*+,;=".contains(&byte)));
+        match stays {
+            true => encoded.push(char::from(byte)),
+            false => encoded.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    encoded
+}
+
+/// The bytes that a URI stands for.
+fn decoded(uri: &str) -> Vec<u8> {
+    let bytes = uri.as_bytes();
+    let mut decoded = Vec::new();
+    let mut at = 0;
+    while at < bytes.len() {
+        let digits = uri.get(at + 1..at + 3).filter(|_| bytes[at] == b'%');
+        match digits.and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
+            Some(byte) => {
+                decoded.push(byte);
+                at += 3;
+            }
+            None => {
+                decoded.push(bytes[at]);
+                at += 1;
+            }
+        }
+    }
+    decoded
+}
