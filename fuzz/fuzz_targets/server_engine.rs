@@ -164,7 +164,7 @@ impl Peer {
             }
             Op::Ask { call, question } => {
                 if let Some(call) = peek(&self.calls, call) {
-                    let ask = self.engine.ask(call, "key", self::question(question));
+                    let ask = self.engine.ask(call, "key", checked(question));
                     self.asks.push(ask.expect("a call in progress may ask"));
                 }
             }
@@ -392,6 +392,10 @@ fn params(modern: bool, text: u8) -> Value {
         });
     }
     params
+}
+
+fn checked(kind: u8) -> CheckedRequest {
+    CheckedRequest::new(question(kind), &Limits::default()).expect("a question")
 }
 
 fn question(kind: u8) -> InputRequest {

@@ -6,7 +6,7 @@ use askback_core::{
     ask::AskError,
     forms::Issues,
     jsonrpc::{self, ErrorObject},
-    protocol::{ElicitUrlParams, RawJson},
+    protocol::{ElicitUrlParams, RawJson, UrlElicitationRequired},
 };
 use serde::{Deserialize, Serialize};
 
@@ -33,7 +33,8 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 /// | a person declined or cancelled | a result that says that nothing was done and why | -32603 with the same words |
 /// | the client cannot be asked | a tool error; in 2026-07-28 the error -32021 | -32603 with the same words; in 2026-07-28 the error -32021 |
 /// | the tool only runs as a [task](crate::Tool::task), and the client takes none | a tool error; in 2026-07-28 the error -32021 | |
-/// | [`Error::protocol`], [`Error::url_required`] | that JSON-RPC error | that JSON-RPC error |
+/// | [`Error::protocol`] | that JSON-RPC error | that JSON-RPC error |
+/// | [`Error::url_required`] | -32042 to a client of 2025-11-25 that opens links, else as where the client cannot be asked | the same |
 /// | [`Error::invalid_params`] | a tool error | -32602 |
 /// | a panic | -32603, without its words | -32603, without its words |
 /// | an `io::Error`, a [`StoreError`](crate::store::StoreError), a [`KeyError`](crate::keys::KeyError), an error of SQLite | a tool error without its words, which are logged | -32603 without its words, which are logged |
@@ -65,7 +66,7 @@ pub(crate) enum Kind {
     /// A JSON-RPC error of the author's choice.
     Protocol(Box<ErrorObject>),
     /// Links must be opened first.
-    UrlRequired(Vec<ElicitUrlParams>),
+    UrlRequired(Box<UrlElicitationRequired>),
     /// It only runs as a task, and the client takes none.
     TaskRequired,
     /// The handler panicked.
@@ -111,13 +112,19 @@ impl Error {
     }
 
     /// The request cannot be processed until these links were opened and finished
-    /// (2025-11-25, client/elicitation, URL Elicitation Required Error). Only for clients of the
-    /// revision that has this error; where it does not exist, the links are asked by
-    /// [`Ctx::elicit_url`](crate::Ctx::elicit_url).
+    /// (2025-11-25, client/elicitation, URL Elicitation Required Error).
+    ///
+    /// Only for clients of the revision that has this error, and that open links. Any other is
+    /// answered as where it cannot be asked, and in 2026-07-28, where links are asked by
+    /// [`Ctx::elicit_url`](crate::Ctx::elicit_url), with an error that says so.
     #[must_use]
-    pub fn url_required(links: Vec<ElicitUrlParams>) -> Self {
+    pub fn url_required(
+        link: ElicitUrlParams,
+        others: impl IntoIterator<Item = ElicitUrlParams>,
+    ) -> Self {
+        let links = UrlElicitationRequired::new(link, others);
         Self::of(
-            Kind::UrlRequired(links),
+            Kind::UrlRequired(Box::new(links)),
             "This request requires more information.".to_owned(),
         )
     }

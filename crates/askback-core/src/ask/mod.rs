@@ -31,7 +31,7 @@ pub use error::{AskError, Capability};
 pub use flow::{Flow, OpenQuestion, SlotId, Verdict};
 pub use journal::{Answered, Entry, Outcome, QuestionDigest, Reply};
 pub use principal::Principal;
-pub use question::{Checked, Question};
+pub use question::{Checked, CheckedRequest, Question};
 pub use state::{FlowId, Identity, OpenEntry, State, TimerEntry, TokenId};
 
 /// A point in time: milliseconds since the Unix epoch.

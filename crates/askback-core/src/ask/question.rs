@@ -6,6 +6,7 @@ use alloc::{
     string::{String, ToString},
     vec::Vec,
 };
+use core::net::{Ipv4Addr, Ipv6Addr};
 
 use serde::Deserialize;
 
@@ -29,10 +30,17 @@ use crate::{
 #[derive(Debug, Clone)]
 pub struct Question {
     /// What is sent.
-    pub request: InputRequest,
+    pub request: CheckedRequest,
     /// What identifies it: an answer given to another question, however alike, does not fit.
     pub digest: QuestionDigest,
 }
+
+/// A request that may be sent to a client: whatever is wrong with one was found when it was made.
+///
+/// Nothing else is sent. So no way of asking can leave out a check, whether a handler asked with a
+/// future or wrote its round by hand.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CheckedRequest(InputRequest);
 
 /// An answer that fits its question: what is read of it, and nothing else that came with it.
 #[derive(Debug, Clone, PartialEq)]
@@ -50,21 +58,11 @@ impl Question {
     ///
     /// # Errors
     ///
-    /// [`AskError::BadForm`] for a form that breaks the rules of forms, [`AskError::BadRequest`]
-    /// for a link that is not an absolute http or https URL, and for a conversation in which uses of
-    /// tools and their results do not match.
+    /// As [`CheckedRequest::new`].
     pub fn new(request: InputRequest, limits: &Limits) -> Result<Self, AskError> {
-        match &request {
-            InputRequest::Elicit(ElicitParams::Form(form)) => {
-                check_form(&form.requested_schema, limits).map_err(AskError::BadForm)?;
-            }
-            InputRequest::Elicit(ElicitParams::Url(link)) => check_link(&link.url)?,
-            InputRequest::Sample(params) => {
-                sampling::check(params, limits).map_err(AskError::BadRequest)?;
-            }
-            InputRequest::Roots(_) => {}
-        }
-        let digest = digest(&request).map_err(|error| AskError::BadRequest(error.to_string()))?;
+        let request = CheckedRequest::new(request, limits)?;
+        let digest =
+            digest(request.get()).map_err(|error| AskError::BadRequest(error.to_string()))?;
         let mut half = [0; 16];
         half.copy_from_slice(&digest[..16]);
         Ok(Self {
@@ -76,8 +74,8 @@ impl Question {
     /// The request as it is sent; after an answer that was not usable, with the reason in its
     /// message.
     #[must_use]
-    pub fn request_again(&self, reason: Option<&str>) -> InputRequest {
-        let mut request = self.request.clone();
+    pub fn request_again(&self, reason: Option<&str>) -> CheckedRequest {
+        let CheckedRequest(mut request) = self.request.clone();
         if let (InputRequest::Elicit(ElicitParams::Form(form)), Some(reason)) =
             (&mut request, reason)
         {
@@ -86,7 +84,7 @@ impl Question {
                 form.message
             );
         }
-        request
+        CheckedRequest(request)
     }
 
     /// Reads an answer and checks it against the question.
@@ -95,7 +93,7 @@ impl Question {
     ///
     /// What is wrong with the answer, in a sentence for the person who is asked again.
     pub fn check(&self, value: &RawJson, limits: &Limits) -> Result<Checked, String> {
-        match &self.request {
+        match self.request.get() {
             InputRequest::Elicit(asked) => check_elicit(asked, value, limits),
             InputRequest::Sample(_) => {
                 let mut result: CreateMessageResult = read_within(value, limits.sampled_bytes)?;
@@ -104,6 +102,41 @@ impl Question {
             }
             InputRequest::Roots(_) => check_roots(read_within(value, limits.roots_bytes)?),
         }
+    }
+}
+
+impl CheckedRequest {
+    /// A request, if it may be sent.
+    ///
+    /// # Errors
+    ///
+    /// [`AskError::BadForm`] for a form that breaks the rules of forms or asks for a secret,
+    /// [`AskError::BadRequest`] for a link that is no absolute https URL (http is for this machine
+    /// alone), and for a conversation in which uses of tools and their results do not match.
+    pub fn new(request: InputRequest, limits: &Limits) -> Result<Self, AskError> {
+        match &request {
+            InputRequest::Elicit(ElicitParams::Form(form)) => {
+                check_form(&form.requested_schema, limits).map_err(AskError::BadForm)?;
+            }
+            InputRequest::Elicit(ElicitParams::Url(link)) => check_link(&link.url)?,
+            InputRequest::Sample(params) => {
+                sampling::check(params, limits).map_err(AskError::BadRequest)?;
+            }
+            InputRequest::Roots(_) => {}
+        }
+        Ok(Self(request))
+    }
+
+    /// What is sent.
+    #[must_use]
+    pub fn get(&self) -> &InputRequest {
+        &self.0
+    }
+
+    /// What is sent.
+    #[must_use]
+    pub fn into_inner(self) -> InputRequest {
+        self.0
     }
 }
 
@@ -163,23 +196,48 @@ fn check_roots(result: ListRootsResult) -> Result<Checked, String> {
     Ok(Checked::Roots(roots))
 }
 
-/// A link a server may ask a person to open: absolute, http or https, without anybody's
-/// credentials (2026-07-28, client/elicitation, Safe URL Handling).
+/// A link a server may ask a person to open: absolute, encrypted on its way (in development, the way
+/// may end on this machine), without anybody's credentials (2026-07-28, client/elicitation, Safe URL
+/// Handling).
 fn check_link(url: &str) -> Result<(), AskError> {
-    let rest = url
-        .strip_prefix("https://")
-        .or_else(|| url.strip_prefix("http://"));
+    let encrypted = url.strip_prefix("https://");
+    let rest = encrypted.or_else(|| url.strip_prefix("http://"));
     let authority = rest.map(|rest| rest.split(['/', '?', '#']).next().unwrap_or(rest));
     let why = match authority {
-        None => "a link must be an absolute http or https URL",
+        None => "a link must be an absolute https URL",
         Some("") => "a link must name a host",
         Some(authority) if authority.contains('@') => "a link must not carry credentials",
-        Some(_) if url.chars().any(|c| c.is_control() || c.is_whitespace()) => {
-            "a link must not hold spaces or control characters"
+        Some(_) if url.contains(|c: char| c.is_control() || c.is_whitespace() || c == '\\') => {
+            "a link must not hold spaces, backslashes or control characters"
+        }
+        Some(authority) if encrypted.is_none() && !is_loopback(authority) => {
+            "a link must be https; http is for pages of this machine alone, such as \
+             http://localhost:3000, in development"
         }
         Some(_) => return Ok(()),
     };
     Err(AskError::BadRequest(why.to_string()))
+}
+
+/// Whether a host, perhaps with a port, is this machine, as every browser has it.
+fn is_loopback(authority: &str) -> bool {
+    let (host, port) = match authority
+        .strip_prefix('[')
+        .and_then(|it| it.split_once(']'))
+    {
+        Some((host, port)) => return port_or_none(port) && host.parse() == Ok(Ipv6Addr::LOCALHOST),
+        None => authority
+            .find(':')
+            .map_or((authority, ""), |at| authority.split_at(at)),
+    };
+    let address = host.parse::<Ipv4Addr>();
+    let is_host = host == "localhost" || address.is_ok_and(|address| address.is_loopback());
+    is_host && port_or_none(port)
+}
+
+fn port_or_none(port: &str) -> bool {
+    let digits = port.strip_prefix(':');
+    port.is_empty() || digits.is_some_and(|digits| digits.parse::<u16>().is_ok())
 }
 
 fn read_within<'a, T: Deserialize<'a>>(value: &'a RawJson, most: usize) -> Result<T, String> {

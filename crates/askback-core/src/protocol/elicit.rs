@@ -101,15 +101,58 @@ pub struct ElicitationCompleteParams {
 }
 
 /// The data of [`URL_ELICITATION_REQUIRED`](super::codes::URL_ELICITATION_REQUIRED): open these
-/// links, then send the request again (2025-11-25).
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+/// links, then send the request again (2025-11-25). There is at least one.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Links")]
 pub struct UrlElicitationRequired {
-    /// The links.
-    pub elicitations: Vec<ElicitUrlParams>,
+    elicitations: Vec<ElicitUrlParams>,
+}
+
+/// The links as they are read.
+#[derive(Deserialize)]
+struct Links {
+    elicitations: Vec<ElicitUrlParams>,
 }
 
 has_meta! {
     ElicitFormParams, ElicitUrlParams, ElicitResult, ElicitationCompleteParams,
+}
+
+impl UrlElicitationRequired {
+    /// These links must be opened first.
+    pub fn new(link: ElicitUrlParams, others: impl IntoIterator<Item = ElicitUrlParams>) -> Self {
+        Self {
+            elicitations: core::iter::once(link).chain(others).collect(),
+        }
+    }
+
+    /// The links.
+    #[must_use]
+    pub fn links(&self) -> &[ElicitUrlParams] {
+        &self.elicitations
+    }
+
+    /// The links, to be changed one by one.
+    pub fn links_mut(&mut self) -> &mut [ElicitUrlParams] {
+        &mut self.elicitations
+    }
+
+    /// The links.
+    #[must_use]
+    pub fn into_links(self) -> Vec<ElicitUrlParams> {
+        self.elicitations
+    }
+}
+
+impl TryFrom<Links> for UrlElicitationRequired {
+    type Error = &'static str;
+
+    fn try_from(Links { elicitations }: Links) -> Result<Self, Self::Error> {
+        match elicitations.is_empty() {
+            true => Err("there is no link to open"),
+            false => Ok(Self { elicitations }),
+        }
+    }
 }
 
 impl ElicitParams {

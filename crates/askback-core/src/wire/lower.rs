@@ -528,7 +528,9 @@ impl Lower for ElicitResult {
 
 impl Lower for UrlElicitationRequired {
     fn lower(&mut self, step: &dyn Step) {
-        self.elicitations.lower(step);
+        for link in self.links_mut() {
+            link.lower(step);
+        }
     }
 }
 

@@ -36,31 +36,47 @@ fn a_form_asks_for_no_secret() {
     }
 }
 
-// Shows EL-15.
+// Shows EL-15, EL-34.
 #[test]
 fn a_link_is_the_address_of_a_page() {
     for url in [
         "https://example.com",
         "http://localhost:3000/a?b=c#d",
         "https://example.com/a@b",
+        "http://localhost",
+        "http://127.0.0.1:8000/",
+        "http://127.9.9.9?a",
+        "http://[::1]:65535",
     ] {
         check(ElicitParams::url("Look.", url), None);
     }
     for (url, wrong) in [
-        ("example.com", "absolute http or https URL"),
-        ("/relative", "absolute http or https URL"),
-        ("javascript:alert(1)", "absolute http or https URL"),
-        ("file:///etc/passwd", "absolute http or https URL"),
+        ("example.com", "absolute https URL"),
+        ("/relative", "absolute https URL"),
+        ("javascript:alert(1)", "absolute https URL"),
+        ("file:///etc/passwd", "absolute https URL"),
+        ("HTTP://localhost/", "absolute https URL"),
+        ("http://example.com/", "http is for pages of this machine"),
+        ("http://localhost.example.com/", "http is for pages of"),
+        ("http://127.0.0.1.example.com/", "http is for pages of"),
+        ("http://localhost:80.example.com/", "http is for pages of"),
+        ("http://localhost:99999/", "http is for pages of"),
+        ("http://[::1].example.com/", "http is for pages of"),
+        ("http://[::2]/", "http is for pages of"),
+        ("http://0.0.0.0/", "http is for pages of"),
+        ("http://192.168.0.1/", "http is for pages of"),
+        ("http://localhost\\.example.com/", "must not hold spaces"),
+        ("https://example.com\\@evil.example/", "must not carry"),
         ("https://", "must name a host"),
         ("https:///path", "must name a host"),
         ("https://good.com@evil.com/", "must not carry credentials"),
         (
             "https://example.com/a b",
-            "must not hold spaces or control characters",
+            "must not hold spaces, backslashes or control characters",
         ),
         (
             "https://example.com/\u{1b}[2J",
-            "must not hold spaces or control characters",
+            "must not hold spaces, backslashes or control characters",
         ),
     ] {
         check(ElicitParams::url("Look.", url), Some(wrong));

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use askback_core::{
+    ask::CheckedRequest,
     engine::server::{Changed, Connection, Output, Profile},
     forms::FormSchema,
     jsonrpc::{self, RequestId},
@@ -517,9 +518,13 @@ fn what_a_client_may_have_open_is_bounded() {
     }
 }
 
+fn checked(question: ElicitParams) -> CheckedRequest {
+    CheckedRequest::new(InputRequest::Elicit(question), &Limits::default()).expect("a question")
+}
+
 /// Asks a question on behalf of a call that is in progress.
-fn ask(bench: &mut Bench, key: &str, question: InputRequest) -> (Value, Vec<Seen>) {
-    let ask = bench.engine.ask(&1.into(), key, question);
+fn ask(bench: &mut Bench, key: &str, question: ElicitParams) -> (Value, Vec<Seen>) {
+    let ask = bench.engine.ask(&1.into(), key, checked(question));
     assert!(ask.is_some());
     let seen = bench.drain();
     (sent(&seen)["id"].clone(), seen)
@@ -532,7 +537,7 @@ fn a_question_is_asked_in_the_words_of_the_revision() {
         "nights": {"type": "integer", "default": 7},
     }}))
     .unwrap();
-    let question = || InputRequest::Elicit(ElicitParams::form("Which?", form.clone()));
+    let question = || ElicitParams::form("Which?", form.clone());
     for (revision, fields) in [
         ("2025-06-18", vec!["meals.lunch", "meals.dinner", "nights"]),
         ("2025-11-25", vec!["meals", "nights"]),
@@ -573,7 +578,7 @@ fn a_question_is_asked_in_the_words_of_the_revision() {
 fn a_link_has_an_id_where_the_revision_has_one() {
     let mut bench = Bench::opened("2025-11-25");
     bench.say(json!({"id": 1, "method": "tools/call", "params": {"name": "book"}}));
-    let link = InputRequest::Elicit(ElicitParams::url("Pay here.", "https://pay.example/"));
+    let link = ElicitParams::url("Pay here.", "https://pay.example/");
     let (_, asked) = ask(&mut bench, "link", link);
     let id = &sent(&asked)["params"]["elicitationId"];
     let id = id.as_str().unwrap_or_else(|| panic!("{asked:?}"));
@@ -587,13 +592,19 @@ fn a_link_has_an_id_where_the_revision_has_one() {
 #[test]
 fn a_question_nobody_waits_for_is_withdrawn() {
     let mut bench = Bench::opened("2025-11-25");
-    let question = || InputRequest::Elicit(ElicitParams::form("Sure?", FormSchema::default()));
+    let question = || ElicitParams::form("Sure?", FormSchema::default());
     assert!(
-        bench.engine.ask(&1.into(), "sure", question()).is_none(),
+        bench
+            .engine
+            .ask(&1.into(), "sure", checked(question()))
+            .is_none(),
         "no such call"
     );
     bench.say(json!({"id": 1, "method": "tools/call", "params": {"name": "book"}}));
-    let ask_id = bench.engine.ask(&1.into(), "sure", question()).unwrap();
+    let ask_id = bench
+        .engine
+        .ask(&1.into(), "sure", checked(question()))
+        .unwrap();
     let seen = bench.drain();
     let id = sent(&seen)["id"].clone();
     bench.engine.withdraw(ask_id);
@@ -618,7 +629,7 @@ fn a_client_may_fail_to_answer() {
     ] {
         let mut bench = Bench::opened("2025-11-25");
         bench.say(json!({"id": 1, "method": "tools/call", "params": {"name": "book"}}));
-        let question = InputRequest::Elicit(ElicitParams::form("Sure?", FormSchema::default()));
+        let question = ElicitParams::form("Sure?", FormSchema::default());
         let (id, _) = ask(&mut bench, "sure", question);
         let mut message = answer;
         message["id"] = id;

@@ -3,11 +3,11 @@
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use askback_core::{
-    ask::Principal,
+    ask::{CheckedRequest, Principal},
     engine::server::Tasks,
     jsonrpc::ErrorObject,
     limits::Limits,
-    protocol::{ElicitParams, InputRequest, InputResponses, RawJson, TaskStatus},
+    protocol::{ElicitParams, InputResponses, RawJson, TaskStatus},
 };
 use proptest::{collection::vec, prelude::*};
 
@@ -23,8 +23,9 @@ fn tasks(most: usize, bytes: usize) -> Tasks {
     Tasks::new(&limits)
 }
 
-fn question(message: &str) -> InputRequest {
-    ElicitParams::url(message, "https://travel.example").into()
+fn question(message: &str) -> CheckedRequest {
+    let link = ElicitParams::url(message, "https://travel.example").into();
+    CheckedRequest::new(link, &Limits::default()).expect("a question")
 }
 
 fn answers(keys: &[&str]) -> InputResponses {

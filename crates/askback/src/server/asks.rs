@@ -6,10 +6,11 @@ use askback_core::{
     ask::Reply,
     engine::server::AskId,
     jsonrpc::{ErrorObject, RequestId},
-    protocol::{InputRequest, RawJson},
+    protocol::RawJson,
 };
 use tokio::sync::oneshot;
 
+use super::Permitted;
 use crate::flow::BoxFuture;
 
 /// Who can send a question to its client.
@@ -19,7 +20,7 @@ pub(super) trait Asker: Send + Sync + 'static {
         &self,
         call: &RequestId,
         key: &str,
-        request: InputRequest,
+        question: Permitted,
         reply: oneshot::Sender<Reply>,
     ) -> Option<AskId>;
 
@@ -69,10 +70,10 @@ pub(super) fn ask<A: Asker>(
     asker: &Arc<A>,
     call: &RequestId,
     key: &str,
-    request: InputRequest,
+    question: Permitted,
 ) -> BoxFuture<'static, Result<Reply, ErrorObject>> {
     let (reply, answer) = oneshot::channel();
-    let Some(ask) = asker.send(call, key, request, reply) else {
+    let Some(ask) = asker.send(call, key, question, reply) else {
         return Box::pin(async { Err(ErrorObject::internal("the request is over")) });
     };
     let waiting = Waiting {

@@ -14,8 +14,7 @@ use askback_core::{
     engine::server::Origin,
     jsonrpc::ErrorObject,
     protocol::{
-        InputRequest, InputRequiredResult, InputResponses, LoggingLevel, Outcome, RawJson,
-        ServerNotification,
+        InputRequiredResult, InputResponses, LoggingLevel, Outcome, RawJson, ServerNotification,
     },
     revision::Era,
     wire,
@@ -24,7 +23,7 @@ use serde::Serialize;
 use tokio::time::{Instant, Sleep, sleep};
 
 use super::{
-    Incoming, Shared, dispatch,
+    Incoming, Permitted, Shared, dispatch,
     rounds::{self, Rounds},
     tasks::Turning,
 };
@@ -55,11 +54,8 @@ pub(crate) trait Peer: Send + Sync {
     fn close_stream(&self) {}
 
     /// Asks a question of a handshake revision. Dropping the future withdraws the question.
-    fn ask(
-        &self,
-        key: &str,
-        request: InputRequest,
-    ) -> BoxFuture<'static, Result<Reply, ErrorObject>>;
+    fn ask(&self, key: &str, question: Permitted)
+    -> BoxFuture<'static, Result<Reply, ErrorObject>>;
 }
 
 /// What a call answers.
@@ -293,7 +289,11 @@ impl<T: Answer> Calling<T> {
                         Box::pin(self.check_replay(state)).await?;
                     }
                     let questions = drive.cell().flow().send_questions();
-                    asked.extend(questions.into_iter().map(|question| self.ask(question)));
+                    for OpenQuestion { key, request, .. } in questions {
+                        let permitted = self.incoming.permit(request)?;
+                        let reply = Box::pin(self.ask(&key, permitted));
+                        asked.push(Asked { key, reply });
+                    }
                 }
             }
         }
@@ -317,10 +317,11 @@ impl<T: Answer> Calling<T> {
         }
     }
 
-    fn ask(&self, question: OpenQuestion) -> Asked {
+    /// Asks, and waits for the answer. Whatever is asked of a client that waits goes this way.
+    fn ask(&self, key: &str, question: Permitted) -> impl Future<Output = Reply> + Send + use<T> {
         let limit = self.patience().1;
-        let asking = self.peer.ask(&question.key, question.request);
-        let reply = Box::pin(async move {
+        let asking = self.peer.ask(key, question);
+        async move {
             match tokio::time::timeout(limit, asking).await {
                 Ok(Ok(reply)) => reply,
                 Ok(Err(error)) => Reply::Error {
@@ -329,10 +330,6 @@ impl<T: Answer> Calling<T> {
                 },
                 Err(_) => Reply::TimedOut,
             }
-        });
-        Asked {
-            key: question.key,
-            reply,
         }
     }
 
@@ -340,11 +337,10 @@ impl<T: Answer> Calling<T> {
     /// answers as it would in the stateless era.
     async fn answer_by_hand(&mut self, by_hand: InputRequiredResult) -> Result<()> {
         let mut answers = InputResponses::default();
-        for (key, request) in by_hand.input_requests.unwrap_or_default() {
-            if let Some(missing) = self.incoming.missing_for(&request) {
-                return Err(AskError::Unsupported(missing).into());
-            }
-            match self.ask_by_hand(&key, request).await {
+        let requests = by_hand.input_requests.unwrap_or_default();
+        let limits = self.shared.limits();
+        for (key, question) in self.incoming.permit_by_hand(requests, limits)? {
+            match self.ask(&key, question).await {
                 Reply::Value(value) => {
                     answers.insert(key, value);
                 }
@@ -361,17 +357,6 @@ impl<T: Answer> Calling<T> {
         incoming.request_state = by_hand.request_state;
         incoming.input_responses = answers;
         Ok(())
-    }
-
-    async fn ask_by_hand(&self, key: &str, request: InputRequest) -> Reply {
-        match tokio::time::timeout(self.patience().1, self.peer.ask(key, request)).await {
-            Ok(Ok(reply)) => reply,
-            Ok(Err(error)) => Reply::Error {
-                code: error.code,
-                message: error.message,
-            },
-            Err(_) => Reply::TimedOut,
-        }
     }
 
     fn start(&self) -> Drive<Outcome<T>> {

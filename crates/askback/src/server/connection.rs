@@ -11,7 +11,7 @@ use askback_core::{
     ask::Reply,
     engine::server::{AskId, Call, Changed, Connection, Output, Place},
     jsonrpc::{ErrorObject, RequestId},
-    protocol::{InputRequest, LoggingLevel, ServerNotification},
+    protocol::{LoggingLevel, ServerNotification},
 };
 use tokio::{
     sync::{Notify, oneshot},
@@ -19,7 +19,7 @@ use tokio::{
 };
 
 use super::{
-    Observer, Observing, Peer, Shared,
+    Observer, Observing, Peer, Permitted, Shared,
     asks::{self, Asker, Asks},
     dispatch,
 };
@@ -343,9 +343,9 @@ impl Peer for ChannelPeer {
     fn ask(
         &self,
         key: &str,
-        request: InputRequest,
+        question: Permitted,
     ) -> BoxFuture<'static, Result<Reply, ErrorObject>> {
-        asks::ask(&self.link, &self.call, key, request)
+        asks::ask(&self.link, &self.call, key, question)
     }
 }
 
@@ -354,11 +354,11 @@ impl Asker for Link {
         &self,
         call: &RequestId,
         key: &str,
-        request: InputRequest,
+        question: Permitted,
         reply: oneshot::Sender<Reply>,
     ) -> Option<AskId> {
         self.with(|state| {
-            let ask = state.engine.ask(call, key, request)?;
+            let ask = state.engine.ask(call, key, question.into_inner())?;
             state.asks.add(ask, reply);
             Some(ask)
         })

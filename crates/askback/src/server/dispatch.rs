@@ -9,14 +9,16 @@ use std::{
 };
 
 use askback_core::{
-    ask::{AskError, Capability, Principal},
+    ask::{AskError, Capability, CheckedRequest, Principal},
     engine::server::{Call, Origin},
     jsonrpc::{self, ErrorObject},
+    limits::Limits,
     protocol::{
-        CallToolParams, CallToolResult, ClientRequest, CompleteParams, CompleteResult, EmptyResult,
-        GetPromptParams, HasMeta, ListPromptsResult, ListResourceTemplatesResult,
-        ListResourcesResult, ListToolsResult, MissingCapability, Outcome, PaginatedParams,
-        ReadResourceParams, ReadResourceResult, Reference, UrlElicitationRequired, codes,
+        CallToolParams, CallToolResult, ClientRequest, CompleteParams, CompleteResult,
+        ElicitParams, ElicitUrlParams, EmptyResult, GetPromptParams, HasMeta, InputRequest,
+        ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
+        MissingCapability, Outcome, PaginatedParams, ReadResourceParams, ReadResourceResult,
+        Reference, codes,
     },
     revision::Era,
     wire,
@@ -401,6 +403,7 @@ impl Answering {
 /// A tool's error as a result, so that a model can read it; what is not the tool's own is handed
 /// on.
 fn tool_error(origin: &Origin, error: Error) -> Result<CallToolResult> {
+    let error = as_client_takes(origin, error);
     match error.kind() {
         Kind::NotDone => Ok(CallToolResult::text(error.message())),
         Kind::Failed | Kind::InvalidParams | Kind::NotFound => {
@@ -414,24 +417,43 @@ fn tool_error(origin: &Origin, error: Error) -> Result<CallToolResult> {
 
 /// The error where no result can carry it: the one place where codes are assigned.
 pub(super) fn error_object(origin: &Origin, error: Error) -> ErrorObject {
+    let error = as_client_takes(origin, error);
     match error.kind() {
         Kind::Ask(AskError::Unsupported(capability)) if is_modern(origin) => {
             missing_capability(&error, *capability)
         }
         Kind::TaskRequired if is_modern(origin) => missing_capability(&error, Capability::Tasks),
-        Kind::UrlRequired(links) if origin.revision.facts().url_elicitation_error => {
-            let mut links = links.clone();
-            for link in &mut links {
+        Kind::UrlRequired(links) => {
+            let mut data = links.clone();
+            for link in data.links_mut() {
                 link.elicitation_id = link.elicitation_id.take().or_else(elicitation_id);
             }
-            let data = UrlElicitationRequired {
-                elicitations: links,
-            };
             ErrorObject::new(codes::URL_ELICITATION_REQUIRED, error.message())
                 .with_data(serde_json::to_value(&data).unwrap_or(Value::Null))
         }
         _ => error.into_object(),
     }
+}
+
+/// Links that must be opened first, as this client takes them: with an error of their own only where
+/// its revision has that, and it opens links (2025-11-25, client/elicitation, URL Elicitation Required
+/// Error); each of them one that may be asked.
+fn as_client_takes(origin: &Origin, error: Error) -> Error {
+    let Kind::UrlRequired(required) = error.kind() else {
+        return error;
+    };
+    let facts = origin.revision.facts();
+    if !(facts.elicitation_url && origin.capabilities.elicits_url()) {
+        return AskError::Unsupported(Capability::ElicitUrl).into();
+    }
+    if !facts.url_elicitation_error {
+        return Error::new("this revision has no error for links: ask with `Ctx::elicit_url`");
+    }
+    let link = |link: &ElicitUrlParams| InputRequest::Elicit(ElicitParams::Url(link.clone()));
+    let mut links = required.links().iter().map(link);
+    // No limit says anything of a link.
+    let wrong = links.find_map(|link| CheckedRequest::new(link, &Limits::default()).err());
+    wrong.map_or(error, Error::from)
 }
 
 fn missing_capability(error: &Error, capability: Capability) -> ErrorObject {

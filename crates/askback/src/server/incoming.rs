@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use askback_core::{
-    ask::{Capability, Principal},
+    ask::{AskError, Capability, CheckedRequest, Principal},
     engine::server::Origin,
     forms::Form,
     limits::Limits,
     protocol::{
         ClientCapabilities, CreateMessageParams, ElicitParams, ElicitResult, Implementation,
-        IncludeContext, InputRequest, InputResponses, ProgressToken, RawJson,
+        IncludeContext, InputRequest, InputRequests, InputResponses, ProgressToken, RawJson,
     },
     revision::{Facts, Revision},
 };
@@ -20,6 +20,20 @@ use crate::{
     error::{Error, Result},
     handler::Arguments,
 };
+
+/// A question that may go to the client of one request: it is one that may be asked at all, and the
+/// client declared that it takes such questions.
+///
+/// It is what every [`Peer`](super::Peer) and every round is given, and [`Incoming::permit`] is the
+/// only way to one.
+#[derive(Debug)]
+pub(crate) struct Permitted(CheckedRequest);
+
+impl Permitted {
+    pub(crate) fn into_inner(self) -> CheckedRequest {
+        self.0
+    }
+}
 
 /// A request, as its handler may look at it.
 #[derive(Debug, Clone)]
@@ -122,6 +136,40 @@ impl Incoming {
 
     pub(crate) fn progress_token(&self) -> Option<&ProgressToken> {
         self.origin.progress_token.as_ref()
+    }
+
+    /// Lets a question go to the client.
+    ///
+    /// # Errors
+    ///
+    /// [`AskError::Unsupported`] where the client did not declare what it takes.
+    pub(crate) fn permit(&self, question: CheckedRequest) -> Result<Permitted, AskError> {
+        match self.missing_for(question.get()) {
+            Some(missing) => Err(AskError::Unsupported(missing)),
+            None => Ok(Permitted(question)),
+        }
+    }
+
+    /// Lets the questions of a hand-written round go to the client: they are checked as those that
+    /// are asked with futures.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the first that may not be asked, or with their number.
+    pub(crate) fn permit_by_hand(
+        &self,
+        requests: InputRequests,
+        limits: &Limits,
+    ) -> Result<Vec<(String, Permitted)>, AskError> {
+        let most = limits.questions_per_round;
+        if requests.len() > most {
+            return Err(AskError::TooManyQuestions(most));
+        }
+        let permit = |(key, request)| {
+            let question = CheckedRequest::new(request, limits)?;
+            Ok((key, self.permit(question)?))
+        };
+        requests.into_iter().map(permit).collect()
     }
 
     /// What the client would have to support to be asked this, and does not: down to the mode of

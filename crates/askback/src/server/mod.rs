@@ -43,6 +43,7 @@ pub(crate) use call::Peer;
 pub(crate) use changes::{Observer, Observing};
 pub use complete::Completing;
 pub use incoming::Incoming;
+pub(crate) use incoming::Permitted;
 pub use prompt::Prompt;
 pub(crate) use rehearsal::UNSAFE_REPLAY;
 pub use resource::{Resource, ResourceTemplate};

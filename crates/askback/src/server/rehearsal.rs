@@ -6,11 +6,11 @@ use std::{sync::Arc, task::Poll};
 use askback_core::{
     ask::{Flow, Reply, State},
     jsonrpc::ErrorObject,
-    protocol::{InputRequest, LoggingLevel, ServerNotification},
+    protocol::{LoggingLevel, ServerNotification},
 };
 
 use super::{
-    Peer,
+    Peer, Permitted,
     call::{Answer, Calling},
 };
 use crate::{
@@ -118,7 +118,7 @@ impl Peer for Silent {
 
     fn complete_elicitation(&self, _: String) {}
 
-    fn ask(&self, _: &str, _: InputRequest) -> BoxFuture<'static, Result<Reply, ErrorObject>> {
+    fn ask(&self, _: &str, _: Permitted) -> BoxFuture<'static, Result<Reply, ErrorObject>> {
         Box::pin(std::future::pending())
     }
 }

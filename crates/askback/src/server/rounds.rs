@@ -9,12 +9,12 @@ use askback_core::{
         seal::{self, Binding, Entropy, SealError},
     },
     jsonrpc::ErrorObject,
-    protocol::{InputRequest, InputRequiredResult, InputResponses, Keyed},
+    protocol::{InputRequests, InputRequiredResult, InputResponses},
 };
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde::{Deserialize, Serialize};
 
-use super::{Incoming, Shared};
+use super::{Incoming, Permitted, Shared};
 use crate::{
     entropy::entropy,
     error::{Error, Result},
@@ -99,12 +99,13 @@ pub(super) async fn seal(
              ask several questions in one round"
         );
     }
-    let requests: Keyed<InputRequest> = questions
+    let permit = |OpenQuestion { key, request, .. }| Ok((key, incoming.permit(request)?));
+    let questions: Vec<_> = questions
         .into_iter()
-        .map(|question| (question.key, question.request))
-        .collect();
+        .map(permit)
+        .collect::<Result<_, AskError>>()?;
     Ok(InputRequiredResult {
-        input_requests: Some(requests),
+        input_requests: Some(requests(questions)),
         request_state: Some(seal_state(shared, incoming, &state).await?),
         meta: None,
     })
@@ -118,12 +119,9 @@ pub(super) async fn seal_by_hand(
     mut state: State,
     mut by_hand: InputRequiredResult,
 ) -> Result<InputRequiredResult> {
-    let requests = by_hand.input_requests.iter().flat_map(Keyed::iter);
-    let missing = requests
-        .filter_map(|(_, asked)| incoming.missing_for(asked))
-        .next();
-    if let Some(missing) = missing {
-        return Err(AskError::Unsupported(missing).into());
+    if let Some(asked) = by_hand.input_requests.take() {
+        let questions = incoming.permit_by_hand(asked, shared.limits())?;
+        by_hand.input_requests = Some(requests(questions));
     }
     state.by_hand = by_hand.request_state.take();
     if state.by_hand.is_some() || !state.journal.is_empty() {
@@ -135,6 +133,14 @@ pub(super) async fn seal_by_hand(
         ));
     }
     Ok(by_hand)
+}
+
+/// The questions of a round.
+fn requests(questions: Vec<(String, Permitted)>) -> InputRequests {
+    let questions = questions.into_iter();
+    questions
+        .map(|(key, question)| (key, question.into_inner().into_inner()))
+        .collect()
 }
 
 async fn open(shared: &Shared, incoming: &Incoming, token: &str) -> Result<State, SealError> {

@@ -13,14 +13,12 @@ use askback_core::{
     ask::{Principal, Reply},
     engine::server::{Changed, Full, Tasks},
     jsonrpc::ErrorObject,
-    protocol::{
-        DetailedTask, InputRequest, InputResponses, LoggingLevel, RawJson, ServerNotification,
-    },
+    protocol::{DetailedTask, InputResponses, LoggingLevel, RawJson, ServerNotification},
 };
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use tokio::{sync::oneshot, task::AbortHandle};
 
-use super::{Peer, Shared};
+use super::{Peer, Permitted, Shared};
 use crate::{
     entropy::entropy,
     error::{Error, Result},
@@ -245,12 +243,12 @@ impl Peer for TaskPeer {
     fn ask(
         &self,
         key: &str,
-        request: InputRequest,
+        question: Permitted,
     ) -> BoxFuture<'static, Result<Reply, ErrorObject>> {
         let (asker, answer) = oneshot::channel();
         let mut board = self.shared.tasks.lock();
         let now = self.shared.clock().now();
-        let key = match board.tasks.ask(&self.id, key, request, now) {
+        let key = match board.tasks.ask(&self.id, key, question.into_inner(), now) {
             Ok(key) => key,
             Err(error) => return Box::pin(async { Err(error) }),
         };
@@ -314,9 +312,9 @@ impl Peer for Turning {
     fn ask(
         &self,
         key: &str,
-        request: InputRequest,
+        question: Permitted,
     ) -> BoxFuture<'static, Result<Reply, ErrorObject>> {
-        self.now().ask(key, request)
+        self.now().ask(key, question)
     }
 }
 

@@ -20,7 +20,7 @@ use self::slot::{Asked, Record, Slot, Wait};
 use super::{
     AskError, Millis,
     journal::{Answered, Entry, Outcome, QuestionDigest, Reply},
-    question::{Checked, Question},
+    question::{Checked, CheckedRequest, Question},
     state::{FlowId, Identity, OpenEntry, State, TimerEntry, TokenId},
 };
 use crate::{
@@ -83,7 +83,7 @@ pub struct OpenQuestion {
     /// Its digest.
     pub digest: QuestionDigest,
     /// What to send; where an earlier answer was not usable, the message says so.
-    pub request: InputRequest,
+    pub request: CheckedRequest,
 }
 
 /// What a sealed state said about things that were still waited for.

@@ -99,9 +99,7 @@ impl Connection {
                 serde_json::from_value::<UrlElicitationRequired>(data.clone()).ok()
             });
         let begun = match links {
-            Some(links) if !links.elicitations.is_empty() => {
-                self.begin_links(id, links.elicitations, now)
-            }
+            Some(links) => self.begin_links(id, links.into_links(), now),
             _ => Err(ClientError::Server(error)),
         };
         if let Err(error) = begun {

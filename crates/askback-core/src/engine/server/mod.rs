@@ -23,14 +23,14 @@ use self::{
     origin::id_bytes,
 };
 use crate::{
-    ask::Principal,
+    ask::{CheckedRequest, Principal},
     jsonrpc::{
         self, ErrorObject, Incoming, Malformed, Message, Notification, Request, RequestId, Response,
     },
     limits::Limits,
     protocol::{
         CancelledParams, ClientCapabilities, ClientNotification, ClientRequest, DetailedTask,
-        Implementation, InputRequest, LoggingLevel, ProgressToken, RawJson, ServerCapabilities,
+        Implementation, LoggingLevel, ProgressToken, RawJson, ServerCapabilities,
         ServerNotification,
     },
     revision::{Era, Facts, Revision},
@@ -325,12 +325,13 @@ impl Connection {
 
     /// Asks the client of a handshake revision. The key travels beside the question, for clients
     /// that match on it.
-    pub fn ask(&mut self, call: &RequestId, key: &str, question: InputRequest) -> Option<AskId> {
+    pub fn ask(&mut self, call: &RequestId, key: &str, question: CheckedRequest) -> Option<AskId> {
         let running = self.calls.get(call)?;
         self.next_ask += 1;
         let ask = AskId(self.next_ask);
         let id = RequestId::Number(self.next_ask);
-        let (asked, message) = Asked::write(running.origin.revision, &id, key, question);
+        let (asked, message) =
+            Asked::write(running.origin.revision, &id, key, question.into_inner());
         self.asks.insert(ask, asked);
         self.out.push_back(Output::Send(message));
         Some(ask)

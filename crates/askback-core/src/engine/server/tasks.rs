@@ -14,7 +14,7 @@ use alloc::{
 use jiff::Timestamp;
 
 use crate::{
-    ask::{Millis, Principal},
+    ask::{CheckedRequest, Millis, Principal},
     jsonrpc::ErrorObject,
     limits::Limits,
     protocol::{DetailedTask, InputRequest, InputRequests, InputResponses, RawJson, TaskStatus},
@@ -186,9 +186,10 @@ impl Tasks {
         &mut self,
         id: &str,
         key: &str,
-        request: InputRequest,
+        request: CheckedRequest,
         now: Millis,
     ) -> Result<String, ErrorObject> {
+        let request = request.into_inner();
         let Some((task, room)) = self.open_task(id) else {
             return Err(ErrorObject::internal("the task has ended"));
         };

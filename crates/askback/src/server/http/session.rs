@@ -10,7 +10,7 @@ use askback_core::{
     ask::{Principal, Reply},
     engine::server::{AskId, Call, Changed, Connection, Output, Received},
     jsonrpc::{self, ErrorObject, RequestId},
-    protocol::{InputRequest, LoggingLevel, ServerNotification},
+    protocol::{LoggingLevel, ServerNotification},
     revision::HttpFacts,
 };
 use tokio::{
@@ -22,7 +22,7 @@ use super::stream::{EventId, Found, OWN, Stream};
 use crate::{
     flow::BoxFuture,
     server::{
-        Peer, Shared,
+        Peer, Permitted, Shared,
         asks::{self, Asker, Asks},
         dispatch,
     },
@@ -490,9 +490,9 @@ impl Peer for Caller {
     fn ask(
         &self,
         key: &str,
-        request: InputRequest,
+        question: Permitted,
     ) -> BoxFuture<'static, Result<Reply, ErrorObject>> {
-        asks::ask(&self.session, &self.call, key, request)
+        asks::ask(&self.session, &self.call, key, question)
     }
 }
 
@@ -501,11 +501,11 @@ impl Asker for Session {
         &self,
         call: &RequestId,
         key: &str,
-        request: InputRequest,
+        question: Permitted,
         reply: oneshot::Sender<Reply>,
     ) -> Option<AskId> {
         let mut state = self.lock();
-        let ask = state.engine.ask(call, key, request)?;
+        let ask = state.engine.ask(call, key, question.into_inner())?;
         state.asks.add(ask, reply);
         let stream = state.stream_of(call);
         state.drain_to(stream);

@@ -12,7 +12,7 @@ use askback_core::{
     engine::server::{Call, Origin, write_notification},
     http::{media::Accepted, sse},
     jsonrpc::{self, ErrorObject, RequestId},
-    protocol::{InputRequest, LoggingLevel, ServerNotification},
+    protocol::{LoggingLevel, ServerNotification},
 };
 use http::Response;
 
@@ -24,7 +24,7 @@ use super::{
 use crate::{
     flow::BoxFuture,
     server::{
-        Peer, Shared,
+        Peer, Permitted, Shared,
         dispatch::{self, Answered},
     },
 };
@@ -225,7 +225,7 @@ impl Peer for Requester {
     /// There is no word for it in this era.
     fn complete_elicitation(&self, _: String) {}
 
-    fn ask(&self, _: &str, _: InputRequest) -> BoxFuture<'static, Result<Reply, ErrorObject>> {
+    fn ask(&self, _: &str, _: Permitted) -> BoxFuture<'static, Result<Reply, ErrorObject>> {
         let error = ErrorObject::internal("questions of this era are results");
         Box::pin(std::future::ready(Err(error)))
     }

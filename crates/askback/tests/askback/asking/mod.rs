@@ -4,6 +4,7 @@ mod attacks;
 mod capabilities;
 mod replay;
 mod transcript;
+mod unfit;
 
 use std::task::Poll;
 
