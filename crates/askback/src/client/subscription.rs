@@ -2,16 +2,17 @@
 
 use askback_core::{
     engine::client::{CallId, ClientError},
-    protocol::{ClientRequest, SubscribeParams, SubscriptionFilter},
+    protocol::{ClientRequest, SubscribeParams, SubscriptionFilter, SubscriptionsListenParams},
+    revision::Era,
 };
 use tokio::sync::{mpsc, oneshot};
 
-use super::driver::Command;
+use super::{Client, driver::Command};
 
 /// Changes the server tells of, until this is dropped. They come to the host as events; after a
 /// restart of the server, the subscription is opened again.
 ///
-/// It keeps the connection open, as a [`Client`](super::Client) does.
+/// It keeps the connection open, as a [`Client`] does.
 #[derive(Debug)]
 pub struct Subscription {
     granted: SubscriptionFilter,
@@ -28,6 +29,136 @@ pub(super) enum Kind {
     },
     /// What a session is told of anyway, and resources that are watched under these ids.
     Watching(Vec<(CallId, String)>),
+}
+
+impl Client {
+    /// Watches a resource until [`Client::unsubscribe`]; changes come to the host as
+    /// [`Event::ResourceUpdated`].
+    ///
+    /// # Errors
+    ///
+    /// See [`ClientError`]; [`ClientError::Unsupported`] also where the server does not grant it.
+    pub async fn subscribe(&self, uri: &str) -> Result<(), ClientError> {
+        match self.revision().era() {
+            Era::Legacy => self.watch(uri).await.map(|_| ()),
+            Era::Modern => {
+                let uris = Some(vec![uri.to_owned()]);
+                let filter = SubscriptionFilter {
+                    resource_subscriptions: uris,
+                    ..Default::default()
+                };
+                let subscription = self.listen(filter).await?;
+                let granted = subscription.granted().resource_subscriptions.as_ref();
+                if !granted.is_some_and(|uris| uris.iter().any(|granted| granted == uri)) {
+                    let why = format!("the server does not tell of changes of {uri}");
+                    return Err(ClientError::Unsupported(why));
+                }
+                self.watched().insert(uri.to_owned(), subscription);
+                Ok(())
+            }
+        }
+    }
+
+    /// No longer watches a resource.
+    ///
+    /// # Errors
+    ///
+    /// See [`ClientError`].
+    pub async fn unsubscribe(&self, uri: &str) -> Result<(), ClientError> {
+        match self.revision().era() {
+            Era::Legacy => {
+                let params = SubscribeParams {
+                    uri: uri.to_owned(),
+                    meta: None,
+                };
+                self.request(ClientRequest::Unsubscribe(params))
+                    .await
+                    .map(|_| ())
+            }
+            Era::Modern => {
+                self.watched().remove(uri);
+                Ok(())
+            }
+        }
+    }
+
+    /// Listens to changes, until the subscription is dropped. On a session the lists are told of
+    /// anyway, and the resources are subscribed to one by one.
+    ///
+    /// # Errors
+    ///
+    /// See [`ClientError`].
+    pub async fn listen(&self, filter: SubscriptionFilter) -> Result<Subscription, ClientError> {
+        match self.revision().era() {
+            Era::Legacy => self.listen_on_session(filter).await,
+            Era::Modern => self.listen_in_a_call(filter).await,
+        }
+    }
+
+    async fn watch(&self, uri: &str) -> Result<CallId, ClientError> {
+        let params = SubscribeParams {
+            uri: uri.to_owned(),
+            meta: None,
+        };
+        self.request(ClientRequest::Subscribe(params))
+            .await
+            .map(|_| self.next_id())
+    }
+
+    async fn listen_in_a_call(
+        &self,
+        notifications: SubscriptionFilter,
+    ) -> Result<Subscription, ClientError> {
+        let params = SubscriptionsListenParams {
+            notifications,
+            meta: None,
+        };
+        let (reply, ended) = oneshot::channel();
+        let (granted, is_granted) = oneshot::channel();
+        let calling = self.call(ClientRequest::Listen(params), reply, Some(granted))?;
+        let Ok(granted) = is_granted.await else {
+            calling.end();
+            ended.await.unwrap_or(Err(ClientError::Closed))?;
+            let why = "it ended a subscription before it began";
+            return Err(ClientError::Protocol(why.to_owned()));
+        };
+        let kind = Kind::Listening {
+            id: calling.end(),
+            ended,
+        };
+        Ok(Subscription::new(granted, self.0.commands.clone(), kind))
+    }
+
+    async fn listen_on_session(
+        &self,
+        filter: SubscriptionFilter,
+    ) -> Result<Subscription, ClientError> {
+        let capabilities = &self.greeting().capabilities;
+        let tools = capabilities.tools.as_ref().and_then(|it| it.list_changed);
+        let prompts = capabilities.prompts.as_ref().and_then(|it| it.list_changed);
+        let resources = capabilities
+            .resources
+            .as_ref()
+            .and_then(|it| it.list_changed);
+        let both = |wish: Option<bool>, told: Option<bool>| {
+            wish.filter(|wish| *wish && told == Some(true))
+        };
+        let granted = SubscriptionFilter {
+            tools_list_changed: both(filter.tools_list_changed, tools),
+            prompts_list_changed: both(filter.prompts_list_changed, prompts),
+            resources_list_changed: both(filter.resources_list_changed, resources),
+            resource_subscriptions: filter.resource_subscriptions,
+            task_ids: None,
+        };
+        let commands = self.0.commands.clone();
+        let uris = granted.resource_subscriptions.clone().unwrap_or_default();
+        let mut subscription = Subscription::new(granted, commands, Kind::Watching(Vec::new()));
+        for uri in uris {
+            let id = self.watch(&uri).await?;
+            subscription.watches(id, uri);
+        }
+        Ok(subscription)
+    }
 }
 
 impl Subscription {
