@@ -11,7 +11,7 @@ use std::{
 
 use askback_core::{
     engine::client::{
-        CallId, ClientError, Connection, Event, HostQuestion, Output, Profile, QuestionId,
+        CallId, ClientError, Connection, Event, HostQuestion, Output, Profile, QuestionId, Timeouts,
     },
     jsonrpc::ErrorObject,
     limits::Limits,
@@ -37,6 +37,7 @@ pub(super) enum Command {
     Call {
         id: CallId,
         request: Box<ClientRequest>,
+        timeouts: Timeouts,
         reply: Reply,
         /// For a subscription: what was granted, once it begins.
         granted: Option<oneshot::Sender<SubscriptionFilter>>,
@@ -243,6 +244,7 @@ impl Driver {
             Command::Call {
                 id,
                 request,
+                timeouts,
                 reply,
                 granted,
             } => {
@@ -250,7 +252,7 @@ impl Driver {
                 if let Some(granted) = granted {
                     self.granted.insert(id, granted);
                 }
-                self.engine.call(id, *request, now);
+                self.engine.call_within(id, *request, timeouts, now);
             }
             Command::Cancel(id) => {
                 self.calls.remove(&id);

@@ -68,11 +68,12 @@ use std::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU64, Ordering},
     },
+    time::Duration,
 };
 
 pub use askback_core::engine::client::{CallTarget, ClientError, Event, Greeting, HostQuestion};
 use askback_core::{
-    engine::client::CallId,
+    engine::client::{CallId, Timeouts},
     limits::Limits,
     protocol::{
         CallToolParams, CallToolResult, ClientRequest, CompleteArgument, CompleteContext,
@@ -97,9 +98,14 @@ use self::{driver::Command, received::read};
 /// A connection to a server. Clones are cheap and share it; it ends, and with it a server that is
 /// a child process, when the last one is dropped or one is [closed](Client::close).
 ///
-/// Dropping the future of a call cancels the call.
+/// Dropping the future of a call cancels the call. A call that takes too long is cancelled, too: after
+/// [`Limits::request`], or what [`with_timeout`](Client::with_timeout) says.
 #[derive(Clone)]
-pub struct Client(Arc<Inner>);
+pub struct Client {
+    inner: Arc<Inner>,
+    /// Those of this handle.
+    timeouts: Timeouts,
+}
 
 struct Inner {
     commands: mpsc::UnboundedSender<Command>,
@@ -155,7 +161,40 @@ impl Client {
     /// All the server said of itself when the connection opened.
     #[must_use]
     pub fn greeting(&self) -> Arc<Greeting> {
-        self.0.shared.lock().clone()
+        self.inner.shared.lock().clone()
+    }
+
+    /// Returns a handle of the same client with another time-out: how long the server may take for
+    /// each request. The time a person is asked is not counted; each sign of progress gives the
+    /// server that time again, but not beyond [`Client::with_timeout_in_all`].
+    ///
+    /// A request that takes longer is cancelled and ends with [`ClientError::TimedOut`].
+    ///
+    /// ```
+    /// # use std::time::Duration;
+    /// # use askback::client::{Client, ClientError};
+    /// # async fn search(client: Client) -> Result<(), ClientError> {
+    /// let hurried = client.with_timeout(Duration::from_secs(5));
+    /// let found = hurried.call_tool("search", None).await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn with_timeout(&self, timeout: Duration) -> Self {
+        let mut client = self.clone();
+        client.timeouts.request = Some(timeout);
+        client
+    }
+
+    /// Returns a handle of the same client that gives a call so much time in all, whatever progress
+    /// the server reports, and a task it becomes as much again. The time a person is asked is not
+    /// counted, unless a task asks. Otherwise it is [`Limits::request_in_all`], and
+    /// [`Limits::task_in_all`] for a task.
+    #[must_use]
+    pub fn with_timeout_in_all(&self, timeout: Duration) -> Self {
+        let mut client = self.clone();
+        client.timeouts.in_all = Some(timeout);
+        client
     }
 
     /// All tools; none of a server that has no tools. Likewise the other lists.
@@ -346,48 +385,51 @@ impl Client {
     /// Tells the server that the roots changed, where the revision has a way to.
     pub fn roots_changed(&self) {
         // A client that is closed has nobody to tell.
-        let _ = self.0.commands.send(Command::RootsChanged);
+        let _ = self.inner.commands.send(Command::RootsChanged);
     }
 
     /// From now on the client asks for somebody else; see [`ClientBuilder::principal`].
     pub fn set_principal(&self, principal: Option<String>) {
         // A client that is closed asks for nobody.
-        let _ = self.0.commands.send(Command::SetPrincipal(principal));
+        let _ = self.inner.commands.send(Command::SetPrincipal(principal));
     }
 
     /// Ends the connection, for all clones: what is in progress ends with [`ClientError::Closed`].
     /// Returns when a server that is a child process has ended.
     pub async fn close(self) {
         let (done, closed) = oneshot::channel();
-        if self.0.commands.send(Command::Close(done)).is_ok() {
+        if self.inner.commands.send(Command::Close(done)).is_ok() {
             // Where the driver has ended otherwise there is nothing to wait for.
             let _ = closed.await;
         }
     }
 
     fn new(commands: mpsc::UnboundedSender<Command>, shared: Arc<Shared>, limits: Limits) -> Self {
-        Self(Arc::new(Inner {
-            commands,
-            shared,
-            limits,
-            last_id: AtomicU64::new(0),
-            watched: Mutex::default(),
-        }))
+        Self {
+            inner: Arc::new(Inner {
+                commands,
+                shared,
+                limits,
+                last_id: AtomicU64::new(0),
+                watched: Mutex::default(),
+            }),
+            timeouts: Timeouts::default(),
+        }
     }
 
     fn limits(&self) -> &Limits {
-        &self.0.limits
+        &self.inner.limits
     }
 
     fn watched(&self) -> MutexGuard<'_, HashMap<String, Subscription>> {
-        self.0
+        self.inner
             .watched
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
     }
 
     fn next_id(&self) -> CallId {
-        CallId(self.0.last_id.fetch_add(1, Ordering::Relaxed))
+        CallId(self.inner.last_id.fetch_add(1, Ordering::Relaxed))
     }
 
     async fn request(&self, request: ClientRequest) -> Result<Box<RawValue>, ClientError> {
@@ -408,10 +450,11 @@ impl Client {
         let command = Command::Call {
             id,
             request: Box::new(request),
+            timeouts: self.timeouts,
             reply,
             granted,
         };
-        self.0
+        self.inner
             .commands
             .send(command)
             .map_err(|_| ClientError::Closed)?;
@@ -435,7 +478,7 @@ impl Drop for Calling<'_> {
     fn drop(&mut self) {
         if !self.ended {
             // A client that is closed has cancelled it already.
-            let _ = self.client.0.commands.send(Command::Cancel(self.id));
+            let _ = self.client.inner.commands.send(Command::Cancel(self.id));
         }
     }
 }

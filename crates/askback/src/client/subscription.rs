@@ -1,7 +1,7 @@
 //! Being told of changes, in every era.
 
 use askback_core::{
-    engine::client::{CallId, ClientError},
+    engine::client::{CallId, ClientError, Timeouts},
     protocol::{ClientRequest, SubscribeParams, SubscriptionFilter, SubscriptionsListenParams},
     revision::Era,
 };
@@ -126,7 +126,11 @@ impl Client {
             id: calling.end(),
             ended,
         };
-        Ok(Subscription::new(granted, self.0.commands.clone(), kind))
+        Ok(Subscription::new(
+            granted,
+            self.inner.commands.clone(),
+            kind,
+        ))
     }
 
     async fn listen_on_session(
@@ -150,7 +154,7 @@ impl Client {
             resource_subscriptions: filter.resource_subscriptions,
             task_ids: None,
         };
-        let commands = self.0.commands.clone();
+        let commands = self.inner.commands.clone();
         let uris = granted.resource_subscriptions.clone().unwrap_or_default();
         let mut subscription = Subscription::new(granted, commands, Kind::Watching(Vec::new()));
         for uri in uris {
@@ -220,6 +224,7 @@ impl Drop for Subscription {
                     let _ = self.commands.send(Command::Call {
                         id,
                         request: Box::new(request),
+                        timeouts: Timeouts::default(),
                         reply,
                         granted: None,
                     });

@@ -4,8 +4,10 @@ use alloc::{borrow::ToOwned, boxed::Box, format, string::String, vec::Vec};
 use core::time::Duration;
 
 use super::{
-    CallTarget, Greeting, HostQuestion, Profile, QuestionId, patience::Patience,
-    question::check_answer, task::Held,
+    CallTarget, Greeting, HostQuestion, Profile, QuestionId,
+    patience::{Patience, Timeouts},
+    question::check_answer,
+    task::Held,
 };
 use crate::{
     jsonrpc::{self, ErrorObject, RequestId},
@@ -104,11 +106,11 @@ pub(super) enum Answered {
 }
 
 impl Call {
-    pub(super) fn new(request: ClientRequest, limits: &Limits) -> Self {
+    pub(super) fn new(request: ClientRequest, limits: &Limits, timeouts: Timeouts) -> Self {
         Self {
             request,
             stage: Stage::Ready,
-            patience: Patience::new(limits),
+            patience: Patience::new(limits, timeouts),
             rounds: 0,
             pauses: 0,
             restarted: false,

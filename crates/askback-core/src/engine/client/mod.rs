@@ -33,6 +33,7 @@ pub use carrier::{Carrier, Lost};
 pub use error::ClientError;
 pub use event::Event;
 pub use opening::Greeting;
+pub use patience::Timeouts;
 pub use question::{CallTarget, HostQuestion, QuestionId};
 
 use self::{
@@ -301,6 +302,18 @@ impl Connection {
     /// Sends a request. Its `_meta` is completed here; its `inputResponses` and `requestState` are
     /// for the engine to fill in. A result that may be used again is given without asking.
     pub fn call(&mut self, id: CallId, request: ClientRequest, now: Duration) {
+        self.call_within(id, request, Timeouts::default(), now);
+    }
+
+    /// The same with time-outs of its own. When one is over, the server is told, and the call ends
+    /// with [`ClientError::TimedOut`].
+    pub fn call_within(
+        &mut self,
+        id: CallId,
+        request: ClientRequest,
+        timeouts: Timeouts,
+        now: Duration,
+    ) {
         let most = self.profile.limits.requests_in_flight;
         if self.calls.len() >= most {
             self.out
@@ -313,8 +326,8 @@ impl Connection {
             self.out.push_back(Output::Done(id, Ok(result.to_owned())));
             return;
         }
-        self.calls
-            .insert(id, Call::new(request, &self.profile.limits));
+        let call = Call::new(request, &self.profile.limits, timeouts);
+        self.calls.insert(id, call);
         self.send(id, now);
     }
 

@@ -4,6 +4,18 @@ use core::time::Duration;
 
 use crate::limits::Limits;
 
+/// The time-outs of one call (2026-07-28, basic/patterns/cancellation, Timeouts). The time a person
+/// is asked counts for neither.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Timeouts {
+    /// The time for each request of the call, which begins again with each sign of progress;
+    /// [`Limits::request`] where it is none.
+    pub request: Option<Duration>,
+    /// The time for the call in all, whatever progress the server reports, and for the task it may
+    /// become; [`Limits::request_in_all`] and [`Limits::task_in_all`] where it is none.
+    pub in_all: Option<Duration>,
+}
+
 /// The time a server has left for a call: it runs while the server works and stands while a
 /// person is asked.
 #[derive(Debug)]
@@ -11,18 +23,42 @@ pub(super) struct Patience {
     /// What a fresh start, or a sign of progress, gives.
     step: Duration,
     left: Duration,
+    /// What the call is given in all.
+    whole: Duration,
     in_all: Duration,
+    /// How long a task may take, if that was said.
+    task: Option<Duration>,
     running_since: Option<Duration>,
 }
 
 impl Patience {
     /// The patience with a new call; it does not run yet.
-    pub(super) fn new(limits: &Limits) -> Self {
+    pub(super) fn new(limits: &Limits, timeouts: Timeouts) -> Self {
+        let Timeouts { request, in_all } = timeouts;
+        let step = request.unwrap_or(limits.request);
+        let whole = in_all.unwrap_or(limits.request_in_all.max(step));
         Self {
-            step: limits.request,
-            left: limits.request,
-            in_all: limits.request_in_all.max(limits.request),
+            step,
+            left: step,
+            whole,
+            in_all: whole,
+            task: in_all,
             running_since: None,
+        }
+    }
+
+    /// How long the call may be a task.
+    pub(super) fn task(&self, limits: &Limits) -> Duration {
+        let longest = limits.task_in_all;
+        self.task.map_or(longest, |task| task.min(longest))
+    }
+
+    /// Which of its times was over first.
+    pub(super) fn exceeded(&self) -> Duration {
+        if self.in_all < self.left {
+            self.whole
+        } else {
+            self.step.min(self.whole)
         }
     }
 
@@ -62,7 +98,7 @@ impl Patience {
 mod tests {
     use core::time::Duration;
 
-    use super::Patience;
+    use super::{Patience, Timeouts};
     use crate::limits::Limits;
 
     const fn s(seconds: u64) -> Duration {
@@ -76,7 +112,7 @@ mod tests {
             request_in_all: s(25),
             ..Limits::default()
         };
-        let mut patience = Patience::new(&limits);
+        let mut patience = Patience::new(&limits, Timeouts::default());
         assert_eq!(patience.deadline(), None);
         patience.run(s(100));
         assert_eq!(patience.deadline(), Some(s(110)));

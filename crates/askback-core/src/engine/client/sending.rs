@@ -152,9 +152,9 @@ impl Connection {
             Stage::Pausing(_) => self.send(id, now),
             Stage::Sent(sent) => {
                 let number = sent.id;
+                let exceeded = call.patience.exceeded();
                 self.write_cancelled(number, "it took too long");
-                let limit = self.profile.limits.request;
-                self.finish(id, Err(ClientError::TimedOut(limit)));
+                self.finish(id, Err(ClientError::TimedOut(exceeded)));
             }
             Stage::Task(_) => self.time_out_task(id, now),
             Stage::Ready | Stage::Asking(_) => {}

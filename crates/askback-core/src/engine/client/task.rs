@@ -58,11 +58,11 @@ enum Kind {
 }
 
 impl Held {
-    fn new(task: &DetailedTask, limits: &Limits, now: Duration) -> Self {
+    fn new(task: &DetailedTask, longest: Duration, limits: &Limits, now: Duration) -> Self {
         let mut held = Self {
             id: task.task_id.clone(),
             next: now,
-            until: now.saturating_add(limits.task_in_all),
+            until: now.saturating_add(longest),
             interval: limits.task_poll,
             flight: None,
             waits: false,
@@ -149,7 +149,8 @@ impl Connection {
             return self.finish(id, Err(ClientError::Protocol(why)));
         }
         call.restarted = false;
-        call.stage = Stage::Task(Box::new(Held::new(task, limits, now)));
+        let longest = call.patience.task(limits);
+        call.stage = Stage::Task(Box::new(Held::new(task, longest, limits, now)));
         self.tell_task(id, task);
     }
 
@@ -340,11 +341,11 @@ impl Connection {
 
     /// Time has passed for a task.
     pub(super) fn time_out_task(&mut self, id: CallId, now: Duration) {
-        let limits = &self.profile.limits;
-        let (in_all, request) = (limits.task_in_all, limits.request);
         let Some(call) = self.calls.get(&id) else {
             return;
         };
+        let in_all = call.patience.task(&self.profile.limits);
+        let request = call.patience.exceeded();
         let Stage::Task(held) = &call.stage else {
             return;
         };

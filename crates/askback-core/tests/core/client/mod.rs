@@ -20,7 +20,7 @@ use std::{fmt::Write as _, time::Duration};
 use askback_core::{
     engine::client::{
         CallId, CallTarget, Carrier, ClientError, Connection, Event, HostQuestion, Lost, Output,
-        Profile, QuestionId,
+        Profile, QuestionId, Timeouts,
     },
     jsonrpc::{ErrorObject, RequestId},
     limits::Limits,
@@ -194,6 +194,20 @@ impl Player {
                 let params = RawValue::from_string(params.to_owned()).unwrap();
                 let request = ClientRequest::parse(method, Some(&params)).unwrap();
                 connection.call(CallId(word.parse().unwrap()), request, *now);
+            }
+            // A call with time-outs: "7 2000/5000 tools/call {…}", in milliseconds, either may be "-".
+            "call-within" => {
+                let (times, call) = more.split_once(' ').unwrap();
+                let (request, in_all) = times.split_once('/').unwrap();
+                let time = |text: &str| text.parse().ok().map(Duration::from_millis);
+                let timeouts = Timeouts {
+                    request: time(request),
+                    in_all: time(in_all),
+                };
+                let (method, params) = call.split_once(' ').unwrap_or((call, "{}"));
+                let params = RawValue::from_string(params.to_owned()).unwrap();
+                let request = ClientRequest::parse(method, Some(&params)).unwrap();
+                connection.call_within(CallId(word.parse().unwrap()), request, timeouts, *now);
             }
             "cancel" => connection.cancel(CallId(word.parse().unwrap()), *now),
             "answer" => {

@@ -26,6 +26,77 @@ fn progress_counts_if_it_grows_and_belongs_to_a_call_in_flight() {
 
 // Shows CA-07, CA-09.
 #[test]
+fn a_call_may_have_time_outs_of_its_own() {
+    let mut bounded = profile();
+    bounded.limits.request = std::time::Duration::from_secs(10);
+    bounded.limits.request_in_all = std::time::Duration::from_secs(15);
+    bounded.limits.task_in_all = std::time::Duration::from_secs(60);
+    let cases = [
+        // The time-outs, those of the limits where there is none; when it ends without progress,
+        // and where there is some after nine tenths of that.
+        ("-/-", 10_000, 15_000, "15s"),
+        ("2000/-", 2_000, 3_800, "2s"),
+        ("20000/-", 20_000, 20_000, "20s"),
+        ("-/5000", 5_000, 5_000, "5s"),
+        ("2000/3000", 2_000, 3_000, "3s"),
+        ("4000/3000", 3_000, 3_000, "3s"),
+    ];
+    for (timeouts, alone, with_progress, whole) in cases {
+        let call = format!(
+            r#"
+            ! call-within 7 {timeouts} tools/call {{"name":"t"}}
+            >> {{"id":2,"method":"tools/call","params":{{"name":"t","_meta":{{"progressToken":2}}}}}}
+            "#
+        );
+        let told = r#"> {"method":"notifications/cancelled","params":{"requestId":2,"reason":"it took too long"}}"#;
+        check_as(
+            &bounded,
+            &modern(&format!(
+                r#"{call}
+                ! until {alone}
+                {told}
+                = failed 7: the server did not answer within {}s
+                "#,
+                alone / 1000
+            )),
+        );
+        check_as(
+            &bounded,
+            &modern(&format!(
+                r#"{call}
+                ! at {}
+                < {{"method":"notifications/progress","params":{{"progressToken":2,"progress":1}}}}
+                = progress 1 of None, None, of a call: true
+                ! until {with_progress}
+                {told}
+                = failed 7: the server did not answer within {whole}
+                "#,
+                alone / 10 * 9
+            )),
+        );
+    }
+}
+
+#[test]
+fn a_person_who_is_asked_costs_a_call_no_time() {
+    check(&modern(
+        r#"
+        ! call-within 7 2000/3000 tools/call {"name":"t"}
+        >> {"id":2,"method":"tools/call","params":{"name":"t","_meta":{"progressToken":2}}}
+        ! at 1500
+        < {"id":2,"result":{"resultType":"input_required","inputRequests":{"q":{"method":"roots/list"}}}}
+        = ask 1 tool=t key=q retried "roots"
+        ! at 9000000
+        ! answer 1 roots {"roots":[]}
+        >> {"id":3,"method":"tools/call","params":{"name":"t","inputResponses":{"q":{"roots":[]}},"_meta":{"progressToken":3}}}
+        ! until 9001500
+        > {"method":"notifications/cancelled","params":{"requestId":3,"reason":"it took too long"}}
+        = failed 7: the server did not answer within 3s
+        "#,
+    ));
+}
+
+#[test]
 fn progress_buys_time_but_not_for_ever() {
     let mut bounded = profile();
     bounded.limits.request = std::time::Duration::from_secs(10);
@@ -41,7 +112,7 @@ fn progress_buys_time_but_not_for_ever() {
             = progress 1 of None, None, of a call: true
             ! until 15000
             > {"method":"notifications/cancelled","params":{"requestId":2,"reason":"it took too long"}}
-            = failed 7: the server did not answer within 10s
+            = failed 7: the server did not answer within 15s
             "#,
         ),
     );

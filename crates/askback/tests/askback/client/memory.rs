@@ -549,16 +549,34 @@ async fn dropping_a_call_cancels_it() {
 // Shows TO-43, CA-06, CA-07.
 #[tokio::test(start_paused = true)]
 async fn a_call_that_takes_too_long_is_given_up() {
-    let (channel, _) = Strange::start(|_, _| Value::Null);
-    let client = builder(None)
-        .limits(limits(|limits| limits.request = Duration::from_secs(7)))
-        .connect(channel)
-        .await
-        .unwrap();
-    let before = tokio::time::Instant::now();
-    let error = client.call_tool("t", None).await.unwrap_err();
-    assert_eq!(error, ClientError::TimedOut(Duration::from_secs(7)));
-    assert_eq!(before.elapsed().as_secs(), 7);
+    let (channel, heard) = Strange::start(|_, _| Value::Null);
+    let seconds = Duration::from_secs;
+    let limits = limits(|limits| limits.request = seconds(7));
+    let client = builder(None).limits(limits).connect(channel).await.unwrap();
+    let hurried = client.with_timeout(seconds(2));
+    let handles = [
+        (&client, 7),
+        (&hurried, 2),
+        // Each handle has its own.
+        (&client, 7),
+        (&client.with_timeout(seconds(9)), 9),
+        (&hurried.with_timeout_in_all(seconds(1)), 1),
+    ];
+    for (client, wait) in handles {
+        let before = tokio::time::Instant::now();
+        let error = client.call_tool("t", None).await.unwrap_err();
+        assert_eq!(error, ClientError::TimedOut(seconds(wait)));
+        assert_eq!(before.elapsed(), seconds(wait));
+        // What was sent before the round trip has arrived after it.
+        let _ = client.with_timeout(seconds(1)).tools_page(None).await;
+        let heard = heard.lock().unwrap();
+        let [.., call, cancelled, _list, _] = heard.as_slice() else {
+            panic!("nothing was heard")
+        };
+        assert_eq!(cancelled["method"], "notifications/cancelled");
+        assert_eq!(cancelled["params"]["requestId"], call["id"]);
+        assert_eq!(cancelled["params"]["reason"], "it took too long");
+    }
 }
 
 // Shows CO-12.

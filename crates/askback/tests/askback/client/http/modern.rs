@@ -186,6 +186,21 @@ async fn a_request_is_cancelled_by_hanging_up() {
     drop(cancelled);
 }
 
+#[tokio::test]
+async fn a_request_that_takes_too_long_is_hung_up_on() {
+    let server = Server::start(|asked, _| match asked.what() {
+        "tools/call" => Reply::events(": working\n\n").then(Piece::Hang),
+        _ => modern(asked),
+    })
+    .await;
+    let client = connect(&server).await.unwrap();
+    let timeout = std::time::Duration::from_millis(20);
+    let error = call(&client.with_timeout(timeout), "t").await.unwrap_err();
+    assert_eq!(error, ClientError::TimedOut(timeout));
+    server.until_hung_up("tools/call").await;
+    assert_eq!(server.whats(), ["server/discover", "tools/call"]);
+}
+
 // Shows HT-10.
 #[tokio::test]
 async fn questions_are_answered_in_a_request_of_their_own() {
