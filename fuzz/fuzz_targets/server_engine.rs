@@ -272,7 +272,7 @@ impl Peer {
                     );
                     self.calls.push(call.id);
                 }
-                Output::Cancel(id) => {
+                Output::Cancel(id, _) => {
                     let before = self.calls.len();
                     self.calls.retain(|call| *call != id);
                     assert_eq!(self.calls.len() + 1, before, "only what runs is cancelled");

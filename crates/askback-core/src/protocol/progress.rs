@@ -46,6 +46,22 @@ pub struct CancelledParams {
     pub meta: Option<Box<Meta>>,
 }
 
+impl CancelledParams {
+    /// The reason as it may stand in a log: of at most 200 characters, with everything escaped that
+    /// is not printed as itself.
+    #[must_use]
+    pub fn logged_reason(&self) -> Option<String> {
+        let reason = self.reason.as_ref()?;
+        Some(
+            reason
+                .chars()
+                .take(200)
+                .flat_map(char::escape_debug)
+                .collect(),
+        )
+    }
+}
+
 has_meta! {
     ProgressParams, CancelledParams,
 }

@@ -94,7 +94,7 @@ impl Bench {
                     Seen::Sent(serde_json::from_slice(&message).unwrap())
                 }
                 Output::Call(call) => Seen::Called(call.request.method()),
-                Output::Cancel(id) => Seen::Cancelled(id),
+                Output::Cancel(id, _) => Seen::Cancelled(id),
                 Output::Answer(_, answer) => Seen::Answered(match answer {
                     Ok(value) => Ok(value.decode().unwrap()),
                     Err(error) => Err(error.code),
@@ -313,6 +313,32 @@ fn both_eras_share_a_connection() {
     assert_eq!(sent(&bench.respond(1))["id"], 1);
     assert_eq!(sent(&bench.respond(2))["id"], 2);
     assert_eq!(bench.respond(2), [], "nothing is answered twice");
+}
+
+#[test]
+fn the_reason_of_a_cancellation_is_ready_for_a_log() {
+    let long = "\u{1b}x".repeat(1000);
+    let shown = r"\u{1b}x".repeat(100);
+    for (reason, logged) in [
+        (json!("enough"), Some("enough")),
+        (json!("a\n\u{1b}[2J\u{202e}"), Some(r"a\n\u{1b}[2J\u{202e}")),
+        (json!(long), Some(shown.as_str())),
+        (Value::Null, None),
+    ] {
+        let mut bench = Bench::opened("2025-11-25");
+        bench.say(json!({"id": "a", "method": "tools/list"}));
+        let cancelled = json!({
+            "jsonrpc": "2.0", "method": "notifications/cancelled",
+            "params": {"requestId": "a", "reason": reason},
+        });
+        bench
+            .engine
+            .handle_message(cancelled.to_string().as_bytes());
+        let Some(Output::Cancel(_, reason)) = bench.engine.poll() else {
+            panic!("it is not cancelled");
+        };
+        assert_eq!(reason.as_deref(), logged);
+    }
 }
 
 // Shows RO25-05, ST-10, CA-19, CA-20, CA-22, CA25-06.

@@ -255,6 +255,7 @@ impl Driver {
                 self.engine.call_within(id, *request, timeouts, now);
             }
             Command::Cancel(id) => {
+                tracing::debug!("a call is cancelled: the caller no longer waits for the result");
                 self.calls.remove(&id);
                 self.granted.remove(&id);
                 self.engine.cancel(id, now);
@@ -288,13 +289,22 @@ impl Driver {
                     }
                 }
                 Output::Done(id, outcome) => {
+                    if let Err(error @ (ClientError::TimedOut(_) | ClientError::Host(_))) = &outcome
+                    {
+                        tracing::debug!(%error, "a call is cancelled");
+                    }
                     self.granted.remove(&id);
                     if let Some(reply) = self.calls.remove(&id) {
                         // Whoever called may have stopped waiting.
                         let _ = reply.send(outcome);
                     }
                 }
-                Output::Event(event) => self.host.event(event),
+                Output::Event(event) => {
+                    if let Event::Cancelled { reason } = &event {
+                        tracing::debug!(reason, "the server cancelled a question or subscription");
+                    }
+                    self.host.event(event);
+                }
             }
         }
     }

@@ -213,7 +213,8 @@ impl Link {
                     state.outgoing.push(message);
                 }
                 Output::Call(call) => state.calls.push(*call),
-                Output::Cancel(id) => {
+                Output::Cancel(id, reason) => {
+                    tracing::debug!(reason = reason.as_deref(), "a client cancelled a request");
                     state.calls.retain(|call| call.id != id);
                     if let Some(task) = state.running.remove(&id) {
                         task.handle.abort();

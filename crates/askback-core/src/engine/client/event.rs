@@ -53,6 +53,12 @@ pub enum Event {
         /// The `elicitationId` of the question that held the link.
         elicitation_id: String,
     },
+    /// The server withdrew a question, or ended a subscription, and said why; the reason is as it may
+    /// stand in a log (2026-07-28, basic/patterns/cancellation).
+    Cancelled {
+        /// Why, in at most 200 characters, with everything escaped that is not printed as itself.
+        reason: String,
+    },
     /// A line the server's process wrote to its standard error. It need not be an error. The
     /// engine never says this; whoever runs the process does.
     ServerStderr(String),

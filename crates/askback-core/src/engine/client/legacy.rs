@@ -272,17 +272,17 @@ impl Connection {
         }
     }
 
-    /// The server no longer wants an answer, and gets none.
-    pub(super) fn withdraw_session_question(&mut self, id: &RequestId, now: Duration) {
+    /// The server no longer wants an answer, and gets none; says whether it waited for one.
+    pub(super) fn withdraw_session_question(&mut self, id: &RequestId, now: Duration) -> bool {
         let State::Legacy(session) = &self.state else {
-            return;
+            return false;
         };
         let found = session
             .questions
             .iter()
             .find(|(_, waiting)| waiting.id == *id);
         let Some(question) = found.map(|(question, _)| *question) else {
-            return;
+            return false;
         };
         if let Some((waiting, _)) = self.take_question(question, now) {
             self.out.push_back(Output::Withdraw(question));
@@ -291,6 +291,7 @@ impl Connection {
                 self.out.extend(responses.map(Output::Send));
             }
         }
+        true
     }
 
     /// The call these questions belong to is no longer wanted, so nobody need answer them.

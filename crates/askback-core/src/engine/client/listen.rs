@@ -35,8 +35,12 @@ impl Connection {
         };
         match heard {
             ServerNotification::Cancelled(params) => {
-                if let Some(id) = params.request_id {
-                    self.handle_cancelled(&id, now);
+                let reason = params.logged_reason();
+                let is_ours = params
+                    .request_id
+                    .is_some_and(|id| self.handle_cancelled(&id, now));
+                if let Some(reason) = reason.filter(|_| is_ours) {
+                    self.event(Event::Cancelled { reason });
                 }
             }
             ServerNotification::Progress(params) => self.handle_progress(params, now),
@@ -67,16 +71,19 @@ impl Connection {
         }
     }
 
-    /// A server withdraws a question of its session, or ends a subscription.
-    fn handle_cancelled(&mut self, id: &RequestId, now: Duration) {
+    /// A server withdraws a question of its session, or ends a subscription; says whether there was
+    /// one.
+    fn handle_cancelled(&mut self, id: &RequestId, now: Duration) -> bool {
         match (&self.state, id) {
             (State::Legacy(_), id) => self.withdraw_session_question(id, now),
-            (State::Modern, RequestId::Number(number)) => {
-                if let Some(call) = self.listener(*number) {
+            (State::Modern, RequestId::Number(number)) => match self.listener(*number) {
+                Some(call) => {
                     self.finish(call, Ok(RawValue::NULL.to_owned()));
+                    true
                 }
-            }
-            _ => {}
+                None => false,
+            },
+            _ => false,
         }
     }
 

@@ -117,8 +117,9 @@ pub enum Output {
     Batch(RequestId, Vec<u8>),
     /// Handle this request, and hand its response to [`Connection::respond`].
     Call(Box<Call>),
-    /// The client no longer wants the response to this request.
-    Cancel(RequestId),
+    /// The client no longer wants the response to this request, for the reason it gave, made ready
+    /// for a log.
+    Cancel(RequestId, Option<String>),
     /// The client answered a question.
     Answer(AskId, Result<RawJson, ErrorObject>),
     /// The client says that its roots changed.
@@ -519,6 +520,7 @@ impl Connection {
         let params = notification.params.as_deref();
         match ClientNotification::parse(&notification.method, params) {
             Ok(ClientNotification::Cancelled(cancelled)) => {
+                let reason = cancelled.logged_reason();
                 let Some(id) = cancelled.request_id else {
                     return;
                 };
@@ -530,7 +532,7 @@ impl Connection {
                     let batch = running.batch.and_then(|number| self.close_in_batch(number));
                     let batch = batch.map(|batch| Output::Batch(id.clone(), batch));
                     self.out.extend(batch);
-                    self.out.push_back(Output::Cancel(id));
+                    self.out.push_back(Output::Cancel(id, reason));
                 }
             }
             Ok(ClientNotification::RootsListChanged(_)) => {

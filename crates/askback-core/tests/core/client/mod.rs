@@ -398,6 +398,7 @@ fn show_event(event: Event) -> String {
         Event::ResourcesChanged => "= resources changed".into(),
         Event::ResourceUpdated(uri) => format!("= updated {uri}"),
         Event::UrlCompleted { elicitation_id } => format!("= completed {elicitation_id}"),
+        Event::Cancelled { reason } => format!("= cancelled: {reason}"),
         Event::Note(note) => format!("= note: {note}"),
         other => panic!("what is {other:?}?"),
     }

@@ -250,8 +250,9 @@ fn a_question_the_server_withdraws_gets_no_answer() {
         < {"id":"q","method":"roots/list"}
         > {"id":"q","error":{"code":-32600,"message":"a request with the id q is in progress"}}
         < {"method":"notifications/cancelled","params":{"requestId":"p"}}
-        < {"method":"notifications/cancelled","params":{"requestId":"q","reason":"never mind"}}
+        < {"method":"notifications/cancelled","params":{"requestId":"q","reason":"never\u001b[2J mind"}}
         = withdraw 1
+        = cancelled: never\u{1b}[2J mind
         ! answer 1 roots {"roots":[]}
         < {"method":"notifications/cancelled","params":{"requestId":"q"}}
         "#,

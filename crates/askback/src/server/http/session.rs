@@ -376,7 +376,8 @@ impl State {
                     None => send(self, message),
                 },
                 Output::Call(call) => calls.push(*call),
-                Output::Cancel(id) => {
+                Output::Cancel(id, reason) => {
+                    tracing::debug!(reason = reason.as_deref(), "a client cancelled a request");
                     calls.retain(|call| call.id != id);
                     self.cancel(&id);
                 }

@@ -16,6 +16,7 @@ use super::{
     super::{Scripted, limits},
     accept, builder, call, impatient,
 };
+use crate::log::Log;
 
 #[derive(Form, Debug)]
 struct Seat {
@@ -136,9 +137,11 @@ async fn every_revision_is_spoken() {
 
 // Shows CA-01, CA-13, CA-14.
 #[tokio::test]
-async fn a_cancelled_call_is_cancelled_there() {
+async fn a_cancelled_call_is_cancelled_there_and_the_reason_is_logged() {
     let served = Served::start().await;
     for revision in Revision::ALL {
+        let log = Log::default();
+        let logging = tracing::subscriber::set_default(log.clone());
         let client = served.connect(revision, host()).await;
         let calling = client.clone();
         let calling = tokio::spawn(async move { call(&calling, "endless").await });
@@ -146,6 +149,13 @@ async fn a_cancelled_call_is_cancelled_there() {
         calling.abort();
         served.ended.notified().await;
         client.close().await;
+        drop(logging);
+        let log = log.text();
+        assert!(log.contains("a call is cancelled"), "{revision}: {log}");
+        // Where a request stands alone, it is cancelled by hanging up, without a word.
+        let reason = r#"reason="the caller no longer waits for the result""#;
+        let has_reason = revision != Revision::V2026_07_28;
+        assert_eq!(log.contains(reason), has_reason, "{revision}: {log}");
     }
 }
 
