@@ -187,9 +187,7 @@ fn check_elicit(asked: &ElicitParams, value: &RawJson, limits: &Limits) -> Resul
 
 fn check_roots(result: ListRootsResult) -> Result<Checked, String> {
     let mut roots = result.roots;
-    if let Some(root) = roots.iter().find(|root| !root.uri.starts_with("file://")) {
-        return Err(format!("a root must be a file:// URI, not {}", root.uri));
-    }
+    roots.iter().try_for_each(Root::check)?;
     for root in &mut roots {
         root.meta = None;
     }

@@ -1,6 +1,6 @@
 //! Roots: where a client lets a server work.
 
-use alloc::{boxed::Box, string::String, vec::Vec};
+use alloc::{boxed::Box, format, string::String, vec::Vec};
 
 use serde::{Deserialize, Serialize};
 
@@ -40,5 +40,27 @@ impl Root {
             uri: uri.into(),
             ..Self::default()
         }
+    }
+
+    /// Checks that the URI is what it reads as: a `file://` URI of a plain path (2026-07-28,
+    /// client/roots, Root and Security Considerations). One with dot segments, or with separators
+    /// that only appear when it is decoded, leads elsewhere than where a person agreed to.
+    pub(crate) fn check(&self) -> Result<(), String> {
+        let uri = &self.uri;
+        let Some(rest) = uri.strip_prefix("file://") else {
+            return Err(format!("a root must be a file:// URI, not {uri}"));
+        };
+        let is_plain = |segment: &str| {
+            let segment = segment.to_ascii_lowercase();
+            let read = segment.replace("%2e", ".");
+            let hides = ["%2f", "%5c", "%00", "\\", "?", "#"];
+            read != "." && read != ".." && !hides.iter().any(|hidden| segment.contains(hidden))
+        };
+        if rest.contains('/') && rest.split('/').all(is_plain) {
+            return Ok(());
+        }
+        Err(format!(
+            "a root must be a plain path, without dots or encoded separators, not {uri}"
+        ))
     }
 }

@@ -11,8 +11,8 @@ use crate::{
     limits::Limits,
     protocol::{
         ClientCapabilities, ClientRequest, CreateMessageParams, ElicitAction, ElicitParams,
-        ElicitResult, Implementation, InputRequest, InputResponse, ListRootsResult, SamplingBlock,
-        SamplingMessage,
+        ElicitResult, Implementation, InputRequest, InputResponse, ListRootsResult, Root,
+        SamplingBlock, SamplingMessage,
     },
     revision::Facts,
 };
@@ -217,12 +217,6 @@ fn check_elicit(
 
 /// Roots are folders and files of this machine (2026-07-28, client/roots, Root).
 fn check_roots(answer: ListRootsResult) -> Result<ListRootsResult, String> {
-    match answer
-        .roots
-        .iter()
-        .find(|root| !root.uri.starts_with("file://"))
-    {
-        Some(root) => Err(format!("a root must be a file:// URI, not {}", root.uri)),
-        None => Ok(answer),
-    }
+    answer.roots.iter().try_for_each(Root::check)?;
+    Ok(answer)
 }

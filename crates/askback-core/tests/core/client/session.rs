@@ -337,6 +337,43 @@ fn an_answer_that_must_not_be_sent_ends_the_call() {
     );
 }
 
+// Shows RO-05.
+#[test]
+fn a_root_that_leads_elsewhere_than_it_reads_is_not_sent() {
+    for uri in [
+        "file:///trips/ada/../../etc",
+        "file:///trips/ada/.",
+        "file:///..",
+        "file:///trips/%2e%2E/etc",
+        "file:///trips/.%2e",
+        "file:///trips/ada%2F..%2fetc",
+        r"file:///trips\\..\\etc",
+        "file:///trips/ada%5c..",
+        "file:///trips/ada%00",
+        "file://",
+        "file://host",
+        "file:///trips?ada",
+        "file:///trips#ada",
+    ] {
+        let shown = uri.replace(r"\\", r"\");
+        check(
+            "2025-11-25",
+            &format!(
+                r#"
+                ! call 7 tools/call {{"name":"a"}}
+                > {{"id":2,"method":"tools/call","params":{{"name":"a","_meta":{{"progressToken":2}}}}}}
+                < {{"id":"q","method":"roots/list"}}
+                = ask 1 tool=a "roots"
+                ! answer 1 roots {{"roots":[{{"uri":"file:///trips/ada"}},{{"uri":"{uri}"}}]}}
+                > {{"id":"q","error":{{"code":-32603,"message":"the client could not answer"}}}}
+                > {{"method":"notifications/cancelled","params":{{"requestId":2}}}}
+                = failed 7: the host failed to answer the server: its answer cannot be sent: a root must be a plain path, without dots or encoded separators, not {shown}
+                "#
+            ),
+        );
+    }
+}
+
 #[test]
 fn the_servers_time_stands_while_a_person_is_asked_and_progress_renews_it() {
     check(
