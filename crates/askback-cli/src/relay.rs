@@ -258,6 +258,7 @@ mod tests {
         }
     }
 
+    // Shows SA25-02.
     #[test]
     fn replies_become_responses() {
         #[track_caller]
@@ -296,6 +297,11 @@ mod tests {
             &sample,
             declined(Some("no")),
             json!({"code": -1, "message": "User rejected the request: no"}),
+        );
+        check(
+            &sample,
+            declined(None),
+            json!({"code": -1, "message": "User rejected the request"}),
         );
         check(
             &roots,

@@ -271,7 +271,7 @@ screens! {
         )),
         Type(""), Type("yes"), Type("ada"), Type("!decline"), Type(""),
     ];
-    // Shows EL-16, EL-38, EL25-05.
+    // Shows EL-16, EL25-05.
     a_link_is_opened: WIDE, [
         Asks(link("https://login.calendar.example.com/connect?id=7")), Type(""), Type("yes"), Type("what?"),
         Type("!open"), Type(""),
@@ -389,6 +389,27 @@ fn styles_are_the_only_escapes() {
     dialog.take(Event::Asked(1, link("https://login.calendar.example.com/")));
     dialog.show();
     insta::assert_snapshot!(dialog.page().take().to_string().replace('\x1b', "␛"));
+}
+
+// Shows EL-38.
+#[test]
+fn a_link_is_shown_whole_before_it_is_agreed_to() {
+    let path = "connect/".repeat(230);
+    let url = format!("https://login.calendar.example.com/{path}?to=the%20end#here");
+    for look in [NARROW, WIDE] {
+        let limits = Limits::default();
+        let shown = limits.message_shown;
+        let mut dialog = Dialog::new(Desk::new(None, None, limits), travel(), look, shown);
+        let mut effects = dialog.take(Event::Asked(1, link(&url)));
+        dialog.show();
+        let page = dialog.page().take();
+        assert!(page.contains(&format!("\n{url}\n")), "{page}");
+        effects.extend(dialog.hear(""));
+        let opens = |effect: &Effect| matches!(effect, Effect::Open(_));
+        assert!(!effects.iter().any(opens), "{effects:?}");
+        let opened = dialog.hear("yes");
+        assert!(opened.contains(&Effect::Open(url.clone())), "{opened:?}");
+    }
 }
 
 // Shows EL-30.

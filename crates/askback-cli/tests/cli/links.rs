@@ -84,7 +84,7 @@ fn end(child: Child) -> (String, String) {
     (text(output.stdout), text(output.stderr))
 }
 
-// Shows EL-06, EL-38, EL-39.
+// Shows EL-06, EL-39.
 #[test]
 fn a_link_is_opened_after_a_yes_as_one_argument() {
     let scratch = Scratch::new("link-yes");

@@ -128,6 +128,7 @@ fn whoever_has_a_token_is_served() {
     assert!(refused.contains(&place), "{refused}");
 }
 
+// Shows HT-04.
 #[test]
 fn nobody_on_the_network_is_let_in_unsaid() {
     let scratch = Scratch::new("network");

@@ -6,14 +6,16 @@ use askback::{
 use http::Request;
 use serde_json::{Value, json};
 
+use crate::http::client::Response;
+
 /// A tool whose arguments are described by this schema.
 fn tool(schema: &Value) -> Tool {
     let route = async |_: Json<Value>| -> Result<()> { Ok(()) };
     Tool::new("route", route).input_schema(Schema::new(schema).unwrap())
 }
 
-/// The status of a call with this argument and these headers.
-async fn status(region: &str, headers: &[&str]) -> u16 {
+/// The status of a call with this argument and these headers, and the code of its error.
+async fn outcome(region: &Value, headers: &[&str]) -> (u16, Option<i64>) {
     let property = json!({"type": "string", "x-mcp-header": "Region"});
     let schema = json!({"type": "object", "properties": {"region": property}});
     let server = Server::builder("s", "1")
@@ -36,33 +38,33 @@ async fn status(region: &str, headers: &[&str]) -> u16 {
         request = request.header("mcp-param-region", *value);
     }
     let request = request.body(body.to_string()).unwrap();
-    server
-        .http()
-        .service()
-        .respond(request)
-        .await
-        .status()
-        .as_u16()
+    let response = Response::new(server.http().service().respond(request).await);
+    let status = response.status.as_u16();
+    (status, response.json().await["error"]["code"].as_i64())
 }
 
 // Shows HT-53, HT-54, HT-55, HT-59.
 #[tokio::test]
 async fn a_header_says_what_its_argument_says() {
+    const TAKEN: (u16, Option<i64>) = (200, None);
+    const REFUSED: (u16, Option<i64>) = (400, Some(-32020));
     for (region, headers, expected) in [
-        ("eu", &["eu"][..], 200),
-        ("eu", &["=?base64?ZXU=?="], 200),
-        ("ZXU=", &["ZXU="], 200),
-        ("eu", &["us"], 400),
-        ("eu", &[], 400),
-        ("eu", &["=?base64?ZXU?="], 400),
-        ("eu", &["=?base64?Z!U=?="], 400),
-        ("eu", &["eu", "eu"], 400),
+        (json!("eu"), &["eu"][..], TAKEN),
+        (json!("eu"), &["=?base64?ZXU=?="], TAKEN),
+        (json!("ZXU="), &["ZXU="], TAKEN),
+        (json!(null), &[], TAKEN),
+        (json!("eu"), &["us"], REFUSED),
+        (json!("eu"), &[], REFUSED),
+        (json!("eu"), &[""], REFUSED),
+        (json!("eu"), &["EU"], REFUSED),
+        (json!("eu"), &["=?base64?dXM=?="], REFUSED),
+        (json!("eu"), &["=?base64?ZXU?="], REFUSED),
+        (json!("eu"), &["=?base64?Z!U=?="], REFUSED),
+        (json!("eu"), &["eu", "eu"], REFUSED),
+        (json!(null), &["eu"], REFUSED),
     ] {
-        assert_eq!(
-            status(region, headers).await,
-            expected,
-            "{region} {headers:?}"
-        );
+        let outcome = outcome(&region, headers).await;
+        assert_eq!(outcome, expected, "{region} {headers:?}");
     }
 }
 

@@ -26,7 +26,7 @@ fn a_call_that_asks_nothing_is_one_request() {
     ));
 }
 
-// Shows EL-07, MR-15, MR-16, MR-17.
+// Shows EL-07, MR-03, MR-15, MR-16, MR-17.
 #[test]
 fn a_round_is_answered_with_a_new_id_the_same_state_and_the_keys_that_were_asked() {
     check(&modern(&format!(

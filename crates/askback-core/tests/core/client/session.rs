@@ -282,7 +282,6 @@ fn a_cancelled_call_takes_its_questions_with_it() {
     );
 }
 
-// Shows SA25-02.
 #[test]
 fn a_refusal_ends_the_call_if_the_server_ends_it_with_an_error() {
     let refused = r#"
@@ -492,7 +491,7 @@ fn links_are_asked_for_ten_rounds_at_most() {
     check("2025-11-25", &transcript);
 }
 
-// Shows EL25-07, EL25-08.
+// Shows EL25-08.
 #[test]
 fn an_error_that_names_no_links_is_an_error() {
     for data in [

@@ -8,7 +8,6 @@ fn check(guard: &Guard, host: &str, origin: Option<&str>, expected: Result<(), R
     assert_eq!(outcome, expected, "{host:?} {origin:?}");
 }
 
-// Shows HT-04.
 #[test]
 fn a_local_server_is_reached_by_loopback_names() {
     let guard = Guard::default();

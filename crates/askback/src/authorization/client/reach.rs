@@ -256,7 +256,7 @@ mod tests {
         }
     }
 
-    // Shows BP-28.
+    // Shows BP-26, BP-27, BP-30.
     #[test]
     fn a_server_on_the_own_machine_may_name_it_and_nothing_else() {
         for server in [

@@ -209,7 +209,6 @@ async fn a_state_does_not_last() {
     refused(&Attempt::retry(&last, json!({})).send(&server).await);
 }
 
-// Shows MR-03.
 #[tokio::test(start_paused = true)]
 async fn keys_are_rotated_with_an_overlap() {
     let old = builder(KeyRing::new(key(1))).build().unwrap();

@@ -157,7 +157,7 @@ impl Session {
 }
 
 impl Response {
-    fn new(response: http::Response<Body>) -> Self {
+    pub(crate) fn new(response: http::Response<Body>) -> Self {
         let (parts, body) = response.into_parts();
         Self {
             status: parts.status,

@@ -24,7 +24,7 @@ struct Case {
     code: i64,
 }
 
-// Shows HT-20, HT-22, HT-23, HT-24, HT-25, HT-44, HT-60, HT-61, HT-63, HT-64, HT-70, HT-71, MR-13.
+// Shows HT-20, HT-22, HT-23, HT-24, HT-44, HT-60, HT-61, HT-63, HT-64, MR-13.
 #[tokio::test]
 async fn what_headers_and_body_do_not_agree_on_is_refused() {
     let client = Stage::default().client();
@@ -343,6 +343,47 @@ async fn names_are_those_of_what_is_asked_for() {
             status,
             "{name}"
         );
+    }
+}
+
+// Shows HT-25, HT-69, HT-70, HT-71.
+#[tokio::test]
+async fn a_server_of_the_newest_revision_alone_has_no_sessions() {
+    let builder = Stage::default().builder();
+    let server = builder.revisions([Revision::V2026_07_28]).build().unwrap();
+    let client = Client::of(&server);
+    let message = hello_tool();
+    let own = mirrored(&message);
+    for header in [("mcp-session-id", "gone"), ("last-event-id", "1-0")] {
+        let response = client.post(&[&own[..], &[header]].concat(), &message).await;
+        assert_eq!(response.status, 200, "{header:?}");
+        assert_eq!(response.header("mcp-session-id"), None, "{header:?}");
+        let answer = response.json().await;
+        assert_eq!(
+            answer["result"]["content"][0]["text"], "Hello!",
+            "{header:?}"
+        );
+
+        let always = [("host", "localhost"), ("accept", "text/event-stream")];
+        for method in ["GET", "DELETE"] {
+            let headers = [&always[..], &[header]].concat();
+            let response = client.send(method, "/mcp", &headers, "").await;
+            assert_eq!(response.status, 405, "{method} {header:?}");
+            assert_eq!(response.header("mcp-session-id"), None, "{method}");
+        }
+    }
+    // Where older clients are served, a request without a version may be one of theirs.
+    let old = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"});
+    for (name, message) in [("of this era", &message), ("of an older one", &old)] {
+        let own = mirrored(message);
+        let own: Vec<_> = own
+            .into_iter()
+            .filter(|it| it.0 != "mcp-protocol-version")
+            .collect();
+        let response = client.post(&own, message).await;
+        assert_eq!(response.status, 400, "{name}");
+        let answer = response.json().await;
+        assert_eq!(answer["error"]["code"], MISMATCH, "{name}: {answer}");
     }
 }
 

@@ -1,9 +1,9 @@
 //! Streams that break off, and clients that come back for them (2025-11-25, basic/transports,
 //! Resumability and Redelivery).
 
-use std::time::Duration;
+use std::{collections::BTreeSet, time::Duration};
 
-use askback::{Limits, Revision};
+use askback::{Changed, Limits, Revision};
 use serde_json::{Value, json};
 use tokio::time::sleep;
 
@@ -33,7 +33,7 @@ async fn rest() {
     sleep(Duration::from_millis(1)).await;
 }
 
-// Shows HT25-20, HT25-23, HT25-24, HT25-26.
+// Shows HT25-20, HT25-24, HT25-26.
 #[tokio::test(start_paused = true)]
 async fn the_rest_of_a_stream_comes_to_who_comes_back() {
     for revision in REVISIONS {
@@ -72,6 +72,36 @@ async fn the_rest_of_a_stream_comes_to_who_comes_back() {
             told_again.push(message);
         }
         assert_eq!(told_again, told, "{revision:?}");
+    }
+}
+
+// Shows HT25-23.
+#[tokio::test(start_paused = true)]
+async fn no_two_events_of_a_session_have_one_id() {
+    for revision in REVISIONS {
+        let stage = Stage::default();
+        let server = stage.builder().build().unwrap();
+        let session = Client::of(&server).open(revision).await;
+        let mut listening = session.listen().await;
+        let mut streams = Vec::new();
+        for id in 1..=4 {
+            streams.push(calling(&session, id, "tells").await);
+        }
+        for _ in 0..4 {
+            stage.go_on();
+            rest().await;
+        }
+        server.changed(Changed::Tools);
+        let mut ids = Vec::new();
+        ids.extend(listening.event().await.unwrap().id);
+        for stream in &mut streams {
+            while let Some(event) = stream.event().await {
+                ids.extend(event.id);
+            }
+        }
+        let distinct: BTreeSet<_> = ids.iter().collect();
+        assert_eq!(distinct.len(), ids.len(), "{revision:?}: {ids:?}");
+        assert!(ids.len() > 12, "{revision:?}: {ids:?}");
     }
 }
 

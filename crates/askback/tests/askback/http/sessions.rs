@@ -7,6 +7,7 @@ use std::{
 };
 
 use askback::{Changed, Limits, Revision, State, Tool};
+use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde_json::{Value, json};
 use tokio::time::sleep;
 
@@ -55,6 +56,19 @@ async fn each_session_has_an_id_that_nobody_guesses() {
         assert_eq!(text(&answer), "Hello!", "{revision:?}");
         assert!(ids.insert(session.id));
     }
+    // A counter, the time or a name would leave some bits as they are.
+    while ids.len() < 64 {
+        ids.insert(client.open(Revision::V2025_11_25).await.id);
+    }
+    let bits = |id: &String| -> u128 {
+        let bytes = URL_SAFE_NO_PAD.decode(id).expect("base64");
+        u128::from_be_bytes(bytes[..16].try_into().expect("16 bytes"))
+    };
+    let (ones, zeros) = ids
+        .iter()
+        .map(bits)
+        .fold((0, 0), |(ones, zeros), bits| (ones | bits, zeros | !bits));
+    assert_eq!((ones, zeros), (u128::MAX, u128::MAX));
 }
 
 // Shows HT25-05, HT25-06, HT25-07, HT25-31, HT25-32, HT25-37, HT25-38.
@@ -117,6 +131,10 @@ async fn messages_name_the_session_they_are_of() {
     for (name, headers, message, status) in cases {
         let response = client.post(headers, message).await;
         assert_eq!(response.status, *status, "{name}");
+        if *status == 202 {
+            assert_eq!(response.header("content-type"), None, "{name}");
+            assert_eq!(response.text().await, "", "{name}");
+        }
     }
     let again = client.post(&[id], &hello).await.json().await;
     assert_eq!(again["error"]["code"], -32600, "{again}");

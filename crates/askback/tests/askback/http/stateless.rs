@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use askback::{Prompt, Result, Revision, Server};
+use askback::{Changed, Prompt, Result, Revision, Server};
 use serde_json::json;
 
 use super::{
@@ -204,7 +204,7 @@ async fn whoever_takes_no_stream_waits_for_the_end() {
     assert_eq!(answer["result"]["content"][0]["text"], "Told.");
 }
 
-// Shows HT-14, LO-03, LO-04.
+// Shows LO-03, LO-04.
 #[tokio::test(start_paused = true)]
 async fn a_handler_that_tells_has_a_stream_at_once() {
     let stage = Stage::default();
@@ -230,6 +230,42 @@ async fn a_handler_that_tells_has_a_stream_at_once() {
     stage.go_on();
     let response = client.call("tools/call", json!({"name": "tells"})).await;
     assert!(!response.is_stream());
+}
+
+// Shows HT-14.
+#[tokio::test(start_paused = true)]
+async fn a_stream_tells_of_its_own_call_alone() {
+    let stage = Stage::default();
+    let server = stage.builder().build().unwrap();
+    let client = Client::of(&server);
+    let call = async |token: &str| {
+        let meta = json!({"progressToken": token, "io.modelcontextprotocol/logLevel": "info"});
+        let params = json!({"name": "tells", "_meta": meta});
+        client.call("tools/call", params).await
+    };
+    let (mut one, mut two) = (call("one").await, call("two").await);
+    for (response, token) in [(&mut one, "one"), (&mut two, "two")] {
+        let progress = response.message().await;
+        assert_eq!(progress["params"]["progressToken"], token, "{progress}");
+        assert_eq!(response.message().await["params"]["data"], "a line");
+    }
+    for changed in [
+        Changed::Tools,
+        Changed::Prompts,
+        Changed::Resources,
+        Changed::Resource("note://one".to_owned()),
+    ] {
+        server.changed(changed);
+    }
+    one.assert_quiet().await;
+    two.assert_quiet().await;
+    // One goes on: the other hears nothing of it.
+    stage.go_on();
+    let progress = one.message().await;
+    assert_eq!(progress["params"]["progressToken"], "one", "{progress}");
+    assert_eq!(one.message().await["result"]["content"][0]["text"], "Told.");
+    one.assert_ended().await;
+    two.assert_quiet().await;
 }
 
 // Shows HT-18, HT-19, CA-04, CA-13, CA-14.

@@ -40,7 +40,7 @@ const FORBIDDEN: [&str; 16] = [
     "",
 ];
 
-// Shows BP-33, BP-34, BP-35.
+// Shows AS-09.
 #[tokio::test]
 async fn no_document_leads_where_it_should_not() {
     type Place = fn(&World, &str);
@@ -164,6 +164,7 @@ async fn listener() -> (String, Arc<Notify>) {
     (url, heard)
 }
 
+// Shows BP-33, BP-34, BP-35.
 #[tokio::test]
 async fn redirections_are_followed_for_documents_alone_and_not_far() {
     // A document that moved within reach is found.
@@ -193,6 +194,8 @@ async fn redirections_are_followed_for_documents_alone_and_not_far() {
     for (status, target) in [
         (301, "http://169.254.169.254/x"),
         (302, "http://10.0.0.1/"),
+        (302, "https://10.0.0.1/"),
+        (302, "https://[fe80::1]/"),
         (303, "file:///x"),
         (307, "gopher://a/"),
         (308, "http://auth.example.com/"),
@@ -203,10 +206,10 @@ async fn redirections_are_followed_for_documents_alone_and_not_far() {
         let challenge = format!("Bearer resource_metadata=\"{}\"", server.url);
         world.change(|rules| rules.challenge = challenge);
         let error = world.refused().await;
-        assert!(
-            matches!(error, AuthorizationError::Fetch { .. }),
-            "{error:?}"
-        );
+        // Judged before anything is asked of it, not found out of reach.
+        let is_judged =
+            matches!(&error, AuthorizationError::Fetch { why, .. } if why.contains("redirects"));
+        assert!(is_judged, "{target}: {error:?}");
         assert!(!error.to_string().contains("169.254"), "{error}");
     }
     // What says who an issuer is comes from the issuer itself: an open redirection is not enough.
@@ -224,6 +227,27 @@ async fn redirections_are_followed_for_documents_alone_and_not_far() {
         "{error:?}"
     );
     assert!(evil.server.asked().is_empty());
+    // Of two hops each is judged, not only the first.
+    let (outside, heard) = listener().await;
+    let outside = outside.replace("http://127.0.0.1", "http://auth.example.com");
+    let hops = Server::start(move |asked, _| {
+        let next = if asked.path == "/mcp" {
+            "/next"
+        } else {
+            &*outside
+        };
+        Reply::empty(302).header("Location", next)
+    })
+    .await;
+    let world = World::new().await;
+    let challenge = format!("Bearer resource_metadata=\"{}\"", hops.url);
+    world.change(|rules| rules.challenge = challenge);
+    let error = world.refused().await;
+    let is_judged =
+        matches!(&error, AuthorizationError::Fetch { why, .. } if why.contains("redirects"));
+    assert!(is_judged, "{error:?}");
+    assert_eq!(hops.asked().len(), 2);
+    assert!(futures_are_pending(heard.notified()).await);
     // What is posted is not sent on, not even within reach.
     for place in ["token_endpoint", "registration_endpoint"] {
         let (elsewhere, heard) = listener().await;

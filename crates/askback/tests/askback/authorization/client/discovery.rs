@@ -233,7 +233,7 @@ async fn scopes_are_chosen_as_the_server_says() {
     }
 }
 
-// Shows AZ-47, AZ-48.
+// Shows AZ-47.
 #[tokio::test]
 async fn a_refresh_token_is_asked_for_where_it_can_be_had() {
     let cases = [

@@ -173,6 +173,35 @@ async fn where_nothing_is_renewed_the_person_signs_in_again() {
     assert_eq!(world.browser.times(), 2);
 }
 
+// Shows AZ-48.
+#[tokio::test]
+async fn a_client_that_was_given_no_refresh_token_signs_in_again() {
+    let world = World::new().await;
+    world.change(|rules| {
+        rules.good = Some("access".to_owned());
+        rules.tokens = Some(Box::new(|_, _| {
+            let token = json!({"access_token": "access", "token_type": "Bearer"});
+            Some(Reply::json(200, token.to_string()))
+        }));
+    });
+    let client = world.connect().await.unwrap();
+    call(&client, "book").await.unwrap();
+    assert_eq!(grants(&world), ["authorization_code"]);
+    world.change(|rules| {
+        rules.good = Some("another".to_owned());
+        rules.tokens = Some(Box::new(|_, _| {
+            let token = json!({"access_token": "another", "token_type": "Bearer"});
+            Some(Reply::json(200, token.to_string()))
+        }));
+    });
+    call(&client, "book").await.unwrap();
+    assert_eq!(
+        grants(&world),
+        ["authorization_code", "authorization_code"],
+        "nothing was to renew it with"
+    );
+}
+
 #[tokio::test]
 async fn an_issuer_that_is_out_of_order_costs_no_sign_in() {
     for (status, error) in [

@@ -195,7 +195,6 @@ async fn signing_out_gives_the_tokens_back() {
     );
 }
 
-// Shows AZ-02.
 #[tokio::test]
 async fn without_authorization_a_refusal_is_told() {
     let world = World::new().await;

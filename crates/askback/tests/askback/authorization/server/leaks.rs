@@ -1,7 +1,7 @@
 //! A token goes nowhere.
 
 use askback::{
-    Principal,
+    Ctx, Principal, Tool,
     authorization::server::{DevelopmentTokens, Introspection, PresentedToken, Protection},
 };
 use serde_json::json;
@@ -12,7 +12,7 @@ use crate::{
     log::Log,
 };
 
-// Shows AZ-45, AS-05, AS-29.
+// Shows AZ-45, AS-05.
 #[tokio::test]
 async fn neither_the_log_nor_an_answer_holds_a_token() {
     let log = Log::default();
@@ -57,6 +57,53 @@ async fn neither_the_log_nor_an_answer_holds_a_token() {
     }
 }
 
+// Shows AZ-45, AS-29.
+#[tokio::test]
+async fn a_handler_has_no_token_to_pass_on() {
+    let everything = async |ctx: Ctx| {
+        Ok(format!(
+            "{:?} {:?} {:?} {:?}",
+            ctx.incoming(),
+            // All of what its `Debug` hides.
+            ctx.principal().map(
+                |Principal {
+                     tenant,
+                     issuer,
+                     subject,
+                     client_id,
+                     ..
+                 }| {
+                    (
+                        tenant.clone(),
+                        issuer.clone(),
+                        subject.clone(),
+                        client_id.clone(),
+                    )
+                }
+            ),
+            ctx.client_info(),
+            ctx.client_capabilities(),
+        ))
+    };
+    let tokens = DevelopmentTokens::new();
+    let tokens = tokens.allow(Principal::new("alice"), "canary-fixed", ["notes:read"]);
+    let fixed = Protection::new(RESOURCE, tokens.unwrap()).unwrap();
+    let signed = bearer(&claims());
+    for (protection, authorization) in [(fixed, "Bearer canary-fixed"), (protection(), &*signed)] {
+        let tool = Tool::new("everything", everything);
+        let server = builder(&Ran::default()).tool(tool).build().unwrap();
+        let client = Client(server.http().protect(protection).service());
+        let message = stateless("tools/call", json!({"name": "everything"}));
+        let own = [("authorization", authorization)];
+        let headers = [&mirrored(&message)[..], &own].concat();
+        let answer = client.post(&headers, &message).await.json().await;
+        let told = answer["result"]["content"][0]["text"].as_str();
+        let told = told.unwrap_or_else(|| panic!("{answer}"));
+        assert!(told.contains("alice"), "{told}");
+        check("a handler", told, authorization);
+    }
+}
+
 /// Checks that a text holds no token, nor the end of one.
 #[track_caller]
 fn check(place: &str, text: &str, authorization: &str) {
@@ -65,7 +112,7 @@ fn check(place: &str, text: &str, authorization: &str) {
     assert!(!text.contains(token), "{place}: {text}");
 }
 
-// Shows AS-05, AS-29.
+// Shows AS-05.
 #[test]
 fn what_holds_a_token_does_not_print_it() {
     let token = key().token(&claims());

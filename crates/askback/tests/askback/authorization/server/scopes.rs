@@ -1,6 +1,6 @@
 //! What a token may be used for.
 
-use askback::Revision;
+use askback::{Revision, testing::Wire};
 use serde_json::{Value, json};
 
 use super::{METADATA, Ran, bearer, builder, client, post, protection, with};
@@ -215,6 +215,21 @@ async fn scopes_count_on_a_pair_of_endpoints() {
 
 /// Whoever writes a request in two ways is read in one.
 // Shows AZ-51.
+// Shows AZ-02.
+#[tokio::test]
+async fn over_standard_streams_nobody_is_asked_for_a_token() {
+    for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
+        let ran = Ran::default();
+        let server = builder(&ran).build().unwrap();
+        let mut wire = Wire::connect(&server);
+        wire.initialize(revision, &json!({})).await;
+        wire.request("tools/call", json!({"name": "erase"})).await;
+        let answer = wire.hear().await.unwrap();
+        let text = &answer["result"]["content"][0]["text"];
+        assert_eq!(*text, "It is gone.", "{revision:?}: {answer}");
+    }
+}
+
 #[tokio::test]
 async fn a_name_that_stands_twice_is_no_way_around() {
     let ran = Ran::default();
