@@ -12,7 +12,7 @@ fn mode(path: &std::path::Path) -> u32 {
     metadata.permissions().mode() & 0o777
 }
 
-// Shows AZ-46, AS-05.
+// Shows AZ-46, AS-05, AZ25-27.
 #[test]
 fn nobody_else_reads_it() {
     let scratch = Scratch::new("credentials-mode");

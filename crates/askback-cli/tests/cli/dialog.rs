@@ -206,7 +206,7 @@ screens! {
         Type("9"), Type("perhaps"), Type("no"), Type("XL"), Type("4"), Type("3"), Type("1"), Type("b"), Type("4"),
         Type("1"), Type("1,2,3"), Type("train"), Type("boat"), Type(""), Type(""), Type(""),
     ];
-    // Shows EL-05.
+    // Shows EL-05, EL25-16.
     a_field_is_reopened_from_the_review: WIDE, [
         Asks(booking()), Type("yes"), Type(""), Type(""), Type("2"), Type("1"), Type("Travel insurance"),
         Type("yes"), Type("7"), Type("what?"), Type("1"), Type("!back"), Type(""),
@@ -215,7 +215,7 @@ screens! {
         Asks(booking()), Type("!back"), Type("yes"), Type("!back"), Type("no"), Type("1"), Type("!none"), Type("2"),
         Type("!none"), Type("1"), Type("!none"), Type(""), Type(""),
     ];
-    // Shows EL-04.
+    // Shows EL-04, EL25-17.
     declined_with_a_reason: WIDE, [
         Asks(booking()), Type("!decline"), Type("too expensive"),
     ];
@@ -229,7 +229,7 @@ screens! {
     a_decline_is_taken_back: WIDE, [
         Asks(booking()), Type("!decline"), Type("!back"), Type("!cancel"),
     ];
-    // Shows EL-04.
+    // Shows EL-04, EL25-17.
     cancelled: WIDE, [
         Asks(booking()), Type("!cancel"),
     ];
@@ -389,6 +389,34 @@ fn styles_are_the_only_escapes() {
     dialog.take(Event::Asked(1, link("https://login.calendar.example.com/")));
     dialog.show();
     insta::assert_snapshot!(dialog.page().take().to_string().replace('\x1b', "␛"));
+}
+
+// Shows SA-15.
+#[test]
+fn nothing_of_one_prompt_is_in_the_next() {
+    let limits = Limits::default();
+    let shown = limits.message_shown;
+    let mut dialog = Dialog::new(Desk::new(None, None, limits), travel(), WIDE, shown);
+    dialog.take(Event::Asked(1, sampling()));
+    dialog.show();
+    let page = dialog.page().take();
+    assert!(page.contains("Pick the best flight"), "{page}");
+    for line in ["Take the 08:10.", ".", ""] {
+        dialog.hear(line);
+    }
+    dialog.show();
+    let page = dialog.page().take();
+    assert!(!dialog.is_asking(), "{page}");
+    let mut second = sampling();
+    second.ask = Ask::Sample(Box::new(CreateMessageParams::new("Name a hotel.", 10)));
+    dialog.take(Event::Asked(2, second));
+    dialog.show();
+    let page = dialog.page().take();
+    assert!(page.contains("Name a hotel."), "{page}");
+    for before in ["flight", "08:10", "You know", "map"] {
+        let own = page.replace("find_best_flight", "");
+        assert!(!own.contains(before), "{before}: {page}");
+    }
 }
 
 // Shows EL-38.

@@ -525,3 +525,30 @@ fn a_server_is_given_no_secret_of_ours() {
         );
     }
 }
+
+// Shows ST-03.
+#[test]
+fn a_server_writes_nothing_but_messages() {
+    let hello = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+        "protocolVersion": "2025-11-25", "capabilities": {},
+        "clientInfo": {"name": "tests", "version": "1"},
+    }});
+    let lines = [
+        hello.to_string(),
+        r#"{"jsonrpc": "2.0", "method": "notifications/initialized"}"#.to_owned(),
+        r#"{"jsonrpc": "2.0", "id": 2, "method": "tools/list"}"#.to_owned(),
+        "no message at all".to_owned(),
+        r#"{"jsonrpc": "2.0", "id": 3, "method": "tools/burn"}"#.to_owned(),
+        String::new(),
+    ];
+    let run = Run::new("stdout", &["serve", "travel"]).input(&lines.join("\n"));
+    let ran = run.run().expect(0);
+    let messages = ran.stdout.lines().map(|line| {
+        let message: Value = serde_json::from_str(line).expect(line);
+        assert_eq!(message["jsonrpc"], "2.0", "{line}");
+        message["id"].clone()
+    });
+    let mut messages: Vec<_> = messages.collect();
+    messages.sort_by_key(Value::as_u64);
+    assert_eq!(messages, [json!(null), json!(1), json!(2), json!(3)]);
+}

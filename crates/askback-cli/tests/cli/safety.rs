@@ -133,7 +133,7 @@ proptest! {
         }
     }
 
-    // Shows EL-03, EL-27.
+    // Shows EL-03, EL-27, EL25-15, EL25-18.
     #[test]
     fn a_server_cannot_hide_in_its_name(name in hostile()) {
         let asker = Asker {

@@ -599,7 +599,7 @@ fn a_question_is_asked_in_the_words_of_the_revision() {
     }
 }
 
-// Shows EL25-03.
+// Shows EL25-03, EL25-19.
 #[test]
 fn a_link_has_an_id_where_the_revision_has_one() {
     let mut bench = Bench::opened("2025-11-25");

@@ -73,7 +73,8 @@ fn index(groups: &[Group]) -> String {
          help, with the tests of\n  that where there are some ({} statements).\n\n\
          A row keeps the level, the party and the terms of the specification, but not its whole sentence: \
          what binds is the\nspecification, under the heading named. A level that is `fact` marks a \
-         statement without one of the words of RFC 2119.\n\n\
+         statement without one of the words of RFC 2119. The revisions are\nthose that make the statement; a \
+         test need not run in each of them.\n\n\
          The party is who has to do it: the client or the server as such; the host (the application around \
          a client) or the\nauthor (who writes the handlers of a server), where the specification says client \
          or server and only they can do it;\nthe issuer (the authorization server), the operator (who runs \

@@ -11,7 +11,7 @@ use std::{
 };
 
 use askback::{
-    Changed, Ctx, Form, Prompt, Resource, Result, Revision, Server, Tool,
+    Changed, Ctx, Form, Limits, Prompt, Resource, Result, Revision, Server, Tool,
     client::{CallTarget, Client, ClientError, Event, HostQuestion},
     keys::{Key, KeyRing, KeySource},
     protocol::{
@@ -22,7 +22,10 @@ use askback::{
 };
 use askback_core::jsonrpc::ErrorObject;
 use serde_json::{Value, json};
-use tokio::sync::{Barrier, oneshot};
+use tokio::{
+    io::{AsyncBufReadExt, AsyncWriteExt, BufReader},
+    sync::{Barrier, oneshot},
+};
 
 use super::{Scripted, accept, arguments, builder, limits};
 
@@ -708,4 +711,41 @@ async fn a_mute_server_is_given_up_after_probe_and_handshake() {
 fn clients_can_be_shared() {
     fn assert_shareable<T: Send + Sync + Clone>() {}
     assert_shareable::<Client>();
+}
+
+// Shows ST-05.
+#[tokio::test]
+async fn any_two_byte_streams_carry_a_message_a_line() {
+    let hello = Tool::new("hello", async || Ok("Hello,\nand welcome!"));
+    let server = Server::builder("s", "1").tool(hello).build().unwrap();
+    let (near, far) = tokio::io::duplex(16);
+    let (reader, writer) = tokio::io::split(far);
+    let served = tokio::spawn(async move {
+        let most = Limits::default().message_bytes;
+        server.serve(transport::lines(reader, writer, most)).await
+    });
+    let (reader, mut writer) = tokio::io::split(near);
+    let mut answers = BufReader::new(reader).lines();
+    for (message, expected) in [
+        (
+            json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+                "protocolVersion": "2025-11-25", "capabilities": {},
+                "clientInfo": {"name": "c", "version": "1"},
+            }}),
+            "2025-11-25",
+        ),
+        (
+            json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "hello"}}),
+            "Hello,\\nand welcome!",
+        ),
+    ] {
+        let line = format!("{message}\n");
+        writer.write_all(line.as_bytes()).await.unwrap();
+        let answer = answers.next_line().await.unwrap().unwrap();
+        assert!(answer.contains(expected), "{answer}");
+        let answer: Value = serde_json::from_str(&answer).unwrap();
+        assert_eq!(answer["id"], message["id"], "{answer}");
+    }
+    drop((answers, writer));
+    served.await.unwrap().unwrap();
 }

@@ -32,6 +32,7 @@ fn ids(batch: &Value) -> Vec<u64> {
     ids
 }
 
+// Shows HT25-43.
 #[tokio::test(start_paused = true)]
 async fn a_batch_is_answered_as_one() {
     let stage = Stage::default();
@@ -159,6 +160,7 @@ impl Pair {
     }
 }
 
+// Shows HT25-41, HT25-42.
 #[tokio::test(start_paused = true)]
 async fn a_pair_answers_on_its_stream() {
     let stage = Stage::default();

@@ -304,7 +304,7 @@ async fn work_goes_on_when_its_client_goes_away() {
     assert_eq!(stage.handlers(), (2, 2, 0));
 }
 
-// Shows HT25-03, HT25-18, HT25-19, HT25-22, TO25-01.
+// Shows HT25-03, HT25-18, HT25-19, HT25-22, TO25-01, HT25-48.
 #[tokio::test(start_paused = true)]
 async fn changes_are_told_on_one_stream_and_each_once() {
     let stage = Stage::default();
@@ -488,7 +488,7 @@ async fn a_session_bears_no_more_calls_than_the_limit() {
     assert_eq!(taken["error"]["code"], -32600, "an id in use: {taken}");
 }
 
-// Shows HT25-08, HT25-09, HT25-12, HT25-14.
+// Shows HT25-08, HT25-09, HT25-12, HT25-14, HT25-44.
 #[tokio::test(start_paused = true)]
 async fn quick_answers_are_json_and_slow_ones_a_stream() {
     let stage = Stage::default();

@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
-use askback::{Changed, Prompt, Result, Revision, Server};
+use askback::{
+    Changed, Prompt, Result, Revision, Server,
+    protocol::{ContentBlock, PromptMessage},
+};
 use serde_json::json;
 
 use super::{
@@ -156,6 +159,29 @@ async fn a_prompt_that_breaks_is_an_internal_error() {
     let client = Client::of(&server);
     let broken = client.call("prompts/get", json!({"name": "breaks"})).await;
     assert_eq!(broken.json().await["error"]["code"], -32603);
+}
+
+// Shows PR-07.
+#[tokio::test]
+async fn sound_is_base64_and_says_its_type() {
+    let song = Prompt::new("song", async || {
+        Ok(PromptMessage::user(ContentBlock::audio_bytes(
+            b"\0\xff la",
+            "audio/wav",
+        )))
+    });
+    let server = Server::builder("s", "1").prompt(song).build().unwrap();
+    let client = Client::of(&server);
+    let answer = client
+        .call("prompts/get", json!({"name": "song"}))
+        .await
+        .json()
+        .await;
+    let expected = json!({"type": "audio", "data": "AP8gbGE=", "mimeType": "audio/wav"});
+    assert_eq!(
+        answer["result"]["messages"][0]["content"], expected,
+        "{answer}"
+    );
 }
 
 // Shows HT-16, HT-17.

@@ -54,7 +54,7 @@ fn base_of(resource: &Value) -> String {
         .to_owned()
 }
 
-// Shows AD-07, AD-08, AD-09, AD-10, AD-11, AD-12, AZ-09, AZ-10.
+// Shows AD-07, AD-08, AD-09, AD-10, AD-11, AD-12, AZ-09, AZ-10, AZ25-14.
 #[tokio::test]
 async fn the_issuers_document_is_looked_for_in_order() {
     let oauth = "/.well-known/oauth-authorization-server";
@@ -84,10 +84,13 @@ async fn the_issuers_document_is_looked_for_in_order() {
     }
 }
 
+// Shows AZ25-20, AZ25-23, AZ25-24, AZ25-25, AZ25-26.
 #[tokio::test]
 async fn the_earliest_servers_are_their_own_issuers() {
-    // With a document of the issuer, at the root.
+    // With a document of the issuer, at the root; what it names comes before what was agreed on.
     let world = World::new().await;
+    let named = format!("{}/named", world.base());
+    world.issuer(|it| it["authorization_endpoint"] = json!(named));
     world.change(|rules| {
         rules.challenge = "Bearer".to_owned();
         rules.documents.remove(0);
@@ -96,6 +99,11 @@ async fn the_earliest_servers_are_their_own_issuers() {
     assert_eq!(
         world.browser.asked("resource"),
         [Some(world.server.url.clone())]
+    );
+    let opened = world.browser.asked.lock().unwrap()[0].clone();
+    assert!(
+        opened.as_str().starts_with(&format!("{named}?")),
+        "{opened}"
     );
 
     // Without any: at the places that were agreed on.
@@ -184,7 +192,7 @@ async fn a_document_that_is_not_fit_is_not_used() {
     }
 }
 
-// Shows AD-13, AD-14, AD-15.
+// Shows AD-13, AD-14, AD-15, AZ25-16.
 #[tokio::test]
 async fn metadata_of_another_issuer_is_refused() {
     let world = World::new().await;

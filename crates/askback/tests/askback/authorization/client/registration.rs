@@ -20,7 +20,7 @@ fn registrations(world: &World) -> Vec<Value> {
 }
 
 // Shows AR-01, AR-02, AR-03, AR-05, AR-10, AR-17, AR-18, AZ-05.
-// Shows AZ25-03, AZ25-04, AZ25-05, AZ25-07, AZ25-09.
+// Shows AZ25-03, AZ25-04, AZ25-05, AZ25-07, AZ25-09, AZ25-13.
 #[tokio::test]
 async fn there_is_an_order_of_becoming_known() {
     for (by_hand, takes_documents, registers, expected) in [

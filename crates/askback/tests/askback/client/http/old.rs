@@ -47,6 +47,7 @@ async fn old_that(
     .await
 }
 
+// Shows HT25-42.
 #[tokio::test]
 async fn the_older_transport_is_found_and_spoken() {
     let server = old("event: endpoint\ndata: /messages?session=1\n\n").await;

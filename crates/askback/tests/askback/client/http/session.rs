@@ -141,7 +141,7 @@ async fn a_call_is_cancelled_by_a_message() {
     client.close().await;
 }
 
-// Shows HT25-10, HT25-25.
+// Shows HT25-10, HT25-25, HT25-49.
 #[tokio::test]
 async fn a_broken_answer_is_taken_up_where_it_broke_off() {
     let server = Server::start(|asked, before| match (asked.what(), before) {
@@ -170,6 +170,7 @@ async fn a_broken_answer_is_taken_up_where_it_broke_off() {
     client.close().await;
 }
 
+// Shows HT25-49.
 #[tokio::test]
 async fn an_answer_that_cannot_be_taken_up_is_lost() {
     // Without an id there is nothing to take up; a server may not know how; it may never answer.
@@ -200,6 +201,7 @@ async fn an_answer_that_cannot_be_taken_up_is_lost() {
     }
 }
 
+// Shows HT25-45.
 #[tokio::test]
 async fn the_stream_that_is_listened_on_is_opened_again() {
     const LOG: &str = r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"here"}}"#;
@@ -283,7 +285,7 @@ async fn a_session_id_that_is_none_is_refused() {
     assert!(matches!(error, ClientError::Protocol(_)), "{error:?}");
 }
 
-// Shows HT25-08.
+// Shows HT25-08, HT25-46.
 #[tokio::test]
 async fn a_server_without_sessions_is_not_taken_leave_of() {
     let server = Server::start(|asked, _| match asked.what() {
@@ -310,6 +312,20 @@ async fn a_server_without_sessions_is_not_taken_leave_of() {
     calling.abort();
     client.close().await;
     assert!(!server.whats().contains(&"DELETE".to_owned()));
+}
+
+// Shows HT25-47.
+#[tokio::test]
+async fn a_session_may_be_one_that_clients_do_not_end() {
+    let server = Server::start(|asked, _| match asked.what() {
+        "DELETE" => Reply::empty(405),
+        _ => session(asked),
+    })
+    .await;
+    let client = connect(&server).await.unwrap();
+    assert!(call(&client, "t").await.unwrap().contains("done"));
+    client.close().await;
+    server.until("DELETE", 1).await;
 }
 
 // Shows HT25-29.
