@@ -200,6 +200,7 @@ fn a_holiday_is_booked_in_a_session_of_every_revision_with_forms() {
     }
 }
 
+// Shows BA-23, BA-24.
 #[test]
 fn each_round_may_meet_another_process_that_shares_only_the_keys() {
     let scratch = Scratch::new("over-http-rounds");

@@ -23,6 +23,7 @@ fn refused(name: &str, result: Result<Incoming, Malformed>, code: i64, id: Optio
     assert_eq!(bad.id, id, "{name}: {}", bad.error);
 }
 
+// Shows TR-01.
 #[test]
 fn what_is_not_json_is_a_parse_error() {
     let cases: &[(&str, &[u8])] = &[
@@ -89,6 +90,7 @@ fn what_is_not_json_is_a_parse_error() {
     }
 }
 
+// Shows BA-02, BA-03, BA-04, BA24-02.
 #[test]
 fn what_is_json_but_no_message_is_an_invalid_request() {
     let cases: &[(&str, &str, Option<RequestId>)] = &[
@@ -220,6 +222,7 @@ fn what_is_json_but_no_message_is_an_invalid_request() {
     }
 }
 
+// Shows BA-13, BA-14, BA24-03, BA24-04.
 #[test]
 fn a_broken_response_fails_our_request_and_is_not_answered() {
     let cases: &[(&str, Option<RequestId>)] = &[
@@ -385,7 +388,7 @@ fn depth_does_not_exhaust_the_stack() {
     }
 }
 
-// Shows ST-01.
+// Shows ST-01, BA-02, BA-03, BA-07, BA-13, BA-21, BA24-02, BA24-04.
 #[test]
 fn messages_are_written_on_one_line() {
     let id = RequestId::from("a\nb");

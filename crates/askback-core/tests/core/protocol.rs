@@ -237,7 +237,7 @@ fn methods_nobody_specified_are_refused() {
     assert!(InputRequest::parse("ping", nothing).is_err());
 }
 
-// Shows PO-01.
+// Shows PO-01, BA-37.
 #[test]
 fn params_that_do_not_fit_are_refused_with_the_reason() {
     let cases = [
@@ -291,6 +291,7 @@ fn params_that_do_not_fit_are_refused_with_the_reason() {
     assert!(ClientRequest::parse("tools/list", None).is_ok());
 }
 
+// Shows BA-37.
 #[test]
 fn a_reserved_key_of_meta_stands_once() {
     let said = refused::<Meta>(r#"{"progressToken":1,"progressToken":2}"#);
@@ -335,6 +336,7 @@ fn is_key(key: &str) -> bool {
     prefix.split('.').all(label) && name(rest)
 }
 
+// Shows BA-38, BA-39, BA-40, BA-41, VE-04.
 #[test]
 fn our_own_names_follow_the_rules_for_keys() {
     let mut meta = Meta::default();
@@ -455,6 +457,7 @@ fn a_keyed_map_is_changed_in_place() {
     assert_eq!(serde_json::to_string(&keyed).unwrap(), r#"{"b":4,"c":5}"#);
 }
 
+// Shows BA-10, BA-11.
 #[test]
 fn a_result_says_what_it_is() {
     let done = json!({"content": []});
@@ -493,6 +496,7 @@ fn a_result_says_what_it_is() {
     }
 }
 
+// Shows BA-08, BA-49.
 #[test]
 fn a_result_names_its_server_where_results_do() {
     let server = Signature::new(&Implementation::new("askback-travel", "1"));

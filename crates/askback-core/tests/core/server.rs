@@ -145,7 +145,7 @@ fn code(seen: &[Seen]) -> i64 {
         .unwrap_or_else(|| panic!("an error: {seen:?}"))
 }
 
-// Shows PR25-01.
+// Shows PR25-01, BA25-01, LI25-05, LI25-10, LI25-11, LI25-12, LI25-21.
 #[test]
 fn a_session_is_opened_in_the_revision_both_speak() {
     let cases = [
@@ -172,6 +172,7 @@ fn a_session_is_opened_in_the_revision_both_speak() {
     }
 }
 
+// Shows LI25-11, LI25-21, VE-01, VE-08.
 #[test]
 fn a_server_of_one_revision_says_so() {
     let only = |revision| Bench::with(move |profile| profile.revisions = vec![revision]);
@@ -195,7 +196,7 @@ fn a_server_of_one_revision_says_so() {
     assert_eq!(code(&refused), -32602);
 }
 
-// Shows MR-02, PR-01.
+// Shows MR-02, PR-01, BA-22, BA-43, VE-01, VE-10.
 #[test]
 fn a_request_of_the_stateless_era_says_who_sends_it() {
     let meta = |version: Value, capabilities: Value| {
@@ -225,6 +226,7 @@ fn a_request_of_the_stateless_era_says_who_sends_it() {
     }
 }
 
+// Shows LI24-02, LI25-15.
 #[test]
 fn a_method_exists_in_the_revisions_that_have_it() {
     let no_params = json!({});
@@ -260,7 +262,7 @@ fn a_method_exists_in_the_revisions_that_have_it() {
     }
 }
 
-// Shows PR-02, LO25-01, LO25-02, PI25-01.
+// Shows PR-02, LO25-01, LO25-02, PI25-01, BA-08, BA-49, DI-01, DI-03, LI25-01, VE-03.
 #[test]
 fn what_a_session_needs_is_answered_by_the_engine() {
     let mut bench = Bench::new();
@@ -300,6 +302,7 @@ fn what_a_session_needs_is_answered_by_the_engine() {
     assert_eq!(result["ttlMs"], 0);
 }
 
+// Shows BA-06, BA-23, BA24-01, VE-11.
 #[test]
 fn both_eras_share_a_connection() {
     let mut bench = Bench::opened("2025-06-18");
@@ -341,7 +344,7 @@ fn the_reason_of_a_cancellation_is_ready_for_a_log() {
     }
 }
 
-// Shows RO25-05, ST-10, CA-19, CA-20, CA-22, CA25-06.
+// Shows RO25-05, ST-10, CA-19, CA-20, CA-22, CA25-06, BA-20.
 #[test]
 fn a_cancelled_request_is_not_answered() {
     let mut bench = Bench::opened("2025-11-25");
@@ -362,6 +365,7 @@ fn a_cancelled_request_is_not_answered() {
     );
 }
 
+// Shows BA24-05.
 #[test]
 fn a_batch_is_answered_as_one() {
     let request = |id: u32, method: &str| json!({"jsonrpc": "2.0", "id": id, "method": method});
@@ -414,7 +418,7 @@ fn a_batch_holds_no_requests_of_the_stateless_era() {
     assert_eq!(batch[1]["result"], json!({}), "{batch}");
 }
 
-// Shows TO-09, CA-02.
+// Shows TO-09, CA-02, BA-51, SU-01, SU-02, SU-05, SU-06.
 #[test]
 fn a_subscription_tells_what_it_was_asked_to() {
     let mut bench = Bench::new();
@@ -518,6 +522,7 @@ fn a_change_of_the_prompts_is_told_where_it_was_promised() {
     }
 }
 
+// Shows SU-08.
 #[test]
 fn what_a_client_may_have_open_is_bounded() {
     let mut bench = Bench::with(|profile| {
@@ -707,7 +712,7 @@ fn a_log_line_is_sent_to_who_wants_it() {
     assert_eq!(bench.drain(), [], "the request is over");
 }
 
-// Shows MR-20.
+// Shows MR-20, BA-12.
 #[test]
 fn what_cannot_be_read_is_answered_as_far_as_it_can() {
     let mut bench = Bench::new();
@@ -923,6 +928,7 @@ fn in_the_stateless_era_a_server_cancels_subscriptions_alone() {
     assert_eq!(cancelled, [2]);
 }
 
+// Shows LI24-01.
 #[test]
 fn a_session_is_not_opened_in_a_batch() {
     let mut hello = initialize("2025-03-26");

@@ -260,7 +260,7 @@ async fn a_list_has_one_order_on_every_connection() {
     }
 }
 
-// Shows CO-01, CO-02, RE-01, TO-05, TO-06.
+// Shows CO-01, CO-02, RE-01, TO-05, TO-06, LI25-05.
 #[tokio::test]
 async fn what_is_offered_is_declared_and_nothing_else_answered() {
     type Add = fn(ServerBuilder) -> ServerBuilder;
@@ -477,7 +477,7 @@ async fn an_unknown_log_level_is_refused() {
     }
 }
 
-// Shows RE-09, RE-10, RE-12, RE25-01, RE25-02.
+// Shows RE-09, RE-10, RE-12, RE25-01, RE25-02, BA-16, BA-17, BA-18.
 #[tokio::test]
 async fn codes_of_earlier_revisions_are_not_sent_in_the_newest() {
     let pays = async || -> Result<String> {

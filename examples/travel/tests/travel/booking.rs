@@ -171,6 +171,7 @@ async fn a_no_is_a_result_of_its_own_and_books_nothing() {
     }
 }
 
+// Shows BA-47, LI25-22.
 #[tokio::test]
 async fn without_forms_it_fails_in_plain_words() {
     let expected = "this client cannot be asked: it does not support forms (elicitation)";

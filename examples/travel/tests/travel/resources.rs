@@ -55,7 +55,7 @@ async fn destinations_are_listed_and_read() {
     }
 }
 
-// Shows RE-09, RE-12, RE25-01.
+// Shows RE-09, RE-12, RE25-01, BA-17.
 #[tokio::test]
 async fn what_is_not_there_is_not_found() {
     for (revision, code) in [("2025-11-25", -32002), ("2026-07-28", -32602)] {

@@ -105,6 +105,7 @@ mod tests {
         Duration::from_secs(seconds)
     }
 
+    // Shows LI25-27.
     #[test]
     fn it_stands_while_paused_and_progress_renews_it_within_the_whole() {
         let limits = Limits {

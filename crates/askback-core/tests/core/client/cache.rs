@@ -291,7 +291,7 @@ fn what_depends_on_answers_or_state_is_not_kept() {
     }
 }
 
-// Shows PG25-01.
+// Shows PG25-01, VE-07.
 #[test]
 fn a_restart_and_an_older_revision_keep_nothing() {
     check(&modern(

@@ -19,6 +19,7 @@ fn falls_back(answer: &str) -> String {
     )
 }
 
+// Shows BA-69.
 #[test]
 fn only_an_answer_tells_the_era() {
     for answer in [
@@ -103,6 +104,7 @@ fn a_client_without_the_handshake_says_why_there_was_no_answer() {
     );
 }
 
+// Shows VE-07.
 #[test]
 fn a_server_known_to_want_the_handshake_is_not_probed() {
     let initialize = r#"{"id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}"#;

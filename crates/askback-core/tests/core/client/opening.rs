@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::{Player, capabilities, check, check_as, only};
 
-// Shows ST-16.
+// Shows ST-16, BA-11, DI-02.
 #[test]
 fn a_modern_server_answers_the_probe() {
     check(
@@ -27,6 +27,7 @@ fn a_modern_server_answers_the_probe() {
     );
 }
 
+// Shows LI25-08, VE-02.
 #[test]
 fn a_modern_server_that_only_has_a_handshake_in_common_is_greeted_with_it() {
     for answer in [
@@ -48,7 +49,7 @@ fn a_modern_server_that_only_has_a_handshake_in_common_is_greeted_with_it() {
     }
 }
 
-// Shows ST-18.
+// Shows ST-18, LI25-13, LI25-21, VE-02, VE-09.
 #[test]
 fn nothing_in_common_is_said_in_words() {
     check(
@@ -105,7 +106,7 @@ const FALLBACK: &str = r#"
         = opened 2024-11-05
         "#;
 
-// Shows ST-17.
+// Shows ST-17, BA-69, DI-02, LI25-02, LI25-04, LI25-09, LI25-28.
 #[test]
 fn any_other_answer_means_a_handshake() {
     for answer in [
@@ -183,7 +184,7 @@ fn a_server_that_lacks_a_capability_is_modern() {
     );
 }
 
-// Shows CA25-02.
+// Shows CA25-02, LI24-04, LI24-06, LI25-02, LI25-13, LI25-25.
 #[test]
 fn a_handshake_that_fails_says_why() {
     const OPEN: &str = r#"
@@ -233,6 +234,7 @@ fn a_refused_wish_is_corrected_from_what_the_error_offers() {
     );
 }
 
+// Shows LI24-01, LI25-08, VE-09.
 #[test]
 fn a_chosen_revision_alone_is_tried() {
     // Nothing to fall back to: the answer to the probe stands.
@@ -332,7 +334,7 @@ fn before_the_session_is_open_only_ping_is_answered() {
     );
 }
 
-// Shows EL25-01, SA25-01, RO25-01.
+// Shows EL25-01, SA25-01, RO25-01, LI25-01, LI25-03.
 #[test]
 fn a_handshake_says_what_the_client_can_do() {
     let all = r#"{"elicitation":{"form":{},"url":{}},"sampling":{"tools":{}},"roots":{"listChanged":true}}"#;

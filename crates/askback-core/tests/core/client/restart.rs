@@ -94,7 +94,7 @@ fn a_round_that_may_have_had_its_effect_is_not_sent_again() {
     ));
 }
 
-// Shows ST-15.
+// Shows ST-15, LI25-24.
 #[test]
 fn the_next_call_starts_the_server_again() {
     check(&modern(
@@ -165,6 +165,7 @@ fn a_server_is_started_again_only_so_often() {
     );
 }
 
+// Shows LI25-06.
 #[test]
 fn a_session_is_opened_again_and_told_again_but_a_call_on_it_is_lost() {
     check_as(
@@ -233,6 +234,7 @@ fn a_session_that_cannot_be_opened_again_ends_the_calls_that_wait_for_it() {
     );
 }
 
+// Shows SU-07.
 #[test]
 fn subscriptions_are_opened_again() {
     check(&modern(

@@ -8,7 +8,7 @@ use super::{Player, capabilities, check, check_as, modern, profile};
 const FORM: &str =
     r#"{"type":"object","properties":{"name":{"type":"string"}},"required":["name"]}"#;
 
-// Shows EL-07, MR-02, PR-01, RO-02, SA-08, ST-04, PO-01.
+// Shows EL-07, MR-02, PR-01, RO-02, SA-08, ST-04, PO-01, BA-42, BA-45.
 #[test]
 fn a_call_that_asks_nothing_is_one_request() {
     check(&modern(
@@ -26,7 +26,7 @@ fn a_call_that_asks_nothing_is_one_request() {
     ));
 }
 
-// Shows EL-07, MR-03, MR-15, MR-16, MR-17.
+// Shows EL-07, MR-03, MR-15, MR-16, MR-17, BA-05.
 #[test]
 fn a_round_is_answered_with_a_new_id_the_same_state_and_the_keys_that_were_asked() {
     check(&modern(&format!(
@@ -218,7 +218,7 @@ fn a_refusal_ends_the_call_and_its_other_questions() {
     );
 }
 
-// Shows MR-04, MR-06, MR-12.
+// Shows MR-04, MR-06, MR-12, BA-10.
 #[test]
 fn a_server_that_asks_out_of_turn_breaks_the_protocol() {
     for (call, result, why) in [
@@ -377,7 +377,7 @@ fn answers_go_back_in_the_order_of_the_questions() {
     );
 }
 
-// Shows MR-18, PO-02.
+// Shows MR-18, PO-02, BA-05.
 #[test]
 fn parallel_calls_keep_their_states_apart() {
     check(&modern(
@@ -400,7 +400,7 @@ fn parallel_calls_keep_their_states_apart() {
     ));
 }
 
-// Shows ST-09, CA-05, CA-11, CA-16.
+// Shows ST-09, CA-05, CA-11, CA-16, BA-11.
 #[test]
 fn a_call_that_is_cancelled_takes_its_questions_with_it() {
     check(&modern(

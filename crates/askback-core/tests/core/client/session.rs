@@ -8,7 +8,7 @@ fn check(revision: &str, rest: &str) {
     check_as(&only(revision), &legacy(revision, rest));
 }
 
-// Shows PI25-01.
+// Shows PI25-01, BA25-02, LI25-28.
 #[test]
 fn a_call_is_one_request_without_the_meta_of_the_stateless_era() {
     for revision in ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"] {
@@ -30,7 +30,7 @@ fn a_call_is_one_request_without_the_meta_of_the_stateless_era() {
     }
 }
 
-// Shows EL-11.
+// Shows EL-11, BA24-01, BA25-02.
 #[test]
 fn a_question_is_put_to_the_host_and_its_answer_sent() {
     for revision in ["2025-06-18", "2025-11-25"] {
@@ -94,7 +94,7 @@ fn check_refused(revision: &str, declared: &str, question: &str, code: i64, word
     );
 }
 
-// Shows EL25-12, RO25-03.
+// Shows EL25-12, RO25-03, LI24-03, LI25-15, LI25-16.
 #[test]
 fn what_was_not_declared_is_refused() {
     let form = r#""method":"elicitation/create","params":{"message":"A?","requestedSchema":{"type":"object","properties":{}}}"#;
@@ -259,7 +259,7 @@ fn a_question_the_server_withdraws_gets_no_answer() {
     );
 }
 
-// Shows CA25-01.
+// Shows CA25-01, BA-19.
 #[test]
 fn a_cancelled_call_takes_its_questions_with_it() {
     check(
@@ -373,6 +373,7 @@ fn a_root_that_leads_elsewhere_than_it_reads_is_not_sent() {
     }
 }
 
+// Shows LI25-20.
 #[test]
 fn the_servers_time_stands_while_a_person_is_asked_and_progress_renews_it() {
     check(
@@ -401,7 +402,7 @@ fn the_servers_time_stands_while_a_person_is_asked_and_progress_renews_it() {
     );
 }
 
-// Shows EL25-13, SA-20.
+// Shows EL25-13, SA-20, BA-19.
 #[test]
 fn a_server_that_asks_too_often_is_refused_in_its_own_era() {
     let mut bounded = only("2025-11-25");
@@ -533,6 +534,7 @@ fn an_error_that_names_no_links_is_an_error() {
     }
 }
 
+// Shows BA24-05.
 #[test]
 fn batches_are_read_where_the_revision_has_them_and_answered_as_one() {
     check(

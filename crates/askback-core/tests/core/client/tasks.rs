@@ -334,6 +334,7 @@ fn a_task_may_follow_rounds_and_have_ended_when_it_begins() {
     );
 }
 
+// Shows BA-09.
 #[test]
 fn a_task_that_must_not_be_is_refused() {
     let created = task(2, "task", "working", "");

@@ -118,7 +118,7 @@ fn progress_buys_time_but_not_for_ever() {
     );
 }
 
-// Shows CA-21, LO-15.
+// Shows CA-21, LO-15, BA-20.
 #[test]
 fn log_lines_and_changes_are_told_on_a_session() {
     check_as(
@@ -144,7 +144,7 @@ fn log_lines_and_changes_are_told_on_a_session() {
     );
 }
 
-// Shows ST-07.
+// Shows ST-07, SU-03, SU-04.
 #[test]
 fn a_subscription_is_a_call_that_lasts() {
     check(&modern(
@@ -206,7 +206,7 @@ fn either_side_ends_a_subscription() {
     ));
 }
 
-// Shows ST-06, ST-08.
+// Shows ST-06, ST-08, PA-01.
 #[test]
 fn a_request_of_the_server_is_nonsense_in_the_stateless_era_and_gets_no_answer() {
     check(&modern(

@@ -20,7 +20,7 @@ use serde_json::{Value, value::RawValue};
 
 use super::{Case, Kind, read};
 
-// Shows EL-10, EL-12, EL-14, RE-04.
+// Shows EL-10, EL-12, EL-14, RE-04, BA-02, BA-07, BA-21.
 #[test]
 fn every_message_is_written_back_as_it_came() {
     check("cases");
@@ -31,6 +31,7 @@ fn the_messages_of_the_guides_are_written_back_as_they_came() {
     check("seeds");
 }
 
+// Shows LI24-02, LI25-15.
 #[test]
 fn what_a_revision_has_not_is_left_out_or_said_in_another_way() {
     check("lowered");

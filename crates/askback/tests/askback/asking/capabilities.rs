@@ -81,7 +81,7 @@ async fn is_asked(revision: Revision, declared: &Value, tool: &str) -> bool {
     asks
 }
 
-// Shows EL-09, MR-13, RO-15, SA-07, SA-09.
+// Shows EL-09, MR-13, RO-15, SA-07, SA-09, BA-46, LI25-16.
 #[tokio::test(start_paused = true)]
 async fn a_client_is_asked_what_it_declared() {
     let tools = [

@@ -55,7 +55,7 @@ impl Client {
     }
 }
 
-// Shows MR-01, ST-08.
+// Shows MR-01, ST-08, PA-01, VE-10.
 #[tokio::test]
 async fn the_stateless_era_replays() {
     let mut client = Client::connect();
@@ -103,6 +103,7 @@ async fn the_stateless_era_replays() {
     );
 }
 
+// Shows BA25-02.
 #[tokio::test]
 async fn the_handshake_era_waits() {
     let mut client = Client::connect();

@@ -188,7 +188,7 @@ fn seats() -> Scripted {
     Scripted::new(|_| accept(json!({"window": true})))
 }
 
-// Shows HT25-02, ST-02, ST-11, ST-12, ST-14.
+// Shows HT25-02, ST-02, ST-11, ST-12, ST-14, LI25-17, LI25-18, TR-02.
 #[tokio::test]
 async fn a_server_is_started_called_and_ended() {
     for revision in [
@@ -272,7 +272,7 @@ async fn a_server_that_ends_itself_at_the_probe_is_started_again() {
     client.close().await;
 }
 
-// Shows ST-02.
+// Shows ST-02, LI25-24.
 #[tokio::test]
 async fn a_crash_says_how_the_server_ended_after_all_it_said() {
     let host = seats();
@@ -334,7 +334,7 @@ fn assert_dead(mut life: TcpStream) {
     assert_eq!(life.read_to_end(&mut Vec::new()).unwrap(), 0);
 }
 
-// Shows ST-13.
+// Shows ST-13, LI24-05, LI25-18, LI25-19.
 #[tokio::test]
 async fn a_server_that_does_not_end_is_killed() {
     let witness = Witness::new();

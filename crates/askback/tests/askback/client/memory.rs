@@ -149,6 +149,7 @@ fn text(result: &CallToolResult) -> String {
         .to_owned()
 }
 
+// Shows BA-01.
 #[tokio::test(start_paused = true)]
 async fn a_call_is_the_same_in_every_revision_that_can_ask() {
     for (protocol, revision, retried) in [
@@ -228,6 +229,7 @@ async fn a_list_is_the_same_on_every_connection() {
     assert!(lists.iter().all(|list| *list == ["plan"]), "{lists:?}");
 }
 
+// Shows LI24-03.
 #[tokio::test(start_paused = true)]
 async fn a_revision_that_cannot_ask_ends_in_a_tool_error() {
     for revision in [Revision::V2024_11_05, Revision::V2025_03_26] {
@@ -422,6 +424,7 @@ async fn lists_have_all_their_pages() {
     }
 }
 
+// Shows BA-01, SU-03.
 #[tokio::test(start_paused = true)]
 async fn changes_are_heard_in_either_era() {
     for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
@@ -549,7 +552,7 @@ async fn dropping_a_call_cancels_it() {
     assert_eq!(cancelled["params"]["requestId"], call["id"]);
 }
 
-// Shows TO-43, CA-06, CA-07.
+// Shows TO-43, CA-06, CA-07, LI24-06, LI25-23, LI25-25.
 #[tokio::test(start_paused = true)]
 async fn a_call_that_takes_too_long_is_given_up() {
     let (channel, heard) = Strange::start(|_, _| Value::Null);
@@ -582,7 +585,7 @@ async fn a_call_that_takes_too_long_is_given_up() {
     }
 }
 
-// Shows CO-12.
+// Shows CO-12, LI25-16, LI25-22.
 #[tokio::test(start_paused = true)]
 async fn what_the_server_does_not_have_is_empty_or_unsupported() {
     let (channel, _) = Strange::start(|method, params| match method {

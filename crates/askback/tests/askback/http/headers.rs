@@ -24,7 +24,8 @@ struct Case {
     code: i64,
 }
 
-// Shows HT-20, HT-22, HT-23, HT-24, HT-44, HT-60, HT-61, HT-63, HT-64, MR-13.
+// Shows HT-20, HT-22, HT-23, HT-24, HT-44, HT-60, HT-61, HT-63, HT-64, MR-13, BA-06, BA-12, BA-16,
+// BA-43, BA-44, BA-47, BA-48.
 #[tokio::test]
 async fn what_headers_and_body_do_not_agree_on_is_refused() {
     let client = Stage::default().client();
@@ -387,7 +388,7 @@ async fn a_server_of_the_newest_revision_alone_has_no_sessions() {
     }
 }
 
-// Shows HT-23.
+// Shows HT-23, VE-01, VE-08.
 #[tokio::test]
 async fn a_server_of_one_era_says_which_versions_it_speaks() {
     let build = |revisions: &[Revision]| -> Server {

@@ -28,7 +28,7 @@ async fn listening(client: &Client, filter: Value) -> Response {
     stream
 }
 
-// Shows TO-09.
+// Shows TO-09, BA-51, SU-01, SU-02.
 #[tokio::test(start_paused = true)]
 async fn a_client_is_told_what_it_asked_for_and_nothing_else() {
     let server = Stage::default().builder().build().unwrap();

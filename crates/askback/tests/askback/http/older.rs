@@ -32,7 +32,7 @@ fn ids(batch: &Value) -> Vec<u64> {
     ids
 }
 
-// Shows HT25-43.
+// Shows HT25-43, BA24-05.
 #[tokio::test(start_paused = true)]
 async fn a_batch_is_answered_as_one() {
     let stage = Stage::default();

@@ -43,7 +43,7 @@ async fn a_server_without_sessions_takes_only_posts() {
     }
 }
 
-// Shows HT-10, HT-11, HT-12.
+// Shows HT-10, HT-11, HT-12, BA-04, BA-20.
 #[tokio::test]
 async fn what_is_no_request_is_taken_or_refused_by_its_kind() {
     let client = Stage::default().client();
@@ -230,7 +230,7 @@ async fn whoever_takes_no_stream_waits_for_the_end() {
     assert_eq!(answer["result"]["content"][0]["text"], "Told.");
 }
 
-// Shows LO-03, LO-04.
+// Shows LO-03, LO-04, PA-02.
 #[tokio::test(start_paused = true)]
 async fn a_handler_that_tells_has_a_stream_at_once() {
     let stage = Stage::default();
@@ -327,7 +327,7 @@ async fn what_tells_of_the_way_is_left_out_where_nobody_reads() {
     assert!(last.contains("yyyyyyyyyy"), "{last}");
 }
 
-// Shows HT-15, MR-01.
+// Shows HT-15, MR-01, BA-24, BA-26, PA-01.
 #[tokio::test]
 async fn questions_are_results() {
     let client = Stage::default().client();

@@ -212,7 +212,7 @@ async fn a_pair_stays_until_its_calls_have_ended() {
     server.ended().await;
 }
 
-// Shows CA-02, CA-12.
+// Shows CA-02, CA-12, SU-05, SU-06.
 #[tokio::test]
 async fn a_subscription_ends_with_its_result() {
     let mut server = Serving::start(Stage::default().builder()).await;

@@ -48,6 +48,7 @@ fn in_2026_07_28_programs_come_to_what_they_should() {
     prove(|case| case.stateless(Habit::Plain));
 }
 
+// Shows BA-26.
 #[test]
 fn a_restart_between_two_rounds_changes_nothing() {
     prove(|case| case.stateless(Habit::Restart));

@@ -83,6 +83,7 @@ async fn whoever_calls_notices_nothing() {
     }
 }
 
+// Shows VE-05.
 #[tokio::test(start_paused = true)]
 async fn without_tasks_a_call_is_a_call() {
     let no_tasks = [

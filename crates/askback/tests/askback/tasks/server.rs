@@ -4,6 +4,7 @@ use askback::Revision;
 
 use super::*;
 
+// Shows BA-26.
 #[tokio::test(start_paused = true)]
 async fn a_task_goes_from_work_to_its_result() {
     let server = builder().build().unwrap();
@@ -74,6 +75,7 @@ async fn a_task_ends_as_its_call_would_have() {
     }
 }
 
+// Shows BA-09, BA-22, BA-47, VE-05.
 #[tokio::test(start_paused = true)]
 async fn only_a_client_that_takes_tasks_is_given_one() {
     let server = builder().build().unwrap();
@@ -328,6 +330,7 @@ async fn what_the_extension_has_not_is_not_answered() {
     assert_eq!(unknown["error"]["code"], -32601);
 }
 
+// Shows BA-51.
 #[tokio::test(start_paused = true)]
 async fn a_subscription_tells_how_a_task_stands() {
     let server = builder().build().unwrap();
@@ -370,6 +373,7 @@ async fn a_subscription_tells_how_a_task_stands() {
     assert_eq!(refused["error"]["code"], -32021);
 }
 
+// Shows BA-24.
 #[tokio::test(start_paused = true)]
 async fn work_outlives_its_connection() {
     let server = builder().build().unwrap();

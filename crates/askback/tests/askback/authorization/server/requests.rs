@@ -116,8 +116,8 @@ fn challenge(error: &str, why: &str) -> String {
     )
 }
 
-// Shows AZ-12, AZ-35, AZ-38, AZ-39, AZ-41, AZ-42, AZ-50, AD-04, EL-20, HT-05.
-// Shows AZ25-15, AZ25-22.
+// Shows AZ-12, AZ-35, AZ-38, AZ-39, AZ-41, AZ-42, AZ-50, AD-04, EL-20, HT-05, AZ25-15, AZ25-22,
+// BA-27.
 #[tokio::test]
 async fn a_request_without_a_good_token_is_told_what_to_do() {
     let client = client();

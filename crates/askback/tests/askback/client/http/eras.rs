@@ -144,6 +144,7 @@ async fn other_answers_lead_to_the_handshake() {
     }
 }
 
+// Shows VE-07.
 #[tokio::test]
 async fn what_is_known_of_a_server_is_shared_and_forgotten() {
     let eras = Eras::default();

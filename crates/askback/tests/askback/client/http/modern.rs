@@ -13,7 +13,7 @@ use super::{
     Piece, Reply, Scripted, Server, accept, builder, call, connect, connect_as, event, modern, said,
 };
 
-// Shows HT-06, HT-07, HT-08, HT-09, HT-20, HT-21, HT-26, HT-46, HT-47.
+// Shows HT-06, HT-07, HT-08, HT-09, HT-20, HT-21, HT-26, HT-46, HT-47, BA-42.
 #[tokio::test]
 async fn each_request_is_a_post_with_the_headers_that_mirror_it() {
     let server = Server::start(|asked, _| modern(asked)).await;
@@ -134,7 +134,7 @@ async fn streams_are_read_however_they_are_cut_and_written() {
     .await;
 }
 
-// Shows HT-15.
+// Shows HT-15, PA-02.
 #[tokio::test]
 async fn what_comes_before_the_response_is_heard() {
     let server = Server::start(|asked, _| match asked.what() {

@@ -72,6 +72,7 @@ async fn the_older_transport_is_found_and_spoken() {
     assert_eq!(server.whats(), expected);
 }
 
+// Shows LI25-06.
 #[tokio::test]
 async fn nothing_overtakes_the_end_of_the_handshake() {
     let opened = Arc::new(Notify::new());

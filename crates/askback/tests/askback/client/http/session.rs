@@ -15,7 +15,7 @@ use super::{
     Piece, Reply, Scripted, Server, builder, call, connect, connect_as, event, said, session,
 };
 
-// Shows HT25-04, HT25-17, HT25-30, HT25-34, HT25-35.
+// Shows HT25-04, HT25-17, HT25-30, HT25-34, HT25-35, LI25-14.
 #[tokio::test]
 async fn the_session_is_named_in_everything_and_taken_leave_of() {
     let server = Server::start(|asked, _| session(asked)).await;
@@ -63,7 +63,7 @@ async fn the_session_is_named_in_everything_and_taken_leave_of() {
     );
 }
 
-// Shows HT25-35, HT25-36.
+// Shows HT25-35, HT25-36, LI25-14.
 #[tokio::test]
 async fn the_version_header_is_sent_where_the_revision_has_it() {
     for (revision, expected) in [

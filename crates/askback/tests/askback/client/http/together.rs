@@ -108,7 +108,7 @@ fn host() -> Scripted {
     })
 }
 
-// Shows HT25-39.
+// Shows HT25-39, BA-01, BA25-01, TR-02, VE-11.
 #[tokio::test]
 async fn every_revision_is_spoken() {
     let served = Served::start().await;
@@ -176,7 +176,7 @@ async fn a_task_is_followed_to_its_end() {
     client.close().await;
 }
 
-// Shows TO25-01.
+// Shows TO25-01, TR-02.
 #[tokio::test]
 async fn changes_are_told() {
     let served = Served::start().await;
