@@ -561,6 +561,7 @@ fn ask(bench: &mut Bench, key: &str, question: ElicitParams) -> (Value, Vec<Seen
     (sent(&seen)["id"].clone(), seen)
 }
 
+// Shows TA25-02, TA25-03.
 #[test]
 fn a_question_is_asked_in_the_words_of_the_revision() {
     let form: FormSchema = serde_json::from_value(json!({"type": "object", "properties": {

@@ -73,7 +73,7 @@ fn nobody_takes_the_room_of_all() {
     assert!(!failed(&tasks, "eve", "again"), "it was given back");
 }
 
-// Shows BP-40, BP-42.
+// Shows BP-40, BP-42, TA-64.
 #[test]
 fn a_task_belongs_to_whoever_began_it() {
     let mut tasks = tasks(8, 1 << 20);
@@ -95,6 +95,7 @@ fn a_task_belongs_to_whoever_began_it() {
     assert_eq!(tasks.cancel("t", Some(&ada), 0), Some(true));
 }
 
+// Shows TA-31, TA-32, TA-37.
 #[test]
 fn a_key_is_used_once() {
     let mut tasks = tasks(8, 1 << 20);

@@ -170,6 +170,7 @@ async fn a_tool_is_told_as_it_was_written() {
     assert_eq!(tools[1]["inputSchema"], object);
 }
 
+// Shows TA-04.
 #[tokio::test]
 async fn a_tool_says_whether_it_becomes_a_task() {
     let answers = |tool: Tool, capabilities: Value| async move {

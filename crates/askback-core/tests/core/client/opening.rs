@@ -334,7 +334,7 @@ fn before_the_session_is_open_only_ping_is_answered() {
     );
 }
 
-// Shows EL25-01, SA25-01, RO25-01, LI25-01, LI25-03.
+// Shows EL25-01, SA25-01, RO25-01, LI25-01, LI25-03, TA25-01.
 #[test]
 fn a_handshake_says_what_the_client_can_do() {
     let all = r#"{"elicitation":{"form":{},"url":{}},"sampling":{"tools":{}},"roots":{"listChanged":true}}"#;

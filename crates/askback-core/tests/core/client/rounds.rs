@@ -8,7 +8,7 @@ use super::{Player, capabilities, check, check_as, modern, profile};
 const FORM: &str =
     r#"{"type":"object","properties":{"name":{"type":"string"}},"required":["name"]}"#;
 
-// Shows EL-07, MR-02, PR-01, RO-02, SA-08, ST-04, PO-01, BA-42, BA-45.
+// Shows EL-07, MR-02, PR-01, RO-02, SA-08, ST-04, PO-01, BA-42, BA-45, TA-02.
 #[test]
 fn a_call_that_asks_nothing_is_one_request() {
     check(&modern(

@@ -8,7 +8,7 @@ fn check(revision: &str, rest: &str) {
     check_as(&only(revision), &legacy(revision, rest));
 }
 
-// Shows PI25-01, BA25-02, LI25-28.
+// Shows PI25-01, BA25-02, LI25-28, TA25-04, TA25-05.
 #[test]
 fn a_call_is_one_request_without_the_meta_of_the_stateless_era() {
     for revision in ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"] {
@@ -94,7 +94,7 @@ fn check_refused(revision: &str, declared: &str, question: &str, code: i64, word
     );
 }
 
-// Shows EL25-12, RO25-03, LI24-03, LI25-15, LI25-16.
+// Shows EL25-12, RO25-03, LI24-03, LI25-15, LI25-16, TA25-15.
 #[test]
 fn what_was_not_declared_is_refused() {
     let form = r#""method":"elicitation/create","params":{"message":"A?","requestedSchema":{"type":"object","properties":{}}}"#;

@@ -49,6 +49,7 @@ fn check_working(rest: &str) {
 
 const ASKS: &str = r#","inputRequests":{"a":{"method":"roots/list"}}"#;
 
+// Shows TA-02, TA-13, TA-14, TA-15, TA-26.
 #[test]
 fn a_task_is_asked_after_until_it_has_a_result() {
     let half = stands(
@@ -83,6 +84,7 @@ fn a_task_is_asked_after_until_it_has_a_result() {
     ));
 }
 
+// Shows TA-15.
 #[test]
 fn a_task_ends_otherwise() {
     let cases = [
@@ -139,6 +141,7 @@ fn a_task_ends_otherwise() {
     );
 }
 
+// Shows TA-08, TA-27, TA-28, TA-29, TA-30, TA-34, TA-36, TA-38.
 #[test]
 fn its_questions_are_put_to_the_host_once() {
     let asks = stands(3, "input_required", ASKS);
@@ -174,6 +177,7 @@ fn its_questions_are_put_to_the_host_once() {
     ));
 }
 
+// Shows TA-36.
 #[test]
 fn answers_wait_for_what_is_on_its_way() {
     let asks = stands(
@@ -198,6 +202,7 @@ fn answers_wait_for_what_is_on_its_way() {
     ));
 }
 
+// Shows TA-15, TA-40, TA-42, TA-43.
 #[test]
 fn a_task_nobody_waits_for_is_cancelled() {
     let asks = stands(3, "input_required", ASKS);
@@ -231,6 +236,7 @@ fn a_task_nobody_waits_for_is_cancelled() {
     ));
 }
 
+// Shows TA-29.
 #[test]
 fn a_question_that_may_not_be_asked_ends_the_call() {
     let samples = stands(
@@ -248,7 +254,7 @@ fn a_question_that_may_not_be_asked_ends_the_call() {
     ));
 }
 
-// Shows CA-06.
+// Shows CA-06, TA-40.
 #[test]
 fn patience_has_an_end() {
     check_working(
@@ -334,7 +340,7 @@ fn a_task_may_follow_rounds_and_have_ended_when_it_begins() {
     );
 }
 
-// Shows BA-09.
+// Shows BA-09, TA-03, TA-05.
 #[test]
 fn a_task_that_must_not_be_is_refused() {
     let created = task(2, "task", "working", "");

@@ -132,6 +132,7 @@ fn a_name_without_counterpart_is_only_read() {
     );
 }
 
+// Shows TA-48.
 #[test]
 fn what_a_request_is_about_depends_on_its_method() {
     for (method, member) in [

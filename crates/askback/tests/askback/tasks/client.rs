@@ -50,6 +50,7 @@ fn text(result: &CallToolResult) -> String {
         .to_owned()
 }
 
+// Shows TA-02, TA-08, TA-28.
 #[tokio::test(start_paused = true)]
 async fn whoever_calls_notices_nothing() {
     let cases: [(&str, &str, &[&str]); 4] = [
@@ -83,7 +84,7 @@ async fn whoever_calls_notices_nothing() {
     }
 }
 
-// Shows VE-05.
+// Shows VE-05, TA25-02, TA25-03, TA25-04, TA25-05.
 #[tokio::test(start_paused = true)]
 async fn without_tasks_a_call_is_a_call() {
     let no_tasks = [
@@ -165,6 +166,7 @@ impl DropTold {
     }
 }
 
+// Shows TA-25.
 #[tokio::test(start_paused = true)]
 async fn a_task_the_server_forgot_is_lost() {
     let server = builder()

@@ -4,7 +4,7 @@ use askback::Revision;
 
 use super::*;
 
-// Shows BA-26.
+// Shows BA-26, TA-06, TA-07, TA-10, TA-17, TA-20, TA-23, TA-57, TA-63.
 #[tokio::test(start_paused = true)]
 async fn a_task_goes_from_work_to_its_result() {
     let server = builder().build().unwrap();
@@ -44,6 +44,7 @@ async fn a_task_goes_from_work_to_its_result() {
     assert_eq!(Client::new(&server).get(id).await["status"], "completed");
 }
 
+// Shows TA-09, TA-22, TA-41, TA-51, TA-53, TA-54, TA-55, TA-56, TA-57.
 #[tokio::test(start_paused = true)]
 async fn a_task_ends_as_its_call_would_have() {
     let server = builder().build().unwrap();
@@ -75,7 +76,7 @@ async fn a_task_ends_as_its_call_would_have() {
     }
 }
 
-// Shows BA-09, BA-22, BA-47, VE-05.
+// Shows BA-09, BA-22, BA-47, VE-05, TA-01, TA-04, TA-07, TA-52, TA-59.
 #[tokio::test(start_paused = true)]
 async fn only_a_client_that_takes_tasks_is_given_one() {
     let server = builder().build().unwrap();
@@ -102,6 +103,7 @@ async fn only_a_client_that_takes_tasks_is_given_one() {
     assert_eq!(done["resultType"], "complete");
 }
 
+// Shows TA-01, TA-58, TA-61, TA-62, TA25-01, TA25-15.
 #[tokio::test(start_paused = true)]
 async fn a_session_has_no_tasks() {
     let server = builder().build().unwrap();
@@ -125,6 +127,7 @@ async fn a_session_has_no_tasks() {
     }
 }
 
+// Shows TA-18, TA-33, TA-37, TA-39.
 #[tokio::test(start_paused = true)]
 async fn a_task_asks_until_it_is_answered() {
     let server = builder().build().unwrap();
@@ -154,6 +157,7 @@ async fn a_task_asks_until_it_is_answered() {
     assert_eq!(done["result"]["content"][0]["text"], "window: true");
 }
 
+// Shows TA-31, TA-32.
 #[tokio::test(start_paused = true)]
 async fn an_answer_that_does_not_fit_is_asked_again_under_another_key() {
     let server = builder().build().unwrap();
@@ -180,6 +184,7 @@ async fn an_answer_that_does_not_fit_is_asked_again_under_another_key() {
     assert_eq!(keys, ["seat", "seat-again", "seat-again-2", "seat-again-3"]);
 }
 
+// Shows TA-19, TA-38.
 #[tokio::test(start_paused = true)]
 async fn some_of_its_questions_may_be_answered_first() {
     let server = builder().build().unwrap();
@@ -205,6 +210,7 @@ async fn some_of_its_questions_may_be_answered_first() {
     assert_eq!(done["result"]["content"][0]["text"], "Ada: false");
 }
 
+// Shows TA-12.
 #[tokio::test(start_paused = true)]
 async fn a_call_asks_in_rounds_until_it_becomes_a_task() {
     let server = builder().build().unwrap();
@@ -263,6 +269,7 @@ async fn only_a_tool_that_says_so_becomes_a_task() {
     }
 }
 
+// Shows TA-21, TA-41, TA-44.
 #[tokio::test(start_paused = true)]
 async fn a_cancelled_task_stops() {
     let server = builder().build().unwrap();
@@ -282,6 +289,7 @@ async fn a_cancelled_task_stops() {
     }
 }
 
+// Shows TA-24, TA-25, TA-35, TA-49, TA-50, TA-51.
 #[tokio::test(start_paused = true)]
 async fn a_task_expires() {
     let mut limits = Limits::default();
@@ -308,6 +316,7 @@ async fn a_task_expires() {
     client.begin("slow").await;
 }
 
+// Shows TA-61, TA-62.
 #[tokio::test(start_paused = true)]
 async fn what_the_extension_has_not_is_not_answered() {
     let server = builder().build().unwrap();
@@ -330,7 +339,7 @@ async fn what_the_extension_has_not_is_not_answered() {
     assert_eq!(unknown["error"]["code"], -32601);
 }
 
-// Shows BA-51.
+// Shows BA-51, TA-45, TA-46, TA-47.
 #[tokio::test(start_paused = true)]
 async fn a_subscription_tells_how_a_task_stands() {
     let server = builder().build().unwrap();

@@ -296,6 +296,7 @@ async fn about(client: &Client, id: &str, authorization: &str, message: &Value) 
     client.send("POST", "/mcp", &headers, message).await
 }
 
+// Shows TA-64.
 #[tokio::test(start_paused = true)]
 async fn nobody_hears_of_the_task_of_another_or_changes_it() {
     let client = tenants();
@@ -343,7 +344,7 @@ async fn nobody_hears_of_the_task_of_another_or_changes_it() {
     }
 }
 
-// Shows BP-39, BP-40, BP-42.
+// Shows BP-39, BP-40, BP-42, TA-64.
 #[tokio::test]
 async fn a_task_is_its_principals() {
     let client = tenants();

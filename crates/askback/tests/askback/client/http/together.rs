@@ -159,6 +159,7 @@ async fn a_cancelled_call_is_cancelled_there_and_the_reason_is_logged() {
     }
 }
 
+// Shows TA-48.
 #[tokio::test]
 async fn a_task_is_followed_to_its_end() {
     let served = Served::start().await;
