@@ -247,7 +247,7 @@ impl Peer {
             Ok(Message::Request(request)) => expect(Some(&request.id)),
             Ok(Message::Notification(_)) => self.wild = true,
             Ok(Message::Response(_)) => {}
-            Err(malformed) if malformed.response => {}
+            Err(malformed) if malformed.response || malformed.notification => {}
             Err(malformed) => expect(malformed.id.as_ref()),
         };
         match jsonrpc::parse(bytes, &Limits::default()) {

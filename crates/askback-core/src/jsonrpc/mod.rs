@@ -126,6 +126,9 @@ pub struct Malformed {
     /// Whether it looked like a response. Its id is then one of ours: the request it names has
     /// failed, and nothing is sent back.
     pub response: bool,
+    /// Whether it looked like a notification, with a method and without an id. It is not answered
+    /// (2026-07-28, basic, Notifications).
+    pub notification: bool,
 }
 
 impl fmt::Display for RequestId {

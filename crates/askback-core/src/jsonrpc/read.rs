@@ -77,6 +77,7 @@ impl Malformed {
             id: None,
             error: ErrorObject::new(PARSE_ERROR, reason),
             response: false,
+            notification: false,
         }
     }
 
@@ -85,6 +86,7 @@ impl Malformed {
             id: None,
             error: ErrorObject::new(INVALID_REQUEST, reason),
             response: false,
+            notification: false,
         }
     }
 
@@ -162,10 +164,12 @@ impl<'a> Envelope<'a> {
             )));
         }
         let response = self.method.is_none() && (self.result.is_some() || self.error.is_some());
+        let notification = self.id.is_none() && self.method.and_then(string).is_some();
         self.judge(id.clone()).map_err(|reason| Malformed {
             id,
             error: ErrorObject::new(INVALID_REQUEST, reason),
             response,
+            notification,
         })
     }
 

@@ -262,6 +262,28 @@ fn a_broken_response_fails_our_request_and_is_not_answered() {
 }
 
 #[test]
+fn a_broken_notification_is_told_from_a_broken_request() {
+    for (text, notification) in [
+        (r#"{"jsonrpc":"2.0","method":"n","params":[1]}"#, true),
+        (r#"{"jsonrpc":"1.0","method":"n"}"#, true),
+        (r#"{"method":"n","method":"n"}"#, true),
+        (r#"{"jsonrpc":"2.0","method":"n","result":{}}"#, true),
+        (
+            r#"{"jsonrpc":"2.0","id":1,"method":"n","params":[1]}"#,
+            false,
+        ),
+        (r#"{"jsonrpc":"2.0","id":null,"method":"n"}"#, false),
+        (r#"{"jsonrpc":"2.0","method":1}"#, false),
+        (r#"{"jsonrpc":"2.0"}"#, false),
+        ("[]", false),
+        ("{", false),
+    ] {
+        let bad = parse(text.as_bytes()).expect_err(text);
+        assert_eq!(bad.notification, notification, "{text}");
+    }
+}
+
+#[test]
 fn messages_are_read_whatever_their_layout() {
     let cases = [
         r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#,

@@ -906,6 +906,8 @@ fn in_the_stateless_era_a_server_cancels_subscriptions_alone() {
         json!({"requestId": {}}),
         json!({"requestId": 77}),
         json!({"requestId": "1"}),
+        json!([1]),
+        json!("1"),
     ] {
         let cancel = json!({"method": "notifications/cancelled", "params": params});
         assert_eq!(bench.say(cancel), [], "{params}");

@@ -439,6 +439,9 @@ impl Connection {
             }
             return;
         }
+        if malformed.notification {
+            return;
+        }
         let response = jsonrpc::write_error(malformed.id.as_ref(), &malformed.error);
         match batch.and_then(|number| self.batches.get_mut(&number)) {
             Some(batch) => batch.responses.push(response),
