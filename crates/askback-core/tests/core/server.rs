@@ -579,6 +579,7 @@ fn a_question_is_asked_in_the_words_of_the_revision() {
         let (id, asked) = ask(&mut bench, "wishes", question());
         let params = &sent(&asked)["params"];
         assert_eq!(params["_meta"]["dev.askback/key"], "wishes");
+        assert!(params.get("task").is_none(), "{params}");
         let properties = params["requestedSchema"]["properties"].as_object().unwrap();
         for field in &fields {
             assert!(

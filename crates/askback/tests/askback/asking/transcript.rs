@@ -125,9 +125,12 @@ async fn the_handshake_era_waits() {
     client
         .say(json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "reserve"}}))
         .await;
+    let mut ids = Vec::new();
     for (key, window) in [("seat", true), ("seat-2", false)] {
         let asked = client.hear().await;
         assert_eq!(asked["method"], "elicitation/create", "{asked}");
+        assert!(!ids.contains(&asked["id"]), "{asked}");
+        ids.push(asked["id"].clone());
         assert_eq!(asked["params"]["_meta"]["dev.askback/key"], key, "{asked}");
         client
             .say(json!({"jsonrpc": "2.0", "id": asked["id"], "result":

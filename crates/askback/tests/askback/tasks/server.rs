@@ -339,7 +339,7 @@ async fn what_the_extension_has_not_is_not_answered() {
     assert_eq!(unknown["error"]["code"], -32601);
 }
 
-// Shows BA-51, TA-45, TA-46, TA-47.
+// Shows BA-51, TA-45, TA-46.
 #[tokio::test(start_paused = true)]
 async fn a_subscription_tells_how_a_task_stands() {
     let server = builder().build().unwrap();
@@ -383,6 +383,30 @@ async fn a_subscription_tells_how_a_task_stands() {
 }
 
 // Shows BA-24.
+// Shows TA-47.
+#[tokio::test(start_paused = true)]
+async fn a_task_tells_of_its_progress_by_its_status_alone() {
+    let server = builder().build().unwrap();
+    let mut client = Client::new(&server);
+    let call = json!({"name": "slow", "_meta": {
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": client.capabilities,
+        "io.modelcontextprotocol/logLevel": "debug",
+        "progressToken": "p",
+    }});
+    client.wire.request("tools/call", call).await;
+    let task = client.wire.hear().await.unwrap()["result"].take();
+    let id = task["taskId"].as_str().unwrap();
+    let wish = json!({"notifications": {"taskIds": [id]}});
+    client.send("subscriptions/listen", wish).await;
+    sleep(WORK * 3).await;
+    assert_eq!(client.settled(id).await["status"], "completed");
+    let methods: Vec<_> = client.heard.iter().map(|told| &told["method"]).collect();
+    let told = "notifications/tasks";
+    let expected = ["notifications/subscriptions/acknowledged", told, told];
+    assert_eq!(methods, expected);
+}
+
 #[tokio::test(start_paused = true)]
 async fn work_outlives_its_connection() {
     let server = builder().build().unwrap();
