@@ -36,13 +36,16 @@ use crate::{
     },
 };
 
+/// How many items a page of a list has: somebody may have many bookings.
+const PAGE_SIZE: usize = 100;
+
 /// What an operator is told of an agency that cannot be set up.
 pub type Result<T, E = Box<dyn Error + Send + Sync>> = std::result::Result<T, E>;
 
 /// How the agency is run.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
-    /// How many items a page of a list has; all on one page unless given.
+    /// How many items a page of a list has; 100 unless given.
     pub page_size: Option<usize>,
     /// The only revisions it speaks; all unless given.
     pub revisions: Option<Vec<Revision>>,
@@ -73,10 +76,8 @@ pub enum Itineraries {
 ///
 /// Fails where the directory cannot be used, and where no revision is left to speak.
 pub fn server(options: Options) -> Result<Server> {
-    let mut builder = builder(options.directory.as_deref(), options.itineraries)?;
-    if let Some(size) = options.page_size {
-        builder = builder.page_size(size);
-    }
+    let builder = builder(options.directory.as_deref(), options.itineraries)?;
+    let mut builder = builder.page_size(options.page_size.unwrap_or(PAGE_SIZE));
     if let Some(revisions) = options.revisions {
         builder = builder.revisions(revisions);
     }

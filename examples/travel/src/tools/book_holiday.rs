@@ -74,11 +74,11 @@ pub(crate) struct Contact {
     /// Where the tickets go to.
     #[form(title = "Email", format = "email")]
     email: String,
-    #[form(title = "Phone")]
+    #[form(title = "Phone", max_length = 40)]
     #[serde(skip_serializing_if = "Option::is_none")]
     phone: Option<String>,
     /// Whom to call if something happens.
-    #[form(title = "Emergency contact")]
+    #[form(title = "Emergency contact", max_length = 200)]
     #[serde(skip_serializing_if = "Option::is_none")]
     emergency_contact: Option<String>,
 }
@@ -92,9 +92,12 @@ pub(crate) async fn book_holiday(
     trip: Trip,
 ) -> Result<Json<Booking>> {
     let destination = Destination::named(&trip.destination)?;
-    // Prices change: the one that was shown is the one that counts.
+    // Prices change: the one that was shown is the one that counts. Nobody is asked for their wishes
+    // who cannot book.
     let (nights, travellers) = (trip.nights, trip.travellers);
+    let (booked, owner) = (bookings.clone(), Owner::of(ctx.principal()));
     let quote = ctx.run("quote", move || async move {
+        booked.check_room(&owner).await?;
         Ok(destination.price(nights, travellers))
     });
     let quote = quote.await?;
