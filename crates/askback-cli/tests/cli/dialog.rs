@@ -399,19 +399,19 @@ fn nothing_of_one_prompt_is_in_the_next() {
     let mut dialog = Dialog::new(Desk::new(None, None, limits), travel(), WIDE, shown);
     dialog.take(Event::Asked(1, sampling()));
     dialog.show();
-    let page = dialog.page().take();
+    let page = dialog.page().take().to_string();
     assert!(page.contains("Pick the best flight"), "{page}");
     for line in ["Take the 08:10.", ".", ""] {
         dialog.hear(line);
     }
     dialog.show();
-    let page = dialog.page().take();
+    let page = dialog.page().take().to_string();
     assert!(!dialog.is_asking(), "{page}");
     let mut second = sampling();
     second.ask = Ask::Sample(Box::new(CreateMessageParams::new("Name a hotel.", 10)));
     dialog.take(Event::Asked(2, second));
     dialog.show();
-    let page = dialog.page().take();
+    let page = dialog.page().take().to_string();
     assert!(page.contains("Name a hotel."), "{page}");
     for before in ["flight", "08:10", "You know", "map"] {
         let own = page.replace("find_best_flight", "");
@@ -430,8 +430,12 @@ fn a_link_is_shown_whole_before_it_is_agreed_to() {
         let mut dialog = Dialog::new(Desk::new(None, None, limits), travel(), look, shown);
         let mut effects = dialog.take(Event::Asked(1, link(&url)));
         dialog.show();
-        let page = dialog.page().take();
-        assert!(page.contains(&format!("\n{url}\n")), "{page}");
+        let page = dialog.page().take().to_string();
+        let quoted: String = page
+            .lines()
+            .filter_map(|row| row.strip_prefix("| "))
+            .collect();
+        assert!(quoted.contains(&url), "{page}");
         effects.extend(dialog.hear(""));
         let opens = |effect: &Effect| matches!(effect, Effect::Open(_));
         assert!(!effects.iter().any(opens), "{effects:?}");

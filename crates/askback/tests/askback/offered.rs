@@ -486,7 +486,7 @@ async fn codes_of_earlier_revisions_are_not_sent_in_the_newest() {
             url: "https://pay.example/1".to_owned(),
             ..ElicitUrlParams::default()
         };
-        Err(Error::url_required(vec![link]))
+        Err(Error::url_required(link, []))
     };
     let server = builder().tool(Tool::new("pays", pays)).build().unwrap();
     let mut peer = Peer::connect(&server, Revision::LATEST).await;
