@@ -144,12 +144,12 @@ fn declared_types(root: &Value, property: &Value, depth: usize) -> Vec<String> {
         .and_then(|to| to.strip_prefix('#'))
     {
         let target = root.pointer(pointer).unwrap_or(&Value::Null);
-        return declared_types(root, target, depth + 1);
+        return declared_types(root, target, depth.saturating_add(1));
     }
     let mut types = Vec::new();
     for union in ["anyOf", "oneOf", "allOf"] {
         for member in property[union].as_array().into_iter().flatten() {
-            types.extend(declared_types(root, member, depth + 1));
+            types.extend(declared_types(root, member, depth.saturating_add(1)));
         }
     }
     let fixed = property["enum"].as_array().into_iter().flatten();

@@ -3,6 +3,11 @@
 //! [`model`] is pure: questions, and how far the person is with them. [`terminal`] and [`script`]
 //! are leaves over it that know nothing of each other. [`relay`] joins the model to the client,
 //! [`session`] all of them to a server.
+//!
+//! Numbers and lengths come from servers, so arithmetic says what becomes of the largest: it
+//! saturates.
+
+#![warn(clippy::arithmetic_side_effects)]
 
 pub mod app;
 pub mod args;

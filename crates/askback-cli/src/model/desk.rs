@@ -196,11 +196,12 @@ impl Desk {
     /// The question in front of the person.
     pub fn front(&self) -> Option<Front<'_>> {
         let open = self.front.as_ref()?;
+        let position = self.answered.saturating_add(1);
         Some(Front {
             id: open.id,
             question: &open.question,
-            position: self.answered + 1,
-            total: self.answered + 1 + self.waiting.len(),
+            position,
+            total: position.saturating_add(self.waiting.len()),
             step: open.stage.step(self.offer.as_ref()),
             turn: open.turn,
             issue: open.issue.as_ref(),
@@ -367,7 +368,7 @@ impl Desk {
             Ok(stage) => {
                 self.front = Some(Open {
                     stage,
-                    turn: open.turn + u64::from(turn.moved),
+                    turn: open.turn.saturating_add(u64::from(turn.moved)),
                     issue: turn.issue,
                     ..open
                 });
@@ -379,7 +380,7 @@ impl Desk {
                     effects.extend(self.agree(roots));
                 }
                 effects.push(Effect::Answer(open.id, reply));
-                self.answered += 1;
+                self.answered = self.answered.saturating_add(1);
                 self.bring_forward();
             }
         }

@@ -95,7 +95,7 @@ pub fn judge(raw: &str) -> Result<Link, Refusal> {
         });
     }
     let start = url[..Position::BeforeHost].len();
-    let host_range = start..start + name.len();
+    let host_range = start..start.saturating_add(name.len());
     Ok(Link {
         domain: domain(name, host_range.clone()),
         host: host_range,
@@ -134,7 +134,7 @@ fn domain(name: &str, host: Range<usize>) -> Range<usize> {
     match psl::domain_str(name) {
         // The list knows names; of a number it would take the last two parts.
         Some(domain) if !name.ends_with(|c: char| c.is_ascii_digit() || c == ']') => {
-            host.end - domain.len()..host.end
+            host.end.saturating_sub(domain.len())..host.end
         }
         _ => host,
     }

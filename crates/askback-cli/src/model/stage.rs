@@ -266,8 +266,10 @@ fn field_said(mut draft: Draft, at: usize, reopened: bool, said: Said) -> Turn {
         Said::Keep => draft.keep(at),
         Said::Clear => draft.clear(at),
         Said::Back if reopened => return Turn::to(Stage::Review(draft)),
-        Said::Back if at > 0 => return Turn::to(Stage::field(draft, at - 1)),
-        Said::Back => Err("this is the first field".into()),
+        Said::Back => match at.checked_sub(1) {
+            Some(before) => return Turn::to(Stage::field(draft, before)),
+            None => Err("this is the first field".into()),
+        },
         _ => {
             return Turn::stay(Stage::Field {
                 draft,
@@ -284,7 +286,7 @@ fn field_said(mut draft: Draft, at: usize, reopened: bool, said: Said) -> Turn {
         })
         .because(issue),
         Ok(()) if reopened => Turn::to(Stage::Review(draft)),
-        Ok(()) => Turn::to(Stage::field(draft, at + 1)),
+        Ok(()) => Turn::to(Stage::field(draft, at.saturating_add(1))),
     }
 }
 
@@ -297,7 +299,7 @@ fn review_said(draft: Draft, said: Said) -> Turn {
             None => Turn::reply(Reply::Form(draft.content())),
         },
         Said::Back if !empty => {
-            let last = draft.fields().len() - 1;
+            let last = draft.fields().len().saturating_sub(1);
             Turn::to(Stage::field(draft, last))
         }
         Said::Reopen(at) if at < draft.fields().len() => Turn::to(Stage::Field {

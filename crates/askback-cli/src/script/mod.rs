@@ -79,7 +79,7 @@ impl Script {
         let Some(at) = self.answers.iter().position(|rule| fits(&rule)) else {
             return Answer::Unmatched;
         };
-        let rule = Some(at + 1);
+        let rule = Some(at.saturating_add(1));
         match &self.answers[at].act {
             Act::Accept(given) => match accept(given) {
                 Ok(reply) => Answer::Given(reply, rule),
@@ -99,7 +99,7 @@ impl Script {
             SamplingReply::Text(text) => Reply::Text(text.clone()),
             SamplingReply::Decline => declined(None),
         };
-        Answer::Given(reply, Some(at + 1))
+        Answer::Given(reply, Some(at.saturating_add(1)))
     }
 
     fn list_roots(&self) -> Answer {

@@ -139,11 +139,9 @@ impl Wanted {
 
 /// The scheme and the authority of a URL of ours.
 fn origin(uri: &str) -> &str {
-    let authority = uri.find("://").map_or(0, |at| at + 3);
-    let path = uri[authority..]
-        .find('/')
-        .map_or(uri.len(), |at| authority + at);
-    &uri[..path]
+    let authority = uri.split_once("://").map_or(uri, |(_, rest)| rest);
+    let path = authority.find('/').map_or("", |at| &authority[at..]);
+    uri.strip_suffix(path).unwrap_or(uri)
 }
 
 #[cfg(test)]
