@@ -8,7 +8,11 @@ use std::{
 use askback_core::forms::Content;
 use serde::{Deserialize, Deserializer, de};
 
-use crate::{error::Error, text::given, words};
+use crate::{
+    error::Error,
+    text::{Words, given},
+    words,
+};
 
 /// An answers file.
 #[derive(Debug, Clone, PartialEq, Default, Deserialize)]
@@ -133,7 +137,13 @@ impl Script {
     ///
     /// A usage error that shows the place where the text is not one of answers.
     pub fn parse(text: &str) -> Result<Self, Error> {
-        serde_saphyr::from_str(text).map_err(|error| Error::usage(given(error)))
+        serde_saphyr::from_str(text).map_err(|error| {
+            // The place is drawn in the lines below the first.
+            let error = error.to_string();
+            let mut lines = error.lines().map(given);
+            let first = lines.next().map_or_else(Words::default, Words::from);
+            lines.fold(Error::usage(first), Error::hint)
+        })
     }
 }
 
