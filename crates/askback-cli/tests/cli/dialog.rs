@@ -276,6 +276,10 @@ screens! {
         Asks(link("https://login.calendar.example.com/connect?id=7")), Type(""), Type("yes"), Type("what?"),
         Type("!open"), Type(""),
     ];
+    a_link_is_shown_alone_to_be_copied: NARROW, [
+        Asks(link("https://login.calendar.example.com/connect?id=7&to=a-long-way-from-here")), Type("!link"),
+        Type("!cancel"),
+    ];
     a_link_is_done_says_the_server: WIDE, [
         Asks(link("https://example.com/")), Done("one"), Type("y"), Done("other"), Done("one"),
     ];

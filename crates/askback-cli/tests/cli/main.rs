@@ -8,6 +8,8 @@ mod dialog;
 mod end_to_end;
 mod itineraries;
 #[cfg(unix)]
+mod hostile;
+#[cfg(unix)]
 mod killed;
 #[cfg(unix)]
 mod links;

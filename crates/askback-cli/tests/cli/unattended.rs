@@ -3,13 +3,20 @@
 use std::{
     io::{self, Write},
     sync::{Arc, Mutex},
+    time::Duration,
 };
 
 use askback::client::{CallTarget, Event, Host, HostQuestion};
-use askback_cli::{model::Asker, relay::Relay, script::Script, unattended::Unattended};
+use askback_cli::{
+    model::Asker,
+    relay::Relay,
+    script::Script,
+    terminal::{Look, Page, Remarks},
+    unattended::Unattended,
+};
 use askback_core::{
     limits::Limits,
-    protocol::{ElicitParams, InputRequest, InputResponse, RawJson, Root},
+    protocol::{ElicitParams, InputRequest, InputResponse, LoggingLevel, RawJson, Root},
 };
 use serde_json::json;
 
@@ -183,7 +190,7 @@ fn what_a_server_says_is_told() {
     relay.event(progress(2.0, Some("Pricing")));
     relay.event(progress(3.0, Some("Pricing")));
     relay.event(Event::Log {
-        level: askback_core::protocol::LoggingLevel::Warning,
+        level: LoggingLevel::Warning,
         logger: None,
         data: RawJson::new("sold \x1b[1mout").expect("it is JSON"),
     });
@@ -196,4 +203,114 @@ fn what_a_server_says_is_told() {
     let done = runtime.block_on(front.attend(async {}));
     assert_eq!(done, Ok(()));
     insta::assert_snapshot!(log.text());
+}
+
+#[test]
+fn what_a_server_says_too_often_is_counted() {
+    let (relay, arrivals) = Relay::new();
+    let log = Log::default();
+    let out = Box::new(log.clone());
+    let limits = Limits::default();
+    let mut front = Unattended::new(None, travel(), None, arrivals, limits.clone(), out);
+    let most = limits.remarks as usize;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .start_paused(true)
+        .build();
+    let runtime = runtime.expect("the runtime starts");
+    let mut hear = |events: Vec<Event>, after: Duration| {
+        let before = log.text().len();
+        for event in events {
+            relay.event(event);
+        }
+        let done = runtime.block_on(async {
+            tokio::time::advance(after).await;
+            front.attend(async {}).await
+        });
+        assert_eq!(done, Ok(()));
+        log.text()[before..].to_owned()
+    };
+    let kinds: [fn() -> Event; 4] = [
+        || Event::ServerStderr("a".to_owned()),
+        || Event::Note("about no request in particular, a".to_owned()),
+        || Event::ResourceUpdated("a".to_owned()),
+        || Event::Log {
+            level: LoggingLevel::Info,
+            logger: None,
+            data: RawJson::new("a").expect("it is JSON"),
+        },
+    ];
+    let many = |count: usize| {
+        kinds
+            .iter()
+            .cycle()
+            .take(count)
+            .map(|kind| kind())
+            .collect()
+    };
+    let left_out = |count: usize| {
+        format!("  travel said more at once than is shown: {count} lines are left out.\n")
+    };
+    let told = hear(many(most + 7), Duration::ZERO);
+    assert_eq!(told.lines().count(), most + 1, "{told}");
+    assert!(told.ends_with(&left_out(7)), "{told}");
+    // Nothing more is told until the window is over.
+    assert_eq!(hear(many(3), Duration::ZERO), left_out(3));
+    assert_eq!(hear(many(0), limits.remarks_window), "");
+    let told = hear(many(1), Duration::ZERO);
+    assert_eq!(told, "stderr | a\n");
+}
+
+#[test]
+fn a_remark_is_as_long_as_a_person_reads() {
+    #[track_caller]
+    fn check(text: String, lines: usize, ends: &str) {
+        let mut remarks = Remarks::new(&Limits::default());
+        let remark = remarks.hear(Event::ServerStderr(text), Duration::ZERO);
+        let mut page = Page::new(Look {
+            columns: 80,
+            styled: false,
+        });
+        let remark = remark.expect("it is shown");
+        Remarks::put(&mut page, &askback_cli::text::given("travel"), remark);
+        let shown = page.take().to_string();
+        assert_eq!(shown.lines().count(), lines, "{shown}");
+        assert!(shown.ends_with(ends), "{shown}");
+    }
+    check("a".to_owned(), 1, "stderr | a\n");
+    check(
+        "a\n".repeat(1000),
+        17,
+        "  1968 more characters are left out\n",
+    );
+    check(
+        "a".repeat(5000),
+        16,
+        "  3976 more characters are left out\n",
+    );
+}
+
+#[test]
+fn progress_is_shown_whatever_its_number() {
+    for columns in [1, 5, 10, 24, 80, 200] {
+        for progress in [1e99, -1e308, f64::MAX, f64::MIN_POSITIVE, 1.0 / 3.0] {
+            let mut remarks = Remarks::new(&Limits::default());
+            let event = Event::Progress {
+                target: None,
+                progress,
+                total: Some(progress),
+                message: Some("Pricing ".repeat(20)),
+            };
+            let remark = remarks.hear(event, Duration::ZERO).expect("it is shown");
+            let mut page = Page::new(Look {
+                columns,
+                styled: false,
+            });
+            Remarks::put(&mut page, &askback_cli::text::given("travel"), remark);
+            let shown = page.take().to_string();
+            for line in shown.lines().filter(|line| line.contains("icing")) {
+                assert!(line.contains("| "), "{line:?} in\n{shown}");
+            }
+        }
+    }
 }

@@ -1,0 +1,410 @@
+//! A hostile server in front of the real program, on a terminal of any size: no control character
+//! of the server reaches it, and no row shows the server's words without the gutter.
+
+mod server;
+mod site;
+mod strings;
+
+use std::{
+    fs::File,
+    io::{Read, Write},
+    num::NonZero,
+    os::fd::AsFd,
+    process::{Child, Command, Stdio},
+    sync::mpsc::{self, Receiver},
+    thread,
+    time::Duration,
+};
+
+use askback_cli::text;
+use askback_core::revision::Revision;
+use pty_process::{Size, blocking::Pty};
+
+use self::{
+    server::{Server, Way},
+    site::Site,
+    strings::is_marked,
+};
+use crate::scratch::Scratch;
+
+const ASKBACK: &str = env!("CARGO_BIN_EXE_askback");
+
+/// The style codes of the program, which are the only ones.
+const CODES: [&str; 4] = ["\x1b[0m", "\x1b[1m", "\x1b[2m", "\x1b[33m"];
+
+/// What a person answers, whatever is asked.
+const ANSWERS: [&str; 12] = [
+    "!more",
+    "!link",
+    "",
+    "yes",
+    "1",
+    "?",
+    "yes",
+    "ada@example.com",
+    "2026-06-15",
+    "!lines\nsome text\n.",
+    "!decline",
+    "no",
+];
+
+/// How long anything may take before the test gives it up.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A person before the program on a terminal.
+struct Seat {
+    child: Child,
+    pty: Pty,
+    output: Receiver<Vec<u8>>,
+    /// What has been written since it was last looked at.
+    fresh: Vec<u8>,
+    width: u16,
+    /// All rows so far.
+    rows: Vec<String>,
+}
+
+impl Seat {
+    fn take(words: &[&str], server: &[String], width: u16, styled: bool) -> Self {
+        let command = pty_process::blocking::Command::new(ASKBACK)
+            .args(words)
+            .args(["--name", "bank", "--timeout", "30", "--"])
+            .args(server);
+        Self::run(command, width, styled)
+    }
+
+    /// The same before a server that runs somewhere.
+    fn at(scratch: &Scratch, words: &[&str], width: u16, styled: bool) -> Self {
+        let command = pty_process::blocking::Command::new(ASKBACK)
+            .args(words)
+            .args(["--name", "bank", "--timeout", "5"])
+            .env("XDG_STATE_HOME", scratch.path("state"));
+        Self::run(command, width, styled)
+    }
+
+    fn run(command: pty_process::blocking::Command, width: u16, styled: bool) -> Self {
+        let (pty, pts) = pty_process::blocking::open().expect("there are terminals");
+        pty.resize(Size::new(100, width)).expect("it has a size");
+        let command = command
+            .env("TERM", "xterm")
+            .env("NO_COLOR", if styled { "" } else { "1" })
+            .env("BROWSER", "true");
+        let child = command.spawn(pts).expect("the command was built");
+        let reading = pty.as_fd().try_clone_to_owned().expect("it can be read");
+        let (sender, output) = mpsc::channel();
+        thread::spawn(move || {
+            let mut reading = File::from(reading);
+            let mut bytes = [0; 4096];
+            // The end of the program is an error of its terminal.
+            while let Ok(many @ 1..) = reading.read(&mut bytes) {
+                if sender.send(bytes[..many].to_vec()).is_err() {
+                    return;
+                }
+            }
+        });
+        Self {
+            child,
+            pty,
+            output,
+            fresh: Vec::new(),
+            width,
+            rows: Vec::new(),
+        }
+    }
+
+    /// Reads until the person may write, or the program has ended: the words before the sign.
+    fn prompt(&mut self) -> Option<String> {
+        loop {
+            let shown = plain(&String::from_utf8_lossy(&self.fresh));
+            let last = shown.rsplit('\n').next().unwrap_or_default();
+            if let Some(to) = last.strip_suffix("> ") {
+                let to = to.trim_start_matches('\r').to_owned();
+                if !to.starts_with('|') {
+                    self.look();
+                    return Some(to);
+                }
+            }
+            match self.output.recv_timeout(PATIENCE) {
+                Ok(bytes) => self.fresh.extend(bytes),
+                Err(mpsc::RecvTimeoutError::Disconnected) => {
+                    self.look();
+                    return None;
+                }
+                Err(mpsc::RecvTimeoutError::Timeout) => {
+                    let rows = self.rows.join("\n");
+                    panic!("nothing happens any more after\n{rows}\n{shown}")
+                }
+            }
+        }
+    }
+
+    /// Looks at what has been written, as the terminal shows it.
+    fn look(&mut self) {
+        let fresh = std::mem::take(&mut self.fresh);
+        let rows = looked(&fresh, self.width);
+        self.rows.extend(rows);
+    }
+
+    fn write(&mut self, line: &str) {
+        // A program that has ended reads nothing.
+        let _ = self.pty.write_all(format!("{line}\n").as_bytes());
+    }
+
+    fn resize(&mut self, width: u16) {
+        self.width = width;
+        let resized = self.pty.resize(Size::new(100, width));
+        resized.expect("it has a size");
+    }
+
+    /// Whether what is wanted is a text that ends with a line of its own.
+    fn wants_lines(&self) -> bool {
+        let last: Vec<_> = self
+            .rows
+            .iter()
+            .rev()
+            .take(12)
+            .map(String::as_str)
+            .collect();
+        let last: String = last.into_iter().rev().collect();
+        last.replace(' ', "").contains("onlyadotendsit")
+    }
+
+    /// Holds a conversation of these commands, and of the same answers to whatever is asked. The
+    /// terminal changes its width to the next of `widths` before each line.
+    fn talk(mut self, commands: &[String], widths: &[u16]) -> Vec<String> {
+        let mut commands = commands.iter();
+        let mut answered = 0;
+        let mut lines = 0;
+        while let Some(to) = self.prompt() {
+            if let Some(&width) = widths.get(lines % widths.len().max(1)) {
+                self.resize(width);
+            }
+            lines += 1;
+            if !to.is_empty() {
+                answered = 0;
+                let command = commands.next();
+                self.write(command.map_or("/quit", String::as_str));
+                continue;
+            }
+            let answer = ANSWERS.get(answered).copied();
+            answered += 1;
+            match answer {
+                Some(_) if self.wants_lines() => self.write("Take the 08:10.\n."),
+                answer => self.write(answer.unwrap_or("!cancel")),
+            }
+        }
+        assert_eq!(commands.next(), None, "{}", self.rows.join("\n"));
+        let _ = self.child.wait();
+        self.rows
+    }
+}
+
+/// Text without our style codes.
+fn plain(text: &str) -> String {
+    CODES
+        .iter()
+        .fold(text.to_owned(), |text, code| text.replace(code, ""))
+}
+
+/// The rows that a terminal of this width shows of what the program wrote.
+#[track_caller]
+fn looked(bytes: &[u8], width: u16) -> Vec<String> {
+    let text = String::from_utf8(bytes.to_vec()).expect("it writes text");
+    for c in plain(&text).chars() {
+        let is_fine = matches!(c, '\n' | '\r' | '\u{200d}' | '\u{fe0f}') || !text::acts_or_hides(c);
+        assert!(is_fine, "{c:?} reached the terminal in\n{text:?}");
+    }
+    let many = text.chars().count() / usize::from(width) + text.lines().count() * 2 + 2;
+    let many = u16::try_from(many).ok().and_then(NonZero::new);
+    let (many, columns) = many
+        .zip(NonZero::new(width))
+        .expect("the terminal has a size");
+    let mut parser = vt100::Parser::new(many, columns, 0);
+    parser.process(text.as_bytes());
+    let screen = parser.screen();
+    let rows: Vec<_> = screen.rows(0, width).collect();
+    let end = rows.iter().rposition(|row| !row.is_empty()).unwrap_or(0);
+    for (index, row) in rows[..=end].iter().enumerate() {
+        assert!(
+            !is_marked(row) || has_gutter(row),
+            "{width} columns: row {index}, {row:?}, shows the server's words without the gutter in\n{}",
+            rows[..=end].join("\n")
+        );
+    }
+    rows[..=end].to_vec()
+}
+
+/// Whether nothing but a mark of ours stands before the gutter of a row, or our prompt, where a
+/// line was typed ahead of it.
+fn has_gutter(row: &str) -> bool {
+    let row = ["bank> ", "> "]
+        .iter()
+        .find_map(|prompt| row.strip_prefix(prompt))
+        .unwrap_or(row);
+    row.split_once('|').is_some_and(|(mark, rest)| {
+        mark.chars()
+            .all(|c| c.is_ascii_alphanumeric() || " .-+".contains(c))
+            && !is_marked(mark)
+            && (rest.is_empty() || rest.starts_with(' '))
+    })
+}
+
+/// The widths of terminals.
+const WIDTHS: [u16; 6] = [80, 10, 24, 200, 40, 5];
+
+fn commands() -> Vec<String> {
+    let mut commands: Vec<String> = [
+        "/help",
+        "/tools",
+        "/prompts",
+        "/resources",
+        "/roots",
+        "/call u0",
+        "/call u0 a=1",
+        "/call nobody",
+        "/nobody",
+        "/w0 a b",
+        "/w0 a b c",
+        "/w0",
+        "/read travel://a",
+        "/read b",
+        "/read c",
+        "what",
+    ]
+    .map(str::to_owned)
+    .into();
+    for number in 0..4 {
+        commands.push(format!("/call t{number}"));
+        commands.push(format!("/call t{number} a=1 b:=2"));
+        commands.push(format!("/p{number}"));
+        commands.push(format!("/p{number} x y"));
+    }
+    // One question with each call.
+    commands.extend((0..12).map(|_| "/call t0 a=1".to_owned()));
+    commands
+}
+
+/// Whether the hostile text was there to be seen at all.
+#[track_caller]
+fn check_shown(rows: &[String]) {
+    let shown = rows.iter().filter(|row| is_marked(row)).count();
+    assert!(shown > 2, "{}", rows.join("\n"));
+}
+
+#[track_caller]
+fn converse(name: &str, revision: Revision, way: Way, width: u16, widths: &[u16]) {
+    let scratch = Scratch::new(&format!("hostile-{name}"));
+    let server = Server::start(&scratch, revision, way);
+    let words = ["open", "--protocol", revision.as_str()];
+    let seat = Seat::take(&words, &server.command, width, width > 40);
+    check_shown(&seat.talk(&commands(), widths));
+    server.end();
+}
+
+#[test]
+fn no_server_speaks_outside_its_gutter_in_a_conversation() {
+    for (index, width) in WIDTHS.into_iter().enumerate() {
+        let revision = [Revision::V2025_11_25, Revision::V2026_07_28][index % 2];
+        let name = format!("open-{width}");
+        converse(&name, revision, Way::Readable, width, &[]);
+    }
+}
+
+#[test]
+fn no_server_speaks_outside_its_gutter_on_a_terminal_that_changes_its_size() {
+    for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
+        let name = format!("resized-{}", revision.as_str());
+        converse(&name, revision, Way::Readable, 80, &WIDTHS);
+    }
+}
+
+#[test]
+fn no_error_speaks_outside_its_gutter_in_a_conversation() {
+    for (width, revision) in [(80, Revision::V2025_06_18), (24, Revision::V2026_07_28)] {
+        let name = format!("errors-{width}");
+        converse(&name, revision, Way::Unreadable, width, &[]);
+    }
+}
+
+/// The commands that are no conversation.
+const SINGLE: [&[&str]; 8] = [
+    &["call", "t0", "a=1"],
+    &["call", "t0", "a=1", "--json"],
+    &["call", "u0"],
+    &["call", "nobody"],
+    &["prompt", "p0"],
+    &["prompt", "w0"],
+    &["inspect"],
+    &["inspect", "--json"],
+];
+
+#[test]
+fn no_server_speaks_outside_its_gutter_in_a_single_command() {
+    for (index, words) in SINGLE.into_iter().enumerate() {
+        for way in [Way::Readable, Way::Unreadable] {
+            let width = WIDTHS[index % WIDTHS.len()];
+            let scratch = Scratch::new(&format!("hostile-single-{index}-{way:?}"));
+            let server = Server::start(&scratch, Revision::V2025_11_25, way);
+            let seat = Seat::take(words, &server.command, width, true);
+            check_shown(&seat.talk(&[], &[]));
+            server.end();
+        }
+    }
+}
+
+#[test]
+fn no_server_speaks_outside_its_gutter_where_nobody_is_asked() {
+    let rules = "answers:\n  - when: {mode: url}\n    accept: true\n  - accept: {}\nsampling:\n  - reply: x\n";
+    for (index, words) in SINGLE.into_iter().enumerate() {
+        for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
+            let is_json = words.contains(&"--json");
+            let scratch = Scratch::new(&format!("hostile-piped-{index}-{}", revision.as_str()));
+            let server = Server::start(&scratch, revision, Way::Readable);
+            let file = scratch.file("answers.yaml", rules);
+            let answers = ["--answers", &file];
+            let takes = words[0] != "inspect" && index % 2 == 0;
+            let output = Command::new(ASKBACK)
+                .args(words)
+                .args(if takes { &answers[..] } else { &[] })
+                .args(["--name", "bank", "--timeout", "30", "--"])
+                .args(&server.command)
+                .stdin(Stdio::null())
+                .output()
+                .expect("the command was built");
+            check_shown(&looked(&output.stderr.replace_ends(), 80));
+            let stdout = String::from_utf8(output.stdout).expect("it writes text");
+            let acts = |c: &char| c.is_control() && !matches!(c, '\n' | '\t');
+            assert!(is_json || stdout.chars().all(|c| !acts(&c)), "{stdout:?}");
+            server.end();
+        }
+    }
+}
+
+#[test]
+fn no_site_speaks_outside_its_gutter() {
+    for (index, response) in site::responses().into_iter().enumerate() {
+        let width = WIDTHS[index % WIDTHS.len()];
+        let scratch = Scratch::new(&format!("hostile-site-{index}"));
+        let site = Site::open(response);
+        let words = ["inspect", "--credentials", "nowhere", "--url", &site.url];
+        let seat = Seat::at(&scratch, &words, width, true);
+        let rows = seat.talk(&[], &[]);
+        assert!(
+            rows.iter().any(|row| row.contains("ask")),
+            "{}",
+            rows.join("\n")
+        );
+    }
+}
+
+/// Line ends as a terminal gets them.
+trait ReplaceEnds {
+    fn replace_ends(&self) -> Vec<u8>;
+}
+
+impl ReplaceEnds for Vec<u8> {
+    fn replace_ends(&self) -> Vec<u8> {
+        String::from_utf8_lossy(self)
+            .replace('\n', "\r\n")
+            .into_bytes()
+    }
+}
