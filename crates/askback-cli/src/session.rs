@@ -173,6 +173,7 @@ impl Session {
         let Self { client, mut front } = self;
         // The run is over; a server that does not end well is ended.
         let _ = front.attend(client.close()).await;
+        front.end();
     }
 }
 
@@ -210,6 +211,14 @@ impl FrontEnd {
         match self {
             Self::Terminal(terminal) => terminal.attend(work).await,
             Self::Unattended(unattended) => unattended.attend(work).await,
+        }
+    }
+
+    /// Says what is still to be said, at the end.
+    fn end(&mut self) {
+        match self {
+            Self::Terminal(terminal) => terminal.end(),
+            Self::Unattended(unattended) => unattended.end(),
         }
     }
 

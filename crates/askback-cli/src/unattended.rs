@@ -10,7 +10,7 @@ use crate::{
     model::{Ask, Asker, By, Question, Reply, Why, link},
     relay::{Arrival, Arrivals},
     script::{Answer, Script, rule_for},
-    terminal::{Page, Remarks, Style, in_full, out},
+    terminal::{Page, Remark, Remarks, Style, in_full, out},
     text::{self, Given, Words, given},
     words,
 };
@@ -80,9 +80,8 @@ impl Unattended {
                     while let Ok(arrival) = self.arrivals.try_recv() {
                         self.arrive(arrival);
                     }
-                    let mut page = out::stderr_page();
-                    self.put_left_out(&mut page);
-                    self.write(&mut page);
+                    let left_out = self.remarks.sum_up();
+                    self.put(left_out);
                     return Ok(done);
                 }
             }
@@ -107,11 +106,7 @@ impl Unattended {
             Arrival::Withdrawn(_) | Arrival::Settled(_) => {}
             Arrival::Told(words) => page.note(Style::Dim, words),
             Arrival::Heard(event) => {
-                let now = self.began.elapsed();
-                if self.remarks.is_over(now) {
-                    self.put_left_out(&mut page);
-                }
-                if let Some(remark) = self.remarks.hear(event, now) {
+                for remark in self.remarks.hear(event, self.began.elapsed()) {
                     Remarks::put(&mut page, &self.name(), remark);
                 }
             }
@@ -129,10 +124,18 @@ impl Unattended {
         given(&self.asker.name).short()
     }
 
-    /// Tells how much was left out of what the server said.
-    fn put_left_out(&mut self, page: &mut Page) {
-        let name = self.name();
-        self.remarks.put_left_out(page, &name);
+    /// Tells how much was left out of what the server said, at the end.
+    pub fn end(&mut self) {
+        let left_out = self.remarks.all_left_out();
+        self.put(left_out);
+    }
+
+    fn put(&mut self, remark: Option<Remark>) {
+        let mut page = out::stderr_page();
+        if let Some(remark) = remark {
+            Remarks::put(&mut page, &self.name(), remark);
+        }
+        self.write(&mut page);
     }
 
     /// Answers a question, and says on the page what became of it.

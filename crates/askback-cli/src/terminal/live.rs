@@ -111,18 +111,27 @@ impl Terminal {
             self.flush();
             let asking = self.dialog.is_asking();
             if !asking && !shown {
-                self.put_left_out();
+                self.sum_up();
+                self.flush();
                 self.dialog.page().prompt(prompt.clone());
                 self.flush();
             }
             shown = !asking;
             tokio::select! {
                 Some(arrival) = self.arrivals.recv() => {
-                    if shown {
+                    let is_remark = is_remark(&arrival);
+                    if shown && !is_remark {
+                        self.dialog.page().blank();
+                    }
+                    self.arrive(arrival);
+                    // What is not shown leaves the prompt where it is.
+                    if is_remark && self.held.is_empty() {
+                        continue;
+                    }
+                    if shown && is_remark {
                         self.dialog.page().blank();
                     }
                     shown = false;
-                    self.arrive(arrival);
                 }
                 input = self.lines.next(true) => {
                     if asking {
@@ -158,9 +167,6 @@ impl Terminal {
             for remark in std::mem::take(&mut self.held) {
                 Remarks::put(self.dialog.page(), &name, remark);
             }
-            if self.remarks.is_over(self.began.elapsed()) {
-                self.put_left_out();
-            }
         }
         if self.dialog.is_new() {
             self.lines.forget();
@@ -174,10 +180,15 @@ impl Terminal {
         given(&self.dialog.asker().name).short()
     }
 
-    /// Tells how much was left out of what the server said.
-    fn put_left_out(&mut self) {
-        let name = self.name();
-        self.remarks.put_left_out(self.dialog.page(), &name);
+    /// Tells how much was left out of what the server said, once in a while.
+    fn sum_up(&mut self) {
+        self.held.extend(self.remarks.sum_up());
+    }
+
+    /// Tells how much was left out of what the server said, at the end.
+    pub fn end(&mut self) {
+        self.held.extend(self.remarks.all_left_out());
+        self.flush();
     }
 
     /// Takes in what has arrived already.
@@ -185,11 +196,8 @@ impl Terminal {
         while let Ok(arrival) = self.arrivals.try_recv() {
             self.arrive(arrival);
         }
+        self.sum_up();
         self.flush();
-        if !self.dialog.is_asking() {
-            self.put_left_out();
-            self.flush();
-        }
     }
 
     fn arrive(&mut self, arrival: Arrival) {
@@ -221,14 +229,13 @@ impl Terminal {
                 self.dialog.page().say(Style::Plain, words);
             }
             Arrival::Heard(event) => {
-                let Some(remark) = self.remarks.hear(event, self.began.elapsed()) else {
-                    return;
-                };
-                if self.held.len() >= HELD {
-                    self.held.pop_front();
-                    self.remarks.leave_out();
+                for remark in self.remarks.hear(event, self.began.elapsed()) {
+                    if self.held.len() >= HELD {
+                        self.held.pop_front();
+                        self.remarks.leave_out();
+                    }
+                    self.held.push_back(remark);
                 }
-                self.held.push_back(remark);
             }
         }
     }
@@ -298,4 +305,9 @@ impl Terminal {
             Input::End | Input::Interrupt => self.dialog.page().blank(),
         }
     }
+}
+
+/// Whether something that arrived is a remark, which is held until it can be shown.
+fn is_remark(arrival: &Arrival) -> bool {
+    matches!(arrival, Arrival::Heard(event) if !matches!(event, Event::UrlCompleted { .. }))
 }

@@ -14,7 +14,7 @@ pub use dialog::Dialog;
 pub use lines::Input;
 pub use live::Terminal;
 pub use page::{Look, Looks, Page, Rows, Style};
-pub use said::Remarks;
+pub use said::{Remark, Remarks};
 
 use crate::model::{Asker, Question};
 

@@ -28,6 +28,8 @@ pub struct Remarks {
     told: u32,
     /// How many were left out since that was last told.
     left_out: u64,
+    /// Whether it was told in this window.
+    summed_up: bool,
 }
 
 /// Something a server said that a person may be shown.
@@ -40,6 +42,8 @@ enum What {
     Quote(Words, PeerText, usize),
     /// A list of this kind changed.
     Changed(&'static str),
+    /// So many remarks were left out.
+    LeftOut(u64),
 }
 
 /// The most characters that are shown of one remark, and the most lines.
@@ -56,32 +60,40 @@ impl Remarks {
             began: Duration::ZERO,
             told: 0,
             left_out: 0,
+            summed_up: false,
         }
     }
 
     /// Takes in what a server said at a time, measured from whenever: what is to be shown of it, if
-    /// anything is. Of its progress that is only what is news.
-    pub fn hear(&mut self, event: Event, now: Duration) -> Option<Remark> {
+    /// anything is. Of its progress that is only what is news. What was left out of a window is
+    /// told with the first remark after it.
+    pub fn hear(&mut self, event: Event, now: Duration) -> Vec<Remark> {
         if let Event::Progress { message, .. } | Event::Task { message, .. } = &event {
             if message.is_none() || self.progress == *message {
-                return None;
+                return Vec::new();
             }
             self.progress.clone_from(message);
         }
-        let remark = remark(event)?;
+        let Some(remark) = remark(event) else {
+            return Vec::new();
+        };
         if matches!(remark.0, What::Changed(_)) && !self.lists {
-            return None;
+            return Vec::new();
         }
+        let mut heard = Vec::new();
         if now.saturating_sub(self.began) >= self.window {
             self.began = now;
             self.told = 0;
+            self.summed_up = false;
+            heard.extend(self.all_left_out());
         }
         if self.told >= self.most {
             self.leave_out();
-            return None;
+        } else {
+            self.told = self.told.saturating_add(1);
+            heard.push(remark);
         }
-        self.told = self.told.saturating_add(1);
-        Some(remark)
+        heard
     }
 
     /// Counts a remark that is not shown after all.
@@ -98,6 +110,14 @@ impl Remarks {
                     page.note(Style::Dim, words!("{} more characters are left out", more));
                 }
             }
+            What::LeftOut(count) => page.note(
+                Style::Dim,
+                words!(
+                    "{} said more at once than is shown; lines left out: {}",
+                    name.clone(),
+                    count
+                ),
+            ),
             What::Changed(what) => page.note(
                 Style::Dim,
                 words!(
@@ -110,22 +130,21 @@ impl Remarks {
         }
     }
 
-    /// Puts on the page how many remarks were left out, once for all since it was last put there.
-    pub fn put_left_out(&mut self, page: &mut Page, name: &Given) {
-        let left_out = std::mem::take(&mut self.left_out);
-        if left_out > 0 {
-            let words = words!(
-                "{} said more at once than is shown: {} lines are left out.",
-                name.clone(),
-                left_out
-            );
-            page.note(Style::Dim, words);
+    /// How many remarks were left out so far, where something else is about to be shown: once in a
+    /// window, so that this is not said again and again.
+    pub fn sum_up(&mut self) -> Option<Remark> {
+        if self.summed_up {
+            return None;
         }
+        let left_out = self.all_left_out();
+        self.summed_up = left_out.is_some();
+        left_out
     }
 
-    /// Whether so much time has passed that what was left out is to be told now.
-    pub fn is_over(&self, now: Duration) -> bool {
-        self.left_out > 0 && now.saturating_sub(self.began) >= self.window
+    /// How many remarks were left out since that was last told.
+    pub fn all_left_out(&mut self) -> Option<Remark> {
+        let left_out = std::mem::take(&mut self.left_out);
+        (left_out > 0).then_some(Remark(What::LeftOut(left_out)))
     }
 }
 
