@@ -21,7 +21,7 @@ use askback_core::revision::Revision;
 use pty_process::{Size, blocking::Pty};
 
 use self::{
-    server::{Server, Way},
+    server::{FLOOD, Server, Way},
     site::Site,
     strings::is_marked,
 };
@@ -377,6 +377,22 @@ fn no_server_speaks_outside_its_gutter_where_nobody_is_asked() {
             server.end();
         }
     }
+}
+
+#[test]
+fn a_flood_is_cut_while_the_person_is_at_the_prompt() {
+    let scratch = Scratch::new("hostile-flood");
+    let server = Server::start(&scratch, Revision::V2025_11_25, Way::Flooding);
+    let seat = Seat::take(&["open"], &server.command, 80, false);
+    let commands = ["/tools", "/help", "/prompts", "/roots"].map(str::to_owned);
+    let rows = seat.talk(&commands, &[]);
+    server.end();
+    let begin = |with: &str| rows.iter().filter(|row| row.starts_with(with)).count();
+    // What is shown within a window; on a slow machine there are several.
+    let most = FLOOD / 4;
+    assert!((1..most).contains(&begin("note |")), "{}", rows.join("\n"));
+    assert!(begin("bank>") < most, "{}", rows.join("\n"));
+    assert!(begin("  bank said more at once than is shown; lines left out: ") > 0);
 }
 
 #[test]

@@ -21,7 +21,12 @@ pub(crate) enum Way {
     Readable,
     /// It answers with errors, and what it says unasked cannot be read.
     Unreadable,
+    /// After each answer it says something that nobody asked for, [`FLOOD`] times.
+    Flooding,
 }
+
+/// How often a flooding server says something.
+pub(crate) const FLOOD: usize = 2000;
 
 /// A server in a thread of this process, which the command reaches as one of its own.
 pub(crate) struct Server {
@@ -139,6 +144,7 @@ impl<W: Write> Serving<W> {
     fn say_everything(&mut self, call: &Value) -> std::io::Result<()> {
         let all = match self.way {
             Way::Readable => self.readable.notifications.clone(),
+            Way::Flooding => Vec::new(),
             Way::Unreadable => self.unreadable.notifications.clone(),
         };
         let token = &call["params"]["_meta"]["progressToken"];
@@ -179,7 +185,14 @@ impl<W: Write> Serving<W> {
             many => results[time % many].clone(),
         };
         let result = self.fitted(&method, result, call);
-        self.send(&json!({"jsonrpc": "2.0", "id": call["id"], "result": result}))
+        self.send(&json!({"jsonrpc": "2.0", "id": call["id"], "result": result}))?;
+        if self.way == Way::Flooding && !opening {
+            let error = json!({"code": -32603, "message": text(time)});
+            for _ in 0..FLOOD {
+                self.send(&json!({"jsonrpc": "2.0", "error": error}))?;
+            }
+        }
+        Ok(())
     }
 
     /// An error, or a result that cannot be read, in turn.
