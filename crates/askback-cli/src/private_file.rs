@@ -47,15 +47,21 @@ pub fn parse<T: DeserializeOwned>(path: &Path, text: &str) -> io::Result<T> {
 ///
 /// Those of the folder and of the lock's own file beside.
 pub fn lock(path: &Path) -> io::Result<File> {
+    let turn = open_lock(&path.with_extension("lock"))?;
+    turn.lock()?;
+    Ok(turn)
+}
+
+/// Opens a file that serves as a lock, and holds nothing. It and its folder are made if need be.
+///
+/// # Errors
+///
+/// Those of the folder and of the file.
+pub fn open_lock(path: &Path) -> io::Result<File> {
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder)?;
     }
-    let turn = options()
-        .create(true)
-        .truncate(false)
-        .open(path.with_extension("lock"))?;
-    turn.lock()?;
-    Ok(turn)
+    options().create(true).truncate(false).open(path)
 }
 
 /// Writes a file, under its lock: a reader sees what was before, or what is after.
@@ -75,6 +81,13 @@ pub fn write(path: &Path, text: &str) -> io::Result<()> {
     file.write_all(text.as_bytes())?;
     file.sync_all()?;
     fs::rename(&draft, path).map_err(|error| about(path, &error))
+}
+
+/// Bytes as the name of a file, or in one.
+pub fn hex(bytes: &[u8]) -> String {
+    let digit = |half: u8| char::from_digit(half.into(), 16).unwrap_or_default();
+    let digits = bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]);
+    digits.map(digit).collect()
 }
 
 /// How files are opened that only their owner may read.

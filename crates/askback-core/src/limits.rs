@@ -159,6 +159,8 @@ pub struct Limits {
     pub document_bytes: usize,
     /// How long fetching one may take, redirections and all.
     pub document_fetch: Duration,
+    /// How long a client waits while another process renews or forgets the same credentials.
+    pub credential_lock: Duration,
     /// How long a person may take to sign in.
     pub sign_in: Duration,
     /// How often a client starts a crashed server again within [`Limits::restarts_window`].
@@ -281,6 +283,7 @@ impl Default for Limits {
             connect: Duration::from_secs(10),
             document_bytes: 256 << 10,
             document_fetch: Duration::from_secs(10),
+            credential_lock: Duration::from_secs(30),
             sign_in: Duration::from_secs(10 * MINUTE),
             restarts: 5,
             restarts_window: Duration::from_secs(MINUTE),

@@ -12,7 +12,8 @@ use askback::{
     authorization::{
         Secret,
         client::{
-            Authorization, CredentialStore, Keeping, Key, MemoryStore, RegisteredClient, SignOut,
+            Authorization, CredentialStore, Keeping, Key, KeyLock, MemoryStore, RegisteredClient,
+            SignOut,
         },
         server::{JwtVerifier, Protection},
     },
@@ -201,5 +202,9 @@ impl CredentialStore for Watched {
 
     fn remove<'a>(&'a self, key: &'a Key) -> Keeping<'a, ()> {
         self.store.remove(key)
+    }
+
+    fn lock<'a>(&'a self, key: &'a Key) -> Keeping<'a, KeyLock> {
+        self.store.lock(key)
     }
 }

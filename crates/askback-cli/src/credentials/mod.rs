@@ -4,13 +4,14 @@
 mod file;
 #[cfg(feature = "keyring")]
 mod keyring;
+mod lock;
 
 use std::{fmt, io, path::PathBuf, sync::Arc};
 
 use askback::{
     authorization::{
         Secret,
-        client::{CredentialStore, Keeping, Key, SignedIn},
+        client::{CredentialStore, Keeping, Key, KeyLock, SignedIn},
     },
     keys::state_dir,
 };
@@ -65,11 +66,16 @@ impl Vault {
             // Most servers want nobody to sign in, and need nothing kept.
             (Place::Auto, None) => Records::in_memory(),
         };
-        Ok(Self {
+        Ok(Self::of(place, records, tell))
+    }
+
+    /// What is kept in these records, wherever they are.
+    pub fn of(place: Place, records: Records, tell: impl Fn(&str) + Send + Sync + 'static) -> Self {
+        Self {
             place,
             records: Arc::new(records),
             tell: Arc::new(tell),
-        })
+        }
     }
 
     /// The servers this user is signed in to, and in which place that is kept.
@@ -202,6 +208,16 @@ impl CredentialStore for Vault {
 
     fn remove<'a>(&'a self, key: &'a Key) -> Keeping<'a, ()> {
         self.aside(key, Self::remove)
+    }
+
+    fn lock<'a>(&'a self, key: &'a Key) -> Keeping<'a, KeyLock> {
+        Box::pin(async move {
+            match self.records.path() {
+                Some(path) => lock::hold(&path.with_extension("locks"), &key.to_string()).await,
+                // Nobody else sees what is in the memory of one run.
+                None => Ok(KeyLock::new(())),
+            }
+        })
     }
 }
 

@@ -2,7 +2,6 @@
 
 use std::{
     collections::BTreeMap,
-    fmt::Write,
     io,
     path::{Path, PathBuf},
 };
@@ -98,12 +97,7 @@ impl Agreement<'_> {
             hash.update((part.len() as u64).to_be_bytes());
             hash.update(part);
         }
-        let mut digest = String::new();
-        for byte in hash.finalize() {
-            // A string takes whatever is written to it.
-            let _ = write!(digest, "{byte:02x}");
-        }
-        digest
+        private_file::hex(&hash.finalize())
     }
 }
 

@@ -1,9 +1,13 @@
 //! The file in which credentials are kept.
 
-use std::{fs, os::unix::fs::PermissionsExt, sync::Arc, thread};
+use std::{fs, os::unix::fs::PermissionsExt, sync::Arc, thread, time::Duration};
 
-use askback::authorization::Secret;
-use askback_cli::credentials::{Kept, Records};
+use askback::authorization::{
+    Secret,
+    client::{CredentialStore, Key, KeyLock},
+};
+use askback_cli::credentials::{Kept, Place, Records, Vault};
+use tokio::time::timeout;
 
 use crate::scratch::Scratch;
 
@@ -64,4 +68,47 @@ fn many_may_change_it_at_once() {
         thread.join().expect("it does not panic");
     }
     assert_eq!(records.read().expect("it is ours").len(), 64);
+}
+
+// Two vaults on one file are as strange to each other as two processes.
+#[tokio::test]
+async fn one_at_a_time_has_a_key_locked() {
+    let scratch = Scratch::new("credentials-locked");
+    let vault = || {
+        let records = Records::at(scratch.path("askback/credentials.json"));
+        Vault::of(Place::File, records, |_| {})
+    };
+    async fn lock(vault: &Vault, key: &Key) -> Option<KeyLock> {
+        let locked = timeout(Duration::from_millis(50), vault.lock(key)).await;
+        locked
+            .ok()
+            .map(|locked| locked.expect("the folder is ours"))
+    }
+    let (one, other) = (vault(), vault());
+    let key = Key::Tokens("https://example.com/mcp".to_owned());
+    let held = lock(&one, &key).await;
+    assert!(held.is_some());
+    assert!(lock(&other, &key).await.is_none());
+    assert!(lock(&one, &key).await.is_none());
+    for free in [
+        Key::Tokens("https://example.com/other".to_owned()),
+        Key::Issuer("https://example.com/mcp".to_owned()),
+    ] {
+        assert!(lock(&other, &free).await.is_some(), "{free}");
+    }
+    // It hinders neither reading nor writing.
+    let secret = Secret::new("hush");
+    other.save(&key, &secret).await.expect("the folder is ours");
+    let kept = other.load(&key).await.expect("the folder is ours");
+    assert_eq!(kept, Some(secret));
+    // Whoever gave up waiting holds nothing.
+    drop(held);
+    assert!(lock(&other, &key).await.is_some());
+    for file in fs::read_dir(scratch.path("askback/credentials.locks")).expect("it was made") {
+        let path = file.expect("it can be read").path();
+        assert_eq!(
+            (mode(&path), fs::read(&path).ok()),
+            (0o600, Some(Vec::new()))
+        );
+    }
 }

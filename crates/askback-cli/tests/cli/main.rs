@@ -6,9 +6,9 @@ mod credentials;
 mod desk;
 mod dialog;
 mod end_to_end;
-mod itineraries;
 #[cfg(unix)]
 mod hostile;
+mod itineraries;
 #[cfg(unix)]
 mod killed;
 #[cfg(unix)]

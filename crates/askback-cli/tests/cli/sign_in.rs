@@ -13,7 +13,7 @@ use std::{
     time::Duration,
 };
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use self::issuer::{Issuer, fetch};
 use crate::scratch::Scratch;
@@ -114,6 +114,30 @@ impl Desk {
 
     fn credentials(&self) -> std::path::PathBuf {
         self.scratch.path("state").join("askback/credentials.json")
+    }
+
+    /// Keeps tokens, as an earlier run has left them.
+    fn keep_tokens(&self) {
+        let kept = json!({format!("tokens {}", self.issuer.server()): self.grant().to_string()});
+        self.keep(&kept);
+    }
+
+    fn keep(&self, kept: &Value) {
+        let file = self.credentials();
+        fs::create_dir_all(file.parent().expect("a folder")).expect("the folder is ours");
+        fs::write(&file, kept.to_string()).expect("the file is ours");
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).expect("the file is ours");
+    }
+
+    fn grant(&self) -> Value {
+        let (server, origin) = (self.issuer.server(), self.issuer.origin());
+        json!({
+            "server": server, "resource": server, "issuer": origin,
+            "token_endpoint": format!("{origin}/token"),
+            "revocation_endpoint": format!("{origin}/revoke"),
+            "client": {"id": "made", "method": "none"},
+            "access_token": issuer::ACCESS, "refresh_token": issuer::REFRESH,
+        })
     }
 }
 
@@ -237,13 +261,7 @@ fn a_person_signs_in_once_and_out_again() {
 fn one_server_that_stays_keeps_no_other() {
     let desk = Desk::new("sign-in-logout", Issuer::start());
     let (server, origin) = (desk.issuer.server(), desk.issuer.origin());
-    let grant = json!({
-        "server": server, "resource": server, "issuer": origin,
-        "token_endpoint": format!("{origin}/token"),
-        "revocation_endpoint": format!("{origin}/revoke"),
-        "client": {"id": "made", "method": "none"},
-        "access_token": issuer::ACCESS, "refresh_token": issuer::REFRESH,
-    });
+    let grant = desk.grant();
     let kept = json!({
         // The first cannot be signed out of, and the second cannot be read.
         "tokens : no URL": grant.to_string(),
@@ -252,22 +270,57 @@ fn one_server_that_stays_keeps_no_other() {
         format!("registration {origin}"): "{}",
         "issuer mine": origin,
     });
-    let file = desk.credentials();
-    fs::create_dir_all(file.parent().expect("a folder")).expect("the folder is ours");
-    fs::write(&file, kept.to_string()).expect("the file is ours");
-    fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).expect("the file is ours");
+    desk.keep(&kept);
 
     let (code, _, shown) = desk.run(&["auth", "logout", "--all"]);
     assert_eq!(code, Some(5), "{shown}");
     assert!(shown.contains("you are still signed in"), "{shown}");
     assert!(desk.issuer.heard("/revoke").contains(issuer::REFRESH));
-    let left = fs::read_to_string(&file).expect("it is there");
+    let left = fs::read_to_string(desk.credentials()).expect("it is there");
     let left: BTreeMap<String, String> = serde_json::from_str(&left).expect("it is an object");
     // Where a client belongs is to outlive its tokens.
     assert_eq!(
         left.keys().collect::<Vec<_>>(),
         ["issuer mine", "tokens : no URL"]
     );
+}
+
+#[test]
+fn two_processes_that_renew_one_token_cost_nobody_a_sign_in() {
+    let desk = Desk::new("sign-in-together", Issuer::start());
+    desk.keep_tokens();
+    // Both have been refused before either gets the next token.
+    desk.issuer.rotate(2);
+    let server = desk.issuer.server();
+    let call = || {
+        let mut call = desk.command(&["call", "hello", "--url", &server]);
+        call.args(FILE).spawn().expect("the command was built")
+    };
+    for child in [call(), call()] {
+        let output = child.wait_with_output().expect("it ends");
+        let (code, printed, shown) = told(output);
+        assert_eq!((code, &*printed), (Some(0), "Hello!\n"), "{shown}");
+    }
+    assert_eq!(desk.issuer.count("/token"), 1);
+}
+
+#[test]
+fn a_log_out_stays_while_another_process_runs() {
+    let desk = Desk::new("sign-in-logged-out", Issuer::start());
+    desk.keep_tokens();
+    let mut talk = desk.open(&[]);
+    talk.until("speaks 2026-07-28");
+    let (code, _, shown) = desk.run(&["auth", "logout", "--url", "URL"]);
+    assert_eq!(code, Some(0), "{shown}");
+    // An authorization server that takes no notice of it.
+    desk.issuer.rotate(0);
+    talk.say("/call hello");
+    talk.until("wants you to sign in");
+    let (code, _, screen) = talk.end();
+    assert_eq!(code, Some(5), "{screen}");
+    assert_eq!(desk.issuer.count("/token"), 0);
+    let (_, listed, _) = desk.run(&["auth", "list"]);
+    assert_eq!(listed, "You are signed in to no server.\n");
 }
 
 #[test]

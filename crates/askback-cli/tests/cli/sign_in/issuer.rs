@@ -6,6 +6,7 @@ use std::{
     net::{SocketAddr, TcpListener, TcpStream},
     sync::{Arc, Mutex},
     thread,
+    time::{Duration, Instant},
 };
 
 use serde_json::{Value, json};
@@ -19,11 +20,23 @@ pub(crate) const REFRESH: &str = "renewing-token";
 /// Both servers, at one address.
 pub(crate) struct Issuer {
     at: SocketAddr,
-    heard: Heard,
+    state: Shared,
 }
 
-/// What was sent to each path: the headers and the body.
-type Heard = Arc<Mutex<BTreeMap<String, String>>>;
+type Shared = Arc<Mutex<State>>;
+
+struct State {
+    /// What was last sent to each path, the headers and the body, and how often something was.
+    heard: BTreeMap<String, (usize, String)>,
+    /// The access token that is good.
+    access: Option<String>,
+    /// The refresh token that is good; any where none is named, and it is not replaced.
+    refresh: Option<String>,
+    /// How many requests were refused.
+    refused: usize,
+    /// How many must have been before a token is renewed.
+    patience: usize,
+}
 
 /// A response as it came.
 pub(crate) struct Response(pub(crate) String);
@@ -37,16 +50,37 @@ impl Issuer {
     pub(crate) fn with_endpoint(endpoint: &str) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("there is a loopback");
         let at = listener.local_addr().expect("it is bound");
-        let heard = Heard::default();
-        let (told, endpoint) = (Arc::clone(&heard), endpoint.to_owned());
+        let state = Arc::new(Mutex::new(State {
+            heard: BTreeMap::new(),
+            access: Some(ACCESS.to_owned()),
+            refresh: None,
+            refused: 0,
+            patience: 0,
+        }));
+        let (shared, endpoint) = (Arc::clone(&state), endpoint.to_owned());
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
-                let (told, endpoint) = (Arc::clone(&told), endpoint.clone());
+                let (shared, endpoint) = (Arc::clone(&shared), endpoint.clone());
                 // A client that hangs up early ends its own thread.
-                thread::spawn(move || serve(stream, at, &endpoint, &told));
+                thread::spawn(move || serve(stream, at, &endpoint, &shared));
             }
         });
-        Self { at, heard }
+        Self { at, state }
+    }
+
+    /// Takes no access token any more that it gave, and from now on each refresh token once: the
+    /// first after so many requests were refused.
+    pub(crate) fn rotate(&self, patience: usize) {
+        let mut state = self.state.lock().expect("no thread panicked");
+        state.access = None;
+        state.refresh = Some(REFRESH.to_owned());
+        state.patience = patience;
+    }
+
+    /// How often something was sent to a path.
+    pub(crate) fn count(&self, path: &str) -> usize {
+        let state = self.state.lock().expect("no thread panicked");
+        state.heard.get(path).map_or(0, |(count, _)| *count)
     }
 
     pub(crate) fn origin(&self) -> String {
@@ -59,8 +93,9 @@ impl Issuer {
 
     /// What was last sent to a path.
     pub(crate) fn heard(&self, path: &str) -> String {
-        let heard = self.heard.lock().expect("no thread panicked");
-        heard.get(path).cloned().unwrap_or_default()
+        let state = self.state.lock().expect("no thread panicked");
+        let heard = state.heard.get(path).cloned();
+        heard.map(|(_, sent)| sent).unwrap_or_default()
     }
 }
 
@@ -93,7 +128,7 @@ pub(crate) fn fetch(method: &str, url: &str) -> Response {
     Response(said)
 }
 
-fn serve(mut stream: TcpStream, at: SocketAddr, endpoint: &str, heard: &Heard) -> Option<()> {
+fn serve(mut stream: TcpStream, at: SocketAddr, endpoint: &str, shared: &Shared) -> Option<()> {
     let mut reader = BufReader::new(stream.try_clone().ok()?);
     let mut head = Vec::new();
     loop {
@@ -117,9 +152,16 @@ fn serve(mut stream: TcpStream, at: SocketAddr, endpoint: &str, heard: &Heard) -
     let body = String::from_utf8(body).ok()?;
     let path = target.split('?').next()?.to_owned();
     let sent = format!("{}\n{body}", head.join("\n"));
-    heard.lock().ok()?.insert(path.clone(), sent);
     let origin = format!("http://{at}");
-    let is_good = header("authorization") == Some(&format!("Bearer {ACCESS}"));
+    let shown = header("authorization").and_then(|shown| shown.strip_prefix("Bearer "));
+    let is_good = {
+        let mut state = shared.lock().ok()?;
+        let heard = state.heard.entry(path.clone()).or_default();
+        *heard = (heard.0 + 1, sent);
+        let is_good = shown.is_some() && shown == state.access.as_deref();
+        state.refused += usize::from(path == "/mcp" && !is_good);
+        is_good
+    };
     let (status, more, answer) = match &*path {
         "/mcp" if is_good => ("200 OK", String::new(), answer(&body)),
         "/mcp" => {
@@ -129,6 +171,7 @@ fn serve(mut stream: TcpStream, at: SocketAddr, endpoint: &str, heard: &Heard) -
             );
             ("401 Unauthorized", challenge, Value::Null)
         }
+        "/token" => token(&body, shared)?,
         "/authorize" => ("302 Found", back(&origin, &target)?, Value::Null),
         _ => document(&path, &origin, endpoint, &body),
     };
@@ -166,14 +209,42 @@ fn document(path: &str, origin: &str, endpoint: &str, body: &str) -> (&'static s
             client["client_id"] = "made".into();
             return ("201 Created", String::new(), client);
         }
-        "/token" => json!({
-            "access_token": ACCESS, "token_type": "Bearer", "expires_in": 3600,
-            "refresh_token": REFRESH,
-        }),
         "/revoke" => Value::Null,
         _ => return ("404 Not Found", String::new(), Value::Null),
     };
     ("200 OK", String::new(), answer)
+}
+
+/// Gives tokens out.
+fn token(body: &str, shared: &Shared) -> Option<(&'static str, String, Value)> {
+    let given = |wanted: &str| {
+        let mut pairs = url::form_urlencoded::parse(body.as_bytes());
+        pairs.find_map(|(name, value)| (name == wanted).then(|| value.into_owned()))
+    };
+    let began = Instant::now();
+    let mut state = loop {
+        let state = shared.lock().ok()?;
+        if state.refused >= state.patience || began.elapsed() > Duration::from_secs(30) {
+            break state;
+        }
+        drop(state);
+        thread::sleep(Duration::from_millis(5));
+    };
+    let mut tokens = (ACCESS.to_owned(), REFRESH.to_owned());
+    if let Some(good) = &state.refresh {
+        if given("refresh_token").as_ref() != Some(good) {
+            let error = json!({"error": "invalid_grant"});
+            return Some(("400 Bad Request", String::new(), error));
+        }
+        tokens = (format!("{ACCESS}-next"), format!("{good}-next"));
+        state.access = Some(tokens.0.clone());
+        state.refresh = Some(tokens.1.clone());
+    }
+    let answer = json!({
+        "access_token": tokens.0, "token_type": "Bearer", "expires_in": 3600,
+        "refresh_token": tokens.1,
+    });
+    Some(("200 OK", String::new(), answer))
 }
 
 /// Where the browser is sent once the person has agreed, which they do at once.

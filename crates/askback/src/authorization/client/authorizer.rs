@@ -23,6 +23,7 @@ use tokio::sync::{Mutex, oneshot};
 use url::Url;
 use zeroize::Zeroizing;
 
+use self::renewal::Refreshed;
 use super::{
     AuthorizationError, Config, How, Key,
     drive::{Means, sensitive},
@@ -70,6 +71,8 @@ pub(crate) struct Pass {
     /// The same in all tokens that were renewed from those of one sign-in, unless what they are
     /// good for has changed.
     sign_in: Arc<()>,
+    /// Whether they were kept, so that where they are no more, somebody signed out.
+    is_kept: bool,
     /// When it is time for the next one, in seconds since the Unix epoch; never for the largest.
     renew_at: AtomicU64,
 }
@@ -120,6 +123,8 @@ struct Renewed {
     pass: Option<Arc<Pass>>,
     /// Whether an authorization took place, and not only a renewal.
     authorized: bool,
+    /// Whether they were only found where they are kept, and may be renewed if need be.
+    found: bool,
 }
 
 /// Hears that nobody waits any more.
@@ -247,7 +252,7 @@ impl Authorizer {
         };
         let renewed = self.on_task(cause).await?;
         trial.steps += u32::from(more);
-        trial.has_refreshed |= !more;
+        trial.has_refreshed |= !more && !renewed.found;
         trial.has_authorized |= renewed.authorized && !more;
         Ok(true)
     }
@@ -289,12 +294,13 @@ impl Authorizer {
             Ok(Renewed {
                 pass,
                 authorized: false,
+                found: false,
             })
         };
         match cause {
             Cause::Sending => match current {
                 // Unless somebody else has just tried.
-                Some(pass) if self.is_ending(&pass) => done(Some(self.renew_ahead(pass).await)),
+                Some(pass) if self.is_ending(&pass) => done(self.renew_ahead(pass).await),
                 current => done(current),
             },
             Cause::Refused {
@@ -311,6 +317,16 @@ impl Authorizer {
                 if is_other {
                     // Somebody else was faster.
                     return done(current);
+                }
+                // Another process may have signed in since this one looked.
+                if current.is_none()
+                    && let Some(kept) = self.load().await?
+                {
+                    return Ok(Renewed {
+                        pass: Some(kept),
+                        authorized: false,
+                        found: true,
+                    });
                 }
                 // Who waited while it was done in vain does not have it done again.
                 let is_same = |it: &&Failed| it.more == more && it.wanted == wanted;
@@ -346,11 +362,12 @@ impl Authorizer {
         waiting: &mut Waiting,
     ) -> Result<Renewed, AuthorizationError> {
         if let Some(pass) = current.filter(|_| may_refresh)
-            && let Some(renewed) = self.refresh(pass).await?
+            && let Refreshed::Tokens(renewed) = self.refresh(pass).await?
         {
             return Ok(Renewed {
                 pass: Some(renewed),
                 authorized: false,
+                found: false,
             });
         }
         let before = current.map(|pass| &pass.grant);
@@ -358,6 +375,7 @@ impl Authorizer {
         Ok(Renewed {
             pass: Some(authorizing.await?),
             authorized: true,
+            found: false,
         })
     }
 
@@ -387,7 +405,7 @@ impl Authorizer {
         if more && has_answered {
             held.stepped.push(scopes);
         }
-        self.take(granted?, None).await
+        self.take(granted?).await
     }
 
     /// Runs an authorization; twice where an issuer has forgotten the client.

@@ -38,7 +38,7 @@ pub use identity::RegisteredClient;
 pub use key::{Algorithm, SigningKey};
 pub use records::SignedIn;
 pub use sign_in::{Redirect, SignIn, SignInRequest, Signing};
-pub use store::{CredentialStore, Keeping, Key, MemoryStore};
+pub use store::{CredentialStore, Keeping, Key, KeyLock, MemoryStore};
 
 use self::{identity::Introduction, pins::Pins};
 use crate::{Clock, SystemClock};

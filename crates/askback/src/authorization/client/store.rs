@@ -7,8 +7,12 @@ use std::{
     io,
     pin::Pin,
     sync::{Arc, Mutex, PoisonError},
+    time::Duration,
 };
 
+use tokio::time::timeout;
+
+use super::{AuthorizationError, drive::not_kept};
 use crate::authorization::Secret;
 
 /// Keeps what a client must not lose between two runs: tokens, and who it is to an authorization
@@ -26,6 +30,23 @@ pub trait CredentialStore: Send + Sync + 'static {
 
     /// Keeps nothing under this key any more.
     fn remove<'a>(&'a self, key: &'a Key) -> Keeping<'a, ()>;
+
+    /// Locks the key: waits until nobody else who uses the store has it locked, in this process or
+    /// in another, and keeps it locked until the [`KeyLock`] is dropped. What a process that ended
+    /// had locked is free.
+    ///
+    /// A refresh token may be used once, and what a person signed out of must stay so. So a client
+    /// locks a key, loads, and then renews and saves, or removes; whoever comes next finds what came
+    /// of it. The other methods are called with and without the lock, and do not wait for it.
+    ///
+    /// A client waits for no longer than [`Limits::credential_lock`](crate::Limits::credential_lock):
+    /// then it drops the future, which must leave nothing locked.
+    fn lock<'a>(&'a self, key: &'a Key) -> Keeping<'a, KeyLock>;
+}
+
+/// A key of a [`CredentialStore`] is locked, until this is dropped.
+pub struct KeyLock {
+    _held: Box<dyn Send>,
 }
 
 /// What a store gives, once it does.
@@ -47,7 +68,33 @@ pub enum Key {
 
 /// Keeps credentials for as long as the process lives.
 #[derive(Default)]
-pub struct MemoryStore(Mutex<HashMap<Key, Secret>>);
+pub struct MemoryStore {
+    kept: Mutex<HashMap<Key, Secret>>,
+    locks: Mutex<HashMap<Key, Arc<tokio::sync::Mutex<()>>>>,
+}
+
+impl KeyLock {
+    /// A lock that is given back when `held` is dropped.
+    pub fn new(held: impl Send + 'static) -> Self {
+        Self {
+            _held: Box::new(held),
+        }
+    }
+}
+
+/// Locks a key, or gives up after `most`.
+pub(super) async fn locked(
+    store: &dyn CredentialStore,
+    key: &Key,
+    most: Duration,
+) -> Result<KeyLock, AuthorizationError> {
+    match timeout(most, store.lock(key)).await {
+        Ok(lock) => lock.map_err(not_kept),
+        Err(_) => Err(AuthorizationError::Store(format!(
+            "another process has had them locked for {most:?}"
+        ))),
+    }
+}
 
 impl MemoryStore {
     /// An empty one.
@@ -57,7 +104,7 @@ impl MemoryStore {
     }
 
     fn change<T>(&self, change: impl FnOnce(&mut HashMap<Key, Secret>) -> T) -> T {
-        change(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+        change(&mut self.kept.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
@@ -76,6 +123,12 @@ impl CredentialStore for MemoryStore {
         self.change(|kept| kept.remove(key));
         Box::pin(ready(Ok(())))
     }
+
+    fn lock<'a>(&'a self, key: &'a Key) -> Keeping<'a, KeyLock> {
+        let mut locks = self.locks.lock().unwrap_or_else(PoisonError::into_inner);
+        let lock = Arc::clone(locks.entry(key.clone()).or_default());
+        Box::pin(async { Ok(KeyLock::new(lock.lock_owned().await)) })
+    }
 }
 
 impl<T: CredentialStore + ?Sized> CredentialStore for Arc<T> {
@@ -89,6 +142,16 @@ impl<T: CredentialStore + ?Sized> CredentialStore for Arc<T> {
 
     fn remove<'a>(&'a self, key: &'a Key) -> Keeping<'a, ()> {
         (**self).remove(key)
+    }
+
+    fn lock<'a>(&'a self, key: &'a Key) -> Keeping<'a, KeyLock> {
+        (**self).lock(key)
+    }
+}
+
+impl fmt::Debug for KeyLock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("KeyLock").finish_non_exhaustive()
     }
 }
 

@@ -7,12 +7,13 @@ use std::sync::{
 
 use super::{Authorizer, Pass};
 use crate::authorization::client::{
-    AuthorizationError,
+    AuthorizationError, KeyLock,
     drive::not_kept,
     flow::{granted, refresh},
     identity::{Client, Origin, RegisteredClient},
     key::SigningKey,
     records::{self, Grant},
+    store::locked,
 };
 
 /// How long before its end a token is renewed, in seconds.
@@ -20,9 +21,20 @@ const MARGIN: u64 = 60;
 /// How long nothing is tried ahead of the end of a token after it failed, in seconds.
 const PAUSE: u64 = 30;
 
+/// What came of renewing tokens.
+pub(super) enum Refreshed {
+    /// These are used from now on.
+    Tokens(Arc<Pass>),
+    /// The issuer does not renew them: the person has to sign in again.
+    Ended,
+    /// Somebody signed out meanwhile: they are used no more, and stay forgotten.
+    SignedOut,
+}
+
 impl Pass {
-    /// Tokens that are used from `now` on. Half of the time they have must be left to them.
-    fn new(grant: Grant, now: u64) -> Result<Self, AuthorizationError> {
+    /// Tokens that are used from `now` on; whether they are kept is for others to see. Half of the
+    /// time they have must be left to them.
+    fn new(grant: Grant, now: u64, is_kept: bool) -> Result<Self, AuthorizationError> {
         let key = grant.key.as_ref().map(SigningKey::from_text).transpose()?;
         let end = grant.expires_at.filter(|_| grant.refresh_token.is_some());
         let renew_at = end.map(|end| end - MARGIN.min(end.saturating_sub(now) / 2).min(end));
@@ -30,6 +42,7 @@ impl Pass {
             grant,
             key,
             sign_in: Arc::default(),
+            is_kept,
             renew_at: AtomicU64::new(renew_at.unwrap_or(NEVER)),
         })
     }
@@ -39,24 +52,35 @@ impl Pass {
 const NEVER: u64 = u64::MAX;
 
 impl Authorizer {
-    /// Gets the next tokens; none where that cannot be, and the person has to sign in again.
-    pub(super) async fn refresh(
-        &self,
-        pass: &Pass,
-    ) -> Result<Option<Arc<Pass>>, AuthorizationError> {
+    /// Gets the next tokens, with those that are kept locked from reading them to writing them.
+    pub(super) async fn refresh(&self, pass: &Pass) -> Result<Refreshed, AuthorizationError> {
         let grant = &pass.grant;
-        // Another process may have renewed them: what it used up must not be shown again.
-        let kept = self.load().await?;
-        if let Some(kept) = kept.filter(|kept| kept.grant.access_token != grant.access_token) {
-            return Ok(Some(kept));
-        }
+        // What could not be kept is nobody else's.
+        let _lock = match pass.is_kept {
+            true => {
+                let lock = self.lock().await?;
+                // Another process may have renewed them: what it used up must not be shown again.
+                match self.load().await? {
+                    Some(kept) if kept.grant.access_token != grant.access_token => {
+                        return Ok(Refreshed::Tokens(kept));
+                    }
+                    Some(_) => {}
+                    None => {
+                        self.set(None);
+                        return Ok(Refreshed::SignedOut);
+                    }
+                }
+                Some(lock)
+            }
+            false => None,
+        };
         let endpoint = self.fetcher.url(&grant.token_endpoint);
         let (Some(endpoint), Some(client)) = (endpoint, self.client(grant)) else {
-            return Ok(None);
+            return Ok(Refreshed::Ended);
         };
         let is_kept = client.origin == Origin::Kept;
         let Some(request) = refresh(grant, endpoint, client) else {
-            return Ok(None);
+            return Ok(Refreshed::Ended);
         };
         let means = self.means();
         let answer = means.ask(&request, pass.key.as_ref()).await?;
@@ -67,7 +91,7 @@ impl Authorizer {
                 if is_kept && code == "invalid_client" {
                     means.forget_client(&grant.issuer, &grant.client.id).await?;
                 }
-                return Ok(None);
+                return Ok(Refreshed::Ended);
             }
             Err(error) => return Err(error),
         };
@@ -79,35 +103,53 @@ impl Authorizer {
             granted: granted.scopes.or(grant.granted.clone()),
             ..grant.clone()
         };
-        self.take(next, Some(pass)).await.map(Some)
+        self.keep(next, Some(pass)).await.map(Refreshed::Tokens)
     }
 
     /// Gets the next tokens ahead of the end of these; where that fails, these may be good for a
     /// moment yet, and if not, the server says so. What failed is not tried with every request.
-    pub(super) async fn renew_ahead(&self, pass: Arc<Pass>) -> Arc<Pass> {
+    /// None where somebody signed out.
+    pub(super) async fn renew_ahead(&self, pass: Arc<Pass>) -> Option<Arc<Pass>> {
         let next = match self.refresh(&pass).await {
-            Ok(Some(renewed)) => return renewed,
-            Ok(None) => NEVER,
+            Ok(Refreshed::Tokens(renewed)) => return Some(renewed),
+            Ok(Refreshed::SignedOut) => return None,
+            Ok(Refreshed::Ended) => NEVER,
             Err(error) => {
                 tracing::debug!(%error, "a token was not renewed ahead of its end");
                 self.means().now() + PAUSE
             }
         };
         pass.renew_at.store(next, Ordering::Relaxed);
-        pass
+        Some(pass)
     }
 
-    /// Keeps tokens, and only then uses them. `renewed` are those they were given for, if any.
-    pub(super) async fn take(
+    /// Locks the tokens of this server against other processes.
+    pub(super) async fn lock(&self) -> Result<KeyLock, AuthorizationError> {
+        let config = &self.config;
+        locked(&*config.store, &self.key(), config.limits.credential_lock).await
+    }
+
+    /// Keeps tokens that an authorization gave, and uses them from now on.
+    pub(super) async fn take(&self, grant: Grant) -> Result<Arc<Pass>, AuthorizationError> {
+        // Whoever renews older ones meanwhile must not write over these. One that does not come to
+        // its end is no reason to lose what a person has just signed in for.
+        let _lock = self.lock().await;
+        self.keep(grant, None).await
+    }
+
+    /// Keeps tokens, which are locked, and only then uses them. `renewed` are those they were given
+    /// for, if any.
+    async fn keep(
         &self,
         grant: Grant,
         renewed: Option<&Pass>,
     ) -> Result<Arc<Pass>, AuthorizationError> {
         let record = records::write(&grant)?;
-        if let Err(error) = self.config.store.save(&self.key(), &record).await {
+        let saved = self.config.store.save(&self.key(), &record).await;
+        if let Err(error) = &saved {
             tracing::warn!(%error, "tokens are not kept; the next start will need another sign-in");
         }
-        let mut pass = Pass::new(grant, self.means().now())?;
+        let mut pass = Pass::new(grant, self.means().now(), saved.is_ok())?;
         if let Some(before) = renewed.filter(|it| it.grant.granted == pass.grant.granted) {
             pass.sign_in = Arc::clone(&before.sign_in);
         }
@@ -133,7 +175,7 @@ impl Authorizer {
         if let Some(known) = known.filter(|it| it.grant.access_token == grant.access_token) {
             return Ok(Some(known));
         }
-        let pass = Arc::new(Pass::new(grant, self.means().now())?);
+        let pass = Arc::new(Pass::new(grant, self.means().now(), true)?);
         self.set(Some(Arc::clone(&pass)));
         Ok(Some(pass))
     }

@@ -13,6 +13,8 @@ impl Authorizer {
     pub(in super::super) async fn sign_out(&self) -> Result<SignOut, AuthorizationError> {
         let _held = self.held.lock().await;
         let key = self.key();
+        // One who renews them at this moment would write the next ones when they are gone.
+        let lock = self.lock().await?;
         let kept = self.config.store.load(&key).await.map_err(not_kept)?;
         self.set(None);
         let Some(kept) = kept else {
@@ -20,6 +22,7 @@ impl Authorizer {
         };
         // First what is here: whatever the issuer says, the person wants it gone.
         self.config.store.remove(&key).await.map_err(not_kept)?;
+        drop(lock);
         let Ok(grant) = records::read::<Grant>(&kept) else {
             return Ok(SignOut::Forgotten("it could not be read".to_owned()));
         };

@@ -9,7 +9,7 @@ use reqwest::{
     Method, StatusCode,
     header::{HeaderMap, HeaderName, HeaderValue, WWW_AUTHENTICATE},
 };
-use tokio::task::JoinSet;
+use tokio::{task::JoinSet, time::Instant};
 use url::Url;
 
 use super::{Authorizer, Trial};
@@ -211,4 +211,35 @@ async fn nobody_signs_in_where_others_can_listen() {
         assert_eq!(is_refused, !may_be, "{server}: {error:?}");
         assert_eq!(person.0.load(Ordering::Relaxed), usize::from(may_be));
     }
+}
+
+// Another process has them locked, and does not go on.
+#[tokio::test(start_paused = true)]
+async fn a_lock_that_is_not_given_back_is_waited_for_so_long() {
+    let authorizer = authorizer(SERVER, SERVER, &Unwilling::default()).await;
+    let pass = authorizer.pass().await.expect("a store");
+    let pass = pass.expect("it is kept");
+    let (store, most) = (
+        Arc::clone(&authorizer.config.store),
+        authorizer.config.limits.credential_lock,
+    );
+    let key = authorizer.key();
+    let lock = store.lock(&key).await.expect("it is free");
+    let began = Instant::now();
+    let error = authorizer.sign_out().await.expect_err("it is locked");
+    assert_eq!(
+        error.to_string(),
+        "the credentials cannot be kept: another process has had them locked for 30s"
+    );
+    assert_eq!(began.elapsed(), most);
+    assert!(authorizer.refresh(&pass).await.is_err());
+    assert_eq!(began.elapsed(), most * 2);
+    // What a person has just signed in for is used all the same.
+    let grant = pass.grant.clone();
+    assert!(authorizer.take(grant).await.is_ok());
+    assert!(store.load(&key).await.is_ok_and(|kept| kept.is_some()));
+    // Whoever gave up left nothing locked.
+    drop(lock);
+    assert!(authorizer.sign_out().await.is_ok());
+    assert!(store.load(&key).await.is_ok_and(|kept| kept.is_none()));
 }

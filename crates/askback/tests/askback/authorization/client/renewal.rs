@@ -9,13 +9,13 @@ use askback::{
     Clock,
     authorization::{
         Secret,
-        client::{CredentialStore, Keeping, Key, MemoryStore},
+        client::{CredentialStore, Keeping, Key, KeyLock, MemoryStore, SignOut},
     },
 };
 use serde_json::json;
 use tokio::task::JoinSet;
 
-use super::{AuthorizationError, Reply, World, call, value};
+use super::{AuthorizationError, Reply, World, back, call, value};
 
 /// A clock that a test turns, in milliseconds.
 #[derive(Clone, Default)]
@@ -255,6 +255,10 @@ impl CredentialStore for Watched {
     fn remove<'a>(&'a self, key: &'a Key) -> Keeping<'a, ()> {
         self.inner.remove(key)
     }
+
+    fn lock<'a>(&'a self, key: &'a Key) -> Keeping<'a, KeyLock> {
+        self.inner.lock(key)
+    }
 }
 
 #[tokio::test]
@@ -387,4 +391,85 @@ async fn what_another_process_renewed_is_taken_from_the_store() {
     call(&other, "book").await.unwrap();
     assert_eq!(grants(&world), ["authorization_code", "refresh_token"]);
     assert_eq!(world.browser.times(), 1);
+}
+
+// The same at the same moment: each finds the token refused before the other has renewed it.
+#[tokio::test]
+async fn of_two_processes_one_renews() {
+    let world = World::new().await;
+    let one = world.connect().await.unwrap();
+    let other = world.connect().await.unwrap();
+    world.change(|rules| rules.good = None);
+    let called = tokio::join!(call(&one, "book"), call(&other, "book"));
+    assert!(called.0.is_ok() && called.1.is_ok(), "{called:?}");
+    assert_eq!(grants(&world), ["authorization_code", "refresh_token"]);
+    assert_eq!(world.browser.times(), 1);
+}
+
+// A process that runs on has tokens in its memory that another has signed out of.
+#[tokio::test]
+async fn a_running_process_does_not_undo_a_sign_out() {
+    for ahead in [false, true] {
+        let world = World::new().await;
+        let clock = Turned::default();
+        let authorization = world.authorization().clock(clock.clone());
+        let client = world.connect_with(&authorization).await.unwrap();
+        call(&client, "book").await.unwrap();
+        world.browser.answers(|_| Err("no".to_owned()));
+        let signed_out = world.authorization().sign_out(&world.server.url).await;
+        assert_eq!(signed_out, Ok(SignOut::Revoked));
+        match ahead {
+            true => clock.0.store(3599 * 1000, Ordering::Relaxed),
+            // This issuer would go on with the refresh token.
+            false => world.change(|rules| rules.good = None),
+        }
+        let error = call(&client, "book").await.unwrap_err();
+        assert!(error.to_string().contains("sign-in"), "{error}");
+        assert_eq!(grants(&world), ["authorization_code"], "{ahead}");
+        let key = Key::Tokens(world.server.url.clone());
+        assert!(world.store.load(&key).await.unwrap().is_none(), "{ahead}");
+    }
+}
+
+#[tokio::test]
+async fn a_sign_out_waits_for_a_renewal_and_takes_what_came_of_it() {
+    let world = World::new().await;
+    let client = world.connect().await.unwrap();
+    let store = Arc::clone(&world.store);
+    let key = Key::Tokens(world.server.url.clone());
+    // Some process renews the tokens, and is not done.
+    let renewing = store.lock(&key).await.unwrap();
+    let authorization = world.authorization();
+    let signing_out = authorization.sign_out(&world.server.url);
+    let mut signing_out = std::pin::pin!(signing_out);
+    tokio::select! {
+        biased;
+        signed_out = &mut signing_out => panic!("it did not wait: {signed_out:?}"),
+        () = tokio::task::yield_now() => {}
+    }
+    let kept = store.load(&key).await.unwrap().unwrap();
+    let renewed = Secret::new(kept.expose().replace("refresh-1", "refresh-next"));
+    store.save(&key, &renewed).await.unwrap();
+    drop(renewing);
+    assert_eq!(signing_out.await, Ok(SignOut::Revoked));
+    let revoked = world.posted("/revoke");
+    assert_eq!(value(&revoked[0], "token"), Some("refresh-next"));
+    assert!(store.load(&key).await.unwrap().is_none());
+    client.close().await;
+}
+
+// What another process signed in to is used, before anybody is asked.
+#[tokio::test]
+async fn a_sign_in_of_another_process_is_enough() {
+    let world = World::new().await;
+    world.browser.answers(|_| Err("no".to_owned()));
+    let authorization = world.authorization();
+    assert!(world.connect_with(&authorization).await.is_err());
+    world
+        .browser
+        .answers(|url| Ok(back(url, &[("code", "code-1")])));
+    world.connect().await.unwrap();
+    world.browser.answers(|_| Err("no".to_owned()));
+    world.connect_with(&authorization).await.unwrap();
+    assert_eq!(world.browser.times(), 2);
 }
