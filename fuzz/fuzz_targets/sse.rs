@@ -15,7 +15,7 @@ fuzz_target!(|data: (u8, &[u8])| {
     let (size, stream) = data;
     let mut limits = Limits::default();
     limits.message_bytes = 64;
-    limits.event_id_bytes = 16;
+    limits.id_bytes = 16;
 
     let (whole, events, failed) = read(stream, stream.len().max(1), &limits);
     let (pieces, again, failed_again) = read(stream, usize::from(size).max(1), &limits);
@@ -31,7 +31,7 @@ fuzz_target!(|data: (u8, &[u8])| {
             event
                 .id
                 .as_ref()
-                .is_none_or(|id| id.len() <= 3 * limits.event_id_bytes)
+                .is_none_or(|id| id.len() <= 3 * limits.id_bytes)
         );
     }
     rewritten(&events, &limits);
@@ -62,7 +62,7 @@ fn rewritten(events: &[Event], limits: &Limits) {
     }
     let mut roomy = limits.clone();
     // What was not UTF-8 in an id takes three bytes each.
-    roomy.event_id_bytes *= 3;
+    roomy.id_bytes *= 3;
     let (_, again, failed) = read(&stream, stream.len().max(1), &roomy);
     assert_eq!(failed, None);
     let kept = |event: &Event| {

@@ -12,9 +12,9 @@ use core::time::Duration;
 pub struct Limits {
     /// The longest message read from a peer, in bytes.
     pub message_bytes: usize,
-    /// The longest id of an event in a stream read from a server, in bytes; a client sends it back
-    /// in a header.
-    pub event_id_bytes: usize,
+    /// The longest id a client keeps that a server chose, in bytes: of an event in a stream, a task,
+    /// a question of a round or a link. It sends most of them back, some in a header.
+    pub id_bytes: usize,
     /// The longest id of a request, progress token or name of a task in a subscription that is
     /// taken from a peer, in bytes.
     pub request_id_bytes: usize,
@@ -118,6 +118,8 @@ pub struct Limits {
     pub asks: u32,
     /// The window of [`Limits::asks`].
     pub asks_window: Duration,
+    /// The most bytes a client keeps of one server's questions, those with the host and those behind.
+    pub question_bytes: usize,
     /// The most questions that wait behind the one a person is answering; a host cancels more.
     pub questions_waiting: usize,
     /// The most characters of a message that a host shows at once; the rest is shown on demand.
@@ -167,7 +169,8 @@ pub struct Limits {
     pub restarts: u32,
     /// The window of [`Limits::restarts`].
     pub restarts_window: Duration,
-    /// How many unreadable messages of one server a client reports.
+    /// How many unreadable messages, errors without an id and refused questions of one server a
+    /// client reports.
     pub malformed_reports: u32,
     /// The most links of one session whose end a client waits to be told.
     pub links: usize,
@@ -220,7 +223,7 @@ impl Default for Limits {
         const MINUTE: u64 = 60;
         Self {
             message_bytes: 4 << 20,
-            event_id_bytes: 4 << 10,
+            id_bytes: 4 << 10,
             request_id_bytes: 1 << 10,
             client_info_bytes: 256,
             client_extension_bytes: 8 << 10,
@@ -265,6 +268,7 @@ impl Default for Limits {
             probe: Duration::from_secs(5),
             asks: 60,
             asks_window: Duration::from_secs(MINUTE),
+            question_bytes: 16 << 20,
             questions_waiting: 16,
             message_shown: 4 << 10,
             remarks: 64,

@@ -55,11 +55,11 @@ pub struct Parser {
 
 impl Parser {
     /// A parser that accepts data of up to [`Limits::message_bytes`] and ids of up to
-    /// [`Limits::event_id_bytes`].
+    /// [`Limits::id_bytes`].
     pub fn new(limits: &Limits) -> Self {
         Self {
             event_bytes: limits.message_bytes,
-            id_bytes: limits.event_id_bytes,
+            id_bytes: limits.id_bytes,
             line: Vec::new(),
             in_comment: false,
             after_return: false,

@@ -17,17 +17,25 @@ struct Batch {
     /// How many responses are still to come; the reading of the batch itself counts as one.
     waiting: usize,
     responses: Vec<Vec<u8>>,
+    /// How long the batch was that is answered: about as long as its responses.
+    bytes: usize,
 }
 
 impl Batches {
-    /// Begins to read a batch; [`Batches::close`] ends it.
-    pub(super) fn begin(&mut self) -> u64 {
+    /// How much the open ones take.
+    pub(super) fn bytes(&self) -> usize {
+        self.open.values().map(|batch| batch.bytes).sum()
+    }
+
+    /// Begins to read a batch of so many bytes; [`Batches::close`] ends it.
+    pub(super) fn begin(&mut self, bytes: usize) -> u64 {
         self.last += 1;
         self.open.insert(
             self.last,
             Batch {
                 waiting: 1,
                 responses: Vec::new(),
+                bytes,
             },
         );
         self.last

@@ -91,6 +91,8 @@ pub(super) struct Asked {
     pub(super) id: QuestionId,
     pub(super) key: Option<String>,
     pub(super) request: InputRequest,
+    /// How much it takes.
+    pub(super) bytes: usize,
     pub(super) answer: Option<InputResponse>,
 }
 
@@ -230,6 +232,19 @@ pub(super) enum Refusal {
 }
 
 impl Asking {
+    /// How much the round takes until it is answered.
+    pub(super) fn bytes(&self) -> usize {
+        match self {
+            Self::Questions { state, asked } => {
+                let asked: usize = asked.iter().map(|asked| asked.bytes).sum();
+                asked + state.as_ref().map_or(0, String::len)
+            }
+            Self::Links { asked, rest } => {
+                asked.bytes + rest.as_slice().iter().map(link_bytes).sum::<usize>()
+            }
+        }
+    }
+
     /// The questions the host still has.
     pub(super) fn open(&self) -> impl Iterator<Item = QuestionId> {
         let asked = match self {
@@ -245,10 +260,12 @@ impl Asking {
 
 impl Asked {
     pub(super) fn link(id: QuestionId, link: ElicitUrlParams) -> Self {
+        let bytes = link_bytes(&link);
         Self {
             id,
             key: None,
             request: InputRequest::Elicit(ElicitParams::Url(link)),
+            bytes,
             answer: None,
         }
     }
@@ -279,6 +296,11 @@ impl Asked {
             None => format!("its answer cannot be sent: {why}"),
         })
     }
+}
+
+pub(super) fn link_bytes(link: &ElicitUrlParams) -> usize {
+    let id = link.elicitation_id.as_ref().map_or(0, String::len);
+    link.url.len() + link.message.len() + id
 }
 
 /// Writes into a request what its revision wants beside the parameters: everything about this

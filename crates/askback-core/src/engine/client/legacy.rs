@@ -14,7 +14,7 @@ use super::{
     CallId, ClientError, Connection, Event, HostQuestion, Output, QuestionId, State,
     batch::Batches,
     call,
-    question::{admit, check_answer},
+    question::{admit, check_answer, size},
 };
 use crate::{
     jsonrpc::{self, ErrorObject, Malformed, Message, Request, RequestId},
@@ -42,6 +42,8 @@ pub(super) struct Session {
 struct Waiting {
     id: RequestId,
     request: InputRequest,
+    /// How much it takes.
+    bytes: usize,
     batch: Option<u64>,
     /// The call it belongs to, where that is known.
     call: Option<CallId>,
@@ -61,6 +63,12 @@ impl Session {
         !self.questions.is_empty()
     }
 
+    /// How much the questions take, and the batches that wait for their answers.
+    pub(super) fn question_bytes(&self) -> usize {
+        let questions: usize = self.questions.values().map(|waiting| waiting.bytes).sum();
+        questions.saturating_add(self.batches.bytes())
+    }
+
     pub(super) fn questions(&self) -> impl Iterator<Item = QuestionId> {
         self.questions.keys().copied()
     }
@@ -70,6 +78,7 @@ impl Connection {
     pub(super) fn handle_batch(
         &mut self,
         messages: Vec<Result<Message, Malformed>>,
+        bytes: usize,
         now: Duration,
     ) {
         let State::Legacy(session) = &mut self.state else {
@@ -78,7 +87,7 @@ impl Connection {
         if !session.revision.facts().batches {
             return self.report_unreadable("a batch, which this revision does not have");
         }
-        let number = session.batches.begin();
+        let number = session.batches.begin(bytes);
         for message in messages {
             match message {
                 Ok(message) => self.handle(message, Some(number), now),
@@ -174,7 +183,14 @@ impl Connection {
         if session.questions.len() >= profile.limits.requests_in_flight || !asks.admit(now) {
             return Err(self.refuse_flood());
         }
-        if !session.is_asking() {
+        let is_first = !session.is_asking();
+        let id_bytes = match &id {
+            RequestId::String(id) => id.len(),
+            RequestId::Number(_) => 0,
+        };
+        let bytes = size(&request) + id_bytes;
+        self.find_room(bytes)?;
+        if is_first {
             // The time in which a person is asked is not the server's.
             self.calls
                 .values_mut()
@@ -201,6 +217,7 @@ impl Connection {
                 Waiting {
                     id,
                     request,
+                    bytes,
                     batch,
                     call,
                 },
@@ -359,8 +376,12 @@ impl Connection {
     }
 
     pub(super) fn remember_link(&mut self, link: &ElicitUrlParams) {
-        let most = self.profile.limits.links;
-        if let (State::Legacy(session), Some(id)) = (&mut self.state, &link.elicitation_id) {
+        let limits = &self.profile.limits;
+        let (most, longest) = (limits.links, limits.id_bytes);
+        let id = link.elicitation_id.as_ref();
+        // One that is longer is opened, but its end is not told.
+        let id = id.filter(|id| id.len() <= longest);
+        if let (State::Legacy(session), Some(id)) = (&mut self.state, id) {
             if session.links.len() >= most {
                 session.links.pop_front();
             }

@@ -1,6 +1,6 @@
 //! What a server says unasked.
 
-use alloc::{borrow::ToOwned, vec::Vec};
+use alloc::{borrow::ToOwned, string::String, vec::Vec};
 use core::time::Duration;
 
 use serde_json::value::RawValue;
@@ -13,8 +13,8 @@ use super::{
 use crate::{
     jsonrpc::{Notification, RequestId},
     protocol::{
-        HasMeta, LoggingMessageParams, ProgressParams, ServerNotification,
-        SubscriptionsAcknowledgedParams,
+        ClientRequest, HasMeta, LoggingMessageParams, ProgressParams, ServerNotification,
+        SubscriptionFilter, SubscriptionsAcknowledgedParams,
     },
     revision::Revision,
     wire,
@@ -127,16 +127,17 @@ impl Connection {
         };
         if let Some(call) = self.calls.get_mut(&id)
             && let Stage::Sent(sent) = &mut call.stage
+            && let ClientRequest::Listen(wish) = &call.request
             && sent.listening.is_none()
         {
+            let granted = both(&wish.notifications, params.notifications);
             // From here on it lasts as long as both want it to.
             sent.listening = Some(now);
             let is_stale = sent.context != self.authorization_context;
             call.patience.pause(now);
             call.restarted = false;
             let has_reopened = core::mem::replace(&mut call.reopened, is_stale);
-            self.out
-                .push_back(Output::Granted(id, params.notifications));
+            self.out.push_back(Output::Granted(id, granted));
             // Nobody knows in which context it was opened. Once is enough: a server that wants
             // another sign-in each time is not asked for ever.
             if is_stale && !has_reopened {
@@ -230,5 +231,24 @@ impl Connection {
 
     pub(super) fn event(&mut self, event: Event) {
         self.out.push_back(Output::Event(event));
+    }
+}
+
+/// What was wished for and is granted. What a server grants beside that is nothing to anybody.
+fn both(wish: &SubscriptionFilter, granted: SubscriptionFilter) -> SubscriptionFilter {
+    let flag = |wish: Option<bool>, granted: Option<bool>| granted.filter(|_| wish == Some(true));
+    let names = |wish: &Option<Vec<String>>, granted: Option<Vec<String>>| {
+        let wish = wish.as_deref().unwrap_or_default();
+        granted.map(|granted| {
+            let is_wished = |name: &&String| granted.contains(*name);
+            wish.iter().filter(is_wished).cloned().collect()
+        })
+    };
+    SubscriptionFilter {
+        tools_list_changed: flag(wish.tools_list_changed, granted.tools_list_changed),
+        prompts_list_changed: flag(wish.prompts_list_changed, granted.prompts_list_changed),
+        resources_list_changed: flag(wish.resources_list_changed, granted.resources_list_changed),
+        resource_subscriptions: names(&wish.resource_subscriptions, granted.resource_subscriptions),
+        task_ids: names(&wish.task_ids, granted.task_ids),
     }
 }

@@ -125,8 +125,8 @@ pub struct Connection {
     log_level: Option<LoggingLevel>,
     /// The resources watched on a session, so that they are watched on the next one, too.
     watched: BTreeSet<String>,
-    /// How many unreadable messages have been reported.
-    malformed: u32,
+    /// How often something of the server's was reported.
+    reports: u32,
     last_id: i64,
     last_question: u64,
     out: VecDeque<Output>,
@@ -165,7 +165,7 @@ impl Connection {
             restarts: Pace::new(limits.restarts, limits.restarts_window),
             log_level: None,
             watched: BTreeSet::new(),
-            malformed: 0,
+            reports: 0,
             last_id: 0,
             last_question: 0,
             out: VecDeque::from([Output::Connect]),
@@ -294,7 +294,7 @@ impl Connection {
     pub fn handle_message(&mut self, bytes: &[u8], now: Duration) {
         match jsonrpc::parse(bytes, &self.profile.limits) {
             Ok(Incoming::Single(message)) => self.handle(message, None, now),
-            Ok(Incoming::Batch(messages)) => self.handle_batch(messages, now),
+            Ok(Incoming::Batch(messages)) => self.handle_batch(messages, bytes.len(), now),
             Err(malformed) => self.handle_malformed(malformed, None, now),
         }
     }
@@ -427,12 +427,17 @@ impl Connection {
     }
 
     fn report_unreadable(&mut self, why: &str) {
+        self.report(format!("the server sent what cannot be read: {why}"));
+    }
+
+    /// Reports what a server can make happen as often as it likes, and at last that it keeps on.
+    fn report(&mut self, what: String) {
         let most = self.profile.limits.malformed_reports;
-        self.malformed = self.malformed.saturating_add(1);
-        if self.malformed <= most {
-            self.note(format!("the server sent what cannot be read: {why}"));
-        } else if self.malformed == most.saturating_add(1) {
-            self.note("the server keeps sending what cannot be read; no more is reported".into());
+        self.reports = self.reports.saturating_add(1);
+        if self.reports <= most {
+            self.note(what);
+        } else if self.reports == most.saturating_add(1) {
+            self.note("the server goes on like this; no more of it is reported".into());
         }
     }
 
@@ -458,7 +463,7 @@ impl Connection {
             Some(RequestId::String(_)) => None,
             None => {
                 if let Err(error) = outcome {
-                    self.note(format!("about no request in particular, {error}"));
+                    self.report(format!("about no request in particular, {error}"));
                 }
                 return;
             }

@@ -11,7 +11,7 @@ use crate::{
     limits::Limits,
     protocol::{
         ClientCapabilities, ClientRequest, CreateMessageParams, ElicitAction, ElicitParams,
-        ElicitResult, Implementation, InputRequest, InputResponse, ListRootsResult, Root,
+        ElicitResult, Implementation, InputRequest, InputResponse, ListRootsResult, RawJson, Root,
         SamplingBlock, SamplingMessage,
     },
     revision::Facts,
@@ -104,6 +104,17 @@ pub(super) fn admit(
         InputRequest::Roots(_) if capabilities.roots() => Ok(()),
         InputRequest::Roots(_) => Err(ErrorObject::method_not_found(request.method())),
     }
+}
+
+/// How much a question takes, in bytes.
+pub(super) fn size(request: &InputRequest) -> usize {
+    let json = match request {
+        InputRequest::Elicit(params) => RawJson::new(params),
+        InputRequest::Sample(params) => RawJson::new(params),
+        InputRequest::Roots(params) => RawJson::new(params),
+    };
+    // Writing fails only for maps whose keys are not strings, and no question has one.
+    json.map_or(0, |json| json.as_str().len())
 }
 
 /// Checks an answer of the host. What it left out stays out: a person may have emptied a field that

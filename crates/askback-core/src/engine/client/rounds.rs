@@ -7,10 +7,10 @@ use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
 use super::{
-    CallId, ClientError, Connection, Output, QuestionId,
+    CallId, ClientError, Connection, Output, QuestionId, State,
     cache::{Key, Stale},
-    call::{Answered, Asked, Asking, Refusal, Stage},
-    question::admit,
+    call::{Answered, Asked, Asking, Refusal, Stage, link_bytes},
+    question::{admit, size},
 };
 use crate::{
     jsonrpc::{ErrorObject, INVALID_PARAMS},
@@ -137,20 +137,30 @@ impl Connection {
     ) -> Result<(), ClientError> {
         self.count_round(id, questions.len())?;
         let mut asked = Vec::with_capacity(questions.len());
+        let mut bytes = state.as_ref().map_or(0, String::len);
         for (key, request) in questions {
-            asked.push(self.admit_question(&key, request, now)?);
+            let question = self.admit_question(&key, request, bytes, now)?;
+            bytes += question.bytes;
+            asked.push(question);
         }
         self.ask(id, Asking::Questions { state, asked });
         Ok(())
     }
 
-    /// A question that may be put to the host.
+    /// A question that may be put to the host, beside others of so many bytes that are not yet.
     pub(super) fn admit_question(
         &mut self,
         key: &str,
         mut request: InputRequest,
+        beside: usize,
         now: Duration,
     ) -> Result<Asked, ClientError> {
+        let most = self.profile.limits.id_bytes;
+        if key.len() > most {
+            let why =
+                format!("the key of a question is longer than the {most} bytes accepted here");
+            return Err(ClientError::Protocol(why));
+        }
         let revision = self.greeting.as_ref().map(|greeting| greeting.revision);
         let facts = revision.unwrap_or(Revision::LATEST).facts();
         let Self { profile, asks, .. } = self;
@@ -161,12 +171,43 @@ impl Connection {
         if !asks.admit(now) {
             return Err(ClientError::Refused(self.refuse_flood()));
         }
+        let bytes = size(&request) + key.len();
+        self.find_room(beside + bytes)
+            .map_err(ClientError::Refused)?;
         Ok(Asked {
             id: self.next_question(),
             key: Some(key.to_owned()),
             request,
+            bytes,
             answer: None,
         })
+    }
+
+    /// Checks that so many bytes more of questions may be kept.
+    ///
+    /// # Errors
+    ///
+    /// What the server is answered.
+    pub(super) fn find_room(&mut self, bytes: usize) -> Result<(), ErrorObject> {
+        let of_calls = self.calls.values().map(|call| match &call.stage {
+            Stage::Asking(asking) => asking.bytes(),
+            Stage::Task(held) => held.question_bytes(),
+            Stage::Ready | Stage::Sent(_) | Stage::Pausing(_) => 0,
+        });
+        let of_session = match &self.state {
+            State::Legacy(session) => session.question_bytes(),
+            _ => 0,
+        };
+        let kept = of_calls.sum::<usize>().saturating_add(of_session);
+        let most = self.profile.limits.question_bytes;
+        if kept.saturating_add(bytes) <= most {
+            return Ok(());
+        }
+        let why = format!(
+            "the server's questions are longer than the {most} bytes kept of them; its question was refused"
+        );
+        self.report(why.clone());
+        Err(ErrorObject::new(codes::USER_REJECTED, why))
     }
 
     /// Open these links first (2025-11-25, client/elicitation, URL Elicitation Required Error).
@@ -177,6 +218,8 @@ impl Connection {
         now: Duration,
     ) -> Result<(), ClientError> {
         self.count_round(id, links.len())?;
+        self.find_room(links.iter().map(link_bytes).sum())
+            .map_err(ClientError::Refused)?;
         let mut rest = links.into_iter();
         match rest.next() {
             Some(link) => self.ask_link(id, link, rest, now),
@@ -327,7 +370,7 @@ impl Connection {
             "the server asked more than {} times within {:?}; its question was refused",
             limits.asks, limits.asks_window
         );
-        self.note(why.clone());
+        self.report(why.clone());
         ErrorObject::new(codes::USER_REJECTED, why)
     }
 

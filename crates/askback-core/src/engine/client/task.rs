@@ -91,6 +91,11 @@ impl Held {
         self.asked.iter().map(|asked| asked.id)
     }
 
+    /// How much these take.
+    pub(super) fn question_bytes(&self) -> usize {
+        self.asked.iter().map(|asked| asked.bytes).sum()
+    }
+
     /// The number of the request that is on its way.
     pub(super) fn number(&self) -> Option<i64> {
         self.flight.as_ref().map(|flight| flight.number)
@@ -146,6 +151,11 @@ impl Connection {
                 "the result of `{}` is a task, which it must not be",
                 call.request.method()
             );
+            return self.finish(id, Err(ClientError::Protocol(why)));
+        }
+        if task.task_id.len() > limits.id_bytes {
+            let most = limits.id_bytes;
+            let why = format!("the id of its task is longer than the {most} bytes accepted here");
             return self.finish(id, Err(ClientError::Protocol(why)));
         }
         call.restarted = false;
@@ -284,12 +294,20 @@ impl Connection {
             .into_iter()
             .filter(|(key, _)| !known(key))
             .collect();
+        let ever = held.keys.len() + new.len();
         for asked in gone {
             self.asked.remove(&asked.id);
             self.out.push_back(Output::Withdraw(asked.id));
         }
+        // As many as in the rounds of a call that is no task.
+        let rounds = usize::try_from(self.profile.limits.rounds).unwrap_or(usize::MAX);
+        let most = most.saturating_mul(rounds);
+        if ever > most {
+            let why = format!("its task asks more than the {most} questions accepted here");
+            return Err(ClientError::Protocol(why));
+        }
         for (key, request) in new {
-            let asked = self.admit_question(&key, request, now)?;
+            let asked = self.admit_question(&key, request, 0, now)?;
             let (Some(call), Some(greeting)) = (self.calls.get_mut(&id), &self.greeting) else {
                 return Ok(());
             };

@@ -8,6 +8,7 @@
 mod cache;
 mod chaos;
 mod exchanges;
+mod kept;
 mod opening;
 mod restart;
 mod rounds;

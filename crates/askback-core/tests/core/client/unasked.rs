@@ -235,7 +235,7 @@ fn what_cannot_be_read_is_reported_a_bounded_number_of_times_and_never_fatal() {
             = note: the server sent what cannot be read: a message has one of "method", "result" and "error"
             < {"id":99,"result":1,"error":2}
             < again
-            = note: the server keeps sending what cannot be read; no more is reported
+            = note: the server goes on like this; no more of it is reported
             < and again
             < {"id":2,"result":{"tools":[]}}
             = done 7 {"tools":[]}

@@ -195,7 +195,7 @@ fn the_pause_before_connecting_again_is_read() {
 fn a_stream_cannot_fill_the_memory() {
     let mut limits = Limits::default();
     limits.message_bytes = 8;
-    limits.event_id_bytes = 3;
+    limits.id_bytes = 3;
     let check = |stream: &str, expected: Result<usize, TooLong>| {
         for size in 1..=stream.len() {
             let mut parser = Parser::new(&limits);
