@@ -171,6 +171,7 @@ impl std::error::Error for Error {}
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::terminal::Look;
 
     #[test]
     fn a_failure_outweighs_a_no_and_that_an_error_of_the_tool() {
@@ -195,6 +196,49 @@ mod tests {
         check(true, true, Some(Kind::Protocol), Exit::Failure);
         check(false, true, Some(Kind::SignIn), Exit::SignIn);
         check(false, true, Some(Kind::Interrupted), Exit::Interrupted);
+    }
+
+    #[test]
+    fn a_peers_words_stand_behind_the_gutter() {
+        #[track_caller]
+        fn check(error: &Error, ended: &str, below: &str) {
+            let page = |put: &dyn Fn(&mut Page)| {
+                let mut page = Page::new(Look {
+                    columns: 40,
+                    styled: false,
+                });
+                put(&mut page);
+                page.take().to_string()
+            };
+            assert_eq!(page(&|page| error.put(page)), ended);
+            assert_eq!(page(&|page| error.put_below(page)), below);
+        }
+        let plain = Error::usage("commands begin with a slash").hint("See /help.");
+        check(
+            &plain,
+            "askback: commands begin with a slash\n  See /help.\n",
+            "× commands begin with a slash\n  See /help.\n",
+        );
+        let quoting = Error::new(Kind::Server, "the server answered:")
+            .quoting("no\n\x1b[2Jaskback: yes")
+            .hint("Ask again.");
+        let quoted = "  | no\n  | <U+001B>[2Jaskback: yes\n  Ask again.\n";
+        check(
+            &quoting,
+            &format!("askback: the server answered:\n{quoted}"),
+            &format!("× the server answered:\n{quoted}"),
+        );
+        let long = Error::usage("x").quoting("ab".repeat(QUOTED));
+        let mut page = Page::new(Look {
+            columns: 80,
+            styled: false,
+        });
+        long.put(&mut page);
+        let shown = page.take().to_string();
+        assert!(
+            shown.ends_with("2048 more characters are left out\n"),
+            "{shown}"
+        );
     }
 
     #[test]

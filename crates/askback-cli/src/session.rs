@@ -24,7 +24,7 @@ use crate::{
     script::Script,
     sign_in::{NOBODY, SignInArgs},
     target::{Reach, Target, TargetArgs},
-    terminal::{Dialog, Look, Looks, Terminal, out},
+    terminal::{Dialog, Look, LookSource, Terminal, out},
     text::{PeerText, Words, given},
     unattended::Unattended,
     words,
@@ -190,7 +190,7 @@ impl FrontEnd {
                 let offer = std::env::current_dir().ok();
                 let offer = offer.and_then(|here| folder::root(&here).ok());
                 let desk = Desk::new(offer, shared, limits.clone());
-                let looks = Looks::Read(Look::of_stderr);
+                let looks = LookSource::Read(Look::of_stderr);
                 let dialog = Dialog::new(desk, asker, looks, limits.message_shown);
                 return Self::Terminal(Box::new(Terminal::new(dialog, arrivals, limits)));
             }

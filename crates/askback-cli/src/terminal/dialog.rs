@@ -2,7 +2,7 @@
 
 use super::{
     input::{Heard, heard},
-    page::{Looks, Page, Style},
+    page::{LookSource, Page, Style},
     screen,
 };
 use crate::model::{Asker, Desk, Effect, Event, Notice, Said, Step};
@@ -29,7 +29,7 @@ pub struct Dialog {
 impl Dialog {
     /// A conversation with nothing said. At most `shown` characters of a message are shown at
     /// once.
-    pub fn new(desk: Desk, asker: Asker, look: impl Into<Looks>, shown: usize) -> Self {
+    pub fn new(desk: Desk, asker: Asker, look: impl Into<LookSource>, shown: usize) -> Self {
         Self {
             desk,
             asker,

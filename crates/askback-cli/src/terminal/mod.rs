@@ -13,7 +13,7 @@ mod screen;
 pub use dialog::Dialog;
 pub use lines::Input;
 pub use live::Terminal;
-pub use page::{Look, Looks, Page, Rows, Style};
+pub use page::{Look, LookSource, Page, Rows, Style};
 pub use said::{Remark, Remarks};
 
 use crate::model::{Asker, Question};

@@ -9,7 +9,7 @@ use std::io::{self, IsTerminal, Write};
 use serde_json::value::RawValue;
 use terminal_size::Width;
 
-use super::{Look, Looks, Page, Rows};
+use super::{Look, LookSource, Page, Rows};
 use crate::{
     error::{Error, Kind},
     text::{PeerText, given},
@@ -23,12 +23,12 @@ pub fn stderr() -> Box<dyn Write + Send> {
 
 /// A page for the standard error.
 pub fn stderr_page() -> Page {
-    Page::new(Looks::Read(Look::of_stderr))
+    Page::new(LookSource::Read(Look::of_stderr))
 }
 
 /// A page for the standard output.
 pub fn stdout_page() -> Page {
-    Page::new(Looks::Read(Look::of_stdout))
+    Page::new(LookSource::Read(Look::of_stdout))
 }
 
 /// Writes a page to the standard error.

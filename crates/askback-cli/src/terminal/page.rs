@@ -38,7 +38,7 @@ pub struct Look {
 
 /// Where the [`Look`] of a page comes from.
 #[derive(Debug, Clone, Copy)]
-pub enum Looks {
+pub enum LookSource {
     /// It stays the same.
     Fixed(Look),
     /// It is read for each page, so that a terminal may change its size.
@@ -61,7 +61,7 @@ pub enum Style {
 /// Lines that are yet to be written. They are wrapped when they are taken, not before.
 #[derive(Debug)]
 pub struct Page {
-    looks: Looks,
+    looks: LookSource,
     lines: Vec<Line>,
 }
 
@@ -88,7 +88,7 @@ pub struct Rows(String);
 
 impl Page {
     /// An empty page.
-    pub fn new(looks: impl Into<Looks>) -> Self {
+    pub fn new(looks: impl Into<LookSource>) -> Self {
         Self {
             looks: looks.into(),
             lines: Vec::new(),
@@ -98,8 +98,8 @@ impl Page {
     /// What was put on the page since the last time, for the terminal as it is now.
     pub fn take(&mut self) -> Rows {
         let look = match self.looks {
-            Looks::Fixed(look) => look,
-            Looks::Read(read) => read(),
+            LookSource::Fixed(look) => look,
+            LookSource::Read(read) => read(),
         };
         let mut layout = Layout {
             columns: look.columns.clamp(1, COLUMNS),
@@ -176,14 +176,14 @@ impl Page {
 impl Rows {
     /// Text of a peer for a program that reads it: without the gutter, and with what acts or hides
     /// made visible.
-    pub fn for_program(text: &PeerText) -> Self {
+    pub(super) fn for_program(text: &PeerText) -> Self {
         let mut lines = text::lines(text.raw()).join("\n");
         lines.push('\n');
         Self(lines)
     }
 
     /// JSON for a program that reads it, as it was received.
-    pub fn json(json: &serde_json::value::RawValue) -> Self {
+    pub(super) fn json(json: &serde_json::value::RawValue) -> Self {
         Self(format!("{json}\n"))
     }
 
@@ -212,13 +212,13 @@ impl fmt::Display for Rows {
     }
 }
 
-impl From<Look> for Looks {
+impl From<Look> for LookSource {
     fn from(look: Look) -> Self {
         Self::Fixed(look)
     }
 }
 
-impl From<fn() -> Look> for Looks {
+impl From<fn() -> Look> for LookSource {
     fn from(read: fn() -> Look) -> Self {
         Self::Read(read)
     }

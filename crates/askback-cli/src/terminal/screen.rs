@@ -14,7 +14,7 @@ use crate::{
         link::{Link, Refusal},
         marks,
     },
-    text::{self, Given, Words, given},
+    text::{self, Given, PeerText, Words, given},
     words,
 };
 
@@ -210,13 +210,13 @@ pub(super) fn notice(page: &mut Page, asker: &Asker, notice: &Notice) {
             page.say(Style::Strong, words);
             origin(page, asker);
             if !message.is_empty() {
-                page.quote(message);
+                quote_cut(page, "", message);
             }
-            page.quote_line("  ", url);
+            quote_cut(page, "  ", &text::line(url));
             page.item("× ", Style::Warning, refusal.words());
             match refusal {
                 Refusal::Repaired { to: what } | Refusal::Malformed(what) => {
-                    page.quote_line("  ", what);
+                    quote_cut(page, "  ", &text::line(what));
                 }
                 Refusal::Scheme(_) | Refusal::Hidden(_) | Refusal::User => {}
             }
@@ -292,11 +292,27 @@ fn for_call(page: &mut Page, question: &Question) {
 pub(super) fn origin(page: &mut Page, asker: &Asker) {
     page.note(Style::Dim, given(&asker.reached));
     if let Some(claims) = &asker.claims {
-        let (name, _) = text::head(claims.title.as_ref().unwrap_or(&claims.name), CLAIMED);
-        let (version, _) = text::head(&claims.version, CLAIMED);
+        let cut = |claim: &str| match text::head(claim, CLAIMED) {
+            (_, 0) => claim.to_owned(),
+            (head, _) => format!("{head}…"),
+        };
+        let name = cut(claims.title.as_ref().unwrap_or(&claims.name));
+        let version = cut(&claims.version);
         page.quote_line("  calls itself ", format!("{name} {version}"));
     }
 }
+
+/// Puts on the page as much of a server's text as is shown of one that nobody asked for.
+fn quote_cut(page: &mut Page, mark: &'static str, text: &str) {
+    let (text, more) = PeerText::from(text).cut(UNASKED);
+    page.quote_at(mark, text);
+    if more > 0 {
+        page.note(Style::Dim, words!("{} more characters are left out", more));
+    }
+}
+
+/// The most characters of such a text.
+const UNASKED: usize = 1024;
 
 /// The most characters of a name or version that a server gives itself.
 const CLAIMED: usize = 40;

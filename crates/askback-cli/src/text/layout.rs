@@ -8,7 +8,7 @@
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-use super::{GUTTER, safe};
+use super::{GUTTER, shown};
 
 /// The variation selector that asks for the emoji form of a character.
 const EMOJI_FORM: char = '\u{fe0f}';
@@ -24,7 +24,7 @@ pub fn quoted(text: &str, width: usize) -> Vec<String> {
     }
     text.trim_end_matches('\n')
         .split('\n')
-        .flat_map(|line| wrapped(&safe(line, true), room))
+        .flat_map(|line| wrapped(&shown(line), room))
         .map(|line| format!("{GUTTER}{line}").trim_end().to_owned())
         .collect()
 }
@@ -126,8 +126,9 @@ fn cluster_columns(cluster: &str) -> usize {
 
 fn char_columns(c: char) -> usize {
     match c {
-        // Regional indicators and whatever else is or may become an emoji.
-        '\u{1f000}'..='\u{1faff}' => 2,
+        // Symbols with an emoji form, which some terminals show unasked; regional indicators, and
+        // whatever else is or may become an emoji.
+        '\u{2190}'..='\u{27ff}' | '\u{2900}'..='\u{2bff}' | '\u{1f000}'..='\u{1faff}' => 2,
         _ => c.width().unwrap_or(0).max(c.width_cjk().unwrap_or(0)),
     }
 }
@@ -147,6 +148,7 @@ mod tests {
         check("e\u{301}", 1);
         // The emoji form, also of characters that are narrow without it.
         check("\u{2708}\u{fe0f}", 2);
+        check("\u{2708}", 2);
         check("1\u{fe0f}\u{20e3}", 2);
         check("\u{2708}\u{fe0f}".repeat(10).as_str(), 20);
         // One glyph, or one beside the other.

@@ -52,8 +52,6 @@ const INVISIBLE: &[(char, char)] = &[
     ('\u{2060}', '\u{206f}'),
     ('\u{2800}', '\u{2800}'),
     ('\u{3164}', '\u{3164}'),
-    // Private use: what is seen, and how wide, is the font's affair.
-    ('\u{e000}', '\u{f8ff}'),
     ('\u{fe00}', '\u{fe0f}'),
     ('\u{feff}', '\u{feff}'),
     ('\u{ffa0}', '\u{ffa0}'),
@@ -64,7 +62,6 @@ const INVISIBLE: &[(char, char)] = &[
     ('\u{1bca0}', '\u{1bca3}'),
     ('\u{1d173}', '\u{1d17a}'),
     ('\u{e0000}', '\u{e0fff}'),
-    ('\u{f0000}', '\u{10ffff}'),
 ];
 
 /// Whether a character acts on a terminal, or is not seen on one.
@@ -82,7 +79,7 @@ pub fn turns(c: char) -> bool {
 
 /// `text` on one line: line breaks and tabs too are made visible. For names, titles and values.
 pub fn line(text: &str) -> String {
-    safe(text, false)
+    shown(text)
 }
 
 /// The lines of `text`, as long as they are. For results that other programs may read.
@@ -90,7 +87,7 @@ pub fn lines(text: &str) -> Vec<String> {
     let text = text.replace("\r\n", "\n");
     text.split('\n')
         .map(|line| {
-            let cells: Vec<_> = line.split('\t').map(|cell| safe(cell, true)).collect();
+            let cells: Vec<_> = line.split('\t').map(safe).collect();
             cells.join("\t")
         })
         .collect()
@@ -121,10 +118,35 @@ pub fn head(text: &str, most: usize) -> (&str, usize) {
     }
 }
 
-/// `text` with what acts or hides made visible, and every blank an ordinary one, at which a line
-/// can be broken. Joiners and selectors stay where a script or an emoji needs them.
-fn safe(text: &str, line_is_split: bool) -> String {
-    debug_assert!(!line_is_split || !text.contains('\n'));
+/// `text` as a terminal shows it: safe, with every blank an ordinary one, at which a line can be
+/// broken, and with characters of private use by their numbers, for what is seen of them, and how
+/// wide, is the affair of the font.
+fn shown(text: &str) -> String {
+    let text = safe(text);
+    let mut shown = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            // As wide as before.
+            IDEOGRAPHIC => shown.push_str("  "),
+            '\u{e000}'..='\u{f8ff}' | '\u{f0000}'..='\u{10ffff}' => {
+                push_number(&mut shown, c);
+            }
+            c if c.is_whitespace() => shown.push(' '),
+            c => shown.push(c),
+        }
+    }
+    shown
+}
+
+/// A character by its number.
+fn push_number(shown: &mut String, c: char) {
+    // Writing to a string cannot fail.
+    let _ = write!(shown, "<U+{:04X}>", u32::from(c));
+}
+
+/// `text` with what acts or hides made visible. Joiners and selectors stay where a script or an
+/// emoji needs them.
+fn safe(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     let mut before = None;
     let mut marks = 0_usize;
@@ -139,16 +161,10 @@ fn safe(text: &str, line_is_split: bool) -> String {
             marks = 0;
             true
         };
-        if !visible {
-            // Writing to a string cannot fail.
-            let _ = write!(shown, "<U+{:04X}>", u32::from(c));
-        } else if c == IDEOGRAPHIC {
-            // As wide as before.
-            shown.push_str("  ");
-        } else if c.is_whitespace() {
-            shown.push(' ');
-        } else {
+        if visible {
             shown.push(c);
+        } else {
+            push_number(&mut shown, c);
         }
         before = Some(c);
     }
@@ -210,6 +226,13 @@ mod tests {
         check("a\u{3164}b\u{2800}c", "a<U+3164>b<U+2800>c");
         check("\u{e0b0}\u{100000}", "<U+E0B0><U+100000>");
         check("a\u{a0}b\u{2003}c\u{202f}d\u{3000}e", "a b c d  e");
+    }
+
+    #[test]
+    fn a_program_gets_what_acts_on_no_terminal_as_it_is() {
+        let same = "a\u{a0}b\u{3000}c\td\u{e0b0}";
+        assert_eq!(lines(same), [same]);
+        assert_eq!(lines("a\x1b[2J\r\nb\n"), ["a<U+001B>[2J", "b", ""]);
     }
 
     #[test]
