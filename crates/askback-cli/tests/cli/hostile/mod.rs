@@ -290,13 +290,37 @@ fn check_shown(rows: &[String]) {
     assert!(shown > 2, "{}", rows.join("\n"));
 }
 
+/// Lines of ours in every conversation.
+const OURS: [&str; 9] = [
+    "bank",
+    "Tools",
+    "Prompts",
+    "Resources",
+    "bank asks",
+    "Sent to bank.",
+    "× the tool needs more arguments: add these",
+    "× there is no tool `nobody`",
+    "  Those are what the server has.",
+];
+
 #[track_caller]
 fn converse(name: &str, revision: Revision, way: Way, width: u16, widths: &[u16]) {
     let scratch = Scratch::new(&format!("hostile-{name}"));
     let server = Server::start(&scratch, revision, way);
     let words = ["open", "--protocol", revision.as_str()];
     let seat = Seat::take(&words, &server.command, width, width > 40);
-    check_shown(&seat.talk(&commands(), widths));
+    let rows = seat.talk(&commands(), widths);
+    check_shown(&rows);
+    if way == Way::Readable && width >= 80 && widths.is_empty() {
+        // Our own lines stand there as ever.
+        for ours in OURS {
+            assert!(
+                rows.iter().any(|row| row == ours),
+                "{ours:?} is not in\n{}",
+                rows.join("\n")
+            );
+        }
+    }
     server.end();
 }
 
@@ -313,7 +337,8 @@ fn no_server_speaks_outside_its_gutter_in_a_conversation() {
 fn no_server_speaks_outside_its_gutter_on_a_terminal_that_changes_its_size() {
     for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
         let name = format!("resized-{}", revision.as_str());
-        converse(&name, revision, Way::Readable, 80, &WIDTHS);
+        // What is written while the size changes is seen in the next one.
+        converse(&name, revision, Way::InTime, 80, &WIDTHS);
     }
 }
 

@@ -19,6 +19,8 @@ use crate::scratch::Scratch;
 pub(crate) enum Way {
     /// All it sends can be read.
     Readable,
+    /// The same, and it says nothing on its standard error, which comes at any time.
+    InTime,
     /// It answers with errors, and what it says unasked cannot be read.
     Unreadable,
     /// After each answer it says something that nobody asked for, [`FLOOD`] times.
@@ -130,7 +132,7 @@ impl<W: Write> Serving<W> {
         }
         let question = self.readable.requests.get(self.asked).cloned();
         match question {
-            Some(mut question) if method == "tools/call" && self.way == Way::Readable => {
+            Some(mut question) if method == "tools/call" && self.way != Way::Unreadable => {
                 self.asked += 1;
                 question["id"] = json!("Ж");
                 self.waiting = Some(message.clone());
@@ -143,7 +145,7 @@ impl<W: Write> Serving<W> {
     /// Says all that can be said without being asked.
     fn say_everything(&mut self, call: &Value) -> std::io::Result<()> {
         let all = match self.way {
-            Way::Readable => self.readable.notifications.clone(),
+            Way::Readable | Way::InTime => self.readable.notifications.clone(),
             Way::Flooding => Vec::new(),
             Way::Unreadable => self.unreadable.notifications.clone(),
         };
@@ -160,6 +162,9 @@ impl<W: Write> Serving<W> {
         about_nothing["error"]["data"] = json!(text(number + 1));
         self.send(&about_nothing)?;
         writeln!(self.out, "{}", text(number + 2))?;
+        if self.way == Way::InTime {
+            return self.out.flush();
+        }
         writeln!(self.stderr, "{}", text(number))?;
         self.stderr.flush()
     }
