@@ -86,8 +86,8 @@ pub struct Limits {
     /// The longest value of a `ctx.commit` that a store keeps, in bytes of JSON.
     pub commit_bytes: usize,
     /// The most bytes a store keeps of claims, and again of spilled states, unless it was made with
-    /// another bound. Claims of a principal who is known may take a 32nd of what is free of them,
-    /// and their states an eighth.
+    /// another bound. A principal who is known may have a 32nd of what claims leave free, and an
+    /// eighth of all states.
     pub store_bytes: usize,
     /// The most tasks a server keeps, those at work and those that have ended together. A principal
     /// who is known may have an eighth of them.

@@ -12,7 +12,8 @@ use super::lease_end;
 use super::share::{self, GivesWay, Held, OVERHEAD};
 use super::{Claim, ClaimRequest, Millis, Owner, PutRequest, Store, StoreError, StoreFuture};
 
-/// A store in memory: at most once per process, forgotten when the process ends.
+/// A store in memory: at most once per process, forgotten when the process ends. It is bounded, as
+/// the [module](crate::store) says.
 pub struct MemoryStore {
     shelves: Mutex<Shelves>,
 }

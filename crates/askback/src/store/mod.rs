@@ -36,8 +36,8 @@
 //!
 //! Claims and states are bounded in bytes, each kind by itself, in all and for each [`Owner`]. A
 //! claim is never forgotten before its time, so a claim for which there is no room is refused,
-//! before its effect; it may take a 32nd of what the claims of all leave free, so that however many
-//! owners come, the next one finds room. The room for its value is set aside until it is finished. A
+//! before its effect; so is that of an owner who has a 32nd of what the claims of all leave free, so
+//! that however many owners come, the next one finds room. The room for its value is set aside until it is finished. A
 //! state may be forgotten, as its client can make the call again: those of an owner who has an
 //! eighth of the room give way to newer ones of theirs, and where there is no room at all, those of
 //! whoever has the most.
@@ -175,13 +175,14 @@ pub enum Claim {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {
-    /// There is no room: for claims, or for one state. The operator can give the store more.
-    #[error("the store may hold {max_bytes} bytes of a kind and has no room for more")]
+    /// There is no room for another claim, or a state is larger than the room there is for those of
+    /// its owner. The operator can give the store more.
+    #[error("the store has no room for it: it may hold {max_bytes} bytes")]
     Full {
         /// Its bound.
         max_bytes: usize,
     },
-    /// There is no room for more of this owner. A client is told so in these words.
+    /// There is no room for another claim of this owner. A client is told so in these words.
     #[error("as much is kept for you as may be; try again when some of it has expired")]
     ShareFull,
     /// The value of a commit is longer than its claim said. The claim stays as it is; the caller is

@@ -17,8 +17,8 @@ pub(super) struct Held {
 /// What an entry takes besides its name and value, about.
 pub(super) const OVERHEAD: usize = 256;
 
-/// An owner may have this part of what the claims of all leave free. Fifty owners that take what
-/// they can leave a fifth of the store, and the next one a 32nd of that.
+/// An owner who has this part of what the claims of all leave free gets no more. Fifty owners that
+/// take what they can leave about a fifth of the store to others.
 const CLAIMS: usize = 32;
 
 /// An owner may have this part of the room for states: theirs give way to newer ones.
@@ -26,14 +26,16 @@ const STATES: usize = 8;
 
 /// Checks that there is room for a claim of `size` bytes: what is granted is never forgotten for
 /// another.
+///
+/// Of the owner, only what they have counts. What is set aside for a value is much, and mostly given
+/// back: to count that as well would leave a small store no room for anybody.
 pub(super) fn admit_claim(held: Held, size: usize, max_bytes: usize) -> Result<(), StoreError> {
     let free = max_bytes.saturating_sub(held.in_all);
     if size > free {
         return Err(StoreError::Full { max_bytes });
     }
-    let max_bytes = free / CLAIMS;
     match held.by_owner {
-        Some(owned) if owned.saturating_add(size) > max_bytes => Err(StoreError::ShareFull),
+        Some(owned) if owned > free / CLAIMS => Err(StoreError::ShareFull),
         _ => Ok(()),
     }
 }
@@ -56,12 +58,15 @@ pub(super) fn admit_state(
     size: usize,
     max_bytes: usize,
 ) -> Result<GivesWay, StoreError> {
-    let share = max_bytes / STATES;
-    match held.by_owner {
-        Some(_) if size > share => return Err(StoreError::ShareFull),
-        None if size > max_bytes => return Err(StoreError::Full { max_bytes }),
-        Some(owned) if owned.saturating_add(size) > share => return Ok(GivesWay::OfOwner),
-        _ => {}
+    let most = held.by_owner.map_or(max_bytes, |_| max_bytes / STATES);
+    if size > most {
+        return Err(StoreError::Full { max_bytes: most });
+    }
+    if held
+        .by_owner
+        .is_some_and(|owned| owned.saturating_add(size) > most)
+    {
+        return Ok(GivesWay::OfOwner);
     }
     if held.in_all.saturating_add(size) > max_bytes {
         return Ok(GivesWay::OfLargest);
