@@ -39,6 +39,7 @@ fn check(text: &str, uri: &str) {
 fn judge(value: &str, is_reserved: bool) {
     assert!(!value.is_empty() && !value.contains(['\\', '\0']), "{value:?}");
     assert!(is_reserved || !value.contains('/'), "{value:?}");
+    assert!(!value.starts_with('/'), "{value:?}");
     let mut segments = value.split('/');
     assert!(!segments.any(|it| it == "." || it == ".."), "{value:?}");
 }

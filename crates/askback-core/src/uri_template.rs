@@ -20,9 +20,9 @@ use percent_encoding::percent_decode_str;
 /// use askback_core::uri_template::UriTemplate;
 ///
 /// let template = UriTemplate::parse("notes://{folder}/{name}").expect("a template");
-/// let values = template.matches("notes://home/to%20do").expect("a note");
+/// let values = template.matches("notes://drafts/to%20do").expect("a note");
 /// assert_eq!(values["name"], "to do");
-/// assert_eq!(template.matches("notes://home/..%2Fpasswords"), None);
+/// assert_eq!(template.matches("notes://drafts/..%2Fpasswords"), None);
 /// ```
 #[derive(Debug, Clone)]
 pub struct UriTemplate {
@@ -87,20 +87,16 @@ impl UriTemplate {
     ///
     /// A value holds no backslash and no NUL. That of a simple variable holds no slash and is neither
     /// `.` nor `..`. That of a reserved one holds only slashes that stand in the URI as such, and no
-    /// segment `.` or `..`; it begins with a slash only where none stands before it. A URI in which
-    /// one would does not fit, however it is encoded.
+    /// segment `.` or `..`, and does not begin with a slash: joined to a folder, it would take its
+    /// place. A URI in which one would does not fit, however it is encoded.
     #[must_use]
     pub fn matches(&self, uri: &str) -> Option<BTreeMap<String, String>> {
         let mut values = BTreeMap::new();
         let mut rest = uri;
-        let mut after_slash = false;
         let mut parts = self.parts.iter().peekable();
         while let Some(part) = parts.next() {
             match part {
-                Part::Text(text) => {
-                    rest = rest.strip_prefix(text.as_str())?;
-                    after_slash = text.ends_with('/');
-                }
+                Part::Text(text) => rest = rest.strip_prefix(text.as_str())?,
                 Part::Variable { name, reserved } => {
                     let end = match parts.peek() {
                         Some(Part::Text(text)) => {
@@ -111,7 +107,7 @@ impl UriTemplate {
                     };
                     let (raw, after) = rest.split_at(end);
                     let value = match reserved {
-                        true => reserved_value(raw, after_slash)?,
+                        true => reserved_value(raw)?,
                         false => simple_value(raw)?,
                     };
                     values.insert(name.clone(), value);
@@ -131,12 +127,11 @@ fn simple_value(raw: &str) -> Option<String> {
 }
 
 /// The value of `{+name}`, as it stands in a URI.
-fn reserved_value(raw: &str, after_slash: bool) -> Option<String> {
+fn reserved_value(raw: &str) -> Option<String> {
     let value = decode(raw)?;
     let slashes = |text: &str| text.bytes().filter(|byte| *byte == b'/').count();
-    let leads_out = value.split('/').any(is_dots)
-        || slashes(&value) != slashes(raw)
-        || (after_slash && value.starts_with('/'));
+    let leads_out =
+        value.split('/').any(is_dots) || slashes(&value) != slashes(raw) || value.starts_with('/');
     // What is encoded in the value of a reserved variable is left so by its expansion
     // (RFC 6570, 3.2.3): no value comes to what was encoded twice.
     let is_encoded = escapes(&value).any(|escape| escape.is_some());

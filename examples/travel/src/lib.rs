@@ -9,7 +9,7 @@
 //! | `tools/book_holiday.rs` | two forms in one call, a price that is kept, a booking made once |
 //! | `tools/tailor_trip.rs` | a form with every kind of field |
 //! | `tools/find_best_flight.rs` | the client's model asked for advice |
-//! | `tools/save_itinerary.rs` | the client's folders, and how to stay within them |
+//! | `tools/save_itinerary.rs` | the client's folders, when they may be opened, and how to stay within them |
 //! | `prompts.rs` | prompts with typed arguments, completion, pictures and resources |
 //! | `resources.rs` | resources, templates, and a list that changes |
 
