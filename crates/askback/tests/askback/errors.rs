@@ -105,7 +105,7 @@ async fn outcome(server: &Server, revision: Revision, method: &str, params: &Val
 async fn check(what: &str, server: ServerBuilder, revision: Revision, method: &str, params: Value) {
     let log = Log::default();
     let told = {
-        let _logging = tracing::subscriber::set_default(log.clone());
+        let _logging = log.listen();
         let server = server.build().expect("the server is whole");
         outcome(&server, revision, method, &params)
             .await

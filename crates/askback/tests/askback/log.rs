@@ -1,4 +1,4 @@
-//! What is logged, as a test reads it.
+//! What is logged.
 
 use std::{
     fmt::{Debug, Write},
@@ -6,23 +6,38 @@ use std::{
 };
 
 use tracing::{
-    Event, Metadata, Subscriber,
+    Dispatch, Event, Metadata, Subscriber,
     field::{Field, Visit},
     span,
+    subscriber::DefaultGuard,
 };
 
-/// A subscriber that writes all fields of all that is logged into one text.
+/// Writes all that is logged into one text.
 #[derive(Clone, Default)]
 pub(crate) struct Log(Arc<Mutex<String>>);
 
-struct Writer<'a>(&'a mut String);
+/// For as long as it is there, what this thread logs is written down.
+pub(crate) struct Listening {
+    _here: DefaultGuard,
+    /// With one subscriber alone, whether anybody listens to a line is asked of the thread that
+    /// comes to it first, which may be that of another test, and remembered.
+    _second: Dispatch,
+}
 
 impl Log {
-    /// What was logged.
+    pub(crate) fn listen(&self) -> Listening {
+        Listening {
+            _second: Dispatch::new(self.clone()),
+            _here: tracing::subscriber::set_default(self.clone()),
+        }
+    }
+
     pub(crate) fn text(&self) -> String {
         self.0.lock().unwrap().clone()
     }
 }
+
+struct Writer<'a>(&'a mut String);
 
 impl Visit for Writer<'_> {
     fn record_debug(&mut self, field: &Field, value: &dyn Debug) {

@@ -153,11 +153,7 @@ impl Flow {
         if endpoint.bytes().all(is_plain) {
             Ok(url)
         } else {
-            tracing::warn!("an authorization endpoint was refused for its characters");
-            Err(AuthorizationError::Url {
-                what: WHAT,
-                url: shown(endpoint),
-            })
+            Err(super::refused_url(WHAT, endpoint))
         }
     }
 }

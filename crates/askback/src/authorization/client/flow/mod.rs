@@ -292,11 +292,8 @@ impl Flow {
 
     /// A URL a server gave, if it may be used.
     fn url(&self, what: &'static str, url: &str) -> Result<Url, AuthorizationError> {
-        let refused = || AuthorizationError::Url {
-            what,
-            url: super::shown::shown(url),
-        };
-        self.plan.reach.url(url).ok_or_else(refused)
+        let read = self.plan.reach.url(url);
+        read.ok_or_else(|| refused_url(what, url))
     }
 
     /// A URL an issuer gave, if it may be used. One on this machine may name what is on it; one
@@ -312,11 +309,16 @@ impl Flow {
         if is_here || !is_loopback(&endpoint) {
             return Ok(endpoint);
         }
-        Err(AuthorizationError::Url {
-            what,
-            url: super::shown::shown(url),
-        })
+        Err(refused_url(what, url))
     }
+}
+
+/// What a URL of a server is refused with. It is logged too, so that attempts are seen where
+/// programs are watched (2026-07-28, security best practices, OAuth URL validation).
+fn refused_url(what: &'static str, url: &str) -> AuthorizationError {
+    let url = super::shown::shown(url);
+    tracing::warn!(what, %url, "a URL of a server was refused");
+    AuthorizationError::Url { what, url }
 }
 
 type Next = Result<(State, Action), AuthorizationError>;

@@ -18,7 +18,7 @@ use serde_json::json;
 use tokio::{net::TcpListener, sync::Notify};
 
 use super::{AuthorizationError, Reply, Server, World, builder, call};
-use crate::client::http::server::Piece;
+use crate::{client::http::server::Piece, log::Log};
 
 /// URLs that no server may make a client use, not even one on the same machine.
 const FORBIDDEN: [&str; 16] = [
@@ -40,7 +40,7 @@ const FORBIDDEN: [&str; 16] = [
     "",
 ];
 
-// Shows AS-09.
+// Shows AS-09, BP-68.
 #[tokio::test]
 async fn no_document_leads_where_it_should_not() {
     type Place = fn(&World, &str);
@@ -59,12 +59,21 @@ async fn no_document_leads_where_it_should_not() {
         for url in FORBIDDEN.into_iter().step_by(few) {
             let world = World::new().await;
             place(&world, url);
+            let log = Log::default();
+            let logging = log.listen();
             let error = world.refused().await;
+            drop(logging);
             let is_refused = matches!(
                 error,
                 AuthorizationError::Url { .. } | AuthorizationError::Document { .. }
             );
             assert!(is_refused, "{number} {url}: {error:?}");
+            if matches!(error, AuthorizationError::Url { .. }) {
+                // A challenge quotes with backslashes.
+                let [log, url] = [&*log.text(), url].map(|text| text.replace('\\', ""));
+                let is_told = log.contains("was refused") && log.contains(&url);
+                assert!(is_told, "{number} {url}: {log}");
+            }
             assert_eq!(world.browser.times(), 0, "{number} {url}");
             assert!(world.posted("/token").is_empty(), "{number} {url}");
         }
@@ -123,7 +132,7 @@ async fn nothing_that_is_kept_leads_where_it_should_not() {
 }
 
 // What a shell would read is refused, whatever opens the URL.
-// Shows BP-66, BP-68.
+// Shows BP-66.
 #[tokio::test]
 async fn an_authorization_endpoint_holds_nothing_for_a_shell() {
     for part in [

@@ -16,7 +16,7 @@ use crate::{
 #[tokio::test]
 async fn neither_the_log_nor_an_answer_holds_a_token() {
     let log = Log::default();
-    let logging = tracing::subscriber::set_default(log.clone());
+    let logging = log.listen();
     let tokens = DevelopmentTokens::new();
     let tokens = tokens.allow(Principal::new("alice"), "canary-fixed", ["notes:read"]);
     let fixed = Protection::new(RESOURCE, tokens.unwrap()).unwrap();

@@ -141,7 +141,7 @@ async fn a_cancelled_call_is_cancelled_there_and_the_reason_is_logged() {
     let served = Served::start().await;
     for revision in Revision::ALL {
         let log = Log::default();
-        let logging = tracing::subscriber::set_default(log.clone());
+        let logging = log.listen();
         let client = served.connect(revision, host()).await;
         let calling = client.clone();
         let calling = tokio::spawn(async move { call(&calling, "endless").await });
