@@ -218,7 +218,7 @@ fn a_refusal_ends_the_call_and_its_other_questions() {
     );
 }
 
-// Shows MR-04, MR-06, MR-12, BA-10.
+// Shows BA-10.
 #[test]
 fn a_server_that_asks_out_of_turn_breaks_the_protocol() {
     for (call, result, why) in [

@@ -492,7 +492,6 @@ fn links_are_asked_for_ten_rounds_at_most() {
     check("2025-11-25", &transcript);
 }
 
-// Shows EL25-08.
 #[test]
 fn an_error_that_names_no_links_is_an_error() {
     for data in [

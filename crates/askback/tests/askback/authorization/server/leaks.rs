@@ -57,7 +57,7 @@ async fn neither_the_log_nor_an_answer_holds_a_token() {
     }
 }
 
-// Shows AZ-45, AS-29.
+// Shows AZ-45, AS-29, EL-22.
 #[tokio::test]
 async fn a_handler_has_no_token_to_pass_on() {
     let everything = async |ctx: Ctx| {
