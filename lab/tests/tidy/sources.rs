@@ -62,6 +62,27 @@ fn forbidden(tree: &Tree) -> Vec<Problem> {
     problems
 }
 
+/// The codes between -32000 and -32099 that the specification defines, some for older revisions
+/// alone. None of the others is ours to use (2026-07-28, basic, Error Codes).
+const CODES: &[i32] = &[-32002, -32020, -32021, -32022, -32042];
+
+fn codes(tree: &Tree) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    for (path, text) in tree.sources() {
+        for (number, line) in words(text).lines().enumerate() {
+            let line = line.replace('_', "");
+            let digits = line
+                .match_indices("-320")
+                .filter_map(|(at, _)| line.get(at..at + 6));
+            let found = digits.filter_map(|code| code.parse().ok());
+            for code in found.filter(|code| !CODES.contains(code)) {
+                problems.push(format!("{path}:{}: {code}", number + 1));
+            }
+        }
+    }
+    problems
+}
+
 fn undocumented(tree: &Tree) -> Vec<Problem> {
     tree.files()
         .filter(|(path, _)| path.ends_with(".rs") && !path.contains("/compile_fail/"))
@@ -102,6 +123,18 @@ fn no_file_names_a_machine_or_unfinished_work() {
         &forbidden(&bad),
         &["ARCHITECTURE.md:1", "lib.rs:2", "docs/a.md:1"],
     );
+}
+
+// Shows BA-15, BA-16.
+#[test]
+fn only_codes_of_the_specification_are_used_of_its_range() {
+    assert_none(codes(&Tree::project()));
+
+    let bad = Tree::of([(
+        "crates/a/src/lib.rs",
+        "const GOOD: i64 = -32021;\n// -32001\nconst OLD: i64 = -32000;\nconst NEW: i64 = -32_077;\n",
+    )]);
+    assert_found(&codes(&bad), &["lib.rs:3: -32000", "lib.rs:4: -32077"]);
 }
 
 #[test]
