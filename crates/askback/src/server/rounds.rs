@@ -36,6 +36,26 @@ enum Sealed<S> {
     Spilled(String),
 }
 
+/// Why a state was not opened.
+enum NotOpened {
+    /// It is no state of this request.
+    Refused(SealError),
+    /// The keys or the store of the server failed: the client may send the same again.
+    Failed(Error),
+}
+
+impl From<SealError> for NotOpened {
+    fn from(error: SealError) -> Self {
+        Self::Refused(error)
+    }
+}
+
+impl From<Error> for NotOpened {
+    fn from(error: Error) -> Self {
+        Self::Failed(error)
+    }
+}
+
 impl Rounds {
     pub(super) fn new(state: Option<String>, responses: Option<InputResponses>) -> Self {
         Self {
@@ -58,7 +78,8 @@ impl Rounds {
         // Apart, as all that a first round has no use for: it would make every call larger.
         match Box::pin(open(shared, incoming, token)).await {
             Ok(state) => Ok(Some(state)),
-            Err(error) => {
+            Err(NotOpened::Failed(error)) => Err(error),
+            Err(NotOpened::Refused(error)) => {
                 tracing::warn!(
                     target = incoming.target,
                     cause = ?error.cause(),
@@ -143,9 +164,9 @@ fn requests(questions: Vec<(String, Permitted)>) -> InputRequests {
         .collect()
 }
 
-async fn open(shared: &Shared, incoming: &Incoming, token: &str) -> Result<State, SealError> {
+async fn open(shared: &Shared, incoming: &Incoming, token: &str) -> Result<State, NotOpened> {
     let limits = shared.limits();
-    let keys = shared.keys().map_err(|_| SealError::unreadable())?;
+    let keys = shared.keys()?;
     let binding = binding(shared, incoming).map_err(|_| SealError::unreadable())?;
     let unseal = |token: &str, max_chars| {
         let bytes = seal::open(keys, &binding, token, max_chars)?;
@@ -155,16 +176,13 @@ async fn open(shared: &Shared, incoming: &Incoming, token: &str) -> Result<State
         Sealed::Here(state) => state,
         Sealed::Spilled(id) => {
             let id = spilled_id(&id).ok_or_else(SealError::unreadable)?;
-            let kept = shared
-                .kept_state(id)
-                .await
-                .map_err(|_| SealError::unreadable())?;
+            let kept = shared.kept_state(id).await?;
             let kept = kept.ok_or_else(SealError::expired)?;
             let kept = String::from_utf8(kept).map_err(|_| SealError::unreadable())?;
             match unseal(&kept, limits.spilled_bytes)? {
                 Sealed::Here(state) => state,
                 // The store keeps states, never names: to follow them could have no end.
-                Sealed::Spilled(_) => return Err(SealError::unreadable()),
+                Sealed::Spilled(_) => return Err(SealError::unreadable().into()),
             }
         }
     };

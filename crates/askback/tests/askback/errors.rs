@@ -5,7 +5,7 @@ use std::io;
 use askback::{
     Ctx, Limits, Prompt, Resource, Result, Revision, Server, ServerBuilder, Tool,
     keys::{Key, KeyRing, KeySource},
-    store::{Claim, ClaimRequest, Millis, PutRequest, Store, StoreError, StoreFuture},
+    store::{Claim, ClaimRequest, MemoryStore, Millis, PutRequest, Store, StoreError, StoreFuture},
     testing::Wire,
 };
 use askback_core::ask::FlowId;
@@ -43,6 +43,31 @@ impl Store for Broken {
 
     fn purge(&self, _: Millis) -> StoreFuture<'_, usize> {
         broken()
+    }
+}
+
+/// A store that keeps states and cannot read them.
+struct Unreadable(MemoryStore);
+
+impl Store for Unreadable {
+    fn claim<'a>(&'a self, commit: ClaimRequest<'a>) -> StoreFuture<'a, Claim> {
+        self.0.claim(commit)
+    }
+
+    fn finish<'a>(&'a self, flow: FlowId, name: &'a str, value: &'a [u8]) -> StoreFuture<'a, ()> {
+        self.0.finish(flow, name, value)
+    }
+
+    fn put<'a>(&'a self, state: PutRequest<'a>) -> StoreFuture<'a, ()> {
+        self.0.put(state)
+    }
+
+    fn get(&self, _: [u8; 32]) -> StoreFuture<'_, Option<Vec<u8>>> {
+        broken()
+    }
+
+    fn purge(&self, now: Millis) -> StoreFuture<'_, usize> {
+        self.0.purge(now)
     }
 }
 
@@ -167,6 +192,8 @@ async fn the_cause_of_a_state_that_cannot_be_kept_stays_in_the_log() {
 
     let mut limits = Limits::default();
     limits.spill_bytes = 8;
-    check("a state", server().store(Broken).limits(limits)).await;
+    check("a state", server().store(Broken).limits(limits.clone())).await;
+    let unreadable = Unreadable(MemoryStore::default());
+    check("a kept state", server().store(unreadable).limits(limits)).await;
     check("a claim", server().store(Broken)).await;
 }
