@@ -153,6 +153,9 @@ pub struct Limits {
     /// How often in a row a client takes up the answer to a request that broke off, while nothing
     /// comes (HTTP).
     pub stream_resumptions: u32,
+    /// How long a client goes on taking up an answer that broke off while nothing listens at the
+    /// server's address (HTTP): long enough for a server that is started again.
+    pub stream_unreachable: Duration,
     /// How many redirections of one request a client follows (HTTP).
     pub redirects: u32,
     /// How long opening a connection may take (HTTP).
@@ -283,6 +286,7 @@ impl Default for Limits {
             stream_retry: Duration::from_secs(1),
             stream_retry_most: Duration::from_secs(30),
             stream_resumptions: 5,
+            stream_unreachable: Duration::from_secs(5),
             redirects: 5,
             connect: Duration::from_secs(10),
             document_bytes: 256 << 10,

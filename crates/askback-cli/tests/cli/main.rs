@@ -1,6 +1,7 @@
 //! The tests of the command, in one binary.
 
 mod command_line;
+mod crashed;
 #[cfg(unix)]
 mod credentials;
 mod desk;

@@ -17,7 +17,7 @@ use super::{
     events::{Events, NoEvent, Resumption, is_message},
     message::{Asked, Reply},
     send::{self, Way, media, refusal},
-    stream,
+    stream::{self, Attempts},
 };
 
 /// How a task of the bridge ended.
@@ -247,7 +247,7 @@ async fn refused(way: &Way, asked: &Asked, response: reqwest::Response) -> Resul
 /// Reads a stream up to the response. On a session, one that breaks off is taken up again.
 async fn stream_to(way: &Way, asked: &Asked, mut events: Events) -> Result<Answer, Failure> {
     let mut resumption = Resumption::default();
-    let mut attempts = 0;
+    let mut attempts = Attempts::default();
     loop {
         let event = match events.next().await {
             Ok(event) => event,
@@ -259,7 +259,7 @@ async fn stream_to(way: &Way, asked: &Asked, mut events: Events) -> Result<Answe
                     return Err(Failure::Lost(Lost::Broken(why)));
                 }
                 if resumption.after != before {
-                    attempts = 0;
+                    attempts.begin_again();
                 }
                 events = stream::resume(way, &resumption, &mut attempts, why).await?;
                 continue;

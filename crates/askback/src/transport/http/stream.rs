@@ -10,13 +10,16 @@ use askback_core::{
     limits::Limits,
 };
 use reqwest::{Response, StatusCode};
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep};
 
 use super::{
     events::{Events, NoEvent, Resumption, is_message},
     exchange::Ended,
     send::{Way, media},
 };
+
+/// A longer pause before an answer goes on is not left without a word.
+const SILENCE: Duration = Duration::from_millis(1500);
 
 /// Hears what the server says unasked, as long as the session lasts; where the server has no such
 /// stream, not at all.
@@ -46,19 +49,74 @@ pub(super) async fn listen(way: Arc<Way>) -> Ended {
     }
 }
 
-/// Takes up a stream that broke off, where it broke off; `attempts` counts how often in a row.
+/// What came of taking up an answer that broke off, since something last came of it.
+#[derive(Debug, Default)]
+pub(super) struct Attempts {
+    /// How many there were in a row.
+    count: u32,
+    /// Since when nothing listens at the address of the server.
+    unreachable: Option<Instant>,
+    /// Whether the host knows.
+    is_told: bool,
+}
+
+impl Attempts {
+    /// The next ones are the first again: the server sent something.
+    pub(super) fn begin_again(&mut self) {
+        self.count = 0;
+        self.unreachable = None;
+    }
+
+    /// How long to wait for the next one.
+    fn pause(&self, resumption: &Resumption, limits: &Limits) -> Duration {
+        let pause = pause(resumption, self.count, limits);
+        match self.unreachable {
+            Some(since) => pause.min(limits.stream_unreachable.saturating_sub(since.elapsed())),
+            None => pause,
+        }
+    }
+
+    /// Tells the host, once, that an answer is a while in coming.
+    async fn tell(&mut self, way: &Way, why: &str) {
+        if !self.is_told {
+            self.is_told = true;
+            way.note(format!(
+                "the answer broke off and is asked for again: {why}"
+            ))
+            .await;
+        }
+    }
+
+    /// Tells the host that it goes on, if it heard of the break.
+    async fn tell_end(&mut self, way: &Way) {
+        if std::mem::take(&mut self.is_told) {
+            way.note("the answer goes on".to_owned()).await;
+        }
+    }
+}
+
+/// Takes up a stream that broke off, where it broke off. The host is told where that does not
+/// succeed at once. A server where nothing listens may be starting again, and is given less time
+/// than one that answers.
 pub(super) async fn resume(
     way: &Way,
     resumption: &Resumption,
-    attempts: &mut u32,
+    attempts: &mut Attempts,
     why: String,
 ) -> Result<Events, Lost> {
     let mut why = why;
-    while *attempts < way.limits.stream_resumptions {
-        sleep(pause(resumption, *attempts, &way.limits)).await;
-        *attempts += 1;
-        match way.get(resumption.after.as_deref()).await {
+    while attempts.count < way.limits.stream_resumptions {
+        let pause = attempts.pause(resumption, &way.limits);
+        if pause > SILENCE {
+            attempts.tell(way, &why).await;
+        }
+        sleep(pause).await;
+        attempts.count += 1;
+        let got = way.get(resumption.after.as_deref()).await;
+        let was_unreachable = attempts.unreachable.take();
+        match got {
             Ok(response) if is_stream(&response) => {
+                attempts.tell_end(way).await;
                 return Ok(Events::new(response, &way.limits));
             }
             Ok(response) if response.status().is_server_error() => {}
@@ -68,9 +126,18 @@ pub(super) async fn resume(
                     "{why}, and it cannot be taken up again ({status})"
                 )));
             }
-            Err(Lost::Broken(again) | Lost::Failed(ClientError::Unreachable(again))) => why = again,
+            Err(Lost::Failed(ClientError::Unreachable(again))) => {
+                let since = was_unreachable.unwrap_or_else(Instant::now);
+                if since.elapsed() >= way.limits.stream_unreachable {
+                    return Err(Lost::Broken(again));
+                }
+                attempts.unreachable = Some(since);
+                why = again;
+            }
+            Err(Lost::Broken(again)) => why = again,
             Err(lost) => return Err(lost),
         }
+        attempts.tell(way, &why).await;
     }
     Err(Lost::Broken(why))
 }

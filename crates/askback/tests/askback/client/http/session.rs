@@ -1,18 +1,23 @@
 //! Servers with sessions.
 
-use std::sync::Arc;
+use std::{
+    sync::{Arc, Mutex},
+    time::Duration,
+};
 
 use askback::{
     Revision,
     client::{ClientError, Event},
     protocol::ListRootsResult,
+    transport::Http,
 };
 use askback_core::protocol::InputResponse;
 use serde_json::json;
-use tokio::sync::Notify;
+use tokio::{sync::Notify, time::timeout};
 
 use super::{
-    Piece, Reply, Scripted, Server, builder, call, connect, connect_as, event, said, session,
+    Piece, Reply, Scripted, Server, builder, call, connect, connect_as, event, impatient, said,
+    session,
 };
 
 // Shows HT25-04, HT25-17, HT25-30, HT25-34, HT25-35, LI25-14.
@@ -200,6 +205,130 @@ async fn an_answer_that_cannot_be_taken_up_is_lost() {
         client.close().await;
     }
 }
+
+/// A host that keeps the notes of the client.
+#[derive(Clone, Default)]
+struct Noting {
+    notes: Arc<Mutex<Vec<String>>>,
+    changed: Arc<Notify>,
+}
+
+impl askback::client::Host for Noting {
+    fn capabilities(&self) -> askback::protocol::ClientCapabilities {
+        Default::default()
+    }
+
+    fn answer(&self, _: askback::client::HostQuestion) -> askback::client::Answering<'_> {
+        unreachable!("nobody asks")
+    }
+
+    fn event(&self, event: Event) {
+        if let Event::Note(note) = event {
+            self.notes.lock().unwrap().push(note);
+            self.changed.notify_one();
+        }
+    }
+}
+
+const AGAIN: &str = "the answer broke off and is asked for again: ";
+
+#[tokio::test]
+async fn an_answer_that_is_taken_up_late_is_told_of() {
+    for (refusals, expected) in [
+        (0, &[][..]),
+        (1, &[AGAIN, "the answer goes on"]),
+        (2, &[AGAIN, "the answer goes on"]),
+    ] {
+        let server = Server::start(move |asked, before| match asked.what() {
+            "tools/call" => Reply::events("id: 1\nretry: 3\ndata:\n\n").then(Piece::Break),
+            // The first is the one the client listens on.
+            "GET" if asked.header("last-event-id").is_none() => Reply::empty(405),
+            "GET" if before <= refusals => Reply::empty(503),
+            "GET" => {
+                let response = json!({"jsonrpc": "2.0", "id": 3, "result": said("resumed")});
+                Reply::events(&event(&response.to_string()))
+            }
+            _ => session(asked),
+        })
+        .await;
+        let host = Noting::default();
+        let client = connect_as(&server, builder(None).host(host.clone()))
+            .await
+            .unwrap();
+        server.until("GET", 1).await;
+        assert!(call(&client, "t").await.unwrap().contains("resumed"));
+        let notes = host.notes.lock().unwrap().clone();
+        let told = notes
+            .iter()
+            .zip(expected)
+            .all(|(note, it)| note.starts_with(it));
+        assert!(
+            told && notes.len() == expected.len(),
+            "{refusals}: {notes:?}"
+        );
+        client.close().await;
+    }
+}
+
+#[tokio::test]
+async fn a_long_pause_before_an_answer_goes_on_is_told_of_at_once() {
+    let server = Server::start(|asked, _| match asked.what() {
+        "tools/call" => Reply::events("id: 1\nretry: 20000\ndata:\n\n").then(Piece::Break),
+        "GET" => Reply::empty(405),
+        _ => session(asked),
+    })
+    .await;
+    let host = Noting::default();
+    let builder = builder(None).host(host.clone());
+    let client = builder
+        .connect(Http::new(&server.url).unwrap())
+        .await
+        .unwrap();
+    tokio::select! {
+        called = call(&client, "t") => panic!("it waits: {called:?}"),
+        () = host.changed.notified() => {}
+    }
+    let notes = host.notes.lock().unwrap().clone();
+    assert!(notes.len() == 1 && notes[0].starts_with(AGAIN), "{notes:?}");
+}
+
+#[tokio::test]
+async fn an_answer_is_given_up_where_nothing_listens_any_more() {
+    let crash = Arc::new(Notify::new());
+    let crashed = Arc::clone(&crash);
+    let server = Server::start(move |asked, _| match asked.what() {
+        "tools/call" => Reply::events("id: 1\nretry: 3\ndata:\n\n")
+            .then(Piece::Wait(Arc::clone(&crashed)))
+            .then(Piece::Break),
+        // No connection of before is used again.
+        "GET" => Reply::empty(405).header("Connection", "close"),
+        _ => session(asked).header("Connection", "close"),
+    })
+    .await;
+    let host = Noting::default();
+    let mut limits = impatient();
+    // However often it may be tried: nothing comes of it.
+    limits.stream_resumptions = u32::MAX;
+    limits.stream_unreachable = Duration::from_millis(50);
+    let builder = builder(None).host(host.clone()).limits(limits);
+    let client = builder
+        .connect(Http::new(&server.url).unwrap())
+        .await
+        .unwrap();
+    let other = client.clone();
+    let calling = tokio::spawn(async move { call(&other, "t").await });
+    server.until("tools/call", 1).await;
+    drop(server);
+    crash.notify_one();
+    let called = timeout(PATIENCE, calling).await.expect("it is given up");
+    let error = called.unwrap().unwrap_err();
+    assert!(matches!(error, ClientError::Crashed(_)), "{error:?}");
+    let notes = host.notes.lock().unwrap().clone();
+    assert!(notes.len() == 1 && notes[0].starts_with(AGAIN), "{notes:?}");
+}
+
+/// How long is waited for what should take a moment: tests share a machine.
+const PATIENCE: Duration = Duration::from_secs(20);
 
 // Shows HT25-45.
 #[tokio::test]
