@@ -30,7 +30,7 @@ use super::{
     fetch::Fetcher,
     flow::{Plan, Random, Wanted, Way},
     key::SigningKey,
-    pins::Pins,
+    pins,
     proof::{Nonces, prove},
     reach::{Reach, is_loopback},
     records::Grant,
@@ -53,7 +53,6 @@ pub(crate) struct Authorizer {
     fetcher: Fetcher,
     company: Option<Fetcher>,
     nonces: Nonces,
-    pins: Arc<Pins>,
     /// What requests are sent with; outer none before the store was looked into.
     current: RwLock<Option<Option<Arc<Pass>>>>,
     /// What its changes look like to the client; see [`Authorizer::set`].
@@ -131,7 +130,7 @@ struct Renewed {
 type Waiting = oneshot::Sender<Result<Renewed, AuthorizationError>>;
 
 impl Authorizer {
-    pub(super) fn new(config: Arc<Config>, pins: Arc<Pins>, server: Url) -> io::Result<Self> {
+    pub(super) fn new(config: Arc<Config>, server: Url) -> io::Result<Self> {
         let reach = Reach::of(&server, config.private);
         let proxy = config.proxy.as_ref();
         let company = match &config.how {
@@ -148,7 +147,6 @@ impl Authorizer {
             server,
             reach,
             nonces: Nonces::default(),
-            pins,
             current: RwLock::default(),
             context: AuthorizationContext::default(),
             held: Mutex::default(),
@@ -439,7 +437,7 @@ impl Authorizer {
         for client in &mut clients {
             // Where it was used first, there it belongs.
             if client.issuer.is_none() {
-                client.issuer = Pins::of(&*config.store, &client.id).await?;
+                client.issuer = pins::issuer(&*config.store, &client.id).await?;
             }
         }
         let random: [u8; 64] = entropy().map_err(|error| {
@@ -466,7 +464,6 @@ impl Authorizer {
             fetcher: &self.fetcher,
             company: self.company.as_ref(),
             nonces: &self.nonces,
-            pins: &self.pins,
             store: &*config.store,
             clock: &*config.clock,
             assertions: match &config.how {
@@ -474,6 +471,7 @@ impl Authorizer {
                 How::Person(_) | How::Client => None,
             },
             sign_in: config.limits.sign_in,
+            lock: config.limits.credential_lock,
         }
     }
 

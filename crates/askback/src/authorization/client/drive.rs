@@ -15,9 +15,10 @@ use super::{
     flow::{Action, Answer, Event, Flow, Form, Plan, TokenRequest, Unfetched},
     identity::{Method, Origin, Proof},
     key::SigningKey,
-    pins::Pins,
+    pins,
     proof::{Nonces, prove, unique},
     records::{self, Grant, Registration},
+    store::locked,
 };
 use crate::{Clock, authorization::Secret};
 
@@ -32,11 +33,12 @@ pub(super) struct Means<'a> {
     /// Reaches the company's provider, which the host chose.
     pub(super) company: Option<&'a Fetcher>,
     pub(super) nonces: &'a Nonces,
-    pub(super) pins: &'a Pins,
     pub(super) store: &'a dyn CredentialStore,
     pub(super) clock: &'a dyn Clock,
     pub(super) assertions: Option<&'a Arc<dyn AssertionSource>>,
     pub(super) sign_in: Duration,
+    /// How long a key of the store that others have locked is waited for.
+    pub(super) lock: Duration,
 }
 
 impl Means<'_> {
@@ -113,7 +115,7 @@ impl Means<'_> {
             return Ok(());
         }
         let (id, issuer) = (&request.client.id, &request.issuer);
-        self.pins.pin(self.store, id, issuer, is_told).await
+        pins::pin(self.store, self.lock, id, issuer, is_told).await
     }
 
     /// Asks for a token; once more where the issuer wants a nonce in the proof (RFC 9449, 8).
@@ -181,6 +183,8 @@ impl Means<'_> {
         issuer: &str,
         id: &str,
     ) -> Result<(), AuthorizationError> {
+        let key = Key::Registration(issuer.to_owned());
+        let _lock = locked(self.store, &key, self.lock).await?;
         let kept = self.recall(issuer).await?;
         match kept.filter(|kept| kept.client.id == id) {
             Some(_) => self.forget(issuer).await,

@@ -40,7 +40,7 @@ pub use records::SignedIn;
 pub use sign_in::{Redirect, SignIn, SignInRequest, Signing};
 pub use store::{CredentialStore, Keeping, Key, KeyLock, MemoryStore};
 
-use self::{identity::Introduction, pins::Pins};
+use self::identity::Introduction;
 use crate::{Clock, SystemClock};
 
 /// How a client becomes authorized. Clones share what they know, so that several connections sign
@@ -49,7 +49,6 @@ use crate::{Clock, SystemClock};
 pub struct Authorization {
     config: Arc<Config>,
     servers: Arc<Mutex<HashMap<String, Arc<Authorizer>>>>,
-    pins: Arc<Pins>,
 }
 
 /// What signing out came to.
@@ -142,7 +141,6 @@ impl Authorization {
         Self {
             config: Arc::new(config),
             servers: Arc::default(),
-            pins: Arc::default(),
         }
     }
 
@@ -267,8 +265,7 @@ impl Authorization {
         if let Some(known) = servers.get(server.as_str()) {
             return Ok(Arc::clone(known));
         }
-        let pins = Arc::clone(&self.pins);
-        let new = Authorizer::new(Arc::clone(&self.config), pins, server.clone())?;
+        let new = Authorizer::new(Arc::clone(&self.config), server.clone())?;
         let new = Arc::new(new);
         servers.insert(server.to_string(), Arc::clone(&new));
         Ok(new)
@@ -281,7 +278,6 @@ impl Authorization {
         Self {
             config: Arc::new(config),
             servers: Arc::default(),
-            pins: Arc::default(),
         }
     }
 }

@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use askback::authorization::{
     Secret,
-    client::{Authorization, CredentialStore, Key, RegisteredClient},
+    client::{
+        Authorization, CredentialStore, Keeping, Key, KeyLock, MemoryStore, RegisteredClient,
+    },
 };
 use serde_json::{Value, json};
 
@@ -443,6 +445,51 @@ async fn a_client_belongs_to_the_first_issuer_of_any_server() {
     is_of_another(&super::why(other.connect_with(&authorization).await));
     assert!(other.posted("/token").is_empty());
     assert_eq!(other.browser.times(), 0);
+}
+
+/// A store that takes a moment, in which others come to it.
+struct Slow(Arc<MemoryStore>);
+
+impl CredentialStore for Slow {
+    fn load<'a>(&'a self, key: &'a Key) -> Keeping<'a, Option<Secret>> {
+        Box::pin(async move {
+            let loaded = self.0.load(key).await;
+            for _ in 0..100 {
+                tokio::task::yield_now().await;
+            }
+            loaded
+        })
+    }
+
+    fn save<'a>(&'a self, key: &'a Key, value: &'a Secret) -> Keeping<'a, ()> {
+        self.0.save(key, value)
+    }
+
+    fn remove<'a>(&'a self, key: &'a Key) -> Keeping<'a, ()> {
+        self.0.remove(key)
+    }
+
+    fn lock<'a>(&'a self, key: &'a Key) -> Keeping<'a, KeyLock> {
+        self.0.lock(key)
+    }
+}
+
+// Two processes that share a store, each in front of a server of another issuer.
+#[tokio::test]
+async fn of_two_processes_one_says_where_a_client_belongs() {
+    let [world, other] = [World::new().await, World::new().await];
+    let of = |at: &World| {
+        let store = Slow(Arc::clone(&world.store));
+        Authorization::person(at.browser.clone())
+            .store(store)
+            .client(anywhere())
+    };
+    let (one, another) = (of(&world), of(&other));
+    let connected = tokio::join!(world.connect_with(&one), other.connect_with(&another));
+    let connected = [connected.0.is_ok(), connected.1.is_ok()];
+    let shown = [world.posted("/token").len(), other.posted("/token").len()];
+    assert_eq!(connected.map(usize::from), shown);
+    assert_eq!(shown.iter().sum::<usize>(), 1, "{shown:?}");
 }
 
 #[tokio::test]
