@@ -21,7 +21,6 @@ use crate::{
     model::{Effect, Event as Happens, Question, Reply, Said},
     relay::{Arrival, Arrivals},
     text::{Given, Words, given},
-    words,
 };
 
 /// The most remarks of a server kept while the person answers a question; older ones are dropped.
@@ -282,11 +281,9 @@ impl Terminal {
         match webbrowser::open(url) {
             Ok(()) => page.say(Style::Plain, "Opened in your browser."),
             Err(error) => {
-                page.item(
-                    "× ",
-                    Style::Warning,
-                    words!("no browser could be opened: {}", given(error)),
-                );
+                page.item("× ", Style::Warning, "no browser could be opened:");
+                // The link may stand in it.
+                page.quote_at("  ", error.to_string());
                 page.say(
                     Style::Plain,
                     "Open the link above yourself; !link shows it alone, to be copied.",

@@ -97,6 +97,9 @@ impl Page {
 
     /// What was put on the page since the last time, for the terminal as it is now.
     pub fn take(&mut self) -> Rows {
+        if self.lines.is_empty() {
+            return Rows::default();
+        }
         let look = match self.looks {
             LookSource::Fixed(look) => look,
             LookSource::Read(read) => read(),
