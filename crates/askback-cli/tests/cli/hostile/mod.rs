@@ -223,9 +223,16 @@ fn looked(bytes: &[u8], width: u16) -> Vec<String> {
     let screen = parser.screen();
     let rows: Vec<_> = screen.rows(0, width).collect();
     let end = rows.iter().rposition(|row| !row.is_empty()).unwrap_or(0);
+    // A link that the person wanted to copy stands alone, up to the next empty line.
+    let mut is_link = false;
     for (index, row) in rows[..=end].iter().enumerate() {
+        is_link = match is_link {
+            true => !row.is_empty(),
+            false => row.ends_with("line:") && !row.contains('|'),
+        };
+        let is_plain = is_link && row.chars().all(|c| c.is_ascii_graphic());
         assert!(
-            !is_marked(row) || has_gutter(row),
+            !is_marked(row) || has_gutter(row) || is_plain,
             "{width} columns: row {index}, {row:?}, shows the server's words without the gutter in\n{}",
             rows[..=end].join("\n")
         );
@@ -422,6 +429,7 @@ fn a_flood_is_cut_while_the_person_is_at_the_prompt() {
 
 #[test]
 fn no_site_speaks_outside_its_gutter() {
+    let (mut asked, mut shown) = (false, false);
     for (index, response) in site::responses().into_iter().enumerate() {
         let width = WIDTHS[index % WIDTHS.len()];
         let scratch = Scratch::new(&format!("hostile-site-{index}"));
@@ -429,12 +437,13 @@ fn no_site_speaks_outside_its_gutter() {
         let words = ["inspect", "--credentials", "nowhere", "--url", &site.url];
         let seat = Seat::at(&scratch, &words, width, true);
         let rows = seat.talk(&[], &[]);
-        assert!(
-            rows.iter().any(|row| row.contains("ask")),
-            "{}",
-            rows.join("\n")
-        );
+        asked |= rows.iter().any(|row| row == "bank wants you to sign in");
+        shown |= rows.iter().any(|row| is_marked(row));
     }
+    assert!(
+        asked && shown,
+        "it came to no sign-in, or nothing was shown"
+    );
 }
 
 /// Line ends as a terminal gets them.

@@ -16,8 +16,20 @@ pub(crate) struct Response {
     status: String,
     headers: String,
     body: String,
-    /// The documents of an authorization server, where it has them: what is wrong is in their words.
-    documents: bool,
+    documents: Documents,
+}
+
+/// The documents that lead to a sign-in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Documents {
+    /// There are none.
+    Absent,
+    /// They cannot be read.
+    Wrong,
+    /// They lead to a registration, which is refused.
+    Refusing,
+    /// They lead to a sign-in.
+    Registering,
 }
 
 /// A site, for as long as the test runs.
@@ -36,7 +48,7 @@ fn header(number: usize) -> String {
 
 /// Each way to fail over HTTP.
 pub(crate) fn responses() -> Vec<Response> {
-    let response = |status: &str, headers: String, body: String, documents: bool| Response {
+    let response = |status: &str, headers: String, body: String, documents| Response {
         status: status.to_owned(),
         headers,
         body,
@@ -61,7 +73,12 @@ pub(crate) fn responses() -> Vec<Response> {
             "text/event-stream",
             &header(number),
         ] {
-            all.push(response(status, kind(kind_of) + &to, text(number), false));
+            all.push(response(
+                status,
+                kind(kind_of) + &to,
+                text(number),
+                Documents::Absent,
+            ));
         }
         let error =
             json!({"jsonrpc": "2.0", "id": 1, "error": {"code": -32000, "message": text(number)}});
@@ -69,13 +86,18 @@ pub(crate) fn responses() -> Vec<Response> {
             status,
             kind("application/json"),
             error.to_string(),
-            false,
+            Documents::Absent,
         ));
         let event = format!(
             "event: message\ndata: {error}\n\ndata: {}\n\n",
             header(number)
         );
-        all.push(response(status, kind("text/event-stream"), event, false));
+        all.push(response(
+            status,
+            kind("text/event-stream"),
+            event,
+            Documents::Absent,
+        ));
     }
     for (number, challenge) in [
         format!("Bearer {}", header(0)),
@@ -94,7 +116,12 @@ pub(crate) fn responses() -> Vec<Response> {
     {
         let headers = format!("WWW-Authenticate: {challenge}\r\n");
         for status in ["401 ZQX", "403 ZQX"] {
-            for documents in [false, true] {
+            for documents in [
+                Documents::Absent,
+                Documents::Wrong,
+                Documents::Refusing,
+                Documents::Registering,
+            ] {
                 all.push(response(status, headers.clone(), text(number), documents));
             }
         }
@@ -139,7 +166,10 @@ fn answer(
         }
     }
     reading.take(length).read_to_end(&mut Vec::new())?;
-    let document = document(&request, origin, number).filter(|_| response.documents);
+    let document = match response.documents {
+        Documents::Absent => None,
+        documents => document(&request, origin, number, documents),
+    };
     let (status, headers, body) = match document {
         Some((status, document)) => (
             status,
@@ -155,15 +185,24 @@ fn answer(
     )
 }
 
-/// The documents that lead to a sign-in, as far as a registration that is refused.
-fn document(request: &str, origin: &str, number: usize) -> Option<(&'static str, Value)> {
+/// The document that is asked for, and what a registration comes to.
+fn document(
+    request: &str,
+    origin: &str,
+    number: usize,
+    documents: Documents,
+) -> Option<(&'static str, Value)> {
     let path = request.split(' ').nth(1)?;
     if path.contains("oauth-protected-resource") {
+        let scope = match documents {
+            Documents::Wrong => text(0),
+            _ => "ZQX:read".to_owned(),
+        };
         return Some((
             "200 OK",
             json!({
                 "resource": format!("{origin}/mcp"), "authorization_servers": [origin],
-                "scopes_supported": [text(0)], "resource_name": text(1),
+                "scopes_supported": [scope], "resource_name": text(1),
             }),
         ));
     }
@@ -179,10 +218,17 @@ fn document(request: &str, origin: &str, number: usize) -> Option<(&'static str,
             }),
         ));
     }
-    path.contains("register").then(|| {
-        (
+    path.contains("register").then(|| match documents {
+        Documents::Registering => (
+            "201 Created",
+            json!({
+                "client_id": text(number), "client_name": text(number + 1),
+                "redirect_uris": ["http://127.0.0.1/callback"],
+            }),
+        ),
+        _ => (
             "400 Bad Request",
             json!({"error": text(number), "error_description": text(number + 1)}),
-        )
+        ),
     })
 }
