@@ -259,7 +259,9 @@ fn has_gutter(row: &str) -> bool {
 const WIDTHS: [u16; 6] = [80, 10, 24, 200, 40, 5];
 
 fn commands() -> Vec<String> {
+    // The first one shows what is said meanwhile; later, much of that is left out.
     let mut commands: Vec<String> = [
+        "/call v0",
         "/help",
         "/tools",
         "/prompts",
@@ -286,7 +288,7 @@ fn commands() -> Vec<String> {
         commands.push(format!("/p{number} x y"));
     }
     // One question with each call.
-    commands.extend((0..12).map(|_| "/call t0 a=1".to_owned()));
+    commands.extend((0..12).map(|_| "/call v0".to_owned()));
     commands
 }
 
@@ -319,6 +321,13 @@ fn converse(name: &str, revision: Revision, way: Way, width: u16, widths: &[u16]
     let rows = seat.talk(&commands(), widths);
     check_shown(&rows);
     if way == Way::Readable && width >= 80 && widths.is_empty() {
+        let is_progress = |row: &String| {
+            let far = row
+                .split_once(" | ")
+                .and_then(|(far, _)| far.split_once(" of "));
+            far.is_some_and(|(far, of)| far.parse::<f64>().is_ok() && of.parse::<f64>().is_ok())
+        };
+        assert!(rows.iter().any(is_progress), "{}", rows.join("\n"));
         // Our own lines stand there as ever.
         for ours in OURS {
             assert!(
@@ -359,8 +368,8 @@ fn no_error_speaks_outside_its_gutter_in_a_conversation() {
 
 /// The commands that are no conversation.
 const SINGLE: [&[&str]; 8] = [
-    &["call", "t0", "a=1"],
-    &["call", "t0", "a=1", "--json"],
+    &["call", "v0"],
+    &["call", "v0", "--json"],
     &["call", "u0"],
     &["call", "nobody"],
     &["prompt", "p0"],

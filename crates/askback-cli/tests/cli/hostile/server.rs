@@ -150,9 +150,12 @@ impl<W: Write> Serving<W> {
             Way::Unreadable => self.unreadable.notifications.clone(),
         };
         let token = &call["params"]["_meta"]["progressToken"];
+        // Progress that does not grow is not shown.
+        let mut progress = [-1e300, 1.0 / 3.0, 1e99, f64::MAX].into_iter();
         for mut message in all {
             if message["method"] == json!("notifications/progress") && !token.is_null() {
                 message["params"]["progressToken"] = token.clone();
+                message["params"]["progress"] = json!(progress.next());
             }
             self.send(&message)?;
         }
@@ -230,10 +233,9 @@ impl<W: Write> Serving<W> {
             }
             "tools/list" => {
                 result = with_names(result, "tools", "name", "t");
-                result["tools"]
-                    .as_array_mut()
-                    .expect("it is a list")
-                    .push(demanding());
+                let tools = result["tools"].as_array_mut().expect("it is a list");
+                tools.push(demanding());
+                tools.push(json!({"name": "v0", "inputSchema": {"type": "object"}}));
             }
             "prompts/list" => {
                 result = with_names(result, "prompts", "name", "p");
