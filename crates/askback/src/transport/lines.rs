@@ -8,7 +8,7 @@ use tokio::{
     sync::{mpsc, oneshot},
 };
 
-use super::{Channel, Messages, Receiver, Sender, Sent, WAITING};
+use super::{Channel, Messages, Receiver, Sender, Sent, WAITING, inbox::Inbox};
 
 /// A channel over any two byte streams, for messages of at most so many bytes: the framing of
 /// stdio, which works unchanged over sockets and pipes.
@@ -19,7 +19,7 @@ where
     R: AsyncRead + Send + Unpin + 'static,
     W: AsyncWrite + Send + Unpin + 'static,
 {
-    let (received, incoming) = mpsc::channel(WAITING);
+    let (received, incoming) = Inbox::new(max_message_bytes);
     let (outgoing, sent) = mpsc::channel(WAITING);
     let reading = tokio::spawn(read(reader, received, max_message_bytes));
     let writing = tokio::spawn(write(writer, sent));
@@ -71,14 +71,14 @@ pub(super) fn take(line: &mut Vec<u8>, read: &[u8], most: usize) -> (usize, bool
     (piece.len() + usize::from(end.is_some()), end.is_some())
 }
 
-async fn read<R>(reader: R, received: mpsc::Sender<Vec<u8>>, most: usize)
+async fn read<R>(reader: R, received: Inbox, most: usize)
 where
     R: AsyncRead + Unpin,
 {
     let mut reader = BufReader::new(reader);
     // A stream that fails has ended: there is nobody to be told, and nothing else to read.
     while let Ok(Some(line)) = read_line(&mut reader, most).await {
-        if !line.trim_ascii().is_empty() && received.send(line).await.is_err() {
+        if !line.trim_ascii().is_empty() && received.put(line).await.is_err() {
             return;
         }
     }

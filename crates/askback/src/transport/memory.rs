@@ -3,7 +3,7 @@
 use askback_core::engine::server::Place;
 use tokio::sync::mpsc;
 
-use super::{Channel, Messages, Receiver, Sender, WAITING};
+use super::{Channel, Messages, Receiver, Sender, WAITING, inbox::Waiting};
 
 /// The two ends of a connection in memory: what is sent into one comes out of the other.
 #[must_use]
@@ -12,7 +12,7 @@ pub fn memory() -> (Channel, Channel) {
     (end(here.0, there.1), end(there.0, here.1))
 }
 
-fn end(sent: mpsc::Sender<Vec<u8>>, received: mpsc::Receiver<Vec<u8>>) -> Channel {
+fn end(sent: mpsc::Sender<Waiting>, received: mpsc::Receiver<Waiting>) -> Channel {
     Channel {
         receiver: Receiver {
             messages: received,

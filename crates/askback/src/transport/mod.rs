@@ -10,6 +10,7 @@ mod child;
 mod connect;
 #[cfg(feature = "http-client")]
 mod http;
+mod inbox;
 mod lines;
 mod memory;
 #[cfg(feature = "client")]
@@ -40,6 +41,8 @@ pub(crate) use pause::Pause;
 #[cfg(feature = "stdio")]
 pub use stdio::stdio;
 
+use self::inbox::Waiting;
+
 /// How many messages may wait in a channel before its sender waits.
 const WAITING: usize = 32;
 
@@ -55,7 +58,7 @@ pub struct Channel {
 /// The receiving half of a [`Channel`].
 #[derive(Debug)]
 pub struct Receiver {
-    messages: mpsc::Receiver<Vec<u8>>,
+    messages: mpsc::Receiver<Waiting>,
     /// Reads what is to be received; none in memory.
     reader: Option<AbortHandle>,
 }
@@ -76,13 +79,13 @@ pub struct Ready<'a>(Room<'a>);
 #[derive(Debug)]
 enum Messages {
     Written(mpsc::Sender<Sent>),
-    Memory(mpsc::Sender<Vec<u8>>),
+    Memory(mpsc::Sender<Waiting>),
 }
 
 #[derive(Debug)]
 enum Room<'a> {
     Written(mpsc::Permit<'a, Sent>),
-    Memory(mpsc::Permit<'a, Vec<u8>>),
+    Memory(mpsc::Permit<'a, Waiting>),
 }
 
 /// What a writer is given.
@@ -116,7 +119,8 @@ impl Receiver {
     ///
     /// None of today's transports fails otherwise than by ending.
     pub async fn receive(&mut self) -> io::Result<Option<Vec<u8>>> {
-        Ok(self.messages.recv().await)
+        let received = self.messages.recv().await;
+        Ok(received.map(|waiting| waiting.message))
     }
 }
 
@@ -180,7 +184,7 @@ impl Ready<'_> {
     pub fn send(self, message: Vec<u8>) {
         match self.0 {
             Room::Written(room) => room.send(Sent::Message(message)),
-            Room::Memory(room) => room.send(message),
+            Room::Memory(room) => room.send(message.into()),
         };
     }
 }

@@ -6,10 +6,14 @@ use std::{
 };
 
 use askback_core::engine::server::Place;
-use tokio::sync::{mpsc, oneshot};
+use tokio::{
+    runtime::Handle,
+    sync::{mpsc, oneshot},
+};
 
 use super::{
     Channel, Messages, Receiver, Sender, Sent, WAITING,
+    inbox::{Gone, Inbox},
     lines::{Batch, take},
 };
 
@@ -27,10 +31,12 @@ use super::{
 /// If the system has no threads to give.
 #[must_use]
 pub fn stdio(max_message_bytes: usize) -> Channel {
-    let (received, incoming) = mpsc::channel(WAITING);
+    let (received, incoming) = Inbox::new(max_message_bytes);
+    let runtime = Handle::current();
     let (outgoing, sent) = mpsc::channel(WAITING);
     let (ended, writing) = oneshot::channel::<()>();
-    thread::spawn(move || read(io::stdin().lock(), &received, max_message_bytes));
+    let put = move |line| received.blocking_put(line, &runtime);
+    thread::spawn(move || read(io::stdin().lock(), put, max_message_bytes));
     thread::spawn(move || {
         write(io::stdout(), sent);
         drop(ended);
@@ -52,7 +58,7 @@ pub fn stdio(max_message_bytes: usize) -> Channel {
 }
 
 /// Reads lines until the stream ends or nobody wants them any more. A stream that fails has ended.
-fn read(mut reader: impl BufRead, received: &mpsc::Sender<Vec<u8>>, most: usize) {
+fn read(mut reader: impl BufRead, put: impl Fn(Vec<u8>) -> Result<(), Gone>, most: usize) {
     let mut line = Vec::new();
     loop {
         let Ok(read) = reader.fill_buf() else { return };
@@ -62,7 +68,7 @@ fn read(mut reader: impl BufRead, received: &mpsc::Sender<Vec<u8>>, most: usize)
         if ended || is_end {
             let line = std::mem::take(&mut line);
             let is_blank = line.trim_ascii().is_empty();
-            if (!is_blank && received.blocking_send(line).is_err()) || is_end {
+            if (!is_blank && put(line).is_err()) || is_end {
                 return;
             }
         }

@@ -36,7 +36,8 @@ use tokio::sync::mpsc;
 
 use self::{bridge::Bridge, eras::Known, permission::Permission, send::Way, tools::Tools};
 use super::{
-    Channel, Connect, Connecting, Link, Messages, Pause, Receiver, Sender, WAITING, connect::Behind,
+    Channel, Connect, Connecting, Link, Messages, Pause, Receiver, Sender, WAITING,
+    connect::Behind, inbox::Inbox,
 };
 #[cfg(feature = "authorization-client")]
 use crate::authorization::client::Authorization;
@@ -170,7 +171,7 @@ impl Http {
             None => self.client.insert(client(limits)?).clone(),
         };
         let known = self.eras.get(&self.url);
-        let (received, incoming) = mpsc::channel(WAITING);
+        let (received, incoming) = Inbox::new(limits.message_bytes);
         let (outgoing, sent) = mpsc::channel(WAITING);
         let (reported, reports) = mpsc::channel(WAITING);
         let pause = Pause::default();

@@ -25,7 +25,7 @@ use super::{
     Eras, Tools,
     permission::{Pass, Permission},
 };
-use crate::transport::Report;
+use crate::transport::{Report, inbox::Inbox};
 
 /// What all requests to one server share.
 pub(super) struct Way {
@@ -40,7 +40,7 @@ pub(super) struct Way {
     pub(super) tools: Arc<Tools>,
     pub(super) session: Mutex<Session>,
     /// To the engine.
-    pub(super) incoming: mpsc::Sender<Vec<u8>>,
+    pub(super) incoming: Inbox,
     pub(super) reports: mpsc::Sender<Report>,
 }
 
@@ -123,7 +123,7 @@ impl Way {
     /// Gives a message to the engine.
     pub(super) async fn deliver(&self, message: Vec<u8>) {
         // A client that is gone wants nothing.
-        let _ = self.incoming.send(message).await;
+        let _ = self.incoming.put(message).await;
     }
 
     pub(super) async fn lose(&self, id: RequestId, lost: Lost) {

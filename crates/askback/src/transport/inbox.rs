@@ -1,0 +1,130 @@
+//! Where messages wait until they are received.
+
+use std::sync::Arc;
+
+#[cfg(feature = "stdio")]
+use tokio::runtime::Handle;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+
+use super::WAITING;
+
+/// A queue of [`WAITING`] messages, of which one at most is large: so a peer that sends faster than
+/// it is listened to can make it as long as a few messages, and not as long as all of them together.
+#[derive(Debug)]
+pub(super) struct Inbox {
+    messages: mpsc::Sender<Waiting>,
+    /// A message longer than this is large, in bytes.
+    small: usize,
+    /// The room for the large one.
+    room: Arc<Semaphore>,
+}
+
+/// A message that waits.
+#[derive(Debug)]
+pub(super) struct Waiting {
+    pub(super) message: Vec<u8>,
+    /// The room a large one takes until it is received.
+    _room: Option<OwnedSemaphorePermit>,
+}
+
+/// Nobody receives any more.
+#[derive(Debug)]
+pub(super) struct Gone;
+
+impl Inbox {
+    /// A queue for messages of at most so many bytes.
+    pub(super) fn new(max_message_bytes: usize) -> (Self, mpsc::Receiver<Waiting>) {
+        let (messages, received) = mpsc::channel(WAITING);
+        let inbox = Self {
+            messages,
+            small: max_message_bytes / WAITING,
+            room: Arc::new(Semaphore::new(1)),
+        };
+        (inbox, received)
+    }
+
+    /// Waits until there is room for a message, and leaves it there.
+    pub(super) async fn put(&self, message: Vec<u8>) -> Result<(), Gone> {
+        if message.len() <= self.small {
+            return self.messages.send(message.into()).await.map_err(|_| Gone);
+        }
+        let room = tokio::select! {
+            room = Arc::clone(&self.room).acquire_owned() => room.map_err(|_| Gone)?,
+            () = self.messages.closed() => return Err(Gone),
+        };
+        let waiting = Waiting {
+            message,
+            _room: Some(room),
+        };
+        self.messages.send(waiting).await.map_err(|_| Gone)
+    }
+
+    /// The same on a thread that may block.
+    #[cfg(feature = "stdio")]
+    pub(super) fn blocking_put(&self, message: Vec<u8>, runtime: &Handle) -> Result<(), Gone> {
+        if message.len() <= self.small {
+            return self
+                .messages
+                .blocking_send(message.into())
+                .map_err(|_| Gone);
+        }
+        runtime.block_on(self.put(message))
+    }
+
+    /// Waits until nobody receives any more.
+    #[cfg_attr(not(feature = "http-client"), allow(dead_code))]
+    pub(super) async fn closed(&self) {
+        self.messages.closed().await;
+    }
+}
+
+impl From<Vec<u8>> for Waiting {
+    fn from(message: Vec<u8>) -> Self {
+        Self {
+            message,
+            _room: None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Inbox, WAITING};
+
+    /// How many messages of this length wait where they may have 3200 bytes at most.
+    async fn check(length: usize, waiting: usize) {
+        let (inbox, mut received) = Inbox::new(3200);
+        let putting = tokio::spawn(async move {
+            for _ in 0..2 * WAITING {
+                inbox.put(vec![b' '; length]).await.unwrap();
+            }
+        });
+        // Nothing but that task goes on: it stops where there is no more room.
+        tokio::task::yield_now().await;
+        assert_eq!(received.len(), waiting);
+        let mut all = 0;
+        while let Some(next) = received.recv().await {
+            assert_eq!(next.message.len(), length);
+            all += 1;
+        }
+        assert_eq!(all, 2 * WAITING);
+        putting.await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn many_small_messages_wait_and_one_large_one() {
+        check(100, WAITING).await;
+        check(101, 1).await;
+        check(3200, 1).await;
+    }
+
+    #[tokio::test]
+    async fn nobody_waits_for_room_where_nobody_receives() {
+        let (inbox, received) = Inbox::new(3200);
+        inbox.put(vec![b' '; 3200]).await.unwrap();
+        let putting = tokio::spawn(async move { inbox.put(vec![b' '; 3200]).await.is_err() });
+        tokio::task::yield_now().await;
+        drop(received);
+        assert!(putting.await.unwrap());
+    }
+}
