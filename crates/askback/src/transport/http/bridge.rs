@@ -65,11 +65,26 @@ impl Bridge {
     }
 
     /// Carries messages until either side ends; why the server's side did is left in `end`.
-    pub(super) async fn run(mut self, mut sent: mpsc::Receiver<Sent>, end: Arc<Mutex<String>>) {
-        let why = loop {
+    pub(super) async fn run(mut self, sent: mpsc::Receiver<Sent>, end: Arc<Mutex<String>>) {
+        let way = Arc::clone(&self.way);
+        // Whatever a server keeps waiting: it is over when nobody listens any more.
+        let why = tokio::select! {
+            why = self.carry(sent) => why,
+            () = way.incoming.closed() => None,
+        };
+        self.tasks.shutdown().await;
+        match why {
+            Some(why) => *end.lock().unwrap_or_else(PoisonError::into_inner) = why,
+            None => self.way.delete_session().await,
+        }
+    }
+
+    /// Carries messages; says why the server's side ended, if it did.
+    async fn carry(&mut self, mut sent: mpsc::Receiver<Sent>) -> Option<String> {
+        loop {
             let ended = tokio::select! {
                 message = sent.recv(), if self.tasks.len() < self.most => match message {
-                    None => break None,
+                    None => return None,
                     Some(Sent::Flush(done)) => {
                         // Each message is on its way as soon as it is taken; whoever asked may have
                         // stopped waiting.
@@ -81,13 +96,8 @@ impl Bridge {
                 Some(joined) = self.tasks.join_next_with_id() => self.ended(joined).await,
             };
             if let Ended::Over(why) = ended {
-                break Some(why);
+                return Some(why);
             }
-        };
-        self.tasks.shutdown().await;
-        match why {
-            Some(why) => *end.lock().unwrap_or_else(PoisonError::into_inner) = why,
-            None => self.way.delete_session().await,
         }
     }
 
