@@ -53,7 +53,7 @@ pub(super) async fn open(way: &Way) -> Result<(Url, Events), ClientError> {
 /// Gives the engine what comes on the stream, on which the connection depends.
 pub(super) async fn listen(way: Arc<Way>, mut events: Events) -> Ended {
     Ended::Over(match forward(&way, &mut events).await {
-        Ok(()) => "its stream of events ended".to_owned(),
+        Ok(_) => "its stream of events ended".to_owned(),
         Err(error) => error.to_string(),
     })
 }

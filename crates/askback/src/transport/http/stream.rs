@@ -29,12 +29,15 @@ pub(super) async fn listen(way: Arc<Way>) -> Ended {
     loop {
         match way.get(resumption.after.as_deref()).await {
             Ok(response) if is_stream(&response) => {
-                attempts = 0;
                 let mut events = Events::new(response, &way.limits);
-                if let Err(error) = forward(&way, &mut events).await {
-                    way.note(format!("the server is no longer listened to: {error}"))
-                        .await;
-                    return Ended::Done;
+                match forward(&way, &mut events).await {
+                    Ok(0) => {}
+                    Ok(_) => attempts = 0,
+                    Err(error) => {
+                        way.note(format!("the server is no longer listened to: {error}"))
+                            .await;
+                        return Ended::Done;
+                    }
                 }
                 events.note_resumption(&mut resumption);
             }
@@ -142,17 +145,21 @@ pub(super) async fn resume(
     Err(Lost::Broken(why))
 }
 
-/// Gives the engine what comes, to the end of the stream.
+/// Gives the engine what comes, to the end of the stream; says how many messages that were.
 ///
 /// # Errors
 ///
 /// If the server sends more than it may.
-pub(super) async fn forward(way: &Way, events: &mut Events) -> Result<(), ClientError> {
+pub(super) async fn forward(way: &Way, events: &mut Events) -> Result<usize, ClientError> {
+    let mut messages = 0;
     loop {
         match events.next().await {
-            Ok(event) if is_message(&event) => way.deliver(event.data).await,
+            Ok(event) if is_message(&event) => {
+                messages += 1;
+                way.deliver(event.data).await;
+            }
             Ok(_) => {}
-            Err(NoEvent::Ended(_)) => return Ok(()),
+            Err(NoEvent::Ended(_)) => return Ok(messages),
             Err(NoEvent::Failed(error)) => return Err(error),
         }
     }
