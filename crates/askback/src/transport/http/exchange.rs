@@ -136,6 +136,7 @@ async fn learn_headers(way: &Way, asked: &Asked) -> bool {
     }
     let before = asked.mirrored(&way.tools);
     let mut cursor = None;
+    let mut bytes = 0;
     for page in 0..way.limits.pages {
         let id = RequestId::String(format!("{}-tools-{page}", asked.request.id));
         let first = cursor.is_none();
@@ -151,7 +152,11 @@ async fn learn_headers(way: &Way, asked: &Asked) -> bool {
         else {
             return false;
         };
-        for note in way.tools.read(&tools, first).notes {
+        bytes += tools.get().len();
+        if bytes > way.limits.list_bytes {
+            return false;
+        }
+        for note in way.tools.read(&tools, first, &way.limits).notes {
             way.note(note).await;
         }
         if asked.mirrored(&way.tools) != before {
@@ -296,7 +301,7 @@ async fn give(way: &Way, asked: &Asked, answer: Answer) {
         Ok(_) if asked.is_opening() => way.eras.learn(&way.url, Known::Modern),
         Err(_) if asked.is_opening() => way.eras.forget(&way.url),
         Ok(result) if asked.request.method == "tools/list" && asked.version.is_some() => {
-            let read = way.tools.read(result, asked.is_first_page());
+            let read = way.tools.read(result, asked.is_first_page(), &way.limits);
             if let Some(mended) = read.mended {
                 *result = mended;
             }

@@ -7,7 +7,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use askback_core::{http::params::Annotations, protocol::Schema};
+use askback_core::{http::params::Annotations, limits::Limits, protocol::Schema};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -18,8 +18,22 @@ pub(super) struct Tools(Mutex<Lists>);
 
 #[derive(Debug, Default)]
 struct Lists {
-    current: HashMap<String, Arc<Annotations>>,
-    before: HashMap<String, Arc<Annotations>>,
+    current: List,
+    before: List,
+}
+
+/// The tools that want arguments mirrored.
+#[derive(Debug, Default)]
+struct List {
+    tools: HashMap<String, Annotated>,
+    /// How long these were, as they were listed.
+    bytes: usize,
+}
+
+#[derive(Debug)]
+struct Annotated {
+    annotations: Arc<Annotations>,
+    bytes: usize,
 }
 
 #[derive(Deserialize)]
@@ -47,12 +61,14 @@ pub(super) struct Read {
 impl Tools {
     pub(super) fn get(&self, tool: &str) -> Option<Arc<Annotations>> {
         let lists = self.lock();
-        let known = lists.current.get(tool).or_else(|| lists.before.get(tool));
-        known.cloned()
+        let current = lists.current.tools.get(tool);
+        let known = current.or_else(|| lists.before.tools.get(tool))?;
+        Some(Arc::clone(&known.annotations))
     }
 
-    /// Takes in a page. What cannot be read as one is for others to complain of.
-    pub(super) fn read(&self, page: &RawValue, is_first: bool) -> Read {
+    /// Takes in a page. What cannot be read as one is for others to complain of; of what is too much
+    /// ([`Limits::list_bytes`]), nothing is mirrored.
+    pub(super) fn read(&self, page: &RawValue, is_first: bool, limits: &Limits) -> Read {
         let mut read = Read::default();
         let Ok(listed) = serde_json::from_str::<Listed<'_>>(page.get()) else {
             return read;
@@ -61,6 +77,7 @@ impl Tools {
         if is_first {
             lists.before = mem::take(&mut lists.current);
         }
+        let mut left_out = 0;
         let mut kept = Vec::with_capacity(listed.tools.len());
         for raw in listed.tools {
             let Ok(tool) = serde_json::from_str::<Tool>(raw.get()) else {
@@ -71,20 +88,27 @@ impl Tools {
                 Ok(annotations) => {
                     kept.push(raw);
                     lists.before.remove(&tool.name);
-                    if annotations.is_empty() {
-                        lists.current.remove(&tool.name);
-                    } else {
-                        lists.current.insert(tool.name, Arc::new(annotations));
+                    lists.current.remove(&tool.name);
+                    let room = limits.list_bytes.saturating_sub(lists.current.bytes);
+                    if !annotations.is_empty() && raw.get().len() <= room {
+                        lists.current.insert(tool.name, annotations, raw);
                     }
                 }
                 Err(bad) => {
-                    let note = format!("the tool {:?} was left out: {bad}", tool.name);
-                    read.notes.push(note);
+                    left_out += 1;
+                    if left_out <= limits.malformed_reports {
+                        let note = format!("the tool {:?} was left out: {bad}", tool.name);
+                        read.notes.push(note.chars().take(LONGEST_NOTE).collect());
+                    }
                 }
             }
         }
-        if !read.notes.is_empty() {
+        if left_out > 0 {
             read.mended = with_tools(page, &kept);
+        }
+        let more = left_out.saturating_sub(limits.malformed_reports);
+        if more > 0 {
+            read.notes.push(format!("{more} more tools were left out"));
         }
         read
     }
@@ -93,6 +117,24 @@ impl Tools {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
+
+impl List {
+    fn insert(&mut self, name: String, annotations: Annotations, listed: &RawValue) {
+        let bytes = listed.get().len();
+        let annotations = Arc::new(annotations);
+        self.tools.insert(name, Annotated { annotations, bytes });
+        self.bytes += bytes;
+    }
+
+    fn remove(&mut self, name: &str) {
+        if let Some(removed) = self.tools.remove(name) {
+            self.bytes -= removed.bytes;
+        }
+    }
+}
+
+/// How much is told of a tool that was left out, in characters.
+const LONGEST_NOTE: usize = 500;
 
 /// The page with these tools.
 fn with_tools(page: &RawValue, tools: &[&RawValue]) -> Option<Box<RawValue>> {
