@@ -2,6 +2,7 @@
 
 mod eras;
 mod headers;
+mod hostile;
 mod modern;
 mod old;
 pub(crate) mod server;

@@ -32,6 +32,8 @@ pub(crate) struct Reply {
     pieces: Vec<Piece>,
     /// What has to happen before anything is answered.
     after: Option<Arc<Notify>>,
+    /// Whether nothing is answered at all, until the client hangs up.
+    is_silent: bool,
 }
 
 /// A part of an answer.
@@ -88,6 +90,14 @@ impl Reply {
             headers: Vec::new(),
             pieces: Vec::new(),
             after: None,
+            is_silent: false,
+        }
+    }
+
+    pub(super) fn silence() -> Self {
+        Self {
+            is_silent: true,
+            ..Self::empty(200)
         }
     }
 
@@ -211,7 +221,11 @@ async fn serve(
         if let Some(said) = &reply.after {
             said.notified().await;
         }
-        if !write(&mut stream, reply).await {
+        if reply.is_silent {
+            // Nothing comes but the end.
+            let _ = stream.read(&mut [0]).await;
+        }
+        if reply.is_silent || !write(&mut stream, reply).await {
             log.hung_up.lock().unwrap().push(what);
             log.changed.notify_waiters();
             return;
