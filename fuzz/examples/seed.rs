@@ -51,6 +51,9 @@ impl Seeds {
         for field in &schema.fields {
             answer.entry(field.name.clone()).or_insert(Value::from("2"));
         }
+        let typed = "2\nyes\na\n".repeat(schema.fields.len());
+        let seed = format!("{form}\n{typed}");
+        self.write("json_schema_form", &number.to_string(), seed.as_bytes())?;
         let seed = format!("{form}\n{}", Value::Object(answer));
         self.write("form_answer", &number.to_string(), seed.as_bytes())
     }

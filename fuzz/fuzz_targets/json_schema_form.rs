@@ -1,0 +1,90 @@
+//! The JSON Schema of a tool's arguments, of anybody, as the command reads it to ask a person for
+//! them: what can be asked is shown in words, what is typed is read, and what was read is checked
+//! before it is sent.
+//!
+//! The first line is the schema, the others are what is typed for one field after the other.
+
+#![no_main]
+
+use askback_core::{
+    forms::{Content, Field, FormSchema},
+    limits::Limits,
+    protocol::{RawObject, Schema},
+};
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|data: &[u8]| {
+    let limits = Limits::default();
+    let Ok(text) = str::from_utf8(data) else {
+        return;
+    };
+    let mut lines = text.split('\n');
+    // A schema comes to the command within the list of tools, and is JSON at least.
+    let Some(Ok(schema)) = lines.next().map(|line| Schema::from_text(line.to_owned())) else {
+        return;
+    };
+    let Ok(form) = FormSchema::parse(schema.as_str().as_bytes(), &limits) else {
+        return;
+    };
+    assert!(form.fields.len() <= limits.form_fields);
+    let mut content = Content::new();
+    let mut fits = true;
+    for (field, typed) in form
+        .fields
+        .iter()
+        .zip(lines.by_ref().chain(core::iter::repeat("")))
+    {
+        shown(field, schema.as_str().len());
+        match answered(field, typed, &limits) {
+            Some(value) => {
+                content.insert(field.name.clone(), value);
+            }
+            None => fits &= !field.required,
+        }
+    }
+    sent(&form, content, fits, &limits);
+});
+
+/// The words for a field are not many times as long as the schema that it stands in.
+fn shown(field: &Field, longest: usize) {
+    let default = field.default_value().map(|value| field.show(&value));
+    let words = [
+        field.label().to_owned(),
+        field.hint(),
+        default.unwrap_or_default(),
+    ];
+    for word in words {
+        assert!(word.len() <= 16 * longest + 1024, "{word}");
+    }
+}
+
+/// What is typed, if it is an answer; the issue is shown otherwise, and the field asked again.
+fn answered(field: &Field, typed: &str, limits: &Limits) -> Option<serde_json::Value> {
+    if typed.is_empty() {
+        return None;
+    }
+    let checked = field.parse(typed).and_then(|value| {
+        field.check(&value, limits)?;
+        Ok(value)
+    });
+    match checked {
+        Ok(value) => Some(value),
+        Err(issue) => {
+            assert!(!issue.message.is_empty());
+            None
+        }
+    }
+}
+
+/// Arguments whose fields all fit are sent as they were answered.
+fn sent(form: &FormSchema, content: Content, fits: bool, limits: &Limits) {
+    let checked = form.check(&content, limits);
+    assert_eq!(checked.is_ok(), fits, "{checked:?}");
+    let arguments = RawObject::new(&content).expect("an object is an object");
+    let read: Content = arguments.decode().expect("what was written is read");
+    assert_eq!(read, content);
+    for (name, value) in &content {
+        let field = form.field(name).expect("only what was asked is answered");
+        let _ = field.show(value);
+    }
+}
