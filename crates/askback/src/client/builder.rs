@@ -71,7 +71,8 @@ impl ClientBuilder {
     }
 
     /// For whom it asks, where the server tells people apart: what the server calls private is
-    /// used again for the same principal only.
+    /// used again for the same principal only. A client that signs in by itself needs none for
+    /// that: what was given for one sign-in is not used for another in any case.
     #[must_use]
     pub fn principal(mut self, principal: impl Into<String>) -> Self {
         self.principal = Some(principal.into());
