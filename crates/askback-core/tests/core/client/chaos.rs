@@ -20,6 +20,8 @@ use super::profile;
 enum Step {
     Connected,
     Gone,
+    /// The client has other credentials.
+    Authorized,
     /// Time passes: to the next timeout, or by so many milliseconds.
     Timeout,
     Wait(u16),
@@ -97,6 +99,7 @@ fn step() -> impl Strategy<Value = Step> {
         3 => Just(Step::Connected),
         1 => Just(Step::Gone),
         2 => Just(Step::Timeout),
+        1 => Just(Step::Authorized),
         2 => any::<u16>().prop_map(Step::Wait),
         6 => any::<usize>().prop_map(Step::Call),
         1 => any::<usize>().prop_map(Step::Cancel),
@@ -149,6 +152,10 @@ impl Driver {
             Step::Gone => {
                 self.connecting = false;
                 self.connection.handle_disconnected("gone", now);
+            }
+            Step::Authorized => {
+                let next = self.connection.authorization_context() + 1;
+                self.connection.set_authorization_context(next, now);
             }
             Step::Timeout => self.time_out(),
             Step::Wait(millis) => {
