@@ -10,6 +10,7 @@ use std::{
 
 use arbitrary::Arbitrary;
 use askback_core::{
+    ask::CheckedRequest,
     engine::server::{AskId, Changed, Connection, Output, Profile},
     forms::FormSchema,
     jsonrpc::{self, Incoming, Message, RequestId},
@@ -264,7 +265,9 @@ impl Peer {
     fn drain(&mut self) {
         while let Some(output) = self.engine.poll() {
             match output {
-                Output::Send(message) | Output::Batch(_, message) => self.sent(&message),
+                Output::Send(message) | Output::Batch(_, message) | Output::Ask(_, message) => {
+                    self.sent(&message);
+                }
                 Output::Call(call) => {
                     assert!(
                         !self.calls.contains(&call.id),
@@ -287,7 +290,7 @@ impl Peer {
                         "only what was asked is answered"
                     );
                 }
-                Output::RootsChanged => {}
+                Output::RootsChanged(_) => {}
             }
         }
         assert!(self.calls.len() <= IN_FLIGHT);

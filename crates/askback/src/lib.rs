@@ -48,8 +48,8 @@ pub use roots::{RemoteRoots, Roots};
 #[cfg(feature = "http-server")]
 pub use server::http;
 pub use server::{
-    BuildError, Changed, Completing, Incoming, Prompt, Resource, ResourceTemplate, Server,
-    ServerBuilder, Tool,
+    BuildError, Changed, Completing, Incoming, Prompt, Resource, ResourceTemplate, RootsChanged,
+    Server, ServerBuilder, Tool,
 };
 
 #[doc(hidden)]

@@ -179,6 +179,9 @@ fn a_holiday_is_booked_in_a_session_of_every_revision_with_forms() {
             ("Mcp-Session-Id", session),
             ("MCP-Protocol-Version", revision),
         ];
+        let initialized = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+        let taken = agency.post(&headers, &initialized);
+        assert!(taken.head.contains(" 202 "), "{}", taken.head);
         let call = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": trip()});
         let mut called = agency.post(&headers, &call);
         let booked = loop {

@@ -90,7 +90,7 @@ impl Bench {
     fn drain(&mut self) -> Vec<Seen> {
         std::iter::from_fn(|| self.engine.poll())
             .map(|output| match output {
-                Output::Send(message) | Output::Batch(_, message) => {
+                Output::Send(message) | Output::Batch(_, message) | Output::Ask(_, message) => {
                     Seen::Sent(serde_json::from_slice(&message).unwrap())
                 }
                 Output::Call(call) => Seen::Called(call.request.method()),
@@ -99,7 +99,7 @@ impl Bench {
                     Ok(value) => Ok(value.decode().unwrap()),
                     Err(error) => Err(error.code),
                 }),
-                Output::RootsChanged => Seen::RootsChanged,
+                Output::RootsChanged(_) => Seen::RootsChanged,
             })
             .collect()
     }
@@ -622,6 +622,37 @@ fn a_link_has_an_id_where_the_revision_has_one() {
 }
 
 // Shows CA-11, CA25-01, CA25-07.
+#[test]
+fn nothing_is_asked_before_the_client_is_initialized() {
+    let initialized = || json!({"method": "notifications/initialized"});
+    for revision in ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"] {
+        let mut bench = Bench::new();
+        // Too early to mean anything.
+        bench.say(initialized());
+        bench.say(initialize(revision));
+        bench.say(json!({"id": 1, "method": "tools/call", "params": {"name": "book"}}));
+        let question = || checked(ElicitParams::form("Sure?", FormSchema::default()));
+        let first = bench.engine.ask(&1.into(), "first", question());
+        let second = bench.engine.ask(&1.into(), "second", question());
+        assert!(first.is_some() && second.is_some());
+        assert_eq!(bench.drain(), [], "{revision}");
+        for guess in 1..=2 {
+            let answer = json!({"id": guess, "result": {"action": "accept"}});
+            assert_eq!(bench.say(answer), [], "{revision}");
+        }
+        // The client has not heard of what is withdrawn now.
+        bench.engine.withdraw(first.unwrap());
+        assert_eq!(bench.drain(), [], "{revision}");
+        let seen = bench.say(initialized());
+        let question = sent(&seen);
+        assert_eq!(question["method"], "elicitation/create", "{revision}");
+        assert_eq!(question["params"]["_meta"]["dev.askback/key"], "second");
+        assert_eq!(bench.say(initialized()), [], "once");
+        bench.engine.withdraw(second.unwrap());
+        assert_eq!(sent(&bench.drain())["method"], "notifications/cancelled");
+    }
+}
+
 #[test]
 fn a_question_nobody_waits_for_is_withdrawn() {
     let mut bench = Bench::opened("2025-11-25");

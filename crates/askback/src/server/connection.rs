@@ -22,6 +22,7 @@ use super::{
     Observer, Observing, Peer, Permitted, Shared,
     asks::{self, Asker, Asks},
     dispatch,
+    roots::RootsWatch,
 };
 use crate::{
     flow::BoxFuture,
@@ -93,6 +94,7 @@ struct Link {
 struct State {
     engine: Connection,
     asks: Asks,
+    roots: RootsWatch,
     calls: Vec<Call>,
     /// The calls in progress, each a task of its own.
     running: HashMap<RequestId, Task>,
@@ -117,6 +119,7 @@ impl Link {
             state: Mutex::new(State {
                 engine,
                 asks: Asks::default(),
+                roots: RootsWatch::default(),
                 calls: Vec::new(),
                 running: HashMap::new(),
                 last_task: 0,
@@ -208,7 +211,7 @@ impl Link {
         let before = state.outgoing.len();
         while let Some(output) = state.engine.poll() {
             match output {
-                Output::Send(message) | Output::Batch(_, message) => {
+                Output::Send(message) | Output::Batch(_, message) | Output::Ask(_, message) => {
                     state.outgoing_bytes += message.len();
                     state.outgoing.push(message);
                 }
@@ -221,7 +224,7 @@ impl Link {
                     }
                 }
                 Output::Answer(ask, answer) => state.asks.answer(ask, answer),
-                Output::RootsChanged => {}
+                Output::RootsChanged(origin) => state.roots.changed(&self.shared, *origin),
             }
         }
         if state.outgoing.len() > before {

@@ -16,6 +16,7 @@ mod prompt;
 mod registry;
 mod rehearsal;
 mod resource;
+mod roots;
 mod rounds;
 mod shared;
 mod tasks;
@@ -47,6 +48,7 @@ pub(crate) use incoming::Permitted;
 pub use prompt::Prompt;
 pub(crate) use rehearsal::UNSAFE_REPLAY;
 pub use resource::{Resource, ResourceTemplate};
+pub use roots::RootsChanged;
 pub(crate) use shared::Shared;
 pub use tool::Tool;
 
@@ -112,6 +114,7 @@ pub struct ServerBuilder {
     clock: Arc<dyn Clock>,
     seed: Option<[u8; 32]>,
     checks_replay: bool,
+    roots_changed: Option<roots::Handler>,
     wrong: Option<BuildError>,
 }
 
@@ -204,6 +207,7 @@ impl Server {
             clock: Arc::new(SystemClock),
             seed: None,
             checks_replay: false,
+            roots_changed: None,
             wrong: None,
         }
     }
@@ -335,6 +339,21 @@ impl ServerBuilder {
         self
     }
 
+    /// Sets what is done when a client of a handshake revision says that its roots changed: forget
+    /// what was kept of them, so that the next call asks with [`Ctx::roots`](crate::Ctx::roots).
+    ///
+    /// It runs at most once at a time for each connection, and once more where the client says so
+    /// meanwhile. It may take [`Limits::request`]. In 2026-07-28 clients do not say so: there, each
+    /// call asks.
+    pub fn on_roots_changed<F, Fut>(mut self, handler: F) -> Self
+    where
+        F: Fn(RootsChanged) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = ()> + Send + 'static,
+    {
+        self.roots_changed = Some(Arc::new(move |changed| Box::pin(handler(changed))));
+        self
+    }
+
     /// Gives the handlers something of the server's own, such as a database: those that take a
     /// [`State`](crate::State) of this type get a clone.
     pub fn state<T: Clone + Send + Sync + 'static>(mut self, state: T) -> Self {
@@ -463,6 +482,7 @@ impl ServerBuilder {
             clock: self.clock,
             seed: self.seed,
             checks_replay: self.checks_replay,
+            roots_changed: self.roots_changed,
             writes: AtomicU32::new(0),
             changes: Changes::default(),
             tasks,

@@ -19,7 +19,7 @@ use askback_core::{
 use serde::{Serialize, de::DeserializeOwned};
 
 use super::{
-    changes::Changes, page::Pages, prompt::Prompt, registry::Registry, resource::Resources,
+    changes::Changes, page::Pages, prompt::Prompt, registry::Registry, resource::Resources, roots,
     tasks::Board, tool::Tool,
 };
 use crate::{
@@ -59,6 +59,8 @@ pub(crate) struct Shared {
     /// Where every flow's random values come from, in tests.
     pub(super) seed: Option<[u8; 32]>,
     pub(super) checks_replay: bool,
+    /// What is done when a client says that its roots changed.
+    pub(super) roots_changed: Option<roots::Handler>,
     pub(super) changes: Changes,
     pub(super) tasks: Board,
 }

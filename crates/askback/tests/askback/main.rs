@@ -9,6 +9,7 @@ mod http;
 #[cfg(feature = "http-server")]
 mod keeping;
 mod keys;
+mod lifecycle;
 mod log;
 #[cfg(feature = "macros")]
 mod macros;

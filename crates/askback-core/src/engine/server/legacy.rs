@@ -46,6 +46,8 @@ pub(super) struct Open {
     watched: BTreeSet<String>,
     /// What the watched take.
     watched_bytes: usize,
+    /// Whether the client has said that it is.
+    initialized: bool,
 }
 
 /// Who sends the requests of a connection, as far as its transport knows.
@@ -63,6 +65,30 @@ pub(super) enum Routed {
 impl Session {
     pub(super) fn is_open(&self) -> bool {
         matches!(self, Self::Open(_))
+    }
+
+    /// Whether the client may be sent requests.
+    pub(super) fn is_initialized(&self) -> bool {
+        matches!(self, Self::Open(open) if open.initialized)
+    }
+
+    /// The client says that it is initialized. Whether that makes sense.
+    pub(super) fn initialized(&mut self) -> bool {
+        match self {
+            Self::New => false,
+            Self::Open(open) => {
+                open.initialized = true;
+                true
+            }
+        }
+    }
+
+    /// Who is on the other side.
+    pub(super) fn origin(&self) -> Option<&Origin> {
+        match self {
+            Self::New => None,
+            Self::Open(open) => Some(&open.origin),
+        }
     }
 
     /// The agreed revision.
@@ -253,6 +279,7 @@ fn initialize(
         level: None,
         watched: BTreeSet::new(),
         watched_bytes: 0,
+        initialized: false,
     };
     Ok((open, wire::write_result(revision, id, result, None)))
 }

@@ -120,10 +120,12 @@ pub enum Output {
     /// The client no longer wants the response to this request, for the reason it gave, made ready
     /// for a log.
     Cancel(RequestId, Option<String>),
+    /// Write this question of a request in progress.
+    Ask(RequestId, Vec<u8>),
     /// The client answered a question.
     Answer(AskId, Result<RawJson, ErrorObject>),
-    /// The client says that its roots changed.
-    RootsChanged,
+    /// This client, in a session, says that its roots changed.
+    RootsChanged(Box<Origin>),
 }
 
 /// What a client sent.
@@ -156,6 +158,8 @@ pub struct Connection {
     subscriptions: Vec<Subscription>,
     calls: BTreeMap<RequestId, Running>,
     asks: BTreeMap<AskId, Asked>,
+    /// Questions that wait for the client to say that it is initialized.
+    held: Vec<Held>,
     next_ask: i64,
     batches: BTreeMap<u64, Batch>,
     next_batch: u64,
@@ -166,6 +170,14 @@ pub struct Connection {
 struct Running {
     origin: Arc<Origin>,
     batch: Option<u64>,
+}
+
+/// A question before the client has said that it is initialized.
+#[derive(Debug)]
+struct Held {
+    ask: AskId,
+    call: RequestId,
+    message: Vec<u8>,
 }
 
 /// The responses to a batch go out together (2025-03-26, basic/index, Batching).
@@ -227,6 +239,7 @@ impl Connection {
             subscriptions: Vec::new(),
             calls: BTreeMap::new(),
             asks: BTreeMap::new(),
+            held: Vec::new(),
             next_ask: 0,
             batches: BTreeMap::new(),
             next_batch: 0,
@@ -326,6 +339,10 @@ impl Connection {
 
     /// Asks the client of a handshake revision. The key travels beside the question, for clients
     /// that match on it.
+    ///
+    /// Before the client has said that it is initialized, it is sent no requests (2025-11-25,
+    /// basic/lifecycle, Initialization): its questions wait until it does, or until they are
+    /// [withdrawn](Connection::withdraw).
     pub fn ask(&mut self, call: &RequestId, key: &str, question: CheckedRequest) -> Option<AskId> {
         let running = self.calls.get(call)?;
         self.next_ask += 1;
@@ -334,13 +351,23 @@ impl Connection {
         let (asked, message) =
             Asked::write(running.origin.revision, &id, key, question.into_inner());
         self.asks.insert(ask, asked);
-        self.out.push_back(Output::Send(message));
+        let call = call.clone();
+        if self.session.is_initialized() {
+            self.out.push_back(Output::Ask(call, message));
+        } else {
+            self.held.push(Held { ask, call, message });
+        }
         Some(ask)
     }
 
     /// Withdraws a question nobody waits for any more.
     pub fn withdraw(&mut self, ask: AskId) {
         if self.asks.remove(&ask).is_some() {
+            if let Some(at) = self.held.iter().position(|held| held.ask == ask) {
+                // The client has not heard of it.
+                self.held.remove(at);
+                return;
+            }
             let cancelled = CancelledParams {
                 request_id: Some(RequestId::Number(ask.0)),
                 reason: None,
@@ -538,8 +565,17 @@ impl Connection {
                     self.out.push_back(Output::Cancel(id, reason));
                 }
             }
+            Ok(ClientNotification::Initialized(_)) => {
+                if self.session.initialized() {
+                    let held = core::mem::take(&mut self.held).into_iter();
+                    self.out
+                        .extend(held.map(|held| Output::Ask(held.call, held.message)));
+                }
+            }
             Ok(ClientNotification::RootsListChanged(_)) => {
-                self.out.push_back(Output::RootsChanged);
+                let origin = self.session.origin().cloned();
+                let changed = origin.map(|origin| Output::RootsChanged(Box::new(origin)));
+                self.out.extend(changed);
             }
             Ok(_) | Err(_) => {}
         }
@@ -576,6 +612,10 @@ impl Connection {
             return;
         };
         let ask = AskId(*number);
+        // To one that was not sent yet, too.
+        if self.held.iter().any(|held| held.ask == ask) {
+            return;
+        }
         if let Some(asked) = self.asks.remove(&ask) {
             let answer = outcome.map(|answer| asked.read(answer));
             self.out.push_back(Output::Answer(ask, answer));

@@ -25,6 +25,7 @@ use crate::{
         Peer, Permitted, Shared,
         asks::{self, Asker, Asks},
         dispatch,
+        roots::RootsWatch,
     },
 };
 
@@ -41,6 +42,8 @@ pub(super) struct State {
     engine: Connection,
     running: Vec<Running>,
     asks: Asks,
+    roots: RootsWatch,
+    shared: Arc<Shared>,
     pub(super) streams: Vec<Stream>,
     last_stream: u32,
     /// What changed while nobody read the session's own stream, each thing once.
@@ -81,6 +84,8 @@ impl Session {
                 engine: Connection::new(Arc::clone(&shared.profile)).of(principal),
                 running: Vec::new(),
                 asks: Asks::default(),
+                roots: RootsWatch::default(),
+                shared: Arc::clone(shared),
                 streams: Vec::new(),
                 last_stream: OWN,
                 untold: BTreeSet::new(),
@@ -382,7 +387,11 @@ impl State {
                     self.cancel(&id);
                 }
                 Output::Answer(ask, answer) => self.asks.answer(ask, answer),
-                Output::RootsChanged => {}
+                Output::Ask(call, message) => {
+                    let stream = self.stream_of(&call);
+                    self.push(stream, message);
+                }
+                Output::RootsChanged(origin) => self.roots.changed(&self.shared, *origin),
             }
         }
         calls

@@ -41,7 +41,13 @@ async fn open(server: &Serving) -> String {
     let said = post(server, "/mcp", "", &hello).await.rest().await;
     let id = said.split("mcp-session-id: ").nth(1).expect("a session");
     let id = id.split('\r').next().unwrap();
-    format!("Mcp-Session-Id: {id}\r\n")
+    let session = format!("Mcp-Session-Id: {id}\r\n");
+    let initialized = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+    post(server, "/mcp", &session, &initialized)
+        .await
+        .rest()
+        .await;
+    session
 }
 
 fn call(id: u64, tool: &str) -> Value {

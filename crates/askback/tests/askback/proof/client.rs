@@ -108,6 +108,8 @@ impl<L: Link> Client<L> {
             self.hear_response(&[opened]).await[0]["result"]["protocolVersion"],
             revision.as_str()
         );
+        let initialized = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+        self.link.say(initialized).await;
         let call = self.request("tools/call", self.params()).await;
         let mut open: Vec<(Value, Decision)> = Vec::new();
         loop {

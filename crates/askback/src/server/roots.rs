@@ -1,0 +1,118 @@
+//! Clients that say that their roots changed.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicU8, Ordering},
+};
+
+use askback_core::{
+    ask::Principal, engine::server::Origin, protocol::Implementation, revision::Revision,
+};
+use tokio::time::timeout;
+
+use super::Shared;
+use crate::flow::BoxFuture;
+
+/// What an author does then.
+pub(super) type Handler = Arc<dyn Fn(RootsChanged) -> BoxFuture<'static, ()> + Send + Sync>;
+
+/// A client of a handshake revision says that its roots changed (2025-11-25, client/roots, Root List
+/// Changes): see [`ServerBuilder::on_roots_changed`](super::ServerBuilder::on_roots_changed).
+#[derive(Debug, Clone)]
+pub struct RootsChanged {
+    origin: Arc<Origin>,
+}
+
+/// Runs the handler for one connection, one time after another: however often its client says that
+/// its roots changed, no more than two of its notices are kept.
+#[derive(Debug, Default)]
+pub(super) struct RootsWatch(Arc<AtomicU8>);
+
+/// The handler does not run.
+const IDLE: u8 = 0;
+/// It runs.
+const RUNNING: u8 = 1;
+/// It runs, and is to run again.
+const AGAIN: u8 = 2;
+
+impl RootsChanged {
+    /// Whose roots they are, where the server has found out: as
+    /// [`Ctx::principal`](crate::Ctx::principal) in calls.
+    #[must_use]
+    pub fn principal(&self) -> Option<&Principal> {
+        self.origin.principal.as_deref()
+    }
+
+    /// What the client calls itself; nobody has checked it.
+    #[must_use]
+    pub fn client_info(&self) -> Option<&Implementation> {
+        self.origin.client.as_ref()
+    }
+
+    /// The revision of the session.
+    #[must_use]
+    pub fn revision(&self) -> Revision {
+        self.origin.revision
+    }
+}
+
+impl RootsWatch {
+    /// Has the handler run, if there is one.
+    pub(super) fn changed(&self, shared: &Shared, origin: Origin) {
+        let Some(handler) = shared.roots_changed.clone() else {
+            return;
+        };
+        if self.0.swap(AGAIN, Ordering::AcqRel) != IDLE {
+            return;
+        }
+        let limit = shared.limits().request;
+        let changed = RootsChanged {
+            origin: Arc::new(origin),
+        };
+        let mut running = Running(Some(Arc::clone(&self.0)));
+        tokio::spawn(async move {
+            loop {
+                running.begin();
+                if timeout(limit, handler(changed.clone())).await.is_err() {
+                    tracing::warn!("what is done about changed roots took too long and was ended");
+                }
+                if running.end() {
+                    return;
+                }
+            }
+        });
+    }
+}
+
+/// The handler while it runs; where it panics, the next notice has it run again.
+struct Running(Option<Arc<AtomicU8>>);
+
+impl Running {
+    fn begin(&self) {
+        if let Some(state) = &self.0 {
+            state.store(RUNNING, Ordering::Release);
+        }
+    }
+
+    /// Ends, unless there was another notice. From then on, another may run.
+    fn end(&mut self) -> bool {
+        let idle = |state: &Arc<AtomicU8>| {
+            let (succeeded, failed) = (Ordering::AcqRel, Ordering::Acquire);
+            state
+                .compare_exchange(RUNNING, IDLE, succeeded, failed)
+                .is_ok()
+        };
+        if self.0.as_ref().is_some_and(idle) {
+            self.0 = None;
+        }
+        self.0.is_none()
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if let Some(state) = &self.0 {
+            state.store(IDLE, Ordering::Release);
+        }
+    }
+}
