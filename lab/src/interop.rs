@@ -1,5 +1,5 @@
 //! What the clients of the interop suite call beside the travel agency: it tells how far it has come,
-//! and can be stopped.
+//! can be stopped, and shows the client's folders.
 
 use std::{sync::Arc, time::Duration};
 
@@ -22,6 +22,7 @@ pub fn server() -> ServerBuilder {
         .tool(progress)
         .tool(slow)
         .tool(stopped)
+        .tool(shared)
         .state(Stopped(Arc::new(calls)))
 }
 
@@ -62,6 +63,18 @@ async fn slow(ctx: Ctx, State(stopped): State<Stopped>) -> Result<&'static str> 
     ctx.sleep(SLOW).await;
     call.stopped = None;
     Ok("it was slow")
+}
+
+/// The folders the client shares, which over HTTP are shown and nothing else.
+#[tool]
+async fn shared(ctx: Ctx) -> Result<String> {
+    let roots = ctx.roots().await?;
+    let uris: Vec<_> = roots
+        .as_client_says()
+        .iter()
+        .map(|root| &*root.uri)
+        .collect();
+    Ok(uris.join("\n"))
 }
 
 /// How many calls were stopped, once one was.

@@ -1,4 +1,4 @@
-//! `interop-server [--protocol REVISION] [--http]`: what the clients of the interop suite call beside
+//! `interop-server [--protocol REVISION] [--sse] [--http]`: what the clients of the interop suite call beside
 //! the travel agency, on the standard streams or over HTTP. Where, it says on its standard output.
 
 use std::{
@@ -16,13 +16,17 @@ async fn main() -> Result<(), Box<dyn Error>> {
     // What it seals need not outlive it, nor be secret.
     let keys = KeySource::Ring(KeyRing::new(Key::new(&[7; 32])));
     let mut server = server().keys(keys);
-    let mut http = false;
+    let (mut http, mut sse) = (false, false);
     let mut arguments = env::args().skip(1);
     while let Some(argument) = arguments.next() {
-        match (argument.as_str(), arguments.next()) {
-            ("--http", None) => http = true,
-            ("--protocol", Some(revision)) => server = server.revisions([revision.parse()?]),
-            _ => return Err("usage: interop-server [--protocol REVISION] [--http]".into()),
+        match argument.as_str() {
+            "--http" => http = true,
+            "--sse" => sse = true,
+            "--protocol" => {
+                let revision = arguments.next().unwrap_or_default();
+                server = server.revisions([revision.parse()?]);
+            }
+            _ => return Err("usage: interop-server [--protocol REVISION] [--sse] [--http]".into()),
         }
     }
     let server = server.build()?;
@@ -31,5 +35,11 @@ async fn main() -> Result<(), Box<dyn Error>> {
     }
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     writeln!(stdout(), "http://{}/mcp", listener.local_addr()?)?;
-    Ok(server.http().serve(listener).await?)
+    let endpoint = server.http();
+    let endpoint = if sse {
+        endpoint.allow_http_sse()
+    } else {
+        endpoint
+    };
+    Ok(endpoint.serve(listener).await?)
 }

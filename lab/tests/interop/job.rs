@@ -26,9 +26,14 @@ impl Servers {
         if run.transport == Transport::Stdio {
             return Ok(Self::Stdio);
         }
-        let travel = travel(run, place).args(["--http", "127.0.0.1:0"]);
+        let mut travel = travel(run, place).args(["--http", "127.0.0.1:0"]);
+        let mut other = other(run);
+        // Nothing that is deprecated is served unless it is asked for.
+        if run.is_sse() {
+            (travel, other) = (travel.arg("--sse"), other.arg("--sse"));
+        }
         let travel = travel.serve_on_stderr().await?;
-        let other = other(run)
+        let other = other
             .arg("--http")
             .serve(&place.path.join("server.txt"))
             .await?;
@@ -40,7 +45,7 @@ impl Servers {
 pub(crate) fn all(run: &Run, servers: &Servers, place: &Place, file: &Path) -> Value {
     json!({"connections": [
         connection(run, servers, place, true, &travelling(run, place, file)),
-        connection(run, servers, place, false, &telling()),
+        connection(run, servers, place, false, &telling(run, place)),
     ]})
 }
 
@@ -56,7 +61,6 @@ fn travelling(run: &Run, place: &Place, file: &Path) -> Value {
     let trip = || json!({"destination": "Barcelona", "depart": "2026-06-15"});
     let plan = json!({"destination": "Barcelona", "days": "3", "budget": "900"});
     let contact = json!({"name": "Ada", "email": "ada@example.com"});
-    let roots = format!("file://{}", place.path.join("roots").display());
     let wishes = accept("Shall we book", &wishes());
     let refuse = |action: &str| json!({"message": "Who is travelling", "action": action});
     let asking = |mut call: Value, answers: Value| {
@@ -67,10 +71,7 @@ fn travelling(run: &Run, place: &Place, file: &Path) -> Value {
     let book = |name: &str| call(name, "book_holiday", trip());
     let mut sampling = call("sampling", "find_best_flight", flight());
     sampling["sample"] = ADVICE.into();
-    let itinerary = json!({"file": file, "text": "Day 1: arrive."});
-    let mut save = call("roots", "save_itinerary", itinerary);
-    save["roots"] = json!([roots]);
-    json!([
+    let mut scenarios = json!([
         {"name": "list", "do": "list"},
         {"name": "completion", "do": "complete",
             "prompt": "plan_vacation", "argument": "destination", "value": "Bar"},
@@ -80,17 +81,34 @@ fn travelling(run: &Run, place: &Place, file: &Path) -> Value {
         asking(book("decline"), json!([wishes, refuse("decline")])),
         asking(book("cancelled question"), json!([wishes, refuse("cancel")])),
         sampling,
-        save,
-    ])
+    ]);
+    // Over HTTP the agency saves nothing in the folders of its clients.
+    if let (Transport::Stdio, Some(scenarios)) = (run.transport, scenarios.as_array_mut()) {
+        let itinerary = json!({"file": file, "text": "Day 1: arrive."});
+        scenarios.push(sharing("save_itinerary", itinerary, place));
+    }
+    scenarios
+}
+
+/// A call at which the client shares its folder.
+fn sharing(tool: &str, arguments: Value, place: &Place) -> Value {
+    let root = format!("file://{}", place.path.join("roots").display());
+    let mut call = call("roots", tool, arguments);
+    call["roots"] = json!([root]);
+    call
 }
 
 /// What is done at the small server.
-fn telling() -> Value {
-    json!([
+fn telling(run: &Run, place: &Place) -> Value {
+    let mut scenarios = json!([
         {"name": "progress", "do": "progress", "tool": "progress"},
         {"name": "cancel", "do": "cancel", "tool": "slow"},
         {"name": "stopped", "do": "call", "tool": "stopped"},
-    ])
+    ]);
+    if let (Transport::Http, Some(scenarios)) = (run.transport, scenarios.as_array_mut()) {
+        scenarios.push(sharing("shared", json!({}), place));
+    }
+    scenarios
 }
 
 fn call(name: &str, tool: &str, arguments: Value) -> Value {

@@ -47,6 +47,9 @@ enum Served {
         /// not at all
         #[arg(long, value_name = "DIR")]
         itineraries: Option<PathBuf>,
+        /// Also serve clients that know only the transport of 2024-11-05 (HTTP+SSE), at the same path
+        #[arg(long, requires = "http")]
+        sse: bool,
         #[command(flatten)]
         protecting: Protecting,
     },
@@ -64,6 +67,7 @@ pub async fn run(args: ServeArgs) -> Result<(), Error> {
         protocol,
         directory,
         itineraries,
+        sse,
         protecting,
     } = args.server;
     let itineraries = match (itineraries, http) {
@@ -86,7 +90,7 @@ pub async fn run(args: ServeArgs) -> Result<(), Error> {
         Err(error) => return Err(failed(error)),
     };
     match http {
-        Some(address) => serve_http(&server, address, &protecting).await,
+        Some(address) => serve_http(&server, address, sse, &protecting).await,
         None => server.serve_stdio().await.map_err(broken),
     }
 }
@@ -95,6 +99,7 @@ pub async fn run(args: ServeArgs) -> Result<(), Error> {
 async fn serve_http(
     server: &Server,
     address: SocketAddr,
+    sse: bool,
     protecting: &Protecting,
 ) -> Result<(), Error> {
     if !address.ip().to_canonical().is_loopback() {
@@ -113,6 +118,9 @@ async fn serve_http(
     let url = format!("http://{}/mcp", listener.local_addr().map_err(broken)?);
     let (protection, drawn) = protecting.protection(&url)?;
     let mut endpoint = server.http();
+    if sse {
+        endpoint = endpoint.allow_http_sse();
+    }
     if let Some(protection) = protection {
         endpoint = endpoint.protect(protection);
     }

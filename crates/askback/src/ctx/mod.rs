@@ -466,9 +466,10 @@ impl Ctx {
             }));
     }
 
-    /// Sends a log line to the client, if it wants lines of this level.
+    /// Sends a log line to the client, if it wants lines of this level, and the server was built to
+    /// send them ([`ServerBuilder::logging`](crate::ServerBuilder::logging)).
     pub fn log(&self, level: LoggingLevel, data: impl Serialize) {
-        if !self.0.peer.wants_log(level) || !self.0.cell.flow().is_live() {
+        if !self.0.shared.logs() || !self.0.peer.wants_log(level) || !self.0.cell.flow().is_live() {
             return;
         }
         let data = match RawJson::new(&data) {

@@ -115,6 +115,7 @@ pub struct ServerBuilder {
     seed: Option<[u8; 32]>,
     checks_replay: bool,
     roots_changed: Option<roots::Handler>,
+    logs: bool,
     wrong: Option<BuildError>,
 }
 
@@ -208,6 +209,7 @@ impl Server {
             seed: None,
             checks_replay: false,
             roots_changed: None,
+            logs: false,
             wrong: None,
         }
     }
@@ -381,6 +383,14 @@ impl ServerBuilder {
         self
     }
 
+    /// Declares that the server sends log lines, as handlers do with [`Ctx::log`](crate::Ctx::log).
+    /// Without it they are dropped: the feature is deprecated (2026-07-28, server/utilities/logging),
+    /// and what a server logs is rarely meant for its clients.
+    pub fn logging(mut self) -> Self {
+        self.logs = true;
+        self
+    }
+
     /// Cuts lists into pages of this many items.
     pub fn page_size(mut self, size: usize) -> Self {
         self.pages.size = Some(size.max(1));
@@ -511,7 +521,7 @@ impl ServerBuilder {
                 subscribe: changes,
             }),
             completions: has(completes),
-            logging: has(true),
+            logging: has(self.logs),
             ..ServerCapabilities::default()
         };
         if self.tools.items().iter().any(|tool| tool.tasks.is_some()) {

@@ -108,6 +108,11 @@ impl Shared {
         &self.profile.limits
     }
 
+    /// Whether clients are sent log lines.
+    pub(crate) fn logs(&self) -> bool {
+        self.profile.capabilities.logging.is_some()
+    }
+
     pub(crate) fn clock(&self) -> &Arc<dyn Clock> {
         &self.clock
     }

@@ -8,7 +8,10 @@ use std::{
     time::Duration,
 };
 
-use askback::{Ctx, Result, Revision, RootsChanged, Server, ServerBuilder, Tool, testing::Wire};
+use askback::{
+    Ctx, Result, Revision, RootsChanged, Server, ServerBuilder, Tool, protocol::LoggingLevel,
+    testing::Wire,
+};
 use serde_json::{Value, json};
 use tokio::{
     sync::mpsc,
@@ -149,4 +152,38 @@ async fn many_changes_of_roots_come_to_two_runs() {
     // The first run panics, and takes the notice of another with it.
     burst(1).await;
     burst(3).await;
+}
+
+async fn logs(ctx: Ctx) -> Result<&'static str> {
+    ctx.log(LoggingLevel::Error, "a line");
+    Ok("Logged.")
+}
+
+#[tokio::test]
+async fn log_lines_are_sent_only_by_a_server_that_says_so() {
+    for declared in [false, true] {
+        let builder = Server::builder("tests", "1").tool(Tool::new("logs", logs));
+        let builder = if declared { builder.logging() } else { builder };
+        let server = builder.build().expect("the server is whole");
+        for revision in Revision::ALL {
+            let mut wire = Wire::connect(&server);
+            let mut params = json!({"name": "logs"});
+            let capabilities = if revision == Revision::LATEST {
+                params["_meta"] = json!({
+                    "io.modelcontextprotocol/protocolVersion": revision.as_str(),
+                    "io.modelcontextprotocol/clientCapabilities": {},
+                    "io.modelcontextprotocol/logLevel": "debug",
+                });
+                serde_json::to_value(server.capabilities()).expect("JSON")
+            } else {
+                let opened = wire.initialize(revision, &json!({})).await;
+                opened["result"]["capabilities"].clone()
+            };
+            assert_eq!(capabilities["logging"].is_object(), declared, "{revision}");
+            wire.request("tools/call", params).await;
+            let first = wire.hear().await.expect("an answer");
+            let is_line = first["method"] == "notifications/message";
+            assert_eq!(is_line, declared, "{revision}: {first}");
+        }
+    }
 }

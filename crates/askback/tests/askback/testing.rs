@@ -45,7 +45,8 @@ async fn reserve(ctx: Ctx) -> Result<String> {
 }
 
 fn airline() -> ServerBuilder {
-    Server::builder("airline", "1").tool(Tool::new("reserve", reserve))
+    let builder = Server::builder("airline", "1").logging();
+    builder.tool(Tool::new("reserve", reserve))
 }
 
 fn ada() -> Person {

@@ -27,6 +27,7 @@ use self::{
 pub fn server() -> ServerBuilder {
     let server = Server::builder("askback-conformance", env!("CARGO_PKG_VERSION"))
         .title("askback under test")
+        .logging()
         .cache(Duration::from_secs(60), CacheScope::Public);
     resources(prompts(tools(server)))
 }

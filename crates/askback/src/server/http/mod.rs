@@ -59,6 +59,8 @@ pub struct Endpoint {
     guard: Guard,
     path: String,
     protected: Protected,
+    /// Whether the pair of endpoints of 2024-11-05 is served as well.
+    pairs: bool,
 }
 
 impl Server {
@@ -79,6 +81,7 @@ impl Server {
             guard: Guard::default(),
             path: PATH.to_owned(),
             protected: Protected::default(),
+            pairs: false,
         }
     }
 }
@@ -94,6 +97,15 @@ impl Endpoint {
     /// Another path than `/mcp`.
     pub fn path(mut self, path: impl Into<String>) -> Self {
         self.path = path.into();
+        self
+    }
+
+    /// Also serves the transport that 2024-11-05 had before Streamable HTTP (HTTP+SSE), a stream and a
+    /// second address, at the same path: for clients that know nothing else. It is deprecated, and
+    /// each open stream is a session that is kept, so it is served only where the operator says so.
+    /// Clients of that revision that know Streamable HTTP are served in any case.
+    pub fn allow_http_sse(mut self) -> Self {
+        self.pairs = true;
         self
     }
 
@@ -130,6 +142,7 @@ impl Endpoint {
             self.protected,
             sessions,
             Stop::default(),
+            self.pairs,
         )
     }
 

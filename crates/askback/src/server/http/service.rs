@@ -65,7 +65,7 @@ struct Inner {
     /// it does never tries the handshake (2026-07-28, basic/transports/streamable-http, Backward
     /// Compatibility).
     stands_alone: bool,
-    /// Whether it speaks one with a pair of endpoints.
+    /// Whether it serves a pair of endpoints, and speaks the revision that has them.
     pairs: bool,
 }
 
@@ -76,11 +76,12 @@ impl Service {
         protected: Protected,
         sessions: Arc<Sessions>,
         stop: Stop,
+        pairs: bool,
     ) -> Self {
         let revisions = &shared.profile.revisions;
         let handshakes = revisions.iter().any(|known| known.era() == Era::Legacy);
         let stands_alone = revisions.iter().any(|known| known.era() == Era::Modern);
-        let pairs = revisions.iter().any(|known| !known.facts().http.streamable);
+        let pairs = pairs && revisions.iter().any(|known| !known.facts().http.streamable);
         Self(Arc::new(Inner {
             shared,
             guard,

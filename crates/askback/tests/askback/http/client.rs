@@ -40,7 +40,7 @@ pub(crate) struct Response {
 
 impl Client {
     pub(crate) fn of(server: &Server) -> Self {
-        Self(server.http().service())
+        Self(server.http().allow_http_sse().service())
     }
 
     /// Sends any request.

@@ -229,7 +229,7 @@ async fn the_two_kinds_of_sessions_are_not_mixed() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_pair_is_opened_only_where_its_revision_is_spoken() {
+async fn a_pair_is_opened_only_where_it_is_allowed_and_its_revision_is_spoken() {
     let build = |revisions: &[Revision]| -> Server {
         let builder = Stage::default().builder();
         builder
@@ -237,6 +237,10 @@ async fn a_pair_is_opened_only_where_its_revision_is_spoken() {
             .build()
             .unwrap()
     };
+    let unasked = Client(build(&Revision::ALL).http().service());
+    assert_eq!(unasked.get(&[]).await.status, 400);
+    // Its revision is spoken all the same.
+    unasked.open(Revision::V2024_11_05).await;
     let newer = Client::of(&build(&[Revision::V2025_11_25, Revision::V2026_07_28]));
     assert_eq!(newer.get(&[]).await.status, 400);
     // Who names a revision, or comes back for something, has forgotten a session.

@@ -26,7 +26,7 @@ impl Serving {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let addr = listener.local_addr().unwrap();
         let (stop, stopped) = oneshot::channel();
-        let endpoint = builder.build().unwrap().http();
+        let endpoint = builder.build().unwrap().http().allow_http_sse();
         let served = tokio::spawn(endpoint.serve_until(listener, async {
             let _ = stopped.await;
         }));

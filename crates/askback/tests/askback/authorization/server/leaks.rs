@@ -30,7 +30,7 @@ async fn neither_the_log_nor_an_answer_holds_a_token() {
     sent.push("Bearer eyJhbGciOiJub25lIn0.canary.canary".to_owned());
     for protection in [protection(), fixed] {
         let server = builder(&Ran::default()).build().unwrap();
-        let client = Client(server.http().protect(protection).service());
+        let client = Client(server.http().allow_http_sse().protect(protection).service());
         for authorization in &sent {
             for message in [
                 hello_tool(),

@@ -131,7 +131,13 @@ fn builder(ran: &Ran) -> ServerBuilder {
 
 fn client() -> Client {
     let server = builder(&Ran::default()).build().unwrap();
-    Client(server.http().protect(protection()).service())
+    Client(
+        server
+            .http()
+            .allow_http_sse()
+            .protect(protection())
+            .service(),
+    )
 }
 
 /// The claims of a good token.

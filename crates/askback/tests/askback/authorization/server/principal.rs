@@ -39,7 +39,7 @@ fn tenants() -> Client {
         .build()
         .unwrap();
     let protection = Protection::new(super::RESOURCE, verifier().tenant_claim("tenant")).unwrap();
-    Client(server.http().protect(protection).service())
+    Client(server.http().allow_http_sse().protect(protection).service())
 }
 
 async fn slow(ctx: Ctx) -> askback::Result<&'static str> {
@@ -232,7 +232,13 @@ async fn whoever_opens_too_many_sessions_ends_their_own() {
     let mut limits = Limits::default();
     limits.sessions = 4;
     let server = builder(&Ran::default()).limits(limits).build().unwrap();
-    let client = Client(server.http().protect(protection()).service());
+    let client = Client(
+        server
+            .http()
+            .allow_http_sse()
+            .protect(protection())
+            .service(),
+    );
     let open = async |subject: &str| {
         let token = bearer(&with("sub", json!(subject)));
         let headers = [&MESSAGE[..], &[("authorization", token.as_str())]].concat();
@@ -417,7 +423,13 @@ async fn lists_and_completions_are_for_whoever_asks() {
         .list_resources_for(listed)
         .prompt(prompt);
     let server = server.build().unwrap();
-    let client = Client(server.http().protect(protection()).service());
+    let client = Client(
+        server
+            .http()
+            .allow_http_sse()
+            .protect(protection())
+            .service(),
+    );
     let list = stateless("resources/list", json!({}));
     let complete = stateless(
         "completion/complete",

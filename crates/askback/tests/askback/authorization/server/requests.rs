@@ -101,7 +101,7 @@ async fn a_token_is_good_until_it_ends_however_long_it_took_to_verify() {
         };
         let protection = Protection::new(RESOURCE, verifier).unwrap();
         let server = builder(&Ran::default()).clock(Hand(time)).build().unwrap();
-        let client = Client(server.http().protect(protection).service());
+        let client = Client(server.http().allow_http_sse().protect(protection).service());
         let response = post(&client, "Bearer opaque", &hello_tool()).await;
         assert_eq!(response.status, status, "{takes} of {left}");
         let told = response.header("www-authenticate").unwrap_or_default();
@@ -293,7 +293,7 @@ async fn a_token_that_cannot_be_judged_is_not_refused() {
 
     let server = Server::builder("notes", "1").build().unwrap();
     let protection = Protection::new(RESOURCE, Absent).unwrap();
-    let client = Client(server.http().protect(protection).service());
+    let client = Client(server.http().allow_http_sse().protect(protection).service());
     let response = super::post(&client, "Bearer a", &hello_tool()).await;
     assert_eq!(response.status, 503);
     assert_eq!(response.header("www-authenticate"), None);
@@ -475,7 +475,7 @@ async fn a_server_tells_who_it_is_to_the_person_who_signs_in() {
         .documentation("https://example.com/notes");
     let server = Server::builder("notes", "1").build().unwrap();
     let path = protection.metadata_path().to_owned();
-    let client = Client(server.http().protect(protection).service());
+    let client = Client(server.http().allow_http_sse().protect(protection).service());
     let response = client
         .send("GET", &path, &[("host", "localhost")], "")
         .await;

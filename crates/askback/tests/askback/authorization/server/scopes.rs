@@ -99,7 +99,7 @@ async fn a_broader_scope_comes_with_narrower_ones() {
         .implies("notes:all-in-a-ring", ["notes:read"])
         .unwrap();
     let server = builder(&ran).build().unwrap();
-    let client = Client(server.http().protect(protection).service());
+    let client = Client(server.http().allow_http_sse().protect(protection).service());
     let erase = stateless("tools/call", json!({"name": "erase"}));
     let read = stateless("tools/list", json!({}));
     for (scopes, reads, erases) in [
@@ -129,7 +129,13 @@ async fn scopes_count_on_sessions_of_every_revision() {
         }
         let ran = Ran::default();
         let server = builder(&ran).build().unwrap();
-        let client = Client(server.http().protect(protection()).service());
+        let client = Client(
+            server
+                .http()
+                .allow_http_sse()
+                .protect(protection())
+                .service(),
+        );
         let (narrow, broad) = (token("notes:read"), token(ERASE));
         let with_session = |authorization: &str, message: Value| {
             let client = client.clone();
@@ -189,7 +195,13 @@ async fn scopes_count_on_sessions_of_every_revision() {
 async fn scopes_count_on_a_pair_of_endpoints() {
     let ran = Ran::default();
     let server = builder(&ran).build().unwrap();
-    let client = Client(server.http().protect(protection()).service());
+    let client = Client(
+        server
+            .http()
+            .allow_http_sse()
+            .protect(protection())
+            .service(),
+    );
     let narrow = token("notes:read");
     let headers = [
         ("host", "localhost"),
@@ -234,7 +246,13 @@ async fn over_standard_streams_nobody_is_asked_for_a_token() {
 async fn a_name_that_stands_twice_is_no_way_around() {
     let ran = Ran::default();
     let server = builder(&ran).build().unwrap();
-    let client = Client(server.http().protect(protection()).service());
+    let client = Client(
+        server
+            .http()
+            .allow_http_sse()
+            .protect(protection())
+            .service(),
+    );
     let narrow = token("notes:read");
     let message = stateless("tools/call", json!({"name": "hello"})).to_string();
     for (name, message) in [

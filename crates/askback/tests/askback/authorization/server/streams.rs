@@ -25,7 +25,13 @@ fn client(clock: TestClock) -> Client {
     };
     let builder = builder(&Ran::default()).tool(Tool::new("works", work));
     let server: Server = builder.clock(clock).build().unwrap();
-    Client(server.http().protect(protection()).service())
+    Client(
+        server
+            .http()
+            .allow_http_sse()
+            .protect(protection())
+            .service(),
+    )
 }
 
 /// Checks that a stream is there until its token ends.
