@@ -14,7 +14,8 @@ use askback_core::{
     engine::server::Origin,
     jsonrpc::ErrorObject,
     protocol::{
-        InputRequiredResult, InputResponses, LoggingLevel, Outcome, RawJson, ServerNotification,
+        CacheScope, CallToolResult, GetPromptResult, InputRequiredResult, InputResponses,
+        LoggingLevel, Outcome, RawJson, ReadResourceResult, ServerNotification,
     },
     revision::Era,
     wire,
@@ -59,9 +60,26 @@ pub(crate) trait Peer: Send + Sync {
 }
 
 /// What a call answers.
-pub(super) trait Answer: wire::Lower + Serialize + Send + 'static {}
+pub(super) trait Answer: wire::Lower + Serialize + Send + 'static {
+    /// It is for whoever asked, whatever its author says of it: no cache may hand it to others.
+    fn keep_private(&mut self) {}
+}
 
-impl<T: wire::Lower + Serialize + Send + 'static> Answer for T {}
+impl Answer for CallToolResult {}
+
+impl Answer for GetPromptResult {}
+
+impl Answer for ReadResourceResult {
+    fn keep_private(&mut self) {
+        if self.cache_scope == Some(CacheScope::Public) {
+            tracing::warn!(
+                "a resource that depends on who reads it is said to be the same for everybody: it is \
+                 kept private"
+            );
+            self.cache_scope = Some(CacheScope::Private);
+        }
+    }
+}
 
 /// One call on its way.
 pub(super) struct Calling<T> {
@@ -130,13 +148,18 @@ impl<T: Answer> Calling<T> {
 
     /// Runs the call to its end or, in the stateless era, to its next questions.
     pub(super) async fn run(mut self, rounds: Rounds) -> Result<Outcome<T>> {
-        let ended = match self.incoming.origin.revision.era() {
+        let asked = rounds.continue_a_call();
+        let mut ended = match self.incoming.origin.revision.era() {
             Era::Modern => self.run_round(rounds).await,
             Era::Legacy => {
                 let drive = self.start();
                 self.keep(drive).await
             }
         };
+        let depends_on_reader = asked || self.incoming.principal_read.get();
+        if let (true, Ok(Outcome::Done(result))) = (depends_on_reader, &mut ended) {
+            result.keep_private();
+        }
         ended.or_else(|error| (self.fail)(&self.incoming.origin, error).map(Outcome::Done))
     }
 

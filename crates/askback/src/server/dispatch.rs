@@ -28,8 +28,9 @@ use serde_json::{Value, json};
 
 use super::{
     Incoming, Peer, Shared,
-    call::Calling,
+    call::{Answer, Calling},
     complete::Completing,
+    incoming::Seen,
     resource::complete_contents,
     rounds::{Rounds, missing},
 };
@@ -198,6 +199,7 @@ impl Answering {
             arguments: Arguments::Object(params.arguments.unwrap_or_default()),
             input_responses: Default::default(),
             request_state: None,
+            principal_read: Seen::default(),
         };
         let handler = tool.handler.clone();
         let mut calling =
@@ -238,6 +240,7 @@ impl Answering {
             arguments: Arguments::Texts(params.arguments.unwrap_or_default()),
             input_responses: Default::default(),
             request_state: None,
+            principal_read: Seen::default(),
         };
         let rounds = Rounds::new(params.request_state, params.input_responses);
         let handler = prompt.handler.clone();
@@ -268,6 +271,7 @@ impl Answering {
             arguments: Arguments::Texts(reading.variables),
             input_responses: Default::default(),
             request_state: None,
+            principal_read: Seen::default(),
         };
         let rounds = Rounds::new(params.request_state, params.input_responses);
         let calling = Calling::new(&self.shared, &self.peer, incoming, reading.handler);
@@ -284,6 +288,9 @@ impl Answering {
                 &params.uri,
                 reading.mime_type.as_deref(),
             );
+            if reading.scoped {
+                result.keep_private();
+            }
             result.ttl_ms.get_or_insert(0);
             result
                 .cache_scope

@@ -1,6 +1,9 @@
 //! A request, as a handler may look at it.
 
-use std::sync::Arc;
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
 
 use askback_core::{
     ask::{AskError, Capability, CheckedRequest, Principal},
@@ -44,6 +47,28 @@ pub struct Incoming {
     pub(crate) arguments: Arguments,
     pub(crate) input_responses: InputResponses,
     pub(crate) request_state: Option<String>,
+    /// Whether a handler has looked at who asks.
+    pub(crate) principal_read: Seen,
+}
+
+/// Whether something was looked at.
+#[derive(Debug, Default)]
+pub(crate) struct Seen(AtomicBool);
+
+impl Seen {
+    fn set(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    pub(crate) fn get(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+impl Clone for Seen {
+    fn clone(&self) -> Self {
+        Self(AtomicBool::new(self.get()))
+    }
 }
 
 impl Incoming {
@@ -81,6 +106,7 @@ impl Incoming {
     /// Who asks, where the server has found out by itself; nothing the client says counts.
     #[must_use]
     pub fn principal(&self) -> Option<&Principal> {
+        self.principal_read.set();
         self.origin.principal.as_deref()
     }
 

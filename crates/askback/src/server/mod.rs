@@ -180,6 +180,12 @@ pub enum BuildError {
         /// What is wrong.
         why: String,
     },
+    /// Lists are said to be the same for everybody, and one is not.
+    #[error(
+        "`list_resources_for` lists to each who asks their own, so `cache` must not say that lists are \
+         the same for everybody: use `CacheScope::Private`"
+    )]
+    PublicCache,
     /// The server would speak no revision.
     #[error("the server speaks no revision")]
     NoRevision,
@@ -320,16 +326,20 @@ impl ServerBuilder {
 
     /// Lists resources that come and go, after those that are always there. Whoever changes them
     /// says so with [`Server::changed`] or [`Ctx::changed`](crate::Ctx::changed).
-    pub fn list_resources<F, Fut>(self, lister: F) -> Self
+    pub fn list_resources<F, Fut>(mut self, lister: F) -> Self
     where
         F: Fn() -> Fut + Send + Sync + 'static,
         Fut: Future<Output = Result<Vec<protocol::Resource>>> + Send + 'static,
     {
-        self.list_resources_for(move |_| lister())
+        self.resources
+            .listers
+            .push(Arc::new(move |_| Box::pin(lister())));
+        self
     }
 
     /// Lists resources that come and go, to each who asks their own; who it is, is known where the
-    /// server has found out ([`Ctx::principal`](crate::Ctx::principal)).
+    /// server has found out ([`Ctx::principal`](crate::Ctx::principal)). Such a list is never the same
+    /// for everybody ([`ServerBuilder::cache`]).
     pub fn list_resources_for<F, Fut>(mut self, lister: F) -> Self
     where
         F: Fn(Option<Arc<Principal>>) -> Fut + Send + Sync + 'static,
@@ -338,6 +348,7 @@ impl ServerBuilder {
         self.resources
             .listers
             .push(Arc::new(move |principal| Box::pin(lister(principal))));
+        self.resources.of_each = true;
         self
     }
 
@@ -397,8 +408,8 @@ impl ServerBuilder {
         self
     }
 
-    /// Lets clients keep lists for this long, and says whether they are the same for everybody.
-    /// Unless told otherwise, nothing is kept.
+    /// Lets clients keep lists for this long, and says whether they are the same for everybody
+    /// (2026-07-28, server/utilities/caching). Unless told otherwise, nothing is kept.
     pub fn cache(mut self, ttl: Duration, scope: CacheScope) -> Self {
         self.cache = Cache { ttl, scope };
         self
@@ -459,6 +470,9 @@ impl ServerBuilder {
     pub fn build(self) -> Result<Server, BuildError> {
         if let Some(wrong) = self.wrong {
             return Err(wrong);
+        }
+        if self.cache.scope == CacheScope::Public && self.resources.of_each {
+            return Err(BuildError::PublicCache);
         }
         self.check_handlers()?;
         #[cfg(feature = "authorization-server")]

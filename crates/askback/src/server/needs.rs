@@ -31,6 +31,11 @@ impl Needs {
         self.0.as_ref().ok().filter(|scopes| !scopes.is_empty())
     }
 
+    /// Whether any scope is needed.
+    pub(super) fn are_some(&self) -> bool {
+        self.scopes().is_some()
+    }
+
     pub(super) fn check(&self, name: &str) -> Result<(), BuildError> {
         let wrong = |why: &String| BuildError::Scopes {
             name: name.to_owned(),
@@ -70,7 +75,7 @@ needing!(
 impl Shared {
     /// Whether anything needs more than every request does.
     pub(super) fn needs_scopes(&self) -> bool {
-        let needs = |needs: &Needs| needs.scopes().is_some();
+        let needs = Needs::are_some;
         let tools = self.tools.items().iter().any(|tool| needs(&tool.needs));
         let prompts = self
             .prompts

@@ -57,6 +57,8 @@ pub(super) struct Resources {
     pub(super) fixed: Registry<Resource>,
     pub(super) templates: Registry<ResourceTemplate>,
     pub(super) listers: Vec<Lister>,
+    /// Whether one of them lists to each who asks their own.
+    pub(super) of_each: bool,
 }
 
 /// How a URI is read.
@@ -64,6 +66,8 @@ pub(super) struct Reading {
     pub(super) handler: Erased<Outcome<ReadResourceResult>>,
     pub(super) variables: BTreeMap<String, String>,
     pub(super) mime_type: Option<String>,
+    /// Whether it is not for everybody.
+    pub(super) scoped: bool,
 }
 
 impl Resource {
@@ -211,6 +215,10 @@ impl Resources {
                 handler: resource.handler.clone(),
                 variables: BTreeMap::new(),
                 mime_type: resource.description.mime_type.clone(),
+                #[cfg(feature = "authorization-server")]
+                scoped: resource.needs.are_some(),
+                #[cfg(not(feature = "authorization-server"))]
+                scoped: false,
             });
         }
         self.templates.items().iter().find_map(|template| {
@@ -219,6 +227,10 @@ impl Resources {
                 handler: template.handler.clone(),
                 variables,
                 mime_type: template.description.mime_type.clone(),
+                #[cfg(feature = "authorization-server")]
+                scoped: template.needs.are_some(),
+                #[cfg(not(feature = "authorization-server"))]
+                scoped: false,
             })
         })
     }

@@ -100,6 +100,11 @@ impl Rounds {
             .collect()
     }
 
+    /// Whether there were rounds before.
+    pub(super) fn continue_a_call(&self) -> bool {
+        self.state.is_some() || !self.responses.is_empty()
+    }
+
     pub(super) fn into_responses(self) -> InputResponses {
         self.responses
     }
@@ -248,7 +253,7 @@ fn binding<'a>(shared: &'a Shared, incoming: &'a Incoming) -> Result<Binding<'a>
         Arguments::Object(object) => canonical::digest_of(object)?,
         Arguments::Texts(texts) => canonical::digest_of(texts)?,
     };
-    let principal = incoming.principal();
+    let principal = incoming.origin.principal.as_deref();
     Ok(Binding {
         audience: shared.service(),
         tenant: principal.and_then(|principal| principal.tenant.as_deref()),
