@@ -173,7 +173,7 @@ impl<T: Answer> Calling<T> {
     /// Goes on with the handler as a task, which is what the call answers.
     fn become_task(&self, drive: Drive<Outcome<T>>) -> Result<Outcome<T>> {
         let owner = self.incoming.origin.principal.clone();
-        let (peer, task) = self.shared.begin_task(owner)?;
+        let (peer, task) = self.shared.begin_task(owner, &self.incoming.target)?;
         let as_dyn: Arc<dyn Peer> = Arc::new(peer.clone());
         if let Task::Possible(turning) = &self.task {
             turning.turn(Arc::clone(&as_dyn));

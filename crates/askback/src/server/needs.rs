@@ -1,6 +1,9 @@
 //! What single tools, prompts and resources need of an access token.
 
+use std::sync::Arc;
+
 use askback_core::{
+    ask::Principal,
     auth::Scopes,
     protocol::{ClientRequest, Reference},
 };
@@ -93,8 +96,17 @@ impl Shared {
         tools || prompts || fixed || templates
     }
 
-    /// What a request needs beside what every request does.
-    pub(super) fn needed(&self, request: &ClientRequest) -> Vec<&Scopes> {
+    /// What a request of this principal needs beside what every request does. What becomes of a task
+    /// needs what the call did that it was.
+    pub(super) fn needed(
+        &self,
+        request: &ClientRequest,
+        principal: Option<&Arc<Principal>>,
+    ) -> Vec<&Scopes> {
+        let of_task = |id: &str| {
+            let tool = self.tool_of_task(id, principal)?;
+            needs(&self.tools, &tool, |it| &it.needs)
+        };
         fn one(needs: Option<&Needs>) -> Vec<&Scopes> {
             needs.and_then(Needs::scopes).into_iter().collect()
         }
@@ -107,10 +119,15 @@ impl Shared {
             }
             ClientRequest::ReadResource(params) => one(self.resources.needs(&params.uri)),
             ClientRequest::Subscribe(params) => one(self.resources.needs(&params.uri)),
+            ClientRequest::GetTask(params) => one(of_task(&params.task_id)),
+            ClientRequest::UpdateTask(params) => one(of_task(&params.task_id)),
+            ClientRequest::CancelTask(params) => one(of_task(&params.task_id)),
             ClientRequest::Listen(params) => {
                 let uris = params.notifications.resource_subscriptions.iter().flatten();
-                let needs = uris.filter_map(|uri| self.resources.needs(uri)?.scopes());
-                needs.collect()
+                let tasks = params.notifications.task_ids.iter().flatten();
+                let uris = uris.filter_map(|uri| self.resources.needs(uri));
+                let needs = uris.chain(tasks.filter_map(|id| of_task(id)));
+                needs.filter_map(Needs::scopes).collect()
             }
             ClientRequest::Complete(params) => match &params.reference {
                 Reference::Prompt(prompt) => {

@@ -32,6 +32,8 @@ struct Inner {
     tasks: Tasks,
     /// What goes on for each task that has not ended.
     work: HashMap<String, Work>,
+    /// The tool whose call each task is.
+    tools: HashMap<String, Arc<str>>,
 }
 
 #[derive(Default)]
@@ -58,8 +60,11 @@ struct Worker(TaskPeer);
 
 impl Board {
     pub(super) fn new(tasks: Tasks) -> Self {
-        let work = HashMap::new();
-        Self(Mutex::new(Inner { tasks, work }))
+        Self(Mutex::new(Inner {
+            tasks,
+            work: HashMap::new(),
+            tools: HashMap::new(),
+        }))
     }
 
     /// A panic while the lock was held cannot have left what it guards half-changed: it calls
@@ -74,6 +79,7 @@ impl Inner {
     fn sweep(&mut self, now: u64) {
         for id in self.tasks.sweep(now) {
             self.stop(&id);
+            self.tools.remove(&id);
         }
     }
 
@@ -90,6 +96,7 @@ impl Shared {
     pub(super) fn begin_task(
         self: &Arc<Self>,
         owner: Option<Arc<Principal>>,
+        tool: &str,
     ) -> Result<(TaskPeer, Box<DetailedTask>)> {
         let id = URL_SAFE_NO_PAD.encode(entropy::<24>()?);
         let now = self.clock().now();
@@ -97,12 +104,25 @@ impl Shared {
         board.sweep(now);
         let seed = board.tasks.begin(&id, owner, now).map_err(full)?;
         board.work.insert(id.clone(), Work::default());
+        board.tools.insert(id.clone(), tool.into());
         drop(board);
         let peer = TaskPeer {
             shared: Arc::clone(self),
             id: id.into(),
         };
         Ok((peer, seed))
+    }
+
+    /// The tool whose call a task of this owner is.
+    #[cfg(feature = "authorization-server")]
+    pub(super) fn tool_of_task(
+        &self,
+        id: &str,
+        owner: Option<&Arc<Principal>>,
+    ) -> Option<Arc<str>> {
+        let board = self.tasks.lock();
+        let tool = board.tools.get(id).filter(|_| board.tasks.is_of(id, owner));
+        tool.cloned()
     }
 
     /// How a task of this owner stands.

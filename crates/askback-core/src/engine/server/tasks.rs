@@ -153,6 +153,12 @@ impl Tasks {
         Ok(seed)
     }
 
+    /// Whether this owner has such a task.
+    #[must_use]
+    pub fn is_of(&self, id: &str, owner: Option<&Arc<Principal>>) -> bool {
+        self.tasks.get(id).is_some_and(|task| task.is_of(owner))
+    }
+
     /// How a task stands; none where this owner has no such task.
     #[must_use]
     pub fn get(&self, id: &str, owner: Option<&Arc<Principal>>) -> Option<Box<DetailedTask>> {

@@ -26,7 +26,7 @@ pub(super) struct Protected {
 mod guarded {
     use std::time::Duration;
 
-    use askback_core::{auth::Scopes, jsonrpc::Message, protocol::ClientRequest};
+    use askback_core::{ask::Principal, auth::Scopes, jsonrpc::Message, protocol::ClientRequest};
     use http::{
         HeaderName, HeaderValue, Method, StatusCode,
         header::{CACHE_CONTROL, VARY, WWW_AUTHENTICATE},
@@ -39,6 +39,7 @@ mod guarded {
         server::http::{
             pages,
             response::{self, OpenEnded},
+            service,
         },
     };
 
@@ -119,8 +120,9 @@ mod guarded {
             if !self.scoped {
                 return None;
             }
+            let principal = service::principal(parts);
             let needed: Vec<&Scopes> = match received {
-                Received::Request(_, request) => shared.needed(request),
+                Received::Request(_, request) => shared.needed(request, principal.as_ref()),
                 // It is refused by whoever would answer it.
                 Received::Misfit(..) | Received::Notification(_) | Received::Response(_) => {
                     Vec::new()
@@ -128,7 +130,7 @@ mod guarded {
                 Received::Batch(messages) => {
                     let messages = messages.iter().flatten();
                     messages
-                        .flat_map(|message| needed(shared, message))
+                        .flat_map(|message| needed(shared, message, principal.as_ref()))
                         .collect()
                 }
             };
@@ -139,12 +141,16 @@ mod guarded {
 
     /// What a message needs. One that cannot be read needs nothing: it is refused by whoever would
     /// answer it, who reads it the same way.
-    fn needed<'a>(shared: &'a Shared, message: &Message) -> Vec<&'a Scopes> {
+    fn needed<'a>(
+        shared: &'a Shared,
+        message: &Message,
+        principal: Option<&Arc<Principal>>,
+    ) -> Vec<&'a Scopes> {
         let Message::Request(request) = message else {
             return Vec::new();
         };
         let read = ClientRequest::parse(&request.method, request.params.as_deref());
-        read.map_or_else(|_| Vec::new(), |request| shared.needed(&request))
+        read.map_or_else(|_| Vec::new(), |request| shared.needed(&request, principal))
     }
 
     /// What the server says of itself (RFC 9728).

@@ -295,7 +295,12 @@ fn with_tasks(method: &str, mut params: Value) -> Value {
 }
 
 /// Sends something about a task.
-async fn about(client: &Client, id: &str, authorization: &str, message: &Value) -> Response {
+pub(super) async fn about(
+    client: &Client,
+    id: &str,
+    authorization: &str,
+    message: &Value,
+) -> Response {
     let own = [("mcp-name", id), ("authorization", authorization)];
     let headers = [&MESSAGE[..], &mirrored(message), &own].concat();
     let message = message.to_string();

@@ -1,10 +1,13 @@
 //! What a token may be used for.
 
-use askback::{Revision, testing::Wire};
+use askback::{Ctx, Result, Revision, Tool, protocol::TaskSupport, testing::Wire};
 use serde_json::{Value, json};
 
-use super::{METADATA, Ran, bearer, builder, client, post, protection, with};
-use crate::http::client::{Client, MESSAGE, Response, hello, stateless};
+use super::{METADATA, Ran, bearer, builder, client, post, principal::about, protection, with};
+use crate::{
+    asking::Seat,
+    http::client::{Client, MESSAGE, Response, hello, stateless},
+};
 
 fn token(scopes: &str) -> String {
     bearer(&with("scope", json!(scopes)))
@@ -289,4 +292,71 @@ async fn a_name_that_stands_twice_is_no_way_around() {
             assert_eq!(ran.times(), 0, "{name}");
         }
     }
+}
+
+async fn sweeping(ctx: Ctx) -> Result<&'static str> {
+    let seat: Seat = ctx.elicit("Which notes?").await?.accepted()?;
+    Ok(if seat.window { "All." } else { "None." })
+}
+
+/// A token that could not have begun a task does not go on with it either.
+// Shows AZ-51, AZ-54.
+#[tokio::test]
+async fn what_becomes_of_a_task_needs_the_scopes_of_its_call() {
+    let sweep = Tool::new("sweep", sweeping).task(TaskSupport::Required);
+    let server = builder(&Ran::default())
+        .tool(sweep.scopes(["notes:write", "notes:erase"]))
+        .build()
+        .unwrap();
+    let client = Client(server.http().protect(protection()).service());
+    let message = |method: &str, mut params: Value| {
+        let capabilities = json!({
+            "elicitation": {}, "extensions": {"io.modelcontextprotocol/tasks": {}},
+        });
+        params["_meta"] = json!({"io.modelcontextprotocol/clientCapabilities": capabilities});
+        stateless(method, params)
+    };
+    let (narrow, broad) = (token("notes:read"), token(ERASE));
+    let stranger = with("scope", json!("notes:read"));
+    let stranger = bearer(&{
+        let mut claims = stranger;
+        claims["sub"] = "mallory".into();
+        claims
+    });
+    let call = message("tools/call", json!({"name": "sweep"}));
+    let begun = post(&client, &broad, &call).await.answer().await;
+    let id = json!({"taskId": begun["result"]["taskId"]});
+    let mut update = id.clone();
+    update["inputResponses"] = json!({"seat": {"action": "accept", "content": {"window": true}}});
+    let listen = json!({"notifications": {"taskIds": [id["taskId"]]}});
+    let requests = [
+        message("tasks/get", id.clone()),
+        message("tasks/update", update.clone()),
+        message("tasks/cancel", id.clone()),
+        message("subscriptions/listen", listen),
+    ];
+    let task = begun["result"]["taskId"].as_str().expect("a task");
+    for request in &requests {
+        let refused = about(&client, task, &narrow, request).await;
+        assert_asks_for(&refused, ERASE);
+        // Nobody else learns that there is such a task.
+        let unknown = about(&client, task, &stranger, request).await;
+        assert_ne!(unknown.status, 403, "{request}");
+    }
+    let [get, update, ..] = &requests;
+    let status = async || {
+        let answered = about(&client, task, &broad, get).await;
+        answered.answer().await["result"]["status"].clone()
+    };
+    while status().await != "input_required" {
+        tokio::task::yield_now().await;
+    }
+    let updated = about(&client, task, &broad, update).await.answer().await;
+    assert!(updated["result"].is_object(), "{updated}");
+    while status().await != "completed" {
+        tokio::task::yield_now().await;
+    }
+    // Nor does it read what came of it.
+    let refused = about(&client, task, &narrow, get).await;
+    assert_asks_for(&refused, ERASE);
 }
