@@ -12,6 +12,14 @@ use core::time::Duration;
 pub struct Limits {
     /// The longest message read from a peer, in bytes.
     pub message_bytes: usize,
+    /// The most bytes a server keeps for all its clients together: sessions, what their streams
+    /// keep, tasks, calls that wait for a person, bodies on their way and open subscriptions.
+    pub kept_bytes: usize,
+    /// One in how many of [`Limits::kept_bytes`], [`Limits::sessions`] and [`Limits::tasks`] a
+    /// principal may have who is known. Where others have much it may have less, but always a
+    /// thousandth: a quarter of each is kept for that. Callers who are not known share all but one
+    /// such part. 1 sets nothing aside.
+    pub owner_share: usize,
     /// The longest id a client keeps that a server chose, in bytes: of an event in a stream, a task,
     /// a question of a round or a link. It sends most of them back, some in a header.
     pub id_bytes: usize,
@@ -89,12 +97,9 @@ pub struct Limits {
     /// another bound. A principal who is known may have a 32nd of what claims leave free, and an
     /// eighth of all states.
     pub store_bytes: usize,
-    /// The most tasks a server keeps, those at work and those that have ended together. A principal
-    /// who is known may have an eighth of them.
+    /// The most tasks a server keeps, those at work and those that have ended together. Of them a
+    /// principal who is known has its share ([`Limits::owner_share`]).
     pub tasks: usize,
-    /// The most bytes a server keeps of tasks: their questions, results and errors. A principal who
-    /// is known may have an eighth of them.
-    pub task_bytes: usize,
     /// How long a task may take, and how long after its beginning what came of it is kept: the
     /// `ttlMs` of a server's tasks.
     pub task_ttl: Duration,
@@ -201,8 +206,9 @@ pub struct Limits {
     pub undecided: Duration,
     /// How long a stream over HTTP is quiet before it shows a sign of life.
     pub keep_alive: Duration,
-    /// The most sessions a server keeps over HTTP; beyond, those idle for the longest are ended,
-    /// first of the principal who has the most.
+    /// The most sessions a server keeps over HTTP, of which a principal who is known has its share
+    /// ([`Limits::owner_share`]). Beyond, sessions of whoever has the most are ended: those idle for
+    /// the longest first, then those in use, but of whoever wants one more only idle ones.
     pub sessions: usize,
     /// How long a session over HTTP may be idle.
     pub session_idle: Duration,
@@ -215,7 +221,8 @@ pub struct Limits {
     pub resume_streams: usize,
     /// How long a client may stay away from a stream that has ended before it is forgotten.
     pub resume: Duration,
-    /// After how long a client is told to come back for a stream the server let go of.
+    /// After how long a client is told to come back for a stream the server let go of, or for what
+    /// there was no room for.
     pub retry: Duration,
     /// How long a server that stops lets its calls, and the questions in them, go on.
     pub shutdown: Duration,
@@ -226,6 +233,8 @@ impl Default for Limits {
         const MINUTE: u64 = 60;
         Self {
             message_bytes: 4 << 20,
+            kept_bytes: 256 << 20,
+            owner_share: 8,
             id_bytes: 4 << 10,
             request_id_bytes: 1 << 10,
             client_info_bytes: 256,
@@ -259,8 +268,7 @@ impl Default for Limits {
             spilled_bytes: 1 << 20,
             commit_bytes: 64 << 10,
             store_bytes: 64 << 20,
-            tasks: 1024,
-            task_bytes: 64 << 20,
+            tasks: 16 << 10,
             task_ttl: Duration::from_secs(60 * MINUTE),
             task_poll: Duration::from_secs(1),
             task_poll_least: Duration::from_millis(100),

@@ -32,6 +32,16 @@ impl Principal {
             client_id: None,
         }
     }
+
+    /// What says who it is, whichever client acts for it: the tenant, the issuer and the subject.
+    #[must_use]
+    pub fn owner(&self) -> (Option<&str>, Option<&str>, &str) {
+        (
+            self.tenant.as_deref(),
+            self.issuer.as_deref(),
+            &self.subject,
+        )
+    }
 }
 
 impl fmt::Debug for Principal {

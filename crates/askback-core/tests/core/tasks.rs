@@ -1,10 +1,10 @@
 //! The tasks a server keeps.
 
-use std::{collections::BTreeSet, sync::Arc, time::Duration};
+use std::{cell::Cell, collections::BTreeSet, rc::Rc, sync::Arc, time::Duration};
 
 use askback_core::{
     ask::{CheckedRequest, Principal},
-    engine::server::Tasks,
+    engine::server::{Full, Room, Tasks},
     jsonrpc::ErrorObject,
     limits::Limits,
     protocol::{ElicitParams, InputResponses, RawJson, TaskStatus},
@@ -15,12 +15,54 @@ use crate::proptest_config;
 
 const TTL: u64 = 1000;
 
-fn tasks(most: usize, bytes: usize) -> Tasks {
+/// Room for so many bytes, which the tasks of a test share.
+#[derive(Debug, Clone)]
+struct Shelf {
+    most: usize,
+    used: Rc<Cell<usize>>,
+    own: usize,
+}
+
+impl Shelf {
+    fn of(most: usize) -> Self {
+        Self {
+            most,
+            used: Rc::default(),
+            own: 0,
+        }
+    }
+
+    fn used(&self) -> usize {
+        self.used.get()
+    }
+}
+
+impl Room for Shelf {
+    fn resize(&mut self, bytes: usize) -> Result<(), Full> {
+        let used = self.used.get() - self.own + bytes;
+        if used > self.most {
+            return Err(Full);
+        }
+        self.used.set(used);
+        self.own = bytes;
+        Ok(())
+    }
+}
+
+impl Drop for Shelf {
+    fn drop(&mut self) {
+        self.used.set(self.used.get() - self.own);
+    }
+}
+
+fn tasks() -> Tasks<Shelf> {
     let mut limits = Limits::default();
-    limits.tasks = most;
-    limits.task_bytes = bytes;
     limits.task_ttl = Duration::from_millis(TTL);
     Tasks::new(&limits)
+}
+
+fn large() -> Shelf {
+    Shelf::of(1 << 20)
 }
 
 fn question(message: &str) -> CheckedRequest {
@@ -38,47 +80,43 @@ fn text(length: usize) -> RawJson {
 }
 
 #[test]
-fn nobody_takes_the_room_of_all() {
-    const BYTES: usize = 64 << 10;
-    let owner = |name: &str| Some(Arc::new(Principal::new(name)));
-    let mut tasks = tasks(32, BYTES);
-    for task in 0..4 {
+fn the_room_of_a_task_is_what_is_kept_of_it() {
+    let shelf = Shelf::of(8 << 10);
+    let mut tasks = tasks();
+    tasks.begin("t", None, shelf.clone(), 0).unwrap();
+    let bare = shelf.used();
+    assert!(tasks.say("t", "x".repeat(1000), 0));
+    assert_eq!(shelf.used(), bare + 1000);
+    assert!(tasks.say("t", "y".repeat(10), 0));
+    let key = tasks.ask("t", "q", question(&"x".repeat(2000)), 0).unwrap();
+    assert!(shelf.used() > bare + 2010);
+    tasks.withdraw("t", &key, 0);
+    assert_eq!(shelf.used(), bare + 10 + key.len());
+    // What does not fit changes nothing.
+    assert!(!tasks.say("t", "x".repeat(8 << 10), 0));
+    assert!(
         tasks
-            .begin(&format!("eve's {task}"), owner("eve"), 0)
-            .unwrap();
-    }
-    assert!(tasks.begin("another", owner("eve"), 0).is_err());
-    tasks.begin("ada's", owner("ada"), 0).unwrap();
-    // Who is not known shares what there is.
-    for task in 0..5 {
-        tasks.begin(&task.to_string(), None, 0).unwrap();
-    }
-
-    let failed = |tasks: &Tasks, name: &str, id: &str| {
-        let task = tasks.get(id, owner(name).as_ref()).unwrap();
-        task.status == TaskStatus::Failed
-    };
-    tasks.end("eve's 0", Ok(text(BYTES / 8 - 4 * 512 - 2)), 0);
-    assert!(!failed(&tasks, "eve", "eve's 0"), "that is her share");
-    assert!(!tasks.say("eve's 1", "Packing".to_owned(), 0));
-    tasks.end("eve's 1", Ok(text(1)), 0);
-    assert!(failed(&tasks, "eve", "eve's 1"));
-    tasks.end("ada's", Ok(text(BYTES / 8 - 512 - 2)), 0);
-    assert!(!failed(&tasks, "ada", "ada's"));
-
+            .ask("t", "q", question(&"x".repeat(8 << 10)), 0)
+            .is_err()
+    );
+    assert_eq!(shelf.used(), bare + 10 + key.len());
+    // What is over gives up its questions, so that its result may take their room.
+    tasks.ask("t", "r", question(&"x".repeat(2000)), 0).unwrap();
+    tasks.end("t", Ok(text(7000)), 0);
+    assert_eq!(tasks.get("t", None).unwrap().status, TaskStatus::Completed);
+    assert_eq!(shelf.used(), bare + 7002);
     tasks.sweep(TTL);
-    assert_eq!(tasks.bytes(), 0);
-    tasks.begin("again", owner("eve"), TTL).unwrap();
-    tasks.end("again", Ok(text(BYTES / 8 - 512 - 2)), TTL);
-    assert!(!failed(&tasks, "eve", "again"), "it was given back");
+    assert_eq!(shelf.used(), 0);
 }
 
 // Shows BP-40, BP-42, TA-64.
 #[test]
 fn a_task_belongs_to_whoever_began_it() {
-    let mut tasks = tasks(8, 1 << 20);
+    let mut tasks = tasks();
     let [ada, eve] = ["ada", "eve"].map(|name| Arc::new(Principal::new(name)));
-    tasks.begin("t", Some(Arc::clone(&ada)), 0).unwrap();
+    tasks
+        .begin("t", Some(Arc::clone(&ada)), large(), 0)
+        .unwrap();
     tasks.ask("t", "seat", question("A seat?"), 0).unwrap();
     for stranger in [None, Some(&eve)] {
         assert!(tasks.get("t", stranger).is_none());
@@ -98,8 +136,8 @@ fn a_task_belongs_to_whoever_began_it() {
 // Shows TA-31, TA-32, TA-37.
 #[test]
 fn a_key_is_used_once() {
-    let mut tasks = tasks(8, 1 << 20);
-    tasks.begin("t", None, 0).unwrap();
+    let mut tasks = tasks();
+    tasks.begin("t", None, large(), 0).unwrap();
     let mut keys = BTreeSet::new();
     for asked in ["seat", "seat", "seat-again", "seat", "seat-again-2", "name"] {
         let key = tasks.ask("t", asked, question("?"), 0).unwrap();
@@ -114,14 +152,14 @@ fn a_key_is_used_once() {
 
 #[test]
 fn what_has_ended_stays_as_it_is() {
-    let end: [fn(&mut Tasks); 3] = [
+    let end: [fn(&mut Tasks<Shelf>); 3] = [
         |tasks| tasks.end("t", Ok(text(1)), 1),
         |tasks| tasks.end("t", Err(ErrorObject::internal("no")), 1),
         |tasks| assert_eq!(tasks.cancel("t", None, 1), Some(true)),
     ];
     for first in end {
-        let mut tasks = tasks(8, 1 << 20);
-        tasks.begin("t", None, 0).unwrap();
+        let mut tasks = tasks();
+        tasks.begin("t", None, large(), 0).unwrap();
         tasks.ask("t", "seat", question("A seat?"), 0).unwrap();
         first(&mut tasks);
         let ended = tasks.get("t", None).unwrap();
@@ -138,9 +176,10 @@ fn what_has_ended_stays_as_it_is() {
 
 #[test]
 fn what_is_kept_is_bounded() {
-    let mut tasks = tasks(8, 4096);
+    let shelf = Shelf::of(4096);
+    let mut tasks = tasks();
     for id in ["a", "b", "c", "d", "e", "f"] {
-        tasks.begin(id, None, 0).unwrap();
+        tasks.begin(id, None, shelf.clone(), 0).unwrap();
     }
     assert!(!tasks.say("a", "x".repeat(4096), 0));
     assert!(tasks.ask("a", "q", question(&"x".repeat(4096)), 0).is_err());
@@ -149,11 +188,11 @@ fn what_is_kept_is_bounded() {
     assert_eq!(failed.status, TaskStatus::Failed);
     tasks.end("b", Ok(text(600)), 0);
     assert_eq!(tasks.get("b", None).unwrap().status, TaskStatus::Completed);
-    assert!(tasks.begin("g", None, 0).is_err());
+    assert!(tasks.begin("g", None, shelf.clone(), 0).is_err());
     assert_eq!(tasks.sweep(TTL - 1), Vec::<String>::new());
     assert_eq!(tasks.sweep(TTL).len(), 6);
-    assert_eq!((tasks.len(), tasks.bytes()), (0, 0));
-    tasks.begin("g", None, TTL).unwrap();
+    assert_eq!((tasks.len(), shelf.used()), (0, 0));
+    tasks.begin("g", None, shelf.clone(), TTL).unwrap();
 }
 
 #[test]
@@ -164,8 +203,8 @@ fn times_are_written_as_dates_however_far_they_are() {
         (u64::MAX, "9999-12-30T22:00:00.999999999Z"),
     ];
     for (now, expected) in cases {
-        let mut tasks = tasks(8, 1 << 20);
-        let task = tasks.begin("t", None, now).unwrap();
+        let mut tasks = tasks();
+        let task = tasks.begin("t", None, large(), now).unwrap();
         assert_eq!(task.created_at, expected);
     }
 }
@@ -207,8 +246,8 @@ proptest! {
     /// Whatever happens, nothing is kept beyond its bounds, and nothing for good.
     #[test]
     fn no_sequence_of_acts_keeps_too_much(acts in vec(act(), 0..60)) {
-        let (most, bytes) = (3, 3000);
-        let mut tasks = tasks(most, bytes);
+        let shelf = Shelf::of(3000);
+        let mut tasks = tasks();
         let mut now = 0;
         let mut begun = 0;
         let mut names = ["0", "1", "2", "3"].map(str::to_owned);
@@ -217,7 +256,7 @@ proptest! {
                 Act::Begin(id) => {
                     begun += 1;
                     let name = format!("{id}-{begun}");
-                    if tasks.begin(&name, None, now).is_ok() {
+                    if tasks.begin(&name, None, shelf.clone(), now).is_ok() {
                         names[usize::from(id)] = name;
                     }
                 }
@@ -249,12 +288,11 @@ proptest! {
                     tasks.sweep(now);
                 }
             }
-            prop_assert!(tasks.len() <= most);
-            // That there is no room is told in any case.
-            prop_assert!(tasks.bytes() <= bytes + most * 200);
+            prop_assert!(tasks.len() <= 3000 / 512);
+            prop_assert!(shelf.used() >= 512 * tasks.len());
         }
         tasks.sweep(now + TTL);
         prop_assert!(tasks.is_empty());
-        prop_assert_eq!(tasks.bytes(), 0);
+        prop_assert_eq!(shelf.used(), 0);
     }
 }

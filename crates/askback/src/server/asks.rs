@@ -15,14 +15,18 @@ use crate::flow::BoxFuture;
 
 /// Who can send a question to its client.
 pub(super) trait Asker: Send + Sync + 'static {
-    /// Asks for a call; none if that is over.
+    /// Asks for a call.
+    ///
+    /// # Errors
+    ///
+    /// If the call is over, or there is no room for the question.
     fn send(
         &self,
         call: &RequestId,
         key: &str,
         question: Permitted,
         reply: oneshot::Sender<Reply>,
-    ) -> Option<AskId>;
+    ) -> Result<AskId, ErrorObject>;
 
     /// Nobody waits for the answer any more.
     fn withdraw(&self, call: &RequestId, ask: AskId);
@@ -73,8 +77,9 @@ pub(super) fn ask<A: Asker>(
     question: Permitted,
 ) -> BoxFuture<'static, Result<Reply, ErrorObject>> {
     let (reply, answer) = oneshot::channel();
-    let Some(ask) = asker.send(call, key, question, reply) else {
-        return Box::pin(async { Err(ErrorObject::internal("the request is over")) });
+    let ask = match asker.send(call, key, question, reply) {
+        Ok(ask) => ask,
+        Err(error) => return Box::pin(async { Err(error) }),
     };
     let waiting = Waiting {
         asker: Arc::clone(asker),
@@ -86,6 +91,11 @@ pub(super) fn ask<A: Asker>(
         drop(waiting);
         answer.map_err(|_| ErrorObject::internal("the connection is over"))
     })
+}
+
+/// The refusal of a question whose call is over.
+pub(super) fn over() -> ErrorObject {
+    ErrorObject::internal("the request is over")
 }
 
 impl<A: Asker> Drop for Waiting<A> {

@@ -24,7 +24,10 @@ use serde::Serialize;
 use tokio::time::{Instant, Sleep, sleep};
 
 use super::{
-    Incoming, Permitted, Shared, dispatch,
+    Incoming, Permitted, Shared,
+    budget::{Charge, NoRoom},
+    dispatch,
+    incoming::responses_bytes,
     rounds::{self, Rounds},
     tasks::Turning,
 };
@@ -35,6 +38,13 @@ use crate::{
     flow::{BoxFuture, Cell, Drive, TaskStage, Turn},
     handler::Erased,
 };
+
+/// Of how many bytes on the parameters of a call are counted from its beginning. Those of less are
+/// bounded by the number of connections and of calls of a session.
+const WORTH_COUNTING: usize = 4 << 10;
+
+/// What a call that waits takes beside what it holds of its client's, in bytes.
+const WAITING_BYTES: usize = 4 << 10;
 
 /// The way back to the client of a request.
 pub(crate) trait Peer: Send + Sync {
@@ -90,6 +100,8 @@ pub(super) struct Calling<T> {
     task: Task,
     /// What an error of the handler comes to.
     fail: fn(&Origin, Error) -> Result<T>,
+    /// The room of its parameters, where they are large or stay for long.
+    room: Option<Charge>,
 }
 
 /// Whether a call is a task.
@@ -124,6 +136,7 @@ impl<T: Answer> Calling<T> {
             handler,
             task: Task::Undeclared,
             fail: |_, error| Err(error),
+            room: None,
         }
     }
 
@@ -148,6 +161,10 @@ impl<T: Answer> Calling<T> {
 
     /// Runs the call to its end or, in the stateless era, to its next questions.
     pub(super) async fn run(mut self, rounds: Rounds) -> Result<Outcome<T>> {
+        let bytes = self.incoming.kept_bytes() + rounds.kept_bytes();
+        if bytes > WORTH_COUNTING {
+            self.take_room(bytes)?;
+        }
         let asked = rounds.continue_a_call();
         let mut ended = match self.incoming.origin.revision.era() {
             Era::Modern => self.run_round(rounds).await,
@@ -165,13 +182,28 @@ impl<T: Answer> Calling<T> {
 
     /// Makes the call a task from its beginning.
     pub(super) fn run_as_task(self) -> Result<Outcome<T>> {
-        let calling = self.may_become_task(true);
+        let mut calling = self.may_become_task(true);
         let drive = calling.start();
         calling.become_task(drive)
     }
 
+    /// Takes the room of the parameters.
+    fn take_room(&mut self, bytes: usize) -> Result<()> {
+        let mut room = self.room.take().unwrap_or_else(|| self.open_room());
+        room.cover(bytes).map_err(no_room)?;
+        self.room = Some(room);
+        Ok(())
+    }
+
+    fn open_room(&self) -> Charge {
+        self.shared
+            .kept
+            .open(self.incoming.origin.principal.as_ref())
+    }
+
     /// Goes on with the handler as a task, which is what the call answers.
-    fn become_task(&self, drive: Drive<Outcome<T>>) -> Result<Outcome<T>> {
+    fn become_task(&mut self, drive: Drive<Outcome<T>>) -> Result<Outcome<T>> {
+        self.take_room(self.incoming.kept_bytes())?;
         let owner = self.incoming.origin.principal.clone();
         let (peer, task) = self.shared.begin_task(owner, &self.incoming.target)?;
         let as_dyn: Arc<dyn Peer> = Arc::new(peer.clone());
@@ -186,6 +218,7 @@ impl<T: Answer> Calling<T> {
             handler: self.handler.clone(),
             task: Task::Is,
             fail: self.fail,
+            room: self.room.take(),
         };
         peer.work_on(async move {
             let ended = working.keep(drive).await;
@@ -276,6 +309,8 @@ impl<T: Answer> Calling<T> {
         let is_task = matches!(self.task, Task::Is);
         let mut asked: Vec<Asked> = Vec::new();
         let mut watch = Stopwatch::new(self.patience().0);
+        // What a call takes that waits for its client.
+        let mut room = None;
         loop {
             let turn = std::future::poll_fn(|cx| {
                 let cell = drive.cell();
@@ -311,6 +346,11 @@ impl<T: Answer> Calling<T> {
                         let state = drive.cell().flow().suspend(identity, TokenId([0; 16]), 0);
                         Box::pin(self.check_replay(state)).await?;
                     }
+                    let bytes = WAITING_BYTES
+                        + drive.cell().flow().kept_bytes()
+                        + responses_bytes(&self.incoming.input_responses);
+                    let room = room.get_or_insert_with(|| self.open_room());
+                    room.cover(bytes).map_err(no_room)?;
                     let questions = drive.cell().flow().send_questions();
                     for OpenQuestion { key, request, .. } in questions {
                         let permitted = self.incoming.permit(request)?;
@@ -449,4 +489,9 @@ impl Stopwatch {
             self.left = self.left.saturating_sub(since.elapsed());
         }
     }
+}
+
+/// The refusal of a call that would be kept.
+fn no_room(why: NoRoom) -> Error {
+    Error::protocol(ErrorObject::internal(why.to_string()))
 }

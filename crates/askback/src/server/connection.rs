@@ -360,11 +360,14 @@ impl Asker for Link {
         key: &str,
         question: Permitted,
         reply: oneshot::Sender<Reply>,
-    ) -> Option<AskId> {
+    ) -> Result<AskId, ErrorObject> {
         self.with(|state| {
-            let ask = state.engine.ask(call, key, question.into_inner())?;
+            let ask = state
+                .engine
+                .ask(call, key, question.into_inner())
+                .ok_or_else(asks::over)?;
             state.asks.add(ask, reply);
-            Some(ask)
+            Ok(ask)
         })
     }
 

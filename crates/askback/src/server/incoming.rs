@@ -24,6 +24,9 @@ use crate::{
     handler::Arguments,
 };
 
+/// What a member of a map takes in memory beside its texts, in bytes.
+const MEMBER_BYTES: usize = 128;
+
 /// A question that may go to the client of one request: it is one that may be asked at all, and the
 /// client declared that it takes such questions.
 ///
@@ -156,6 +159,21 @@ impl Incoming {
         Ok(Some(answer))
     }
 
+    /// About how many bytes of the client's it holds.
+    pub(super) fn kept_bytes(&self) -> usize {
+        let arguments = match &self.arguments {
+            Arguments::Object(object) => object.as_str().len(),
+            Arguments::Texts(texts) => {
+                let texts = texts.iter();
+                texts
+                    .map(|(name, text)| MEMBER_BYTES + name.len() + text.len())
+                    .sum()
+            }
+        };
+        let state = self.request_state.as_ref().map_or(0, String::len);
+        self.target.len() + arguments + state + responses_bytes(&self.input_responses)
+    }
+
     pub(crate) fn facts(&self) -> &'static Facts {
         self.origin.revision.facts()
     }
@@ -237,4 +255,12 @@ impl Incoming {
             None
         }
     }
+}
+
+/// About how many bytes answers take.
+pub(super) fn responses_bytes(responses: &InputResponses) -> usize {
+    let responses = responses.iter();
+    responses
+        .map(|(key, answer)| MEMBER_BYTES + key.len() + answer.as_str().len())
+        .sum()
 }

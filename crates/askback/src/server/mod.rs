@@ -1,6 +1,7 @@
 //! Servers: what they offer, and how they are reached.
 
 mod asks;
+mod budget;
 mod call;
 mod changes;
 mod complete;
@@ -30,7 +31,7 @@ use std::{
 
 use askback_core::{
     ask::Principal,
-    engine::server::{Profile, Tasks},
+    engine::server::Profile,
     limits::Limits,
     protocol::{
         self, CacheScope, Icon, Implementation, JsonObject, PromptsCapability, ResourcesCapability,
@@ -53,6 +54,7 @@ pub(crate) use shared::Shared;
 pub use tool::Tool;
 
 use self::{
+    budget::Budget,
     changes::Changes,
     page::Pages,
     registry::Registry,
@@ -245,6 +247,13 @@ impl Server {
     /// Tells the clients that care that something the server offers has changed.
     pub fn changed(&self, changed: Changed) {
         self.0.changed(&changed);
+    }
+
+    /// How many bytes the server keeps for its clients now: at most
+    /// [`Limits::kept_bytes`](crate::Limits::kept_bytes). What is small is counted in steps of 4 KiB.
+    #[must_use]
+    pub fn kept_bytes(&self) -> usize {
+        self.0.kept.used()
     }
 
     /// What the server offers, as it tells its clients.
@@ -478,7 +487,8 @@ impl ServerBuilder {
         #[cfg(feature = "authorization-server")]
         self.check_needs()?;
         let capabilities = self.capabilities();
-        let tasks = Board::new(Tasks::new(&self.limits));
+        let tasks = Board::new(&self.limits);
+        let kept = Budget::of_bytes(&self.limits);
         let store_bytes = self.limits.store_bytes;
         let profile = Profile {
             info: self.info,
@@ -510,6 +520,7 @@ impl ServerBuilder {
             writes: AtomicU32::new(0),
             changes: Changes::default(),
             tasks,
+            kept,
         })))
     }
 

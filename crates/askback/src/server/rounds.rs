@@ -14,7 +14,7 @@ use askback_core::{
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde::{Deserialize, Serialize};
 
-use super::{Incoming, Permitted, Shared};
+use super::{Incoming, Permitted, Shared, incoming::responses_bytes};
 use crate::{
     entropy::entropy,
     error::{Error, Result},
@@ -62,6 +62,11 @@ impl Rounds {
             state,
             responses: responses.unwrap_or_default(),
         }
+    }
+
+    /// About how many bytes it holds.
+    pub(super) fn kept_bytes(&self) -> usize {
+        self.state.as_ref().map_or(0, String::len) + responses_bytes(&self.responses)
     }
 
     /// The state that came back, if one did.

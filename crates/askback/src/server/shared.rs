@@ -19,8 +19,8 @@ use askback_core::{
 use serde::{Serialize, de::DeserializeOwned};
 
 use super::{
-    changes::Changes, page::Pages, prompt::Prompt, registry::Registry, resource::Resources, roots,
-    tasks::Board, tool::Tool,
+    budget::Budget, changes::Changes, page::Pages, prompt::Prompt, registry::Registry,
+    resource::Resources, roots, tasks::Board, tool::Tool,
 };
 use crate::{
     clock::Clock,
@@ -63,6 +63,8 @@ pub(crate) struct Shared {
     pub(super) roots_changed: Option<roots::Handler>,
     pub(super) changes: Changes,
     pub(super) tasks: Board,
+    /// The room for all that is kept for clients.
+    pub(super) kept: Budget,
 }
 
 /// What clients are told about keeping what they read (2026-07-28, server/utilities/caching).

@@ -6,34 +6,54 @@
 use std::{
     collections::HashMap,
     future::Future,
-    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak},
+    time::Duration,
 };
 
 use askback_core::{
     ask::{Principal, Reply},
-    engine::server::{Changed, Full, Tasks},
+    engine::server::{Changed, Full, Room, Tasks},
     jsonrpc::ErrorObject,
+    limits::Limits,
     protocol::{DetailedTask, InputResponses, LoggingLevel, RawJson, ServerNotification},
 };
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use tokio::{sync::oneshot, task::AbortHandle};
 
-use super::{Peer, Permitted, Shared};
+use super::{
+    Peer, Permitted, Shared,
+    budget::{Budget, Charge},
+};
 use crate::{
     entropy::entropy,
     error::{Error, Result},
     flow::BoxFuture,
 };
 
+/// How often tasks are looked over whose time may be over.
+const ROUND: Duration = Duration::from_secs(10);
+
 /// The tasks of a server, and who works on them.
-pub(super) struct Board(Mutex<Inner>);
+pub(super) struct Board {
+    inner: Mutex<Inner>,
+    /// The room for so many of them.
+    places: Budget,
+}
+
+/// The room of one task: its place among the others, and what is kept of it.
+struct TaskRoom {
+    _place: Charge,
+    bytes: Charge,
+}
 
 struct Inner {
-    tasks: Tasks,
+    tasks: Tasks<TaskRoom>,
     /// What goes on for each task that has not ended.
     work: HashMap<String, Work>,
     /// The tool whose call each task is.
     tools: HashMap<String, Arc<str>>,
+    /// Whether somebody looks over the tasks.
+    watched: bool,
 }
 
 #[derive(Default)]
@@ -59,18 +79,28 @@ pub(super) struct Turning {
 struct Worker(TaskPeer);
 
 impl Board {
-    pub(super) fn new(tasks: Tasks) -> Self {
-        Self(Mutex::new(Inner {
-            tasks,
-            work: HashMap::new(),
-            tools: HashMap::new(),
-        }))
+    pub(super) fn new(limits: &Limits) -> Self {
+        Self {
+            inner: Mutex::new(Inner {
+                tasks: Tasks::new(limits),
+                work: HashMap::new(),
+                tools: HashMap::new(),
+                watched: false,
+            }),
+            places: Budget::of_things(limits.tasks, limits),
+        }
     }
 
     /// A panic while the lock was held cannot have left what it guards half-changed: it calls
     /// nobody.
     fn lock(&self) -> MutexGuard<'_, Inner> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Room for TaskRoom {
+    fn resize(&mut self, bytes: usize) -> Result<(), Full> {
+        self.bytes.resize(bytes)
     }
 }
 
@@ -102,9 +132,18 @@ impl Shared {
         let now = self.clock().now();
         let mut board = self.tasks.lock();
         board.sweep(now);
-        let seed = board.tasks.begin(&id, owner, now).map_err(full)?;
+        let mut place = self.tasks.places.open(owner.as_ref());
+        place.resize(1).map_err(full)?;
+        let room = TaskRoom {
+            _place: place,
+            bytes: self.kept.open(owner.as_ref()),
+        };
+        let seed = board.tasks.begin(&id, owner, room, now).map_err(full)?;
         board.work.insert(id.clone(), Work::default());
         board.tools.insert(id.clone(), tool.into());
+        if !std::mem::replace(&mut board.watched, true) {
+            tokio::spawn(look_over(Arc::downgrade(self)));
+        }
         drop(board);
         let peer = TaskPeer {
             shared: Arc::clone(self),
@@ -335,6 +374,22 @@ impl Peer for Turning {
         question: Permitted,
     ) -> BoxFuture<'static, Result<Reply, ErrorObject>> {
         self.now().ask(key, question)
+    }
+}
+
+/// Gives back the room of tasks whose time is over, also where nobody asks for them any more.
+async fn look_over(shared: Weak<Shared>) {
+    loop {
+        tokio::time::sleep(ROUND).await;
+        let Some(shared) = shared.upgrade() else {
+            return;
+        };
+        let mut board = shared.tasks.lock();
+        board.sweep(shared.clock().now());
+        if board.tasks.is_empty() {
+            board.watched = false;
+            return;
+        }
     }
 }
 

@@ -7,9 +7,33 @@ use super::{
     Flow, Phase, Verdict,
     slot::{Record, Slot, Wait},
 };
-use crate::ask::{AskError, Millis, journal::Outcome};
+use crate::ask::{
+    AskError, Millis,
+    journal::{Outcome, Reply},
+};
+
+/// What a record takes in memory beside its texts, in bytes.
+const RECORD_BYTES: usize = 128;
+
+/// What something that is waited for takes in memory: most is the question, which the server has
+/// written itself.
+const SLOT_BYTES: usize = 1024;
 
 impl Flow {
+    /// About how many bytes it takes: what is recorded, and what is waited for.
+    #[must_use]
+    pub fn kept_bytes(&self) -> usize {
+        let recorded = self.journal.iter().map(|record| {
+            let outcome = match &record.entry.outcome {
+                Outcome::Answered(answered) => reply_bytes(&answered.reply),
+                Outcome::Done(value) => value.as_str().len(),
+                Outcome::Fired => 0,
+            };
+            RECORD_BYTES + record.entry.key.len() + outcome
+        });
+        self.slots.len() * SLOT_BYTES + recorded.sum::<usize>()
+    }
+
     /// Decides what happens next, the handler being quiescent, and does it where it is a delivery.
     pub fn verdict(&mut self, now: Millis) -> Verdict {
         loop {
@@ -128,5 +152,13 @@ impl Flow {
             }
         }
         self.live = true;
+    }
+}
+
+fn reply_bytes(reply: &Reply) -> usize {
+    match reply {
+        Reply::Value(value) => value.as_str().len(),
+        Reply::Error { message: text, .. } | Reply::Refused(text) => text.len(),
+        Reply::TimedOut => 0,
     }
 }

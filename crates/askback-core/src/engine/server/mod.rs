@@ -15,7 +15,7 @@ use alloc::{
 };
 
 pub use modern::{Changed, Subscription, admit, discover, spoken, unsupported, write_notification};
-pub use tasks::{Full, Tasks};
+pub use tasks::{Full, Room, Tasks};
 
 use self::{
     legacy::{Asked, Sender, Session},
@@ -292,9 +292,11 @@ impl Connection {
         let calls = self.calls.keys().map(|id| CALL_BYTES + id_bytes(id));
         let batches = self.batches.values().flat_map(|batch| &batch.responses);
         let subscriptions = self.subscriptions.iter().map(Subscription::kept_bytes);
+        let held = self.held.iter().map(|held| held.message.len());
         self.session.kept_bytes()
             + calls.sum::<usize>()
             + self.asks.len() * ASK_BYTES
+            + held.sum::<usize>()
             + batches.map(Vec::len).sum::<usize>()
             + subscriptions.sum::<usize>()
     }

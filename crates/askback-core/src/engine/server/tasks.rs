@@ -23,41 +23,38 @@ use crate::{
 /// What stands for a task in [`Tasks`] beside its texts, in bytes.
 const TASK_BYTES: usize = 512;
 
-/// One in how many of the tasks, and of their bytes, one owner may have who is known: nobody takes
-/// the room of all.
-const SHARE: usize = 8;
-
 /// All tasks of a server, by their names.
 ///
 /// A task is known to its owner alone: whoever asks for it as somebody else finds none. Every method
 /// takes the time; none looks at what has expired before [`Tasks::sweep`] removed it.
+///
+/// Each task has a [`Room`] of its own, which bounds what is kept of it.
 #[derive(Debug)]
-pub struct Tasks {
-    most: usize,
-    bytes_most: usize,
-    bytes: usize,
+pub struct Tasks<R> {
     ttl_ms: u64,
     poll_ms: u64,
-    tasks: BTreeMap<String, Task>,
+    tasks: BTreeMap<String, Task<R>>,
     /// The names of all, the oldest first.
     by_age: VecDeque<String>,
-    /// What owners have who are known.
-    shares: BTreeMap<Arc<Principal>, Share>,
 }
 
-#[derive(Debug, Default)]
-struct Share {
-    tasks: usize,
-    bytes: usize,
+/// The room of one task. Dropping it gives the room back.
+pub trait Room {
+    /// Takes room for this many bytes in all.
+    ///
+    /// # Errors
+    ///
+    /// [`Full`] where there is not as much; the room is then what it was before.
+    fn resize(&mut self, bytes: usize) -> Result<(), Full>;
 }
 
-/// There is no room for another task.
+/// There is no room for another task, or for more of one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the server keeps as many tasks as it can, or as one owner may have; try again later")]
 pub struct Full;
 
 #[derive(Debug)]
-struct Task {
+struct Task<R> {
     /// Whose it is, where that is known.
     owner: Option<Arc<Principal>>,
     created: Millis,
@@ -68,6 +65,7 @@ struct Task {
     keys: BTreeSet<String>,
     /// What it counts for.
     bytes: usize,
+    room: R,
 }
 
 #[derive(Debug)]
@@ -79,20 +77,16 @@ enum Stage {
     Cancelled,
 }
 
-impl Tasks {
-    /// No tasks, within these bounds.
+impl<R: Room> Tasks<R> {
+    /// No tasks yet. Each is kept for [`Limits::task_ttl`].
     #[must_use]
     pub fn new(limits: &Limits) -> Self {
         let millis = |span: core::time::Duration| u64::try_from(span.as_millis());
         Self {
-            most: limits.tasks,
-            bytes_most: limits.task_bytes,
-            bytes: 0,
             ttl_ms: millis(limits.task_ttl).unwrap_or(u64::MAX),
             poll_ms: millis(limits.task_poll).unwrap_or(u64::MAX),
             tasks: BTreeMap::new(),
             by_age: VecDeque::new(),
-            shares: BTreeMap::new(),
         }
     }
 
@@ -108,36 +102,19 @@ impl Tasks {
         self.tasks.is_empty()
     }
 
-    /// How many bytes the tasks that are kept count for.
-    #[must_use]
-    pub fn bytes(&self) -> usize {
-        self.bytes
-    }
-
     /// Begins a task under a name nobody can guess.
     ///
     /// # Errors
     ///
-    /// [`Full`] where as many are kept as may be ([`Limits::tasks`]), or as many bytes
-    /// ([`Limits::task_bytes`]); or where this owner has an eighth of either.
+    /// [`Full`] where its room is too small for any task.
     pub fn begin(
         &mut self,
         id: &str,
         owner: Option<Arc<Principal>>,
+        mut room: R,
         now: Millis,
     ) -> Result<Box<DetailedTask>, Full> {
-        let share = owner.as_ref().and_then(|owner| self.shares.get(owner));
-        let has_its_share = share.is_some_and(|share| share.tasks >= (self.most / SHARE).max(1));
-        let is_full = self.tasks.len() >= self.most || has_its_share;
-        if is_full || self.room(owner.as_ref()) < TASK_BYTES {
-            return Err(Full);
-        }
-        self.bytes += TASK_BYTES;
-        if let Some(owner) = &owner {
-            let share = self.shares.entry(Arc::clone(owner)).or_default();
-            share.tasks += 1;
-            share.bytes += TASK_BYTES;
-        }
+        room.resize(TASK_BYTES)?;
         let task = Task {
             owner,
             created: now,
@@ -146,6 +123,7 @@ impl Tasks {
             stage: Stage::Open(InputRequests::new()),
             keys: BTreeSet::new(),
             bytes: TASK_BYTES,
+            room,
         };
         let seed = self.describe(id, &task);
         self.tasks.insert(id.into(), task);
@@ -168,17 +146,15 @@ impl Tasks {
 
     /// Notes how the work stands, in words. Whether that changes anything.
     pub fn say(&mut self, id: &str, message: String, now: Millis) -> bool {
-        let Some((task, room)) = self.open_task(id) else {
+        let Some(task) = self.open_task(id) else {
             return false;
         };
         let before = task.message.as_ref().map_or(0, String::len);
-        if task.message.as_ref() == Some(&message) || message.len() > room + before {
+        if task.message.as_ref() == Some(&message) || task.count(message.len(), before).is_err() {
             return false;
         }
         task.updated = task.updated.max(now);
-        let added = message.len();
         task.message = Some(message);
-        self.count(id, added, before);
         true
     }
 
@@ -196,12 +172,11 @@ impl Tasks {
         now: Millis,
     ) -> Result<String, ErrorObject> {
         let request = request.into_inner();
-        let Some((task, room)) = self.open_task(id) else {
+        let Some(task) = self.open_task(id) else {
             return Err(ErrorObject::internal("the task has ended"));
         };
         let key = task.unused_key(key);
-        let bytes = question_bytes(&key, &request);
-        if bytes > room {
+        if task.count(question_bytes(&key, &request), 0).is_err() {
             return Err(ErrorObject::internal(
                 "there is no room to keep another question of a task",
             ));
@@ -211,7 +186,6 @@ impl Tasks {
         if let Stage::Open(open) = &mut task.stage {
             open.insert(key.clone(), request);
         }
-        self.count(id, bytes, 0);
         Ok(key)
     }
 
@@ -239,15 +213,15 @@ impl Tasks {
 
     /// Ends a task, unless it has ended.
     pub fn end(&mut self, id: &str, outcome: Result<RawJson, ErrorObject>, now: Millis) {
-        let Some((task, room)) = self.open_task(id) else {
+        let Some(task) = self.open_task(id) else {
             return;
         };
-        let before = task.bytes - TASK_BYTES;
         let bytes = match &outcome {
             Ok(result) => result.as_str().len(),
             Err(error) => error.message.len() + json_bytes(error),
         };
-        let outcome = if bytes > room + before {
+        // What is kept of its questions goes with its end.
+        let outcome = if task.room.resize(TASK_BYTES + bytes).is_err() {
             let why = "there is no room to keep what came of this task";
             Err(ErrorObject::internal(why))
         } else {
@@ -283,30 +257,26 @@ impl Tasks {
     /// Forgets the tasks whose time is over, and gives their names.
     pub fn sweep(&mut self, now: Millis) -> Vec<String> {
         let ttl_ms = self.ttl_ms;
-        let is_over = |task: &Task| now >= task.created.saturating_add(ttl_ms);
+        let is_over = |task: &Task<R>| now >= task.created.saturating_add(ttl_ms);
         let mut over = Vec::new();
         while let Some(id) = self.by_age.front()
             && self.tasks.get(id).is_none_or(is_over)
         {
-            if let Some(task) = self.tasks.remove(id) {
-                self.bytes = self.bytes.saturating_sub(task.bytes);
-                self.give_back(&task);
-            }
+            self.tasks.remove(id);
             over.extend(self.by_age.pop_front());
         }
         over
     }
 
-    /// A task that has not ended, and how many bytes more may be kept.
-    fn open_task(&mut self, id: &str) -> Option<(&mut Task, usize)> {
-        let room = self.room(self.tasks.get(id)?.owner.as_ref());
+    /// A task that has not ended.
+    fn open_task(&mut self, id: &str) -> Option<&mut Task<R>> {
         let task = self.tasks.get_mut(id)?;
-        matches!(task.stage, Stage::Open(_)).then_some((task, room))
+        matches!(task.stage, Stage::Open(_)).then_some(task)
     }
 
     /// Takes a question out of those that are open. Whether it was one.
     fn settle(&mut self, id: &str, key: &str, now: Millis) -> bool {
-        let Some((task, _)) = self.open_task(id) else {
+        let Some(task) = self.open_task(id) else {
             return false;
         };
         let Stage::Open(open) = &mut task.stage else {
@@ -318,7 +288,8 @@ impl Tasks {
         task.updated = task.updated.max(now);
         // The key is kept for as long as the task is.
         let left = question_bytes(key, &request) - key.len();
-        self.count(id, 0, left);
+        // Less is always there.
+        let _ = task.count(0, left);
         true
     }
 
@@ -330,53 +301,18 @@ impl Tasks {
         task.keys.clear();
         task.message = message;
         task.stage = stage;
-        let before = task.bytes;
-        let now = TASK_BYTES
+        let bytes = TASK_BYTES
             + task.message.as_ref().map_or(0, String::len)
             + match &task.stage {
                 Stage::Completed(result) => result.as_str().len(),
                 Stage::Failed(error) => json_bytes(error),
                 Stage::Open(_) | Stage::Cancelled => 0,
             };
-        self.count(id, now, before);
+        // That there is no room is told in any case.
+        let _ = task.count(bytes, task.bytes);
     }
 
-    /// How many bytes more may be kept for this owner.
-    fn room(&self, owner: Option<&Arc<Principal>>) -> usize {
-        let room = self.bytes_most.saturating_sub(self.bytes);
-        let Some(owner) = owner else {
-            return room;
-        };
-        let share = self.shares.get(owner).map_or(0, |share| share.bytes);
-        let own = (self.bytes_most / SHARE).saturating_sub(share);
-        room.min(own)
-    }
-
-    fn give_back(&mut self, task: &Task) {
-        let Some(owner) = &task.owner else {
-            return;
-        };
-        if let Some(share) = self.shares.get_mut(owner) {
-            share.tasks -= 1;
-            share.bytes = share.bytes.saturating_sub(task.bytes);
-            if share.tasks == 0 {
-                self.shares.remove(owner);
-            }
-        }
-    }
-
-    fn count(&mut self, id: &str, more: usize, less: usize) {
-        if let Some(task) = self.tasks.get_mut(id) {
-            task.bytes = (task.bytes + more).saturating_sub(less);
-            let share = task.owner.as_ref();
-            if let Some(share) = share.and_then(|owner| self.shares.get_mut(owner)) {
-                share.bytes = (share.bytes + more).saturating_sub(less);
-            }
-            self.bytes = (self.bytes + more).saturating_sub(less);
-        }
-    }
-
-    fn describe(&self, id: &str, task: &Task) -> Box<DetailedTask> {
+    fn describe(&self, id: &str, task: &Task<R>) -> Box<DetailedTask> {
         let (status, mut input_requests, mut result, mut error) = (task.status(), None, None, None);
         match &task.stage {
             Stage::Open(open) if open.is_empty() => {}
@@ -401,7 +337,15 @@ impl Tasks {
     }
 }
 
-impl Task {
+impl<R: Room> Task<R> {
+    /// Counts what is kept of it anew.
+    fn count(&mut self, more: usize, less: usize) -> Result<(), Full> {
+        let bytes = (self.bytes + more).saturating_sub(less);
+        self.room.resize(bytes)?;
+        self.bytes = bytes;
+        Ok(())
+    }
+
     fn is_of(&self, owner: Option<&Arc<Principal>>) -> bool {
         self.owner.as_ref() == owner
     }

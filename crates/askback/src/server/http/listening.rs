@@ -17,8 +17,14 @@ use super::{
 };
 use crate::{
     flow::BoxFuture,
-    server::{Observer, Observing, Shared},
+    server::{
+        Observer, Observing, Shared,
+        budget::{Charge, NoRoom},
+    },
 };
+
+/// What an open stream takes beside its subscription, in bytes.
+const STREAM_BYTES: usize = 4 << 10;
 
 /// The stream of a subscription.
 pub(super) struct Listening {
@@ -31,6 +37,7 @@ pub(super) struct Listening {
     shared: Arc<Shared>,
     finished: bool,
     _observing: Observing,
+    _room: Charge,
 }
 
 struct Listener {
@@ -46,19 +53,23 @@ struct Untold {
 }
 
 impl Listening {
+    /// The stream of a subscription, if there is room for it.
     pub(super) fn new(
         shared: &Arc<Shared>,
         stop: &Stop,
         subscription: Subscription,
         acknowledged: Vec<u8>,
-    ) -> Self {
+    ) -> Result<Self, NoRoom> {
+        let mut room = shared.kept.open(subscription.principal());
+        // What has changed is named once more while it is untold.
+        room.cover(STREAM_BYTES + 2 * subscription.kept_bytes())?;
         let listener = Arc::new(Listener {
             subscription,
             untold: Mutex::default(),
         });
         let observer: Weak<dyn Observer> = Arc::downgrade(&listener) as _;
         let stopping = stop.clone();
-        Self {
+        Ok(Self {
             listener,
             acknowledged: Some(acknowledged),
             stop: stop.clone(),
@@ -67,7 +78,8 @@ impl Listening {
             shared: Arc::clone(shared),
             finished: false,
             _observing: Observing::new(shared, observer),
-        }
+            _room: room,
+        })
     }
 }
 

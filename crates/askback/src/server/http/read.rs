@@ -10,7 +10,10 @@ use bytes::{Buf, Bytes};
 use http_body::Body;
 use tokio::time::{Sleep, sleep};
 
-use crate::Limits;
+use crate::{
+    Limits,
+    server::budget::{Charge, NoRoom},
+};
 
 /// Why a body was not read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -21,10 +24,17 @@ pub(super) enum Unread {
     TooSlow,
     #[error("the body ended before it was complete")]
     Broken,
+    #[error(transparent)]
+    NoRoom(#[from] NoRoom),
 }
 
-/// The whole body of a request. One that comes in one piece is not copied.
-pub(super) async fn read<B: Body>(body: B, limits: &Limits) -> Result<Bytes, Unread> {
+/// The whole body of a request. One that comes in one piece is not copied; of any other, what has
+/// come is counted while the rest is waited for, and not what its sender says is still to come.
+pub(super) async fn read<B: Body>(
+    body: B,
+    limits: &Limits,
+    open: impl Fn() -> Charge,
+) -> Result<Bytes, Unread> {
     let most = limits.message_bytes;
     if body.size_hint().lower() > most as u64 {
         return Err(Unread::TooLong(most));
@@ -32,6 +42,7 @@ pub(super) async fn read<B: Body>(body: B, limits: &Limits) -> Result<Bytes, Unr
     let mut body = pin!(body);
     let mut alarm: Option<Pin<Box<Sleep>>> = None;
     let mut gathered = Vec::new();
+    let mut room = None;
     loop {
         let frame = poll_fn(|cx| match body.as_mut().poll_frame(cx) {
             Poll::Ready(frame) => Poll::Ready(Ok(frame)),
@@ -50,6 +61,13 @@ pub(super) async fn read<B: Body>(body: B, limits: &Limits) -> Result<Bytes, Unr
         }
         if gathered.is_empty() && body.is_end_stream() {
             return Ok(data.copy_to_bytes(data.remaining()));
+        }
+        let needed = gathered.len() + data.remaining();
+        if needed > gathered.capacity() {
+            // In steps that double, as a vector grows by itself, but never beyond what may come.
+            let capacity = needed.max(2 * gathered.capacity()).min(most);
+            room.get_or_insert_with(&open).cover(capacity)?;
+            gathered.reserve_exact(capacity - gathered.len());
         }
         while data.has_remaining() {
             let chunk = data.chunk();

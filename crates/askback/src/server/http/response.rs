@@ -7,10 +7,11 @@ use askback_core::{
 };
 use http::{
     HeaderName, HeaderValue, Response, StatusCode,
-    header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE},
+    header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER},
 };
 
 use super::body::{Body, Events};
+use crate::{Limits, server::budget::NoRoom};
 
 pub(super) const SESSION_ID: HeaderName = HeaderName::from_static(headers::SESSION_ID);
 const JSON: HeaderValue = HeaderValue::from_static(media::JSON);
@@ -44,6 +45,20 @@ pub(super) fn error(
 pub(super) fn refusal(status: StatusCode, why: impl std::fmt::Display) -> Response<Body> {
     let object = ErrorObject::new(jsonrpc::INVALID_REQUEST, why.to_string());
     error(status, None, &object)
+}
+
+/// The refusal of what there is no room for, with when to try again.
+pub(super) fn no_room(why: NoRoom, limits: &Limits) -> Response<Body> {
+    let status = match why {
+        NoRoom::Share => StatusCode::TOO_MANY_REQUESTS,
+        NoRoom::All => StatusCode::SERVICE_UNAVAILABLE,
+    };
+    let mut response = error(status, None, &ErrorObject::internal(why.to_string()));
+    let seconds = limits.retry.as_secs().max(1);
+    response
+        .headers_mut()
+        .insert(RETRY_AFTER, HeaderValue::from(seconds));
+    response
 }
 
 /// The refusal of a method, with those there are.

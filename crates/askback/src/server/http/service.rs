@@ -42,7 +42,7 @@ use super::{
     stop::{Phase, Stop},
     stream::EventId,
 };
-use crate::server::Shared;
+use crate::server::{Shared, budget::NoRoom};
 
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static(headers::LAST_EVENT_ID);
 
@@ -184,8 +184,10 @@ impl Inner {
             let why = "accept application/json and text/event-stream";
             return response::refusal(StatusCode::NOT_ACCEPTABLE, why);
         }
-        let body = match read(body, self.shared.limits()).await {
+        let open = || self.shared.kept.open(principal(parts).as_ref());
+        let body = match read(body, self.shared.limits(), open).await {
             Ok(body) => body,
+            Err(Unread::NoRoom(why)) => return self.no_room(why),
             Err(unread) => return response::refusal(unread.status(), unread),
         };
         let received = match Received::parse(&body, self.shared.limits()) {
@@ -308,12 +310,13 @@ impl Inner {
                     return response::refusal(StatusCode::NOT_ACCEPTABLE, why);
                 }
                 match Subscription::open(&self.shared.profile, &call, params) {
-                    Ok((subscription, acknowledged)) => response::open_ended(Listening::new(
-                        &self.shared,
-                        &self.stop,
-                        subscription,
-                        acknowledged,
-                    )),
+                    Ok((subscription, acknowledged)) => {
+                        let (shared, stop) = (&self.shared, &self.stop);
+                        match Listening::new(shared, stop, subscription, acknowledged) {
+                            Ok(listening) => response::open_ended(listening),
+                            Err(why) => self.no_room(why),
+                        }
+                    }
                     Err(error) => {
                         let status = response::status(error.code);
                         response::error(status, Some(&call.id), &error)
@@ -333,7 +336,7 @@ impl Inner {
         }
         let id = match self.sessions.add(session) {
             Ok(session) => session.id().parse(),
-            Err(unkept) => return refused(unkept),
+            Err(unkept) => return self.refused(unkept),
         };
         let mut response = response::json(StatusCode::OK, answer);
         // Ids are written in characters that every header may hold.
@@ -362,6 +365,7 @@ impl Inner {
             return response::refusal(StatusCode::SERVICE_UNAVAILABLE, why);
         }
         match session.take(received) {
+            Taken::Refused(why) => self.no_room(why),
             Taken::Nothing => response::accepted(),
             Taken::Answered(answer) if session.paired => {
                 session.tell(answer);
@@ -446,7 +450,7 @@ impl Inner {
             .add(Session::new(&self.shared, principal(parts), true))
         {
             Ok(session) => session,
-            Err(unkept) => return refused(unkept),
+            Err(unkept) => return self.refused(unkept),
         };
         let Some((stream, reader)) = session.attach(None) else {
             return ended();
@@ -458,6 +462,22 @@ impl Inner {
             .beginning_with(first)
             .ending(Arc::clone(&self.sessions));
         response::open_ended(reading)
+    }
+
+    /// There is no room for a session, or the environment is broken.
+    fn refused(&self, unkept: Unkept) -> Response<Body> {
+        match unkept {
+            Unkept::NoRoom(why) => self.no_room(why),
+            Unkept::Broken(error) => {
+                tracing::error!(%error, "a session could not be opened");
+                let error = ErrorObject::internal("the server cannot open a session now");
+                response::error(StatusCode::INTERNAL_SERVER_ERROR, None, &error)
+            }
+        }
+    }
+
+    fn no_room(&self, why: NoRoom) -> Response<Body> {
+        response::no_room(why, self.shared.limits())
     }
 
     fn delete(&self, parts: &Parts) -> Response<Body> {
@@ -540,17 +560,6 @@ fn nameless(id: Option<&RequestId>) -> Response<Body> {
     response::error(StatusCode::BAD_REQUEST, id, &error)
 }
 
-/// There is no room for a session, or the environment is broken.
-fn refused(unkept: Unkept) -> Response<Body> {
-    tracing::error!(error = %unkept, "a session could not be opened");
-    let status = match unkept {
-        Unkept::Full => StatusCode::SERVICE_UNAVAILABLE,
-        Unkept::Broken(_) => StatusCode::INTERNAL_SERVER_ERROR,
-    };
-    let error = ErrorObject::internal("the server cannot open a session now");
-    response::error(status, None, &error)
-}
-
 /// Whether this is more than answers to what goes on already.
 fn begins_something(received: &Received) -> bool {
     match received {
@@ -571,6 +580,7 @@ impl Unread {
             Self::TooLong(_) => StatusCode::PAYLOAD_TOO_LARGE,
             Self::TooSlow => StatusCode::REQUEST_TIMEOUT,
             Self::Broken => StatusCode::BAD_REQUEST,
+            Self::NoRoom(_) => StatusCode::SERVICE_UNAVAILABLE,
         }
     }
 }

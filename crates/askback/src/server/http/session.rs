@@ -1,5 +1,7 @@
 //! A session of a handshake revision: what it must remember, and no task of its own.
 
+mod room;
+
 use std::{
     collections::BTreeSet,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -18,12 +20,14 @@ use tokio::{
     time::Instant,
 };
 
+use self::room::room_of;
 use super::stream::{EventId, Found, OWN, Stream};
 use crate::{
     flow::BoxFuture,
     server::{
         Peer, Permitted, Shared,
         asks::{self, Asker, Asks},
+        budget::{Charge, NoRoom},
         dispatch,
         roots::RootsWatch,
     },
@@ -49,6 +53,10 @@ pub(super) struct State {
     /// What changed while nobody read the session's own stream, each thing once.
     untold: BTreeSet<Changed>,
     used: Instant,
+    /// The room of all this.
+    room: Charge,
+    /// Its place among the sessions, while it is one of them.
+    place: Option<Charge>,
 }
 
 struct Running {
@@ -59,6 +67,8 @@ struct Running {
 
 /// What a message led to.
 pub(super) enum Taken {
+    /// There is no room for it.
+    Refused(NoRoom),
     /// Nothing that is answered.
     Nothing,
     /// It is answered already.
@@ -76,6 +86,7 @@ impl Session {
         principal: Option<Arc<Principal>>,
         paired: bool,
     ) -> Self {
+        let room = shared.kept.open(principal.as_ref());
         Self {
             id: String::new(),
             shared: Arc::clone(shared),
@@ -90,6 +101,8 @@ impl Session {
                 last_stream: OWN,
                 untold: BTreeSet::new(),
                 used: Instant::now(),
+                room,
+                place: None,
             }),
         }
     }
@@ -146,6 +159,11 @@ impl Session {
         let mut guard = self.lock();
         let state = &mut *guard;
         state.used = Instant::now();
+        if let Some(bytes) = room_of(&received)
+            && let Err(why) = state.reserve(bytes)
+        {
+            return Taken::Refused(why);
+        }
         state.engine.handle_received(received);
         let mut answers = Vec::new();
         let calls = state.drain(|_, message| answers.push(message));
@@ -212,6 +230,7 @@ impl Session {
         }
         let keep = self.shared.limits().resume_streams;
         state.trim(if self.paired { 0 } else { keep });
+        state.settle();
     }
 
     /// What a reader finds.
@@ -223,9 +242,12 @@ impl Session {
             return Found::End;
         };
         let found = stream.read(reader, keep, waker);
-        if number == OWN && matches!(found, Found::Events(_)) {
-            // There is room again.
-            state.tell_untold();
+        if matches!(found, Found::Events(_)) {
+            if number == OWN {
+                // There is room again.
+                state.tell_untold();
+            }
+            state.settle();
         }
         found
     }
@@ -239,7 +261,10 @@ impl Session {
         }
         for stream in &mut state.streams {
             stream.close();
+            stream.forget_read();
         }
+        state.place = None;
+        state.settle();
     }
 
     /// Answers what goes on with an error: the server is over.
@@ -264,14 +289,17 @@ impl Session {
         let mut state = self.lock();
         state.streams.retain(|stream| !stream.is_over(now, limits));
         state.streams.shrink_to_fit();
+        let bytes = state.kept_bytes();
+        state.room.shrink_to(bytes);
         state
             .idle_since()
             .is_some_and(|since| now >= since + limits.session_idle)
     }
 
-    /// Since when nobody has used it; none while somebody does.
-    pub(super) fn idle_since(&self) -> Option<Instant> {
-        self.lock().idle_since()
+    /// Whether somebody uses it, and when it was used last.
+    pub(super) fn used(&self) -> (bool, Instant) {
+        let state = self.lock();
+        (state.idle_since().is_none(), state.used)
     }
 
     /// Answers a call, if it still goes on. One that was cancelled may have left its id to another
@@ -284,6 +312,13 @@ impl Session {
         };
         let running = state.running.swap_remove(at);
         running.stop.notify_one();
+        let message = match state.reserve(message.len()) {
+            Ok(()) => message,
+            Err(why) => {
+                let error = ErrorObject::internal(why.to_string());
+                jsonrpc::write_error(Some(call), &error)
+            }
+        };
         state.engine.respond(call, message);
         state.drain_to(running.stream);
         state.close_if_done(running.stream);
@@ -320,6 +355,7 @@ impl State {
     /// Forgets a stream.
     pub(super) fn forget(&mut self, number: u32) {
         self.streams.retain(|stream| stream.number != number);
+        self.settle();
     }
 
     /// Of the streams that have ended keeps no more than this, those that were read to their end
@@ -464,12 +500,17 @@ impl Peer for Caller {
         self.with(|state, stream| {
             // What tells only of the way is left out where the client does not keep up.
             let limits = self.session.shared.limits();
-            if state
+            let keeps_up = state
                 .stream(stream)
-                .is_none_or(|stream| stream.has_room(limits))
-            {
+                .is_none_or(|stream| stream.has_room(limits));
+            if keeps_up {
                 state.engine.notify(&self.call, notification);
             }
+            state.drain(|state, message| {
+                if state.reserve(message.len()).is_ok() {
+                    state.push(stream, message);
+                }
+            });
         });
     }
 
@@ -513,13 +554,26 @@ impl Asker for Session {
         key: &str,
         question: Permitted,
         reply: oneshot::Sender<Reply>,
-    ) -> Option<AskId> {
+    ) -> Result<AskId, ErrorObject> {
         let mut state = self.lock();
-        let ask = state.engine.ask(call, key, question.into_inner())?;
-        state.asks.add(ask, reply);
+        let ask = state
+            .engine
+            .ask(call, key, question.into_inner())
+            .ok_or_else(asks::over)?;
         let stream = state.stream_of(call);
-        state.drain_to(stream);
-        Some(ask)
+        let mut refused = None;
+        state.drain(|state, message| match state.reserve(message.len()) {
+            Ok(()) => state.push(stream, message),
+            Err(why) => refused = Some(why),
+        });
+        if let Some(why) = refused {
+            state.engine.withdraw(ask);
+            // A question that was not sent need not be withdrawn.
+            drop(state.drain(|_, _| {}));
+            return Err(ErrorObject::internal(why.to_string()));
+        }
+        state.asks.add(ask, reply);
+        Ok(ask)
     }
 
     fn withdraw(&self, call: &RequestId, ask: AskId) {

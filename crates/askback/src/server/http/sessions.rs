@@ -1,7 +1,6 @@
 //! The sessions of an endpoint.
 
 use std::{
-    cmp::Reverse,
     collections::HashMap,
     io,
     sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
@@ -15,7 +14,10 @@ use tokio::time::Instant;
 use super::session::Session;
 use crate::{
     entropy::entropy,
-    server::{Observer, Observing, Shared},
+    server::{
+        Observer, Observing, Shared,
+        budget::{Budget, NoRoom, Owner},
+    },
 };
 
 /// How often sessions are looked over.
@@ -24,15 +26,18 @@ const ROUND: Duration = Duration::from_secs(10);
 /// How many parts the sessions are in, so that requests rarely wait for one another.
 const PARTS: usize = 16;
 
-/// One in how many of the sessions is ended where there are too many, so that a flood does not
+/// One in how many of an owner's sessions is ended where it has too many, so that a flood does not
 /// look through them for each of its own.
-const SHARE: usize = 16;
+const ENDED: usize = 16;
+
+/// How often sessions are ended to make room for one.
+const ATTEMPTS: usize = 3;
 
 /// Why a session is not kept.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Unkept {
-    #[error("there are too many sessions, and all of them are in use")]
-    Full,
+    #[error(transparent)]
+    NoRoom(#[from] NoRoom),
     #[error("there is no entropy for its id: {0}")]
     Broken(#[from] io::Error),
 }
@@ -41,6 +46,8 @@ pub(super) enum Unkept {
 pub(super) struct Sessions {
     parts: [Mutex<HashMap<String, Arc<Session>>>; PARTS],
     shared: Arc<Shared>,
+    /// The room for so many of them.
+    places: Budget,
     /// Told of changes, and looked over, from the first session on.
     begun: Mutex<Option<Observing>>,
     me: Weak<Self>,
@@ -51,6 +58,7 @@ impl Sessions {
         Arc::new_cyclic(|me| Self {
             parts: Default::default(),
             shared: Arc::clone(shared),
+            places: Budget::of_things(shared.limits().sessions, shared.limits()),
             begun: Mutex::new(None),
             me: Weak::clone(me),
         })
@@ -65,13 +73,13 @@ impl Sessions {
         self.begin();
         let id = URL_SAFE_NO_PAD.encode(entropy::<18>()?);
         let session = Arc::new(session.named(id.clone()));
-        let most = self.shared.limits().sessions;
-        if self.count() >= most {
-            self.end_idlest(most / SHARE + 1);
-            if self.count() >= most {
-                return Err(Unkept::Full);
-            }
-        }
+        let principal = session.principal();
+        let owner = Owner::of(principal.as_ref());
+        let mut place = self.places.open(principal.as_ref());
+        self.make_room(owner.as_ref(), Session::places_of_owner, || place.cover(1))?;
+        let mut place = Some(place);
+        let enter = || session.take_place(&mut place);
+        self.make_room(owner.as_ref(), Session::bytes_of_owner, enter)?;
         lock(self.part(&id)).insert(id, Arc::clone(&session));
         Ok(session)
     }
@@ -119,33 +127,54 @@ impl Sessions {
         }
     }
 
-    /// Ends idle sessions: first of whoever has the most, so that nobody ends those of others by
-    /// opening their own; among those of one, and of those who have as many, the idlest.
-    fn end_idlest(&self, count: usize) {
-        let mut of_each: HashMap<_, Vec<_>> = HashMap::new();
-        for session in self.all() {
-            let since = session.idle_since();
-            let owner = of_each.entry(session.principal()).or_default();
-            // None, for those in use, stands after every time.
-            owner.push((since.is_none(), since, session));
+    /// Takes room; where there is none, ends sessions of whoever has the most of it.
+    fn make_room(
+        &self,
+        owner: Option<&Owner>,
+        of_owner: fn(&Session) -> usize,
+        mut take: impl FnMut() -> Result<(), NoRoom>,
+    ) -> Result<(), NoRoom> {
+        for _ in 0..ATTEMPTS {
+            match take() {
+                Ok(()) => return Ok(()),
+                Err(why) if !self.end_some(owner, of_owner) => return Err(why),
+                Err(_) => {}
+            }
         }
-        let ranked = of_each.into_values().flat_map(|mut sessions| {
-            sessions.sort_unstable_by_key(|(used, since, _)| Reverse((*used, *since)));
-            // Whoever has ten gives up the tenth before whoever has nine gives up any.
-            sessions.into_iter().enumerate()
-        });
-        let mut idle: Vec<_> = ranked
-            .filter_map(|(rank, (_, since, session))| Some((Reverse(rank), since?, session)))
-            .collect();
-        idle.sort_unstable_by_key(|(rank, since, _)| (*rank, *since));
-        tracing::warn!("there are too many sessions: those idle for the longest are ended");
-        for (.., session) in idle.iter().take(count) {
-            self.end(session.id());
-        }
+        take()
     }
 
-    fn count(&self) -> usize {
-        self.parts.iter().map(|part| lock(part).len()).sum()
+    /// Ends sessions of whoever has the most, of all kinds of what is kept: those idle for the
+    /// longest first, then those in use. Of whoever wants the room only idle ones are ended: it is
+    /// not to lose work by asking for more. Whether any was ended.
+    fn end_some(&self, wanting: Option<&Owner>, of_owner: fn(&Session) -> usize) -> bool {
+        let mut of_each: HashMap<_, (usize, Vec<_>)> = HashMap::new();
+        for session in self.all() {
+            let owner = Owner::of(session.principal().as_ref());
+            let (size, sessions) = of_each.entry(owner).or_default();
+            *size = of_owner(&session).max(*size);
+            sessions.push((session.used(), session));
+        }
+        // Of several who have the most it is who wants more.
+        let largest = of_each
+            .into_iter()
+            .map(|(owner, (size, sessions))| (size, owner.as_ref() == wanting, sessions))
+            .max_by_key(|(size, is_own, _)| (*size, *is_own));
+        let Some((_, is_own, mut sessions)) = largest else {
+            return false;
+        };
+        let most = sessions.len() / ENDED + 1;
+        sessions.sort_unstable_by_key(|(used, _)| *used);
+        let ended = sessions
+            .iter()
+            .filter(|((in_use, _), _)| !(is_own && *in_use))
+            .take(most)
+            .filter(|(_, session)| self.end(session.id()))
+            .count();
+        if ended > 0 {
+            tracing::warn!(ended, "there is no room for a session: others are ended");
+        }
+        ended > 0
     }
 
     fn all(&self) -> Vec<Arc<Session>> {

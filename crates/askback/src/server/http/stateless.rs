@@ -25,9 +25,13 @@ use crate::{
     flow::BoxFuture,
     server::{
         Peer, Permitted, Shared,
+        budget::Charge,
         dispatch::{self, Answered},
     },
 };
+
+/// From how many bytes on what waits to be read is counted.
+const WORTH_COUNTING: usize = 4 << 10;
 
 /// Answers a call.
 pub(super) async fn answer(
@@ -76,7 +80,7 @@ impl Answering {
         let peer = Arc::new(Requester {
             origin: Arc::clone(&call.origin),
             streams,
-            most_bytes: shared.limits().resume_bytes,
+            shared: Arc::clone(shared),
             told: Mutex::default(),
         });
         let id = call.id.clone();
@@ -164,7 +168,7 @@ struct Requester {
     origin: Arc<Origin>,
     /// Whether it takes a stream.
     streams: bool,
-    most_bytes: usize,
+    shared: Arc<Shared>,
     told: Mutex<Told>,
 }
 
@@ -173,6 +177,8 @@ struct Requester {
 struct Told {
     events: Vec<u8>,
     waker: Option<Waker>,
+    /// The room of what waits to be read, where it is much.
+    room: Option<Charge>,
 }
 
 impl Requester {
@@ -180,12 +186,20 @@ impl Requester {
         self.told.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Whether so much may wait to be read.
+    fn has_room(&self, told: &mut Told, bytes: usize) -> bool {
+        let open = || self.shared.kept.open(self.origin.principal.as_ref());
+        bytes <= WORTH_COUNTING || told.room.get_or_insert_with(open).cover(bytes).is_ok()
+    }
+
     fn has_told(&self) -> bool {
         !self.lock().events.is_empty()
     }
 
     fn take_events(&self) -> Vec<u8> {
-        std::mem::take(&mut self.lock().events)
+        let mut told = self.lock();
+        told.room = None;
+        std::mem::take(&mut told.events)
     }
 
     fn poll_told(&self, cx: &Context<'_>) -> Poll<()> {
@@ -209,7 +223,9 @@ impl Peer for Requester {
         };
         let mut told = self.lock();
         // What tells only of the way is left out where the client does not keep up.
-        if told.events.len() > self.most_bytes {
+        let bytes = told.events.len() + message.len();
+        if told.events.len() > self.shared.limits().resume_bytes || !self.has_room(&mut told, bytes)
+        {
             return;
         }
         sse::write_event(&mut told.events, None, &message);

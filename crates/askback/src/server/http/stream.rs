@@ -116,6 +116,20 @@ impl Stream {
         self.wake();
     }
 
+    /// How many bytes of messages it keeps.
+    pub(super) fn kept_bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Keeps no more of what was read: its client can come back for the rest only.
+    pub(super) fn forget_read(&mut self) {
+        let read = usize::try_from(self.next - self.first).unwrap_or(usize::MAX);
+        for message in self.events.drain(..read.min(self.events.len())) {
+            self.bytes -= message.len();
+            self.first += 1;
+        }
+    }
+
     /// Nothing more comes.
     pub(super) fn close(&mut self) {
         self.open = false;
@@ -157,7 +171,9 @@ impl Stream {
     /// The only event there is, where the stream has ended with it and nobody has read it.
     pub(super) fn take_only(&mut self) -> Option<Vec<u8>> {
         let only = !self.open && self.events.len() == 1 && self.next == 1 && !self.letting_go;
-        only.then(|| self.events.pop_front()).flatten()
+        let only = only.then(|| self.events.pop_front()).flatten()?;
+        self.bytes -= only.len();
+        Some(only)
     }
 
     /// What this reader finds. Without limits nothing is kept for coming back.

@@ -2,6 +2,7 @@
 
 pub(crate) mod client;
 mod headers;
+mod keeping;
 mod lifecycle;
 mod listening;
 mod older;

@@ -1,0 +1,391 @@
+//! The room for what is kept for clients: counted where it is kept, and shared out among owners.
+//!
+//! Whatever outlives the moment in which a client's bytes are handled holds a [`Charge`]: it grows
+//! with what is kept, and gives its room back when it is dropped.
+//!
+//! What one owner may have depends on what there is left. Three quarters of the room are for whoever
+//! comes first: an owner who is alone may have its share of the whole, one part in
+//! [`Limits::owner_share`], and each that comes after about such a part of what is left of them. The
+//! last quarter is for small holdings: each owner may have a thousandth of the whole, whatever others
+//! have. So hundreds of owners have to act together before there is no room for one more.
+//!
+//! Callers who are not known are one owner. It may have all but one share: where nobody is known, as
+//! on a server of one's own machine, it is the only one.
+
+use std::{
+    collections::HashMap,
+    hash::{BuildHasher, Hash, Hasher, RandomState},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError, Weak,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
+
+use askback_core::{ask::Principal, engine::server, limits::Limits};
+
+/// How many parts the owners are in, so that calls rarely wait for one another.
+const PARTS: usize = 16;
+
+/// In which steps bytes are taken, so that what changes little costs nothing.
+const GRAIN: usize = 4 << 10;
+
+/// One in how many of the whole is for small holdings.
+const RESERVE: usize = 4;
+
+/// One in how many of the whole is a small holding.
+const SMALL: usize = 1024;
+
+/// How many steps more than is needed a charge keeps for what comes next.
+const SLACK: usize = 4;
+
+/// Room of one kind. Cheap to clone: clones are the same room.
+#[derive(Clone)]
+pub(crate) struct Budget(Arc<Inner>);
+
+struct Inner {
+    most: usize,
+    share: usize,
+    grain: usize,
+    used: AtomicUsize,
+    unknown: Arc<Account>,
+    known: [Mutex<HashMap<Owner, Weak<Account>>>; PARTS],
+    hasher: RandomState,
+}
+
+/// What one owner has.
+struct Account {
+    used: AtomicUsize,
+    /// Where it is found, for one who is known.
+    of: Option<(Weak<Inner>, Owner)>,
+}
+
+/// Whose something is: a principal, whichever client acts for it.
+#[derive(Clone)]
+pub(crate) struct Owner(Arc<Principal>);
+
+/// Room that was taken.
+pub(crate) struct Charge {
+    budget: Arc<Inner>,
+    account: Arc<Account>,
+    units: usize,
+}
+
+/// Why there is no room.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum NoRoom {
+    /// The owner has its share.
+    #[error(
+        "the server keeps as much for this principal as it may have; end calls or sessions, or \
+         try again later"
+    )]
+    Share,
+    /// Everything is taken.
+    #[error("the server keeps as much for its clients as it can; try again later")]
+    All,
+}
+
+impl Budget {
+    /// Room for so many bytes.
+    pub(crate) fn of_bytes(limits: &Limits) -> Self {
+        Self::new(limits.kept_bytes, limits.owner_share, GRAIN)
+    }
+
+    /// Room for so many things.
+    pub(crate) fn of_things(most: usize, limits: &Limits) -> Self {
+        Self::new(most, limits.owner_share, 1)
+    }
+
+    fn new(most: usize, share: usize, grain: usize) -> Self {
+        Self(Arc::new(Inner {
+            most,
+            share: share.max(1),
+            grain,
+            used: AtomicUsize::new(0),
+            unknown: Arc::new(Account {
+                used: AtomicUsize::new(0),
+                of: None,
+            }),
+            known: Default::default(),
+            hasher: RandomState::new(),
+        }))
+    }
+
+    /// How much is taken.
+    pub(crate) fn used(&self) -> usize {
+        self.0.used.load(Ordering::Relaxed)
+    }
+
+    /// Begins a charge of this owner, of nothing yet.
+    pub(crate) fn open(&self, owner: Option<&Arc<Principal>>) -> Charge {
+        let account = match owner {
+            None => Arc::clone(&self.0.unknown),
+            Some(principal) => self.account(Owner(Arc::clone(principal))),
+        };
+        Charge {
+            budget: Arc::clone(&self.0),
+            account,
+            units: 0,
+        }
+    }
+
+    fn account(&self, owner: Owner) -> Arc<Account> {
+        let mut known = self.0.part(&owner);
+        if let Some(account) = known.get(&owner).and_then(Weak::upgrade) {
+            return account;
+        }
+        let account = Arc::new(Account {
+            used: AtomicUsize::new(0),
+            of: Some((Arc::downgrade(&self.0), owner.clone())),
+        });
+        known.insert(owner, Arc::downgrade(&account));
+        account
+    }
+}
+
+impl Inner {
+    fn part(&self, owner: &Owner) -> MutexGuard<'_, HashMap<Owner, Weak<Account>>> {
+        let part = self.hasher.hash_one(owner) as usize % PARTS;
+        let part = &self.known[part];
+        part.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes room, or leaves all as it was.
+    fn take(&self, account: &Account, units: usize) -> Result<(), NoRoom> {
+        let fits = |used: usize| used.checked_add(units).filter(|used| *used <= self.most);
+        let taken = self
+            .used
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits);
+        let before = taken.map_err(|_| NoRoom::All)?;
+        let own = account.used.fetch_add(units, Ordering::Relaxed) + units;
+        let refused = match account.of {
+            Some(_) if !self.allows(own, before + units) => NoRoom::Share,
+            None if self.share > 1 && own > self.most - self.most / self.share => NoRoom::All,
+            _ => return Ok(()),
+        };
+        self.give_back(account, units);
+        Err(refused)
+    }
+
+    /// Whether an owner who is known may have this much where so much is taken in all.
+    fn allows(&self, own: usize, used: usize) -> bool {
+        if self.share == 1 || own <= (self.most / SMALL).max(self.grain) {
+            return true;
+        }
+        let left = (self.most - self.most / RESERVE).saturating_sub(used);
+        // An owner who is alone comes to `most / share` so.
+        let weight = (RESERVE - 1).saturating_mul(self.share) - RESERVE;
+        own.saturating_mul(weight) <= left.saturating_mul(RESERVE)
+    }
+
+    fn give_back(&self, account: &Account, units: usize) {
+        account.used.fetch_sub(units, Ordering::Relaxed);
+        self.used.fetch_sub(units, Ordering::Relaxed);
+    }
+}
+
+impl Charge {
+    /// Takes room for this much in all; what is too much by more than a little is given back.
+    ///
+    /// # Errors
+    ///
+    /// [`NoRoom`], and then the charge is what it was before.
+    pub(crate) fn cover(&mut self, units: usize) -> Result<(), NoRoom> {
+        let grain = self.budget.grain;
+        let wanted = units.checked_next_multiple_of(grain).unwrap_or(usize::MAX);
+        if wanted > self.units {
+            self.budget.take(&self.account, wanted - self.units)?;
+            self.units = wanted;
+        } else if self.units - wanted > SLACK * grain {
+            self.shrink_to(wanted);
+        }
+        Ok(())
+    }
+
+    /// Gives back all beyond this much.
+    pub(crate) fn shrink_to(&mut self, units: usize) {
+        let wanted = units.next_multiple_of(self.budget.grain);
+        if let Some(over) = self.units.checked_sub(wanted) {
+            self.budget.give_back(&self.account, over);
+            self.units = wanted;
+        }
+    }
+
+    /// How much its owner has taken with all its charges.
+    #[cfg(feature = "http-server")]
+    pub(crate) fn taken_by_owner(&self) -> usize {
+        self.account.used.load(Ordering::Relaxed)
+    }
+}
+
+impl Drop for Charge {
+    fn drop(&mut self) {
+        self.budget.give_back(&self.account, self.units);
+    }
+}
+
+impl Drop for Account {
+    fn drop(&mut self) {
+        let Some((budget, owner)) = &self.of else {
+            return;
+        };
+        if let Some(budget) = budget.upgrade() {
+            let mut known = budget.part(owner);
+            // Another may stand there by now.
+            if known
+                .get(owner)
+                .is_some_and(|account| account.strong_count() == 0)
+            {
+                known.remove(owner);
+            }
+        }
+    }
+}
+
+impl server::Room for Charge {
+    fn resize(&mut self, bytes: usize) -> Result<(), server::Full> {
+        self.cover(bytes).map_err(|_| server::Full)
+    }
+}
+
+impl Owner {
+    /// Whose this is.
+    #[cfg(feature = "http-server")]
+    pub(crate) fn of(principal: Option<&Arc<Principal>>) -> Option<Self> {
+        principal.map(|principal| Self(Arc::clone(principal)))
+    }
+}
+
+impl PartialEq for Owner {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.owner() == other.0.owner()
+    }
+}
+
+impl Eq for Owner {}
+
+impl Hash for Owner {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.0.owner().hash(state);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn owner(name: usize) -> Option<Arc<Principal>> {
+        Some(Arc::new(Principal::new(name.to_string())))
+    }
+
+    /// Takes as much as there is for an owner.
+    fn fill(charge: &mut Charge) -> usize {
+        while charge.cover(charge.units + 1).is_ok() {}
+        charge.units
+    }
+
+    /// How many owners are known.
+    fn accounts(budget: &Budget) -> usize {
+        let parts = budget.0.known.iter();
+        parts.map(|part| part.lock().unwrap().len()).sum()
+    }
+
+    #[test]
+    fn an_owner_has_its_share_and_no_more() {
+        const MOST: usize = 1 << 20;
+        // Who asks, the share, and what it may have of a mebibyte.
+        let cases = [
+            (owner(1), 8, MOST / 8),
+            (owner(1), 2, MOST / 2),
+            (owner(1), 1, MOST),
+            (owner(1), 0, MOST),
+            (owner(1), usize::MAX, MOST / SMALL),
+            (None, 8, MOST - MOST / 8),
+            (None, 1, MOST),
+            (None, usize::MAX, MOST),
+        ];
+        for (who, share, most) in cases {
+            let budget = Budget::new(MOST, share, 1);
+            let mut charge = budget.open(who.as_ref());
+            // The same principal acts by another client, and has no second share.
+            let mut other = who.map(|who| {
+                let mut other = Principal::clone(&who);
+                other.client_id = Some("other".to_owned());
+                budget.open(Some(&Arc::new(other)))
+            });
+            let taken = fill(&mut charge);
+            assert!(taken <= most && taken + 2 > most, "{share}: {taken}");
+            assert_eq!(other.as_mut().map_or(0, fill), 0, "{share}");
+            charge.shrink_to(most / 2);
+            assert_eq!(budget.used(), most / 2);
+            drop((charge, other));
+            assert_eq!(budget.used(), 0);
+        }
+    }
+
+    #[test]
+    fn however_much_others_take_there_is_room_for_the_next() {
+        const MOST: usize = 1 << 20;
+        for unknown in [false, true] {
+            let budget = Budget::new(MOST, 8, 1);
+            let mut all = budget.open(None);
+            if unknown {
+                fill(&mut all);
+            }
+            let mut charges = Vec::new();
+            let mut last = MOST / 8;
+            // As many as the part that is set aside has room for.
+            for name in 0..if unknown { 128 } else { 256 } {
+                let mut charge = budget.open(owner(name).as_ref());
+                let own = fill(&mut charge);
+                assert!((MOST / SMALL..=last).contains(&own), "{name} has {own}");
+                last = own;
+                charges.push(charge);
+            }
+            assert!(budget.used() <= MOST);
+            drop((charges, all));
+            assert_eq!((budget.used(), accounts(&budget)), (0, 0));
+        }
+    }
+
+    #[test]
+    fn what_changes_little_takes_nothing() {
+        let budget = Budget::new(1 << 20, 8, GRAIN);
+        let mut charge = budget.open(None);
+        for (units, taken) in [
+            (0, 0),
+            (1, 1),
+            (4096, 1),
+            (9000, 3),
+            (1, 3),
+            (20_000, 5),
+            (1, 5),
+        ] {
+            charge.cover(units).unwrap();
+            assert_eq!(budget.used(), taken * GRAIN, "{units}");
+        }
+        charge.cover(1 << 19).unwrap();
+        charge.cover(1).unwrap();
+        assert_eq!(budget.used(), GRAIN);
+        assert_eq!(charge.cover(usize::MAX), Err(NoRoom::All));
+        assert_eq!(charge.taken_by_owner(), GRAIN);
+    }
+
+    #[test]
+    fn threads_take_and_give_back_what_they_took() {
+        let budget = Budget::new(1 << 12, 8, 1);
+        std::thread::scope(|scope| {
+            for name in 0..8 {
+                let budget = &budget;
+                scope.spawn(move || {
+                    for units in (0..64).cycle().take(5000) {
+                        let mut charge = budget.open(owner(name % 4).as_ref());
+                        let _ = charge.cover(units);
+                        assert!(budget.used() <= 1 << 12);
+                    }
+                });
+            }
+        });
+        assert_eq!(budget.used(), 0);
+        assert_eq!(accounts(&budget), 0);
+    }
+}
