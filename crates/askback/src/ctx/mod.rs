@@ -32,7 +32,7 @@ use crate::{
     error::{Error, Result},
     flow::{Asking, BoxFuture, Cell, Naming, Scope, Step, Timer},
     handler::{Parameters, States},
-    server::{Changed, Incoming, Peer, Shared},
+    server::{Audience, Changed, Incoming, Peer, Shared},
 };
 
 /// What a handler is given: questions to the person, the model and the client behind a call, and
@@ -502,13 +502,23 @@ impl Ctx {
         self.0.peer.close_stream();
     }
 
-    /// Tells the clients that care that something the server offers has changed; not again when
-    /// the handler is run again.
+    /// Tells the clients that care that something the server offers has changed, those of every
+    /// principal; not again when the handler is run again.
     pub fn changed(&self, changed: Changed) {
-        if !self.0.cell.flow().is_live() {
-            return;
+        self.tell_changed(&changed, Audience::All);
+    }
+
+    /// Tells of a change that concerns only who asks: the clients of the same
+    /// [principal](Ctx::principal) are told, and nobody else's. Callers who are not known are one:
+    /// where nobody is, as on a server of one's own machine, all are told.
+    pub fn changed_for_caller(&self, changed: Changed) {
+        self.tell_changed(&changed, Audience::Only(self.principal()));
+    }
+
+    fn tell_changed(&self, changed: &Changed, to: Audience<'_>) {
+        if self.0.cell.flow().is_live() {
+            self.0.shared.changed(changed, to);
         }
-        self.0.shared.changed(&changed);
     }
 
     fn identity(&self) -> Identity {

@@ -5,12 +5,31 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
 };
 
-use askback_core::engine::server::Changed;
+use askback_core::{ask::Principal, engine::server::Changed};
 
 /// Somebody with clients to tell.
 pub(crate) trait Observer: Send + Sync {
-    /// Something has changed. This must not wait: it runs where the change was made.
-    fn changed(&self, changed: &Changed);
+    /// Something has changed for these. This must not wait: it runs where the change was made.
+    fn changed(&self, changed: &Changed, to: Audience<'_>);
+}
+
+/// Whom a change concerns.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Audience<'a> {
+    /// Whoever wants to know.
+    All,
+    /// One principal, whichever client acts for it; or all who are not known.
+    Only(Option<&'a Principal>),
+}
+
+impl Audience<'_> {
+    /// Whether it is one of them.
+    pub(crate) fn has(self, principal: Option<&Principal>) -> bool {
+        match self {
+            Self::All => true,
+            Self::Only(one) => principal.map(Principal::owner) == one.map(Principal::owner),
+        }
+    }
 }
 
 /// All who are told of changes.
@@ -30,11 +49,11 @@ pub(crate) struct Observing {
 }
 
 impl Changes {
-    /// Tells everybody, in the order in which they came.
-    pub(super) fn tell(&self, changed: &Changed) {
+    /// Tells everybody whom it concerns, in the order in which they came.
+    pub(super) fn tell(&self, changed: &Changed, to: Audience<'_>) {
         let observers: Vec<_> = self.lock().by_number.values().cloned().collect();
         for observer in observers.iter().filter_map(Weak::upgrade) {
-            observer.changed(changed);
+            observer.changed(changed, to);
         }
     }
 

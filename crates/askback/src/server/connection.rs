@@ -19,7 +19,7 @@ use tokio::{
 };
 
 use super::{
-    Observer, Observing, Peer, Permitted, Shared,
+    Audience, Observer, Observing, Peer, Permitted, Shared,
     asks::{self, Asker, Asks},
     dispatch,
     roots::RootsWatch,
@@ -240,8 +240,11 @@ impl Link {
 }
 
 impl Observer for Link {
-    fn changed(&self, changed: &Changed) {
+    fn changed(&self, changed: &Changed, to: Audience<'_>) {
         self.with(|state| {
+            if !to.has(state.engine.principal().map(|principal| &**principal)) {
+                return;
+            }
             if state.outgoing_bytes <= self.most_bytes {
                 self.tell(state, changed);
             } else if state.engine.wants(changed) {

@@ -42,7 +42,7 @@ use askback_core::{
 
 pub use askback_core::engine::server::Changed;
 pub(crate) use call::Peer;
-pub(crate) use changes::{Observer, Observing};
+pub(crate) use changes::{Audience, Observer, Observing};
 pub use complete::Completing;
 pub use incoming::Incoming;
 pub(crate) use incoming::Permitted;
@@ -244,9 +244,25 @@ impl Server {
         connection::serve(Arc::clone(&self.0), channel).await
     }
 
-    /// Tells the clients that care that something the server offers has changed.
+    /// Tells the clients that care that something the server offers has changed: those of every
+    /// principal. What is different for each principal is told with [`Server::changed_for`].
     pub fn changed(&self, changed: Changed) {
-        self.0.changed(&changed);
+        self.0.changed(&changed, Audience::All);
+    }
+
+    /// Tells the clients of one principal that care that something has changed for it: its list of
+    /// resources, or what stands in a resource of its own. Nobody else hears of it, also where
+    /// another client watches the same URI. The tenant, the issuer and the subject say who it is;
+    /// all clients that act for it are told.
+    ///
+    /// ```
+    /// # use askback::{Changed, Principal, Server};
+    /// fn mail_came(server: &Server, to: &Principal) {
+    ///     server.changed_for(to, Changed::Resource("mail://inbox".to_owned()));
+    /// }
+    /// ```
+    pub fn changed_for(&self, principal: &Principal, changed: Changed) {
+        self.0.changed(&changed, Audience::Only(Some(principal)));
     }
 
     /// How many bytes the server keeps for its clients now: at most
@@ -347,8 +363,10 @@ impl ServerBuilder {
     }
 
     /// Lists resources that come and go, to each who asks their own; who it is, is known where the
-    /// server has found out ([`Ctx::principal`](crate::Ctx::principal)). Such a list is never the same
-    /// for everybody ([`ServerBuilder::cache`]).
+    /// server has found out ([`Ctx::principal`](crate::Ctx::principal)). Changes of one principal's
+    /// list are told with [`Server::changed_for`] or
+    /// [`Ctx::changed_for_caller`](crate::Ctx::changed_for_caller), so that nobody else hears of
+    /// them. Such a list is never the same for everybody ([`ServerBuilder::cache`]).
     pub fn list_resources_for<F, Fut>(mut self, lister: F) -> Self
     where
         F: Fn(Option<Arc<Principal>>) -> Fut + Send + Sync + 'static,

@@ -19,8 +19,15 @@ use askback_core::{
 use serde::{Serialize, de::DeserializeOwned};
 
 use super::{
-    budget::Budget, changes::Changes, page::Pages, prompt::Prompt, registry::Registry,
-    resource::Resources, roots, tasks::Board, tool::Tool,
+    budget::Budget,
+    changes::{Audience, Changes},
+    page::Pages,
+    prompt::Prompt,
+    registry::Registry,
+    resource::Resources,
+    roots,
+    tasks::Board,
+    tool::Tool,
 };
 use crate::{
     clock::Clock,
@@ -137,8 +144,8 @@ impl Shared {
         self.checks_replay
     }
 
-    pub(crate) fn changed(&self, changed: &Changed) {
-        self.changes.tell(changed);
+    pub(crate) fn changed(&self, changed: &Changed, to: Audience<'_>) {
+        self.changes.tell(changed, to);
     }
 
     /// One page of a list, as its cursor says.

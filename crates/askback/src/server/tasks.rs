@@ -21,7 +21,7 @@ use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use tokio::{sync::oneshot, task::AbortHandle};
 
 use super::{
-    Peer, Permitted, Shared,
+    Audience, Peer, Permitted, Shared,
     budget::{Budget, Charge},
 };
 use crate::{
@@ -218,7 +218,8 @@ impl Shared {
     }
 
     fn task_changed(&self, id: &str) {
-        self.changed(&Changed::Task(id.to_owned()));
+        // Whose it is is looked at when it is told how the task stands.
+        self.changed(&Changed::Task(id.to_owned()), Audience::All);
     }
 }
 

@@ -18,7 +18,7 @@ use super::{
 use crate::{
     flow::BoxFuture,
     server::{
-        Observer, Observing, Shared,
+        Audience, Observer, Observing, Shared,
         budget::{Charge, NoRoom},
     },
 };
@@ -144,8 +144,9 @@ impl Listener {
 }
 
 impl Observer for Listener {
-    fn changed(&self, changed: &Changed) {
-        if !self.subscription.wants(changed) {
+    fn changed(&self, changed: &Changed, to: Audience<'_>) {
+        let principal = self.subscription.principal().map(|principal| &**principal);
+        if !to.has(principal) || !self.subscription.wants(changed) {
             return;
         }
         let mut untold = self.lock();

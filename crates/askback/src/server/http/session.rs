@@ -25,7 +25,7 @@ use super::stream::{EventId, Found, OWN, Stream};
 use crate::{
     flow::BoxFuture,
     server::{
-        Peer, Permitted, Shared,
+        Audience, Peer, Permitted, Shared,
         asks::{self, Asker, Asks},
         budget::{Charge, NoRoom},
         dispatch,
@@ -207,10 +207,11 @@ impl Session {
         Some((number, reader))
     }
 
-    /// Something the server offers has changed.
-    pub(super) fn changed(&self, changed: &Changed) {
+    /// Something the server offers has changed for these.
+    pub(super) fn changed(&self, changed: &Changed, to: Audience<'_>) {
         let mut state = self.lock();
-        if !state.engine.wants(changed) {
+        let is_theirs = to.has(state.engine.principal().map(|principal| &**principal));
+        if !is_theirs || !state.engine.wants(changed) {
             return;
         }
         state.untold.insert(changed.clone());

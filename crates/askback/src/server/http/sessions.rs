@@ -15,7 +15,7 @@ use super::session::Session;
 use crate::{
     entropy::entropy,
     server::{
-        Observer, Observing, Shared,
+        Audience, Observer, Observing, Shared,
         budget::{Budget, NoRoom, Owner},
     },
 };
@@ -192,9 +192,9 @@ impl Sessions {
 }
 
 impl Observer for Sessions {
-    fn changed(&self, changed: &Changed) {
+    fn changed(&self, changed: &Changed, to: Audience<'_>) {
         for session in self.all() {
-            session.changed(changed);
+            session.changed(changed, to);
         }
     }
 }

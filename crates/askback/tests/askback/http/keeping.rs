@@ -8,8 +8,8 @@ use std::{
 };
 
 use askback::{
-    Ctx, Json, Limits, Principal, Result, Revision, Server, ServerBuilder, Tool, http::Service,
-    protocol::TaskSupport, testing::TestClock,
+    Changed, Ctx, Json, Limits, Principal, Result, Revision, Server, ServerBuilder, Tool,
+    http::Service, protocol::TaskSupport, testing::TestClock,
 };
 use http::{Request, StatusCode};
 use http_body::Frame;
@@ -478,4 +478,78 @@ async fn sessions_in_use_of_whoever_has_the_most_are_ended_for_others() {
         found.push(response.status.as_u16());
     }
     assert_eq!(found, [200, 200, 404, 200, 200, 200, 200]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_change_for_one_principal_reaches_nobody_else() {
+    let server = Stage::default()
+        .builder()
+        .tool(Tool::new(
+            "moves",
+            async |ctx: Ctx| -> Result<&'static str> {
+                ctx.changed_for_caller(Changed::Resources);
+                Ok("Moved.")
+            },
+        ))
+        .build()
+        .unwrap();
+    let service = server.http().service();
+    let wish = json!({"resourcesListChanged": true, "resourceSubscriptions": ["note://one"]});
+    let mut streams = Vec::new();
+    for name in [Some("ada"), Some("eve"), None] {
+        let guest = Guest::new(&service, name.map(str::to_owned));
+        let params = json!({"notifications": wish});
+        let mut modern = guest.call("subscriptions/listen", params).await;
+        modern.message().await;
+        let session = guest.open().await.ok().unwrap();
+        let watch = json!({"uri": "note://one"});
+        guest
+            .in_session(&session, 1, "resources/subscribe", watch)
+            .await;
+        streams.push((guest, session, modern));
+    }
+    let mut ada = Principal::new("ada");
+    ada.client_id = Some("another client".to_owned());
+    let watched = Changed::Resource("note://one".to_owned());
+    for (act, heard) in [
+        (0, [true, false, false]),
+        (1, [false, false, true]),
+        (2, [true; 3]),
+    ] {
+        match act {
+            0 => server.changed_for(&ada, watched.clone()),
+            1 => {
+                let moved = streams[2]
+                    .0
+                    .call("tools/call", json!({"name": "moves"}))
+                    .await;
+                assert_eq!(moved.status, 200);
+            }
+            _ => server.changed(watched.clone()),
+        }
+        for ((guest, session, modern), hears) in streams.iter_mut().zip(heard) {
+            let mut request = Request::get("/mcp")
+                .header("host", "localhost")
+                .header("accept", "text/event-stream")
+                .header("mcp-session-id", &**session)
+                .body(String::new())
+                .unwrap();
+            if let Some(principal) = &guest.principal {
+                request.extensions_mut().insert(principal.clone());
+            }
+            let mut own = Response::new(service.respond(request).await);
+            // What a stream begins with tells of nothing.
+            own.event().await;
+            for stream in [modern, &mut own] {
+                if hears {
+                    let method = stream.message().await["method"].take();
+                    let list = act == 1;
+                    let updated = "notifications/resources/updated";
+                    let changed = "notifications/resources/list_changed";
+                    assert_eq!(method, if list { changed } else { updated });
+                }
+                stream.assert_quiet().await;
+            }
+        }
+    }
 }
