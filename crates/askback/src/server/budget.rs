@@ -367,7 +367,7 @@ mod tests {
         charge.cover(1).unwrap();
         assert_eq!(budget.used(), GRAIN);
         assert_eq!(charge.cover(usize::MAX), Err(NoRoom::All));
-        assert_eq!(charge.taken_by_owner(), GRAIN);
+        assert_eq!(budget.used(), GRAIN);
     }
 
     #[test]

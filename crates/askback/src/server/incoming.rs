@@ -159,7 +159,8 @@ impl Incoming {
         Ok(Some(answer))
     }
 
-    /// About how many bytes of the client's it holds.
+    /// About how many bytes of the client's it holds; arguments count twice, since the handler has
+    /// read them into something of its own.
     pub(super) fn kept_bytes(&self) -> usize {
         let arguments = match &self.arguments {
             Arguments::Object(object) => object.as_str().len(),
@@ -171,7 +172,7 @@ impl Incoming {
             }
         };
         let state = self.request_state.as_ref().map_or(0, String::len);
-        self.target.len() + arguments + state + responses_bytes(&self.input_responses)
+        self.target.len() + 2 * arguments + state + responses_bytes(&self.input_responses)
     }
 
     pub(crate) fn facts(&self) -> &'static Facts {
