@@ -139,7 +139,7 @@ pub(crate) async fn book_holiday(
         move || async move { bookings.add(owner, booking).await },
     );
     let booking = booking.await?;
-    ctx.changed(Changed::Resources);
+    ctx.changed_for_caller(Changed::Resources);
     let text = format!(
         "Booked: {holiday}, {} USD in all. The reference is {}; the tickets go to {}.",
         booking.total, booking.reference, booking.contact.email
