@@ -131,6 +131,12 @@ impl Found {
             ),
         );
         page.quote(does(target));
+        if matches!(target.reach, Reach::Start(_)) {
+            page.say(
+                Style::Warning,
+                "! It is a program, and it runs with your rights: it can do whatever you can.",
+            );
+        }
     }
 }
 
@@ -236,6 +242,7 @@ mod tests {
         check("yes", true, 1);
     }
 
+    // Shows BP-45.
     #[test]
     fn a_person_is_shown_what_a_file_does() {
         #[track_caller]
@@ -261,10 +268,10 @@ mod tests {
                 ours,
                 "/a<U+001B>[2J/mcp.json was found here, and says of it<U+000A>:"
             );
-            assert!(
-                theirs.lines().all(|line| line.starts_with("| ")),
-                "{theirs}"
-            );
+            let quoted = theirs.lines().filter(|line| line.starts_with("| ")).count();
+            let starts = matches!(target.reach, Reach::Start(_));
+            assert_eq!(theirs.contains("\n! It is a program"), starts, "{theirs}");
+            assert_eq!(theirs.lines().count(), quoted + usize::from(starts));
         }
         let pair = |name: &str| BTreeMap::from([(name.to_owned(), "hush".to_owned())]);
         let command = Command {

@@ -78,7 +78,7 @@ fn a_person_is_told_that_an_answer_broke_off() {
     let shown = String::from_utf8(output.stderr).expect("it writes text");
     assert_eq!(output.status.code(), Some(4), "{shown}");
     let told = shown.find("the answer broke off and is asked for again: ");
-    let ended = shown.find("askback: the server went away: ");
+    let ended = shown.find("askback: the server went away:");
     assert!(told.is_some() && told < ended, "{shown}");
     server
         .join()

@@ -436,6 +436,7 @@ fn a_revision_the_server_does_not_speak_is_a_failure() {
         .expect(4);
 }
 
+// Shows TO-18, DI-04, BA-50.
 #[test]
 fn no_rule_fits_what_a_server_calls_itself() {
     // The rule is for another server, which this one takes for its own.
@@ -447,7 +448,7 @@ fn no_rule_fits_what_a_server_calls_itself() {
         let named = book("given", protocol).answers(answers);
         let ran = named.and(&["--name", "askback-travel"]).on_travel();
         // The second question is nobody's.
-        ran.expect(3).says("wishes: answered by rule 1");
+        ran.expect(3).says("a form: answered by rule 1");
     }
 }
 

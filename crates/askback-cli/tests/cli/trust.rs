@@ -87,6 +87,7 @@ fn set_mode(path: &Path, mode: u32) {
     fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("it is ours");
 }
 
+// Shows BP-43, BP-44, BP-46, BP-47.
 #[test]
 fn what_was_found_is_agreed_to_once() {
     let place = Place::new("agreed");

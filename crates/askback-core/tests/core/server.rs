@@ -622,6 +622,7 @@ fn a_link_has_an_id_where_the_revision_has_one() {
 }
 
 // Shows CA-11, CA25-01, CA25-07.
+// Shows LI25-07.
 #[test]
 fn nothing_is_asked_before_the_client_is_initialized() {
     let initialized = || json!({"method": "notifications/initialized"});

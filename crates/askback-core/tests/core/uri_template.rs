@@ -33,6 +33,7 @@ fn a_uri_gives_the_values_of_the_variables() {
     check("a://b", "a://bc", None);
 }
 
+// Shows RE-13, RE-17.
 #[test]
 fn no_value_leads_out_of_its_place() {
     for hostile in [

@@ -47,6 +47,7 @@ fn notification(method: &str) -> Value {
     json!({"jsonrpc": "2.0", "method": format!("notifications/{method}")})
 }
 
+// Shows LI25-07.
 #[tokio::test(start_paused = true)]
 async fn a_question_waits_until_the_client_is_initialized() {
     let server = Server::builder("tests", "1")
@@ -159,6 +160,7 @@ async fn logs(ctx: Ctx) -> Result<&'static str> {
     Ok("Logged.")
 }
 
+// Shows LO-01, LO-02, DE-01.
 #[tokio::test]
 async fn log_lines_are_sent_only_by_a_server_that_says_so() {
     for declared in [false, true] {

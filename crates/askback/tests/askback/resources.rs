@@ -41,6 +41,7 @@ async fn read(server: &Server, revision: Revision, uri: &str) -> Value {
     wire.hear().await.expect("an answer")
 }
 
+// Shows RE-13, RE-17.
 #[tokio::test]
 async fn a_uri_does_not_lead_out_of_its_template() {
     let names = Read::default();

@@ -431,7 +431,7 @@ fn a_flood_is_cut_while_the_person_is_at_the_prompt() {
     let begin = |with: &str| rows.iter().filter(|row| row.starts_with(with)).count();
     // What is shown within a window; on a slow machine there are several.
     let most = FLOOD / 4;
-    assert!((1..most).contains(&begin("note |")), "{}", rows.join("\n"));
+    assert!((1..most).contains(&begin("error |")), "{}", rows.join("\n"));
     assert!(begin("bank>") < most, "{}", rows.join("\n"));
     assert!(begin("  bank said more at once than is shown; lines left out: ") > 0);
 }

@@ -195,9 +195,10 @@ impl<W: Write> Serving<W> {
         let result = self.fitted(&method, result, call);
         self.send(&json!({"jsonrpc": "2.0", "id": call["id"], "result": result}))?;
         if self.way == Way::Flooding && !opening {
-            let error = json!({"code": -32603, "message": text(time)});
+            let line = json!({"level": "error", "data": text(time)});
             for _ in 0..FLOOD {
-                self.send(&json!({"jsonrpc": "2.0", "error": error}))?;
+                let method = "notifications/message";
+                self.send(&json!({"jsonrpc": "2.0", "method": method, "params": line}))?;
             }
         }
         Ok(())

@@ -64,6 +64,7 @@ fn what_is_private_is_not_given_to_another_principal() {
     ));
 }
 
+// Shows CC-17.
 #[test]
 fn what_is_private_is_not_given_in_another_authorization_context() {
     let private = r#"{"tools":[],"ttlMs":1000,"cacheScope":"private"}"#;

@@ -365,7 +365,7 @@ fn a_root_that_leads_elsewhere_than_it_reads_is_not_sent() {
                 = ask 1 tool=a "roots"
                 ! answer 1 roots {{"roots":[{{"uri":"file:///trips/ada"}},{{"uri":"{uri}"}}]}}
                 > {{"id":"q","error":{{"code":-32603,"message":"the client could not answer"}}}}
-                > {{"method":"notifications/cancelled","params":{{"requestId":2}}}}
+                > {{"method":"notifications/cancelled","params":{{"requestId":2,"reason":"the client could not answer a question of the call"}}}}
                 = failed 7: the host failed to answer the server: its answer cannot be sent: a root must be a plain path, without dots or encoded separators, not {shown}
                 "#
             ),

@@ -25,6 +25,7 @@ fn progress_counts_if_it_grows_and_belongs_to_a_call_in_flight() {
 }
 
 // Shows CA-07, CA-09.
+// Shows CA-08, LI25-26.
 #[test]
 fn a_call_may_have_time_outs_of_its_own() {
     let mut bounded = profile();

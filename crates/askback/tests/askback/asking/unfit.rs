@@ -1,5 +1,7 @@
 //! What may not be asked is not, whichever way an author asks it.
 
+use std::collections::BTreeSet;
+
 use askback::{
     Ctx, Error, Prompt, Result, Revision, Server, State, Tool,
     forms::FormSchema,
@@ -169,7 +171,7 @@ async fn requires(State(url): State<&'static str>) -> Result<String> {
     Err(Error::url_required(link("https://a.example/"), [link(url)]))
 }
 
-// Shows EL-09, EL25-07.
+// Shows EL-09, EL25-06, EL25-07, EL25-08, EL25-11.
 #[tokio::test(start_paused = true)]
 async fn links_are_required_only_of_a_client_that_opens_them() {
     const GOOD: &str = "https://b.example/";
@@ -214,7 +216,12 @@ async fn links_are_required_only_of_a_client_that_opens_them() {
                 "{revision} {method} {capabilities} {url}: {heard}"
             );
             let links = heard["error"]["data"]["elicitations"].as_array();
-            assert_eq!(links.map_or(0, Vec::len), 2 * usize::from(code == -32042));
+            let links = links.into_iter().flatten();
+            let ids: BTreeSet<_> = links
+                .filter(|link| link["mode"] == "url")
+                .filter_map(|link| link["elicitationId"].as_str())
+                .collect();
+            assert_eq!(ids.len(), 2 * usize::from(code == -32042), "{heard}");
         }
     }
 }

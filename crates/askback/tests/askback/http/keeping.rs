@@ -97,10 +97,13 @@ impl Guest {
     async fn open(&self) -> Result<String, Response> {
         let hello = hello(Revision::V2025_11_25, json!({"elicitation": {}}));
         let response = self.send(&[], hello.to_string()).await;
-        match response.header("mcp-session-id") {
-            Some(id) => Ok(id.to_owned()),
-            None => Err(response),
-        }
+        let Some(id) = response.header("mcp-session-id").map(str::to_owned) else {
+            return Err(response);
+        };
+        let initialized = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+        let session = ("mcp-session-id", id.as_str());
+        self.send(&[session], initialized.to_string()).await;
+        Ok(id)
     }
 
     async fn in_session(&self, session: &str, id: usize, method: &str, params: Value) -> Response {

@@ -13,6 +13,7 @@ fn notification(method: &str) -> Value {
     json!({"jsonrpc": "2.0", "method": format!("notifications/{method}")})
 }
 
+// Shows LI25-07.
 #[tokio::test(start_paused = true)]
 async fn a_question_waits_until_the_client_of_a_session_is_initialized() {
     let server = Server::builder("tests", "1")

@@ -228,6 +228,7 @@ async fn the_two_kinds_of_sessions_are_not_mixed() {
     assert_eq!(pair.say(&request(9, "hello")).await, 202);
 }
 
+// Shows DE-01, HT-72.
 #[tokio::test(start_paused = true)]
 async fn a_pair_is_opened_only_where_it_is_allowed_and_its_revision_is_spoken() {
     let build = |revisions: &[Revision]| -> Server {

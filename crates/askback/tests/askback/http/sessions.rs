@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use askback::{Changed, Limits, Revision, State, Tool};
+use askback::{Changed, Ctx, Limits, Result, Revision, State, Tool};
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde_json::{Value, json};
 use tokio::time::sleep;
@@ -253,6 +253,39 @@ async fn a_question_is_asked_on_the_stream_of_its_call() {
         }
         own.assert_quiet().await;
         assert_eq!(stage.handlers(), (2, 2, 0));
+    }
+}
+
+// Shows EL25-02.
+#[tokio::test(start_paused = true)]
+async fn the_end_of_a_link_is_told_to_the_client_that_was_asked() {
+    let pays = async |ctx: Ctx| -> Result<&'static str> {
+        let link = "https://pay.example/1";
+        ctx.elicit_url("Pay first.", link).await?.accepted()?;
+        ctx.completion_notice("paid").send();
+        Ok("Paid.")
+    };
+    let server = Stage::default().builder().tool(Tool::new("pays", pays));
+    let client = Client::of(&server.build().unwrap());
+    let opens = json!({"elicitation": {"url": {}}});
+    let open = || client.open_with(Revision::V2025_11_25, opens.clone());
+    let (session, mallory) = (open().await, open().await);
+    let (mut own, mut hers) = (session.listen().await, mallory.listen().await);
+    let mut asking = session.call(1, "tools/call", tool("pays")).await;
+    let mut asked_her = mallory.call(1, "tools/call", tool("pays")).await;
+    let question = asking.message().await;
+    assert_eq!(question["params"]["mode"], "url", "{question}");
+    assert_eq!(asked_her.message().await["params"]["mode"], "url");
+    session.answer(&question, json!({"action": "accept"})).await;
+    let told = asking.message().await;
+    assert_eq!(told["method"], "notifications/elicitation/complete");
+    assert_eq!(told["params"]["elicitationId"], "paid");
+    assert_eq!(text(&asking.message().await), "Paid.");
+    asked_her.assert_quiet().await;
+    // The streams that are listened on begin with an event that says nothing.
+    for stream in [&mut own, &mut hers] {
+        stream.event().await;
+        stream.assert_quiet().await;
     }
 }
 

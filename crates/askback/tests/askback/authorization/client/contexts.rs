@@ -69,6 +69,7 @@ async fn check(scope: &'static str, between: Between, named: [&str; 2], asked: u
     assert_eq!(count(), asked, "{scope} {between:?}");
 }
 
+// Shows CC-17.
 #[tokio::test]
 async fn a_private_list_is_kept_for_the_credentials_it_was_asked_with() {
     let other = ["access-1", "access-2"];

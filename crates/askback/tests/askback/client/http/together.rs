@@ -136,6 +136,7 @@ async fn every_revision_is_spoken() {
 }
 
 // Shows CA-01, CA-13, CA-14.
+// Shows CA-17.
 #[tokio::test]
 async fn a_cancelled_call_is_cancelled_there_and_the_reason_is_logged() {
     let served = Served::start().await;
