@@ -33,7 +33,7 @@ pub(super) async fn hold(folder: &Path, key: &str) -> io::Result<KeyLock> {
         }
         // Tried again and again, since waiting for the system cannot be given up.
         tokio::time::sleep(pause).await;
-        pause = (pause * 2).min(PAUSE_MOST);
+        pause = pause.saturating_mul(2).min(PAUSE_MOST);
     }
 }
 
