@@ -54,8 +54,13 @@ impl Seeds {
         let typed = "2\nyes\na\n".repeat(schema.fields.len());
         let seed = format!("{form}\n{typed}");
         self.write("json_schema_form", &number.to_string(), seed.as_bytes())?;
-        let seed = format!("{form}\n{}", Value::Object(answer));
-        self.write("form_answer", &number.to_string(), seed.as_bytes())
+        let answer = Value::Object(answer);
+        let seed = format!("{form}\n{answer}");
+        self.write("form_answer", &number.to_string(), seed.as_bytes())?;
+        let rules =
+            format!("answers:\n- accept: {answer}\n- {{when: {{mode: url}}, accept: true}}");
+        let seed = format!("{form}\nhttps://example.com/a\n{rules}");
+        self.write("answers_file", &number.to_string(), seed.as_bytes())
     }
 
     fn write(&mut self, target: &str, name: &str, seed: &[u8]) -> io::Result<()> {

@@ -37,7 +37,10 @@ fn check(text: &str, uri: &str) {
 }
 
 fn judge(value: &str, is_reserved: bool) {
-    assert!(!value.is_empty() && !value.contains(['\\', '\0']), "{value:?}");
+    assert!(
+        !value.is_empty() && !value.contains(['\\', '\0']),
+        "{value:?}"
+    );
     assert!(is_reserved || !value.contains('/'), "{value:?}");
     assert!(!value.starts_with('/'), "{value:?}");
     let mut segments = value.split('/');
@@ -59,8 +62,8 @@ fn encode(value: &str, is_reserved: bool) -> String {
     let mut encoded = String::new();
     for (at, byte) in value.bytes().enumerate() {
         let digits = value.as_bytes().get(at + 1..at + 3);
-        let is_escape = byte == b'%'
-            && digits.is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit));
+        let is_escape =
+            byte == b'%' && digits.is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit));
         let stays = byte.is_ascii_alphanumeric()
             || b"-._~".contains(&byte)
             || (is_reserved && (is_escape || b":/?#[]@!$&'()*+,;=".contains(&byte)));
