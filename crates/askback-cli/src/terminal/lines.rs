@@ -5,6 +5,8 @@ use std::{
     thread,
 };
 
+#[cfg(unix)]
+use rustix::termios::{QueueSelector, tcflush};
 use tokio::sync::mpsc;
 
 /// The most lines read before they are wanted.
@@ -64,10 +66,17 @@ impl Lines {
         }
     }
 
-    /// Forgets what a person typed before being asked: it cannot have been the answer. The lines
-    /// of a file were written in knowledge of the questions, and stay.
+    /// Forgets what a person typed before being asked: it cannot have been the answer, and neither
+    /// can a line that was begun, which the terminal still holds. The lines of a file were written
+    /// in knowledge of the questions, and stay.
     pub(super) fn forget(&mut self) {
-        while self.typed && self.lines.try_recv().is_ok() {}
+        if !self.typed {
+            return;
+        }
+        // One that cannot be told to has nothing that was begun.
+        #[cfg(unix)]
+        let _ = tcflush(io::stdin(), QueueSelector::IFlush);
+        while self.lines.try_recv().is_ok() {}
     }
 
     /// Whether a person types, so that what is typed is on the screen already.
