@@ -6,6 +6,7 @@ use askback::{Server, keys::state_dir};
 use askback_core::revision::Revision;
 use askback_travel::{Itineraries, Options};
 use tokio::net::TcpListener;
+use tracing_subscriber::filter::LevelFilter;
 
 use super::protect::Protecting;
 use crate::{
@@ -70,6 +71,7 @@ pub async fn run(args: ServeArgs) -> Result<(), Error> {
         sse,
         protecting,
     } = args.server;
+    log_to_stderr();
     let itineraries = match (itineraries, http) {
         (Some(folder), _) => Itineraries::Folder(made(folder)?),
         (None, None) => Itineraries::SharedFolders,
@@ -93,6 +95,16 @@ pub async fn run(args: ServeArgs) -> Result<(), Error> {
         Some(address) => serve_http(&server, address, sse, &protecting).await,
         None => server.serve_stdio().await.map_err(broken),
     }
+}
+
+/// Writes warnings and errors to the standard error: clients are not told what failed under a
+/// server, so the operator reads it here.
+fn log_to_stderr() {
+    let log = tracing_subscriber::fmt()
+        .with_max_level(LevelFilter::WARN)
+        .with_writer(out::stderr);
+    // Where the program that embeds this one has a log already, that one is written to.
+    let _ = log.try_init();
 }
 
 /// Serves until interrupted; where, and to whom, is said on the standard error.

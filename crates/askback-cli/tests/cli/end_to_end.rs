@@ -553,3 +553,26 @@ fn a_server_writes_nothing_but_messages() {
     messages.sort_by_key(Value::as_u64);
     assert_eq!(messages, [json!(null), json!(1), json!(2), json!(3)]);
 }
+
+#[test]
+fn an_operator_is_told_what_failed_under_the_server() {
+    let hello = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+        "protocolVersion": "2025-11-25", "capabilities": {},
+        "clientInfo": {"name": "tests", "version": "1"},
+    }});
+    let lines = [
+        hello.to_string(),
+        r#"{"jsonrpc": "2.0", "method": "notifications/initialized"}"#.to_owned(),
+        r#"{"jsonrpc": "2.0", "id": 2, "method": "resources/list"}"#.to_owned(),
+        String::new(),
+    ];
+    let run = Run::new("log", &["serve", "travel", "--directory", "kept"]);
+    // A folder stands where the file is to be.
+    std::fs::create_dir_all(run.scratch.path("kept/bookings.jsonl")).expect("the folder is ours");
+    let ran = run.input(&lines.join("\n")).run().expect(0);
+    assert!(
+        ran.stdout
+            .contains("its operator finds the cause in the log")
+    );
+    ran.says("ERROR").says("irectory");
+}
