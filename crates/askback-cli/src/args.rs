@@ -1,7 +1,7 @@
 //! The arguments of a tool or prompt, as they stand on the command line: `key=value` and
 //! `key:=json`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value};
 
@@ -62,7 +62,7 @@ pub fn for_tool(arguments: Vec<Argument>, schema: &Value) -> Result<Map<String, 
             let value = match given {
                 Given::Json(value) => value,
                 Given::Text(text) => {
-                    let types = declared_types(schema, &schema["properties"][&key], 0);
+                    let types = declared_types(schema, &schema["properties"][&key]);
                     read_as(&key, text, &types)?
                 }
             };
@@ -121,85 +121,151 @@ fn parse_one(word: &str) -> Result<Argument, Error> {
     })
 }
 
-/// How deep references and unions in a schema are followed; deeper ones declare nothing.
-const DEPTH: usize = 8;
+/// The most parts of a schema that are looked at for one argument; a property with more of them
+/// declares nothing.
+const PARTS: usize = 1_000;
 
-/// The types a property may have, in the order the schema names them; none where it does not say.
-fn declared_types(root: &Value, property: &Value, depth: usize) -> Vec<String> {
-    if depth > DEPTH {
-        return Vec::new();
-    }
-    match &property["type"] {
-        Value::String(name) => return vec![name.clone()],
-        Value::Array(names) => {
-            return names
-                .iter()
-                .filter_map(|name| name.as_str().map(str::to_owned))
-                .collect();
-        }
-        _ => {}
-    }
-    if let Some(pointer) = property["$ref"]
-        .as_str()
-        .and_then(|to| to.strip_prefix('#'))
-    {
-        let target = root.pointer(pointer).unwrap_or(&Value::Null);
-        return declared_types(root, target, depth.saturating_add(1));
-    }
-    let mut types = Vec::new();
-    for union in ["anyOf", "oneOf", "allOf"] {
-        for member in property[union].as_array().into_iter().flatten() {
-            types.extend(declared_types(root, member, depth.saturating_add(1)));
-        }
-    }
-    let fixed = property["enum"].as_array().into_iter().flatten();
-    types.extend(fixed.chain(property.get("const")).map(type_of));
-    types
+/// A type that a schema may declare, in the order in which an error names them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Type {
+    Integer,
+    Number,
+    Boolean,
+    Array,
+    Object,
+    Null,
+    String,
 }
 
-fn type_of(value: &Value) -> String {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "boolean",
-        Value::Number(number) if number.is_f64() => "number",
-        Value::Number(_) => "integer",
-        Value::String(_) => "string",
-        Value::Array(_) => "array",
-        Value::Object(_) => "object",
+impl Type {
+    /// The type of that name; none where JSON Schema has none.
+    fn named(name: &str) -> Option<Self> {
+        Some(match name {
+            "integer" => Self::Integer,
+            "number" => Self::Number,
+            "boolean" => Self::Boolean,
+            "array" => Self::Array,
+            "object" => Self::Object,
+            "null" => Self::Null,
+            "string" => Self::String,
+            _ => return None,
+        })
     }
-    .to_owned()
+
+    fn of(value: &Value) -> Self {
+        match value {
+            Value::Null => Self::Null,
+            Value::Bool(_) => Self::Boolean,
+            Value::Number(number) if number.is_f64() => Self::Number,
+            Value::Number(_) => Self::Integer,
+            Value::String(_) => Self::String,
+            Value::Array(_) => Self::Array,
+            Value::Object(_) => Self::Object,
+        }
+    }
+
+    /// Whether a text that is this JSON, if it is any, is of the type. That every text is a string
+    /// is not asked here.
+    fn takes(self, json: Option<&Value>) -> bool {
+        match (self, json) {
+            (Self::Integer, Some(Value::Number(number))) => {
+                number.as_f64().is_some_and(|n| n.fract() == 0.0)
+            }
+            (Self::Number, Some(Value::Number(_)))
+            | (Self::Boolean, Some(Value::Bool(_)))
+            | (Self::Null, Some(Value::Null))
+            | (Self::Array, Some(Value::Array(_)))
+            | (Self::Object, Some(Value::Object(_))) => true,
+            _ => false,
+        }
+    }
+
+    fn in_words(self) -> &'static str {
+        match self {
+            Self::Integer => "a whole number, such as 7",
+            Self::Number => "a number, such as 1.5",
+            Self::Boolean => "true or false",
+            Self::Array => "a list",
+            Self::Object => "an object",
+            Self::Null => "null",
+            Self::String => "a text",
+        }
+    }
 }
 
-/// Reads a text as the first of its types that takes it. A string takes everything, so it comes
-/// last.
-fn read_as(key: &str, text: String, types: &[String]) -> Result<Value, Error> {
-    let json = serde_json::from_str::<Value>(&text).ok();
-    let fits = |name: &str| match (name, json.as_ref()) {
-        ("integer", Some(Value::Number(number))) => {
-            number.as_f64().is_some_and(|n| n.fract() == 0.0)
-        }
-        ("number", Some(Value::Number(_)))
-        | ("boolean", Some(Value::Bool(_)))
-        | ("null", Some(Value::Null))
-        | ("array", Some(Value::Array(_)))
-        | ("object", Some(Value::Object(_))) => true,
-        _ => false,
+/// The types a property may have; none where it does not say, or says it in too many parts.
+///
+/// The schema is the server's. So each reference is followed once, and everything that is looked at
+/// is counted: what a few lines of references come to when they are written out has no bound.
+fn declared_types(root: &Value, property: &Value) -> BTreeSet<Type> {
+    types_within(PARTS, root, property).unwrap_or_default()
+}
+
+fn types_within(mut left: usize, root: &Value, property: &Value) -> Option<BTreeSet<Type>> {
+    let mut types = BTreeSet::new();
+    let mut followed = BTreeSet::new();
+    let mut schemas = vec![property];
+    let mut count = || {
+        left = left.checked_sub(1)?;
+        Some(())
     };
-    if types.iter().any(|name| fits(name)) {
+    while let Some(schema) = schemas.pop() {
+        match &schema["type"] {
+            Value::String(name) => {
+                types.extend(Type::named(name));
+                continue;
+            }
+            Value::Array(names) => {
+                for name in names {
+                    count()?;
+                    types.extend(name.as_str().and_then(Type::named));
+                }
+                continue;
+            }
+            _ => {}
+        }
+        let reference = schema["$ref"].as_str();
+        if let Some(pointer) = reference.and_then(|to| to.strip_prefix('#')) {
+            if followed.insert(pointer) {
+                count()?;
+                schemas.extend(root.pointer(pointer));
+            }
+            continue;
+        }
+        for union in ["anyOf", "oneOf", "allOf"] {
+            for member in schema[union].as_array().into_iter().flatten() {
+                count()?;
+                schemas.push(member);
+            }
+        }
+        let fixed = schema["enum"].as_array().into_iter().flatten();
+        for value in fixed.chain(schema.get("const")) {
+            count()?;
+            types.insert(Type::of(value));
+        }
+    }
+    Some(types)
+}
+
+/// Reads a text as one of its types. A string takes everything, so it comes last.
+fn read_as(key: &str, text: String, types: &BTreeSet<Type>) -> Result<Value, Error> {
+    let json = serde_json::from_str::<Value>(&text).ok();
+    if types.iter().any(|one| one.takes(json.as_ref())) {
         return Ok(json.unwrap_or_default());
     }
-    if types.is_empty() || types.iter().any(|name| name == "string") {
+    if types.is_empty() || types.contains(&Type::String) {
         return Ok(Value::String(text));
     }
+    let in_words = types.iter().map(|one| Words::from(one.in_words()));
     let error = Error::usage(words!(
         "{}={}: `{}` is {}",
         given(key),
         given(text),
         given(key),
-        in_words(types)
+        Words::join(in_words, ", or ")
     ));
     Err(
-        match types.iter().any(|name| name == "array" || name == "object") {
+        match types.contains(&Type::Array) || types.contains(&Type::Object) {
             true => error.hint(words!(
                 "Write it as JSON, such as {}:='[\"one\", \"two\"]'.",
                 given(key)
@@ -207,25 +273,6 @@ fn read_as(key: &str, text: String, types: &[String]) -> Result<Value, Error> {
             false => error,
         },
     )
-}
-
-fn in_words(types: &[String]) -> Words {
-    let mut words: Vec<&'static str> = Vec::new();
-    for name in types {
-        let word = match name.as_str() {
-            "integer" => "a whole number, such as 7",
-            "number" => "a number, such as 1.5",
-            "boolean" => "true or false",
-            "array" => "a list",
-            "object" => "an object",
-            "null" => "null",
-            _ => "a text",
-        };
-        if !words.contains(&word) {
-            words.push(word);
-        }
-    }
-    Words::join(words.into_iter().map(Words::from), ", or ")
 }
 
 #[cfg(test)]
@@ -321,6 +368,36 @@ mod tests {
         check(json!({"const": true}), "true", json!(true));
         check(json!({}), "7", json!("7"));
         check(json!(null), "7", json!("7"));
+    }
+
+    #[test]
+    fn a_schema_that_branches_into_itself_is_read_once() {
+        #[track_caller]
+        fn check(members: Vec<Value>, text: &str, value: Value) {
+            let schema = json!({
+                "properties": {"a": {"$ref": "#/$defs/A"}},
+                "$defs": {"A": {"anyOf": members}},
+            });
+            let given = words(&[&format!("a={text}")]).expect("the word is right");
+            let read = for_tool(given, &schema).expect("the text is of its type");
+            assert_eq!(read["a"], value);
+        }
+        let again = |times| vec![json!({"$ref": "#/$defs/A"}); times];
+        let many = |times, leaf: Value| [again(times), vec![leaf]].concat();
+        check(many(80, json!({"type": "integer"})), "7", json!(7));
+        check(
+            many(8, json!({"type": vec!["integer"; 200]})),
+            "7",
+            json!(7),
+        );
+        // Too much to look at declares nothing.
+        check(many(2_000, json!({"type": "integer"})), "7", json!("7"));
+        check(
+            vec![json!({"type": vec!["integer"; 2_000]})],
+            "7",
+            json!("7"),
+        );
+        check(vec![json!({"enum": vec![1; 2_000]})], "7", json!("7"));
     }
 
     #[test]
