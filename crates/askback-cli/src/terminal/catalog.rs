@@ -1,5 +1,7 @@
 //! What a server offers, as lists.
 
+use std::collections::HashSet;
+
 use askback_core::{
     forms::FormSchema,
     limits::Limits,
@@ -47,9 +49,13 @@ pub fn tools(page: &mut Page, tools: &[Tool]) {
             .or(hints.and_then(|hints| hints.title.as_ref()));
         item(page, &tool.name, title, tool.description.as_ref());
         let schema = tool.input_schema.as_str().as_bytes();
-        match FormSchema::parse(schema, &Limits::default()) {
+        let limits = Limits::default();
+        match FormSchema::parse(schema, &limits) {
             Ok(schema) => screen::fields(page, ABOUT, &schema),
-            Err(_) => properties(page, &tool.input_schema.decode().unwrap_or(Value::Null)),
+            Err(_) => {
+                let schema = tool.input_schema.decode().unwrap_or(Value::Null);
+                properties(page, &schema, limits.form_fields);
+            }
         }
     }
 }
@@ -122,17 +128,24 @@ fn item(page: &mut Page, name: &str, title: Option<&String>, description: Option
     }
 }
 
-/// The names of what a schema asks for that is no form.
-fn properties(page: &mut Page, schema: &Value) {
-    let required = schema["required"].as_array();
-    for name in schema["properties"]
-        .as_object()
-        .into_iter()
-        .flat_map(|map| map.keys())
-    {
-        let needed = required.is_some_and(|names| names.iter().any(|other| other == name));
-        let optional = if needed { "" } else { ", optional" };
+/// The names of what a schema asks for that is no form: the first `most` of them, and how many more
+/// there are.
+fn properties(page: &mut Page, schema: &Value, most: usize) {
+    let Some(properties) = schema["properties"].as_object() else {
+        return;
+    };
+    let required = schema["required"].as_array().into_iter().flatten();
+    let required: HashSet<&str> = required.filter_map(Value::as_str).collect();
+    for name in properties.keys().take(most) {
+        let optional = match required.contains(name.as_str()) {
+            true => "",
+            false => ", optional",
+        };
         page.quote_line(ABOUT, format!("{name}{optional}"));
+    }
+    match properties.len().saturating_sub(most) {
+        0 => {}
+        more => page.item(ABOUT, Style::Dim, words!("and {} more", more)),
     }
 }
 
@@ -169,5 +182,39 @@ fn abilities(capabilities: &ServerCapabilities) -> Words {
     match can.is_empty() {
         true => "nothing it declares".into(),
         false => can,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::terminal::Look;
+
+    #[test]
+    fn of_a_tool_with_many_properties_the_first_are_listed() {
+        #[track_caller]
+        fn check(names: usize, required: &[&str], rows: &[&str]) {
+            let name = |index| (format!("a{index}"), json!({"type": "object"}));
+            let properties: serde_json::Map<_, _> = (0..names).map(name).collect();
+            let schema = json!({"properties": properties, "required": required});
+            let mut page = Page::new(Look {
+                columns: 80,
+                styled: false,
+            });
+            super::properties(&mut page, &schema, 2);
+            let shown = page.take().to_string();
+            let shown: Vec<_> = shown.lines().map(str::trim_start).collect();
+            assert_eq!(shown, rows);
+        }
+        check(0, &[], &[]);
+        check(1, &["a0"], &["| a0"]);
+        check(2, &["a1", "absent"], &["| a0, optional", "| a1"]);
+        check(
+            1_000,
+            &["a0", "a999"],
+            &["| a0", "| a1, optional", "and 998 more"],
+        );
     }
 }
