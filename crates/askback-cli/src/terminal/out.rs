@@ -69,8 +69,8 @@ pub fn print_text(text: PeerText) -> Result<(), Error> {
     print(&page.take())
 }
 
-/// Writes JSON to the standard output: behind the gutter on a terminal, and as it was received for
-/// a program.
+/// Writes JSON to the standard output: behind the gutter on a terminal, and without it for a
+/// program. What acts or hides is escaped for both, which JSON reads as the same.
 ///
 /// # Errors
 ///

@@ -185,9 +185,12 @@ impl Rows {
         Self(lines)
     }
 
-    /// JSON for a program that reads it, as it was received.
+    /// JSON for a program that reads it: the same as was received, with escapes for what acts or
+    /// hides, since a program may pass it on to a terminal.
     pub(super) fn json(json: &serde_json::value::RawValue) -> Self {
-        Self(format!("{json}\n"))
+        let mut json = text::json(json.get());
+        json.push('\n');
+        Self(json)
     }
 
     /// The rows without the empty ones at their end.
@@ -441,6 +444,27 @@ mod tests {
                 assert!(columns(row.trim_end()) <= width, "{row:?} in {width}");
             }
         }
+    }
+
+    #[test]
+    fn json_for_a_program_is_the_same_json_and_acts_on_no_terminal() {
+        #[track_caller]
+        fn check(json: &str, shown: &str) {
+            let raw: &serde_json::value::RawValue = serde_json::from_str(json).expect("it is JSON");
+            let rows = Rows::json(raw).to_string();
+            assert_eq!(rows, format!("{shown}\n"));
+            let read = |json: &str| serde_json::from_str::<serde_json::Value>(json).ok();
+            assert_eq!(read(&rows), read(json));
+        }
+        check(
+            r#"{"a": [1, "größe 日本 ✈"]}"#,
+            r#"{"a": [1, "größe 日本 ✈"]}"#,
+        );
+        check(
+            "\"\u{9b}2J\u{202e}x\u{7f}\u{200b}\"",
+            r#""\u009b2J\u202ex\u007f\u200b""#,
+        );
+        check("\"\u{e0041}\"", r#""\udb40\udc41""#);
     }
 
     #[test]
