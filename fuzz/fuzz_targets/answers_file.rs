@@ -58,7 +58,7 @@ fn answered(script: &Script, question: &Question, limits: &Limits) {
 
 /// The rule that is shown for a question is one that an answers file may hold.
 fn can_be_answered_by_a_rule(question: &Question) {
-    let rule = rule_for(question).expect("a server asks");
+    let rule = rule_for(&asker(), question).expect("a server asks");
     Script::parse(&rule).unwrap_or_else(|error| panic!("{rule}: {error:?}"));
 }
 

@@ -185,7 +185,7 @@ impl Unattended {
             None => ("there is no terminal to ask at; cancelled.", Why::Nobody),
         };
         page.item("× ", Style::Warning, words);
-        if let Some(rule) = rule_for(question) {
+        if let Some(rule) = rule_for(&self.asker, question) {
             page.note(
                 Style::Plain,
                 "A rule such as this, in a file named by --answers, would answer it:",

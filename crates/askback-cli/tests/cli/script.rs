@@ -294,7 +294,7 @@ fn a_wrong_file_is_refused_at_its_line() {
 fn a_rule_to_start_from_is_offered() {
     #[track_caller]
     fn check(question: &Question, rule: &str) {
-        assert_eq!(rule_for(question).as_deref(), Some(rule));
+        assert_eq!(rule_for(&travel(), question).as_deref(), Some(rule));
         Script::parse(rule).expect("the rule is one");
     }
     check(
@@ -309,6 +309,42 @@ fn a_rule_to_start_from_is_offered() {
     );
     check(
         &link("https://a.com/"),
-        "answers:\n  - when: {mode: url}\n    accept: true",
+        "answers:\n  - when: {mode: url, server: travel, tool: connect_calendar}\n    accept: true",
     );
+}
+
+#[test]
+fn the_rule_offered_for_a_link_consents_to_no_other() {
+    #[track_caller]
+    fn check(tool: &str, key: Option<&str>) {
+        let asked = |tool: &str, key: Option<&str>| Question {
+            call: Some(Call::Tool(tool.to_owned())),
+            key: key.map(str::to_owned),
+            ..link("https://example.com/")
+        };
+        let question = asked(tool, key);
+        let rule = rule_for(&travel(), &question).expect("a server asks");
+        let consents = |asker: &Asker, question: &Question| {
+            matches!(
+                answer(&rule, asker, question),
+                Answer::Given(Reply::Link, _)
+            )
+        };
+        assert!(consents(&travel(), &question), "{rule}");
+        let other = Asker {
+            name: "other".to_owned(),
+            ..travel()
+        };
+        assert!(!consents(&other, &question), "{rule}");
+        assert!(!consents(&travel(), &asked("other", key)), "{rule}");
+        if key.is_some() {
+            assert!(!consents(&travel(), &asked(tool, Some("other"))), "{rule}");
+        }
+    }
+    check("pay", None);
+    check("pay", Some("consent"));
+    check("a, mode: form}", Some("b: \"{"));
+    for no_text in ["null", "Null", "true", "no", "~", ""] {
+        check(no_text, Some(no_text));
+    }
 }
