@@ -23,6 +23,7 @@ pub mod relay;
 pub mod repl;
 pub mod script;
 pub mod session;
+pub mod settings_file;
 pub mod sign_in;
 pub mod target;
 pub mod terminal;

@@ -2,7 +2,7 @@
 
 use std::{
     collections::BTreeMap,
-    env, fs,
+    env,
     path::{Path, PathBuf},
 };
 
@@ -12,6 +12,7 @@ use serde::Deserialize;
 use crate::{
     environment,
     error::Error,
+    settings_file,
     sign_in::SignInEntry,
     text::{self, given},
     trust::Found,
@@ -138,7 +139,7 @@ impl TargetArgs {
 
     fn listed(&self, name: &str) -> Result<Target, Error> {
         if let Some(file) = &self.config {
-            let json = fs::read_to_string(file).map_err(|error| {
+            let json = settings_file::read_at(file).map_err(|error| {
                 let file = given(file.display());
                 Error::usage(words!("{} cannot be read: {}", file, given(error)))
             })?;

@@ -1,15 +1,13 @@
 //! The answers file: YAML, and so JSON too.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
 use askback_core::forms::Content;
 use serde::{Deserialize, Deserializer, de};
 
 use crate::{
     error::Error,
+    settings_file,
     text::{Words, given},
     words,
 };
@@ -117,7 +115,7 @@ impl Script {
     /// A usage error that shows the place where the file is not one of answers.
     pub fn load(file: &Path) -> Result<Self, Error> {
         let shown = given(file.display());
-        let text = fs::read_to_string(file).map_err(|error| {
+        let text = settings_file::read_at(file).map_err(|error| {
             Error::usage(words!("{} cannot be read: {}", shown.clone(), given(error)))
         })?;
         let mut script = Self::parse(&text).map_err(|error| Error {

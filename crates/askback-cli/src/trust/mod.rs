@@ -18,6 +18,7 @@ pub use agreements::{Agreement, Agreements};
 
 use crate::{
     error::Error,
+    settings_file,
     target::{Reach, Target},
     terminal::{Page, Style, out},
     text::{self, PeerText, given},
@@ -52,7 +53,7 @@ impl Found {
                 shown.clone()
             ))
         })?;
-        let text = io::read_to_string(file).map_err(unread)?;
+        let text = settings_file::read(file).map_err(unread)?;
         Ok(Self { path, text })
     }
 

@@ -7,7 +7,7 @@ use askback_cli::{
 use askback_core::{limits::Limits, protocol::CreateMessageParams};
 use serde_json::{Value, json};
 
-use crate::{form, link, travel};
+use crate::{form, link, scratch::Scratch, travel};
 
 const FILE: &str = r#"
 answers:
@@ -288,6 +288,18 @@ fn a_wrong_file_is_refused_at_its_line() {
     );
     check("roots: here", "line 1", "");
     check("- cancel: true", "line 1", "");
+}
+
+#[test]
+fn a_file_without_end_is_refused() {
+    let scratch = Scratch::new("answers-large");
+    let load = |spaces: usize| {
+        let file = scratch.file("answers.yaml", &format!("roots: []{}", " ".repeat(spaces)));
+        Script::load(std::path::Path::new(&file)).map_err(|error| error.to_string())
+    };
+    assert!(load(10).is_ok());
+    let refused = load(1 << 20).expect_err("it is too large");
+    assert!(refused.contains("it is larger than 1 MiB"), "{refused}");
 }
 
 #[test]

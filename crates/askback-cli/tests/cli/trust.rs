@@ -181,3 +181,18 @@ fn a_file_of_another_user_is_not_run() {
         &["mcp.json belongs to another user (uid", "--config"],
     );
 }
+
+#[test]
+fn a_file_without_end_is_not_read_whole() {
+    let place = Place::new("large");
+    let file = place.path("project/mcp.json");
+    let shown = file.display().to_string();
+    let large = format!("{}{FILE}", " ".repeat(1 << 20));
+    fs::write(&file, large).expect("it is ours");
+    let says = [&*format!("{shown} cannot be read: it is larger than 1 MiB")];
+    place.refuses(&["--server", "one"], &says);
+    place.refuses(&["--server", "one", "--config", &shown], &says);
+    let room = (1 << 20) - FILE.len();
+    fs::write(&file, format!("{}{FILE}", " ".repeat(room))).expect("it is ours");
+    place.starts(&["--server", "one", "--config", &shown]);
+}
