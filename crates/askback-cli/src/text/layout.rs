@@ -5,6 +5,7 @@
 //! terminal shows it: a cluster counts as one glyph or as its characters side by side, whichever
 //! is wider, and characters of ambiguous width (UAX #11) as wide ones.
 
+use unicode_general_category::{GeneralCategory, get_general_category};
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
@@ -129,8 +130,25 @@ fn char_columns(c: char) -> usize {
         // Symbols with an emoji form, which some terminals show unasked; regional indicators, and
         // whatever else is or may become an emoji.
         '\u{2190}'..='\u{27ff}' | '\u{2900}'..='\u{2bff}' | '\u{1f000}'..='\u{1faff}' => 2,
-        _ => c.width().unwrap_or(0).max(c.width_cjk().unwrap_or(0)),
+        // Spacing marks among ideographs: a tone mark of Hangul, a reading mark of Vietnamese.
+        '\u{16ff0}'..='\u{16ff1}' | '\u{302e}'..='\u{302f}' => 2,
+        _ => {
+            let wide = c.width().unwrap_or(0).max(c.width_cjk().unwrap_or(0));
+            wide.max(usize::from(!lies_on_another(c)))
+        }
     }
+}
+
+/// Whether a character takes no room of its own on any terminal. Spacing marks, and letters that
+/// join those behind them, take none on some and a column on others.
+fn lies_on_another(c: char) -> bool {
+    matches!(
+        get_general_category(c),
+        GeneralCategory::NonspacingMark
+            | GeneralCategory::EnclosingMark
+            | GeneralCategory::Format
+            | GeneralCategory::Control
+    )
 }
 
 #[cfg(test)]
@@ -158,6 +176,42 @@ mod tests {
         check("\u{1f1e9}", 2);
         // Ambiguous characters.
         check("…·×", 6);
+    }
+
+    /// What glibc says, which is not where our own counting comes from.
+    #[test]
+    fn no_character_is_counted_narrower_than_glibc_shows_it() {
+        let alone = columns("a");
+        let mut narrow = Vec::new();
+        let ranges = include_str!("glibc-widths.txt").lines();
+        for range in ranges.filter(|line| !line.starts_with('#')) {
+            let numbers: Vec<_> = range
+                .split(' ')
+                .map(|number| u32::from_str_radix(number, 16).expect("it is a number"))
+                .collect();
+            let [first, last, wide] = numbers[..] else {
+                panic!("{range} is no range");
+            };
+            for c in (first..=last).filter_map(char::from_u32) {
+                // Behind a letter, as a mark stands.
+                let counted = columns(&shown(&format!("a{c}"))).saturating_sub(alone);
+                if counted < wide as usize {
+                    narrow.push(format!("{c:?}: {counted} of {wide}"));
+                }
+            }
+        }
+        assert_eq!(narrow, Vec::<String>::new());
+    }
+
+    #[test]
+    fn marks_that_take_room_do_not_break_a_row() {
+        // Four marks on each letter, one column each.
+        let text = "\u{995}\u{9be}\u{9be}\u{9be}\u{9be}".repeat(20);
+        let rows = quoted(&text, 22);
+        assert_eq!(rows.len(), 5, "{rows:?}");
+        for row in rows {
+            assert!(row.chars().count() <= 22, "{row:?}");
+        }
     }
 
     #[test]
