@@ -5,7 +5,7 @@
 #![no_main]
 
 use askback_cli::{
-    model::{Ask, Asker, Call, Question, Reply, link},
+    model::{Ask, Asker, Call, Question, Reached, Reply, link},
     script::{Answer, Mode, Script, rule_for},
 };
 use askback_core::{forms::FormSchema, limits::Limits};
@@ -73,7 +73,7 @@ fn asked(ask: Ask) -> Question {
 fn asker() -> Asker {
     Asker {
         name: "agency".to_owned(),
-        reached: "agency serve".to_owned(),
+        reached: Reached::Typed("agency serve".to_owned()),
         claims: None,
     }
 }

@@ -19,7 +19,7 @@ use askback_core::{
 use crate::{
     error::{Error, Kind},
     folder,
-    model::{Asker, Desk},
+    model::{Asker, Desk, Reached},
     relay::{Arrivals, Relay, claims},
     script::Script,
     sign_in::{NOBODY, SignInArgs},
@@ -128,9 +128,9 @@ impl Session {
         let shared = args.shared()?;
         if let Some(file) = &target.file {
             // What runs here was written by whoever wrote the file.
-            let shown = given(target.reach.shown());
             let mut page = out::stderr_page();
-            page.line(words!("{}: {}", given(file.display()), shown));
+            page.line(words!("{} says to use:", given(file.display())));
+            page.quote_line("  ", target.reach.shown());
             out::tell(&mut page);
         }
         let (relay, arrivals) = Relay::new();
@@ -142,9 +142,13 @@ impl Session {
             ),
             _ => None,
         };
+        let reached = target.reach.shown();
         let asker = Asker {
             name: target.name,
-            reached: target.reach.shown(),
+            reached: match target.file {
+                Some(_) => Reached::Listed(reached.into()),
+                None => Reached::Typed(reached),
+            },
             claims: None,
         };
         let mut front = FrontEnd::new(answers, asker, shared, arrivals, &limits);

@@ -219,11 +219,13 @@ impl Address {
     ///
     /// A usage error where the URL or a header is none.
     pub fn http(&self) -> Result<Http, Error> {
-        let mut http = Http::new(&self.url).map_err(|error| Error::usage(given(error)))?;
+        let mut http = Http::new(&self.url).map_err(|error| {
+            Error::usage("the address of the server cannot be used:").quoting(error.to_string())
+        })?;
         for (name, value) in &self.headers {
-            http = http
-                .header(name, value)
-                .map_err(|error| Error::usage(given(error)))?;
+            http = http.header(name, value).map_err(|error| {
+                Error::usage("a header for the server cannot be sent:").quoting(error.to_string())
+            })?;
         }
         Ok(http)
     }
@@ -277,20 +279,19 @@ fn in_file(file: &Path, json: &str, name: &str) -> Result<Target, Error> {
     }
 }
 
-/// The server `name` of a file of servers that lies in `folder`.
+/// The server `name` of a file of servers that lies in `folder`. Whatever the file says is that of a
+/// peer in an error, too: nobody may have agreed to it yet.
 fn from_file(json: &str, name: &str, folder: &Path) -> Result<Target, Error> {
-    let mut file: McpJson =
-        serde_json::from_str(json).map_err(|error| Error::usage(given(error)))?;
+    let mut file: McpJson = serde_json::from_str(json)
+        .map_err(|error| Error::usage("it is no file of servers:").quoting(error.to_string()))?;
     let Some(entry) = file.servers.remove(name) else {
         let known = file.servers.into_keys().collect::<Vec<_>>().join(", ");
-        return Err(
-            Error::usage(words!("no server is called `{}`", given(name))).hint(
-                match known.is_empty() {
-                    true => "It names no server at all.".into(),
-                    false => words!("It names {}.", given(known)),
-                },
-            ),
-        );
+        return Err(match known.is_empty() {
+            true => Error::usage(words!("no server is called `{}`", given(name)))
+                .hint("It names no server at all."),
+            false => Error::usage(words!("no server is called `{}`, but these:", given(name)))
+                .quoting(known),
+        });
     };
     let withheld = [&entry].into_iter().chain(file.servers.values());
     let withheld = withheld.filter_map(|entry| entry.oauth.client_secret_env());
@@ -350,6 +351,7 @@ fn quoted(word: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::text::PeerText;
 
     const FILE: &str = r#"{
         "other": true,
@@ -404,12 +406,14 @@ mod tests {
         #[track_caller]
         fn check(json: &str, name: &str, says: &str) {
             let error = from_file(json, name, Path::new("")).expect_err("it cannot be started");
-            assert!(error.to_string().contains(says), "{error}");
+            let quoted = error.quoted.as_ref().map_or("", PeerText::raw);
+            let told = format!("{error}\n{quoted}");
+            assert!(told.contains(says), "{told}");
         }
         check(
             FILE,
             "trave",
-            "no server is called `trave`\n  It names bare, empty, odd, private, remote, secret, travel.",
+            "no server is called `trave`, but these:\nbare, empty, odd, private, remote, secret, travel",
         );
         check(FILE, "secret", "the URL holds a name or a password");
         check(FILE, "odd", "is set by the transport");

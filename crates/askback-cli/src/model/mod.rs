@@ -18,16 +18,27 @@ use askback_core::{
 pub use desk::{Desk, Effect, Event, Front, Notice, Said, Step};
 pub use draft::{Draft, marks};
 
+use crate::text::PeerText;
+
 /// Who asks: what the person knows of the server first, what it says of itself last.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Asker {
     /// What the person calls the server: the name they gave it, else one taken from the command or
     /// the address they typed. The server itself has no say in it.
     pub name: String,
-    /// The command that started it, or its address.
-    pub reached: String,
+    /// How it is reached.
+    pub reached: Reached,
     /// What the server calls itself, once it has said so.
     pub claims: Option<Claims>,
+}
+
+/// The command that started a server, or its address.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Reached {
+    /// As the person typed it.
+    Typed(String),
+    /// As a file of servers says it, which may be anybody's.
+    Listed(PeerText),
 }
 
 /// What a server says of itself.

@@ -75,8 +75,10 @@ impl SignInArgs {
         is_attended: bool,
     ) -> Result<Authorization, Error> {
         let scopes = entry.scopes.iter().chain(&self.scope);
-        let scopes = Scopes::of(scopes.flat_map(|words| words.split_whitespace()))
-            .map_err(|error| Error::usage(words!("--scope: {}", given(error))))?;
+        let scopes =
+            Scopes::of(scopes.flat_map(|words| words.split_whitespace())).map_err(|error| {
+                Error::usage("these scopes cannot be asked for:").quoting(error.to_string())
+            })?;
         let port = self.callback_port.or(entry.callback_port).unwrap_or(0);
         let told = relay.clone();
         let authorization = match is_attended {
@@ -160,12 +162,17 @@ impl SignInEntry {
             return Ok(None);
         };
         if self.issuer.is_none() {
-            return Err(unassigned(name).hint("Add `issuer` to the `oauth` of the server."));
+            let error = Error::usage(
+                "the secret in this variable is for one authorization server, which is not named:",
+            );
+            return Err(error
+                .quoting(name)
+                .hint("Add `issuer` to the `oauth` of the server."));
         }
         let secret = environment::secret(name);
         let error = || {
-            let name = given(name);
-            Error::usage(words!("the variable {} is not set, or is no text", name))
+            Error::usage("this variable, for the client's secret, is not set, or is no text:")
+                .quoting(name)
         };
         secret.ok_or_else(error).map(Some)
     }
@@ -173,9 +180,9 @@ impl SignInEntry {
 
 /// A secret of the environment lies about: without an issuer, it would be shown to whatever
 /// authorization server a server names first.
-fn unassigned(variable: &str) -> Error {
+fn unassigned(variable: &'static str) -> Error {
     Error::usage(words!(
         "the secret in the variable {} is for one authorization server, which is not named",
-        given(variable)
+        variable
     ))
 }

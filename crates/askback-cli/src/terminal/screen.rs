@@ -10,7 +10,7 @@ use super::page::{Page, Style};
 use crate::{
     content, folder,
     model::{
-        Ask, Asker, Call, Draft, Front, Notice, Question, Reply, Step, Why,
+        Ask, Asker, Call, Draft, Front, Notice, Question, Reached, Reply, Step, Why,
         link::{Link, Refusal},
         marks,
     },
@@ -290,7 +290,10 @@ fn for_call(page: &mut Page, question: &Question) {
 
 /// Where a server comes from: the command that started it or its address, then what it calls itself.
 pub(super) fn origin(page: &mut Page, asker: &Asker) {
-    page.note(Style::Dim, given(&asker.reached));
+    match &asker.reached {
+        Reached::Typed(reached) => page.note(Style::Dim, given(reached)),
+        Reached::Listed(reached) => quote_cut(page, "  ", &text::line(reached.raw())),
+    }
     if let Some(claims) = &asker.claims {
         let cut = |claim: &str| match text::head(claim, CLAIMED) {
             (_, 0) => claim.to_owned(),

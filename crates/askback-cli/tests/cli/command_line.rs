@@ -142,7 +142,7 @@ fn a_server_is_looked_for_in_the_folders_above() {
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(2));
     assert!(
-        stderr.contains("mcp.json: no server is called `other`\n  It names gone."),
+        stderr.contains("mcp.json: no server is called `other`, but these:\n  | gone"),
         "{stderr}"
     );
 }

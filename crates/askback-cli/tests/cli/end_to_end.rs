@@ -382,7 +382,7 @@ fn a_server_of_mcp_json_is_started() {
         .expect(0)
         .prints("agency\n")
         .prints("| tailor_trip")
-        .says("mcp.json: ");
+        .says("mcp.json says to use:\n  | ");
 }
 
 #[test]

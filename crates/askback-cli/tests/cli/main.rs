@@ -27,7 +27,7 @@ mod trust;
 mod unattended;
 
 use askback_cli::{
-    model::{Ask, Asker, Call, Claims, Question},
+    model::{Ask, Asker, Call, Claims, Question, Reached},
     terminal::{self, Look, Page},
 };
 use askback_core::{forms::FormSchema, limits::Limits};
@@ -36,7 +36,7 @@ use askback_core::{forms::FormSchema, limits::Limits};
 fn travel() -> Asker {
     Asker {
         name: "travel".to_owned(),
-        reached: "askback serve travel".to_owned(),
+        reached: Reached::Typed("askback serve travel".to_owned()),
         claims: Some(Claims {
             name: "travel-agency".to_owned(),
             title: Some("Travel agency".to_owned()),

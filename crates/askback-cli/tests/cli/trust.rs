@@ -119,6 +119,60 @@ fn what_was_found_is_agreed_to_once() {
 }
 
 #[test]
+fn what_a_file_says_stands_behind_the_gutter() {
+    #[track_caller]
+    fn check(name: &str, json: &str) {
+        let place = Place::new(name);
+        fs::write(place.path("project/mcp.json"), json).expect("it is ours");
+        let (exit, stderr, started) = place.run(&["--server", "one"]);
+        assert_eq!((exit, started), (Some(2), false), "{stderr}");
+        let theirs: Vec<_> = stderr
+            .lines()
+            .filter(|line| line.contains("evil"))
+            .collect();
+        assert!(!theirs.is_empty(), "{stderr}");
+        for line in theirs {
+            assert!(line.trim_start().starts_with("| "), "{line:?} in\n{stderr}");
+        }
+    }
+    check("names", r#"{"mcpServers": {"evil says yes": {}}}"#);
+    check(
+        "type",
+        r#"{"mcpServers": {"one": {"args": "evil says yes"}}}"#,
+    );
+    check(
+        "field",
+        r#"{"mcpServers": {"one": {"oauth": {"scopes": "evil"}}}}"#,
+    );
+    check(
+        "url",
+        r#"{"mcpServers": {"one": {"url": "evil://says/yes"}}}"#,
+    );
+    check(
+        "header",
+        r#"{"mcpServers": {"one": {"url": "https://a.test", "headers": {"evil says": "x"}}}}"#,
+    );
+    check(
+        "value",
+        r#"{"mcpServers": {"one": {"url": "https://a.test", "headers": {"evil": "\n"}}}}"#,
+    );
+}
+
+#[test]
+fn what_a_named_file_starts_stands_behind_the_gutter() {
+    let place = Place::new("line");
+    let json =
+        r#"{"mcpServers": {"one": {"command": "sh", "args": ["-c", "touch \"$SEEN\"", "evil"]}}}"#;
+    fs::write(place.path("project/mcp.json"), json).expect("it is ours");
+    let file = place.path("project/mcp.json").display().to_string();
+    let (_, stderr, started) = place.run(&["--server", "one", "--config", &file]);
+    assert!(started, "{stderr}");
+    let evil = stderr.lines().find(|line| line.contains("evil"));
+    let evil = evil.expect("what it starts is told");
+    assert!(evil.trim_start().starts_with("| "), "{stderr}");
+}
+
+#[test]
 fn what_others_may_have_written_is_not_run() {
     #[track_caller]
     fn check(name: &str, change: impl FnOnce(&Place), says: &str) {
