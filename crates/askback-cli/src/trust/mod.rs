@@ -138,16 +138,51 @@ impl Found {
                 "! It is a program, and it runs with your rights: it can do whatever you can.",
             );
         }
+        // What is above may be longer than the terminal is high: what is agreed to stands beside
+        // the prompt again.
+        let file = given(self.path.display());
+        let name = given(&target.name).short();
+        let what = match &target.reach {
+            Reach::Start(command) => {
+                page.say(
+                    Style::Plain,
+                    words!(
+                        "{} says of {} to start this (arguments above: {}, variables: {}):",
+                        file,
+                        name,
+                        command.args.len(),
+                        command.env.len()
+                    ),
+                );
+                &command.program
+            }
+            Reach::Address(address) => {
+                page.say(
+                    Style::Plain,
+                    words!(
+                        "{} says of {} to connect to this (headers above: {}):",
+                        file,
+                        name,
+                        address.headers.len()
+                    ),
+                );
+                &address.url
+            }
+        };
+        let (what, more) = PeerText::from(text::line(what)).cut(REPEATED);
+        page.quote(what);
+        if more > 0 {
+            page.note(Style::Warning, words!("{} more characters are above", more));
+        }
     }
 }
+
+/// The most characters of a program or an address that are shown again beside the prompt.
+const REPEATED: usize = 256;
 
 /// What using a server does, a line for each thing. The file may be anybody's, so that its words
 /// are shown as those of a peer.
 fn does(target: &Target) -> PeerText {
-    let names = |names: &mut dyn Iterator<Item = &String>| {
-        let names: Vec<_> = names.map(|name| text::line(name)).collect();
-        names.join(", ")
-    };
     let mut lines = Vec::new();
     match &target.reach {
         Reach::Start(command) => {
@@ -156,16 +191,22 @@ fn does(target: &Target) -> PeerText {
                 let cwd = text::line(&cwd.display().to_string());
                 lines.push(format!("in the folder {cwd}"));
             }
-            if !command.env.is_empty() {
-                let names = names(&mut command.env.keys());
-                lines.push(format!("with these variables set: {names}"));
+            // What a variable holds may decide what runs, as LD_PRELOAD and PATH do.
+            for (name, value) in &command.env {
+                let (name, value) = (text::line(name), text::line(value));
+                lines.push(format!("with the variable {name} set to {value}"));
             }
         }
         Reach::Address(address) => {
             lines.push(format!("connect to {}", text::line(&target.reach.shown())));
             if !address.headers.is_empty() {
-                let names = names(&mut address.headers.keys());
-                lines.push(format!("and send these headers: {names}"));
+                // What they hold may be a secret.
+                let names: Vec<_> = address
+                    .headers
+                    .keys()
+                    .map(|name| text::line(name))
+                    .collect();
+                lines.push(format!("and send these headers: {}", names.join(", ")));
             }
             if let (Some(variable), Some(issuer)) = (
                 address.sign_in.client_secret_env(),
@@ -243,6 +284,47 @@ mod tests {
         check("yes", true, 1);
     }
 
+    #[test]
+    fn what_is_agreed_to_is_named_last() {
+        #[track_caller]
+        fn check(args: &[String]) {
+            let found = Found {
+                path: PathBuf::from("/project/mcp.json"),
+                text: String::new(),
+            };
+            let target = Target {
+                name: "it".to_owned(),
+                reach: Reach::Start(Command {
+                    program: "/bin/sh".to_owned(),
+                    args: args.to_vec(),
+                    ..Command::default()
+                }),
+                file: None,
+            };
+            let mut page = page();
+            found.question(&target, &mut page);
+            let mut out = Vec::new();
+            ask(page, &mut "yes\n".as_bytes(), &mut out);
+            let question = String::from_utf8(out).expect("it writes text");
+            let last: Vec<_> = question.lines().rev().take(7).collect();
+            let last = last.into_iter().rev().collect::<Vec<_>>().join("\n");
+            for says in ["/project/mcp.json", "says of it", "| /bin/sh", "yes or no"] {
+                assert!(
+                    last.contains(says),
+                    "{says} is not in the end of\n{question}"
+                );
+            }
+            // Whatever is above stays in full.
+            for arg in args {
+                assert!(question.contains(arg), "{question}");
+            }
+        }
+        check(&[]);
+        check(&["serve".to_owned()]);
+        let many: Vec<_> = (0..5000).map(|n| format!("--{n}")).collect();
+        check(&many);
+    }
+
     // Shows BP-45.
     #[test]
     fn a_person_is_shown_what_a_file_does() {
@@ -263,16 +345,26 @@ mod tests {
             for words in says {
                 assert!(question.contains(words), "{words} is not in\n{question}");
             }
+            // The value of a header may be a secret; that of a variable says what runs.
+            let is_shown = question.contains("hush");
+            assert_eq!(
+                is_shown,
+                matches!(target.reach, Reach::Start(_)),
+                "{question}"
+            );
             assert!(!question.contains('\u{1b}'), "{question}");
             let (ours, theirs) = question.split_once('\n').expect("there are two lines");
             assert_eq!(
                 ours,
                 "/a<U+001B>[2J/mcp.json was found here, and says of it<U+000A>:"
             );
-            let quoted = theirs.lines().filter(|line| line.starts_with("| ")).count();
             let starts = matches!(target.reach, Reach::Start(_));
             assert_eq!(theirs.contains("\n! It is a program"), starts, "{theirs}");
-            assert_eq!(theirs.lines().count(), quoted + usize::from(starts));
+            let ours: Vec<_> = theirs
+                .lines()
+                .filter(|line| !line.starts_with("| "))
+                .collect();
+            assert_eq!(ours.len(), 1 + usize::from(starts), "{theirs}");
         }
         let pair = |name: &str| BTreeMap::from([(name.to_owned(), "hush".to_owned())]);
         let command = Command {
@@ -287,7 +379,7 @@ mod tests {
             &[
                 "| start sh -c 'rm *",
                 "| in the folder /b",
-                "set: LD_PRELOAD",
+                "| with the variable LD_PRELOAD<U+001B> set to hush",
             ],
         );
         let sign_in = serde_json::json!({
