@@ -102,7 +102,9 @@ pub async fn run(args: ServeArgs) -> Result<(), Error> {
 fn log_to_stderr() {
     let log = tracing_subscriber::fmt()
         .with_max_level(LevelFilter::WARN)
-        .with_writer(out::stderr);
+        .with_writer(out::stderr)
+        // A standard error that nobody reads is no reason to end.
+        .log_internal_errors(false);
     // Where the program that embeds this one has a log already, that one is written to.
     let _ = log.try_init();
 }

@@ -37,9 +37,11 @@ impl Agency {
             .stderr(Stdio::piped())
             .spawn()
             .unwrap();
-        let mut line = String::new();
-        let mut stderr = BufReader::new(process.stderr.take().unwrap());
-        stderr.read_line(&mut line).unwrap();
+        let stderr = BufReader::new(process.stderr.take().unwrap());
+        let lines = stderr.lines().map(Result::unwrap);
+        // Warnings may come first.
+        let mut told = lines.skip_while(|line| !line.contains("is at http://"));
+        let line = told.next().unwrap();
         let address = line.split("http://").nth(1).unwrap();
         let address = address.split('/').next().unwrap().to_owned();
         Self { process, address }
