@@ -84,6 +84,17 @@ pub(crate) enum NoRoom {
     All,
 }
 
+/// Why a charge got no room, and what would help.
+#[cfg(feature = "http-server")]
+pub(crate) struct Shortage {
+    pub(crate) why: NoRoom,
+    /// How much its owner has with all its charges.
+    pub(crate) own: usize,
+    /// How much others have to give back before there is room, which may be more than they have;
+    /// none where no amount is enough.
+    pub(crate) lacks: Option<usize>,
+}
+
 impl Budget {
     /// Room for so many bytes.
     pub(crate) fn of_bytes(limits: &Limits) -> Self {
@@ -128,6 +139,23 @@ impl Budget {
         }
     }
 
+    /// Who has taken the most, and how much that is.
+    #[cfg(feature = "http-server")]
+    pub(crate) fn largest(&self) -> (Option<Owner>, usize) {
+        let of_part = |part: &Mutex<HashMap<Owner, Weak<Account>>>| {
+            let part = part.lock().unwrap_or_else(PoisonError::into_inner);
+            // The last of an account is not to go while its part is locked.
+            part.values().filter_map(Weak::upgrade).collect::<Vec<_>>()
+        };
+        let accounts = self.0.known.iter().flat_map(of_part);
+        let accounts = accounts.chain([Arc::clone(&self.0.unknown)]);
+        let largest = accounts.max_by_key(|account| account.used.load(Ordering::Relaxed));
+        largest.map_or((None, 0), |account| {
+            let owner = account.of.as_ref().map(|(_, owner)| owner.clone());
+            (owner, account.used.load(Ordering::Relaxed))
+        })
+    }
+
     fn account(&self, owner: Owner) -> Arc<Account> {
         let mut known = self.0.part(&owner);
         if let Some(account) = known.get(&owner).and_then(Weak::upgrade) {
@@ -157,24 +185,32 @@ impl Inner {
             .fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits);
         let before = taken.map_err(|_| NoRoom::All)?;
         let own = account.used.fetch_add(units, Ordering::Relaxed) + units;
-        let refused = match account.of {
-            Some(_) if !self.allows(own, before + units) => NoRoom::Share,
-            None if self.share > 1 && own > self.most - self.most / self.share => NoRoom::All,
-            _ => return Ok(()),
-        };
+        let most = self.most_beside(account, own);
+        if most.is_some_and(|most| before + units <= most) {
+            return Ok(());
+        }
         self.give_back(account, units);
-        Err(refused)
+        Err(match account.of {
+            Some(_) => NoRoom::Share,
+            None => NoRoom::All,
+        })
     }
 
-    /// Whether an owner who is known may have this much where so much is taken in all.
-    fn allows(&self, own: usize, used: usize) -> bool {
-        if self.share == 1 || own <= (self.most / SMALL).max(self.grain) {
-            return true;
+    /// How much may be taken in all where an owner has this much; none where it may not, however
+    /// little others have.
+    fn most_beside(&self, account: &Account, own: usize) -> Option<usize> {
+        let is_small = own <= (self.most / SMALL).max(self.grain);
+        match account.of {
+            _ if self.share == 1 => Some(self.most),
+            None => (own <= self.most - self.most / self.share).then_some(self.most),
+            Some(_) if is_small => Some(self.most),
+            Some(_) => {
+                // An owner who is alone comes to `most / share` so.
+                let weight = (RESERVE - 1).saturating_mul(self.share) - RESERVE;
+                let left = own.saturating_mul(weight).div_ceil(RESERVE);
+                (self.most - self.most / RESERVE).checked_sub(left)
+            }
         }
-        let left = (self.most - self.most / RESERVE).saturating_sub(used);
-        // An owner who is alone comes to `most / share` so.
-        let weight = (RESERVE - 1).saturating_mul(self.share) - RESERVE;
-        own.saturating_mul(weight) <= left.saturating_mul(RESERVE)
     }
 
     fn give_back(&self, account: &Account, units: usize) {
@@ -210,10 +246,25 @@ impl Charge {
         }
     }
 
-    /// How much its owner has taken with all its charges.
+    /// Why there was no room for this much in all.
     #[cfg(feature = "http-server")]
-    pub(crate) fn taken_by_owner(&self) -> usize {
-        self.account.used.load(Ordering::Relaxed)
+    pub(crate) fn shortage(&self, units: usize, why: NoRoom) -> Shortage {
+        let own = self.account.used.load(Ordering::Relaxed);
+        let wanted = units.checked_next_multiple_of(self.budget.grain);
+        let lacks = wanted.and_then(|wanted| {
+            let more = wanted.saturating_sub(self.units);
+            let used = self.budget.used.load(Ordering::Relaxed).checked_add(more)?;
+            let most = self.budget.most_beside(&self.account, own + more)?;
+            Some(used.saturating_sub(most))
+        });
+        Shortage { why, own, lacks }
+    }
+
+    /// How much is given back where only this much stays.
+    #[cfg(feature = "http-server")]
+    pub(crate) fn beyond(&self, units: usize) -> usize {
+        let stays = units.checked_next_multiple_of(self.budget.grain);
+        self.units.saturating_sub(stays.unwrap_or(usize::MAX))
     }
 }
 

@@ -265,7 +265,8 @@ impl Session {
             stream.forget_read();
         }
         state.place = None;
-        state.settle();
+        let bytes = state.kept_bytes();
+        state.room.shrink_to(bytes);
     }
 
     /// Answers what goes on with an error: the server is over.

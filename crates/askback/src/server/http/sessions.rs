@@ -16,7 +16,7 @@ use crate::{
     entropy::entropy,
     server::{
         Audience, Observer, Observing, Shared,
-        budget::{Budget, NoRoom, Owner},
+        budget::{Budget, NoRoom, Owner, Shortage},
     },
 };
 
@@ -26,8 +26,8 @@ const ROUND: Duration = Duration::from_secs(10);
 /// How many parts the sessions are in, so that requests rarely wait for one another.
 const PARTS: usize = 16;
 
-/// One in how many of an owner's sessions is ended where it has too many, so that a flood does not
-/// look through them for each of its own.
+/// One in how many of its own sessions an owner loses where it has too many, so that a flood does
+/// not look through them for each of its own.
 const ENDED: usize = 16;
 
 /// How often sessions are ended to make room for one.
@@ -75,11 +75,16 @@ impl Sessions {
         let session = Arc::new(session.named(id.clone()));
         let principal = session.principal();
         let owner = Owner::of(principal.as_ref());
+        let owner = owner.as_ref();
+        let kept = &self.shared.kept;
+        // Bytes first: they are had without a session, too, and who has its share of them is not to
+        // end anything for a place.
+        self.make_room(owner, kept, Session::bytes_to_give, || session.take_room())?;
         let mut place = self.places.open(principal.as_ref());
-        self.make_room(owner.as_ref(), Session::places_of_owner, || place.cover(1))?;
-        let mut place = Some(place);
-        let enter = || session.take_place(&mut place);
-        self.make_room(owner.as_ref(), Session::bytes_of_owner, enter)?;
+        self.make_room(owner, &self.places, Session::places_to_give, || {
+            place.cover(1).map_err(|why| place.shortage(1, why))
+        })?;
+        session.have_place(place);
         lock(self.part(&id)).insert(id, Arc::clone(&session));
         Ok(session)
     }
@@ -127,54 +132,99 @@ impl Sessions {
         }
     }
 
-    /// Takes room; where there is none, ends sessions of whoever has the most of it.
+    /// Takes room of a budget; where there is none, ends sessions of whoever has the most of it.
     fn make_room(
         &self,
         owner: Option<&Owner>,
-        of_owner: fn(&Session) -> usize,
-        mut take: impl FnMut() -> Result<(), NoRoom>,
+        budget: &Budget,
+        to_give: fn(&Session) -> usize,
+        mut take: impl FnMut() -> Result<(), Shortage>,
     ) -> Result<(), NoRoom> {
         for _ in 0..ATTEMPTS {
             match take() {
                 Ok(()) => return Ok(()),
-                Err(why) if !self.end_some(owner, of_owner) => return Err(why),
+                Err(shortage) if !self.end_some(owner, budget, to_give, &shortage) => {
+                    return Err(shortage.why);
+                }
                 Err(_) => {}
             }
         }
-        take()
+        take().map_err(|shortage| shortage.why)
     }
 
-    /// Ends sessions of whoever has the most, of all kinds of what is kept: those idle for the
-    /// longest first, then those in use. Of whoever wants the room only idle ones are ended: it is
-    /// not to lose work by asking for more. Whether any was ended.
-    fn end_some(&self, wanting: Option<&Owner>, of_owner: fn(&Session) -> usize) -> bool {
-        let mut of_each: HashMap<_, (usize, Vec<_>)> = HashMap::new();
-        for session in self.all() {
-            let owner = Owner::of(session.principal().as_ref());
-            let (size, sessions) = of_each.entry(owner).or_default();
-            *size = of_owner(&session).max(*size);
-            sessions.push((session.used(), session));
-        }
-        // Of several who have the most it is who wants more.
-        let largest = of_each
-            .into_iter()
-            .map(|(owner, (size, sessions))| (size, owner.as_ref() == wanting, sessions))
-            .max_by_key(|(size, is_own, _)| (*size, *is_own));
-        let Some((_, is_own, mut sessions)) = largest else {
-            return false;
+    /// Ends sessions of whoever has the most, of all kinds of what is kept. Whether any was ended.
+    ///
+    /// Others lose sessions only to an owner who has less, even after that, and only if it then has
+    /// the room: those idle for the longest first, then those in use, and no more than are needed.
+    /// Of whoever wants the room only idle ones are ended: it is not to lose work by asking for more.
+    fn end_some(
+        &self,
+        wanting: Option<&Owner>,
+        budget: &Budget,
+        to_give: fn(&Session) -> usize,
+        shortage: &Shortage,
+    ) -> bool {
+        let (largest, most) = budget.largest();
+        let over = most.saturating_sub(shortage.own);
+        let of_largest = match shortage.lacks {
+            Some(lacks @ 1..) if lacks <= over => {
+                self.end_to_give(largest.as_ref(), lacks, to_give)
+            }
+            _ => 0,
         };
-        let most = sessions.len() / ENDED + 1;
-        sessions.sort_unstable_by_key(|(used, _)| *used);
-        let ended = sessions
-            .iter()
-            .filter(|((in_use, _), _)| !(is_own && *in_use))
-            .take(most)
-            .filter(|(_, session)| self.end(session.id()))
-            .count();
+        let ended = match of_largest {
+            0 if over == 0 || shortage.why == NoRoom::Share => self.end_idle(wanting),
+            ended => ended,
+        };
         if ended > 0 {
             tracing::warn!(ended, "there is no room for a session: others are ended");
         }
         ended > 0
+    }
+
+    /// Ends as many sessions of an owner as give so much, if all together do: how many.
+    fn end_to_give(
+        &self,
+        owner: Option<&Owner>,
+        mut lacks: usize,
+        to_give: fn(&Session) -> usize,
+    ) -> usize {
+        let mut ending = Vec::new();
+        for (_, session) in self.of_owner(owner) {
+            let given = to_give(&session);
+            if given > 0 && lacks > 0 {
+                lacks = lacks.saturating_sub(given);
+                ending.push(session);
+            }
+        }
+        if lacks > 0 {
+            return 0;
+        }
+        ending.retain(|session| self.end(session.id()));
+        ending.len()
+    }
+
+    /// Ends some of an owner's sessions that nobody uses: how many.
+    fn end_idle(&self, owner: Option<&Owner>) -> usize {
+        let sessions = self.of_owner(owner);
+        let most = sessions.len() / ENDED + 1;
+        let idle = sessions.iter().filter(|((in_use, _), _)| !in_use);
+        idle.take(most)
+            .filter(|(_, session)| self.end(session.id()))
+            .count()
+    }
+
+    /// The sessions of an owner, and whether and when they were used: those idle for the longest
+    /// first.
+    fn of_owner(&self, owner: Option<&Owner>) -> Vec<((bool, Instant), Arc<Session>)> {
+        let mut sessions = self.all();
+        sessions.retain(|session| Owner::of(session.principal().as_ref()).as_ref() == owner);
+        let mut sessions: Vec<_> = sessions
+            .into_iter()
+            .map(|session| (session.used(), session))
+            .collect();
+        sessions.sort_unstable_by_key(|(used, _)| *used);
+        sessions
     }
 
     fn all(&self) -> Vec<Arc<Session>> {

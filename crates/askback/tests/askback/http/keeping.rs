@@ -1,5 +1,7 @@
 //! What a server keeps for its clients: counted in bytes, and shared out among principals.
 
+mod ending;
+
 use std::{
     convert::Infallible,
     pin::Pin,

@@ -7,7 +7,7 @@ use askback_core::{
 
 use super::{Session, State};
 use crate::server::{
-    budget::{Charge, NoRoom},
+    budget::{Charge, NoRoom, Shortage},
     http::stream::Stream,
 };
 
@@ -17,30 +17,42 @@ const SESSION_BYTES: usize = 2 << 10;
 /// What a call takes that goes on, in bytes.
 const RUNNING_BYTES: usize = 4 << 10;
 
+/// What the error takes that answers such a call, in bytes.
+const ERROR_BYTES: usize = 512;
+
 /// What a stream takes beside its messages, in bytes.
 const STREAM_BYTES: usize = 256;
 
 impl Session {
-    /// Makes it one of the sessions there are, if there is room for what it keeps.
-    pub(in crate::server::http) fn take_place(
-        &self,
-        place: &mut Option<Charge>,
-    ) -> Result<(), NoRoom> {
+    /// Takes the room for what it keeps.
+    pub(in crate::server::http) fn take_room(&self) -> Result<(), Shortage> {
         let mut state = self.lock();
-        state.reserve(0)?;
-        state.place = place.take();
-        Ok(())
+        let taken = state.reserve(0);
+        taken.map_err(|why| state.room.shortage(state.kept_bytes(), why))
     }
 
-    /// How many sessions its owner has.
-    pub(in crate::server::http) fn places_of_owner(&self) -> usize {
+    /// Makes it one of the sessions there are.
+    pub(in crate::server::http) fn have_place(&self, place: Charge) {
+        self.lock().place = Some(place);
+    }
+
+    /// How many places are free at once when it ends.
+    pub(in crate::server::http) fn places_to_give(&self) -> usize {
+        usize::from(self.lock().place.is_some())
+    }
+
+    /// How many bytes are free at once when it ends, at least. Whoever uses it has yet to read that
+    /// it has ended.
+    pub(in crate::server::http) fn bytes_to_give(&self) -> usize {
         let state = self.lock();
-        state.place.as_ref().map_or(0, Charge::taken_by_owner)
-    }
-
-    /// How many bytes are kept for its owner.
-    pub(in crate::server::http) fn bytes_of_owner(&self) -> usize {
-        self.lock().room.taken_by_owner()
+        let stays = match state.idle_since() {
+            Some(_) => 0,
+            None => {
+                let over = state.running.len() * (RUNNING_BYTES - ERROR_BYTES);
+                state.kept_bytes().saturating_sub(over)
+            }
+        };
+        state.room.beyond(stays)
     }
 }
 
