@@ -269,8 +269,8 @@ impl Session {
         state.room.shrink_to(bytes);
     }
 
-    /// Answers what goes on with an error: the server is over.
-    pub(super) fn stop(&self) {
+    /// Ends the session, and answers what goes on in it with this error.
+    pub(super) fn stop(&self, why: &'static str) {
         let calls: Vec<_> = {
             let state = self.lock();
             let running = state.running.iter();
@@ -278,7 +278,7 @@ impl Session {
                 .map(|running| (running.id.clone(), Arc::clone(&running.stop)))
                 .collect()
         };
-        let error = ErrorObject::internal("the server is stopping");
+        let error = ErrorObject::internal(why);
         for (id, stop) in calls {
             self.respond(&id, &stop, jsonrpc::write_error(Some(&id), &error));
         }

@@ -33,6 +33,10 @@ const ENDED: usize = 16;
 /// How often sessions are ended to make room for one.
 const ATTEMPTS: usize = 3;
 
+/// What the calls of a session are told that is ended to make room.
+const MADE_ROOM: &str = "the server needed the room of this session, which is over; open a new one \
+                         and call again";
+
 /// Why a session is not kept.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Unkept {
@@ -109,7 +113,7 @@ impl Sessions {
     /// Answers what still goes on with an error: the server is over.
     pub(super) fn stop(&self) {
         for session in self.all() {
-            session.stop();
+            session.stop("the server is stopping");
         }
     }
 
@@ -200,7 +204,7 @@ impl Sessions {
         if lacks > 0 {
             return 0;
         }
-        ending.retain(|session| self.end(session.id()));
+        ending.retain(|session| self.end_for_room(session));
         ending.len()
     }
 
@@ -210,7 +214,7 @@ impl Sessions {
         let most = sessions.len() / ENDED + 1;
         let idle = sessions.iter().filter(|((in_use, _), _)| !in_use);
         idle.take(most)
-            .filter(|(_, session)| self.end(session.id()))
+            .filter(|(_, session)| self.end_for_room(session))
             .count()
     }
 
@@ -225,6 +229,15 @@ impl Sessions {
             .collect();
         sessions.sort_unstable_by_key(|(used, _)| *used);
         sessions
+    }
+
+    /// Ends a session for another, and tells its calls why.
+    fn end_for_room(&self, session: &Session) -> bool {
+        let removed = lock(self.part(session.id())).remove(session.id());
+        if removed.is_some() {
+            session.stop(MADE_ROOM);
+        }
+        removed.is_some()
     }
 
     fn all(&self) -> Vec<Arc<Session>> {

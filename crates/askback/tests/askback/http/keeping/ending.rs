@@ -1,4 +1,4 @@
-//! Whose sessions are ended to make room for one.
+//! Whose sessions are ended to make room for one, and what their calls are told.
 
 use super::*;
 
@@ -123,4 +123,35 @@ async fn no_more_sessions_are_ended_than_are_in_the_way() {
         left += usize::from(ping.status == 200);
     }
     assert_eq!(left, 39);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_calls_of_a_session_that_makes_room_are_told_so() {
+    let mut limits = Limits::default();
+    limits.sessions = 2;
+    limits.owner_share = 1;
+    let server = Stage::default().builder().limits(limits).build().unwrap();
+    let service = server.http().service();
+    let [many, new] = ["many", "new"].map(|name| Guest::new(&service, Some(name.into())));
+    let mut busy = Busy::new(&many, 2).await;
+    assert!(new.open().await.is_ok());
+    let told = busy.calls.responses[0].told().await;
+    let told = told.expect("an answer").1;
+    assert_eq!(told["id"], 1, "{told}");
+    let why = told["error"]["message"].as_str().unwrap_or_default();
+    assert!(why.contains("needed the room"), "{told}");
+    busy.calls.responses[0].assert_ended().await;
+    busy.calls.responses[1].assert_quiet().await;
+    // Its owner knows why its own ends.
+    let mut request = Request::delete("/mcp")
+        .header("host", "localhost")
+        .header("mcp-session-id", &*busy.sessions[1])
+        .body(String::new())
+        .unwrap();
+    request
+        .extensions_mut()
+        .insert(many.principal.clone().unwrap());
+    let deleted = Response::new(service.respond(request).await);
+    assert_eq!(deleted.status, StatusCode::NO_CONTENT);
+    busy.calls.responses[1].assert_ended().await;
 }
