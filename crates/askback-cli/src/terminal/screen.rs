@@ -113,6 +113,10 @@ pub(super) fn step(page: &mut Page, asker: &Asker, front: &Front<'_>) {
 
 /// Puts on the page what can be typed, and the prompt.
 pub(super) fn ask(page: &mut Page, front: &Front<'_>) {
+    // What is above may be longer than the terminal is high.
+    if let Step::Consent(link) | Step::Sure(link) = front.step {
+        page.quote_line("Opens ", link.host());
+    }
     let ours = front.question.ask.is_ours();
     let hint: Words = match front.step {
         Step::Secret(_) => "yes goes on all the same".into(),

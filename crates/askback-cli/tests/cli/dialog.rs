@@ -176,6 +176,27 @@ fn roots() -> Question {
     }
 }
 
+#[test]
+fn the_host_stands_below_a_long_link_too() {
+    #[track_caller]
+    fn check(question: Question, typed: &[&str]) {
+        let mut does = vec![Asks(question)];
+        does.extend(typed.iter().map(|&line| Type(line)));
+        does.push(Type("!cancel"));
+        let screen = play(NARROW, does);
+        let (shown, _) = screen.rsplit_once("> !cancel").expect("it was typed");
+        let end: Vec<_> = shown.lines().rev().take(3).collect();
+        assert!(end.contains(&"Opens | login.example.com"), "{screen}");
+    }
+    let long = format!("https://login.example.com/{}", "a".repeat(1800));
+    check(link("https://login.example.com/"), &[]);
+    check(link(&long), &[]);
+    check(link(&long), &["!more"]);
+    check(link(&long), &["what?"]);
+    check(link(&long.replace(".com", ".com:8443")), &["yes"]);
+    check(sign_in(&long), &[]);
+}
+
 macro_rules! screens {
     ($($name:ident: $look:expr, [$($does:expr),* $(,)?];)*) => {$(
         #[test]
