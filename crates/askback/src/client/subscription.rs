@@ -33,7 +33,7 @@ pub(super) enum Kind {
 
 impl Client {
     /// Watches a resource until [`Client::unsubscribe`]; changes come to the host as
-    /// [`Event::ResourceUpdated`].
+    /// [`Event::ResourceUpdated`](super::Event::ResourceUpdated).
     ///
     /// # Errors
     ///
