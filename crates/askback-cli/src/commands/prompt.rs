@@ -28,7 +28,7 @@ pub struct PromptArgs {
     /// A file of answers, YAML or JSON
     #[arg(long, value_name = "FILE")]
     answers: Option<PathBuf>,
-    /// Print the result as JSON, as it was received
+    /// Print the result as JSON
     #[arg(long)]
     json: bool,
     #[command(flatten)]
