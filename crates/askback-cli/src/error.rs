@@ -18,7 +18,7 @@ pub struct Error {
     pub kind: Kind,
     /// What went wrong, in a sentence of ours without a full stop.
     pub message: Words,
-    /// What a peer says of it, or what was found in what it sent.
+    /// The words of a peer about it, or the part of a message that is at fault.
     pub quoted: Option<PeerText>,
     /// What to do about it, each in a sentence of its own.
     pub hints: Vec<Words>,

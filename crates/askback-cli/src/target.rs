@@ -25,7 +25,7 @@ const FILES: [&str; 2] = ["mcp.json", ".mcp.json"];
 /// A server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Target {
-    /// What the person calls it: the name they gave it, else one taken from the command or the
+    /// Its name: the one they gave it, else one taken from the command or the
     /// address.
     pub name: String,
     /// How it is reached.

@@ -119,7 +119,7 @@ impl Unattended {
         let _ = page.take().write_to(&mut self.out);
     }
 
-    /// What the person calls the server.
+    /// The name that the person gave the server.
     fn name(&self) -> Given {
         given(&self.asker.name).short()
     }

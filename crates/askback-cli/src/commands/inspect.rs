@@ -18,7 +18,7 @@ use crate::{
 
 /// Show what a server is and offers: identity, revision, capabilities, tools, prompts, resources
 ///
-/// What the server asks meanwhile may go unanswered: no call depends on it, and the exit code says
+/// Questions of the server may go unanswered: no call depends on it, and the exit code says
 /// nothing of it.
 #[derive(Debug, Clone, clap::Args)]
 pub struct InspectArgs {

@@ -1,4 +1,4 @@
-//! What is kept under one key, locked against other processes.
+//! Locks on the credentials under one key, held across processes.
 //!
 //! The lock is one of the system, on an empty file for each key, which stays: to remove it would
 //! take it away from whoever waits for it. The system gives it back when its process ends, however

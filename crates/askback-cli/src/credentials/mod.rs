@@ -69,7 +69,7 @@ impl Vault {
         Ok(Self::of(place, records, tell))
     }
 
-    /// What is kept in these records, wherever they are.
+    /// The credentials in these records, wherever they are.
     pub fn of(place: Place, records: Records, tell: impl Fn(&str) + Send + Sync + 'static) -> Self {
         Self {
             place,

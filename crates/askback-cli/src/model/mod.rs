@@ -23,7 +23,7 @@ use crate::text::PeerText;
 /// Who asks: what the person knows of the server first, what it says of itself last.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Asker {
-    /// What the person calls the server: the name they gave it, else one taken from the command or
+    /// The name of the server: the one they gave it, else one taken from the command or
     /// the address they typed. The server itself has no say in it.
     pub name: String,
     /// How it is reached.

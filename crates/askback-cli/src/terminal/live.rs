@@ -174,7 +174,7 @@ impl Terminal {
         out::tell(self.dialog.page());
     }
 
-    /// What the person calls the server.
+    /// The name that the person gave the server.
     fn name(&self) -> Given {
         given(&self.dialog.asker().name).short()
     }

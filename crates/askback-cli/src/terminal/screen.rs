@@ -277,7 +277,7 @@ pub(super) fn because(why: Why) -> &'static str {
     }
 }
 
-/// What the person calls the server.
+/// The name that the person gave the server.
 fn name(asker: &Asker) -> Given {
     given(&asker.name).short()
 }
