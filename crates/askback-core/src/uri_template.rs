@@ -36,8 +36,8 @@ enum Part {
 }
 
 impl UriTemplate {
-    /// Reads a template; `None` for one with other expressions, two variables side by side, or two of
-    /// one name.
+    /// Reads a template; `None` for one with other expressions, two variables side by side, two of
+    /// one name, or a percent sign that encodes nothing: with a value behind it, it might.
     #[must_use]
     pub fn parse(template: &str) -> Option<Self> {
         let mut parts: Vec<Part> = Vec::new();
@@ -53,7 +53,7 @@ impl UriTemplate {
             let known =
                 |part: &Part| matches!(part, Part::Variable { name: known, .. } if known == name);
             let legal = !name.is_empty() && name.chars().all(simple);
-            if text.contains('}') || !legal || !apart || parts.iter().any(known) {
+            if !is_literal(text) || !legal || !apart || parts.iter().any(known) {
                 return None;
             }
             if !text.is_empty() {
@@ -65,7 +65,7 @@ impl UriTemplate {
             });
             rest = after;
         }
-        if rest.contains('}') {
+        if !is_literal(rest) {
             return None;
         }
         if !rest.is_empty() {
@@ -117,6 +117,11 @@ impl UriTemplate {
         }
         rest.is_empty().then_some(values)
     }
+}
+
+/// Whether a text may stand in a template as it is (RFC 6570, 2.1).
+fn is_literal(text: &str) -> bool {
+    !text.contains('}') && escapes(text).all(|escape| escape.is_some())
 }
 
 /// The value of `{name}`, as it stands in a URI.

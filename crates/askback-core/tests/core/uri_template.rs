@@ -85,6 +85,8 @@ fn a_value_is_decoded_once() {
 fn other_expressions_are_refused() {
     for template in [
         "{?q}", "{a}{b}", "{", "a}", "a}{b}", "{}", "{a,b}", "{a*}", "{/a}", "{a}/{a}", "{a}/{+a}",
+        // A value could make an encoded character of it.
+        "%5{a}", "x%{+a}", "{a}%zz",
     ] {
         assert!(UriTemplate::parse(template).is_none(), "{template}");
     }

@@ -155,9 +155,12 @@ pub enum BuildError {
         /// The argument.
         argument: String,
     },
-    /// A URI template has other expressions than simple variables, two side by side, or two of one
-    /// name.
-    #[error("`{0}` is not a URI template with simple variables that are apart")]
+    /// A URI template has other expressions than simple variables, two side by side, two of one name,
+    /// or a percent sign that encodes nothing.
+    #[error(
+        "`{0}` is not a URI template with simple variables that are apart, or has a percent sign \
+         that encodes nothing"
+    )]
     Template(String),
     /// A handler has more than one parameter that describes its arguments.
     #[error("`{0}` takes its arguments twice: gather them in one struct that derives `Form`")]
