@@ -16,6 +16,7 @@ pub mod http;
 pub mod jsonrpc;
 pub mod limits;
 pub mod protocol;
+pub mod quote;
 pub mod revision;
 pub mod uri_template;
 pub mod wire;

@@ -85,9 +85,11 @@ impl Error {
         Self::of(Kind::NotDone, message.to_string())
     }
 
-    /// The caller sent something wrong: a tool error, or -32602.
+    /// The caller sent something wrong: a tool error, or -32602. Such a message often names what was
+    /// sent: of one that is longer than [`ErrorObject::MESSAGE_BYTES`] the beginning is kept.
     pub fn invalid_params(message: impl fmt::Display) -> Self {
-        Self::of(Kind::InvalidParams, message.to_string())
+        let error = ErrorObject::invalid_params(message.to_string());
+        Self::of(Kind::InvalidParams, error.message)
     }
 
     /// There is no such thing: reading a resource answers with the code the revision has for that

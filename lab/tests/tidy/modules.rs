@@ -15,22 +15,23 @@ const CORE: &str = "crates/askback-core/src/";
 /// The modules of the core, and what each may use of the others.
 const MODULES: &[(&str, &[&str])] = &[
     ("limits", &[]),
+    ("quote", &[]),
     ("revision", &[]),
     ("uri_template", &[]),
-    ("jsonrpc", &["limits"]),
-    ("forms", &["limits"]),
-    ("protocol", &["forms", "jsonrpc", "limits"]),
+    ("jsonrpc", &["limits", "quote"]),
+    ("forms", &["limits", "quote"]),
+    ("protocol", &["forms", "jsonrpc", "limits", "quote"]),
     (
         "wire",
         &["forms", "jsonrpc", "limits", "protocol", "revision"],
     ),
-    ("ask", &["forms", "jsonrpc", "limits", "protocol"]),
+    ("ask", &["forms", "jsonrpc", "limits", "protocol", "quote"]),
     ("http", &["jsonrpc", "limits", "protocol"]),
     ("auth", &[]),
     (
         "engine",
         &[
-            "ask", "auth", "forms", "jsonrpc", "limits", "protocol", "revision", "wire",
+            "ask", "auth", "forms", "jsonrpc", "limits", "protocol", "quote", "revision", "wire",
         ],
     ),
     // Paths for the code that macros write.

@@ -1,10 +1,7 @@
 //! What is read of an answer, and how much of it is kept: everything else that a client sends along
 //! is dropped where it comes in.
 
-use alloc::{
-    boxed::Box,
-    string::{String, ToString},
-};
+use alloc::boxed::Box;
 
 use serde::{Deserialize, Serialize};
 
@@ -12,6 +9,7 @@ use super::Checked;
 use crate::{
     limits::Limits,
     protocol::{ListRootsResult, Meta, RawJson},
+    quote::clipped,
 };
 
 impl Checked {
@@ -67,15 +65,4 @@ pub(super) fn only_reason(meta: Option<Box<Meta>>, limits: &Limits) -> Option<Bo
     let mut meta = Box::<Meta>::default();
     meta.set_reason(reason);
     Some(meta)
-}
-
-/// As much of a text as fits in `most` bytes; where there was more, it ends with an ellipsis.
-pub(super) fn clipped(text: &str, most: usize) -> String {
-    if text.len() <= most {
-        return text.to_string();
-    }
-    let room = most.saturating_sub('…'.len_utf8());
-    let mut clipped = text[..text.floor_char_boundary(room)].to_string();
-    clipped.push('…');
-    clipped
 }

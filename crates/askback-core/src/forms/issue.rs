@@ -6,6 +6,8 @@ use alloc::{
 };
 use core::fmt;
 
+use crate::quote::Quoted;
+
 /// One thing that is wrong, and where.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Issue {
@@ -34,7 +36,7 @@ impl fmt::Display for Issue {
         if self.path.is_empty() {
             f.write_str(&self.message)
         } else {
-            write!(f, "`{}`: {}", self.path, self.message)
+            write!(f, "{}: {}", Quoted(&self.path), self.message)
         }
     }
 }

@@ -6,13 +6,13 @@
 //! is bounded by the depth limit of `serde_json`, so no nesting a peer can write exhausts the
 //! stack. The `write_*` functions put a typed value straight into its envelope.
 
+mod error;
 mod read;
 mod write;
 
 use alloc::{
     borrow::ToOwned,
     boxed::Box,
-    format,
     string::{String, ToString},
     vec::Vec,
 };
@@ -24,6 +24,7 @@ use serde::{
 };
 use serde_json::{Value, value::RawValue};
 
+pub use error::ErrorObject;
 pub use read::{ReadParams, parse, parse_request};
 pub(crate) use write::write_result_of;
 pub use write::{write_batch, write_error, write_notification, write_request, write_result};
@@ -46,24 +47,6 @@ pub enum RequestId {
     Number(i64),
     /// A string.
     String(String),
-}
-
-/// Why a request failed.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, thiserror::Error)]
-#[error("{message} ({code})")]
-pub struct ErrorObject {
-    /// The kind of error; the codes of JSON-RPC stand in this module, those of MCP in
-    /// [`protocol::codes`](crate::protocol::codes).
-    pub code: i64,
-    /// One sentence that says what is wrong.
-    pub message: String,
-    /// What a program can act on.
-    #[serde(
-        default,
-        skip_serializing_if = "Option::is_none",
-        deserialize_with = "present"
-    )]
-    pub data: Option<Value>,
 }
 
 /// A request: it will be answered by a [`Response`] with the same id.
@@ -183,42 +166,6 @@ impl<'de> Deserialize<'de> for RequestId {
     }
 }
 
-impl ErrorObject {
-    /// An error without data.
-    pub fn new(code: i64, message: impl Into<String>) -> Self {
-        Self {
-            code,
-            message: message.into(),
-            data: None,
-        }
-    }
-
-    /// The same error with data.
-    #[must_use]
-    pub fn with_data(mut self, data: Value) -> Self {
-        self.data = Some(data);
-        self
-    }
-
-    /// [`METHOD_NOT_FOUND`], naming the method.
-    pub fn method_not_found(method: &str) -> Self {
-        Self::new(
-            METHOD_NOT_FOUND,
-            format!("there is no method {method:?} here"),
-        )
-    }
-
-    /// [`INVALID_PARAMS`] with the reason.
-    pub fn invalid_params(reason: impl Into<String>) -> Self {
-        Self::new(INVALID_PARAMS, reason)
-    }
-
-    /// [`INTERNAL_ERROR`] with the reason.
-    pub fn internal(reason: impl Into<String>) -> Self {
-        Self::new(INTERNAL_ERROR, reason)
-    }
-}
-
 impl Message {
     /// The message as JSON, without a newline.
     pub fn to_vec(&self) -> Vec<u8> {
@@ -286,9 +233,4 @@ impl Visitor<'_> for RequestIdVisitor {
     fn visit_string<E: de::Error>(self, string: String) -> Result<Self::Value, E> {
         Ok(RequestId::String(string))
     }
-}
-
-/// Reads a member that is present, so that `null` is a value and not an absence.
-fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
-    Value::deserialize(deserializer).map(Some)
 }

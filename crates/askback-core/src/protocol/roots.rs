@@ -5,6 +5,7 @@ use alloc::{boxed::Box, format, string::String, vec::Vec};
 use serde::{Deserialize, Serialize};
 
 use super::{Meta, meta::has_meta};
+use crate::quote::Quoted;
 
 /// A place a server may work in.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -48,7 +49,7 @@ impl Root {
     pub(crate) fn check(&self) -> Result<(), String> {
         let uri = &self.uri;
         let Some(rest) = uri.strip_prefix("file://") else {
-            return Err(format!("a root must be a file:// URI, not {uri}"));
+            return Err(format!("a root must be a file:// URI, not {}", Quoted(uri)));
         };
         let is_plain = |segment: &str| {
             let segment = segment.to_ascii_lowercase();
@@ -60,7 +61,8 @@ impl Root {
             return Ok(());
         }
         Err(format!(
-            "a root must be a plain path, without dots or encoded separators, not {uri}"
+            "a root must be a plain path, without dots or encoded separators, not {}",
+            Quoted(uri)
         ))
     }
 }

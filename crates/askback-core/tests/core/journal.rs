@@ -210,7 +210,7 @@ fn an_answer_is_bounded() {
         (
             roots(),
             json!({"roots": [{"uri": "x".repeat(60_000)}]}),
-            "not xxx",
+            "not `xxx",
         ),
         (
             form(),

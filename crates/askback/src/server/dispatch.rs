@@ -20,6 +20,7 @@ use askback_core::{
         MissingCapability, Outcome, PaginatedParams, ReadResourceParams, ReadResourceResult,
         Reference, codes,
     },
+    quote::Quoted,
     revision::Era,
     wire,
 };
@@ -402,8 +403,13 @@ impl Answering {
 
     fn not_found(&self, uri: &str) -> Error {
         let code = self.origin.revision.facts().resource_not_found;
-        let error = ErrorObject::new(code, format!("there is no resource `{uri}`"));
-        Error::protocol(error.with_data(json!({ "uri": uri })))
+        let why = format!("there is no resource {}", Quoted(uri));
+        let mut error = ErrorObject::new(code, why);
+        // The beginning of one would be another.
+        if uri.len() <= ErrorObject::MESSAGE_BYTES {
+            error = error.with_data(json!({ "uri": uri }));
+        }
+        Error::protocol(error)
     }
 }
 
@@ -484,7 +490,8 @@ fn takes_tasks(origin: &Origin) -> bool {
 fn unknown<'a>(kind: &str, name: &str, known: impl Iterator<Item = &'a str>) -> Error {
     let known = known.take(20).collect::<Vec<_>>().join(", ");
     Error::protocol(ErrorObject::invalid_params(format!(
-        "there is no {kind} `{name}`; there are: {known}"
+        "there is no {kind} {}; there are: {known}",
+        Quoted(name)
     )))
 }
 
@@ -493,6 +500,7 @@ fn known_argument(known: bool, argument: &str, of: &str) -> Result<()> {
         return Ok(());
     }
     Err(Error::invalid_params(format!(
-        "`{of}` has no argument `{argument}`"
+        "`{of}` has no argument {}",
+        Quoted(argument)
     )))
 }

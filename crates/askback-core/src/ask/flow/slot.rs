@@ -11,10 +11,11 @@ use crate::{
         AskError, Millis,
         journal::{Answered, Entry, Outcome, Reply},
         question::{Checked, Question},
-        reading::{clipped, unread},
+        reading::unread,
     },
     limits::Limits,
     protocol::RawJson,
+    quote::clipped,
 };
 
 #[derive(Debug)]

@@ -16,6 +16,7 @@ use crate::{
         SubscriptionFilter, SubscriptionsAcknowledgedParams, SubscriptionsListenParams,
         SubscriptionsListenResult, UnsupportedVersion, codes,
     },
+    quote::{Quoted, clipped},
     revision::{Era, Kind, Revision},
     wire,
 };
@@ -112,7 +113,7 @@ pub fn unsupported(profile: &Profile, requested: &str) -> ErrorObject {
         .collect();
     let data = UnsupportedVersion {
         supported,
-        requested: requested.into(),
+        requested: clipped(requested, Quoted::MOST),
     };
     ErrorObject::new(codes::UNSUPPORTED_VERSION, "Unsupported protocol version")
         .with_data(serde_json::json!({"supported": data.supported, "requested": data.requested}))

@@ -199,7 +199,7 @@ fn an_answer_that_must_not_be_sent_ends_the_call_and_its_other_questions() {
     check_answer(
         r#"{"method":"roots/list"}"#,
         r#"roots {"roots":[{"uri":"https://x"}]}"#,
-        &bug("a root must be a file:// URI, not https://x"),
+        &bug("a root must be a file:// URI, not `https://x`"),
     );
 }
 
@@ -250,7 +250,7 @@ fn a_server_that_asks_out_of_turn_breaks_the_protocol() {
         (
             r#"tools/call {"name":"t"}"#,
             r#"{"resultType":"input_required","inputRequests":{"a":{"method":"tools/call"}}}"#,
-            r#"its result cannot be read: there is no method "tools/call" here at line 1 column 75"#,
+            r#"its result cannot be read: there is no method `tools/call` here at line 1 column 75"#,
         ),
         // A form that cannot be drawn is said with the name of the field.
         (

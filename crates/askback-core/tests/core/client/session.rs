@@ -331,7 +331,7 @@ fn an_answer_that_must_not_be_sent_ends_the_call() {
         = ask 2 "roots"
         ! answer 2 roots {"roots":[{"uri":"http://a"}]}
         > {"id":"q","error":{"code":-32603,"message":"the client could not answer"}}
-        = note: an answer of the host cannot be sent: a root must be a file:// URI, not http://a
+        = note: an answer of the host cannot be sent: a root must be a file:// URI, not `http://a`
         "#,
     );
 }
@@ -366,7 +366,7 @@ fn a_root_that_leads_elsewhere_than_it_reads_is_not_sent() {
                 ! answer 1 roots {{"roots":[{{"uri":"file:///trips/ada"}},{{"uri":"{uri}"}}]}}
                 > {{"id":"q","error":{{"code":-32603,"message":"the client could not answer"}}}}
                 > {{"method":"notifications/cancelled","params":{{"requestId":2,"reason":"the client could not answer a question of the call"}}}}
-                = failed 7: the host failed to answer the server: its answer cannot be sent: a root must be a plain path, without dots or encoded separators, not {shown}
+                = failed 7: the host failed to answer the server: its answer cannot be sent: a root must be a plain path, without dots or encoded separators, not `{shown}`
                 "#
             ),
         );
@@ -546,7 +546,7 @@ fn batches_are_read_where_the_revision_has_them_and_answered_as_one() {
         = ask 1 "roots"
         = tools changed
         ! answer 1 roots {"roots":[]}
-        > [{"id":"a","jsonrpc":"2.0","result":{}},{"error":{"code":-32601,"message":"there is no method \"nope\" here"},"id":"c","jsonrpc":"2.0"},{"id":"b","jsonrpc":"2.0","result":{"roots":[]}}]
+        > [{"id":"a","jsonrpc":"2.0","result":{}},{"error":{"code":-32601,"message":"there is no method `nope` here"},"id":"c","jsonrpc":"2.0"},{"id":"b","jsonrpc":"2.0","result":{"roots":[]}}]
         < [{"method":"notifications/tools/list_changed"}]
         = tools changed
         < [{"id":"d","method":"roots/list"}]

@@ -1,6 +1,7 @@
 //! Servers over HTTP.
 
 pub(crate) mod client;
+mod echo;
 mod headers;
 mod keeping;
 mod lifecycle;

@@ -1,0 +1,38 @@
+//! What a peer sent, where a sentence of ours speaks of it.
+
+use alloc::string::{String, ToString};
+use core::fmt;
+
+/// A name as a peer sent it, in a sentence: in backticks, and of a long one the beginning.
+///
+/// ```
+/// use askback_core::quote::Quoted;
+///
+/// assert_eq!(Quoted("tools/call").to_string(), "`tools/call`");
+/// assert_eq!(Quoted(&"x".repeat(1 << 20)).to_string().len(), 2 + Quoted::MOST);
+/// ```
+#[derive(Debug, Clone, Copy)]
+pub struct Quoted<'a>(pub &'a str);
+
+impl Quoted<'_> {
+    /// How much of a name is quoted, in bytes.
+    pub const MOST: usize = 256;
+}
+
+impl fmt::Display for Quoted<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}`", clipped(self.0, Self::MOST))
+    }
+}
+
+/// As much of a text as fits in `most` bytes; where there was more, it ends with an ellipsis.
+pub(crate) fn clipped(text: &str, most: usize) -> String {
+    const ELLIPSIS: char = '…';
+    if text.len() <= most {
+        return text.to_string();
+    }
+    let room = most.saturating_sub(ELLIPSIS.len_utf8());
+    let mut clipped = text[..text.floor_char_boundary(room)].to_string();
+    clipped.push(ELLIPSIS);
+    clipped
+}
