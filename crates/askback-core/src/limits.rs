@@ -13,7 +13,8 @@ pub struct Limits {
     /// The longest message read from a peer, in bytes.
     pub message_bytes: usize,
     /// The most bytes a server keeps for all its clients together: sessions, what their streams
-    /// keep, tasks, calls that wait for a person, bodies on their way and open subscriptions.
+    /// keep, tasks, calls that wait for a person, bodies on their way in and out, and open
+    /// subscriptions.
     pub kept_bytes: usize,
     /// One in how many of [`Limits::kept_bytes`], [`Limits::sessions`] and [`Limits::tasks`] a
     /// principal may have who is known. Where others have much it may have less, but always a

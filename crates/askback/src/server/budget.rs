@@ -139,6 +139,22 @@ impl Budget {
         }
     }
 
+    /// Takes this much for an owner.
+    ///
+    /// # Errors
+    ///
+    /// [`NoRoom`].
+    #[cfg(feature = "http-server")]
+    pub(crate) fn take(
+        &self,
+        owner: Option<&Arc<Principal>>,
+        units: usize,
+    ) -> Result<Charge, NoRoom> {
+        let mut charge = self.open(owner);
+        charge.cover(units)?;
+        Ok(charge)
+    }
+
     /// Who has taken the most, and how much that is.
     #[cfg(feature = "http-server")]
     pub(crate) fn largest(&self) -> (Option<Owner>, usize) {
@@ -243,6 +259,19 @@ impl Charge {
         if let Some(over) = self.units.checked_sub(wanted) {
             self.budget.give_back(&self.account, over);
             self.units = wanted;
+        }
+    }
+
+    /// The room of so many of these units, or of all there are, for what leaves before the rest.
+    #[cfg(feature = "http-server")]
+    pub(crate) fn split_off(&mut self, units: usize) -> Self {
+        let wanted = units.checked_next_multiple_of(self.budget.grain);
+        let units = self.units.min(wanted.unwrap_or(usize::MAX));
+        self.units -= units;
+        Self {
+            budget: Arc::clone(&self.budget),
+            account: Arc::clone(&self.account),
+            units,
         }
     }
 

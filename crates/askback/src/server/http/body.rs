@@ -10,23 +10,74 @@ use std::{
 use bytes::Bytes;
 use http_body::{Frame, SizeHint};
 
+use crate::server::budget::{Charge, NoRoom};
+
+/// From how many bytes on what is on its way is counted.
+pub(super) const WORTH_COUNTING: usize = 4 << 10;
+
+/// Bytes on their way to a client. Those worth counting hold their room until they are written, or
+/// the client is gone.
+pub(super) struct Outgoing(Bytes);
+
+/// Bytes with the room they take.
+struct Counted {
+    bytes: Vec<u8>,
+    _room: Charge,
+}
+
 /// The body of a response: whole, or a stream of events.
 pub struct Body(Kind);
 
 enum Kind {
-    Whole(Bytes),
+    Whole(Outgoing),
     Events(Box<dyn Events>),
 }
 
 /// A stream of events, as it is written.
 pub(super) trait Events: Send + 'static {
     /// The next events, as many as there are; none at the end.
-    fn poll_events(&mut self, cx: &mut Context<'_>) -> Poll<Option<Vec<u8>>>;
+    fn poll_events(&mut self, cx: &mut Context<'_>) -> Poll<Option<Outgoing>>;
+}
+
+impl Outgoing {
+    /// What is short by itself: an error, a sign of life.
+    pub(super) fn short(bytes: Vec<u8>) -> Self {
+        Self(bytes.into())
+    }
+
+    /// Takes room for what is worth counting.
+    pub(super) fn new(
+        bytes: Vec<u8>,
+        take: impl FnOnce(usize) -> Result<Charge, NoRoom>,
+    ) -> Result<Self, NoRoom> {
+        let room = (bytes.len() > WORTH_COUNTING).then(|| take(bytes.capacity()));
+        Ok(Self::with(bytes, room.transpose()?))
+    }
+
+    /// What leaves where it was kept, and takes its room along.
+    pub(super) fn moved(bytes: Vec<u8>, from: &mut Charge) -> Self {
+        let room = (bytes.len() > WORTH_COUNTING).then(|| from.split_off(bytes.capacity()));
+        Self::with(bytes, room)
+    }
+
+    /// What has room already, where it is worth counting.
+    pub(super) fn with(bytes: Vec<u8>, room: Option<Charge>) -> Self {
+        Self(match room {
+            Some(_room) => Bytes::from_owner(Counted { bytes, _room }),
+            None => bytes.into(),
+        })
+    }
+}
+
+impl AsRef<[u8]> for Counted {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
 }
 
 impl Body {
-    pub(super) fn whole(bytes: impl Into<Bytes>) -> Self {
-        Self(Kind::Whole(bytes.into()))
+    pub(super) fn whole(bytes: Outgoing) -> Self {
+        Self(Kind::Whole(bytes))
     }
 
     pub(super) fn events(events: impl Events) -> Self {
@@ -55,7 +106,7 @@ struct Ending {
 
 #[cfg(feature = "authorization-server")]
 impl Events for Ending {
-    fn poll_events(&mut self, cx: &mut Context<'_>) -> Poll<Option<Vec<u8>>> {
+    fn poll_events(&mut self, cx: &mut Context<'_>) -> Poll<Option<Outgoing>> {
         match self.end.as_mut().poll(cx) {
             Poll::Ready(()) => Poll::Ready(None),
             Poll::Pending => self.events.poll_events(cx),
@@ -66,7 +117,7 @@ impl Events for Ending {
 impl fmt::Debug for Body {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
-            Kind::Whole(bytes) => f.debug_tuple("Whole").field(&bytes.len()).finish(),
+            Kind::Whole(bytes) => f.debug_tuple("Whole").field(&bytes.0.len()).finish(),
             Kind::Events(_) => f.write_str("Events"),
         }
     }
@@ -81,24 +132,24 @@ impl http_body::Body for Body {
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
         match &mut self.0 {
-            Kind::Whole(bytes) if bytes.is_empty() => Poll::Ready(None),
-            Kind::Whole(bytes) => Poll::Ready(Some(Ok(Frame::data(std::mem::take(bytes))))),
+            Kind::Whole(bytes) if bytes.0.is_empty() => Poll::Ready(None),
+            Kind::Whole(bytes) => Poll::Ready(Some(Ok(Frame::data(std::mem::take(&mut bytes.0))))),
             Kind::Events(events) => events
                 .poll_events(cx)
-                .map(|events| events.map(|events| Ok(Frame::data(events.into())))),
+                .map(|events| events.map(|events| Ok(Frame::data(events.0)))),
         }
     }
 
     fn is_end_stream(&self) -> bool {
         match &self.0 {
-            Kind::Whole(bytes) => bytes.is_empty(),
+            Kind::Whole(bytes) => bytes.0.is_empty(),
             Kind::Events(_) => false,
         }
     }
 
     fn size_hint(&self) -> SizeHint {
         match &self.0 {
-            Kind::Whole(bytes) => SizeHint::with_exact(bytes.len() as u64),
+            Kind::Whole(bytes) => SizeHint::with_exact(bytes.0.len() as u64),
             Kind::Events(_) => SizeHint::default(),
         }
     }

@@ -12,7 +12,7 @@ use askback_core::{
 };
 
 use super::{
-    body::Events,
+    body::{Events, Outgoing, WORTH_COUNTING},
     stop::{Phase, Stop, Vigil, Woken},
 };
 use crate::{
@@ -84,6 +84,13 @@ impl Listening {
 }
 
 impl Listening {
+    /// The room of what is told, where it is much.
+    fn room_for(&self, events: &Vec<u8>) -> Result<Option<Charge>, NoRoom> {
+        let principal = self.listener.subscription.principal();
+        let take = || self.shared.kept.take(principal, events.capacity());
+        (events.len() > WORTH_COUNTING).then(take).transpose()
+    }
+
     /// What tells of a change; of a task, how it stands by now.
     fn tells(&self, changed: &Changed) -> Option<Vec<u8>> {
         let subscription = &self.listener.subscription;
@@ -98,18 +105,27 @@ impl Listening {
 }
 
 impl Events for Listening {
-    fn poll_events(&mut self, cx: &mut Context<'_>) -> Poll<Option<Vec<u8>>> {
+    fn poll_events(&mut self, cx: &mut Context<'_>) -> Poll<Option<Outgoing>> {
         if self.finished {
             return Poll::Ready(None);
         }
         let mut events = Vec::new();
-        if let Some(acknowledged) = self.acknowledged.take() {
-            sse::write_event(&mut events, None, &acknowledged);
+        if let Some(acknowledged) = &self.acknowledged {
+            sse::write_event(&mut events, None, acknowledged);
         }
-        for changed in self.listener.take_untold(cx) {
-            if let Some(message) = self.tells(&changed) {
+        let untold = self.listener.take_untold(cx);
+        for changed in &untold {
+            if let Some(message) = self.tells(changed) {
                 sse::write_event(&mut events, None, &message);
             }
+        }
+        let room = self.room_for(&events);
+        if room.is_ok() {
+            self.acknowledged = None;
+        } else {
+            // It is told when there is room again: at the latest at the next sign of life.
+            events = Vec::new();
+            self.listener.lock().changed.extend(untold);
         }
         if self.stopping.as_mut().poll(cx).is_ready() {
             self.finished = true;
@@ -127,7 +143,7 @@ impl Events for Listening {
         } else {
             self.vigil.reset();
         }
-        Poll::Ready(Some(events))
+        Poll::Ready(Some(Outgoing::with(events, room.unwrap_or_default())))
     }
 }
 

@@ -37,6 +37,7 @@ mod guarded {
     use crate::{
         authorization::server::{Granted, Refusal},
         server::http::{
+            body::Outgoing,
             pages,
             response::{self, OpenEnded},
             service,
@@ -162,7 +163,7 @@ mod guarded {
         if parts.method != Method::GET && parts.method != Method::HEAD {
             return response::not_allowed(METHODS);
         }
-        let mut document = response::json(StatusCode::OK, protection.document());
+        let mut document = response::json(StatusCode::OK, Outgoing::short(protection.document()));
         let headers = document.headers_mut();
         headers.insert(CACHE_CONTROL, KEEP);
         headers.insert(VARY, HeaderValue::from_static("origin"));

@@ -8,7 +8,7 @@ use std::{
 use askback_core::http::sse;
 
 use super::{
-    body::Events,
+    body::{Events, Outgoing},
     session::{Session, Work},
     sessions::Sessions,
     stop::{Phase, Stop, Vigil, Woken},
@@ -41,7 +41,7 @@ pub(super) struct Reading {
 /// What came first.
 pub(super) enum First {
     /// The response, and nothing before it.
-    Only(Vec<u8>),
+    Only(Outgoing),
     Stream,
 }
 
@@ -87,13 +87,12 @@ impl Reading {
     pub(super) fn poll_first(&mut self, json: bool, cx: &mut Context<'_>) -> Poll<First> {
         self.poll_work(cx);
         let mut state = self.session.lock();
+        if json && let Some(only) = state.take_only(self.stream) {
+            return Poll::Ready(First::Only(only));
+        }
         let Some(stream) = state.stream(self.stream) else {
             return Poll::Ready(First::Stream);
         };
-        if json && let Some(only) = stream.take_only() {
-            state.forget(self.stream);
-            return Poll::Ready(First::Only(only));
-        }
         stream.watch(cx.waker());
         let undecided = self.session.shared.limits().undecided;
         if stream.has_news() || self.vigil.poll(&self.stop, undecided, cx).is_ready() {
@@ -113,12 +112,13 @@ impl Reading {
 }
 
 impl Events for Reading {
-    fn poll_events(&mut self, cx: &mut Context<'_>) -> Poll<Option<Vec<u8>>> {
+    fn poll_events(&mut self, cx: &mut Context<'_>) -> Poll<Option<Outgoing>> {
         if self.ended {
             return Poll::Ready(None);
         }
         if !self.first.is_empty() {
-            return Poll::Ready(Some(std::mem::take(&mut self.first)));
+            let first = std::mem::take(&mut self.first);
+            return Poll::Ready(Some(Outgoing::short(first)));
         }
         self.poll_work(cx);
         let found = self.session.read(self.stream, self.reader, cx.waker());
@@ -129,7 +129,8 @@ impl Events for Reading {
             }
             Found::LetGo => {
                 self.ended = true;
-                return Poll::Ready(Some(come_back(self.session.shared.limits())));
+                let end = come_back(self.session.shared.limits());
+                return Poll::Ready(Some(Outgoing::short(end)));
             }
             Found::End => return Poll::Ready(None),
             Found::Nothing => {}
@@ -147,7 +148,7 @@ impl Events for Reading {
         self.vigil.poll(&self.stop, quiet, cx).map(|woken| {
             let mut alive = Vec::new();
             sse::write_comment(&mut alive, "");
-            (woken == Woken::Quiet).then_some(alive)
+            (woken == Woken::Quiet).then_some(Outgoing::short(alive))
         })
     }
 }

@@ -10,7 +10,7 @@ use http::{
     header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER},
 };
 
-use super::body::{Body, Events};
+use super::body::{Body, Events, Outgoing};
 use crate::{Limits, server::budget::NoRoom};
 
 pub(super) const SESSION_ID: HeaderName = HeaderName::from_static(headers::SESSION_ID);
@@ -25,7 +25,7 @@ const NO: HeaderValue = HeaderValue::from_static("no");
 pub(super) struct OpenEnded;
 
 /// One message.
-pub(super) fn json(status: StatusCode, message: Vec<u8>) -> Response<Body> {
+pub(super) fn json(status: StatusCode, message: Outgoing) -> Response<Body> {
     let mut response = Response::new(Body::whole(message));
     *response.status_mut() = status;
     response.headers_mut().insert(CONTENT_TYPE, JSON);
@@ -38,7 +38,8 @@ pub(super) fn error(
     id: Option<&RequestId>,
     error: &ErrorObject,
 ) -> Response<Body> {
-    json(status, jsonrpc::write_error(id, error))
+    let error = jsonrpc::write_error(id, error);
+    json(status, Outgoing::short(error))
 }
 
 /// A refusal of what is not a request that could be answered.
@@ -48,12 +49,12 @@ pub(super) fn refusal(status: StatusCode, why: impl std::fmt::Display) -> Respon
 }
 
 /// The refusal of what there is no room for, with when to try again.
-pub(super) fn no_room(why: NoRoom, limits: &Limits) -> Response<Body> {
+pub(super) fn no_room(id: Option<&RequestId>, why: NoRoom, limits: &Limits) -> Response<Body> {
     let status = match why {
         NoRoom::Share => StatusCode::TOO_MANY_REQUESTS,
         NoRoom::All => StatusCode::SERVICE_UNAVAILABLE,
     };
-    let mut response = error(status, None, &ErrorObject::internal(why.to_string()));
+    let mut response = error(status, id, &ErrorObject::internal(why.to_string()));
     let seconds = limits.retry.as_secs().max(1);
     response
         .headers_mut()
@@ -76,13 +77,13 @@ pub(super) fn accepted() -> Response<Body> {
 }
 
 pub(super) fn empty(status: StatusCode) -> Response<Body> {
-    let mut response = Response::new(Body::whole(Vec::new()));
+    let mut response = Response::new(Body::whole(Outgoing::short(Vec::new())));
     *response.status_mut() = status;
     response
 }
 
 /// Events that are all there already.
-pub(super) fn events_at_once(events: Vec<u8>) -> Response<Body> {
+pub(super) fn events_at_once(events: Outgoing) -> Response<Body> {
     event_stream(Body::whole(events))
 }
 

@@ -29,7 +29,7 @@ use http::{
 
 use super::{
     admission::{INITIALIZE, VERSION, admit, judge, names_a_version, single},
-    body::Body,
+    body::{Body, Outgoing},
     listening::Listening,
     pages,
     protected::Protected,
@@ -187,7 +187,7 @@ impl Inner {
         let open = || self.shared.kept.open(principal(parts).as_ref());
         let body = match read(body, self.shared.limits(), open).await {
             Ok(body) => body,
-            Err(Unread::NoRoom(why)) => return self.no_room(why),
+            Err(Unread::NoRoom(why)) => return self.no_room(None, why),
             Err(unread) => return response::refusal(unread.status(), unread),
         };
         let received = match Received::parse(&body, self.shared.limits()) {
@@ -299,10 +299,10 @@ impl Inner {
     }
 
     async fn call(&self, call: Call, accept: Accepted) -> Response<Body> {
-        let ok = StatusCode::OK;
         match &call.request {
             ClientRequest::Discover(_) => {
-                response::json(ok, engine::discover(&self.shared.profile, &call))
+                let told = engine::discover(&self.shared.profile, &call);
+                self.json(call.origin.principal.as_ref(), Some(&call.id), told)
             }
             ClientRequest::Listen(params) => {
                 if !accept.event_stream {
@@ -314,7 +314,7 @@ impl Inner {
                         let (shared, stop) = (&self.shared, &self.stop);
                         match Listening::new(shared, stop, subscription, acknowledged) {
                             Ok(listening) => response::open_ended(listening),
-                            Err(why) => self.no_room(why),
+                            Err(why) => self.no_room(Some(&call.id), why),
                         }
                     }
                     Err(error) => {
@@ -332,16 +332,21 @@ impl Inner {
         let session = Session::new(&self.shared, principal(parts), false);
         let (answer, opened) = session.open(received);
         if !opened {
-            return response::json(StatusCode::BAD_REQUEST, answer);
+            return response::json(StatusCode::BAD_REQUEST, Outgoing::short(answer));
         }
-        let id = match self.sessions.add(session) {
-            Ok(session) => session.id().parse(),
-            Err(unkept) => return self.refused(unkept),
-        };
-        let mut response = response::json(StatusCode::OK, answer);
+        let mut response = self.json(session.principal().as_ref(), None, answer);
+        if response.status() != StatusCode::OK {
+            return response;
+        }
         // Ids are written in characters that every header may hold.
-        if let Ok(id) = id {
-            response.headers_mut().insert(SESSION_ID, id);
+        match self
+            .sessions
+            .add(session)
+            .map(|session| session.id().parse())
+        {
+            Ok(Ok(id)) => drop(response.headers_mut().insert(SESSION_ID, id)),
+            Ok(Err(_)) => {}
+            Err(unkept) => return self.refused(unkept),
         }
         response
     }
@@ -365,13 +370,13 @@ impl Inner {
             return response::refusal(StatusCode::SERVICE_UNAVAILABLE, why);
         }
         match session.take(received) {
-            Taken::Refused(why) => self.no_room(why),
+            Taken::Refused(received, why) => self.no_room(id_of(&received), why),
             Taken::Nothing => response::accepted(),
-            Taken::Answered(answer) if session.paired => {
-                session.tell(answer);
-                response::accepted()
-            }
-            Taken::Answered(answer) => response::json(StatusCode::OK, answer),
+            Taken::Answered(answer) if session.paired => match session.tell(answer) {
+                Ok(()) => response::accepted(),
+                Err(why) => self.no_room(None, why),
+            },
+            Taken::Answered(answer) => self.json(session.principal().as_ref(), None, answer),
             Taken::Work(_, work) if session.paired => {
                 for work in work {
                     tokio::spawn(work);
@@ -467,7 +472,7 @@ impl Inner {
     /// There is no room for a session, or the environment is broken.
     fn refused(&self, unkept: Unkept) -> Response<Body> {
         match unkept {
-            Unkept::NoRoom(why) => self.no_room(why),
+            Unkept::NoRoom(why) => self.no_room(None, why),
             Unkept::Broken(error) => {
                 tracing::error!(%error, "a session could not be opened");
                 let error = ErrorObject::internal("the server cannot open a session now");
@@ -476,8 +481,21 @@ impl Inner {
         }
     }
 
-    fn no_room(&self, why: NoRoom) -> Response<Body> {
-        response::no_room(why, self.shared.limits())
+    fn no_room(&self, id: Option<&RequestId>, why: NoRoom) -> Response<Body> {
+        response::no_room(id, why, self.shared.limits())
+    }
+
+    /// The answer to a request of this principal, where there is room for it until it is read.
+    fn json(
+        &self,
+        principal: Option<&Arc<Principal>>,
+        id: Option<&RequestId>,
+        answer: Vec<u8>,
+    ) -> Response<Body> {
+        match Outgoing::new(answer, |bytes| self.shared.kept.take(principal, bytes)) {
+            Ok(answer) => response::json(StatusCode::OK, answer),
+            Err(why) => self.no_room(id, why),
+        }
     }
 
     fn delete(&self, parts: &Parts) -> Response<Body> {
@@ -558,6 +576,15 @@ fn nameless(id: Option<&RequestId>) -> Response<Body> {
                and `_meta`";
     let error = ErrorObject::new(jsonrpc::INVALID_REQUEST, why);
     response::error(StatusCode::BAD_REQUEST, id, &error)
+}
+
+/// What is to be answered.
+fn id_of(received: &Received) -> Option<&RequestId> {
+    match received {
+        Received::Request(id, _) => Some(id),
+        Received::Misfit(request, _) => Some(&request.id),
+        Received::Notification(_) | Received::Response(_) | Received::Batch(_) => None,
+    }
 }
 
 /// Whether this is more than answers to what goes on already.

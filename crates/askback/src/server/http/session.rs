@@ -21,7 +21,10 @@ use tokio::{
 };
 
 use self::room::room_of;
-use super::stream::{EventId, Found, OWN, Stream};
+use super::{
+    body::Outgoing,
+    stream::{EventId, Found, OWN, Stream},
+};
 use crate::{
     flow::BoxFuture,
     server::{
@@ -68,7 +71,7 @@ struct Running {
 /// What a message led to.
 pub(super) enum Taken {
     /// There is no room for it.
-    Refused(NoRoom),
+    Refused(Received, NoRoom),
     /// Nothing that is answered.
     Nothing,
     /// It is answered already.
@@ -162,7 +165,7 @@ impl Session {
         if let Some(bytes) = room_of(&received)
             && let Err(why) = state.reserve(bytes)
         {
-            return Taken::Refused(why);
+            return Taken::Refused(received, why);
         }
         state.engine.handle_received(received);
         let mut answers = Vec::new();
@@ -188,9 +191,12 @@ impl Session {
         Taken::Work(stream, work)
     }
 
-    /// Sends on the session's own stream.
-    pub(super) fn tell(&self, message: Vec<u8>) {
-        self.lock().push(OWN, message);
+    /// Sends on the session's own stream, if there is room for it.
+    pub(super) fn tell(&self, message: Vec<u8>) -> Result<(), NoRoom> {
+        let mut state = self.lock();
+        state.reserve(message.len())?;
+        state.push(OWN, message);
+        Ok(())
     }
 
     /// Begins to read the session's own stream, or a stream that was left after an event. None if
@@ -239,10 +245,11 @@ impl Session {
         let limits = self.shared.limits();
         let keep = (!self.paired).then_some(&**limits);
         let mut state = self.lock();
-        let Some(stream) = state.stream(number) else {
+        let (stream, room) = state.stream_and_room(number);
+        let Some(stream) = stream else {
             return Found::End;
         };
-        let found = stream.read(reader, keep, waker);
+        let found = stream.read(reader, keep, room, waker);
         if matches!(found, Found::Events(_)) {
             if number == OWN {
                 // There is room again.
@@ -334,8 +341,23 @@ impl Session {
 
 impl State {
     pub(super) fn stream(&mut self, number: u32) -> Option<&mut Stream> {
+        self.stream_and_room(number).0
+    }
+
+    /// A stream, and the room of the session that it is in.
+    fn stream_and_room(&mut self, number: u32) -> (Option<&mut Stream>, &mut Charge) {
         let mut streams = self.streams.iter_mut();
-        streams.find(|stream| stream.number == number)
+        let stream = streams.find(|stream| stream.number == number);
+        (stream, &mut self.room)
+    }
+
+    /// The only message of a stream that has ended with it, unread: the stream is forgotten.
+    pub(super) fn take_only(&mut self, number: u32) -> Option<Outgoing> {
+        let (stream, room) = self.stream_and_room(number);
+        let only = stream?.take_only(room)?;
+        self.streams.retain(|stream| stream.number != number);
+        self.settle();
+        Some(only)
     }
 
     /// What a stream begins with, so that its client can come back for it, where the revision
@@ -352,12 +374,6 @@ impl State {
         self.engine
             .revision()
             .map(|revision| &revision.facts().http)
-    }
-
-    /// Forgets a stream.
-    pub(super) fn forget(&mut self, number: u32) {
-        self.streams.retain(|stream| stream.number != number);
-        self.settle();
     }
 
     /// Of the streams that have ended keeps no more than this, those that were read to their end

@@ -17,7 +17,7 @@ use askback_core::{
 use http::Response;
 
 use super::{
-    body::{Body, Events},
+    body::{Body, Events, Outgoing, WORTH_COUNTING},
     response,
     stop::{Stop, Vigil, Woken},
 };
@@ -25,13 +25,10 @@ use crate::{
     flow::BoxFuture,
     server::{
         Peer, Permitted, Shared,
-        budget::Charge,
+        budget::{Charge, NoRoom},
         dispatch::{self, Answered},
     },
 };
-
-/// From how many bytes on what waits to be read is counted.
-const WORTH_COUNTING: usize = 4 << 10;
 
 /// Answers a call.
 pub(super) async fn answer(
@@ -47,13 +44,12 @@ pub(super) async fn answer(
             let status = answered
                 .error
                 .map_or(http::StatusCode::OK, response::status);
-            response::json(status, answered.message)
+            match Outgoing::new(answered.message, |bytes| answering.peer.take_room(bytes)) {
+                Ok(message) => response::json(status, message),
+                Err(why) => response::no_room(Some(&answering.id), why, shared.limits()),
+            }
         }
-        First::Answered(answered) => {
-            let mut events = answering.peer.take_events();
-            sse::write_event(&mut events, None, &answered.message);
-            response::events_at_once(events)
-        }
+        First::Answered(answered) => response::events_at_once(answering.last_events(answered)),
         First::Stream => response::events(answering),
     }
 }
@@ -126,16 +122,32 @@ impl Answering {
 
     fn stopped(&mut self) -> Answered {
         self.answer = None;
-        let error = ErrorObject::internal("the server is stopping");
+        self.failed("the server is stopping")
+    }
+
+    fn failed(&self, why: impl Into<String>) -> Answered {
+        let error = ErrorObject::internal(why);
         Answered {
             message: jsonrpc::write_error(Some(&self.id), &error),
             error: Some(error.code),
         }
     }
+
+    /// What was told and is unread, and then the answer; an error in its place where there is no
+    /// room for it.
+    fn last_events(&mut self, mut answered: Answered) -> Outgoing {
+        let mut told = self.peer.lock();
+        let bytes = told.events.len() + answered.message.len();
+        if let Err(why) = self.peer.make_room(&mut told, bytes) {
+            answered = self.failed(why.to_string());
+        }
+        sse::write_event(&mut told.events, None, &answered.message);
+        told.take()
+    }
 }
 
 impl Events for Answering {
-    fn poll_events(&mut self, cx: &mut Context<'_>) -> Poll<Option<Vec<u8>>> {
+    fn poll_events(&mut self, cx: &mut Context<'_>) -> Poll<Option<Outgoing>> {
         if self.answer.is_none() {
             return Poll::Ready(None);
         }
@@ -148,18 +160,19 @@ impl Events for Answering {
                 Poll::Ready(Woken::Quiet) => {
                     let mut alive = Vec::new();
                     sse::write_comment(&mut alive, "");
-                    return Poll::Ready(Some(alive));
+                    return Poll::Ready(Some(Outgoing::short(alive)));
                 }
                 Poll::Pending => return Poll::Pending,
             }
         }
         self.vigil.reset();
-        let mut events = self.peer.take_events();
-        if let Poll::Ready(answered) = answered {
-            self.answer = None;
-            sse::write_event(&mut events, None, &answered.message);
-        }
-        Poll::Ready(Some(events))
+        Poll::Ready(Some(match answered {
+            Poll::Ready(answered) => {
+                self.answer = None;
+                self.last_events(answered)
+            }
+            Poll::Pending => self.peer.lock().take(),
+        }))
     }
 }
 
@@ -181,25 +194,36 @@ struct Told {
     room: Option<Charge>,
 }
 
+impl Told {
+    /// What waits to be read goes out, with its room.
+    fn take(&mut self) -> Outgoing {
+        Outgoing::with(std::mem::take(&mut self.events), self.room.take())
+    }
+}
+
 impl Requester {
     fn lock(&self) -> MutexGuard<'_, Told> {
         self.told.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether so much may wait to be read.
-    fn has_room(&self, told: &mut Told, bytes: usize) -> bool {
-        let open = || self.shared.kept.open(self.origin.principal.as_ref());
-        bytes <= WORTH_COUNTING || told.room.get_or_insert_with(open).cover(bytes).is_ok()
+    /// Takes room for what is on its way to it.
+    fn take_room(&self, bytes: usize) -> Result<Charge, NoRoom> {
+        let principal = self.origin.principal.as_ref();
+        self.shared.kept.take(principal, bytes)
+    }
+
+    /// Takes room for so much that waits to be read.
+    fn make_room(&self, told: &mut Told, bytes: usize) -> Result<(), NoRoom> {
+        match &mut told.room {
+            _ if bytes <= WORTH_COUNTING => {}
+            Some(room) => room.cover(bytes)?,
+            none => *none = Some(self.take_room(bytes)?),
+        }
+        Ok(())
     }
 
     fn has_told(&self) -> bool {
         !self.lock().events.is_empty()
-    }
-
-    fn take_events(&self) -> Vec<u8> {
-        let mut told = self.lock();
-        told.room = None;
-        std::mem::take(&mut told.events)
     }
 
     fn poll_told(&self, cx: &Context<'_>) -> Poll<()> {
@@ -224,8 +248,8 @@ impl Peer for Requester {
         let mut told = self.lock();
         // What tells only of the way is left out where the client does not keep up.
         let bytes = told.events.len() + message.len();
-        if told.events.len() > self.shared.limits().resume_bytes || !self.has_room(&mut told, bytes)
-        {
+        let keeps_up = told.events.len() <= self.shared.limits().resume_bytes;
+        if !keeps_up || self.make_room(&mut told, bytes).is_err() {
             return;
         }
         sse::write_event(&mut told.events, None, &message);

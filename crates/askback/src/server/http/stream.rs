@@ -5,8 +5,14 @@ use std::{collections::VecDeque, task::Waker};
 use askback_core::{http::sse, limits::Limits};
 use tokio::time::Instant;
 
+use super::body::Outgoing;
+use crate::server::budget::Charge;
+
 /// The stream of what belongs to no call. It is there as long as its session.
 pub(super) const OWN: u32 = 0;
+
+/// What the frame of an event takes at most, in bytes.
+const FRAME_BYTES: usize = 64;
 
 /// One stream of a session (2025-11-25, basic/transports, Resumability and Redelivery).
 pub(super) struct Stream {
@@ -33,7 +39,7 @@ pub(super) struct Stream {
 
 /// What a reader finds.
 pub(super) enum Found {
-    Events(Vec<u8>),
+    Events(Outgoing),
     /// Nothing yet.
     Nothing,
     /// The connection ends here; the stream does not.
@@ -116,9 +122,9 @@ impl Stream {
         self.wake();
     }
 
-    /// How many bytes of messages it keeps.
+    /// How many bytes its events take.
     pub(super) fn kept_bytes(&self) -> usize {
-        self.bytes
+        self.bytes + self.events.len() * FRAME_BYTES
     }
 
     /// Keeps no more of what was read: its client can come back for the rest only.
@@ -169,20 +175,27 @@ impl Stream {
     }
 
     /// The only event there is, where the stream has ended with it and nobody has read it.
-    pub(super) fn take_only(&mut self) -> Option<Vec<u8>> {
+    pub(super) fn take_only(&mut self, room: &mut Charge) -> Option<Outgoing> {
         let only = !self.open && self.events.len() == 1 && self.next == 1 && !self.letting_go;
         let only = only.then(|| self.events.pop_front()).flatten()?;
         self.bytes -= only.len();
-        Some(only)
+        Some(Outgoing::moved(only, room))
     }
 
-    /// What this reader finds. Without limits nothing is kept for coming back.
-    pub(super) fn read(&mut self, reader: u32, keep: Option<&Limits>, waker: &Waker) -> Found {
+    /// What this reader finds: it leaves with its part of the room. Without limits nothing is kept
+    /// for coming back.
+    pub(super) fn read(
+        &mut self,
+        reader: u32,
+        keep: Option<&Limits>,
+        room: &mut Charge,
+        waker: &Waker,
+    ) -> Found {
         if self.reader != Some(reader) {
             return Found::End;
         }
         if self.is_unread() {
-            return Found::Events(self.take_unread(keep));
+            return Found::Events(Outgoing::moved(self.take_unread(keep), room));
         }
         if self.letting_go {
             return Found::LetGo;
@@ -211,8 +224,9 @@ impl Stream {
     }
 
     fn take_unread(&mut self, keep: Option<&Limits>) -> Vec<u8> {
-        let mut out = Vec::with_capacity(self.unread_bytes + 64);
         let read = usize::try_from(self.next - self.first).unwrap_or(usize::MAX);
+        let unread = self.events.len().saturating_sub(read);
+        let mut out = Vec::with_capacity(self.unread_bytes + unread * FRAME_BYTES);
         for message in self.events.iter().skip(read) {
             let id = EventId {
                 stream: self.number,

@@ -8,6 +8,7 @@ use askback::{
     http::{Body, Service},
 };
 use askback_core::http::sse::{Event, Parser};
+use bytes::Bytes;
 use http::{HeaderMap, Request, StatusCode};
 use http_body::Body as _;
 use serde_json::{Value, json};
@@ -178,9 +179,14 @@ impl Response {
 
     /// What is written at once; none at the end.
     pub(crate) async fn chunk(&mut self) -> Option<String> {
-        let frame = poll_fn(|cx| Pin::new(&mut self.body).poll_frame(cx)).await?;
-        let bytes = frame.unwrap().into_data().unwrap();
+        let bytes = self.bytes().await?;
         Some(String::from_utf8(bytes.to_vec()).unwrap())
+    }
+
+    /// The same, as it is on its way.
+    pub(crate) async fn bytes(&mut self) -> Option<Bytes> {
+        let frame = poll_fn(|cx| Pin::new(&mut self.body).poll_frame(cx)).await?;
+        Some(frame.unwrap().into_data().unwrap())
     }
 
     /// The whole body.

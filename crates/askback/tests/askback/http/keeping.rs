@@ -13,6 +13,7 @@ use askback::{
     Changed, Ctx, Json, Limits, Principal, Result, Revision, Server, ServerBuilder, Tool,
     http::Service, protocol::TaskSupport, testing::TestClock,
 };
+use bytes::Bytes;
 use http::{Request, StatusCode};
 use http_body::Frame;
 use serde_json::{Value, json};
@@ -30,6 +31,9 @@ const HOSTILE: usize = 50;
 /// How much the server of these tests keeps.
 const MOST: usize = 32 << 20;
 
+/// How much a tool says at once, in bytes.
+const SAID: usize = 32 << 10;
+
 /// A moment in which everything that can go on has gone on.
 const MOMENT: Duration = Duration::from_millis(1);
 
@@ -45,13 +49,14 @@ struct Guest {
 struct Held {
     responses: Vec<Response>,
     uploads: Vec<JoinHandle<Response>>,
+    answers: Vec<Bytes>,
 }
 
 /// A body whose end does not come.
 struct Unfinished(Option<String>);
 
 impl http_body::Body for Unfinished {
-    type Data = bytes::Bytes;
+    type Data = Bytes;
     type Error = Infallible;
 
     fn poll_frame(
@@ -127,9 +132,11 @@ enum Kind {
     Results,
     Bodies,
     Subscriptions,
+    Responses,
+    ResponsesOfSessions,
 }
 
-const KINDS: [Kind; 9] = [
+const KINDS: [Kind; 11] = [
     Kind::IdleSessions,
     Kind::SessionsThatAsk,
     Kind::Watched,
@@ -139,6 +146,8 @@ const KINDS: [Kind; 9] = [
     Kind::Results,
     Kind::Bodies,
     Kind::Subscriptions,
+    Kind::Responses,
+    Kind::ResponsesOfSessions,
 ];
 
 /// What is too much for anybody: a principal that is not stopped before has no bound.
@@ -186,6 +195,21 @@ impl Kind {
                 let told = guest.send(&headers, message.to_string()).await.json().await;
                 told["result"]["status"] == "completed"
             }
+            Self::Responses => {
+                let params = json!({"name": "says"});
+                unread(guest.call("tools/call", params).await, held).await
+            }
+            Self::ResponsesOfSessions => {
+                let Ok(session) = guest.open().await else {
+                    return false;
+                };
+                let params = json!({"name": "says"});
+                unread(
+                    guest.in_session(&session, at, "tools/call", params).await,
+                    held,
+                )
+                .await
+            }
             Self::Bodies => {
                 let (guest, body) = (guest.clone(), Unfinished(Some(text())));
                 let upload = tokio::spawn(async move { guest.send(&[], body).await });
@@ -208,6 +232,14 @@ impl Kind {
                 }
                 refused(response).await
             }
+        }
+    }
+
+    /// How much one thing of this kind takes at least, in bytes.
+    fn least(self) -> usize {
+        match self {
+            Self::IdleSessions | Self::SessionsThatAsk => 1 << 10,
+            _ => 30 << 10,
         }
     }
 
@@ -244,6 +276,23 @@ impl Kind {
             _ => true,
         }
     }
+}
+
+/// Whether a call was answered with what it said, which its client leaves unread.
+async fn unread(mut response: Response, held: &mut Held) -> bool {
+    if response.status != 200 {
+        return refused(response).await;
+    }
+    let answer = response.bytes().await.unwrap();
+    if answer.len() < SAID {
+        let why = String::from_utf8_lossy(&answer);
+        assert!(why.contains("try again later"), "{why}");
+        return false;
+    }
+    // The server has let go of it, and the client has not taken it.
+    drop(response);
+    held.answers.push(answer);
+    true
 }
 
 /// Whether a call asks its question.
@@ -294,6 +343,10 @@ async fn makes() -> Result<String> {
     Ok("x".repeat(32 << 10))
 }
 
+async fn says() -> Result<String> {
+    Ok("x".repeat(SAID))
+}
+
 async fn makes_later() -> Result<String> {
     sleep(Duration::from_secs(5)).await;
     makes().await
@@ -317,6 +370,7 @@ fn builder(kind: Kind) -> ServerBuilder {
         .tool(Tool::new("asks_about", asks_about))
         .tool(Tool::new("works", works).task(optional))
         .tool(makes)
+        .tool(Tool::new("says", says))
         .clock(TestClock::new())
         .limits(limits)
 }
@@ -329,6 +383,7 @@ async fn filled(
     let server = builder(kind).build().unwrap();
     let service = server.http().service();
     let mut held = Held::default();
+    let mut empty = true;
     for owner in owners {
         let guest = Guest::new(&service, owner);
         let mut at = 0;
@@ -337,6 +392,9 @@ async fn filled(
             let kept = kind.one_more(&guest, at, &mut held).await;
             let after = server.kept_bytes();
             assert!(after <= MOST, "{kind:?}");
+            let counted = after.saturating_sub(before);
+            assert!(counted >= kind.least() || !empty, "{kind:?}: {counted}");
+            empty = false;
             // For a new session of its own an idle one is ended.
             if !kept || after <= before {
                 break;
@@ -406,7 +464,7 @@ async fn assert_bounded(kind: Kind) {
     assert!(server.kept_bytes() <= MOST);
     let uploads = held.uploads;
     uploads.iter().for_each(JoinHandle::abort);
-    drop(held.responses);
+    drop((held.responses, held.answers));
     drop(service);
     // Sessions end with their endpoint, and tasks when their time is over.
     sleep(Duration::from_secs(25 * 60 * 60)).await;
@@ -440,6 +498,8 @@ bounded! {
     fifty_principals_with_large_results_lock_nobody_out: Results,
     fifty_principals_with_unfinished_bodies_lock_nobody_out: Bodies,
     fifty_principals_with_subscriptions_lock_nobody_out: Subscriptions,
+    fifty_principals_who_do_not_read_lock_nobody_out: Responses,
+    fifty_principals_who_do_not_read_in_sessions_lock_nobody_out: ResponsesOfSessions,
 }
 
 /// Where nobody is known there is one owner, which has nearly all the room.

@@ -83,11 +83,11 @@ impl State {
         })
     }
 
-    /// Gives back what is no longer needed.
+    /// Gives back what is no longer needed. What has left took its room along: where there is no more
+    /// for what stays to be read again, it does not stay.
     pub(super) fn settle(&mut self) {
-        let bytes = self.kept_bytes();
-        // What it has grown by was reserved, or is small.
-        let _ = self.room.cover(bytes);
+        // What it has grown by beside was reserved, or is small.
+        let _ = self.reserve(0);
     }
 }
 
