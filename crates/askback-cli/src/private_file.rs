@@ -1,7 +1,7 @@
-//! Files that only their owner can read, changed by one program at a time.
+//! Files and folders that only their owner can read; a file is changed by one program at a time.
 
 use std::{
-    fs::{self, File, OpenOptions},
+    fs::{self, DirBuilder, File, OpenOptions},
     io::{self, Write},
     path::Path,
 };
@@ -59,9 +59,22 @@ pub fn lock(path: &Path) -> io::Result<File> {
 /// Those of the folder and of the file.
 pub fn open_lock(path: &Path) -> io::Result<File> {
     if let Some(folder) = path.parent() {
-        fs::create_dir_all(folder)?;
+        make_folder(folder)?;
     }
     options().create(true).truncate(false).open(path)
+}
+
+/// Makes a folder that only its owner can look into, and those above it, where there are none.
+///
+/// # Errors
+///
+/// Those of the folder.
+pub fn make_folder(path: &Path) -> io::Result<()> {
+    let mut builder = DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(path)
 }
 
 /// Writes a file, under its lock: a reader sees what was before, or what is after.

@@ -10,12 +10,15 @@ use std::{
 use askback::{Error, Principal, Result};
 use serde::{Deserialize, Serialize};
 use tokio::{
-    fs::{File, OpenOptions},
+    fs::File,
     io::{AsyncBufReadExt, AsyncSeekExt, AsyncWriteExt, BufReader},
     sync::{Mutex, MutexGuard},
 };
 
-use crate::tools::{Contact, Room, Seat};
+use crate::{
+    private,
+    tools::{Contact, Room, Seat},
+};
 
 /// A holiday that was booked.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -222,12 +225,8 @@ impl Book {
 /// that was cut short.
 async fn append(path: &Path, line: &str) -> Result<()> {
     let line = format!("\n{line}\n");
-    let mut options = OpenOptions::new();
-    options.append(true).create(true);
-    // Names and addresses are nobody else's business.
-    #[cfg(unix)]
-    options.mode(0o600);
-    let mut file = options.open(path).await?;
+    let mut options = private::options();
+    let mut file = options.append(true).create(true).open(path).await?;
     file.write_all(line.as_bytes()).await?;
     file.sync_all().await?;
     Ok(())

@@ -16,6 +16,7 @@
 mod bookings;
 mod data;
 mod flights;
+mod private;
 mod prompts;
 mod resources;
 mod tools;

@@ -1,6 +1,6 @@
 //! `askback serve`: the servers this program carries.
 
-use std::{fs, io, net::SocketAddr, path::PathBuf};
+use std::{io, net::SocketAddr, path::PathBuf};
 
 use askback::{Server, keys::state_dir};
 use askback_core::revision::Revision;
@@ -11,6 +11,7 @@ use tracing_subscriber::filter::LevelFilter;
 use super::protect::Protecting;
 use crate::{
     error::{Error, Kind},
+    private_file,
     session::revision,
     terminal::out,
     text::{Words, given},
@@ -175,12 +176,12 @@ fn kept_in(chosen: Option<PathBuf>) -> Result<Option<PathBuf>, Error> {
         return made(chosen).map(Some);
     }
     let folder = state_dir().map(|state| state.join("askback").join("travel"));
-    Ok(folder.filter(|folder| fs::create_dir_all(folder).is_ok()))
+    Ok(folder.filter(|folder| private_file::make_folder(folder).is_ok()))
 }
 
-/// A folder that the operator named, made if need be.
+/// A folder that the operator named, made if need be: then only this user can look into it.
 fn made(folder: PathBuf) -> Result<PathBuf, Error> {
-    match fs::create_dir_all(&folder) {
+    match private_file::make_folder(&folder) {
         Ok(()) => Ok(folder),
         Err(error) => Err(Error::usage(words!(
             "{} cannot be used: {}",

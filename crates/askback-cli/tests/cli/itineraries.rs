@@ -251,6 +251,18 @@ fn over_http_everything_is_saved_within_the_folder_of_the_operator() {
     }
     let saved = files(&folder);
     assert_eq!(saved.len(), 2, "{saved:?}");
+    #[cfg(unix)]
+    for kept in [home.path("bookings"), folder.clone()] {
+        use std::os::unix::fs::PermissionsExt;
+        // What the agency was told of its clients is for its operator alone.
+        let within = files(&kept).into_iter().chain([kept]);
+        let exposed = within.filter(|path| {
+            let metadata = fs::metadata(path).unwrap();
+            metadata.permissions().mode() & 0o077 != 0
+        });
+        let exposed = exposed.collect::<Vec<_>>();
+        assert!(exposed.is_empty(), "{exposed:?}");
+    }
     assert!(saved.iter().all(|file| file.ends_with("Plan 1.md")));
     assert_eq!(fs::read_to_string(&keys).unwrap(), "ssh-ed25519 AAAA ada");
 }

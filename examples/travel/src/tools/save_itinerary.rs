@@ -16,7 +16,7 @@ use tokio::{
     sync::Mutex,
 };
 
-use crate::bookings::Owner;
+use crate::{bookings::Owner, private};
 
 /// The most itineraries of one owner in the operator's folder.
 const MOST: usize = 100;
@@ -47,7 +47,9 @@ pub(crate) async fn save_itinerary(ctx: Ctx, itinerary: Itinerary) -> Result<Str
         return Err(Error::new(refusal(&itinerary.file, &roots)));
     };
     let draft = target.with_added_extension(format!("{:016x}.draft", ctx.random()));
-    if let Err(error) = write(&target, &draft, &itinerary.text).await {
+    // As the client's other files are: the folder is its own.
+    let mut options = OpenOptions::new();
+    if let Err(error) = write(&target, &draft, &mut options, &itinerary.text).await {
         return Err(Error::new(format!(
             "{} was not written: {error}",
             target.display()
@@ -83,7 +85,8 @@ impl Folder {
         }
     }
 
-    /// Writes a file of an owner: each has a folder of their own within.
+    /// Writes a file of an owner: each has a folder of their own within. Only the agency may read
+    /// what is written.
     ///
     /// # Errors
     ///
@@ -92,12 +95,12 @@ impl Folder {
         let folder = self.path.join(name_of(owner)?);
         let target = folder.join(name);
         let _writing = self.writing.lock().await;
-        fs::create_dir_all(&folder).await?;
+        private::make_folder(&folder).await?;
         let is_new = fs::symlink_metadata(&target).await.is_err();
         if is_new && count(&folder).await? >= MOST {
             return Ok(Saved::No);
         }
-        write(&target, &folder.join(draft), text).await?;
+        write(&target, &folder.join(draft), &mut private::options(), text).await?;
         Ok(Saved::Yes)
     }
 }
@@ -206,9 +209,13 @@ async fn within(folder: &Path, file: &Path) -> Option<PathBuf> {
 
 /// Writes beside the file and then takes its place, so that a link which somebody puts there
 /// meanwhile is replaced and not followed.
-async fn write(target: &Path, draft: &Path, text: &str) -> io::Result<()> {
+async fn write(
+    target: &Path,
+    draft: &Path,
+    options: &mut OpenOptions,
+    text: &str,
+) -> io::Result<()> {
     let written = async {
-        let mut options = OpenOptions::new();
         let mut file = options.write(true).create_new(true).open(draft).await?;
         file.write_all(text.as_bytes()).await?;
         file.sync_all().await?;

@@ -14,7 +14,12 @@ const MODERN: &str = "2026-07-28";
 
 /// The agency, with its handlers checked for being safe to run again.
 pub(crate) fn agency(directory: Option<&Path>) -> Server {
-    let builder = askback_travel::builder(directory, Itineraries::SharedFolders).unwrap();
+    agency_with(directory, Itineraries::SharedFolders)
+}
+
+/// The same, with itineraries elsewhere.
+pub(crate) fn agency_with(directory: Option<&Path>, itineraries: Itineraries) -> Server {
+    let builder = askback_travel::builder(directory, itineraries).unwrap();
     let keys = KeySource::Ring(KeyRing::new(Key::new(&[7; 32])));
     builder.keys(keys).check_replay(true).build().unwrap()
 }

@@ -2,6 +2,7 @@
 
 mod booking;
 mod client;
+mod itineraries;
 mod prompts;
 mod resources;
 mod tools;
