@@ -16,7 +16,7 @@ use tokio::{
 };
 
 use crate::{
-    private,
+    files,
     tools::{Contact, Room, Seat},
 };
 
@@ -225,7 +225,7 @@ impl Book {
 /// that was cut short.
 async fn append(path: &Path, line: &str) -> Result<()> {
     let line = format!("\n{line}\n");
-    let mut options = private::options();
+    let mut options = files::private();
     let mut file = options.append(true).create(true).open(path).await?;
     file.write_all(line.as_bytes()).await?;
     file.sync_all().await?;

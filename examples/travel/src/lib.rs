@@ -15,8 +15,8 @@
 
 mod bookings;
 mod data;
+mod files;
 mod flights;
-mod private;
 mod prompts;
 mod resources;
 mod tools;

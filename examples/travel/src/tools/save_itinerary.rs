@@ -12,11 +12,10 @@ use askback::{Ctx, Error, Form, Result, Roots, State, tool};
 use sha2::{Digest, Sha256};
 use tokio::{
     fs::{self, OpenOptions},
-    io::AsyncWriteExt,
     sync::Mutex,
 };
 
-use crate::{bookings::Owner, private};
+use crate::{bookings::Owner, files};
 
 /// The most itineraries of one owner in the operator's folder.
 const MOST: usize = 100;
@@ -49,7 +48,7 @@ pub(crate) async fn save_itinerary(ctx: Ctx, itinerary: Itinerary) -> Result<Str
     let draft = target.with_added_extension(format!("{:016x}.draft", ctx.random()));
     // As the client's other files are: the folder is its own.
     let mut options = OpenOptions::new();
-    if let Err(error) = write(&target, &draft, &mut options, &itinerary.text).await {
+    if let Err(error) = files::replace(&target, &draft, &mut options, &itinerary.text).await {
         return Err(Error::new(format!(
             "{} was not written: {error}",
             target.display()
@@ -95,12 +94,13 @@ impl Folder {
         let folder = self.path.join(name_of(owner)?);
         let target = folder.join(name);
         let _writing = self.writing.lock().await;
-        private::make_folder(&folder).await?;
+        files::make_private_folder(&folder).await?;
         let is_new = fs::symlink_metadata(&target).await.is_err();
         if is_new && count(&folder).await? >= MOST {
             return Ok(Saved::No);
         }
-        write(&target, &folder.join(draft), &mut private::options(), text).await?;
+        let mut options = files::private();
+        files::replace(&target, &folder.join(draft), &mut options, text).await?;
         Ok(Saved::Yes)
     }
 }
@@ -205,28 +205,6 @@ async fn within(folder: &Path, file: &Path) -> Option<PathBuf> {
         .await
         .is_ok_and(|found| found.is_dir());
     (target.starts_with(folder) && !is_folder).then_some(target)
-}
-
-/// Writes beside the file and then takes its place, so that a link which somebody puts there
-/// meanwhile is replaced and not followed.
-async fn write(
-    target: &Path,
-    draft: &Path,
-    options: &mut OpenOptions,
-    text: &str,
-) -> io::Result<()> {
-    let written = async {
-        let mut file = options.write(true).create_new(true).open(draft).await?;
-        file.write_all(text.as_bytes()).await?;
-        file.sync_all().await?;
-        fs::rename(draft, target).await
-    };
-    let written = written.await;
-    if written.is_err() {
-        // There may be none; then there is nothing to remove.
-        let _ = fs::remove_file(draft).await;
-    }
-    written
 }
 
 fn refusal(file: &str, roots: &Roots) -> String {
