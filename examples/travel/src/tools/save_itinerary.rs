@@ -60,8 +60,9 @@ pub(crate) async fn save_itinerary(ctx: Ctx, itinerary: Itinerary) -> Result<Str
 /// The tool's arguments where the operator named the folder.
 #[derive(Form)]
 pub(crate) struct NamedItinerary {
-    /// What the file is called: a name without a path.
-    #[form(min_length = 1, max_length = 100)]
+    /// What the file is called: a name without a path, of letters, digits, spaces, dashes,
+    /// underscores and dots.
+    #[form(min_length = 1, max_length = 64)]
     file: String,
     /// What to write.
     #[form(max_length = 100_000)]
@@ -127,8 +128,10 @@ pub(crate) async fn save_itinerary_with_us(
     let name = &itinerary.file;
     if !is_plain(name) {
         return Err(Error::invalid_params(format!(
-            "`{name}` was not written: name a file, without a path, and not one that begins with a \
-             dot"
+            "`{name}` was not written: a name is made of letters, digits, spaces, dashes, \
+             underscores and dots, 255 bytes at most, begins with a letter, a digit or an \
+             underscore, and does not end in a space or a dot. Names that Windows keeps for devices, such as CON or COM1.md, are \
+             none."
         )));
     }
     let draft = format!(".{:016x}.draft", ctx.random());
@@ -148,10 +151,33 @@ pub(crate) async fn save_itinerary_with_us(
     }
 }
 
-/// Whether this names a file in whatever folder it is joined to, on any system.
+/// The longest name that common file systems take, in bytes.
+const NAME_BYTES: usize = 255;
+
+/// Whether this names a file in whatever folder it is joined to, on any system: operators copy
+/// files from one to another. No command takes it for an option.
 fn is_plain(name: &str) -> bool {
-    let allowed = |c: char| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_' | '.');
-    name.chars().all(allowed) && !name.starts_with('.')
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    name.len() <= NAME_BYTES
+        && name
+            .chars()
+            .all(|c| is_word(c) || matches!(c, ' ' | '-' | '.'))
+        && name.starts_with(is_word)
+        && !name.ends_with([' ', '.'])
+        && !is_device(name)
+}
+
+/// Whether Windows keeps a name for a device, whatever its extension; superscript digits count.
+fn is_device(name: &str) -> bool {
+    let stem = name.split('.').next().unwrap_or(name);
+    let stem = stem.trim_end().to_ascii_uppercase();
+    let numbered = stem.strip_prefix("COM").or(stem.strip_prefix("LPT"));
+    let mut number = numbered.unwrap_or_default().chars();
+    matches!(&*stem, "CON" | "PRN" | "AUX" | "NUL")
+        || matches!(
+            (number.next(), number.next()),
+            (Some('0'..='9' | '¹' | '²' | '³'), None)
+        )
 }
 
 /// The name of an owner's folder: the same for the same owner, and another for any other.

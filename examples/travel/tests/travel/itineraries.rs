@@ -40,3 +40,73 @@ async fn nobody_else_on_the_machine_reads_an_itinerary() {
         assert_eq!(Vec::from_iter(modes), [(true, 0o700), (false, 0o600)]);
     }
 }
+
+#[tokio::test]
+async fn a_name_is_a_file_on_any_system() {
+    let folder = tempfile::tempdir().unwrap();
+    let refused = [
+        " ",
+        " a",
+        "a ",
+        "-rf",
+        "--help",
+        ".",
+        "..",
+        ".a",
+        "a.",
+        "a. ",
+        "a/b",
+        "a\\b",
+        "C:a",
+        "a*",
+        "a\u{0}b",
+        "a\nb",
+        "CON",
+        "con",
+        "Con.md",
+        "CON.tar.gz",
+        "CON .md",
+        "nul",
+        "AUX.txt",
+        "prn.",
+        "COM1",
+        "com9.md",
+        "COM0",
+        "LPT¹.md",
+        "lpt³",
+    ];
+    let long = "é".repeat(65);
+    // No file system has names of so many bytes.
+    let wide = "𐌰".repeat(64);
+    for file in refused.into_iter().chain([&*long, &wide]) {
+        let saved = save(folder.path(), file).await;
+        assert_eq!(saved["isError"], true, "{file:?}: {saved}");
+        let told = text(&saved);
+        let names_the_rule = told.contains("letters, digits") || told.contains("too long");
+        assert!(names_the_rule && told.len() < 600, "{told}");
+    }
+    assert_eq!(entries(folder.path()).len(), 0);
+    let taken = [
+        "Plan 1.md",
+        "_",
+        "a",
+        "1",
+        "a-b_c.d",
+        "a-",
+        "console",
+        "con 1.md",
+        "COM",
+        "COM10.md",
+        "LPT",
+        "nullen",
+        "Zürich",
+        "京都.md",
+    ];
+    let long = "é".repeat(64);
+    for file in taken.into_iter().chain([&*long]) {
+        let saved = save(folder.path(), file).await;
+        assert_eq!(text(&saved), format!("Saved as {file}."));
+    }
+    // With the folder they are in.
+    assert_eq!(entries(folder.path()).len(), taken.len() + 2);
+}
