@@ -1,24 +1,14 @@
 //! The bookings of the agency.
 
-use std::{
-    collections::HashMap,
-    io,
-    path::{Path, PathBuf},
-    sync::Arc,
-};
+mod file;
 
-use askback::{Error, Principal, Result};
+use std::{collections::HashMap, path::PathBuf, sync::Arc, time::Duration};
+
+use askback::{Error, Principal, Result, forms::Date};
 use serde::{Deserialize, Serialize};
-use tokio::{
-    fs::File,
-    io::{AsyncBufReadExt, AsyncSeekExt, AsyncWriteExt, BufReader},
-    sync::{Mutex, MutexGuard},
-};
+use tokio::sync::{Mutex, MutexGuard};
 
-use crate::{
-    files,
-    tools::{Contact, Room, Seat},
-};
+use crate::tools::{Contact, Room, Seat};
 
 /// A holiday that was booked.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -48,8 +38,14 @@ pub(crate) struct Owner {
 
 /// The most bookings that the agency keeps.
 const MOST: usize = 5000;
+/// The most bookings that it keeps of all travellers it does not know: who knows how many they are?
+/// The others are for travellers it knows.
+const MOST_OF_UNKNOWN: usize = 2500;
 /// The most bookings that it keeps of one traveller it knows.
 const MOST_OF_ONE: usize = 200;
+/// The lines that a file has at most, those of forgotten bookings included: it is written anew then,
+/// which is rare, for at least half of them are no longer needed.
+const MOST_LINES: usize = 2 * MOST;
 /// The longest booking that it keeps, in bytes.
 const BOOKING_BYTES: usize = 4 << 10;
 
@@ -67,6 +63,20 @@ struct Book {
     count: usize,
     /// How much of the file has been read: whole lines.
     read: u64,
+    /// How many lines that is, the empty ones not counted.
+    lines: usize,
+    /// How the file begins.
+    head: Vec<u8>,
+}
+
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// The day of a time in milliseconds since the Unix epoch, UTC.
+pub(crate) fn day(now: u64) -> Date {
+    let epoch = Date::constant(1970, 1, 1);
+    epoch
+        .checked_add(Duration::from_millis(now))
+        .unwrap_or(epoch)
 }
 
 /// A booking as it is kept.
@@ -88,6 +98,28 @@ impl Owner {
             issuer: principal.issuer,
             subject: Some(principal.subject),
         }
+    }
+
+    fn is_known(&self) -> bool {
+        *self != Self::default()
+    }
+
+    /// The most bookings that the agency keeps of it.
+    fn most(&self) -> usize {
+        match self.is_known() {
+            true => MOST_OF_ONE,
+            false => MOST_OF_UNKNOWN,
+        }
+    }
+}
+
+impl Booking {
+    /// Whether the travellers are back, wherever on earth that is.
+    fn is_over(&self, today: Date) -> bool {
+        let days = DAY * (u32::from(self.nights) + 1);
+        let depart = self.depart.parse::<Date>();
+        let after = depart.and_then(|depart| depart.checked_add(days));
+        after.is_ok_and(|after| after < today)
     }
 }
 
@@ -113,21 +145,32 @@ impl Bookings {
     }
 
     /// Whether somebody may book once more: worth knowing before they are asked for their wishes.
+    /// Where there is no room, bookings whose trips are over are forgotten.
     ///
     /// # Errors
     ///
     /// Says who has as many bookings as the agency keeps.
-    pub(crate) async fn check_room(&self, owner: &Owner) -> Result<()> {
-        self.book().await?.check_room(owner)
+    pub(crate) async fn make_room(&self, owner: &Owner, today: Date) -> Result<()> {
+        self.book().await?.make_room(owner, today)
     }
 
     /// Adds a booking. One that is there already, by its reference, is not made again.
-    pub(crate) async fn add(&self, owner: Owner, booking: Booking) -> Result<Booking> {
-        let mut book = self.book().await?;
+    ///
+    /// # Errors
+    ///
+    /// As [`Bookings::make_room`]; those of the disk; and that the booking is too long.
+    pub(crate) async fn add(&self, owner: Owner, booking: Booking, today: Date) -> Result<Booking> {
+        // Of several processes, one at a time looks for room and takes it; of the calls in this one,
+        // one at a time waits for that, so that they do not take all threads that wait for files.
+        let mut book = self.book.lock().await;
+        let _turn = match &self.file {
+            Some(path) => Some(book.read_locked(path).await?),
+            None => None,
+        };
         if let Some(known) = book.find(&owner, &booking.reference) {
             return Ok(known.clone());
         }
-        book.check_room(&owner)?;
+        book.make_room(&owner, today)?;
         let made = Made { owner, booking };
         let line = serde_json::to_string(&made)?;
         if line.len() > BOOKING_BYTES {
@@ -135,11 +178,15 @@ impl Bookings {
                 "nothing was booked: what you say of yourself is too long",
             ));
         }
-        match &self.file {
-            None => book.add(made.clone()),
-            // It is read from there, after what others may have written before it.
-            Some(path) => append(path, &line).await?,
+        let Some(path) = &self.file else {
+            book.add(made.clone());
+            return Ok(made.booking);
+        };
+        if book.lines >= MOST_LINES {
+            book.rewrite(path).await?;
         }
+        // It is read from there.
+        file::append(path, &line).await?;
         Ok(made.booking)
     }
 
@@ -163,13 +210,25 @@ impl Book {
         theirs.find(|booking| booking.reference == reference)
     }
 
-    fn check_room(&self, owner: &Owner) -> Result<()> {
-        let is_known = *owner != Owner::default();
-        if is_known && self.of(owner).len() >= MOST_OF_ONE {
-            return Err(Error::new(format!(
-                "nothing is booked: you have {MOST_OF_ONE} bookings, as many as the agency keeps \
-                 of one traveller"
-            )));
+    fn make_room(&mut self, owner: &Owner, today: Date) -> Result<()> {
+        let most = owner.most();
+        if self.of(owner).len() >= most {
+            self.forget(|of| of == owner, today);
+        }
+        if self.count >= MOST {
+            self.forget(|_| true, today);
+        }
+        if self.of(owner).len() >= most {
+            return Err(Error::new(match owner.is_known() {
+                true => format!(
+                    "nothing is booked: you have {most} bookings, as many as the agency keeps of \
+                     one traveller"
+                ),
+                false => format!(
+                    "nothing is booked: the agency has {most} bookings of travellers it does not \
+                     know, as many as it keeps of them; sign in, or ask its operator to make room"
+                ),
+            }));
         }
         if self.count >= MOST {
             return Err(Error::new(format!(
@@ -180,6 +239,17 @@ impl Book {
         Ok(())
     }
 
+    /// Forgets the bookings of these owners whose trips are over.
+    fn forget(&mut self, of: impl Fn(&Owner) -> bool, today: Date) {
+        self.by_owner.retain(|owner, bookings| {
+            if of(owner) {
+                bookings.retain(|booking| !booking.is_over(today));
+            }
+            !bookings.is_empty()
+        });
+        self.count = self.by_owner.values().map(Vec::len).sum();
+    }
+
     fn add(&mut self, made: Made) {
         self.by_owner
             .entry(made.owner)
@@ -187,54 +257,18 @@ impl Book {
             .push(made.booking);
         self.count += 1;
     }
-
-    /// Reads what was added to the file. One that has become shorter is read anew.
-    async fn read_on(&mut self, path: &Path) -> Result<()> {
-        let mut file = match File::open(path).await {
-            Ok(file) => file,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                *self = Self::default();
-                return Ok(());
-            }
-            Err(error) => return Err(error.into()),
-        };
-        let length = file.metadata().await?.len();
-        if length < self.read {
-            *self = Self::default();
-        }
-        if length == self.read {
-            return Ok(());
-        }
-        file.seek(io::SeekFrom::Start(self.read)).await?;
-        let mut lines = BufReader::new(file);
-        let mut line = Vec::new();
-        // A line without its end is still being written, or was cut short when a process was killed:
-        // then the next one ends it, and it is no booking.
-        while lines.read_until(b'\n', &mut line).await? > 0 && line.ends_with(b"\n") {
-            self.read += line.len() as u64;
-            if let Ok(made) = serde_json::from_slice(&line) {
-                self.add(made);
-            }
-            line.clear();
-        }
-        Ok(())
-    }
-}
-
-/// Each booking is a line. It begins with a line break too, so that it does not continue a line
-/// that was cut short.
-async fn append(path: &Path, line: &str) -> Result<()> {
-    let line = format!("\n{line}\n");
-    let mut options = files::private();
-    let mut file = options.append(true).create(true).open(path).await?;
-    file.write_all(line.as_bytes()).await?;
-    file.sync_all().await?;
-    Ok(())
 }
 
 #[cfg(test)]
 mod tests {
+    use std::ops::Range;
+
     use super::*;
+
+    /// Before all trips.
+    const SPRING: Date = Date::constant(2026, 4, 1);
+    /// After them.
+    const AUTUMN: Date = Date::constant(2026, 10, 1);
 
     fn booking(reference: &str, destination: &str) -> Booking {
         let json = serde_json::json!({
@@ -252,6 +286,16 @@ mod tests {
         serde_json::from_value(json).unwrap()
     }
 
+    /// A file of bookings with these numbers as references.
+    fn lines(references: Range<usize>) -> String {
+        let made = references.map(|reference| Made {
+            owner: Owner::default(),
+            booking: booking(&reference.to_string(), "Rome"),
+        });
+        let lines = made.map(|made| serde_json::to_string(&made).unwrap());
+        lines.map(|line| format!("\n{line}\n")).collect()
+    }
+
     async fn references(bookings: &Bookings) -> Vec<String> {
         let all = bookings.all(&Owner::default()).await.unwrap().into_iter();
         all.map(|booking| booking.reference).collect()
@@ -264,15 +308,15 @@ mod tests {
         for bookings in [Bookings::default(), Bookings::in_file(file)] {
             assert!(references(&bookings).await.is_empty());
             bookings
-                .add(Owner::default(), booking("A", "Rome"))
+                .add(Owner::default(), booking("A", "Rome"), SPRING)
                 .await
                 .unwrap();
             bookings
-                .add(Owner::default(), booking("B", "Lisbon"))
+                .add(Owner::default(), booking("B", "Lisbon"), SPRING)
                 .await
                 .unwrap();
             let first = bookings
-                .add(Owner::default(), booking("A", "Kyoto"))
+                .add(Owner::default(), booking("A", "Kyoto"), SPRING)
                 .await
                 .unwrap();
             assert_eq!(first.destination, "Rome");
@@ -292,14 +336,14 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let file = directory.path().join("bookings.jsonl");
         Bookings::in_file(file.clone())
-            .add(Owner::default(), booking("A", "Rome"))
+            .add(Owner::default(), booking("A", "Rome"), SPRING)
             .await
             .unwrap();
         let whole = std::fs::read_to_string(&file).unwrap();
         std::fs::write(&file, format!("{whole}{}", &whole[..40])).unwrap();
         let bookings = Bookings::in_file(file);
         bookings
-            .add(Owner::default(), booking("B", "Lisbon"))
+            .add(Owner::default(), booking("B", "Lisbon"), SPRING)
             .await
             .unwrap();
         assert_eq!(references(&bookings).await, ["A", "B"]);
@@ -313,11 +357,11 @@ mod tests {
         let nobody = Owner::default();
         for bookings in [Bookings::default(), Bookings::in_file(file)] {
             bookings
-                .add(alice.clone(), booking("A", "Rome"))
+                .add(alice.clone(), booking("A", "Rome"), SPRING)
                 .await
                 .unwrap();
             bookings
-                .add(nobody.clone(), booking("B", "Lisbon"))
+                .add(nobody.clone(), booking("B", "Lisbon"), SPRING)
                 .await
                 .unwrap();
             for (owner, theirs, other) in [(&alice, "A", "B"), (&nobody, "B", "A")] {
@@ -335,17 +379,24 @@ mod tests {
         let mallory = Owner::of(Some(&Principal::new("mallory")));
         for number in 0..200 {
             let booked = booking(&number.to_string(), "Rome");
-            bookings.check_room(&mallory).await.unwrap();
-            bookings.add(mallory.clone(), booked).await.unwrap();
+            bookings.make_room(&mallory, SPRING).await.unwrap();
+            bookings.add(mallory.clone(), booked, SPRING).await.unwrap();
         }
-        assert!(bookings.check_room(&mallory).await.is_err());
-        let refused = bookings.add(mallory.clone(), booking("200", "Rome")).await;
+        assert!(bookings.make_room(&mallory, SPRING).await.is_err());
+        let refused = bookings
+            .add(mallory.clone(), booking("200", "Rome"), SPRING)
+            .await;
         let told = refused.map(|_| ()).unwrap_err().to_string();
         assert!(told.contains("you have 200 bookings"), "{told}");
         // What was booked is not booked again, and needs no room.
-        let again = bookings.add(mallory.clone(), booking("7", "Kyoto")).await;
+        let again = bookings
+            .add(mallory.clone(), booking("7", "Kyoto"), SPRING)
+            .await;
         assert_eq!(again.unwrap().destination, "Rome");
-        bookings.add(alice, booking("A", "Rome")).await.unwrap();
+        bookings
+            .add(alice, booking("A", "Rome"), SPRING)
+            .await
+            .unwrap();
     }
 
     #[tokio::test]
@@ -356,15 +407,16 @@ mod tests {
             Bookings::in_file(file.clone()),
             Bookings::in_file(file.clone()),
         );
-        one.add(Owner::default(), booking("A", "Rome"))
+        one.add(Owner::default(), booking("A", "Rome"), SPRING)
             .await
             .unwrap();
         assert_eq!(references(&other).await, ["A"]);
         // What was read once may become unreadable.
-        let length = std::fs::metadata(&file).unwrap().len();
-        let blank = vec![b' '; usize::try_from(length).unwrap() - 1];
-        std::fs::write(&file, [&blank[..], b"\n"].concat()).unwrap();
-        one.add(Owner::default(), booking("B", "Rome"))
+        let mut bytes = std::fs::read(&file).unwrap();
+        let end = bytes.len() - 1;
+        bytes[file::HEAD as usize..end].fill(b' ');
+        std::fs::write(&file, bytes).unwrap();
+        one.add(Owner::default(), booking("B", "Rome"), SPRING)
             .await
             .unwrap();
         assert_eq!(references(&other).await, ["A", "B"]);
@@ -373,21 +425,141 @@ mod tests {
 
     #[tokio::test]
     async fn the_agency_keeps_so_many_bookings() {
-        let bookings = Bookings::default();
-        for number in 0..5000 {
-            let booked = booking(&number.to_string(), "Rome");
-            bookings.add(Owner::default(), booked).await.unwrap();
+        #[track_caller]
+        fn check(booked: Result<Booking>, says: &str) {
+            let told = booked.map(|_| ()).unwrap_err().to_string();
+            assert!(told.contains(says), "{told}");
         }
-        let refused = bookings.add(Owner::default(), booking("A", "Rome")).await;
-        let told = refused.map(|_| ()).unwrap_err().to_string();
-        assert!(told.contains("the agency has 5000 bookings"), "{told}");
+        let bookings = Bookings::default();
+        let add = async |owner: &Owner, number: usize, today: Date| {
+            let booked = booking(&number.to_string(), "Rome");
+            bookings.add(owner.clone(), booked, today).await
+        };
+        let unknown = Owner::default();
+        for number in 0..MOST_OF_UNKNOWN {
+            add(&unknown, number, SPRING).await.unwrap();
+        }
+        let refused = add(&unknown, MOST, SPRING).await;
+        check(refused, "2500 bookings of travellers it does not know");
+        let known = |number: usize| Owner::of(Some(&Principal::new((number / 200).to_string())));
+        for number in MOST_OF_UNKNOWN..MOST {
+            add(&known(number), number, SPRING).await.unwrap();
+        }
+        let alice = Owner::of(Some(&Principal::new("alice")));
+        let refused = add(&alice, MOST, SPRING).await;
+        check(refused, "the agency has 5000 bookings");
+        // Trips that are over make room for whoever books.
+        add(&alice, MOST, AUTUMN).await.unwrap();
+        assert!(references(&bookings).await.is_empty());
+        assert_eq!(bookings.all(&alice).await.unwrap().len(), 1);
+    }
+
+    #[tokio::test]
+    async fn a_traveller_who_needs_room_forgets_their_own_trips_alone() {
+        let bookings = Bookings::default();
+        let alice = Owner::of(Some(&Principal::new("alice")));
+        let booked = booking("A", "Rome");
+        bookings
+            .add(Owner::default(), booked, SPRING)
+            .await
+            .unwrap();
+        for number in 0..=MOST_OF_ONE {
+            let booked = booking(&number.to_string(), "Rome");
+            bookings.add(alice.clone(), booked, AUTUMN).await.unwrap();
+        }
+        assert_eq!(bookings.all(&alice).await.unwrap().len(), 1);
+        assert_eq!(references(&bookings).await, ["A"]);
+    }
+
+    #[test]
+    fn a_trip_is_over_when_the_travellers_are_back_everywhere() {
+        for (depart, nights, today, is_over) in [
+            ("2026-06-15", 7, Date::constant(2026, 6, 22), false),
+            ("2026-06-15", 7, Date::constant(2026, 6, 23), false),
+            ("2026-06-15", 7, Date::constant(2026, 6, 24), true),
+            ("2026-06-15", 0, Date::constant(2026, 6, 17), true),
+            ("9999-12-31", 30, Date::MAX, false),
+            ("some day", 7, Date::MAX, false),
+        ] {
+            let mut booked = booking("A", "Rome");
+            booked.depart = depart.to_owned();
+            booked.nights = nights;
+            assert_eq!(booked.is_over(today), is_over, "{depart} {today}");
+        }
+    }
+
+    #[tokio::test]
+    async fn the_file_does_not_keep_what_is_forgotten_for_ever() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("bookings.jsonl");
+        std::fs::write(&file, lines(0..MOST_LINES)).unwrap();
+        let (one, other) = (
+            Bookings::in_file(file.clone()),
+            Bookings::in_file(file.clone()),
+        );
+        assert_eq!(references(&other).await.len(), MOST_LINES);
+        for (round, reference) in ["A", "B"].into_iter().enumerate() {
+            let booked = booking(reference, "Rome");
+            one.add(Owner::default(), booked, AUTUMN).await.unwrap();
+            let text = std::fs::read_to_string(&file).unwrap();
+            assert!(text.lines().count() < 10, "{text}");
+            // Another process reads it whole, however long it has become meanwhile.
+            let more = lines(0..MOST_LINES + round);
+            std::fs::write(&file, text + &more).unwrap();
+            let known = references(&other).await;
+            assert_eq!(
+                (&*known[0], known.len()),
+                (reference, MOST_LINES + round + 1)
+            );
+        }
+        assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 2);
+    }
+
+    #[test]
+    fn calls_do_not_wait_for_one_another_for_ever() {
+        let directory = tempfile::tempdir().unwrap();
+        let bookings = Bookings::in_file(directory.path().join("bookings.jsonl"));
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_time()
+            .max_blocking_threads(1)
+            .build()
+            .unwrap();
+        runtime.block_on(async {
+            let adding = (0..4).map(|number| {
+                let (bookings, booked) = (bookings.clone(), booking(&number.to_string(), "Rome"));
+                tokio::spawn(async move { bookings.add(Owner::default(), booked, SPRING).await })
+            });
+            for adding in Vec::from_iter(adding) {
+                let added = tokio::time::timeout(Duration::from_secs(30), adding).await;
+                added.expect("it ends").unwrap().unwrap();
+            }
+        });
+    }
+
+    #[tokio::test]
+    async fn of_several_processes_one_takes_the_last_room() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("bookings.jsonl");
+        std::fs::write(&file, lines(1..MOST_OF_UNKNOWN)).unwrap();
+        let adding = (0..4).map(|number| {
+            let bookings = Bookings::in_file(file.clone());
+            let booked = booking(&format!("A{number}"), "Rome");
+            tokio::spawn(async move { bookings.add(Owner::default(), booked, SPRING).await })
+        });
+        let mut added = 0;
+        for adding in Vec::from_iter(adding) {
+            added += usize::from(adding.await.unwrap().is_ok());
+        }
+        assert_eq!(added, 1);
+        let count = references(&Bookings::in_file(file)).await.len();
+        assert_eq!(count, MOST_OF_UNKNOWN);
     }
 
     #[tokio::test]
     async fn a_booking_is_so_long() {
         let bookings = Bookings::default();
         let long = booking("A", &"R".repeat(4096));
-        let refused = bookings.add(Owner::default(), long).await;
+        let refused = bookings.add(Owner::default(), long, SPRING).await;
         let told = refused.map(|_| ()).unwrap_err().to_string();
         assert!(told.contains("too long"), "{told}");
     }
@@ -399,7 +571,10 @@ mod tests {
         let bookings = Bookings::in_file(file.clone());
         for reference in ["A", "B"] {
             let booked = booking(reference, "Rome");
-            bookings.add(Owner::default(), booked).await.unwrap();
+            bookings
+                .add(Owner::default(), booked, SPRING)
+                .await
+                .unwrap();
         }
         assert_eq!(references(&bookings).await, ["A", "B"]);
         let lines = std::fs::read_to_string(&file).unwrap();

@@ -4,7 +4,7 @@ use askback::{Changed, Ctx, Error, Form, Json, Result, State, forms::Date, tool}
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    bookings::{Booking, Bookings, Owner},
+    bookings::{Booking, Bookings, Owner, day},
     data::{Destination, INSURANCE},
 };
 
@@ -96,8 +96,9 @@ pub(crate) async fn book_holiday(
     // who cannot book.
     let (nights, travellers) = (trip.nights, trip.travellers);
     let (booked, owner) = (bookings.clone(), Owner::of(ctx.principal()));
+    let today = day(ctx.now());
     let quote = ctx.run("quote", move || async move {
-        booked.check_room(&owner).await?;
+        booked.make_room(&owner, today).await?;
         Ok(destination.price(nights, travellers))
     });
     let quote = quote.await?;
@@ -133,11 +134,10 @@ pub(crate) async fn book_holiday(
         total: quote + insurance,
         contact,
     };
-    let owner = Owner::of(ctx.principal());
-    let booking = ctx.commit(
-        "book",
-        move || async move { bookings.add(owner, booking).await },
-    );
+    let (owner, today) = (Owner::of(ctx.principal()), day(ctx.now()));
+    let booking = ctx.commit("book", move || async move {
+        bookings.add(owner, booking, today).await
+    });
     let booking = booking.await?;
     ctx.changed_for_caller(Changed::Resources);
     let text = format!(

@@ -1,11 +1,13 @@
 //! `book_holiday`.
 
+use std::fs;
+
 use askback_travel::Itineraries;
 use serde_json::{Value, json};
 
 use crate::{
     BEFORE_FORMS, FORMS,
-    client::{Client, accept, agency, text},
+    client::{Client, accept, agency, agency_on, text},
 };
 
 fn trip() -> Value {
@@ -258,6 +260,62 @@ fn an_agency_without_its_directory_does_not_open() {
     let directory = tempfile::tempdir().unwrap();
     let absent = directory.path().join("absent");
     assert!(askback_travel::builder(Some(&absent), Itineraries::Nowhere).is_err());
+}
+
+/// Trips from 2026-06-15, as a file of the agency has them: of travellers it does not know.
+fn booked_trips(nights: impl Iterator<Item = u8>) -> String {
+    let line = |(number, nights)| {
+        let booking = json!({
+            "owner": {"tenant": null, "issuer": null, "subject": null},
+            "reference": format!("TRV-{number}"),
+            "destination": "Rome",
+            "depart": "2026-06-15",
+            "nights": nights,
+            "travellers": 2,
+            "seat_preference": "no_preference",
+            "room_type": "city_view",
+            "travel_insurance": false,
+            "total": 3000,
+            "contact": {"name": "Ada", "email": "ada@example.com"},
+        });
+        format!("\n{booking}\n")
+    };
+    nights.enumerate().map(line).collect()
+}
+
+#[tokio::test]
+async fn a_trip_that_is_over_makes_room_for_another() {
+    // The nights of the trips, and the day: what becomes of a booking, and how many there are then.
+    let full = "nothing is booked: the agency has 2500 bookings of travellers it does not know, as \
+                many as it keeps of them; sign in, or ask its operator to make room";
+    for (nights, day, refused, count) in [
+        (vec![7; 2500], "2026-06-22T23:00:00Z", Some(full), 2500),
+        // Somewhere it is still the day of the return.
+        (vec![7; 2500], "2026-06-23T23:00:00Z", Some(full), 2500),
+        (vec![7; 2500], "2026-06-24T00:00:00Z", None, 1),
+        (vec![7; 2499], "2026-06-24T00:00:00Z", None, 2500),
+        (
+            [vec![6; 10], vec![7; 2490]].concat(),
+            "2026-06-23T23:00:00Z",
+            None,
+            2491,
+        ),
+    ] {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("bookings.jsonl");
+        fs::write(&file, booked_trips(nights.into_iter())).unwrap();
+        let agency = agency_on(directory.path(), day);
+        let mut client = Client::connect(&agency, "2025-11-25").await;
+        let answers = [wishes(json!({})), contact()];
+        let result = client.call("book_holiday", trip(), &answers).await;
+        match refused {
+            Some(why) => assert_eq!(text(&result), why, "{day}"),
+            None => assert!(text(&result).starts_with("Booked: "), "{day}: {result}"),
+        }
+        // Nobody is asked for their wishes in vain.
+        assert_eq!(client.asked.is_empty(), refused.is_some());
+        assert_eq!(booked(&mut client).await.len(), count, "{day}");
+    }
 }
 
 /// Between any two rounds the agency may be another process: here, another server over the same

@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use askback::{
-    Server,
+    Clock, Server, ServerBuilder,
+    forms::Timestamp,
     keys::{Key, KeyRing, KeySource},
     transport::{Receiver, Sender, memory},
 };
@@ -20,8 +21,30 @@ pub(crate) fn agency(directory: Option<&Path>) -> Server {
 /// The same, with itineraries elsewhere.
 pub(crate) fn agency_with(directory: Option<&Path>, itineraries: Itineraries) -> Server {
     let builder = askback_travel::builder(directory, itineraries).unwrap();
+    checked(builder)
+}
+
+/// The same on another day, given as a timestamp.
+pub(crate) fn agency_on(directory: &Path, day: &str) -> Server {
+    let builder = askback_travel::builder(Some(directory), Itineraries::Nowhere).unwrap();
+    let day: Timestamp = day.parse().unwrap();
+    let day = u64::try_from(day.as_millisecond()).unwrap();
+    // All pages of a list, as one.
+    checked(builder.clock(Day(day)).page_size(10_000))
+}
+
+fn checked(builder: ServerBuilder) -> Server {
     let keys = KeySource::Ring(KeyRing::new(Key::new(&[7; 32])));
     builder.keys(keys).check_replay(true).build().unwrap()
+}
+
+/// A clock that stands still, in milliseconds since the Unix epoch.
+struct Day(u64);
+
+impl Clock for Day {
+    fn now(&self) -> u64 {
+        self.0
+    }
 }
 
 /// One client and its connection.
