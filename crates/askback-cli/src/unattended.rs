@@ -10,7 +10,7 @@ use crate::{
     model::{Ask, Asker, By, Question, Reply, Why, link},
     relay::{Arrival, Arrivals},
     script::{Answer, Script, rule_for},
-    terminal::{Page, Remark, Remarks, Style, in_full, out},
+    terminal::{Excerpt, LEFT_OUT, Page, Remark, Remarks, Style, in_full, out},
     text::{self, Given, Words, given},
     words,
 };
@@ -138,7 +138,8 @@ impl Unattended {
         self.write(&mut page);
     }
 
-    /// Answers a question, and says on the page what became of it.
+    /// Answers a question, and says on the page what became of it: of the question itself no more
+    /// than a person reads.
     fn answer(&mut self, question: &Question, page: &mut Page) -> Reply {
         let answer = match (&question.ask, &self.shared, &self.script) {
             // Nobody is here who could sign in, whatever a file says.
@@ -147,36 +148,38 @@ impl Unattended {
             (_, _, Some(script)) => script.answer(&self.asker, question, &self.limits),
             (_, _, None) => Answer::Unmatched,
         };
+        let mut excerpt = Excerpt::new(page, self.limits.message_shown);
         let reply = match answer {
             Answer::Given(reply, rule) => {
-                tell(page, question, &reply, rule);
+                tell(&mut excerpt, question, &reply, rule);
                 reply
             }
             Answer::Unfit { rule, why } => {
-                in_full(page, &self.asker, question);
+                in_full(&mut excerpt, &self.asker, question, why.chars().count());
                 let whose: Words = match rule {
                     Some(rule) => words!("rule {}", rule),
                     None => "the list of roots".into(),
                 };
-                page.item(
+                excerpt.page().item(
                     "× ",
                     Style::Warning,
                     words!("{} does not answer this; cancelled:", whose),
                 );
                 // Names of the server's fields stand in it.
-                page.quote_at("  ", why);
+                excerpt.quote_at("  ", &why);
                 Reply::Cancelled(Why::Unmatched)
             }
-            Answer::Unmatched => {
-                in_full(page, &self.asker, question);
-                self.unmatched(question, page)
-            }
+            Answer::Unmatched => self.unmatched(question, &mut excerpt),
         };
+        excerpt.end(LEFT_OUT);
         self.unanswered |= reply.is_refusal();
         reply
     }
 
-    fn unmatched(&self, question: &Question, page: &mut Page) -> Reply {
+    fn unmatched(&self, question: &Question, excerpt: &mut Excerpt<'_>) -> Reply {
+        let rule = rule_for(&self.asker, question).map(|rule| text::json(&rule));
+        let following = rule.as_ref().map_or(0, |rule| rule.chars().count());
+        in_full(excerpt, &self.asker, question, following);
         let (words, why) = match &self.script {
             Some(_) => (
                 "no rule of the answers file fits; cancelled.",
@@ -184,21 +187,21 @@ impl Unattended {
             ),
             None => ("there is no terminal to ask at; cancelled.", Why::Nobody),
         };
-        page.item("× ", Style::Warning, words);
-        if let Some(rule) = rule_for(&self.asker, question) {
-            page.note(
+        excerpt.page().item("× ", Style::Warning, words);
+        if let Some(rule) = rule {
+            excerpt.page().note(
                 Style::Plain,
                 "A rule such as this, in a file named by --answers, would answer it:",
             );
             // Names of the server stand in it.
-            page.quote_at("  ", text::json(&rule));
+            excerpt.quote_at("  ", &rule);
         }
         Reply::Cancelled(why)
     }
 }
 
 /// Says on the page what a rule answered.
-fn tell(page: &mut Page, question: &Question, reply: &Reply, rule: Option<usize>) {
+fn tell(excerpt: &mut Excerpt<'_>, question: &Question, reply: &Reply, rule: Option<usize>) {
     let what = match &question.ask {
         Ask::Form { .. } => "a form",
         Ask::Link { .. } => "a link",
@@ -213,19 +216,22 @@ fn tell(page: &mut Page, question: &Question, reply: &Reply, rule: Option<usize>
         _ => "answered",
     };
     let by = rule.map_or_else(Words::default, |rule| words!(" by rule {}", rule));
-    page.note(Style::Dim, words!("{}: {}{}", what, became, by));
+    let words = words!("{}: {}{}", what, became, by);
+    excerpt.page().note(Style::Dim, words);
     if let Some(key) = &question.key {
-        page.quote_line("    key ", key);
+        excerpt.quote_line("    key ", key);
     }
     let Ask::Link { url, .. } = &question.ask else {
         return;
     };
     match reply {
-        Reply::Link => page.quote_line("    ", url),
+        Reply::Link => excerpt.quote_line("    ", url),
         Reply::Declined { by: By::Policy, .. } => {
-            page.quote_line("    ", url);
+            excerpt.quote_line("    ", url);
             if let Err(refusal) = link::judge(url) {
-                page.item("    × ", Style::Warning, refusal.words());
+                excerpt
+                    .page()
+                    .item("    × ", Style::Warning, refusal.words());
             }
         }
         _ => {}

@@ -128,7 +128,9 @@ pub struct Limits {
     pub question_bytes: usize,
     /// The most questions that wait behind the one a person is answering; a host cancels more.
     pub questions_waiting: usize,
-    /// The most characters of a message that a host shows at once; the rest is shown on demand.
+    /// The most characters that a host shows at once of what a server says of one question, all
+    /// messages of a sampling request together; the rest is shown on demand. Where no person is
+    /// asked, fields and links count as well, and the rest is left out.
     pub message_shown: usize,
     /// The most lines that a host shows of what a server says without being asked (log lines, its
     /// standard error, changes, notes) within [`Limits::remarks_window`]; how many more there were

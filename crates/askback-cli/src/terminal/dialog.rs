@@ -16,7 +16,7 @@ pub struct Dialog {
     desk: Desk,
     asker: Asker,
     page: Page,
-    /// The most characters of a message put on the page at once.
+    /// The most characters that are put on the page at once of what a server says of a question.
     shown: usize,
     /// What the person has been shown: the question, and its turn.
     seen: Option<(u64, u64)>,
@@ -27,8 +27,8 @@ pub struct Dialog {
 }
 
 impl Dialog {
-    /// A conversation with nothing said. At most `shown` characters of a message are shown at
-    /// once.
+    /// A conversation with nothing said. At most `shown` characters of what a server says of a
+    /// question are shown at once.
     pub fn new(desk: Desk, asker: Asker, look: impl Into<LookSource>, shown: usize) -> Self {
         Self {
             desk,
@@ -161,7 +161,8 @@ impl Dialog {
         if before.is_none_or(|(id, _)| id != front.id) {
             self.lines = None;
             let of = (front.position, front.total);
-            screen::head(&mut self.page, &self.asker, front.question, of, self.shown);
+            screen::head(&mut self.page, &self.asker, front.question, of);
+            screen::why(&mut self.page, front.question, self.shown);
         }
         if before != Some(now) {
             screen::step(&mut self.page, &self.asker, &front);

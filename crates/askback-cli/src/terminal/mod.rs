@@ -2,6 +2,7 @@
 
 pub mod catalog;
 mod dialog;
+mod excerpt;
 mod input;
 mod lines;
 mod live;
@@ -11,6 +12,7 @@ mod said;
 mod screen;
 
 pub use dialog::Dialog;
+pub use excerpt::{Excerpt, LEFT_OUT};
 pub use lines::Input;
 pub use live::Terminal;
 pub use page::{Look, LookSource, Page, Rows, Style};
@@ -18,8 +20,8 @@ pub use said::{Remark, Remarks};
 
 use crate::model::{Asker, Question};
 
-/// Puts a question on a page with everything there is to know of it, for those who cannot ask a
-/// person.
-pub fn in_full(page: &mut Page, asker: &Asker, question: &Question) {
-    screen::whole(page, asker, question);
+/// Puts a question with everything there is to know of it on a page, as far as there is room, for
+/// those who cannot ask a person. So many characters of it are still to be put there afterwards.
+pub fn in_full(excerpt: &mut Excerpt<'_>, asker: &Asker, question: &Question, following: usize) {
+    screen::in_full(excerpt, asker, question, following);
 }

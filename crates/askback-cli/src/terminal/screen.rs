@@ -6,7 +6,10 @@ use askback_core::{
 };
 use serde_json::Value;
 
-use super::page::{Page, Style};
+use super::{
+    excerpt::Excerpt,
+    page::{Page, Style},
+};
 use crate::{
     content, folder,
     model::{
@@ -18,15 +21,8 @@ use crate::{
     words,
 };
 
-/// Puts the head of a question on the page: who asks, in which call, and why. It is one of how
-/// many; at most `shown` characters of a message are put there.
-pub(super) fn head(
-    page: &mut Page,
-    asker: &Asker,
-    question: &Question,
-    of: (usize, usize),
-    shown: usize,
-) {
+/// Puts the head of a question on the page: who asks, and in which call. It is one of how many.
+pub(super) fn head(page: &mut Page, asker: &Asker, question: &Question, of: (usize, usize)) {
     page.blank();
     let name = || name(asker);
     let wants = match &question.ask {
@@ -48,16 +44,20 @@ pub(super) fn head(
     page.say(Style::Strong, wants);
     origin(page, asker);
     for_call(page, question);
-    why(page, question, shown);
 }
 
-/// Puts on the page what the server says about its question, at most `shown` characters of each
-/// text.
+/// Puts on the page what the server says about its question, at most `shown` characters of it.
 pub(super) fn why(page: &mut Page, question: &Question, shown: usize) {
+    let mut excerpt = Excerpt::new(page, shown);
+    said(&mut excerpt, question);
+    excerpt.end("; !more shows the whole");
+}
+
+fn said(excerpt: &mut Excerpt<'_>, question: &Question) {
     match &question.ask {
-        Ask::Sample(request) => sampling(page, request, shown),
-        Ask::SignIn { issuer, scopes, .. } => sign_in(page, issuer, scopes.as_deref()),
-        ask => message(page, ask.message().unwrap_or_default(), shown),
+        Ask::Sample(request) => sampling(excerpt, request),
+        Ask::SignIn { issuer, scopes, .. } => sign_in(excerpt, issuer, scopes.as_deref()),
+        ask => excerpt.quote(ask.message().unwrap_or_default()),
     }
 }
 
@@ -228,18 +228,30 @@ pub(super) fn notice(page: &mut Page, asker: &Asker, notice: &Notice) {
     }
 }
 
-/// Puts everything of a question on the page, for those who cannot ask a person.
-pub(super) fn whole(page: &mut Page, asker: &Asker, question: &Question) {
-    head(page, asker, question, (1, 1), usize::MAX);
+/// Puts a question on the page for those who cannot ask a person. What the server says gives way to
+/// the rest of it, and to the `following` characters that are still to be put there.
+pub(super) fn in_full(
+    excerpt: &mut Excerpt<'_>,
+    asker: &Asker,
+    question: &Question,
+    following: usize,
+) {
+    let mut parts = Vec::new();
     if let Some(key) = &question.key {
-        page.quote_line("  key ", key);
+        parts.push(("  key ", text::line(key)));
     }
     match &question.ask {
-        Ask::Form { schema, .. } => fields(page, "  ", schema),
-        Ask::Link { url, .. } | Ask::SignIn { url, .. } => {
-            page.quote_line("  ", url);
-        }
+        Ask::Form { schema, .. } => parts.extend(field_lines(schema).map(|line| ("  ", line))),
+        Ask::Link { url, .. } | Ask::SignIn { url, .. } => parts.push(("  ", text::line(url))),
         Ask::Sample(_) | Ask::Roots | Ask::Arguments { .. } => {}
+    }
+    head(excerpt.page(), asker, question, (1, 1));
+    let characters = parts.iter().map(|(_, line)| line.chars().count());
+    excerpt.reserve(characters.sum::<usize>().saturating_add(following));
+    said(excerpt, question);
+    excerpt.release();
+    for (mark, line) in parts {
+        excerpt.quote_at(mark, &line);
     }
 }
 
@@ -324,44 +336,29 @@ const UNASKED: usize = 1024;
 /// The most characters of a name or version that a server gives itself.
 const CLAIMED: usize = 40;
 
-/// As much of a message as is shown at once.
-fn message(page: &mut Page, message: &str, shown: usize) {
-    if message.is_empty() {
-        return;
-    }
-    let (head, more) = text::head(message, shown);
-    page.quote(head);
-    if more > 0 {
-        page.note(
-            Style::Warning,
-            words!("{} more characters; !more shows the whole", more),
-        );
-    }
-}
-
-fn sampling(page: &mut Page, request: &CreateMessageParams, shown: usize) {
+fn sampling(excerpt: &mut Excerpt<'_>, request: &CreateMessageParams) {
     if let Some(system) = &request.system_prompt {
-        page.say(Style::Dim, "to the model:");
-        message(page, system, shown);
+        excerpt.say(Style::Dim, "to the model:");
+        excerpt.quote(system);
     }
     for said in &request.messages {
         let role = match said.role {
             Role::User => "from the user:",
             Role::Assistant => "from the model:",
         };
-        page.say(Style::Dim, role);
+        excerpt.say(Style::Dim, role);
         for block in said.content.blocks() {
             match block {
-                SamplingBlock::Text(block) => message(page, &block.text, shown),
-                other => page.quote(content::sampling_block(other)),
+                SamplingBlock::Text(block) => excerpt.quote(&block.text),
+                other => excerpt.quote(content::sampling_block(other).raw()),
             }
         }
     }
-    wishes(page, request);
+    wishes(excerpt, request);
 }
 
 /// What a server wishes of the model.
-fn wishes(page: &mut Page, request: &CreateMessageParams) {
+fn wishes(excerpt: &mut Excerpt<'_>, request: &CreateMessageParams) {
     let mut wishes = vec![words!("at most {} tokens", request.max_tokens)];
     wishes.extend(
         request
@@ -379,14 +376,15 @@ fn wishes(page: &mut Page, request: &CreateMessageParams) {
     for (name, priority) in priorities.into_iter().flatten() {
         wishes.extend(priority.map(|priority| words!("{} {}", name, priority)));
     }
-    page.note(Style::Dim, Words::join(wishes, " · "));
+    let wishes = Words::join(wishes, " · ");
+    excerpt.page().note(Style::Dim, wishes);
     let hints = preferences.and_then(|preferences| preferences.hints.as_deref());
     for name in hints
         .into_iter()
         .flatten()
         .filter_map(|hint| hint.name.as_ref())
     {
-        page.quote_line("  model like ", name);
+        excerpt.quote_line("  model like ", name);
     }
 }
 
@@ -484,10 +482,10 @@ fn review(page: &mut Page, asker: &Asker, question: &Question, draft: &Draft) {
 }
 
 /// Who signs the person in, and what for: words of servers.
-fn sign_in(page: &mut Page, issuer: &str, scopes: Option<&str>) {
-    page.quote_line("  at  ", issuer);
+fn sign_in(excerpt: &mut Excerpt<'_>, issuer: &str, scopes: Option<&str>) {
+    excerpt.quote_line("  at  ", issuer);
     if let Some(scopes) = scopes {
-        page.quote_line("  for ", scopes);
+        excerpt.quote_line("  for ", scopes);
     }
 }
 
@@ -505,7 +503,13 @@ fn consent(page: &mut Page, link: &Link) {
 
 /// Puts the fields of a form on the page, in a line each behind a mark of ours.
 pub(super) fn fields(page: &mut Page, mark: &'static str, schema: &FormSchema) {
-    for field in &schema.fields {
+    for line in field_lines(schema) {
+        page.quote_at(mark, line);
+    }
+}
+
+fn field_lines(schema: &FormSchema) -> impl Iterator<Item = String> {
+    schema.fields.iter().map(|field| {
         let optional = if field.required { "" } else { ", optional" };
         let default = field.default_value().map_or_else(String::new, |value| {
             format!(" [{}]", text::line(&field.show(&value)))
@@ -516,6 +520,6 @@ pub(super) fn fields(page: &mut Page, mark: &'static str, schema: &FormSchema) {
             hint += &option.value;
         }
         let (name, hint) = (text::line(&field.name), text::line(&hint));
-        page.quote_at(mark, format!("{name}: {hint}{default}{optional}"));
-    }
+        format!("{name}: {hint}{default}{optional}")
+    })
 }

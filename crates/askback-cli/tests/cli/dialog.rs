@@ -383,6 +383,58 @@ fn a_long_message_is_shown_on_demand() {
 }
 
 #[test]
+fn what_is_shown_of_a_question_is_bounded_in_all() {
+    let most = Limits::default().message_shown;
+    let asking = |messages: Vec<SamplingMessage>, hints: usize| Question {
+        ask: Ask::Sample(Box::new(CreateMessageParams {
+            messages,
+            model_preferences: Some(ModelPreferences {
+                hints: Some(vec![
+                    ModelHint {
+                        name: Some("sonnet".to_owned()),
+                    };
+                    hints
+                ]),
+                ..ModelPreferences::default()
+            }),
+            ..CreateMessageParams::new("", 1500)
+        })),
+        ..sampling()
+    };
+    let says = |text: &str, count: usize| vec![SamplingMessage::user(text); count];
+    let blocks = SamplingMessage::user(vec![SamplingBlock::text("hello"); 20_000]);
+    let image = json!({"type": "image", "data": "AAAA", "mimeType": "image/png"});
+    let image: SamplingBlock = serde_json::from_value(image).expect("it is a block");
+    for (name, question) in [
+        ("short", asking(says("hello", 20_000), 0)),
+        ("empty", asking(says("", 20_000), 0)),
+        ("blocks", asking(vec![blocks], 0)),
+        (
+            "images",
+            asking(vec![SamplingMessage::user(vec![image; 20_000])], 0),
+        ),
+        ("hints", asking(says("hello", 1), 20_000)),
+    ] {
+        let ask = || Asks(question.clone());
+        let cut = play(WIDE, vec![ask(), Type("!cancel")]);
+        // Beside it stand marks, gutters, and what is ours.
+        assert!(cut.len() < 4 * most, "{name}: {} bytes", cut.len());
+        assert!(
+            cut.contains(" more characters; !more shows the whole\n"),
+            "{name}: {cut}"
+        );
+        let whole = play(WIDE, vec![ask(), Type("!more"), Type("!cancel")]);
+        assert!(whole.lines().count() > 20_000, "{name}");
+        let log = in_full(&travel(), &question, WIDE);
+        assert!(log.len() < 4 * most, "{name}: {} bytes", log.len());
+        assert!(
+            log.contains(" more characters are left out\n"),
+            "{name}: {log}"
+        );
+    }
+}
+
+#[test]
 fn a_flood_is_capped() {
     let limits = Limits::default();
     let mut desk = Desk::new(None, None, limits.clone());

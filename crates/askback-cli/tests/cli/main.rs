@@ -28,7 +28,7 @@ mod unattended;
 
 use askback_cli::{
     model::{Ask, Asker, Call, Claims, Question, Reached},
-    terminal::{self, Look, Page},
+    terminal::{self, Excerpt, Look, Page},
 };
 use askback_core::{forms::FormSchema, limits::Limits};
 
@@ -92,6 +92,8 @@ fn sign_in(url: &str) -> Question {
 /// A question with everything there is to know of it, as it is shown.
 fn in_full(asker: &Asker, question: &Question, look: Look) -> String {
     let mut page = Page::new(look);
-    terminal::in_full(&mut page, asker, question);
+    let mut excerpt = Excerpt::new(&mut page, Limits::default().message_shown);
+    terminal::in_full(&mut excerpt, asker, question, 0);
+    excerpt.end(terminal::LEFT_OUT);
     page.take().to_string()
 }

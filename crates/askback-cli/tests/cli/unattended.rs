@@ -136,6 +136,54 @@ fn what_is_not_answered_is_shown_in_full() {
 }
 
 #[test]
+fn a_question_is_logged_as_far_as_a_person_reads() {
+    let most = Limits::default().message_shown;
+    let long = "bla ".repeat(1 << 20);
+    let named = |name: &str| format!(r#""{name}": {{"type": "boolean"}}"#);
+    let fields: Vec<_> = (0..60)
+        .map(|at| named(&format!("{at}{}", "f".repeat(200))))
+        .collect();
+    let ask = |message: &str, fields: &str| {
+        let askback_cli::model::Ask::Form { message, schema } = form(message, fields, "").ask
+        else {
+            unreachable!("it is a form");
+        };
+        asked(InputRequest::Elicit(ElicitParams::form(message, schema)))
+    };
+    let keyed = |key: &str| HostQuestion {
+        key: Some(key.to_owned()),
+        ..ask("Book?", &named("confirm"))
+    };
+    let link = |url: &str| asked(InputRequest::Elicit(ElicitParams::url("Sign in.", url)));
+    let address = format!("https://example.com/{long}").replace(' ', "/");
+    let agrees = "answers: [{when: {mode: url}, accept: true}]";
+    let unfit = "answers: [{accept: {confirm: 1}}]";
+    for (file, question, holds) in [
+        (None, ask(&long, &named("confirm")), "accept: {"),
+        (None, ask(&long, &named("confirm")), "| confirm: yes or no"),
+        (
+            Some(unfit),
+            ask(&long, &named("confirm")),
+            "must be yes or no",
+        ),
+        (None, ask("Book?", &fields.join(",")), "| Book?"),
+        (None, ask(&long, &fields.join(",")), "| bla"),
+        (None, keyed(&long), "| Book?"),
+        (None, link(&address), "| Sign in."),
+        (Some(agrees), link(&address), "| https://example.com/bla/"),
+    ] {
+        let (_, _, log) = run(file, None, question);
+        // Beside it stand marks, gutters, and what is ours.
+        assert!(log.len() < 2 * most, "{holds}: {} bytes", log.len());
+        assert!(log.contains(holds), "{holds}: {log}");
+        assert!(
+            log.ends_with(" more characters are left out\n"),
+            "{holds}: {log}"
+        );
+    }
+}
+
+#[test]
 fn a_link_is_agreed_to_and_not_opened() {
     let file = "answers: [{when: {mode: url}, accept: true}]";
     let link = |url: &str| asked(InputRequest::Elicit(ElicitParams::url("Sign in.", url)));
