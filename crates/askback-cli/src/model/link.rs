@@ -59,6 +59,8 @@ pub enum Refusal {
     Hidden(char),
     /// It names a user before the host, which reads like a host.
     User,
+    /// It is longer than a person reads, and than most sites take.
+    Long,
     /// It would be opened as another link than it is read.
     Repaired {
         /// The link it would become.
@@ -66,12 +68,19 @@ pub enum Refusal {
     },
 }
 
+/// The longest link that is opened, in bytes. A link is shown whole before it is, so that a longer
+/// one would fill the terminal.
+const LONGEST: usize = 8 << 10;
+
 /// Judges a link as a server wrote it.
 ///
 /// # Errors
 ///
 /// Says why the link is not to be opened whatever the person says.
 pub fn judge(raw: &str) -> Result<Link, Refusal> {
+    if raw.len() > LONGEST {
+        return Err(Refusal::Long);
+    }
     if let Some(c) = raw
         .chars()
         .find(|&c| c.is_whitespace() || text::acts_or_hides(c))
@@ -222,6 +231,7 @@ impl Refusal {
             Self::Scheme(_) => "only https and http are opened".into(),
             Self::Hidden(c) => words!("it hides a character: {}", *c),
             Self::User => "it names a user, which can pass for a host".into(),
+            Self::Long => words!("it is longer than {} characters", LONGEST),
             Self::Repaired { .. } => "it would be opened as another link".into(),
         }
     }
@@ -241,6 +251,7 @@ impl fmt::Display for Refusal {
             }
             Self::Hidden(c) => write!(f, "it hides a character: <U+{:04X}>", *c as u32),
             Self::User => f.write_str("it names a user, which can pass for a host"),
+            Self::Long => write!(f, "it is longer than {LONGEST} characters"),
             Self::Repaired { .. } => f.write_str("it would be opened as another link"),
         }
     }
@@ -261,6 +272,9 @@ mod tests {
         let scheme = |name: &str| Refusal::Scheme(name.to_owned());
         check("https://good.com@evil.com/x", Refusal::User);
         check("https://user:pass@evil.com/", Refusal::User);
+        let path = "x".repeat(LONGEST - "https://a.com/".len());
+        assert!(judge(&format!("https://a.com/{path}")).is_ok());
+        check(&format!("https://a.com/{path}x"), Refusal::Long);
         check("https://@evil.com/", repaired("https://evil.com/"));
         check(
             "https://good.com\\@evil.com/",

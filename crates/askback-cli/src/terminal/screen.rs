@@ -222,7 +222,7 @@ pub(super) fn notice(page: &mut Page, asker: &Asker, notice: &Notice) {
                 Refusal::Repaired { to: what } | Refusal::Malformed(what) => {
                     quote_cut(page, "  ", &text::line(what));
                 }
-                Refusal::Scheme(_) | Refusal::Hidden(_) | Refusal::User => {}
+                Refusal::Scheme(_) | Refusal::Hidden(_) | Refusal::User | Refusal::Long => {}
             }
         }
     }

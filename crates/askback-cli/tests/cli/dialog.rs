@@ -435,6 +435,17 @@ fn what_is_shown_of_a_question_is_bounded_in_all() {
 }
 
 #[test]
+fn a_link_longer_than_a_person_reads_is_declined() {
+    let url = format!("https://a.com/{}", "x".repeat(1 << 20));
+    let screen = play(WIDE, vec![Asks(link(&url))]);
+    assert!(
+        screen.contains("× it is longer than 8192 characters\n"),
+        "{screen}"
+    );
+    assert!(screen.len() < 4096, "{} bytes", screen.len());
+}
+
+#[test]
 fn a_flood_is_capped() {
     let limits = Limits::default();
     let mut desk = Desk::new(None, None, limits.clone());
