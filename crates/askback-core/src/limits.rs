@@ -190,7 +190,8 @@ pub struct Limits {
     pub exit: Duration,
     /// The longest line of a server's standard error that is shown whole, in bytes.
     pub stderr_line_bytes: usize,
-    /// The most HTTP connections a server serves at a time; more wait to be accepted.
+    /// The most HTTP connections a server serves at a time. For more, those end that have waited for a
+    /// request for the longest; where all are at work, the next one waits.
     pub connections: usize,
     /// The most headers of an HTTP request.
     pub headers: usize,

@@ -106,6 +106,12 @@ impl Budget {
         Self::new(most, limits.owner_share, 1)
     }
 
+    /// Room for what clients send before anybody knows whose it is: the heads of their requests.
+    #[cfg(feature = "http-server")]
+    pub(crate) fn of_heads(limits: &Limits) -> Self {
+        Self::new(limits.kept_bytes / limits.owner_share.max(1), 1, GRAIN)
+    }
+
     fn new(most: usize, share: usize, grain: usize) -> Self {
         Self(Arc::new(Inner {
             most,

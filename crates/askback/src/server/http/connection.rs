@@ -5,28 +5,29 @@ use std::{
     io,
     pin::{Pin, pin},
     sync::Arc,
-    task::{Context, Poll},
+    task::{Context, Poll, ready},
     time::Duration,
 };
 
+use bytes::Bytes;
 use http::{Request, Response, StatusCode};
-use hyper::{
-    body::Incoming,
-    rt::{Read, ReadBufCursor, Write},
-    server::conn::http1,
-};
+use http_body::{Frame, SizeHint};
+use hyper::{body::Incoming, server::conn::http1};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::{
+    io::{AsyncRead, AsyncWrite, ReadBuf},
     net::TcpStream,
     time::{Sleep, sleep},
 };
 
 use super::{
-    body::Body,
+    body::{Body, WORTH_COUNTING},
     response,
     service::Service,
     stop::{Phase, Stop},
+    waiting::{AtWork, Present, Standing},
 };
+use crate::server::budget::Charge;
 
 /// The least that hyper takes as the size of its buffer.
 const LEAST_HEADER_BYTES: usize = 8 << 10;
@@ -36,24 +37,23 @@ const LEAST_HEADER_BYTES: usize = 8 << 10;
 const USUAL_HEADERS: usize = 100;
 
 pub(super) async fn connection(
-    stream: TcpStream,
+    io: Patient,
     service: Service,
     path: Arc<str>,
+    present: &Present,
     until: Phase,
 ) -> hyper::Result<()> {
     let shared = Arc::clone(service.shared());
     let limits = shared.limits();
     let stop: Stop = service.stop().clone();
     // Without it, an answer may wait for an acknowledgement of the one before.
-    if let Err(error) = stream.set_nodelay(true) {
+    if let Err(error) = io.inner.set_nodelay(true) {
         tracing::debug!(%error, "a socket option could not be set");
     }
-    let io = Patient {
-        inner: TokioIo::new(stream),
-        limit: limits.write_stall,
-        stalled: None,
-    };
-    let respond = hyper::service::service_fn(|request| respond(&service, &path, request));
+    let respond = hyper::service::service_fn(|request| {
+        let at_work = present.0.work();
+        respond(&service, &path, request, at_work)
+    });
     let mut http = http1::Builder::new();
     http.timer(TokioTimer::new())
         .header_read_timeout(limits.header_read)
@@ -65,10 +65,11 @@ pub(super) async fn connection(
     if limits.headers != USUAL_HEADERS {
         http.max_headers(limits.headers);
     }
-    let mut connection = pin!(http.serve_connection(io, respond));
+    let mut connection = pin!(http.serve_connection(TokioIo::new(io), respond));
     tokio::select! {
         ended = connection.as_mut() => return ended,
         () = stop.reached(until) => {}
+        () = present.0.gives_way() => return Ok(()),
     }
     connection.as_mut().graceful_shutdown();
     connection.await
@@ -78,24 +79,106 @@ async fn respond(
     service: &Service,
     path: &str,
     request: Request<Incoming>,
-) -> Result<Response<Body>, Infallible> {
+    at_work: AtWork,
+) -> Result<Response<Watched>, Infallible> {
     let asked = request.uri().path();
-    if asked != path && !service.protected().serves(asked) {
+    let response = if asked == path || service.protected().serves(asked) {
+        service.respond(request).await
+    } else {
         let why = format!("there is nothing here; the endpoint is {path}");
-        return Ok(response::refusal(StatusCode::NOT_FOUND, why));
-    }
-    Ok(service.respond(request).await)
+        response::refusal(StatusCode::NOT_FOUND, why)
+    };
+    Ok(response.map(|body| Watched {
+        body,
+        _at_work: at_work,
+    }))
 }
 
-/// A connection that fails when its client leaves what it is sent unread for too long.
-struct Patient {
-    inner: TokioIo<TcpStream>,
+/// A response whose connection is at work until it has ended.
+struct Watched {
+    body: Body,
+    _at_work: AtWork,
+}
+
+impl http_body::Body for Watched {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        Pin::new(&mut self.body).poll_frame(cx)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+/// A socket that fails when its client leaves what it is sent unread for too long, or when there is
+/// no room for the heads of more requests.
+pub(super) struct Patient {
+    inner: TcpStream,
     limit: Duration,
     /// Since the client has not taken anything.
     stalled: Option<Pin<Box<Sleep>>>,
+    standing: Arc<Standing>,
+    head: Head,
+}
+
+/// What has come of the head of a request.
+struct Head {
+    /// Since when the connection waits for this request.
+    since: u64,
+    bytes: usize,
+    room: Charge,
+}
+
+impl Head {
+    fn grow(&mut self, standing: &Standing, bytes: usize) -> io::Result<()> {
+        let since = standing.waits_since();
+        if since != self.since {
+            self.since = since;
+            self.bytes = 0;
+            self.room.shrink_to(0);
+        }
+        // What comes while a request is answered is its body.
+        if standing.is_at_work() {
+            return Ok(());
+        }
+        self.bytes += bytes;
+        if self.bytes <= WORTH_COUNTING {
+            return Ok(());
+        }
+        self.room.cover(self.bytes).map_err(io::Error::other)
+    }
 }
 
 impl Patient {
+    pub(super) fn new(
+        stream: TcpStream,
+        service: &Service,
+        present: &Present,
+        heads: Charge,
+    ) -> Self {
+        Self {
+            inner: stream,
+            limit: service.shared().limits().write_stall,
+            stalled: None,
+            standing: Arc::clone(&present.0),
+            head: Head {
+                since: present.0.waits_since(),
+                bytes: 0,
+                room: heads,
+            },
+        }
+    }
+
     /// What came of an attempt to write, unless the client has taken nothing for too long.
     fn judge<T>(
         &mut self,
@@ -115,17 +198,21 @@ impl Patient {
     }
 }
 
-impl Read for Patient {
+impl AsyncRead for Patient {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
-        buf: ReadBufCursor<'_>,
+        buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.inner).poll_read(cx, buf)
+        let before = buf.filled().len();
+        ready!(Pin::new(&mut self.inner).poll_read(cx, buf))?;
+        let this = &mut *self;
+        let read = buf.filled().len() - before;
+        Poll::Ready(this.head.grow(&this.standing, read))
     }
 }
 
-impl Write for Patient {
+impl AsyncWrite for Patient {
     fn poll_write(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,

@@ -31,6 +31,7 @@ mod sessions;
 mod stateless;
 mod stop;
 mod stream;
+mod waiting;
 
 use std::{future::Future, io, sync::Arc};
 

@@ -4,12 +4,18 @@ use std::{future::Future, io, pin::pin, sync::Arc, time::Duration};
 
 use tokio::{
     net::{TcpListener, TcpStream},
-    sync::{OwnedSemaphorePermit, Semaphore},
+    sync::{AcquireError, OwnedSemaphorePermit, Semaphore},
     task::JoinSet,
     time::{sleep, timeout},
 };
 
-use super::{connection::connection, service::Service, stop::Phase};
+use super::{
+    connection::{Patient, connection},
+    service::Service,
+    stop::Phase,
+    waiting::Waiting,
+};
+use crate::server::budget::Budget;
 
 /// How long to wait before more connections are accepted, where the machine has no room for them.
 const BREATH: Duration = Duration::from_millis(50);
@@ -24,7 +30,10 @@ pub(super) async fn serve(
     listener: TcpListener,
     signal: impl Future<Output = ()>,
 ) {
-    let door = Door {
+    let mut door = Door {
+        heads: Budget::of_heads(service.shared().limits()),
+        waiting: Waiting::new(),
+        next: None,
         room: Arc::new(Semaphore::new(service.shared().limits().connections)),
         listener,
         path: path.into(),
@@ -44,7 +53,7 @@ pub(super) async fn serve(
 }
 
 /// Lets what goes on come to its end, up to the limit.
-async fn end(door: Door, mut connections: JoinSet<()>) {
+async fn end(mut door: Door, mut connections: JoinSet<()>) {
     let service = door.service.clone();
     let (stop, sessions) = (service.stop(), service.sessions());
     stop.enter(Phase::Stopping);
@@ -84,16 +93,39 @@ async fn end(door: Door, mut connections: JoinSet<()>) {
 struct Door {
     listener: TcpListener,
     room: Arc<Semaphore>,
+    waiting: Arc<Waiting>,
+    heads: Budget,
     path: Arc<str>,
     service: Service,
+    /// It has come, and there was no place for it.
+    next: Option<TcpStream>,
 }
 
 impl Door {
-    async fn accept(&self) -> io::Result<(TcpStream, OwnedSemaphorePermit)> {
-        let place = Arc::clone(&self.room).acquire_owned().await;
-        let place = place.map_err(io::Error::other)?;
-        let (stream, _) = self.listener.accept().await?;
+    /// The next connection, as soon as there is a place for it. It is not lost where this is given up
+    /// before: the next attempt begins with it.
+    async fn accept(&mut self) -> io::Result<(TcpStream, OwnedSemaphorePermit)> {
+        if self.next.is_none() {
+            self.next = Some(self.listener.accept().await?.0);
+        }
+        let place = self.place().await.map_err(io::Error::other)?;
+        let stream = self.next.take();
+        let stream = stream.ok_or_else(|| io::Error::other("no connection has come"))?;
         Ok((stream, place))
+    }
+
+    /// A place for a connection; where there is none, others give way.
+    async fn place(&self) -> Result<OwnedSemaphorePermit, AcquireError> {
+        loop {
+            if let Ok(place) = Arc::clone(&self.room).try_acquire_owned() {
+                return Ok(place);
+            }
+            self.waiting.make_room();
+            let place = Arc::clone(&self.room).acquire_owned();
+            if let Ok(place) = timeout(BREATH, place).await {
+                return place;
+            }
+        }
     }
 
     /// Serves a connection until the server has come that far.
@@ -112,11 +144,14 @@ impl Door {
         };
         let service = self.service.clone();
         let path = Arc::clone(&self.path);
+        let present = self.waiting.enter();
+        let heads = self.heads.open(None);
         connections.spawn(async move {
-            if let Err(error) = connection(stream, service, path, until).await {
+            let io = Patient::new(stream, &service, &present, heads);
+            if let Err(error) = connection(io, service, path, &present, until).await {
                 tracing::debug!(%error, "a connection failed");
             }
-            drop(place);
+            drop((present, place));
         });
     }
 }

@@ -105,6 +105,16 @@ impl Socket {
         }
     }
 
+    /// Waits for the end of the connection, however long that takes.
+    pub(crate) async fn ends(&mut self) {
+        while self
+            .stream
+            .read_buf(&mut self.read)
+            .await
+            .is_ok_and(|read| read > 0)
+        {}
+    }
+
     pub(crate) async fn more(&mut self) -> bool {
         let read = soon(self.stream.read_buf(&mut self.read)).await;
         read.is_ok_and(|count| count > 0)
@@ -112,7 +122,7 @@ impl Socket {
 }
 
 /// What must come long before this.
-async fn soon<F: Future>(future: F) -> F::Output {
+pub(crate) async fn soon<F: Future>(future: F) -> F::Output {
     let within = timeout(Duration::from_secs(60), future).await;
     within.expect("something hangs")
 }

@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use askback::Limits;
 use serde_json::json;
-use tokio::time::timeout;
+use tokio::{task::JoinSet, time::timeout};
 
 use super::{
     Stage,
     client::stateless,
-    serving::{HEADERS, Serving, call, calling, hello},
+    serving::{HEADERS, Serving, call, calling, hello, soon},
 };
 
 /// A message whose headers do not matter yet.
@@ -514,4 +514,57 @@ async fn more_connections_than_the_limit_wait() {
     assert!(third.rest().await.contains("Hello!"));
     stage.go_on();
     waiting[0].until("It was worth the wait.").await;
+}
+
+#[tokio::test]
+async fn connections_that_wait_give_way_to_new_ones() {
+    let stage = Stage::default();
+    let mut limits = Limits::default();
+    limits.connections = 3;
+    let server = Serving::start(stage.builder().limits(limits)).await;
+    let mut busy = server.connect().await;
+    busy.send(calling("waits", "")).await;
+    stage.until((1, 0, 0)).await;
+    let mut idle = server.connect().await;
+    idle.send(hello("")).await;
+    idle.until("Hello!").await;
+    let mut begun = server.connect().await;
+    begun.send(&hello("")[..30]).await;
+    // Those that have waited for the longest go first, whether a request has begun to come or not.
+    server.assert_well().await;
+    idle.rest().await;
+    let mut third = server.connect().await;
+    third.send(hello("")).await;
+    third.until("Hello!").await;
+    server.assert_well().await;
+    assert_eq!(begun.rest().await, "");
+    stage.go_on();
+    busy.until("It was worth the wait.").await;
+}
+
+#[tokio::test]
+async fn heads_that_do_not_end_take_no_more_than_their_room() {
+    let mut limits = Limits::default();
+    limits.kept_bytes = 1 << 20;
+    limits.header_read = Duration::from_secs(60 * 60);
+    let room = limits.kept_bytes / limits.owner_share;
+    let server = Serving::start(Stage::default().builder().limits(limits)).await;
+    let head = format!("POST /mcp HTTP/1.1\r\nX-Long: {}", "x".repeat(50_000));
+    let fit = room / head.len();
+    let mut sockets = JoinSet::new();
+    for _ in 0..8 {
+        let mut socket = server.connect().await;
+        socket.send(&head).await;
+        sockets.spawn(async move { socket.ends().await });
+    }
+    for _ in fit..8 {
+        soon(sockets.join_next()).await;
+    }
+    // A head as usual needs none of the room.
+    server.assert_well().await;
+    assert!(sockets.try_join_next().is_none(), "{fit} have room");
+    sockets.shutdown().await;
+    let long = format!("X-Long: {}\r\nConnection: close\r\n", "x".repeat(50_000));
+    let said = server.says(hello(&long)).await;
+    assert!(said.contains("Hello!"), "{said}");
 }
