@@ -52,6 +52,11 @@ async fn makes() -> Result<String> {
     Ok("x".repeat(100_000))
 }
 
+/// More than the buffers of sockets take.
+async fn says() -> Result<String> {
+    Ok("x".repeat(6_000_000))
+}
+
 /// One connection of a client, which says no more than it is told to.
 struct Connection(TcpStream);
 
@@ -182,6 +187,9 @@ enum Kind {
     Bodies,
     ListensAfterLargeRequests,
     LargeFilters,
+    /// Answers, of which a client reads the head.
+    UnreadAnswers,
+    UnreadAnswersOfSessions,
 }
 
 impl Kind {
@@ -189,7 +197,13 @@ impl Kind {
     fn is_large(self) -> bool {
         matches!(
             self,
-            Self::LargeArguments | Self::Tasks | Self::Results | Self::Bodies | Self::LargeFilters
+            Self::LargeArguments
+                | Self::Tasks
+                | Self::Results
+                | Self::Bodies
+                | Self::LargeFilters
+                | Self::UnreadAnswers
+                | Self::UnreadAnswersOfSessions
         )
     }
 
@@ -200,7 +214,9 @@ impl Kind {
             Self::WithheldQuestions | Self::OpenQuestions => 100,
             Self::LargeArguments | Self::Tasks | Self::Results => 200,
             Self::Bodies => 40,
-            Self::ListensAfterLargeRequests => 10,
+            Self::ListensAfterLargeRequests
+            | Self::UnreadAnswers
+            | Self::UnreadAnswersOfSessions => 10,
             Self::LargeFilters => 60,
         }
     }
@@ -226,6 +242,8 @@ impl Kind {
                 stateless("tools/call", params)
             }
             Self::Results => stateless("tools/call", json!({"name": "makes"})),
+            Self::UnreadAnswers => stateless("tools/call", json!({"name": "says"})),
+            Self::UnreadAnswersOfSessions => call("tools/call", json!({"name": "says"})),
             Self::Bodies => call("ping", json!({"text": "x".repeat(3_900_000)})),
             Self::ListensAfterLargeRequests => {
                 let meta = json!({"example/text": "x".repeat(3_900_000)});
@@ -279,6 +297,21 @@ impl Kind {
                 connection.send(&whole[..whole.len() - 1]).await;
                 open.push(connection);
             }
+            Self::UnreadAnswers => {
+                let mut connection = Connection::open(addr).await;
+                connection.send(&post.alone()).await;
+                connection.until("HTTP/1.1 ").await;
+                open.push(connection);
+            }
+            Self::UnreadAnswersOfSessions => {
+                let Some(session) = asked_session(addr).await else {
+                    return;
+                };
+                let mut connection = Connection::open(addr).await;
+                connection.send(&post.within(&session)).await;
+                connection.until("HTTP/1.1 ").await;
+                open.push(connection);
+            }
             Self::ListensAfterLargeRequests | Self::LargeFilters => {
                 let mut connection = Connection::open(addr).await;
                 connection.send(&post.alone()).await;
@@ -311,6 +344,7 @@ async fn assert_bounded(kind: Kind) {
         .tool(Tool::new("asks", asks))
         .tool(Tool::new("works", works).task(task))
         .tool(Tool::new("makes", makes).task(task))
+        .tool(Tool::new("says", says))
         .resource(askback::Resource::new("note://one", "one", async || {
             Ok("One.".to_owned())
         }))
@@ -357,6 +391,8 @@ fn what_is_held_is_what_is_said_to_be_kept() {
         Kind::Bodies,
         Kind::ListensAfterLargeRequests,
         Kind::LargeFilters,
+        Kind::UnreadAnswers,
+        Kind::UnreadAnswersOfSessions,
     ] {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()

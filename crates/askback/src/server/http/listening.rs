@@ -14,6 +14,7 @@ use askback_core::{
 use super::{
     body::{Events, Outgoing, WORTH_COUNTING},
     stop::{Phase, Stop, Vigil, Woken},
+    stream::FRAME_BYTES,
 };
 use crate::{
     flow::BoxFuture,
@@ -37,7 +38,7 @@ pub(super) struct Listening {
     shared: Arc<Shared>,
     finished: bool,
     _observing: Observing,
-    _room: Charge,
+    room: Charge,
 }
 
 struct Listener {
@@ -61,8 +62,7 @@ impl Listening {
         acknowledged: Vec<u8>,
     ) -> Result<Self, NoRoom> {
         let mut room = shared.kept.open(subscription.principal());
-        // What has changed is named once more while it is untold.
-        room.cover(STREAM_BYTES + 2 * subscription.kept_bytes())?;
+        room.cover(lasting_bytes(&subscription) + FRAME_BYTES + acknowledged.len())?;
         let listener = Arc::new(Listener {
             subscription,
             untold: Mutex::default(),
@@ -78,12 +78,27 @@ impl Listening {
             shared: Arc::clone(shared),
             finished: false,
             _observing: Observing::new(shared, observer),
-            _room: room,
+            room,
         })
     }
 }
 
+/// What a stream takes as long as it is open: what has changed is named once more while it is untold.
+fn lasting_bytes(subscription: &Subscription) -> usize {
+    STREAM_BYTES + 2 * subscription.kept_bytes()
+}
+
 impl Listening {
+    /// What the stream begins with.
+    fn acknowledge(&mut self, acknowledged: &[u8]) -> Outgoing {
+        let mut event = Vec::with_capacity(FRAME_BYTES + acknowledged.len());
+        sse::write_event(&mut event, None, acknowledged);
+        let event = Outgoing::moved(event, &mut self.room);
+        self.room
+            .shrink_to(lasting_bytes(&self.listener.subscription));
+        event
+    }
+
     /// The room of what is told, where it is much.
     fn room_for(&self, events: &Vec<u8>) -> Result<Option<Charge>, NoRoom> {
         let principal = self.listener.subscription.principal();
@@ -109,10 +124,10 @@ impl Events for Listening {
         if self.finished {
             return Poll::Ready(None);
         }
-        let mut events = Vec::new();
-        if let Some(acknowledged) = &self.acknowledged {
-            sse::write_event(&mut events, None, acknowledged);
+        if let Some(acknowledged) = self.acknowledged.take() {
+            return Poll::Ready(Some(self.acknowledge(&acknowledged)));
         }
+        let mut events = Vec::new();
         let untold = self.listener.take_untold(cx);
         for changed in &untold {
             if let Some(message) = self.tells(changed) {
@@ -120,9 +135,7 @@ impl Events for Listening {
             }
         }
         let room = self.room_for(&events);
-        if room.is_ok() {
-            self.acknowledged = None;
-        } else {
+        if room.is_err() {
             // It is told when there is room again: at the latest at the next sign of life.
             events = Vec::new();
             self.listener.lock().changed.extend(untold);

@@ -5,14 +5,14 @@ use std::{collections::VecDeque, task::Waker};
 use askback_core::{http::sse, limits::Limits};
 use tokio::time::Instant;
 
-use super::body::Outgoing;
+use super::body::{Outgoing, WORTH_COUNTING};
 use crate::server::budget::Charge;
 
 /// The stream of what belongs to no call. It is there as long as its session.
 pub(super) const OWN: u32 = 0;
 
 /// What the frame of an event takes at most, in bytes.
-const FRAME_BYTES: usize = 64;
+pub(super) const FRAME_BYTES: usize = 64;
 
 /// One stream of a session (2025-11-25, basic/transports, Resumability and Redelivery).
 pub(super) struct Stream {
@@ -115,7 +115,11 @@ impl Stream {
         }
     }
 
-    pub(super) fn push(&mut self, message: Vec<u8>) {
+    pub(super) fn push(&mut self, mut message: Vec<u8>) {
+        // What is kept is no more than what is counted.
+        if message.capacity() - message.len() > WORTH_COUNTING {
+            message.shrink_to_fit();
+        }
         self.bytes += message.len();
         self.unread_bytes += message.len();
         self.events.push_back(message);
