@@ -2,6 +2,7 @@
 //! rounds are requests of their own, each of them reaches another process.
 
 use std::{
+    collections::BTreeSet,
     fs,
     io::{BufRead, BufReader, Read, Write},
     net::TcpStream,
@@ -160,19 +161,38 @@ fn bookings(folder: &Path) -> usize {
     bookings.lines().filter(|line| !line.is_empty()).count()
 }
 
+fn hello(revision: &str) -> Value {
+    let params = json!({
+        "protocolVersion": revision,
+        "capabilities": {"elicitation": {}},
+        "clientInfo": {"name": "tests", "version": "1"},
+    });
+    json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params})
+}
+
+// Shows BP25-02.
+#[test]
+fn no_process_gives_a_session_the_id_that_another_gave() {
+    let scratch = Scratch::new("over-http-ids");
+    let mut ids = BTreeSet::new();
+    // Whatever an id could be made from is the same in both: keys, folder, messages, their order.
+    for _ in 0..2 {
+        let agency = Agency::start(&scratch.path("state"), &scratch.path("agency"));
+        for _ in 0..3 {
+            let opened = agency.post(&[], &hello("2025-11-25"));
+            let id = opened.header("mcp-session-id").expect("a session");
+            assert!(ids.insert(id.to_owned()), "{id} again");
+        }
+    }
+}
+
 #[test]
 fn a_holiday_is_booked_in_a_session_of_every_revision_with_forms() {
     let scratch = Scratch::new("over-http-sessions");
     let folder = scratch.path("agency");
     let agency = Agency::start(&scratch.path("state"), &folder);
     for (count, revision) in [(1, "2025-06-18"), (2, "2025-11-25")] {
-        let params = json!({
-            "protocolVersion": revision,
-            "capabilities": {"elicitation": {}},
-            "clientInfo": {"name": "tests", "version": "1"},
-        });
-        let hello = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params});
-        let mut opened = agency.post(&[], &hello);
+        let mut opened = agency.post(&[], &hello(revision));
         assert_eq!(opened.message()["result"]["protocolVersion"], revision);
         let session = opened.header("mcp-session-id").expect("a session");
         let headers = [

@@ -71,6 +71,10 @@ fn what_is_not_json_is_a_parse_error() {
             "broken UTF-8 where nobody looks",
             b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\",\"x\":\"\xc3\x28\"}",
         ),
+        (
+            "broken UTF-8 inside params",
+            b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"\xff\"}}",
+        ),
         ("UTF-16", b"{\0\"\0}\0"),
         (
             "a byte order mark",
@@ -87,6 +91,8 @@ fn what_is_not_json_is_a_parse_error() {
     ];
     for (name, bytes) in cases {
         refused(name, parse(bytes), PARSE_ERROR, None);
+        let read = jsonrpc::parse_request::<ClientRequest>(bytes, &Limits::default());
+        assert!(read.is_none(), "accepted: {name}");
     }
 }
 

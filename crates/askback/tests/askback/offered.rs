@@ -260,11 +260,11 @@ async fn a_list_has_one_order_on_every_connection() {
     }
 }
 
-// Shows CO-01, CO-02, RE-01, TO-05, TO-06, LI25-05.
+// Shows CO-01, CO-02, PR25-01, RE-01, TO-05, TO-06, LI25-05.
 #[tokio::test]
 async fn what_is_offered_is_declared_and_nothing_else_answered() {
     type Add = fn(ServerBuilder) -> ServerBuilder;
-    let cases: [(&str, Add, &[&str]); 4] = [
+    let cases: [(&str, Add, &[&str]); 6] = [
         (
             "tools",
             |builder| builder.tool(echo("zoo")),
@@ -278,6 +278,16 @@ async fn what_is_offered_is_declared_and_nothing_else_answered() {
         (
             "resources",
             |builder| builder.resource_template(ResourceTemplate::new("a://{name}", "a", page)),
+            &["resources/list", "resources/templates/list"],
+        ),
+        (
+            "resources",
+            |builder| builder.resource(Resource::new("a://b", "b", async || Ok("b".to_owned()))),
+            &["resources/list", "resources/templates/list"],
+        ),
+        (
+            "resources",
+            |builder| builder.list_resources(async || Ok(Vec::new())),
             &["resources/list", "resources/templates/list"],
         ),
         (

@@ -65,7 +65,7 @@ fn a_no_is_an_answer() {
     }
 }
 
-// Shows MR-16.
+// Shows MR-03, MR-16.
 #[test]
 fn of_the_round_before_nothing_is_kept() {
     check(&modern(&format!(

@@ -8,7 +8,7 @@ fn check(revision: &str, rest: &str) {
     check_as(&only(revision), &legacy(revision, rest));
 }
 
-// Shows PI25-01, BA25-02, LI25-28, TA25-04, TA25-05.
+// Shows PI25-01, BA25-02, LI25-28, TA25-03, TA25-04, TA25-05.
 #[test]
 fn a_call_is_one_request_without_the_meta_of_the_stateless_era() {
     for revision in ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"] {

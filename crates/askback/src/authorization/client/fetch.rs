@@ -272,7 +272,7 @@ mod tests {
         })
     }
 
-    // Shows BP-25, BP-30.
+    // Shows BP-25, BP-30, BP-32.
     #[tokio::test]
     async fn a_name_that_leads_inside_is_not_followed() {
         let resolve = |guarded: &Guarded| guarded.resolve("a.example.com".parse().expect("a name"));
@@ -281,7 +281,19 @@ mod tests {
             lookup: leading_to(addresses, &Arc::default()),
         };
         let outside = "https://mcp.example.com/";
-        assert!(resolve(&guarded(outside, &["127.0.0.1"])).await.is_err());
+        let inside: [&[&str]; 7] = [
+            &["127.0.0.1"],
+            &["10.0.0.1"],
+            &["::1"],
+            &["fc00::1"],
+            &["fd00:ec2::254"],
+            &["fe80::1"],
+            &["::ffff:10.0.0.1"],
+        ];
+        for addresses in inside {
+            let resolved = resolve(&guarded(outside, addresses)).await;
+            assert!(resolved.is_err(), "{addresses:?}");
+        }
         let own = guarded("http://localhost/", &["127.0.0.1"]);
         let found = resolve(&own).await.expect("the own machine");
         assert!(found.count() > 0);

@@ -266,17 +266,22 @@ async fn only_what_was_asked_is_answered() {
     );
 }
 
-// Shows MR-22.
+// Shows MR-22, BA-26.
 #[tokio::test(start_paused = true)]
 async fn answers_without_a_state_answer_nothing() {
     let server = builder(KeyRing::new(key(1))).build().unwrap();
-    let attempt =
-        Attempt::new().change(|attempt| attempt.params["inputResponses"] = window("seat", true));
-    let response = attempt.send(&server).await;
-    assert!(
-        response["result"]["inputRequests"]["seat"].is_object(),
-        "{response}"
-    );
+    let answering =
+        || Attempt::new().change(|attempt| attempt.params["inputResponses"] = window("seat", true));
+    let mut wire = Wire::connect(&server);
+    // Not even where it was asked just before, on the same connection.
+    for attempt in [answering(), Attempt::new(), answering()] {
+        wire.request(attempt.method, attempt.params).await;
+        let response = wire.hear().await.expect("every request is answered");
+        assert!(
+            response["result"]["inputRequests"]["seat"].is_object(),
+            "{response}"
+        );
+    }
 }
 
 /// A token that says that the store keeps the state under this name.

@@ -10,8 +10,10 @@
 
 use std::{
     env,
+    future::pending,
     io::{BufRead, Read},
     net::{TcpListener, TcpStream},
+    pin::pin,
     process::{Command, exit},
     time::Duration,
 };
@@ -31,6 +33,9 @@ use super::{Scripted, accept, builder, limits};
 const SERVER: &str = "ASKBACK_TEST_SERVER";
 /// Where those listen who want to know how long a process lives.
 const WITNESS: &str = "ASKBACK_TEST_WITNESS";
+
+/// After this long, a server that should end by itself is killed.
+const PROMPT: Duration = Duration::from_secs(10);
 
 /// What makes this binary serve. With more than one thread the harness does not write the name of
 /// a test before it runs, which would end up in the first line of its output.
@@ -76,6 +81,11 @@ async fn reserve(ctx: Ctx) -> Result<String> {
     Ok(format!("{} {}", first.window, second.window))
 }
 
+/// Never ends.
+async fn wait() -> Result<String> {
+    pending().await
+}
+
 /// A real one, which says which process it is.
 fn agency() {
     eprintln!("pid {}", std::process::id());
@@ -85,6 +95,7 @@ fn agency() {
         .unwrap();
     let server = Server::builder("agency", "1")
         .tool(Tool::new("reserve", reserve))
+        .tool(Tool::new("wait", wait))
         .keys(KeySource::Ring(KeyRing::new(Key::new(&[7; 32]))))
         .build()
         .unwrap();
@@ -199,7 +210,7 @@ async fn a_server_is_started_called_and_ended() {
         let host = seats();
         let client = builder(revision)
             .host(host.clone())
-            .limits(limits(|limits| limits.exit = Duration::from_secs(60)))
+            .limits(limits(|limits| limits.exit = PROMPT))
             .connect(child("agency"))
             .await
             .unwrap();
@@ -218,6 +229,28 @@ async fn a_server_is_started_called_and_ended() {
             .filter(|event| matches!(event, Event::Note(_)));
         assert_eq!(notes.count(), 1);
     }
+}
+
+// Shows ST-14.
+#[tokio::test]
+async fn a_server_ends_with_its_input_whatever_it_works_on() {
+    let host = seats();
+    let client = builder(None)
+        .host(host.clone())
+        .limits(limits(|limits| limits.exit = PROMPT))
+        .connect(child("agency"))
+        .await
+        .unwrap();
+    let other = client.clone();
+    let mut waiting = pin!(other.call_tool("wait", None));
+    // What is sent after it is answered when the server works on it.
+    tokio::select! {
+        biased;
+        ended = &mut waiting => panic!("{ended:?}"),
+        result = client.call_tool("reserve", None) => assert_eq!(text(&result.unwrap()), "true true"),
+    }
+    client.close().await;
+    assert_eq!(host.lines().last().unwrap(), "good bye");
 }
 
 // Shows ST-15.

@@ -25,9 +25,11 @@ use serde_json::{Value, json};
 use tokio::{
     io::{AsyncBufReadExt, AsyncWriteExt, BufReader},
     sync::{Barrier, oneshot},
+    time::timeout,
 };
 
 use super::{Scripted, accept, arguments, builder, limits};
+use crate::lifecycle::watching;
 
 #[derive(Form, Debug)]
 struct Seat {
@@ -469,6 +471,27 @@ async fn changes_are_heard_in_either_era() {
     }
 }
 
+// Shows RO25-02.
+#[tokio::test(start_paused = true)]
+async fn roots_that_changed_are_told_on_a_session() {
+    for revision in Revision::ALL {
+        let (server, mut changes) = watching();
+        let server = server.build().unwrap();
+        let (near, far) = transport::memory();
+        tokio::spawn(async move { server.serve(far).await });
+        let client = builder(Some(revision))
+            .host(Scripted::new(|_| panic!("nothing is asked")))
+            .connect(near)
+            .await
+            .unwrap();
+        client.roots_changed();
+        let changed = timeout(Duration::from_secs(60), changes.recv()).await;
+        let told = changed.ok().flatten().map(|changed| changed.revision());
+        let is_session = revision != Revision::LATEST;
+        assert_eq!(told, is_session.then_some(revision));
+    }
+}
+
 /// A server that answers by a function from method and parameters; `null` is no answer.
 pub(super) struct Strange {
     receiver: Receiver,
@@ -552,7 +575,7 @@ async fn dropping_a_call_cancels_it() {
     assert_eq!(cancelled["params"]["requestId"], call["id"]);
 }
 
-// Shows TO-43, CA-06, CA-07, LI24-06, LI25-23, LI25-25.
+// Shows TO-43, CA-06, CA-07, CA-08, LI24-06, LI25-23, LI25-25.
 #[tokio::test(start_paused = true)]
 async fn a_call_that_takes_too_long_is_given_up() {
     let (channel, heard) = Strange::start(|_, _| Value::Null);
@@ -582,6 +605,40 @@ async fn a_call_that_takes_too_long_is_given_up() {
         assert_eq!(cancelled["method"], "notifications/cancelled");
         assert_eq!(cancelled["params"]["requestId"], call["id"]);
         assert_eq!(cancelled["params"]["reason"], "it took too long");
+    }
+}
+
+// Shows CO-12.
+#[tokio::test(start_paused = true)]
+async fn suggestions_are_taken_as_far_as_they_are_there() {
+    for (completion, expected) in [
+        (json!({"values": []}), (&[][..], None, None)),
+        (json!({"values": ["x"]}), (&["x"], None, None)),
+        (
+            json!({"values": ["x"], "total": 1}),
+            (&["x"], Some(1), None),
+        ),
+        (
+            json!({"values": ["x", "y"], "hasMore": true}),
+            (&["x", "y"], None, Some(true)),
+        ),
+        (
+            json!({"values": ["x"], "total": 12, "hasMore": true}),
+            (&["x"], Some(12), Some(true)),
+        ),
+    ] {
+        let result = json!({"result": {"completion": completion}});
+        let (channel, _) = Strange::start(move |_, _| result.clone());
+        let client = builder(None).connect(channel).await.unwrap();
+        let reference = Reference::Prompt(PromptReference {
+            name: "p".into(),
+            title: None,
+        });
+        let found = client.complete(reference, ("a", ""), BTreeMap::new()).await;
+        let found = found.unwrap();
+        let (values, total, has_more) = expected;
+        assert_eq!(found.values, values, "{completion}");
+        assert_eq!((found.total, found.has_more), (total, has_more));
     }
 }
 

@@ -71,7 +71,7 @@ async fn each_session_has_an_id_that_nobody_guesses() {
     assert_eq!((ones, zeros), (u128::MAX, u128::MAX));
 }
 
-// Shows HT25-05, HT25-06, HT25-07, HT25-31, HT25-32, HT25-37, HT25-38.
+// Shows HT25-06, HT25-07, HT25-31, HT25-32, HT25-37, HT25-38.
 #[tokio::test]
 async fn messages_name_the_session_they_are_of() {
     let client = Stage::default().client();
@@ -256,12 +256,13 @@ async fn a_question_is_asked_on_the_stream_of_its_call() {
     }
 }
 
-// Shows EL25-02.
+// Shows EL25-02, EL25-03.
 #[tokio::test(start_paused = true)]
 async fn the_end_of_a_link_is_told_to_the_client_that_was_asked() {
     let pays = async |ctx: Ctx| -> Result<&'static str> {
         let link = "https://pay.example/1";
-        ctx.elicit_url("Pay first.", link).await?.accepted()?;
+        let asking = ctx.elicit_url("Pay first.", link).id("paid");
+        asking.await?.accepted()?;
         ctx.completion_notice("paid").send();
         Ok("Paid.")
     };
@@ -275,6 +276,7 @@ async fn the_end_of_a_link_is_told_to_the_client_that_was_asked() {
     let mut asked_her = mallory.call(1, "tools/call", tool("pays")).await;
     let question = asking.message().await;
     assert_eq!(question["params"]["mode"], "url", "{question}");
+    assert_eq!(question["params"]["elicitationId"], "paid", "{question}");
     assert_eq!(asked_her.message().await["params"]["mode"], "url");
     session.answer(&question, json!({"action": "accept"})).await;
     let told = asking.message().await;

@@ -258,7 +258,7 @@ async fn a_handler_that_tells_has_a_stream_at_once() {
     assert!(!response.is_stream());
 }
 
-// Shows HT-14.
+// Shows HT-14, PA-01.
 #[tokio::test(start_paused = true)]
 async fn a_stream_tells_of_its_own_call_alone() {
     let stage = Stage::default();

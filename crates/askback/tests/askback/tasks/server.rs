@@ -127,7 +127,7 @@ async fn a_session_has_no_tasks() {
     }
 }
 
-// Shows TA-18, TA-33, TA-37, TA-39.
+// Shows TA-18, TA-33, TA-37, TA-39, MR-04.
 #[tokio::test(start_paused = true)]
 async fn a_task_asks_until_it_is_answered() {
     let server = builder().build().unwrap();

@@ -107,14 +107,16 @@ impl Run {
         assert_eq!(request["application_type"], "native");
         let run = run.then(answer(201, json!({"client_id": "c-1"})));
         assert!(matches!(&run.action, Action::Keep(kept) if kept.issuer == ISSUER));
-        let run = run.then(Event::Noted);
-        match &run.action {
-            Action::Show(request) => {
-                let request = request.clone();
-                (run, request)
-            }
-            other => panic!("{other:?}"),
-        }
+        run.then(Event::Noted).shows()
+    }
+
+    #[track_caller]
+    fn shows(self) -> (Self, SignInRequest) {
+        let Action::Show(request) = &self.action else {
+            panic!("{:?}", self.action);
+        };
+        let request = request.clone();
+        (self, request)
     }
 
     #[track_caller]
@@ -142,6 +144,26 @@ impl Run {
             other => panic!("{other:?}"),
         }
     }
+}
+
+// Shows AZ-30.
+#[test]
+fn a_server_without_a_document_is_named_without_the_slash_after_its_host() {
+    let mut plan = plan();
+    plan.server = Url::parse("https://mcp.example.com/").expect("a URL");
+    let none = || answer(404, Value::Null);
+    let (_, request) = Run::new(plan)
+        .fetches("https://mcp.example.com/.well-known/oauth-protected-resource")
+        .then(none())
+        .fetches("https://mcp.example.com/.well-known/oauth-authorization-server")
+        .then(none())
+        .then(Event::Recalled(None))
+        .then(answer(201, json!({"client_id": "c-1"})))
+        .then(Event::Noted)
+        .shows();
+    let url = Url::parse(request.url()).expect("a URL");
+    let asked = url.query_pairs().find(|(name, _)| name == "resource");
+    assert_eq!(asked.expect("a resource").1, "https://mcp.example.com");
 }
 
 fn redirected(request: &SignInRequest, more: &str) -> Event {

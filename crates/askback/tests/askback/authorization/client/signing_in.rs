@@ -25,7 +25,7 @@ use crate::client::{
     limits,
 };
 
-// Shows AZ-01, AZ-11, AZ-20, AZ-27, AZ-28, AZ-29, AZ-31, AZ-34, AZ-35, AZ-36, AZ-37, AZ-38, AS-03,
+// Shows AZ-01, AZ-11, AZ-20, AZ-27, AZ-28, AZ-29, AZ-30, AZ-31, AZ-34, AZ-35, AZ-36, AZ-37, AZ-38, AS-03,
 // AS-11, AS-12, AS-16, AS-30, AZ25-18, AZ25-19, AZ25-30, BA-27.
 #[tokio::test]
 async fn a_refused_client_signs_in_and_asks_again() {

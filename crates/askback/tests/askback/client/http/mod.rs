@@ -66,12 +66,19 @@ pub(crate) fn modern(asked: &Asked) -> Reply {
 
 /// What a server with sessions answers, as far as it needs no thought.
 pub(crate) fn session(asked: &Asked) -> Reply {
+    let wish = asked.body["params"]["protocolVersion"].as_str();
+    session_in(asked, wish.unwrap_or_default())
+}
+
+/// The same of a server that speaks this revision alone.
+fn session_in(asked: &Asked, revision: &str) -> Reply {
     match asked.what() {
+        // Bodies hold one message each.
+        _ if asked.body.is_array() => Reply::empty(400),
         "server/discover" => Reply::empty(400),
         "initialize" => {
-            let version = asked.body["params"]["protocolVersion"].clone();
             let result = json!({
-                "protocolVersion": version,
+                "protocolVersion": revision,
                 "capabilities": {"tools": {}, "logging": {}},
                 "serverInfo": {"name": "s", "version": "1"},
             });

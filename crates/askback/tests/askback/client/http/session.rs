@@ -17,10 +17,10 @@ use tokio::{sync::Notify, time::timeout};
 
 use super::{
     Piece, Reply, Scripted, Server, builder, call, connect, connect_as, event, impatient, said,
-    session,
+    session, session_in,
 };
 
-// Shows HT25-04, HT25-17, HT25-30, HT25-34, HT25-35, LI25-14.
+// Shows HT25-04, HT25-05, HT25-17, HT25-30, HT25-34, HT25-35, LI25-14.
 #[tokio::test]
 async fn the_session_is_named_in_everything_and_taken_leave_of() {
     let server = Server::start(|asked, _| session(asked)).await;
@@ -77,18 +77,22 @@ async fn the_version_header_is_sent_where_the_revision_has_it() {
         ("2025-06-18", Some("2025-06-18")),
         ("2025-11-25", Some("2025-11-25")),
     ] {
-        let server = Server::start(|asked, _| session(asked)).await;
-        let revision = revision.parse().unwrap();
-        let client = connect_as(&server, builder(Some(revision))).await.unwrap();
-        call(&client, "t").await.unwrap();
-        assert_eq!(server.whats()[0], "initialize");
-        assert_eq!(
-            server.last("tools/call").header("mcp-protocol-version"),
-            expected
-        );
+        // The one wish of a client, and what a server says to the wish for a newer one.
+        for wish in [Some(revision.parse().unwrap()), None] {
+            let server = Server::start(move |asked, _| session_in(asked, revision)).await;
+            let client = connect_as(&server, builder(wish)).await.unwrap();
+            assert_eq!(client.revision().as_str(), revision);
+            call(&client, "t").await.unwrap();
+            assert_eq!(
+                server.last("tools/call").header("mcp-protocol-version"),
+                expected,
+                "{revision}, asked for {wish:?}"
+            );
+        }
     }
 }
 
+// Shows HT25-05.
 #[tokio::test]
 async fn questions_come_on_the_stream_and_answers_go_by_post() {
     const ROOTS: &str = r#"{"jsonrpc":"2.0","id":"q","method":"roots/list"}"#;
@@ -97,6 +101,10 @@ async fn questions_come_on_the_stream_and_answers_go_by_post() {
         let answered = Arc::new(Notify::new());
         let seen = Arc::clone(&answered);
         let server = Server::start(move |asked, _| match asked.what() {
+            _ if asked.body.is_array() => {
+                answered.notify_one();
+                session(asked)
+            }
             "tools/call" => {
                 let first = if on_call { event(ROOTS) } else { String::new() };
                 Reply::events(&first)
