@@ -74,7 +74,7 @@ async fn a_page_alone_is_bounded_like_a_list() {
     );
 }
 
-// Shows CC-20, PG-04, PG-06, PG-07, PG-08.
+// Shows CC-20, PG-04, PG-06, PG-07, PG-08, PG25-01.
 #[tokio::test(start_paused = true)]
 async fn a_list_whose_cursor_was_lost_is_fetched_from_the_beginning() {
     let mut asked = 0;
@@ -87,8 +87,8 @@ async fn a_list_whose_cursor_was_lost_is_fetched_from_the_beginning() {
             }})
         };
         match (params["cursor"].as_str(), asked) {
-            (None, 1) => page("old", json!("1")),
-            (Some("1"), _) => json!({"error": {"code": -32602, "message": "invalid cursor"}}),
+            (None, 1) => page("old", json!(" 1\t")),
+            (Some(" 1\t"), _) => json!({"error": {"code": -32602, "message": "invalid cursor"}}),
             (None, _) => page("first", json!("")),
             _ => page("last", Value::Null),
         }

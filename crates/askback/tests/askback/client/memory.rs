@@ -426,7 +426,7 @@ async fn lists_have_all_their_pages() {
     }
 }
 
-// Shows BA-01, SU-03.
+// Shows BA-01, PR25-02, SU-03.
 #[tokio::test(start_paused = true)]
 async fn changes_are_heard_in_either_era() {
     for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
@@ -444,6 +444,8 @@ async fn changes_are_heard_in_either_era() {
             .unwrap();
         let filter = SubscriptionFilter {
             tools_list_changed: Some(true),
+            prompts_list_changed: Some(true),
+            resources_list_changed: Some(true),
             resource_subscriptions: Some(vec!["a:list".into()]),
             ..SubscriptionFilter::default()
         };
@@ -451,6 +453,8 @@ async fn changes_are_heard_in_either_era() {
         assert_eq!(subscription.granted().tools_list_changed, Some(true));
         client.subscribe("a:other").await.unwrap();
         server.changed(Changed::Tools);
+        server.changed(Changed::Prompts);
+        server.changed(Changed::Resources);
         server.changed(Changed::Resource("a:list".into()));
         server.changed(Changed::Resource("a:other".into()));
         server.changed(Changed::Resource("a:third".into()));
@@ -464,10 +468,41 @@ async fn changes_are_heard_in_either_era() {
         client.tools().await.unwrap();
         let expected = [
             Event::ToolsChanged,
+            Event::PromptsChanged,
+            Event::ResourcesChanged,
             Event::ResourceUpdated("a:list".into()),
             Event::ResourceUpdated("a:other".into()),
         ];
         assert_eq!(host.heard(), expected, "{revision}");
+    }
+}
+
+// Shows EL-07, EL25-01, RO-02, RO25-01, SA-08, SA25-01.
+#[tokio::test(start_paused = true)]
+async fn what_the_host_can_be_asked_is_declared() {
+    for revision in Revision::ALL {
+        let (channel, heard) = Strange::start(|_, params| {
+            json!({"result": {
+                "protocolVersion": params["protocolVersion"],
+                "capabilities": {},
+                "serverInfo": {"name": "s", "version": "1"},
+            }})
+        });
+        let client = builder(Some(revision))
+            .host(Scripted::new(|_| panic!("nothing is asked")))
+            .connect(channel)
+            .await
+            .unwrap();
+        let first = heard.lock().unwrap()[0]["params"].clone();
+        let declared = match revision {
+            Revision::LATEST => &first["_meta"]["io.modelcontextprotocol/clientCapabilities"],
+            _ => &first["capabilities"],
+        };
+        let asks = revision.facts().elicitation_form;
+        for (name, expected) in [("sampling", true), ("roots", true), ("elicitation", asks)] {
+            assert_eq!(declared[name].is_object(), expected, "{revision}: {name}");
+        }
+        client.close().await;
     }
 }
 
