@@ -39,7 +39,7 @@ fn text(answer: &Value) -> &str {
     text.as_str().unwrap_or_else(|| panic!("no text: {answer}"))
 }
 
-// Shows BP-41, BP25-02, BP25-03, HT25-27, HT25-28.
+// Shows BP-41, BP25-02, HT25-27, HT25-28.
 #[tokio::test]
 async fn each_session_has_an_id_that_nobody_guesses() {
     let client = Stage::default().client();
