@@ -170,7 +170,7 @@ fn hello(revision: &str) -> Value {
     json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params})
 }
 
-// Shows BP25-02.
+// Shows BP25-02, HT25-27.
 #[test]
 fn no_process_gives_a_session_the_id_that_another_gave() {
     let scratch = Scratch::new("over-http-ids");

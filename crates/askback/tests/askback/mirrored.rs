@@ -68,19 +68,35 @@ async fn a_header_says_what_its_argument_says() {
     }
 }
 
-// Shows TO-20, TO-23.
+// Shows HT-30, HT-31, HT-32, HT-33, TO-19, TO-20, TO-21, TO-22, TO-23.
 #[test]
 fn an_annotation_that_clients_would_refuse_is_the_authors_mistake() {
-    let property = json!({"type": "number", "x-mcp-header": "Score"});
-    let schema = json!({"type": "object", "properties": {"score": property}});
-    let built = Server::builder("s", "1").tool(tool(&schema)).build();
-    let wrong = BuildError::Arguments {
-        name: "route".to_owned(),
-        why: "the x-mcp-header annotation of /properties/score stands at a property that is no \
-              integer, string or boolean"
-            .to_owned(),
-    };
-    assert_eq!(built.err(), Some(wrong));
+    const NAME: &str = "is no name of a header";
+    for (kind, header, why) in [
+        (
+            "number",
+            "Score",
+            "stands at a property that is no integer, string or boolean",
+        ),
+        ("string", "", NAME),
+        ("string", "The Score", NAME),
+        ("string", "Score:", NAME),
+        ("string", "Punktest\u{e4}nde", NAME),
+        ("string", "Score\r\nX-Other: 1", NAME),
+        ("string", "Score\u{0}", NAME),
+        ("string", "TEAM", "has the name of another one"),
+    ] {
+        let schema = json!({"type": "object", "properties": {
+            "a": {"type": "string", "x-mcp-header": "Team"},
+            "score": {"type": kind, "x-mcp-header": header},
+        }});
+        let built = Server::builder("s", "1").tool(tool(&schema)).build();
+        let wrong = BuildError::Arguments {
+            name: "route".to_owned(),
+            why: format!("the x-mcp-header annotation of /properties/score {why}"),
+        };
+        assert_eq!(built.err(), Some(wrong), "{header:?}");
+    }
 }
 
 // Shows TO-20.

@@ -260,7 +260,7 @@ async fn a_list_has_one_order_on_every_connection() {
     }
 }
 
-// Shows CO-01, CO-02, PR25-01, RE-01, TO-05, TO-06, LI25-05.
+// Shows CO-01, CO-02, PR-02, PR25-01, RE-01, TO-05, TO-06, LI25-05.
 #[tokio::test]
 async fn what_is_offered_is_declared_and_nothing_else_answered() {
     type Add = fn(ServerBuilder) -> ServerBuilder;

@@ -477,7 +477,7 @@ async fn changes_are_heard_in_either_era() {
     }
 }
 
-// Shows EL-07, EL25-01, RO-02, RO25-01, SA-08, SA25-01.
+// Shows EL-07, EL25-01, LI25-03, RO-02, RO25-01, SA-08, SA25-01.
 #[tokio::test(start_paused = true)]
 async fn what_the_host_can_be_asked_is_declared() {
     for revision in Revision::ALL {

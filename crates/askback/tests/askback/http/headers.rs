@@ -317,7 +317,7 @@ async fn what_headers_and_body_do_not_agree_on_is_refused() {
     }
 }
 
-// Shows PR-16, VE-03.
+// Shows PR-16, DI-01, VE-03.
 #[tokio::test]
 async fn names_are_those_of_what_is_asked_for() {
     let client = Stage::default().client();
