@@ -260,6 +260,28 @@ async fn a_list_has_one_order_on_every_connection() {
     }
 }
 
+// Shows BA-50.
+#[tokio::test]
+async fn a_client_is_not_answered_by_its_name() {
+    let server = builder().build().unwrap();
+    let mut peer = Peer::connect(&server, Revision::LATEST).await;
+    let all = LISTS.map(|(list, _)| (list, json!({})));
+    let all = all.into_iter().chain([
+        ("server/discover", json!({})),
+        ("tools/call", json!({"name": "map"})),
+        ("resources/read", json!({"uri": "zoo://cover"})),
+    ]);
+    for (method, mut params) in all {
+        let unnamed = peer.result(method, params.clone()).await;
+        for name in ["askback", "claude-code", "mcp-inspector", "openai-mcp"] {
+            let client = json!({"name": name, "version": "1.0.0"});
+            params["_meta"]["io.modelcontextprotocol/clientInfo"] = client;
+            let answer = peer.result(method, params.clone()).await;
+            assert_eq!(answer, unnamed, "{method} for {name}");
+        }
+    }
+}
+
 // Shows CO-01, CO-02, PR-02, PR25-01, RE-01, TO-05, TO-06, LI25-05.
 #[tokio::test]
 async fn what_is_offered_is_declared_and_nothing_else_answered() {
