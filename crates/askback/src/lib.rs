@@ -36,20 +36,20 @@ pub use askback_macros::Form;
 pub use askback_macros::{prompt, resource, tool};
 pub use clock::{Clock, SystemClock};
 pub use ctx::{
-    Ask, CompletionNotice, Ctx, Elapsed, Elicit, ElicitUrl, ListRoots, Questions, Sample,
+    Arguments, Ask, CompletionNotice, Ctx, Elapsed, Elicit, ElicitUrl, Incoming, ListRoots,
+    Parameters, Questions, Sample,
 };
 pub use error::{Error, Result};
 pub use flow::Step;
 pub use handler::{
-    Arguments, Extract, Extraction, Handler, IntoPromptResult, IntoReadResult, IntoToolResult,
-    Json, Parameters, State,
+    Extract, Extraction, Handler, IntoPromptResult, IntoReadResult, IntoToolResult, Json, State,
 };
 pub use roots::{RemoteRoots, Roots};
 #[cfg(feature = "http-server")]
 pub use server::http;
 pub use server::{
-    BuildError, Changed, Completing, Incoming, Prompt, Resource, ResourceTemplate, RootsChanged,
-    Server, ServerBuilder, Tool,
+    BuildError, Changed, Completing, Prompt, Resource, ResourceTemplate, RootsChanged, Server,
+    ServerBuilder, Tool,
 };
 
 #[doc(hidden)]

@@ -1,5 +1,10 @@
 //! What a handler is given: the way back to whoever called.
 
+mod backing;
+mod changes;
+mod incoming;
+mod parameters;
+mod peer;
 mod question;
 
 use std::{
@@ -14,6 +19,7 @@ use std::{
 
 use askback_core::{
     ask::{AskError, Identity, Millis, Principal},
+    engine::server::Changed,
     forms::Form,
     limits::Limits,
     protocol::{
@@ -25,14 +31,23 @@ use askback_core::{
 use serde::{Serialize, de::DeserializeOwned};
 use sha2::{Digest, Sha256};
 
-pub(crate) use self::question::by_action;
 pub use self::question::{Ask, Elicit, ElicitUrl, ListRoots, Questions, Sample};
+pub(crate) use self::{
+    backing::Backing,
+    changes::{Audience, Changes, Observer, Observing},
+    incoming::{Permitted, Seen, responses_bytes},
+    parameters::{StateType, States},
+    peer::Peer,
+    question::by_action,
+};
+pub use self::{
+    incoming::Incoming,
+    parameters::{Arguments, Parameters},
+};
 use crate::{
     entropy::entropy,
     error::{Error, Result},
     flow::{Asking, BoxFuture, Cell, Naming, Scope, Step, Timer},
-    handler::{Parameters, States},
-    server::{Audience, Changed, Incoming, Peer, Shared},
 };
 
 /// What a handler is given: questions to the person, the model and the client behind a call, and
@@ -73,7 +88,7 @@ pub(crate) struct Call {
     pub(crate) cell: Arc<Cell>,
     pub(crate) incoming: Arc<Incoming>,
     pub(crate) peer: Arc<dyn Peer>,
-    pub(crate) shared: Arc<Shared>,
+    pub(crate) backing: Arc<Backing>,
     /// What the handler's parameters want.
     pub(crate) parameters: Arc<Parameters>,
     pub(crate) progressed: Mutex<f64>,
@@ -212,7 +227,7 @@ impl Ctx {
         F: FnOnce() -> Fut + Send + 'static,
         Fut: Future<Output = Result<T>> + Send + 'static,
     {
-        let shared = Arc::clone(&self.0.shared);
+        let backing = Arc::clone(&self.0.backing);
         let flow = self.0.cell.flow().resumed();
         let incoming = Arc::clone(&self.0.incoming);
         let start = move |name: &str| -> BoxFuture<'static, Result<T>> {
@@ -221,7 +236,7 @@ impl Ctx {
                 match flow {
                     Some(flow) => {
                         let principal = incoming.principal();
-                        shared.commit(principal, flow, &name, effect).await
+                        backing.commit(principal, flow, &name, effect).await
                     }
                     // Nobody else can come here: no state has left the server yet.
                     None => effect().await,
@@ -403,7 +418,7 @@ impl Ctx {
     /// The bounds this server keeps.
     #[must_use]
     pub fn limits(&self) -> &Limits {
-        self.0.shared.limits()
+        &self.0.backing.limits
     }
 
     /// What the client said it supports.
@@ -417,7 +432,7 @@ impl Ctx {
     }
 
     pub(crate) fn states(&self) -> &States {
-        &self.0.shared.states
+        &self.0.backing.states
     }
 
     /// The request as it came.
@@ -469,7 +484,7 @@ impl Ctx {
     /// Sends a log line to the client, if it wants lines of this level, and the server was built to
     /// send them ([`ServerBuilder::logging`](crate::ServerBuilder::logging)).
     pub fn log(&self, level: LoggingLevel, data: impl Serialize) {
-        if !self.0.shared.logs() || !self.0.peer.wants_log(level) || !self.0.cell.flow().is_live() {
+        if !self.0.backing.logs || !self.0.peer.wants_log(level) || !self.0.cell.flow().is_live() {
             return;
         }
         let data = match RawJson::new(&data) {
@@ -517,7 +532,7 @@ impl Ctx {
 
     fn tell_changed(&self, changed: &Changed, to: Audience<'_>) {
         if self.0.cell.flow().is_live() {
-            self.0.shared.changed(changed, to);
+            self.0.backing.changes.tell(changed, to);
         }
     }
 

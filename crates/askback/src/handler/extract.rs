@@ -1,43 +1,17 @@
 //! What a handler's parameters are made of.
 
-use std::{any::TypeId, borrow::Cow, collections::BTreeMap, marker::PhantomData};
+use std::{any::TypeId, borrow::Cow, marker::PhantomData};
 
-use askback_core::{
-    forms::{Content, Form, FormSchema},
-    protocol::RawObject,
-};
+use askback_core::forms::{Content, Form};
 use serde::de::DeserializeOwned;
 
-use super::{Json, state::StateType};
+use super::Json;
 use crate::{
     Answer,
-    ctx::{Ask, Ctx},
+    ctx::{Arguments, Ask, Ctx, Parameters},
     error::{Error, Result},
     flow::BoxFuture,
 };
-
-/// The arguments of a call, as they came.
-#[derive(Debug, Clone)]
-#[non_exhaustive]
-pub enum Arguments {
-    /// The arguments of a tool: a JSON object.
-    Object(RawObject),
-    /// The arguments of a prompt, or what a resource template's variables matched: texts.
-    Texts(BTreeMap<String, String>),
-}
-
-/// What the parameters of a handler want of a call.
-#[derive(Debug, Clone, Default)]
-pub struct Parameters {
-    /// The form that describes the arguments, where a parameter has one.
-    pub form: Option<FormSchema>,
-    /// The type whose form that is.
-    pub(crate) form_of: Option<TypeId>,
-    /// More than one parameter describes the arguments.
-    pub(crate) described_twice: bool,
-    /// What they take of the server's own.
-    pub(crate) states: Vec<StateType>,
-}
 
 /// A parameter of a handler: made from the call.
 ///

@@ -9,15 +9,12 @@ mod state;
 
 use std::{future::Future, pin::Pin, sync::Arc, task::Poll};
 
-pub use extract::{
-    Arguments, Extract, Extraction, Parameters, Worded, Words, is_asked, is_parameter,
-};
+pub use extract::{Extract, Extraction, Worded, Words, is_asked, is_parameter};
 pub use output::{IntoPromptResult, IntoReadResult, IntoToolResult, Json};
 pub use state::State;
-pub(crate) use state::States;
 
 use crate::{
-    ctx::Ctx,
+    ctx::{Ctx, Parameters},
     error::{Error, Result},
     flow::BoxFuture,
 };

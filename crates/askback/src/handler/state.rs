@@ -1,12 +1,12 @@
 //! What a server gives its handlers of its own: a database, a client of some service.
 
-use std::{
-    any::{Any, TypeId, type_name},
-    collections::HashMap,
-};
+use std::any::type_name;
 
-use super::{Extract, Extraction, Parameters};
-use crate::{ctx::Ctx, error::Error};
+use super::{Extract, Extraction};
+use crate::{
+    ctx::{Ctx, Parameters, StateType},
+    error::Error,
+};
 
 /// Something of the server's own, such as a database or the client of another service: a parameter
 /// of a handler.
@@ -33,40 +33,10 @@ use crate::{ctx::Ctx, error::Error};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct State<T>(pub T);
 
-/// The states of a server, one of each type.
-#[derive(Default)]
-pub(crate) struct States(HashMap<TypeId, Box<dyn Any + Send + Sync>>);
-
-/// A state that a handler takes.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct StateType {
-    id: TypeId,
-    /// The name of the type, for messages.
-    pub(crate) name: &'static str,
-}
-
-impl States {
-    /// Adds a state; false where there is one of this type already.
-    pub(crate) fn add<T: Send + Sync + 'static>(&mut self, state: T) -> bool {
-        self.0.insert(TypeId::of::<T>(), Box::new(state)).is_none()
-    }
-
-    pub(crate) fn has(&self, state: StateType) -> bool {
-        self.0.contains_key(&state.id)
-    }
-
-    fn get<T: Clone + 'static>(&self) -> Option<T> {
-        self.0.get(&TypeId::of::<T>())?.downcast_ref().cloned()
-    }
-}
-
 #[diagnostic::do_not_recommend]
 impl<T: Clone + Send + Sync + 'static> Extract for State<T> {
     fn describe(parameters: &mut Parameters) {
-        parameters.states.push(StateType {
-            id: TypeId::of::<T>(),
-            name: type_name::<T>(),
-        });
+        parameters.states.push(StateType::of::<T>());
     }
 
     fn extract(ctx: &Ctx) -> Extraction<Self> {

@@ -10,8 +10,7 @@ use askback_core::{
 };
 use tokio::sync::oneshot;
 
-use super::Permitted;
-use crate::flow::BoxFuture;
+use crate::{ctx::Permitted, flow::BoxFuture};
 
 /// Who can send a question to its client.
 pub(super) trait Asker: Send + Sync + 'static {

@@ -14,8 +14,8 @@ use askback_core::{
     engine::server::Origin,
     jsonrpc::ErrorObject,
     protocol::{
-        CacheScope, CallToolResult, GetPromptResult, InputRequiredResult, InputResponses,
-        LoggingLevel, Outcome, RawJson, ReadResourceResult, ServerNotification,
+        CacheScope, CallToolResult, GetPromptResult, InputRequiredResult, InputResponses, Outcome,
+        RawJson, ReadResourceResult,
     },
     revision::Era,
     wire,
@@ -24,15 +24,14 @@ use serde::Serialize;
 use tokio::time::{Instant, Sleep, sleep};
 
 use super::{
-    Incoming, Permitted, Shared,
+    Shared,
     budget::{Charge, NoRoom},
     dispatch,
-    incoming::responses_bytes,
     rounds::{self, Rounds},
     tasks::Turning,
 };
 use crate::{
-    ctx::{self, Ctx},
+    ctx::{self, Ctx, Incoming, Peer, Permitted, responses_bytes},
     entropy::entropy,
     error::{Error, Result},
     flow::{BoxFuture, Cell, Drive, TaskStage, Turn},
@@ -45,29 +44,6 @@ const WORTH_COUNTING: usize = 4 << 10;
 
 /// What a call that waits takes beside what it holds of its client's, in bytes.
 const WAITING_BYTES: usize = 4 << 10;
-
-/// The way back to the client of a request.
-pub(crate) trait Peer: Send + Sync {
-    /// Sends a notification that belongs to the request.
-    fn notify(&self, notification: ServerNotification);
-
-    /// Whether the client wants log lines of this level.
-    fn wants_log(&self, level: LoggingLevel) -> bool;
-
-    /// Says how a task stands; the request of another call has no place for that.
-    fn stands(&self, _message: String) {}
-
-    /// Tells that what was behind a link is done, on the session of the request.
-    fn complete_elicitation(&self, elicitation_id: String);
-
-    /// Closes the connection that carries the call's stream, where it has one of its own and its
-    /// client knows to come back.
-    fn close_stream(&self) {}
-
-    /// Asks a question of a handshake revision. Dropping the future withdraws the question.
-    fn ask(&self, key: &str, question: Permitted)
-    -> BoxFuture<'static, Result<Reply, ErrorObject>>;
-}
 
 /// What a call answers.
 pub(super) trait Answer: wire::Lower + Serialize + Send + 'static {
@@ -450,7 +426,7 @@ impl<T: Answer> Calling<T> {
             cell: Arc::clone(&cell),
             incoming: Arc::clone(&self.incoming),
             peer: Arc::clone(peer),
-            shared: Arc::clone(&self.shared),
+            backing: Arc::clone(&self.shared.backing),
             parameters: Arc::clone(self.handler.parameters()),
             progressed: Mutex::new(f64::NEG_INFINITY),
         });

@@ -19,12 +19,13 @@ use tokio::{
 };
 
 use super::{
-    Audience, Observer, Observing, Peer, Permitted, Shared,
+    Shared,
     asks::{self, Asker, Asks},
     dispatch,
     roots::RootsWatch,
 };
 use crate::{
+    ctx::{Audience, Observer, Observing, Peer, Permitted},
     flow::BoxFuture,
     transport::{Channel, Sender},
 };
@@ -43,7 +44,7 @@ pub(super) async fn serve(shared: Arc<Shared>, channel: Channel) -> io::Result<(
     let link = Arc::new(Link::new(&shared, channel.place()));
     let (mut receiver, sender) = channel.split();
     let observer: Weak<dyn Observer> = Arc::downgrade(&link) as _;
-    let observing = Observing::new(&shared, observer);
+    let observing = Observing::new(&shared.backing.changes, observer);
     let mut writing = tokio::spawn(write(Arc::clone(&link), sender));
     let mut written = None;
     let running = Running(Arc::clone(&link));

@@ -28,17 +28,15 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::{
-    Incoming, Peer, Shared,
+    Shared,
     call::{Answer, Calling},
     complete::Completing,
-    incoming::Seen,
     resource::complete_contents,
     rounds::{Rounds, missing},
 };
 use crate::{
-    ctx::elicitation_id,
+    ctx::{Arguments, Incoming, Peer, Seen, elicitation_id},
     error::{Error, Kind, Result},
-    handler::Arguments,
     millis,
 };
 

@@ -3,13 +3,11 @@
 mod asks;
 mod budget;
 mod call;
-mod changes;
 mod complete;
 mod connection;
 mod dispatch;
 #[cfg(feature = "http-server")]
 pub mod http;
-mod incoming;
 #[cfg(feature = "authorization-server")]
 mod needs;
 mod page;
@@ -23,11 +21,7 @@ mod shared;
 mod tasks;
 mod tool;
 
-use std::{
-    future::Future,
-    sync::{Arc, atomic::AtomicU32},
-    time::Duration,
-};
+use std::{future::Future, sync::Arc, time::Duration};
 
 use askback_core::{
     ask::Principal,
@@ -41,11 +35,7 @@ use askback_core::{
 };
 
 pub use askback_core::engine::server::Changed;
-pub(crate) use call::Peer;
-pub(crate) use changes::{Audience, Observer, Observing};
 pub use complete::Completing;
-pub use incoming::Incoming;
-pub(crate) use incoming::Permitted;
 pub use prompt::Prompt;
 pub(crate) use rehearsal::UNSAFE_REPLAY;
 pub use resource::{Resource, ResourceTemplate};
@@ -55,7 +45,6 @@ pub use tool::Tool;
 
 use self::{
     budget::Budget,
-    changes::Changes,
     page::Pages,
     registry::Registry,
     resource::Resources,
@@ -64,8 +53,8 @@ use self::{
 };
 use crate::{
     clock::{Clock, SystemClock},
+    ctx::{Audience, Backing, Parameters, States},
     error::Result,
-    handler::{Parameters, States},
     keys::KeySource,
     store::{MemoryStore, Store},
     transport::Channel,
@@ -511,6 +500,7 @@ impl ServerBuilder {
         let tasks = Board::new(&self.limits);
         let kept = Budget::of_bytes(&self.limits);
         let store_bytes = self.limits.store_bytes;
+        let logs = capabilities.logging.is_some();
         let profile = Profile {
             info: self.info,
             capabilities,
@@ -519,6 +509,12 @@ impl ServerBuilder {
             ttl_ms: i64::try_from(crate::millis(self.cache.ttl)).unwrap_or(i64::MAX),
             limits: Arc::new(self.limits),
         };
+        let spills = self.store.is_some();
+        let store = self
+            .store
+            .unwrap_or_else(|| Arc::new(MemoryStore::new(store_bytes)));
+        let limits = Arc::clone(&profile.limits);
+        let backing = Backing::new(limits, self.states, self.clock, logs, store);
         Ok(Server(Arc::new(Shared {
             signature: Signature::new(&profile.info),
             service: self.service.unwrap_or_else(|| profile.info.name.clone()),
@@ -526,20 +522,14 @@ impl ServerBuilder {
             tools: self.tools,
             prompts: self.prompts,
             resources: self.resources,
-            states: self.states,
             pages: self.pages,
             cache: self.cache,
             keys: Keys::new(self.keys),
-            spills: self.store.is_some(),
-            store: self
-                .store
-                .unwrap_or_else(|| Arc::new(MemoryStore::new(store_bytes))),
-            clock: self.clock,
+            spills,
             seed: self.seed,
             checks_replay: self.checks_replay,
             roots_changed: self.roots_changed,
-            writes: AtomicU32::new(0),
-            changes: Changes::default(),
+            backing: Arc::new(backing),
             tasks,
             kept,
         })))

@@ -9,11 +9,9 @@ use askback_core::{
     protocol::{LoggingLevel, ServerNotification},
 };
 
-use super::{
-    Peer, Permitted,
-    call::{Answer, Calling},
-};
+use super::call::{Answer, Calling};
 use crate::{
+    ctx::{Peer, Permitted},
     error::{Error, Result},
     flow::{BoxFuture, Turn},
 };

@@ -14,11 +14,11 @@ use askback_core::{
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde::{Deserialize, Serialize};
 
-use super::{Incoming, Permitted, Shared, incoming::responses_bytes};
+use super::Shared;
 use crate::{
+    ctx::{Arguments, Incoming, Permitted, responses_bytes},
     entropy::entropy,
     error::{Error, Result},
-    handler::Arguments,
 };
 
 /// What a retry brings.
@@ -186,7 +186,7 @@ async fn open(shared: &Shared, incoming: &Incoming, token: &str) -> Result<State
         Sealed::Here(state) => state,
         Sealed::Spilled(id) => {
             let id = spilled_id(&id).ok_or_else(SealError::unreadable)?;
-            let kept = shared.kept_state(id).await?;
+            let kept = shared.backing.kept_state(id).await?;
             let kept = kept.ok_or_else(SealError::expired)?;
             let kept = String::from_utf8(kept).map_err(|_| SealError::unreadable())?;
             match unseal(&kept, limits.spilled_bytes)? {
@@ -234,6 +234,7 @@ async fn seal_state(shared: &Shared, incoming: &Incoming, state: &State) -> Resu
         ))
     })?;
     let id = shared
+        .backing
         .keep_state(incoming.principal(), kept.as_bytes(), state.issued)
         .await?;
     let spilled = Sealed::<()>::Spilled(URL_SAFE_NO_PAD.encode(id));

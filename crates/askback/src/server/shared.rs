@@ -1,49 +1,28 @@
 //! What all requests of a server share.
 
 use std::{
-    future::Future,
     path::PathBuf,
-    sync::{
-        Arc, OnceLock,
-        atomic::{AtomicU32, Ordering},
-    },
+    sync::{Arc, OnceLock},
     time::Duration,
 };
 
 use askback_core::{
-    ask::{FlowId, Millis, Principal, keys::KeyRing},
+    ask::keys::KeyRing,
     engine::server::{Changed, Profile},
     limits::Limits,
-    protocol::{CacheScope, PaginatedParams, RawJson, Signature},
+    protocol::{CacheScope, PaginatedParams, Signature},
 };
-use serde::{Serialize, de::DeserializeOwned};
 
 use super::{
-    budget::Budget,
-    changes::{Audience, Changes},
-    page::Pages,
-    prompt::Prompt,
-    registry::Registry,
-    resource::Resources,
-    roots,
-    tasks::Board,
-    tool::Tool,
+    budget::Budget, page::Pages, prompt::Prompt, registry::Registry, resource::Resources, roots,
+    tasks::Board, tool::Tool,
 };
 use crate::{
     clock::Clock,
-    entropy::entropy,
-    error::{Error, Recorded, Result},
-    handler::States,
+    ctx::{Audience, Backing},
+    error::{Error, Result},
     keys::{KeyError, KeyOrigin, KeySource, state_dir},
-    millis,
-    store::{Claim, ClaimRequest, Owner, PutRequest, Store},
 };
-
-/// How long the first wait for a commit that somebody else has begun is, and the longest.
-const COMMIT_WAIT: (Duration, Duration) = (Duration::from_millis(10), Duration::from_millis(500));
-
-/// How often the store is rid of what has expired: once in so many commits and states.
-const WRITES_TO_PURGE: u32 = 256;
 
 /// What all requests of a server share.
 pub(crate) struct Shared {
@@ -53,22 +32,18 @@ pub(crate) struct Shared {
     pub(super) tools: Registry<Tool>,
     pub(super) prompts: Registry<Prompt>,
     pub(super) resources: Resources,
-    pub(crate) states: States,
     pub(super) pages: Pages,
     pub(super) cache: Cache,
     pub(super) service: String,
     pub(super) keys: Keys,
-    pub(super) store: Arc<dyn Store>,
     pub(super) spills: bool,
-    /// How many commits and states the store was given.
-    pub(super) writes: AtomicU32,
-    pub(super) clock: Arc<dyn Clock>,
     /// Where every flow's random values come from, in tests.
     pub(super) seed: Option<[u8; 32]>,
     pub(super) checks_replay: bool,
     /// What is done when a client says that its roots changed.
     pub(super) roots_changed: Option<roots::Handler>,
-    pub(super) changes: Changes,
+    /// What each call needs of it.
+    pub(super) backing: Arc<Backing>,
     pub(super) tasks: Board,
     /// The room for all that is kept for clients.
     pub(super) kept: Budget,
@@ -117,13 +92,8 @@ impl Shared {
         &self.profile.limits
     }
 
-    /// Whether clients are sent log lines.
-    pub(crate) fn logs(&self) -> bool {
-        self.profile.capabilities.logging.is_some()
-    }
-
     pub(crate) fn clock(&self) -> &Arc<dyn Clock> {
-        &self.clock
+        &self.backing.clock
     }
 
     /// Whether large states go to the store.
@@ -145,7 +115,7 @@ impl Shared {
     }
 
     pub(crate) fn changed(&self, changed: &Changed, to: Audience<'_>) {
-        self.changes.tell(changed, to);
+        self.backing.changes.tell(changed, to);
     }
 
     /// One page of a list, as its cursor says.
@@ -156,123 +126,5 @@ impl Shared {
         params: &PaginatedParams,
     ) -> Result<(&'a [T], Option<String>)> {
         self.pages.page(items, name, params.cursor.as_deref())
-    }
-
-    /// Now and then, removes from the store what no state leads to any more.
-    async fn purge_store(&self) {
-        let due = self
-            .writes
-            .fetch_add(1, Ordering::Relaxed)
-            .is_multiple_of(WRITES_TO_PURGE);
-        if due && let Err(error) = self.store.purge(self.clock.now()).await {
-            tracing::warn!(%error, "what has expired could not be removed from the store");
-        }
-    }
-
-    /// Keeps the state of a call that is too large for its client, and says under which name.
-    pub(super) async fn keep_state(
-        &self,
-        principal: Option<&Principal>,
-        bytes: &[u8],
-        now: Millis,
-    ) -> Result<[u8; 32]> {
-        self.purge_store().await;
-        let id = entropy()?;
-        let state = PutRequest {
-            owner: principal.map(Owner::of),
-            id,
-            bytes,
-            now,
-            expires: now.saturating_add(millis(self.limits().round_ttl)),
-        };
-        self.store.put(state).await?;
-        Ok(id)
-    }
-
-    /// The state that is kept under a name, if it still is.
-    pub(super) async fn kept_state(&self, id: [u8; 32]) -> Result<Option<Vec<u8>>> {
-        Ok(self.store.get(id).await?)
-    }
-
-    /// Does something at most once in a flow.
-    pub(crate) async fn commit<T, F, Fut>(
-        &self,
-        principal: Option<&Principal>,
-        flow: FlowId,
-        name: &str,
-        effect: F,
-    ) -> Result<T>
-    where
-        T: Serialize + DeserializeOwned,
-        F: FnOnce() -> Fut,
-        Fut: Future<Output = Result<T>>,
-    {
-        self.purge_store().await;
-        let owner = principal.map(Owner::of);
-        let (mut pause, longest) = COMMIT_WAIT;
-        loop {
-            let now = self.clock.now();
-            let claim = self.store.claim(ClaimRequest {
-                owner,
-                flow,
-                name,
-                value_bytes: self.limits().commit_bytes,
-                now,
-                lease: self.limits().run,
-                // A claim outlives every state that leads to it.
-                expires: now.saturating_add(2 * millis(self.limits().flow_ttl)),
-            });
-            match claim.await? {
-                Claim::Granted => {
-                    let value = Recorded::from(effect().await).to_json()?;
-                    let value = self.within_bounds(name, value)?;
-                    let kept = self
-                        .store
-                        .finish(flow, name, value.as_str().as_bytes())
-                        .await;
-                    if let Err(error) = kept {
-                        // It has happened all the same. Who claims it later is told that its
-                        // outcome is unknown.
-                        tracing::error!(name, %error, "the value of a commit could not be kept");
-                    }
-                    return value.decode::<Recorded<T>>()?.into();
-                }
-                Claim::Done(value) => {
-                    return serde_json::from_slice::<Recorded<T>>(&value)?.into();
-                }
-                Claim::Busy => {
-                    tokio::time::sleep(pause).await;
-                    pause = (pause * 2).min(longest);
-                }
-                Claim::Abandoned => {
-                    return Err(Error::new(format!(
-                        "`{name}` was begun and never finished: its outcome is unknown; check \
-                         before you try again"
-                    )));
-                }
-            }
-        }
-    }
-
-    /// The value of a commit as it is kept. The effect has happened, and must not happen again
-    /// because its value is too large: then that is what everybody is told, the first one too, so
-    /// that its author sees it at once.
-    fn within_bounds(&self, name: &str, value: RawJson) -> Result<RawJson> {
-        let (bytes, most) = (value.as_str().len(), self.limits().commit_bytes);
-        if bytes <= most {
-            return Ok(value);
-        }
-        tracing::error!(
-            name,
-            bytes,
-            most,
-            "the value of a commit is too large to be kept: return less, or raise \
-             `Limits::commit_bytes`"
-        );
-        let why = format!(
-            "`{name}` was done and is not done again, but its result is larger than the {most} \
-             bytes that are kept of one"
-        );
-        Recorded::<()>::from(Err(Error::new(why))).to_json()
     }
 }

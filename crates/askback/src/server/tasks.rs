@@ -21,10 +21,11 @@ use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use tokio::{sync::oneshot, task::AbortHandle};
 
 use super::{
-    Audience, Peer, Permitted, Shared,
+    Shared,
     budget::{Budget, Charge},
 };
 use crate::{
+    ctx::{Audience, Peer, Permitted},
     entropy::entropy,
     error::{Error, Result},
     flow::BoxFuture,

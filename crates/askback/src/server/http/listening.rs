@@ -17,9 +17,10 @@ use super::{
     stream::FRAME_BYTES,
 };
 use crate::{
+    ctx::{Audience, Observer, Observing},
     flow::BoxFuture,
     server::{
-        Audience, Observer, Observing, Shared,
+        Shared,
         budget::{Charge, NoRoom},
     },
 };
@@ -77,7 +78,7 @@ impl Listening {
             vigil: Vigil::default(),
             shared: Arc::clone(shared),
             finished: false,
-            _observing: Observing::new(shared, observer),
+            _observing: Observing::new(&shared.backing.changes, observer),
             room,
         })
     }

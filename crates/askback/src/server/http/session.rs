@@ -26,9 +26,10 @@ use super::{
     stream::{EventId, Found, OWN, Stream},
 };
 use crate::{
+    ctx::{Audience, Peer, Permitted},
     flow::BoxFuture,
     server::{
-        Audience, Peer, Permitted, Shared,
+        Shared,
         asks::{self, Asker, Asks},
         budget::{Charge, NoRoom},
         dispatch,

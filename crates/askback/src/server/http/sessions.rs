@@ -13,9 +13,10 @@ use tokio::time::Instant;
 
 use super::session::Session;
 use crate::{
+    ctx::{Audience, Observer, Observing},
     entropy::entropy,
     server::{
-        Audience, Observer, Observing, Shared,
+        Shared,
         budget::{Budget, NoRoom, Owner, Shortage},
     },
 };
@@ -121,7 +122,7 @@ impl Sessions {
         let mut begun = lock(&self.begun);
         if begun.is_none() {
             let observer: Weak<dyn Observer> = Weak::clone(&self.me) as _;
-            *begun = Some(Observing::new(&self.shared, observer));
+            *begun = Some(Observing::new(&self.shared.backing.changes, observer));
             tokio::spawn(look_over(Weak::clone(&self.me)));
         }
     }

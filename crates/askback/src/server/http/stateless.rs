@@ -22,9 +22,10 @@ use super::{
     stop::{Stop, Vigil, Woken},
 };
 use crate::{
+    ctx::{Peer, Permitted},
     flow::BoxFuture,
     server::{
-        Peer, Permitted, Shared,
+        Shared,
         budget::{Charge, NoRoom},
         dispatch::{self, Answered},
     },

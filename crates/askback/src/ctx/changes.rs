@@ -32,9 +32,9 @@ impl Audience<'_> {
     }
 }
 
-/// All who are told of changes.
-#[derive(Default)]
-pub(crate) struct Changes(Mutex<Observers>);
+/// All who are told of changes. Clones tell the same.
+#[derive(Default, Clone)]
+pub(crate) struct Changes(Arc<Mutex<Observers>>);
 
 #[derive(Default)]
 struct Observers {
@@ -44,13 +44,13 @@ struct Observers {
 
 /// An observer is told until this is dropped.
 pub(crate) struct Observing {
-    shared: Arc<super::Shared>,
+    among: Changes,
     number: u64,
 }
 
 impl Changes {
     /// Tells everybody whom it concerns, in the order in which they came.
-    pub(super) fn tell(&self, changed: &Changed, to: Audience<'_>) {
+    pub(crate) fn tell(&self, changed: &Changed, to: Audience<'_>) {
         let observers: Vec<_> = self.lock().by_number.values().cloned().collect();
         for observer in observers.iter().filter_map(Weak::upgrade) {
             observer.changed(changed, to);
@@ -63,14 +63,14 @@ impl Changes {
 }
 
 impl Observing {
-    pub(crate) fn new(shared: &Arc<super::Shared>, observer: Weak<dyn Observer>) -> Self {
-        let mut observers = shared.changes.lock();
+    pub(crate) fn new(among: &Changes, observer: Weak<dyn Observer>) -> Self {
+        let mut observers = among.lock();
         observers.last += 1;
         let number = observers.last;
         observers.by_number.insert(number, observer);
         drop(observers);
         Self {
-            shared: Arc::clone(shared),
+            among: among.clone(),
             number,
         }
     }
@@ -78,6 +78,6 @@ impl Observing {
 
 impl Drop for Observing {
     fn drop(&mut self) {
-        self.shared.changes.lock().by_number.remove(&self.number);
+        self.among.lock().by_number.remove(&self.number);
     }
 }

@@ -17,11 +17,10 @@ use askback_core::{
     revision::{Facts, Revision},
 };
 
+use super::{Arguments, by_action};
 use crate::{
     answer::Answer,
-    ctx::by_action,
     error::{Error, Result},
-    handler::Arguments,
 };
 
 /// What a member of a map takes in memory beside its texts, in bytes.
@@ -161,7 +160,7 @@ impl Incoming {
 
     /// About how many bytes of the client's it holds; arguments count twice, since the handler has
     /// read them into something of its own.
-    pub(super) fn kept_bytes(&self) -> usize {
+    pub(crate) fn kept_bytes(&self) -> usize {
         let arguments = match &self.arguments {
             Arguments::Object(object) => object.as_str().len(),
             Arguments::Texts(texts) => {
@@ -259,7 +258,7 @@ impl Incoming {
 }
 
 /// About how many bytes answers take.
-pub(super) fn responses_bytes(responses: &InputResponses) -> usize {
+pub(crate) fn responses_bytes(responses: &InputResponses) -> usize {
     let responses = responses.iter();
     responses
         .map(|(key, answer)| MEMBER_BYTES + key.len() + answer.as_str().len())
