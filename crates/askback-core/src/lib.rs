@@ -10,6 +10,7 @@ extern crate alloc;
 
 pub mod ask;
 pub mod auth;
+pub mod clock;
 pub mod engine;
 pub mod forms;
 pub mod http;

@@ -3,14 +3,7 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use askback_core::ask::Millis;
-
-/// Tells the time that is written into sealed states and journals.
-///
-/// A server uses [`SystemClock`] unless it is given another; tests give one they can turn.
-pub trait Clock: Send + Sync + 'static {
-    /// Milliseconds since the Unix epoch.
-    fn now(&self) -> Millis;
-}
+pub use askback_core::clock::Clock;
 
 /// The clock of the machine.
 #[derive(Debug, Clone, Copy, Default)]

@@ -28,6 +28,7 @@ const MODULES: &[(&str, &[&str])] = &[
     ("ask", &["forms", "jsonrpc", "limits", "protocol", "quote"]),
     ("http", &["jsonrpc", "limits", "protocol"]),
     ("auth", &[]),
+    ("clock", &["ask"]),
     (
         "engine",
         &[

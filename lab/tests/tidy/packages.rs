@@ -11,7 +11,11 @@ use crate::{Problem, assert_found, assert_none, tree::root};
 const FLOORS: &[(&str, &[&str])] = &[
     ("askback-core", &[]),
     ("askback-macros", &[]),
-    ("askback", &["askback-core", "askback-macros"]),
+    ("askback-oauth", &["askback-core"]),
+    (
+        "askback",
+        &["askback-core", "askback-macros", "askback-oauth"],
+    ),
     ("askback-travel", &["askback"]),
     (
         "askback-cli",
@@ -24,6 +28,7 @@ const FLOORS: &[(&str, &[&str])] = &[
             "askback-cli",
             "askback-core",
             "askback-macros",
+            "askback-oauth",
             "askback-travel",
         ],
     ),

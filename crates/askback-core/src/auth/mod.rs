@@ -3,11 +3,13 @@
 //! (2026-07-28, basic/authorization).
 
 mod challenge;
+mod context;
 mod error;
 mod metadata;
 mod scopes;
 
 pub use challenge::{BadChallenge, Challenge};
+pub use context::AuthorizationContext;
 pub use error::AuthorizationError;
 pub use metadata::{AuthorizationServer, BadIdentifier, ProtectedResource};
 pub use scopes::{BadScopes, Scopes};

@@ -3,8 +3,6 @@
 
 #[cfg(feature = "authorization-client")]
 pub mod client;
-#[cfg(feature = "authorization-client")]
-mod secret;
 #[cfg(feature = "authorization-server")]
 pub mod server;
 
@@ -13,4 +11,4 @@ pub use askback_core::auth::{
     Scopes,
 };
 #[cfg(feature = "authorization-client")]
-pub use secret::Secret;
+pub use askback_oauth::Secret;

@@ -10,6 +10,7 @@ use std::{
 };
 
 use askback_core::{
+    auth::AuthorizationContext,
     engine::client::{
         CallId, ClientError, Connection, Event, HostQuestion, Output, Profile, QuestionId, Timeouts,
     },
@@ -25,9 +26,7 @@ use tokio::{
 };
 
 use super::{Client, Host, Shared};
-use crate::transport::{
-    AuthorizationContext, Behind, Connect, Link, Pause, Receiver, Report, Sender,
-};
+use crate::transport::{Behind, Connect, Link, Pause, Receiver, Report, Sender};
 
 /// What comes of a call.
 pub(super) type Reply = oneshot::Sender<Result<Box<RawValue>, ClientError>>;

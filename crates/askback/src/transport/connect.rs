@@ -1,16 +1,9 @@
 //! How a client reaches its server.
 
-use std::{
-    future::Future,
-    io,
-    pin::Pin,
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
-};
+use std::{future::Future, io, pin::Pin};
 
 use askback_core::{
+    auth::AuthorizationContext,
     engine::client::{Carrier, Lost},
     jsonrpc::RequestId,
     limits::Limits,
@@ -47,26 +40,6 @@ pub struct Link {
     pub(crate) pause: Pause,
     /// As whom requests are sent.
     pub(crate) authorization: AuthorizationContext,
-}
-
-/// The authorization context in which requests are sent, as a number that grows with each sign-in,
-/// sign-out and other set of credentials, and stays where a token is only renewed.
-///
-/// A client reads it before it looks into its cache, and again when the response is there: numbers
-/// never come back, so if both are equal, that is what the request was sent in.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct AuthorizationContext(Arc<AtomicU64>);
-
-impl AuthorizationContext {
-    pub(crate) fn number(&self) -> u64 {
-        self.0.load(Ordering::SeqCst)
-    }
-
-    /// To be called while nobody can read the credentials, neither the old nor the new ones.
-    #[cfg_attr(not(feature = "authorization-client"), allow(dead_code))]
-    pub(crate) fn advance(&self) {
-        self.0.fetch_add(1, Ordering::SeqCst);
-    }
 }
 
 /// What a transport has to say beside the messages it brings.

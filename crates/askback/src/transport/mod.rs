@@ -29,7 +29,7 @@ use tokio::{
 #[cfg(all(feature = "client", feature = "stdio"))]
 pub use child::Child;
 #[cfg(feature = "client")]
-pub(crate) use connect::{AuthorizationContext, Behind, Report};
+pub(crate) use connect::{Behind, Report};
 #[cfg(feature = "client")]
 pub use connect::{Connect, Connecting, Link};
 #[cfg(feature = "http-client")]

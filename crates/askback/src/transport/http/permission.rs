@@ -5,15 +5,13 @@ mod with_tokens {
     use std::{io, sync::Arc};
 
     use askback_core::{
-        auth::AuthorizationError,
+        auth::{AuthorizationContext, AuthorizationError},
         engine::client::{ClientError, Lost},
     };
+    use askback_oauth::{self as oauth, Authorization, Authorizer};
     use reqwest::{Method, Response, Url, header::HeaderMap};
 
-    use crate::{
-        authorization::client::{self as authorization, Authorization, Authorizer},
-        transport::{AuthorizationContext, Pause},
-    };
+    use crate::transport::Pause;
 
     /// Where tokens come from, if anywhere.
     pub(in super::super) struct Permission(Option<Source>);
@@ -25,12 +23,12 @@ mod with_tokens {
     }
 
     /// What one request is sent with.
-    pub(in super::super) type Pass = Option<Arc<authorization::Pass>>;
+    pub(in super::super) type Pass = Option<Arc<oauth::Pass>>;
 
     /// One request, as often as it is sent.
     pub(in super::super) struct Trial<'a> {
         source: Option<&'a Source>,
-        trial: authorization::Trial,
+        trial: oauth::Trial,
         /// Whether a refusal is worth a sign-in.
         is_patient: bool,
     }
@@ -61,7 +59,7 @@ mod with_tokens {
         pub(in super::super) fn trial(&self, method: &Method) -> Trial<'_> {
             Trial {
                 source: self.0.as_ref(),
-                trial: authorization::Trial::default(),
+                trial: oauth::Trial::default(),
                 // Nobody signs in to say goodbye.
                 is_patient: method != Method::DELETE,
             }
@@ -120,10 +118,8 @@ mod with_tokens {
 
 #[cfg(not(feature = "authorization-client"))]
 mod without_tokens {
-    use askback_core::engine::client::Lost;
+    use askback_core::{auth::AuthorizationContext, engine::client::Lost};
     use reqwest::{Method, Response, Url, header::HeaderMap};
-
-    use crate::transport::AuthorizationContext;
 
     /// Nothing to show.
     pub(in super::super) struct Permission;

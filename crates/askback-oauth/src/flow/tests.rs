@@ -8,11 +8,8 @@ use zeroize::Zeroizing;
 use super::{
     Action, Answer, Event, Flow, Form, Plan, Random, TokenRequest, Unfetched, Wanted, Way,
 };
-use crate::authorization::{
-    Secret,
-    client::{
-        AuthorizationError, SignInRequest, identity::Introduction, reach::Reach, records::Grant,
-    },
+use crate::{
+    AuthorizationError, Secret, SignInRequest, identity::Introduction, reach::Reach, records::Grant,
 };
 
 const SERVER: &str = "https://mcp.example.com/mcp";

@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use super::{AuthorizationError, CredentialStore, Key, drive::not_kept, store::locked};
-use crate::authorization::Secret;
+use crate::Secret;
 
 /// The issuer a client belongs to, if it was used.
 pub(super) async fn issuer(

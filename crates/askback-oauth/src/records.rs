@@ -7,7 +7,7 @@ use super::{
     AuthorizationError,
     identity::{Client, Method, Origin, Proof},
 };
-use crate::authorization::Secret;
+use crate::Secret;
 
 /// The tokens for one server, with all that is needed to get the next ones.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -159,7 +159,7 @@ pub(super) fn read<T: for<'de> Deserialize<'de>>(kept: &Secret) -> Result<T, Aut
 mod exposed {
     use serde::{Deserialize, Deserializer, Serializer};
 
-    use crate::authorization::Secret;
+    use crate::Secret;
 
     pub(super) fn serialize<S: Serializer>(secret: &Secret, to: S) -> Result<S::Ok, S::Error> {
         to.serialize_str(secret.expose())
@@ -174,7 +174,7 @@ mod exposed {
 mod maybe_exposed {
     use serde::{Deserialize, Deserializer, Serializer};
 
-    use crate::authorization::Secret;
+    use crate::Secret;
 
     pub(super) fn serialize<S: Serializer>(
         secret: &Option<Secret>,

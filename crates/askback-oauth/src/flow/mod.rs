@@ -31,7 +31,7 @@ use super::{
     reach::{Reach, is_loopback},
     records::{Grant, Registration},
 };
-use crate::authorization::Secret;
+use crate::Secret;
 
 pub(super) use token::{granted, refresh};
 
@@ -316,7 +316,7 @@ impl Flow {
 /// What a URL of a server is refused with. It is logged too, so that attempts are seen where
 /// programs are watched (2026-07-28, security best practices, OAuth URL validation).
 fn refused_url(what: &'static str, url: &str) -> AuthorizationError {
-    let url = super::shown::shown(url);
+    let url = crate::shown::shown(url);
     tracing::warn!(what, %url, "a URL of a server was refused");
     AuthorizationError::Url { what, url }
 }

@@ -13,7 +13,7 @@ use std::{
 use tokio::time::timeout;
 
 use super::{AuthorizationError, drive::not_kept};
-use crate::authorization::Secret;
+use crate::Secret;
 
 /// Keeps what a client must not lose between two runs: tokens, and who it is to an authorization
 /// server.
@@ -39,7 +39,7 @@ pub trait CredentialStore: Send + Sync + 'static {
     /// locks a key, loads, and then renews and saves, or removes; whoever comes next finds what came
     /// of it. The other methods are called with and without the lock, and do not wait for it.
     ///
-    /// A client waits for no longer than [`Limits::credential_lock`](crate::Limits::credential_lock):
+    /// A client waits for no longer than [`Limits::credential_lock`](askback_core::limits::Limits::credential_lock):
     /// then it drops the future, which must leave nothing locked.
     fn lock<'a>(&'a self, key: &'a Key) -> Keeping<'a, KeyLock>;
 }

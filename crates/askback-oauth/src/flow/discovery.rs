@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 use url::Url;
 
 use super::{Action, Answer, Fetch, Flow, Next, Resource, Site, State, Unfetched, Way};
-use crate::authorization::client::AuthorizationError;
+use crate::AuthorizationError;
 
 const SERVER: &str = "the server's metadata";
 const ISSUER: &str = "the authorization server's metadata";
@@ -64,7 +64,7 @@ impl Flow {
         if !self.describes(&document, &places.at) {
             return Err(AuthorizationError::OtherResource {
                 wanted: self.plan.server.to_string(),
-                found: super::super::shown::shown(&document.resource),
+                found: crate::shown::shown(&document.resource),
             });
         }
         let issuer = self
@@ -147,7 +147,7 @@ impl Flow {
         if !is_same {
             return Err(AuthorizationError::OtherIssuer {
                 wanted: resource.issuer,
-                found: super::super::shown::shown(&issuer.issuer),
+                found: crate::shown::shown(&issuer.issuer),
             });
         }
         self.settle(resource, issuer)

@@ -17,7 +17,7 @@ use serde_json::{Map, Value, json};
 use zeroize::Zeroizing;
 
 use super::AuthorizationError;
-use crate::authorization::Secret;
+use crate::Secret;
 
 /// A private key that signs JSON Web Tokens. It is never printed.
 pub struct SigningKey {

@@ -7,7 +7,7 @@ use zeroize::Zeroizing;
 /// A token, a code, a key or a password: never printed, and wiped from memory when dropped.
 ///
 /// ```
-/// # use askback::authorization::Secret;
+/// # use askback_oauth::Secret;
 /// let secret = Secret::new("hunter2");
 /// assert_eq!(format!("{secret:?}"), "Secret(…)");
 /// assert_eq!(secret.expose(), "hunter2");

@@ -14,7 +14,7 @@ use std::{
     },
 };
 
-use askback_core::auth::{Challenge, Scopes};
+use askback_core::auth::{AuthorizationContext, Challenge, Scopes};
 use reqwest::{
     Method, StatusCode,
     header::{AUTHORIZATION, HeaderMap, WWW_AUTHENTICATE},
@@ -36,7 +36,7 @@ use super::{
     records::Grant,
     shown::shown,
 };
-use crate::{authorization::Secret, entropy::entropy, transport::AuthorizationContext};
+use crate::{Secret, entropy::entropy};
 
 /// How often one request asks for more scopes.
 const STEPS: u32 = 2;
@@ -46,7 +46,7 @@ const TRIALS: u32 = 6;
 const REMEMBERED: usize = 64;
 
 /// Gets and keeps the tokens for one server.
-pub(crate) struct Authorizer {
+pub struct Authorizer {
     config: Arc<Config>,
     server: Url,
     reach: Reach,
@@ -64,7 +64,7 @@ pub(crate) struct Authorizer {
 }
 
 /// The tokens a request is sent with.
-pub(crate) struct Pass {
+pub struct Pass {
     grant: Grant,
     key: Option<SigningKey>,
     /// The same in all tokens that were renewed from those of one sign-in, unless what they are
@@ -77,8 +77,8 @@ pub(crate) struct Pass {
 }
 
 /// What became of one request so far.
-#[derive(Default)]
-pub(crate) struct Trial {
+#[derive(Debug, Default)]
+pub struct Trial {
     sent: u32,
     nonces: u32,
     steps: u32,
@@ -155,7 +155,8 @@ impl Authorizer {
     }
 
     /// What a request is to be sent with, where that needs no waiting: outer none if it does.
-    pub(crate) fn pass_at_hand(&self) -> Option<Option<Arc<Pass>>> {
+    #[must_use]
+    pub fn pass_at_hand(&self) -> Option<Option<Arc<Pass>>> {
         if !may_carry_tokens(&self.server) {
             return Some(None);
         }
@@ -165,7 +166,11 @@ impl Authorizer {
     }
 
     /// What a request is to be sent with, if anything is known; renewed where it is about to end.
-    pub(crate) async fn pass(self: &Arc<Self>) -> Result<Option<Arc<Pass>>, AuthorizationError> {
+    ///
+    /// # Errors
+    ///
+    /// Fails where the store does.
+    pub async fn pass(self: &Arc<Self>) -> Result<Option<Arc<Pass>>, AuthorizationError> {
         match self.pass_at_hand() {
             Some(pass) => Ok(pass),
             None => Ok(self.on_task(Cause::Sending).await?.pass),
@@ -173,7 +178,11 @@ impl Authorizer {
     }
 
     /// The headers that go with one request (2026-07-28, basic/authorization, Token Requirements).
-    pub(crate) fn headers(
+    ///
+    /// # Errors
+    ///
+    /// Fails where the tokens cannot be sent, or their key does not sign.
+    pub fn headers(
         &self,
         pass: &Pass,
         method: &Method,
@@ -201,7 +210,11 @@ impl Authorizer {
     }
 
     /// Does what can be done about a response; says whether the request is to be sent again.
-    pub(crate) async fn again(
+    ///
+    /// # Errors
+    ///
+    /// [`AuthorizationError`] if the server wants an authorization that cannot be had.
+    pub async fn again(
         self: &Arc<Self>,
         trial: &mut Trial,
         url: &Url,
@@ -501,8 +514,17 @@ impl Authorizer {
     }
 
     /// In which context requests are sent.
-    pub(crate) fn context(&self) -> AuthorizationContext {
+    #[must_use]
+    pub fn context(&self) -> AuthorizationContext {
         self.context.clone()
+    }
+}
+
+impl std::fmt::Debug for Pass {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Pass")
+            .field("issuer", &self.grant.issuer)
+            .finish_non_exhaustive()
     }
 }
 

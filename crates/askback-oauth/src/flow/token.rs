@@ -9,14 +9,11 @@ use super::{
     Action, Answer, Flow, Form, Next, Site, State, TokenRequest, Unfetched, Way,
     registration::refused,
 };
-use crate::authorization::{
-    Secret,
-    client::{
-        AuthorizationError,
-        identity::{Client, Origin},
-        records::{Grant, KeptClient},
-        shown::shown,
-    },
+use crate::{
+    AuthorizationError, Secret,
+    identity::{Client, Origin},
+    records::{Grant, KeptClient},
+    shown::shown,
 };
 
 const WHAT: &str = "a token";
@@ -41,11 +38,11 @@ struct Given {
 }
 
 /// New tokens, read from an answer.
-pub(in super::super) struct Granted {
-    pub(in super::super) access_token: Secret,
-    pub(in super::super) refresh_token: Option<Secret>,
-    pub(in super::super) expires_at: Option<u64>,
-    pub(in super::super) scopes: Option<Scopes>,
+pub(crate) struct Granted {
+    pub(crate) access_token: Secret,
+    pub(crate) refresh_token: Option<Secret>,
+    pub(crate) expires_at: Option<u64>,
+    pub(crate) scopes: Option<Scopes>,
 }
 
 impl Flow {
@@ -171,11 +168,7 @@ impl Flow {
 
 /// Asks for the next tokens with the refresh token of the last ones, if there is one. Nothing but
 /// the issuer that gave it ever sees it.
-pub(in super::super) fn refresh(
-    grant: &Grant,
-    endpoint: Url,
-    client: Client,
-) -> Option<TokenRequest> {
+pub(crate) fn refresh(grant: &Grant, endpoint: Url, client: Client) -> Option<TokenRequest> {
     let refresh_token = grant.refresh_token.clone()?;
     let form = Form::default()
         .with("grant_type", "refresh_token")
@@ -192,7 +185,7 @@ pub(in super::super) fn refresh(
 }
 
 /// Reads tokens from the answer of a token endpoint.
-pub(in super::super) fn granted(
+pub(crate) fn granted(
     answer: Result<Answer, Unfetched>,
     bound: bool,
     now: u64,
@@ -273,7 +266,7 @@ fn is_unknown_client(answer: &Answer) -> bool {
 /// The URL of a provider that the host configured.
 fn provider_url(url: &str) -> Result<Url, AuthorizationError> {
     let is_safe = |url: &Url| {
-        let is_local = url.scheme() == "http" && super::super::reach::is_loopback(url);
+        let is_local = url.scheme() == "http" && crate::reach::is_loopback(url);
         url.scheme() == "https" || is_local
     };
     let parsed = Url::parse(url).ok().filter(is_safe);

@@ -1,7 +1,7 @@
 //! Giving tokens back.
 
 use super::Authorizer;
-use crate::authorization::client::{
+use crate::{
     AuthorizationError, SignOut,
     drive::not_kept,
     flow::{Form, TokenRequest},
@@ -10,7 +10,7 @@ use crate::authorization::client::{
 
 impl Authorizer {
     /// Gives the tokens back and forgets them.
-    pub(in super::super) async fn sign_out(&self) -> Result<SignOut, AuthorizationError> {
+    pub(crate) async fn sign_out(&self) -> Result<SignOut, AuthorizationError> {
         let _held = self.held.lock().await;
         let key = self.key();
         // One who renews them at this moment would write the next ones when they are gone.

@@ -1,15 +1,18 @@
-//! A client that becomes authorized by itself (2026-07-28, basic/authorization).
+//! OAuth for clients of the Model Context Protocol (2026-07-28, basic/authorization).
 //!
-//! An [`Authorization`] is given to [`Http`](crate::transport::Http::authorize). When the server
-//! refuses a request, the client finds out who gives tokens for it, becomes known there, lets the
-//! person sign in, and sends the request again. What it learned is kept in a [`CredentialStore`].
+//! An [`Authorization`] says how a client becomes authorized; an [`Authorizer`] does it for one
+//! server. When the server refuses a request, the client finds out who gives tokens for it, becomes
+//! known there, lets the person sign in, and sends the request again. What it learned is kept in a
+//! [`CredentialStore`].
 //!
 //! The steps are a machine without I/O (`flow`); everything that is fetched goes one way, which
 //! reaches nothing inside the person's own network on the word of a server (`fetch`, `reach`).
 
 mod assertion;
 mod authorizer;
+mod clock;
 mod drive;
+mod entropy;
 mod fetch;
 mod flow;
 mod identity;
@@ -18,6 +21,7 @@ mod pins;
 mod proof;
 mod reach;
 mod records;
+mod secret;
 mod shown;
 mod sign_in;
 mod store;
@@ -28,20 +32,20 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use askback_core::{auth::Scopes, limits::Limits};
+use askback_core::{auth::Scopes, clock::Clock, limits::Limits};
 use url::Url;
 
 pub use askback_core::auth::AuthorizationError;
 pub use assertion::{Asserting, AssertionSource, IdentityProvider};
-pub(crate) use authorizer::{Authorizer, Pass, Trial};
+pub use authorizer::{Authorizer, Pass, Trial};
 pub use identity::RegisteredClient;
 pub use key::{Algorithm, SigningKey};
 pub use records::SignedIn;
+pub use secret::Secret;
 pub use sign_in::{Redirect, SignIn, SignInRequest, Signing};
 pub use store::{CredentialStore, Keeping, Key, KeyLock, MemoryStore};
 
-use self::identity::Introduction;
-use crate::{Clock, SystemClock};
+use self::{clock::SystemClock, identity::Introduction};
 
 /// How a client becomes authorized. Clones share what they know, so that several connections sign
 /// in once.
@@ -259,8 +263,12 @@ impl Authorization {
         authorizer.sign_out().await
     }
 
-    /// What is known of the server at this URL.
-    pub(crate) fn at(&self, server: &Url) -> io::Result<Arc<Authorizer>> {
+    /// What gets the tokens for the server at this URL, the same for all who ask.
+    ///
+    /// # Errors
+    ///
+    /// Fails where HTTP cannot be spoken on this machine.
+    pub fn at(&self, server: &Url) -> io::Result<Arc<Authorizer>> {
         let mut servers = self.servers.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = servers.get(server.as_str()) {
             return Ok(Arc::clone(known));

@@ -6,11 +6,8 @@ use sha2::{Digest as _, Sha256};
 use url::Url;
 
 use super::{Action, Flow, Form, Next, Random, Site, State, TokenRequest};
-use crate::authorization::{
-    Secret,
-    client::{
-        AuthorizationError, SignInRequest, identity::Client, reach::is_loopback, shown::shown,
-    },
+use crate::{
+    AuthorizationError, Secret, SignInRequest, identity::Client, reach::is_loopback, shown::shown,
 };
 
 /// The longest URL a browser comes back with, in bytes.

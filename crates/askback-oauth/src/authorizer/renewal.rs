@@ -6,7 +6,7 @@ use std::sync::{
 };
 
 use super::{Authorizer, Pass};
-use crate::authorization::client::{
+use crate::{
     AuthorizationError, KeyLock,
     drive::not_kept,
     flow::{granted, refresh},

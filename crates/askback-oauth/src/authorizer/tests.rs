@@ -13,15 +13,12 @@ use tokio::{task::JoinSet, time::Instant};
 use url::Url;
 
 use super::{Authorizer, Trial};
-use crate::authorization::{
-    Secret,
-    client::{
-        Authorization, AuthorizationError, CredentialStore as _, Key, MemoryStore, Redirect,
-        SignIn, Signing,
-        identity::Method as ClientMethod,
-        key::SigningKey,
-        records::{Grant, KeptClient, write},
-    },
+use crate::{
+    Authorization, AuthorizationError, CredentialStore as _, Key, MemoryStore, Redirect, Secret,
+    SignIn, Signing,
+    identity::Method as ClientMethod,
+    key::SigningKey,
+    records::{Grant, KeptClient, write},
 };
 
 const SERVER: &str = "https://mcp.example.com/mcp";

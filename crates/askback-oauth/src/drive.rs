@@ -2,6 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
+use askback_core::clock::Clock;
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderValue};
 use serde_json::{Map, Value, json};
@@ -20,7 +21,7 @@ use super::{
     records::{self, Grant, Registration},
     store::locked,
 };
-use crate::{Clock, authorization::Secret};
+use crate::Secret;
 
 const GIVEN_UP: &str = "it was given up";
 

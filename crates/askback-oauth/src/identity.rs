@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::key::SigningKey;
-use crate::authorization::Secret;
+use crate::Secret;
 
 /// A client that was registered with an authorization server by hand.
 #[derive(Debug, Clone)]

@@ -5,15 +5,12 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{Action, Answer, Flow, Next, Site, State, Unfetched, Way};
-use crate::authorization::{
-    Secret,
-    client::{
-        AuthorizationError,
-        identity::{Client, Method, Origin, Proof},
-        reach::is_loopback,
-        records::{KeptClient, Registration},
-        shown::shown,
-    },
+use crate::{
+    AuthorizationError, Secret,
+    identity::{Client, Method, Origin, Proof},
+    reach::is_loopback,
+    records::{KeptClient, Registration},
+    shown::shown,
 };
 
 const WHAT: &str = "the registration";

@@ -3,7 +3,7 @@
 use std::{future::Future, pin::Pin};
 
 use super::RegisteredClient;
-use crate::authorization::Secret;
+use crate::Secret;
 
 /// Where an assertion comes from: the identity token of a person who signed in to their company,
 /// or the token by which a platform vouches for the program that runs on it.

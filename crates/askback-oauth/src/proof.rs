@@ -11,7 +11,7 @@ use sha2::{Digest as _, Sha256};
 use url::{Position, Url};
 
 use super::{AuthorizationError, key::SigningKey};
-use crate::{authorization::Secret, entropy::entropy};
+use crate::{Secret, entropy::entropy};
 
 /// The longest nonce that is sent back, in bytes.
 const LONGEST_NONCE: usize = 1 << 10;
