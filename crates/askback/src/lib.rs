@@ -2,7 +2,7 @@
 //! middle, unchanged in every protocol revision.
 
 mod answer;
-#[cfg(any(feature = "authorization-client", feature = "authorization-server"))]
+#[cfg(any(feature = "oauth-client", feature = "oauth-server"))]
 pub mod authorization;
 #[cfg(feature = "client")]
 pub mod client;

@@ -1,14 +1,14 @@
 //! Authorization over HTTP: who asks, and what they may do
 //! (2026-07-28, basic/authorization).
 
-#[cfg(feature = "authorization-client")]
+#[cfg(feature = "oauth-client")]
 pub mod client;
-#[cfg(feature = "authorization-server")]
+#[cfg(feature = "oauth-server")]
 pub mod server;
 
 pub use askback_core::auth::{
     AuthorizationServer, BadChallenge, BadIdentifier, BadScopes, Challenge, ProtectedResource,
     Scopes,
 };
-#[cfg(feature = "authorization-client")]
+#[cfg(feature = "oauth-client")]
 pub use askback_oauth::Secret;

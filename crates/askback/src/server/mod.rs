@@ -8,7 +8,7 @@ mod connection;
 mod dispatch;
 #[cfg(feature = "http-server")]
 pub mod http;
-#[cfg(feature = "authorization-server")]
+#[cfg(feature = "oauth-server")]
 mod needs;
 mod page;
 mod prompt;
@@ -166,7 +166,7 @@ pub enum BuildError {
         state: &'static str,
     },
     /// What something needs of an access token are no scopes.
-    #[cfg(feature = "authorization-server")]
+    #[cfg(feature = "oauth-server")]
     #[error("the scopes of `{name}`: {why}")]
     Scopes {
         /// The tool, the prompt, or the URI of the resource.
@@ -494,7 +494,7 @@ impl ServerBuilder {
             return Err(BuildError::PublicCache);
         }
         self.check_handlers()?;
-        #[cfg(feature = "authorization-server")]
+        #[cfg(feature = "oauth-server")]
         self.check_needs()?;
         let capabilities = self.capabilities();
         let tasks = Board::new(&self.limits);
@@ -599,7 +599,7 @@ impl ServerBuilder {
         Ok(())
     }
 
-    #[cfg(feature = "authorization-server")]
+    #[cfg(feature = "oauth-server")]
     fn check_needs(&self) -> Result<(), BuildError> {
         for tool in self.tools.items() {
             tool.needs.check(&tool.description.name)?;

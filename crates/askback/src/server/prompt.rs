@@ -4,7 +4,7 @@ use std::future::Future;
 
 use askback_core::protocol::{self, GetPromptResult, Icon, Outcome, PromptArgument};
 
-#[cfg(feature = "authorization-server")]
+#[cfg(feature = "oauth-server")]
 use super::needs::Needs;
 use super::{
     BuildError,
@@ -25,7 +25,7 @@ pub struct Prompt {
     pub(super) description: protocol::Prompt,
     pub(super) handler: Erased<Outcome<GetPromptResult>>,
     pub(super) completers: Completers,
-    #[cfg(feature = "authorization-server")]
+    #[cfg(feature = "oauth-server")]
     pub(super) needs: Needs,
 }
 
@@ -54,7 +54,7 @@ impl Prompt {
             },
             handler: erase(handler, IntoPromptResult::into_prompt_result),
             completers,
-            #[cfg(feature = "authorization-server")]
+            #[cfg(feature = "oauth-server")]
             needs: Needs::default(),
         }
     }

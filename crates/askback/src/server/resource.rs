@@ -8,7 +8,7 @@ use askback_core::{
     uri_template::UriTemplate,
 };
 
-#[cfg(feature = "authorization-server")]
+#[cfg(feature = "oauth-server")]
 use super::needs::Needs;
 use super::{
     BuildError,
@@ -26,7 +26,7 @@ use crate::{
 pub struct Resource {
     pub(super) description: protocol::Resource,
     pub(super) handler: Erased<Outcome<ReadResourceResult>>,
-    #[cfg(feature = "authorization-server")]
+    #[cfg(feature = "oauth-server")]
     pub(super) needs: Needs,
 }
 
@@ -40,7 +40,7 @@ pub struct ResourceTemplate {
     pub(super) handler: Erased<Outcome<ReadResourceResult>>,
     pub(super) completers: Completers,
     template: Option<UriTemplate>,
-    #[cfg(feature = "authorization-server")]
+    #[cfg(feature = "oauth-server")]
     pub(super) needs: Needs,
 }
 
@@ -80,7 +80,7 @@ impl Resource {
         Self {
             description: protocol::Resource::new(uri, name),
             handler: erase(handler, IntoReadResult::into_read_result),
-            #[cfg(feature = "authorization-server")]
+            #[cfg(feature = "oauth-server")]
             needs: Needs::default(),
         }
     }
@@ -104,7 +104,7 @@ impl ResourceTemplate {
             description,
             handler: erase(handler, IntoReadResult::into_read_result),
             completers: Completers::of(form.as_ref()),
-            #[cfg(feature = "authorization-server")]
+            #[cfg(feature = "oauth-server")]
             needs: Needs::default(),
         }
     }
@@ -215,9 +215,9 @@ impl Resources {
                 handler: resource.handler.clone(),
                 variables: BTreeMap::new(),
                 mime_type: resource.description.mime_type.clone(),
-                #[cfg(feature = "authorization-server")]
+                #[cfg(feature = "oauth-server")]
                 scoped: resource.needs.are_some(),
-                #[cfg(not(feature = "authorization-server"))]
+                #[cfg(not(feature = "oauth-server"))]
                 scoped: false,
             });
         }
@@ -227,16 +227,16 @@ impl Resources {
                 handler: template.handler.clone(),
                 variables,
                 mime_type: template.description.mime_type.clone(),
-                #[cfg(feature = "authorization-server")]
+                #[cfg(feature = "oauth-server")]
                 scoped: template.needs.are_some(),
-                #[cfg(not(feature = "authorization-server"))]
+                #[cfg(not(feature = "oauth-server"))]
                 scoped: false,
             })
         })
     }
 
     /// What the resource that would be read needs: the same one as [`Resources::find`] finds.
-    #[cfg(feature = "authorization-server")]
+    #[cfg(feature = "oauth-server")]
     pub(super) fn needs(&self, uri: &str) -> Option<&Needs> {
         if let Some(resource) = self.fixed.get(uri) {
             return Some(&resource.needs);

@@ -154,7 +154,7 @@ impl Shared {
     }
 
     /// The tool whose call a task of this owner is.
-    #[cfg(feature = "authorization-server")]
+    #[cfg(feature = "oauth-server")]
     pub(super) fn tool_of_task(
         &self,
         id: &str,

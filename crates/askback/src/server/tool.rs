@@ -8,7 +8,7 @@ use askback_core::{
 };
 
 use super::BuildError;
-#[cfg(feature = "authorization-server")]
+#[cfg(feature = "oauth-server")]
 use super::needs::Needs;
 use crate::handler::{Erased, Handler, IntoToolResult, erase};
 
@@ -38,7 +38,7 @@ pub struct Tool {
     /// Which arguments a client repeats in the headers of its request.
     pub(super) mirrored: Annotations,
     pub(super) tasks: Option<Tasks>,
-    #[cfg(feature = "authorization-server")]
+    #[cfg(feature = "oauth-server")]
     pub(super) needs: Needs,
 }
 
@@ -73,7 +73,7 @@ impl Tool {
             headers: Vec::new(),
             mirrored: Annotations::default(),
             tasks: None,
-            #[cfg(feature = "authorization-server")]
+            #[cfg(feature = "oauth-server")]
             needs: Needs::default(),
         }
     }

@@ -28,12 +28,12 @@ struct State {
 }
 
 /// Somebody waits, as long as this value lasts.
-#[cfg_attr(not(feature = "authorization-client"), allow(dead_code))]
+#[cfg_attr(not(feature = "oauth-client"), allow(dead_code))]
 pub(crate) struct Waiting(Pause);
 
 impl Pause {
     /// Begins to wait.
-    #[cfg_attr(not(feature = "authorization-client"), allow(dead_code))]
+    #[cfg_attr(not(feature = "oauth-client"), allow(dead_code))]
     pub(crate) fn begin(&self) -> Waiting {
         {
             let mut state = self.lock();

@@ -126,7 +126,7 @@ async fn what_depends_on_its_reader_is_kept_private() {
     }
 }
 
-#[cfg(feature = "authorization-server")]
+#[cfg(feature = "oauth-server")]
 #[tokio::test]
 async fn what_needs_a_scope_is_kept_private() {
     let scoped = Resource::new("x://scoped", "scoped", async || Ok(public("For a few.")));

@@ -85,7 +85,7 @@ impl Body {
     }
 
     /// The same, but a stream ends after that time.
-    #[cfg(feature = "authorization-server")]
+    #[cfg(feature = "oauth-server")]
     pub(super) fn for_no_longer_than(self, time: std::time::Duration) -> Self {
         match self.0 {
             Kind::Events(events) => Self::events(Ending {
@@ -98,13 +98,13 @@ impl Body {
 }
 
 /// Events until a time.
-#[cfg(feature = "authorization-server")]
+#[cfg(feature = "oauth-server")]
 struct Ending {
     events: Box<dyn Events>,
     end: Pin<Box<tokio::time::Sleep>>,
 }
 
-#[cfg(feature = "authorization-server")]
+#[cfg(feature = "oauth-server")]
 impl Events for Ending {
     fn poll_events(&mut self, cx: &mut Context<'_>) -> Poll<Option<Outgoing>> {
         match self.end.as_mut().poll(cx) {

@@ -42,7 +42,7 @@ use tokio::net::{TcpListener, ToSocketAddrs};
 
 use self::{protected::Protected, sessions::Sessions, stop::Stop};
 use super::{Server, Shared};
-#[cfg(feature = "authorization-server")]
+#[cfg(feature = "oauth-server")]
 use crate::authorization::server::Protection;
 
 /// The path of the endpoint unless it is told otherwise.
@@ -113,7 +113,7 @@ impl Endpoint {
 
     /// Lets only those in who have an access token for this server; who they are is then known to
     /// handlers, sessions and all that is kept for them.
-    #[cfg(feature = "authorization-server")]
+    #[cfg(feature = "oauth-server")]
     pub fn protect(mut self, protection: Protection) -> Self {
         self.protected = Protected::by(protection, &self.shared);
         self

@@ -1,28 +1,28 @@
 //! A protected endpoint: what it tells of itself, and whom it turns away. Without the feature
-//! `authorization-server` there is none.
+//! `oauth-server` there is none.
 
-#[cfg(feature = "authorization-server")]
+#[cfg(feature = "oauth-server")]
 use std::sync::Arc;
 
 use askback_core::engine::server::Received;
 use http::{Response, request::Parts};
 
 use super::body::Body;
-#[cfg(feature = "authorization-server")]
+#[cfg(feature = "oauth-server")]
 use crate::authorization::server::Protection;
 use crate::server::Shared;
 
 /// What stands in front of an endpoint, if anything does.
 #[derive(Clone, Default)]
 pub(super) struct Protected {
-    #[cfg(feature = "authorization-server")]
+    #[cfg(feature = "oauth-server")]
     by: Option<Arc<Protection>>,
     /// Whether anything needs more than every request does.
-    #[cfg(feature = "authorization-server")]
+    #[cfg(feature = "oauth-server")]
     scoped: bool,
 }
 
-#[cfg(feature = "authorization-server")]
+#[cfg(feature = "oauth-server")]
 mod guarded {
     use std::time::Duration;
 
@@ -182,7 +182,7 @@ mod guarded {
     }
 }
 
-#[cfg(not(feature = "authorization-server"))]
+#[cfg(not(feature = "oauth-server"))]
 impl Protected {
     pub(super) fn serves(&self, _: &str) -> bool {
         false

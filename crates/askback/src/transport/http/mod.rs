@@ -39,7 +39,7 @@ use super::{
     Channel, Connect, Connecting, Link, Messages, Pause, Receiver, Sender, WAITING,
     connect::Behind, inbox::Inbox,
 };
-#[cfg(feature = "authorization-client")]
+#[cfg(feature = "oauth-client")]
 use crate::authorization::client::Authorization;
 
 pub use eras::Eras;
@@ -66,7 +66,7 @@ pub struct Http {
     tools: Arc<Tools>,
     /// Made with the limits of the client that connects first.
     client: Option<Client>,
-    #[cfg(feature = "authorization-client")]
+    #[cfg(feature = "oauth-client")]
     authorization: Option<Authorization>,
 }
 
@@ -126,7 +126,7 @@ impl Http {
             eras: Eras::default(),
             tools: Arc::default(),
             client: None,
-            #[cfg(feature = "authorization-client")]
+            #[cfg(feature = "oauth-client")]
             authorization: None,
         })
     }
@@ -151,7 +151,7 @@ impl Http {
 
     /// Becomes authorized where the server wants it: when it refuses a request, in whatever
     /// revision, the client signs in and sends the request again.
-    #[cfg(feature = "authorization-client")]
+    #[cfg(feature = "oauth-client")]
     #[must_use]
     pub fn authorize(mut self, authorization: &Authorization) -> Self {
         self.authorization = Some(authorization.clone());
@@ -175,9 +175,9 @@ impl Http {
         let (outgoing, sent) = mpsc::channel(WAITING);
         let (reported, reports) = mpsc::channel(WAITING);
         let pause = Pause::default();
-        #[cfg(feature = "authorization-client")]
+        #[cfg(feature = "oauth-client")]
         let permission = Permission::of(self.authorization.as_ref(), &self.url, &pause)?;
-        #[cfg(not(feature = "authorization-client"))]
+        #[cfg(not(feature = "oauth-client"))]
         let permission = Permission;
         let authorization = permission.context();
         let way = Way {

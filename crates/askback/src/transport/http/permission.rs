@@ -1,6 +1,6 @@
 //! What shows a server that requests may be made: a token, where there is authorization.
 
-#[cfg(feature = "authorization-client")]
+#[cfg(feature = "oauth-client")]
 mod with_tokens {
     use std::{io, sync::Arc};
 
@@ -116,7 +116,7 @@ mod with_tokens {
     }
 }
 
-#[cfg(not(feature = "authorization-client"))]
+#[cfg(not(feature = "oauth-client"))]
 mod without_tokens {
     use askback_core::{auth::AuthorizationContext, engine::client::Lost};
     use reqwest::{Method, Response, Url, header::HeaderMap};
@@ -165,7 +165,7 @@ mod without_tokens {
     }
 }
 
-#[cfg(feature = "authorization-client")]
+#[cfg(feature = "oauth-client")]
 pub(super) use with_tokens::{Pass, Permission};
-#[cfg(not(feature = "authorization-client"))]
+#[cfg(not(feature = "oauth-client"))]
 pub(super) use without_tokens::{Pass, Permission};

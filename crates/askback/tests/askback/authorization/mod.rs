@@ -1,6 +1,6 @@
 //! Authorization, on both sides.
 
-#[cfg(feature = "authorization-client")]
+#[cfg(feature = "oauth-client")]
 mod client;
-#[cfg(feature = "authorization-server")]
+#[cfg(feature = "oauth-server")]
 mod server;
