@@ -8,6 +8,7 @@
 
 extern crate alloc;
 
+pub mod address;
 pub mod ask;
 pub mod auth;
 pub mod clock;

@@ -5,8 +5,9 @@
 //! talk to what only the client can reach: the person's own machine, the network behind it, the
 //! service that gives a machine in a cloud its credentials.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::IpAddr;
 
+use askback_core::address::{AddressKind, is_loopback_host};
 use url::{Host, Position, Url};
 
 /// The longest URL of a server that is looked at, in bytes.
@@ -63,26 +64,18 @@ impl Reach {
 
     /// Whether a connection to this address may be opened.
     pub(super) fn address(&self, address: IpAddr) -> bool {
-        match place(address) {
-            Place::Global => true,
-            Place::Loopback => self.loopback,
-            Place::Private => self.private || self.server == Some(address),
-            Place::Special => self.server == Some(address),
+        match AddressKind::of(address) {
+            AddressKind::Global => true,
+            AddressKind::Loopback => self.loopback,
+            AddressKind::Private => self.private || self.server == Some(address),
+            AddressKind::Special => self.server == Some(address),
         }
     }
 }
 
 /// Whether a URL leads to the own machine, judged by its host.
 pub(super) fn is_loopback(url: &Url) -> bool {
-    match url.host() {
-        Some(Host::Domain(name)) => {
-            let name = name.strip_suffix('.').unwrap_or(name);
-            name == "localhost" || name.ends_with(".localhost")
-        }
-        Some(Host::Ipv4(address)) => address.is_loopback(),
-        Some(Host::Ipv6(address)) => address.is_loopback(),
-        None => false,
-    }
+    url.host_str().is_some_and(is_loopback_host)
 }
 
 fn literal(url: &Url) -> Option<IpAddr> {
@@ -102,60 +95,6 @@ fn is_unchanged(raw: &str, url: &Url) -> bool {
     };
     let is_rest = raw_rest == rest || raw_rest.is_empty() && rest == "/";
     raw_origin.eq_ignore_ascii_case(origin) && is_rest
-}
-
-/// Where an address is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
-    Global,
-    Loopback,
-    Private,
-    /// Neither: within the link, for several, for examples, for no one yet.
-    Special,
-}
-
-fn place(address: IpAddr) -> Place {
-    match address {
-        IpAddr::V4(address) => place_v4(address),
-        IpAddr::V6(address) => place_v6(address),
-    }
-}
-
-/// The registry of special addresses (IANA, IPv4 Special-Purpose Address Registry).
-fn place_v4(address: Ipv4Addr) -> Place {
-    match address.octets() {
-        [127, ..] => Place::Loopback,
-        [10, ..] | [192, 168, ..] | [172, 16..=31, ..] | [100, 64..=127, ..] => Place::Private,
-        [0, ..]
-        | [169, 254, ..]
-        | [192, 0, 0 | 2, _]
-        | [192, 88, 99, _]
-        | [198, 18..=19, ..]
-        | [198, 51, 100, _]
-        | [203, 0, 113, _]
-        | [224..=255, ..] => Place::Special,
-        _ => Place::Global,
-    }
-}
-
-/// The same for IPv6, where everything outside of one block is special.
-fn place_v6(address: Ipv6Addr) -> Place {
-    if let Some(mapped) = address.to_ipv4_mapped() {
-        return place_v4(mapped);
-    }
-    match address.segments() {
-        [0, 0, 0, 0, 0, 0, 0, 1] => Place::Loopback,
-        // What stands for an address of IPv4 is where that address is (RFC 6052).
-        [0x64, 0xff9b, 0, 0, 0, 0, high, low] => {
-            place_v4(Ipv4Addr::from(u32::from(high) << 16 | u32::from(low)))
-        }
-        [0xfc00..=0xfdff, ..] => Place::Private,
-        [0x2001, 0..=0x1ff, ..] | [0x2001, 0xdb8, ..] | [0x2002, ..] | [0x3fff, 0..=0xfff, ..] => {
-            Place::Special
-        }
-        [0x2000..=0x3fff, ..] => Place::Global,
-        _ => Place::Special,
-    }
 }
 
 #[cfg(test)]

@@ -14,6 +14,7 @@ const CORE: &str = "crates/askback-core/src/";
 
 /// The modules of the core, and what each may use of the others.
 const MODULES: &[(&str, &[&str])] = &[
+    ("address", &[]),
     ("limits", &[]),
     ("quote", &[]),
     ("revision", &[]),
@@ -25,7 +26,10 @@ const MODULES: &[(&str, &[&str])] = &[
         "wire",
         &["forms", "jsonrpc", "limits", "protocol", "revision"],
     ),
-    ("ask", &["forms", "jsonrpc", "limits", "protocol", "quote"]),
+    (
+        "ask",
+        &["address", "forms", "jsonrpc", "limits", "protocol", "quote"],
+    ),
     ("http", &["jsonrpc", "limits", "protocol"]),
     ("auth", &[]),
     ("clock", &["ask"]),

@@ -6,6 +6,7 @@
 
 use std::{fmt, ops::Range};
 
+use askback_core::address::is_loopback_host;
 use unicode_security::{MixedScript, confusable_detection::skeleton};
 use url::{Host, Position, Url};
 
@@ -151,7 +152,7 @@ fn domain(name: &str, host: Range<usize>) -> Range<usize> {
 
 fn warnings(url: &Url, host: &Host<&str>, name: &str, shown: &str) -> Vec<Warning> {
     let mut warnings = Vec::new();
-    if is_loopback(host) {
+    if is_loopback_host(name) {
         return warnings;
     }
     if url.scheme() == "http" {
@@ -187,17 +188,6 @@ fn look(c: char) -> Vec<char> {
         return vec![c];
     }
     skeleton(c.encode_utf8(&mut [0; 4])).collect()
-}
-
-fn is_loopback(host: &Host<&str>) -> bool {
-    match host {
-        Host::Domain(name) => {
-            let name = name.strip_suffix('.').unwrap_or(name);
-            name == "localhost" || name.ends_with(".localhost")
-        }
-        Host::Ipv4(address) => address.is_loopback(),
-        Host::Ipv6(address) => address.is_loopback(),
-    }
 }
 
 impl Warning {

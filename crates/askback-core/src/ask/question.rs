@@ -6,8 +6,6 @@ use alloc::{
     string::{String, ToString},
     vec::Vec,
 };
-use core::net::{Ipv4Addr, Ipv6Addr};
-
 use serde::Deserialize;
 
 use super::{
@@ -18,6 +16,7 @@ use super::{
     sampling,
 };
 use crate::{
+    address::is_loopback_host,
     forms::{Field, FormSchema, Issue, Issues},
     limits::Limits,
     protocol::{
@@ -217,20 +216,14 @@ fn check_link(url: &str) -> Result<(), AskError> {
     Err(AskError::BadRequest(why.to_string()))
 }
 
-/// Whether a host, perhaps with a port, is this machine, as every browser has it.
+/// Whether a host, perhaps with a port, is this machine.
 fn is_loopback(authority: &str) -> bool {
-    let (host, port) = match authority
-        .strip_prefix('[')
-        .and_then(|it| it.split_once(']'))
-    {
-        Some((host, port)) => return port_or_none(port) && host.parse() == Ok(Ipv6Addr::LOCALHOST),
-        None => authority
-            .find(':')
-            .map_or((authority, ""), |at| authority.split_at(at)),
+    let end = match authority.find(']') {
+        Some(end) => end + 1,
+        None => authority.find(':').unwrap_or(authority.len()),
     };
-    let address = host.parse::<Ipv4Addr>();
-    let is_host = host == "localhost" || address.is_ok_and(|address| address.is_loopback());
-    is_host && port_or_none(port)
+    let (host, port) = authority.split_at(end);
+    is_loopback_host(host) && port_or_none(port)
 }
 
 fn port_or_none(port: &str) -> bool {

@@ -44,6 +44,7 @@ fn a_link_is_the_address_of_a_page() {
         "http://localhost:3000/a?b=c#d",
         "https://example.com/a@b",
         "http://localhost",
+        "http://app.localhost:3000/",
         "http://127.0.0.1:8000/",
         "http://127.9.9.9?a",
         "http://[::1]:65535",

@@ -5,6 +5,7 @@
 
 use std::time::Duration;
 
+use askback_core::address::is_loopback_host;
 use reqwest::{
     Client, Method, Request, StatusCode, Url,
     header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderValue},
@@ -100,7 +101,7 @@ pub(super) fn usable(text: &str) -> Result<Url, BadUrl> {
         url.as_str() == text || url.path() == "/" && url.as_str().strip_suffix('/') == Some(text);
     let safe = match url.scheme() {
         "https" => true,
-        "http" => url.host_str().is_some_and(is_this_machine),
+        "http" => url.host_str().is_some_and(is_loopback_host),
         _ => false,
     };
     let plain = url.username().is_empty() && url.password().is_none() && url.fragment().is_none();
@@ -109,12 +110,6 @@ pub(super) fn usable(text: &str) -> Result<Url, BadUrl> {
     } else {
         Err(bad())
     }
-}
-
-fn is_this_machine(host: &str) -> bool {
-    let literal = host.trim_start_matches('[').trim_end_matches(']');
-    let address = literal.parse::<std::net::IpAddr>();
-    host == "localhost" || address.is_ok_and(|address| address.is_loopback())
 }
 
 /// An error with what led to it.

@@ -1,0 +1,138 @@
+//! Where hosts and addresses are: on this machine, in a private network, or on the internet.
+
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+/// Where an address is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AddressKind {
+    /// On the internet.
+    Global,
+    /// On this machine.
+    Loopback,
+    /// In a private network.
+    Private,
+    /// In none of these: within the link, for several, for examples, for no one yet.
+    Special,
+}
+
+impl AddressKind {
+    /// The kind of an address. One of IPv6 that stands for one of IPv4 is of the same kind as that.
+    #[must_use]
+    pub fn of(address: IpAddr) -> Self {
+        match address {
+            IpAddr::V4(address) => Self::of_v4(address),
+            IpAddr::V6(address) => Self::of_v6(address),
+        }
+    }
+
+    /// The registry of special addresses (IANA, IPv4 Special-Purpose Address Registry).
+    fn of_v4(address: Ipv4Addr) -> Self {
+        match address.octets() {
+            [127, ..] => Self::Loopback,
+            [10, ..] | [192, 168, ..] | [172, 16..=31, ..] | [100, 64..=127, ..] => Self::Private,
+            [0, ..]
+            | [169, 254, ..]
+            | [192, 0, 0 | 2, _]
+            | [192, 88, 99, _]
+            | [198, 18..=19, ..]
+            | [198, 51, 100, _]
+            | [203, 0, 113, _]
+            | [224..=255, ..] => Self::Special,
+            _ => Self::Global,
+        }
+    }
+
+    /// The same for IPv6, where everything outside of one block is special.
+    fn of_v6(address: Ipv6Addr) -> Self {
+        if let Some(mapped) = address.to_ipv4_mapped() {
+            return Self::of_v4(mapped);
+        }
+        match address.segments() {
+            [0, 0, 0, 0, 0, 0, 0, 1] => Self::Loopback,
+            // What stands for an address of IPv4 is where that address is (RFC 6052).
+            [0x64, 0xff9b, 0, 0, 0, 0, high, low] => {
+                Self::of_v4(Ipv4Addr::from(u32::from(high) << 16 | u32::from(low)))
+            }
+            [0xfc00..=0xfdff, ..] => Self::Private,
+            [0x2001, 0..=0x1ff, ..]
+            | [0x2001, 0xdb8, ..]
+            | [0x2002, ..]
+            | [0x3fff, 0..=0xfff, ..] => Self::Special,
+            [0x2000..=0x3fff, ..] => Self::Global,
+            _ => Self::Special,
+        }
+    }
+}
+
+/// Whether a host, written as in a URL and without its port, is this machine: an address of the
+/// loopback interface, or one of the names that are kept for it (RFC 6761, 6.3).
+#[must_use]
+pub fn is_loopback_host(host: &str) -> bool {
+    if let Some(address) = host.strip_prefix('[') {
+        let address = address.strip_suffix(']').map(str::parse::<Ipv6Addr>);
+        return matches!(address, Some(Ok(address)) if address.is_loopback());
+    }
+    if let Ok(address) = host.parse::<Ipv4Addr>() {
+        return address.is_loopback();
+    }
+    let name = host.strip_suffix('.').unwrap_or(host);
+    let last = name.rsplit('.').next().unwrap_or_default();
+    last.eq_ignore_ascii_case("localhost")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hosts_of_this_machine_are_known_by_their_writing() {
+        for host in [
+            "localhost",
+            "LocalHost",
+            "localhost.",
+            "app.localhost",
+            "127.0.0.1",
+            "127.1.2.3",
+            "[::1]",
+            "[0:0::1]",
+        ] {
+            assert!(is_loopback_host(host), "{host}");
+        }
+        for host in [
+            "",
+            ".",
+            "example.com",
+            "localhost.example.com",
+            "notlocalhost",
+            "127.0.0.1.example.com",
+            "127.1",
+            "0.0.0.0",
+            "10.0.0.1",
+            "::1",
+            "[::1",
+            "[127.0.0.1]",
+            "[::]",
+            "[::ffff:127.0.0.1]",
+            "[fe80::1]",
+        ] {
+            assert!(!is_loopback_host(host), "{host}");
+        }
+    }
+
+    #[test]
+    fn an_address_within_another_is_where_that_is() {
+        #[track_caller]
+        fn check(address: &str, kind: AddressKind) {
+            let parsed = address.parse().expect("an address");
+            assert_eq!(AddressKind::of(parsed), kind, "{address}");
+        }
+        check("93.184.216.34", AddressKind::Global);
+        check("::ffff:93.184.216.34", AddressKind::Global);
+        check("::ffff:127.0.0.1", AddressKind::Loopback);
+        check("64:ff9b::7f00:1", AddressKind::Loopback);
+        check("64:ff9b::a00:1", AddressKind::Private);
+        check("::ffff:169.254.169.254", AddressKind::Special);
+        check("2002:7f00:1::", AddressKind::Special);
+        check("2606:2800:220:1::1", AddressKind::Global);
+    }
+}
