@@ -6,7 +6,7 @@
 
 use std::{io, net::SocketAddr, pin::Pin, sync::Arc, time::Duration};
 
-use askback_core::limits::Limits;
+use askback_core::{http::body::BodyBuffer, limits::Limits};
 use reqwest::{
     Client, Method, Proxy, Request, Response, StatusCode,
     dns::{Addrs, Name, Resolve, Resolving},
@@ -180,13 +180,11 @@ impl Fetcher {
         };
         let nonce = header("dpop-nonce");
         let is_json = header(CONTENT_TYPE.as_str()).is_some_and(|kind| is_json(&kind));
-        let mut body = Vec::new();
+        let mut body = BodyBuffer::new(self.most);
         while let Some(chunk) = response.chunk().await.map_err(|_| UNREACHABLE)? {
-            if body.len() + chunk.len() > self.most {
-                return Err(TOO_LARGE);
-            }
-            body.extend_from_slice(&chunk);
+            body.push(&chunk).map_err(|_| TOO_LARGE)?;
         }
+        let body = body.into_bytes();
         let json = is_json
             .then(|| serde_json::from_slice(&body).ok())
             .flatten();

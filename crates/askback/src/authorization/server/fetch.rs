@@ -5,7 +5,10 @@
 
 use std::time::Duration;
 
-use askback_core::address::is_loopback_host;
+use askback_core::{
+    address::is_loopback_host,
+    http::body::{BodyBuffer, BodyTooLong},
+};
 use reqwest::{
     Client, Method, Request, StatusCode, Url,
     header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderValue},
@@ -36,8 +39,8 @@ pub(super) enum Unfetched {
     Failed(#[from] reqwest::Error),
     #[error("it answered with status {0}")]
     Status(StatusCode),
-    #[error("its answer is longer than {BYTES} bytes")]
-    TooLong,
+    #[error("its answer {0}")]
+    TooLong(#[from] BodyTooLong),
 }
 
 /// Fetches within limits.
@@ -81,14 +84,11 @@ impl Fetcher {
         if response.status() != StatusCode::OK {
             return Err(Unfetched::Status(response.status()));
         }
-        let mut body = Vec::new();
+        let mut body = BodyBuffer::new(BYTES);
         while let Some(chunk) = response.chunk().await? {
-            if body.len() + chunk.len() > BYTES {
-                return Err(Unfetched::TooLong);
-            }
-            body.extend_from_slice(&chunk);
+            body.push(&chunk)?;
         }
-        Ok(body)
+        Ok(body.into_bytes())
     }
 }
 

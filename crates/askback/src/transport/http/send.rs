@@ -8,6 +8,7 @@ use std::{
 use askback_core::{
     engine::client::{ClientError, Lost},
     http::{
+        body::BodyBuffer,
         headers::{LAST_EVENT_ID, PROTOCOL_VERSION, SESSION_ID},
         media::{EVENT_STREAM, JSON, Media},
     },
@@ -231,16 +232,14 @@ pub(super) fn media(response: &Response) -> Option<Media> {
 
 /// The whole body.
 pub(super) async fn read(mut response: Response, limits: &Limits) -> Result<Vec<u8>, Lost> {
-    let mut body = Vec::new();
+    let mut body = BodyBuffer::new(limits.message_bytes);
     loop {
         match response.chunk().await {
-            Ok(Some(chunk)) if body.len() + chunk.len() > limits.message_bytes => {
-                let most = limits.message_bytes;
-                let why = format!("its answer is longer than the {most} bytes accepted here");
-                return Err(Lost::Failed(ClientError::Protocol(why)));
-            }
-            Ok(Some(chunk)) => body.extend_from_slice(&chunk),
-            Ok(None) => return Ok(body),
+            Ok(Some(chunk)) => body.push(&chunk).map_err(|too_long| {
+                let why = format!("its answer {too_long}");
+                Lost::Failed(ClientError::Protocol(why))
+            })?,
+            Ok(None) => return Ok(body.into_bytes()),
             Err(error) => {
                 let why = format!("its answer broke off: {}", told(&error));
                 return Err(Lost::Broken(why));

@@ -1,0 +1,62 @@
+//! Gathering a body that comes in pieces.
+
+use alloc::vec::Vec;
+
+/// A body that is gathered piece by piece, up to a bound.
+#[derive(Debug)]
+pub struct BodyBuffer {
+    bytes: Vec<u8>,
+    most: usize,
+}
+
+/// A body that is longer than it may be: by how much is not known, for the rest was not read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("is longer than the {0} bytes accepted here")]
+pub struct BodyTooLong(pub usize);
+
+impl BodyBuffer {
+    /// An empty one that takes this many bytes.
+    #[must_use]
+    pub fn new(most: usize) -> Self {
+        Self {
+            bytes: Vec::new(),
+            most,
+        }
+    }
+
+    /// Adds the next piece.
+    ///
+    /// # Errors
+    ///
+    /// [`BodyTooLong`] where that would be more than the bound; nothing of it is kept then.
+    pub fn push(&mut self, piece: &[u8]) -> Result<(), BodyTooLong> {
+        if piece.len() > self.most - self.bytes.len() {
+            return Err(BodyTooLong(self.most));
+        }
+        self.bytes.extend_from_slice(piece);
+        Ok(())
+    }
+
+    /// Returns what was gathered.
+    #[must_use]
+    pub fn into_bytes(self) -> Vec<u8> {
+        self.bytes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_more_is_gathered_than_a_bound() {
+        let mut body = BodyBuffer::new(5);
+        assert_eq!(body.push(b"abc"), Ok(()));
+        assert_eq!(body.push(b"def"), Err(BodyTooLong(5)));
+        assert_eq!(body.push(b""), Ok(()));
+        assert_eq!(body.push(b"de"), Ok(()));
+        assert_eq!(body.push(b"f"), Err(BodyTooLong(5)));
+        assert_eq!(body.into_bytes(), b"abcde");
+        assert_eq!(BodyBuffer::new(0).push(b"a"), Err(BodyTooLong(0)));
+    }
+}
