@@ -27,7 +27,7 @@ use self::renewal::Refreshed;
 use super::{
     AuthorizationError, Config, How, Key,
     drive::{Means, sensitive},
-    fetch::Fetcher,
+    fetch::{Fetcher, Route},
     flow::{Plan, Random, Wanted, Way},
     key::SigningKey,
     pins,
@@ -132,16 +132,19 @@ type Waiting = oneshot::Sender<Result<Renewed, AuthorizationError>>;
 impl Authorizer {
     pub(super) fn new(config: Arc<Config>, server: Url) -> io::Result<Self> {
         let reach = Reach::of(&server, config.private);
-        let proxy = config.proxy.as_ref();
+        let route = match &config.proxy {
+            Some(proxy) => Route::Proxy(proxy.clone()),
+            None => Route::Direct,
+        };
         let company = match &config.how {
             How::Company(provider, _) => Url::parse(&provider.token_endpoint)
                 .ok()
-                .map(|url| Fetcher::new(Reach::of(&url, true), proxy, &config.limits))
+                .map(|url| Fetcher::new(Reach::of(&url, true), &route, &config.limits))
                 .transpose()?,
             _ => None,
         };
         Ok(Self {
-            fetcher: Fetcher::new(reach, proxy, &config.limits)?,
+            fetcher: Fetcher::new(reach, &route, &config.limits)?,
             company,
             config,
             server,

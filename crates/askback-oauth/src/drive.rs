@@ -12,8 +12,8 @@ use url::form_urlencoded;
 use super::{
     AuthorizationError, CredentialStore, Key, Redirect,
     assertion::AssertionSource,
-    fetch::{Fetched, Fetcher},
-    flow::{Action, Answer, Event, Flow, Form, Plan, TokenRequest, Unfetched},
+    fetch::{FetchError, Fetcher, Redirects},
+    flow::{Action, Answer, Event, Flow, Form, Plan, TokenRequest},
     identity::{Method, Origin, Proof},
     key::SigningKey,
     pins,
@@ -61,11 +61,17 @@ impl Means<'_> {
         loop {
             event = match flow.next(event, self.now()) {
                 Action::Fetch(fetch) => {
-                    Event::Answer(self.fetcher.get(&fetch.url, fetch.near).await)
+                    let redirects = match fetch.near {
+                        true => Redirects::SameOrigin,
+                        false => Redirects::Any,
+                    };
+                    let fetched = self.fetcher.get(&fetch.url, redirects).await;
+                    Event::Answer(fetched.map(Answer::from))
                 }
                 Action::Recall(issuer) => Event::Recalled(self.recall(&issuer).await?),
                 Action::Register { endpoint, request } => {
-                    Event::Answer(self.fetcher.post(&endpoint, &request).await)
+                    let fetched = self.fetcher.post(&endpoint, &request).await;
+                    Event::Answer(fetched.map(Answer::from))
                 }
                 Action::Keep(registration) => {
                     self.keep(&registration).await?;
@@ -124,7 +130,7 @@ impl Means<'_> {
         &self,
         request: &TokenRequest,
         key: Option<&SigningKey>,
-    ) -> Result<Result<Answer, Unfetched>, AuthorizationError> {
+    ) -> Result<Result<Answer, FetchError>, AuthorizationError> {
         let endpoint = &request.endpoint;
         let key = key.filter(|_| request.bound);
         let fetcher = match self.company {
@@ -140,11 +146,13 @@ impl Means<'_> {
                 headers.insert("dpop", sensitive(proof.expose())?);
             }
             let fetched = fetcher.post_form(endpoint, headers, form).await;
-            let Fetched { answer, nonce } = match fetched {
+            let fetched = match fetched {
                 Ok(fetched) => fetched,
-                Err(unfetched) => return Ok(Err(unfetched)),
+                Err(error) => return Ok(Err(error)),
             };
-            let has_nonce = nonce.is_some_and(|nonce| self.nonces.learn(endpoint, &nonce));
+            let nonce = fetched.nonce.as_deref();
+            let has_nonce = nonce.is_some_and(|nonce| self.nonces.learn(endpoint, nonce));
+            let answer = Answer::from(fetched);
             let error = answer.json.as_ref().and_then(|json| json.get("error"));
             let wants_nonce = error.and_then(Value::as_str) == Some("use_dpop_nonce");
             if again && has_nonce && wants_nonce {
@@ -159,10 +167,10 @@ impl Means<'_> {
     pub(super) async fn revoke(
         &self,
         request: &TokenRequest,
-    ) -> Result<Result<Answer, Unfetched>, AuthorizationError> {
+    ) -> Result<Result<Answer, FetchError>, AuthorizationError> {
         let (headers, form) = dress(request, self.now())?;
         let posted = self.fetcher.post_form(&request.endpoint, headers, form);
-        Ok(posted.await.map(|fetched| fetched.answer))
+        Ok(posted.await.map(Answer::from))
     }
 
     async fn recall(&self, issuer: &str) -> Result<Option<Registration>, AuthorizationError> {

@@ -1,10 +1,10 @@
-//! The one place where anything is fetched on the word of a server.
+//! The one place where anything is fetched on the word of others.
 //!
 //! Addresses are checked when a connection is opened, not before: a name may lead elsewhere a
 //! moment later. Redirections are followed for documents alone, each checked like the first URL.
 //! What went wrong is said in few words, since they may be seen by whoever chose the URL.
 
-use std::{io, net::SocketAddr, pin::Pin, sync::Arc, time::Duration};
+use std::{fmt, io, net::SocketAddr, pin::Pin, sync::Arc, time::Duration};
 
 use askback_core::{http::body::BodyBuffer, limits::Limits};
 use reqwest::{
@@ -16,49 +16,119 @@ use reqwest::{
 use serde_json::Value;
 use url::Url;
 
-use super::{
-    flow::{Answer, Unfetched},
-    reach::Reach,
-};
+use super::reach::Reach;
 
 /// How often a document may redirect.
 const REDIRECTIONS: usize = 3;
 
-const UNREACHABLE: Unfetched = Unfetched("it cannot be reached");
-const REDIRECTED: Unfetched = Unfetched("it redirects, which is not followed");
-const TOO_LARGE: Unfetched = Unfetched("it is too large");
-
-/// Fetches what a server names.
+/// Fetches what others name, from where a [`Reach`] lets it, within the bounds of [`Limits`]:
+/// `document_bytes` for an answer, `document_fetch` for a whole exchange, `connect` and
+/// `header_bytes`.
+///
+/// ```
+/// use askback_core::limits::Limits;
+/// use askback_oauth::{Fetcher, Reach, Redirects, Route};
+/// use url::Url;
+///
+/// # async fn fetch() -> Result<(), Box<dyn std::error::Error>> {
+/// let fetcher = Fetcher::new(Reach::internet(), &Route::Direct, &Limits::default())?;
+/// // An address of this machine is out of reach, in whatever way it is written.
+/// assert!(fetcher.url("https://127.0.0.1/").is_none());
+/// assert!(fetcher.url("https://0x7f.1/").is_none());
+///
+/// let url = fetcher.url("https://auth.example.com/keys").ok_or("no URL")?;
+/// let fetched = fetcher.get(&url, Redirects::SameOrigin).await?;
+/// println!("{} {:?}", fetched.status, fetched.json());
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone)]
-pub(super) struct Fetcher {
+pub struct Fetcher {
     http: Client,
     reach: Reach,
     most: usize,
     patience: Duration,
 }
 
-/// An answer, and the nonce that came with it.
-pub(super) struct Fetched {
-    pub(super) answer: Answer,
+/// How requests leave this machine.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Route {
+    /// By themselves. The proxy variables of the environment are not looked at.
+    #[default]
+    Direct,
+    /// Through this proxy. It resolves names, and says which addresses may be reached.
+    Proxy(Url),
+    /// Through the proxies that the environment names, if it names any.
+    Environment,
+}
+
+/// Which redirections of a document are followed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Redirects {
+    /// None.
+    None,
+    /// Those to the same origin: where the document stands says whose it is.
+    SameOrigin,
+    /// All to where the [`Reach`] lets it.
+    Any,
+}
+
+/// An answer, whatever its status.
+#[derive(Clone)]
+#[non_exhaustive]
+pub struct Fetched {
+    /// The status.
+    pub status: u16,
+    /// The whole body.
+    pub body: Vec<u8>,
+    is_json: bool,
     pub(super) nonce: Option<String>,
 }
 
+/// Why there is no answer, in words that give nothing away.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum FetchError {
+    /// Nobody was reached, or the answer broke off.
+    #[error("it cannot be reached")]
+    Unreachable {
+        /// What happened, for a log of one's own.
+        detail: String,
+    },
+    /// It redirects to where it is not followed.
+    #[error("it redirects, which is not followed")]
+    Redirected,
+    /// The answer is longer than the bound.
+    #[error("it is too large")]
+    TooLarge,
+    /// The answer did not come in time.
+    #[error("it takes too long")]
+    TooSlow,
+}
+
 impl Fetcher {
-    pub(super) fn new(reach: Reach, proxy: Option<&Url>, limits: &Limits) -> io::Result<Self> {
+    /// Fetches from where `reach` lets it.
+    ///
+    /// # Errors
+    ///
+    /// Fails where HTTP cannot be spoken on this machine.
+    pub fn new(reach: Reach, route: &Route, limits: &Limits) -> io::Result<Self> {
         let lookup: Lookup = Arc::new(|name| {
             Box::pin(async move {
                 let found = tokio::net::lookup_host((name.as_str(), 0)).await?;
                 Ok(found.collect())
             })
         });
-        Self::looking_up(lookup, reach, proxy, limits)
+        Self::looking_up(lookup, reach, route, limits)
     }
 
     /// One that finds the addresses of names in its own way.
     fn looking_up(
         lookup: Lookup,
         reach: Reach,
-        proxy: Option<&Url>,
+        route: &Route,
         limits: &Limits,
     ) -> io::Result<Self> {
         let header_bytes = u32::try_from(limits.header_bytes).unwrap_or(u32::MAX);
@@ -68,13 +138,16 @@ impl Fetcher {
             .redirect(Policy::none())
             .referer(false)
             .connect_timeout(limits.connect)
-            .http2_max_header_list_size(header_bytes)
-            // What the environment says is meant for other programs.
-            .no_proxy();
-        builder = match proxy {
+            .http2_max_header_list_size(header_bytes);
+        let guarded = Guarded { reach, lookup };
+        builder = match route {
+            Route::Direct => builder.no_proxy().dns_resolver(Arc::new(guarded)),
             // Names are then resolved, and addresses refused, by the proxy.
-            Some(proxy) => builder.proxy(Proxy::all(proxy.as_str()).map_err(failed)?),
-            None => builder.dns_resolver(Arc::new(Guarded { reach, lookup })),
+            Route::Proxy(proxy) => {
+                let proxy = Proxy::all(proxy.as_str()).map_err(failed)?;
+                builder.no_proxy().proxy(proxy)
+            }
+            Route::Environment => builder.dns_resolver(Arc::new(guarded)),
         };
         Ok(Self {
             http: builder.build().map_err(failed)?,
@@ -84,13 +157,19 @@ impl Fetcher {
         })
     }
 
-    /// Reads a URL that may be fetched from.
-    pub(super) fn url(&self, raw: &str) -> Option<Url> {
+    /// Reads a URL that may be fetched from. It is taken as it stands or not at all: one that a
+    /// parser has to mend means different things to different programs.
+    #[must_use]
+    pub fn url(&self, raw: &str) -> Option<Url> {
         self.reach.url(raw)
     }
 
-    /// Fetches a document; one that is `near` from its own origin alone.
-    pub(super) async fn get(&self, url: &Url, near: bool) -> Result<Answer, Unfetched> {
+    /// Fetches a document.
+    ///
+    /// # Errors
+    ///
+    /// [`FetchError`]; an answer with the status of an error is an answer.
+    pub async fn get(&self, url: &Url, redirects: Redirects) -> Result<Fetched, FetchError> {
         let fetching = async {
             let mut url = url.clone();
             for _ in 0..=REDIRECTIONS {
@@ -98,35 +177,47 @@ impl Fetcher {
                 request.headers_mut().insert(ACCEPT, JSON);
                 let response = self.send(request).await?;
                 if !response.status().is_redirection() {
-                    return Ok(self.read(response).await?.answer);
+                    return self.read(response).await;
                 }
                 let target = self.redirected(&url, &response)?;
-                if near && target.origin() != url.origin() {
-                    return Err(REDIRECTED);
+                let is_followed = match redirects {
+                    Redirects::None => false,
+                    Redirects::SameOrigin => target.origin() == url.origin(),
+                    Redirects::Any => true,
+                };
+                if !is_followed {
+                    return Err(FetchError::Redirected);
                 }
                 url = target;
             }
-            Err(REDIRECTED)
+            Err(FetchError::Redirected)
         };
         self.in_time(fetching).await
     }
 
-    /// Posts JSON.
-    pub(super) async fn post(&self, url: &Url, body: &Value) -> Result<Answer, Unfetched> {
+    /// Posts JSON. No redirection is followed.
+    ///
+    /// # Errors
+    ///
+    /// [`FetchError`]; an answer with the status of an error is an answer.
+    pub async fn post(&self, url: &Url, body: &Value) -> Result<Fetched, FetchError> {
         let mut headers = HeaderMap::new();
         headers.insert(CONTENT_TYPE, JSON);
         let body = body.to_string().into_bytes();
-        let posting = self.send_body(url, headers, body);
-        Ok(self.in_time(posting).await?.answer)
+        self.in_time(self.send_body(url, headers, body)).await
     }
 
-    /// Posts a form that is encoded already.
-    pub(super) async fn post_form(
+    /// Posts a form that is encoded already, with these headers. No redirection is followed.
+    ///
+    /// # Errors
+    ///
+    /// [`FetchError`]; an answer with the status of an error is an answer.
+    pub async fn post_form(
         &self,
         url: &Url,
         mut headers: HeaderMap,
         form: Vec<u8>,
-    ) -> Result<Fetched, Unfetched> {
+    ) -> Result<Fetched, FetchError> {
         const FORM: HeaderValue = HeaderValue::from_static("application/x-www-form-urlencoded");
         headers.insert(CONTENT_TYPE, FORM);
         self.in_time(self.send_body(url, headers, form)).await
@@ -137,7 +228,7 @@ impl Fetcher {
         url: &Url,
         headers: HeaderMap,
         body: Vec<u8>,
-    ) -> Result<Fetched, Unfetched> {
+    ) -> Result<Fetched, FetchError> {
         let mut request = Request::new(Method::POST, url.clone());
         *request.headers_mut() = headers;
         request.headers_mut().insert(ACCEPT, JSON);
@@ -145,23 +236,26 @@ impl Fetcher {
         let response = self.send(request).await?;
         // What is sent here is meant for nobody else.
         if response.status().is_redirection() {
-            return Err(REDIRECTED);
+            return Err(FetchError::Redirected);
         }
         self.read(response).await
     }
 
-    async fn send(&self, request: Request) -> Result<Response, Unfetched> {
+    async fn send(&self, request: Request) -> Result<Response, FetchError> {
         if !self.reach.allows(request.url()) {
-            return Err(UNREACHABLE);
+            return Err(FetchError::Unreachable {
+                detail: "the URL is none that may be fetched from".to_owned(),
+            });
         }
         self.http.execute(request).await.map_err(|error| {
-            tracing::debug!(error = %error.without_url(), "a request for authorization failed");
-            UNREACHABLE
+            let detail = chain(&error.without_url());
+            tracing::debug!(error = detail, "a request for authorization failed");
+            FetchError::Unreachable { detail }
         })
     }
 
     /// Where a document went, if it may be fetched from there.
-    fn redirected(&self, url: &Url, response: &Response) -> Result<Url, Unfetched> {
+    fn redirected(&self, url: &Url, response: &Response) -> Result<Url, FetchError> {
         let keeps = !matches!(response.status(), StatusCode::NOT_MODIFIED);
         let location = response.headers().get(LOCATION).filter(|_| keeps);
         let location = location.and_then(|location| location.to_str().ok());
@@ -169,10 +263,10 @@ impl Fetcher {
         // A path alone is within the same origin; anything else is read as strictly as the first.
         let is_sound =
             |target: &Url| self.reach.url(target.as_str()).is_some() && self.reach.allows(target);
-        target.filter(is_sound).ok_or(REDIRECTED)
+        target.filter(is_sound).ok_or(FetchError::Redirected)
     }
 
-    async fn read(&self, mut response: Response) -> Result<Fetched, Unfetched> {
+    async fn read(&self, mut response: Response) -> Result<Fetched, FetchError> {
         let status = response.status().as_u16();
         let header = |name: &str| {
             let value = response.headers().get(name)?;
@@ -181,24 +275,69 @@ impl Fetcher {
         let nonce = header("dpop-nonce");
         let is_json = header(CONTENT_TYPE.as_str()).is_some_and(|kind| is_json(&kind));
         let mut body = BodyBuffer::new(self.most);
-        while let Some(chunk) = response.chunk().await.map_err(|_| UNREACHABLE)? {
-            body.push(&chunk).map_err(|_| TOO_LARGE)?;
+        let broken = |error: reqwest::Error| FetchError::Unreachable {
+            detail: chain(&error.without_url()),
+        };
+        while let Some(chunk) = response.chunk().await.map_err(broken)? {
+            body.push(&chunk).map_err(|_| FetchError::TooLarge)?;
         }
-        let body = body.into_bytes();
-        let json = is_json
-            .then(|| serde_json::from_slice(&body).ok())
-            .flatten();
-        let answer = Answer { status, json };
-        Ok(Fetched { answer, nonce })
+        Ok(Fetched {
+            status,
+            body: body.into_bytes(),
+            is_json,
+            nonce,
+        })
     }
 
     async fn in_time<T>(
         &self,
-        fetching: impl Future<Output = Result<T, Unfetched>>,
-    ) -> Result<T, Unfetched> {
+        fetching: impl Future<Output = Result<T, FetchError>>,
+    ) -> Result<T, FetchError> {
         let fetched = tokio::time::timeout(self.patience, fetching).await;
-        fetched.unwrap_or(Err(Unfetched("it takes too long")))
+        fetched.unwrap_or(Err(FetchError::TooSlow))
     }
+}
+
+impl Fetched {
+    /// The body as JSON, where the answer says that it is JSON.
+    #[must_use]
+    pub fn json(&self) -> Option<Value> {
+        let json = self
+            .is_json
+            .then(|| serde_json::from_slice(&self.body).ok());
+        json.flatten()
+    }
+}
+
+impl FetchError {
+    /// What happened in full, for whoever operates this program.
+    #[must_use]
+    pub fn in_full(&self) -> String {
+        match self {
+            Self::Unreachable { detail } => format!("{self}: {detail}"),
+            Self::Redirected | Self::TooLarge | Self::TooSlow => self.to_string(),
+        }
+    }
+}
+
+impl fmt::Debug for Fetched {
+    /// Without the body, which may hold tokens.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Fetched")
+            .field("status", &self.status)
+            .finish_non_exhaustive()
+    }
+}
+
+/// An error with what led to it.
+fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text += &format!(": {error}");
+        cause = error.source();
+    }
+    text
 }
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
@@ -253,7 +392,7 @@ mod tests {
     use tokio::net::TcpListener;
     use url::Url;
 
-    use super::{Fetcher, Guarded, Lookup, Reach, UNREACHABLE, is_json};
+    use super::{FetchError, Fetched, Fetcher, Guarded, Lookup, Reach, Redirects, Route, is_json};
 
     fn reach(server: &str) -> Reach {
         Reach::of(&Url::parse(server).expect("a URL"), false)
@@ -314,7 +453,7 @@ mod tests {
         let fetcher = Fetcher::looking_up(
             leading_to(&["127.0.0.1"], &times),
             outside,
-            None,
+            &Route::Direct,
             &Limits::default(),
         );
         let fetcher = fetcher.expect("a client");
@@ -334,13 +473,13 @@ mod tests {
             ] {
                 for scheme in ["http", "https"] {
                     let url = Url::parse(&format!("{scheme}://{host}:{port}/")).expect("a URL");
-                    assert_eq!(
-                        fetcher.get(&url, false).await.map(drop),
-                        Err(UNREACHABLE),
-                        "{url}"
-                    );
+                    let is_unreachable = |fetched: Result<Fetched, FetchError>| {
+                        matches!(fetched, Err(FetchError::Unreachable { .. }))
+                    };
+                    let got = fetcher.get(&url, Redirects::Any).await;
+                    assert!(is_unreachable(got), "{url}");
                     let posted = fetcher.post(&url, &serde_json::Value::Null).await;
-                    assert_eq!(posted.map(drop), Err(UNREACHABLE), "{url}");
+                    assert!(is_unreachable(posted), "{url}");
                 }
             }
         };

@@ -13,30 +13,59 @@ use url::{Host, Position, Url};
 /// The longest URL of a server that is looked at, in bytes.
 const LONGEST: usize = 4 << 10;
 
-/// What may be reached while signing in to one server.
+/// What may be reached on the word of a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Reach {
+pub struct Reach {
     /// Whether the server is on the own machine, so that what it names may be, too.
     loopback: bool,
     /// Whether the host says that private networks may be reached.
     private: bool,
+    /// Whether the URLs are the operator's own, who may name any place.
+    special: bool,
     /// The address of the server, where that is how it is named: the person chose it.
     server: Option<IpAddr>,
 }
 
 impl Reach {
-    /// What a server at this URL may name.
-    pub(super) fn of(server: &Url, private: bool) -> Self {
+    /// The internet, by `https`.
+    #[must_use]
+    pub fn internet() -> Self {
+        Self {
+            loopback: false,
+            private: false,
+            special: false,
+            server: None,
+        }
+    }
+
+    /// Any place by `https`, and this machine by `http`, too: for URLs that nobody but the operator
+    /// of this program chooses.
+    #[must_use]
+    pub fn anywhere() -> Self {
+        Self {
+            loopback: true,
+            private: true,
+            special: true,
+            server: None,
+        }
+    }
+
+    /// What a server at this URL may name: the internet, with `private` also the private networks,
+    /// and this machine where the server is on it, too.
+    #[must_use]
+    pub fn of(server: &Url, private: bool) -> Self {
         Self {
             loopback: is_loopback(server),
             private,
+            special: false,
             server: literal(server),
         }
     }
 
     /// Reads a URL that a server gave. It is taken as it stands or not at all: one that a parser
     /// has to mend means different things to different programs.
-    pub(super) fn url(&self, raw: &str) -> Option<Url> {
+    #[must_use]
+    pub fn url(&self, raw: &str) -> Option<Url> {
         if raw.len() > LONGEST {
             return None;
         }
@@ -49,7 +78,8 @@ impl Reach {
     }
 
     /// Whether a URL may be fetched, as far as that can be told without asking for its addresses.
-    pub(super) fn allows(&self, url: &Url) -> bool {
+    #[must_use]
+    pub fn allows(&self, url: &Url) -> bool {
         let is_secure = match url.scheme() {
             "https" => true,
             "http" => self.loopback && is_loopback(url),
@@ -63,12 +93,13 @@ impl Reach {
     }
 
     /// Whether a connection to this address may be opened.
-    pub(super) fn address(&self, address: IpAddr) -> bool {
+    #[must_use]
+    pub fn address(&self, address: IpAddr) -> bool {
         match AddressKind::of(address) {
             AddressKind::Global => true,
             AddressKind::Loopback => self.loopback,
             AddressKind::Private => self.private || self.server == Some(address),
-            AddressKind::Special => self.server == Some(address),
+            AddressKind::Special => self.special || self.server == Some(address),
         }
     }
 }

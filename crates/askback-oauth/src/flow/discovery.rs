@@ -6,8 +6,8 @@ use askback_core::auth::{AuthorizationServer, ProtectedResource, Scopes};
 use serde::de::DeserializeOwned;
 use url::Url;
 
-use super::{Action, Answer, Fetch, Flow, Next, Resource, Site, State, Unfetched, Way};
-use crate::AuthorizationError;
+use super::{Action, Answer, Fetch, Flow, Next, Resource, Site, State, Way};
+use crate::{AuthorizationError, fetch::FetchError};
 
 const SERVER: &str = "the server's metadata";
 const ISSUER: &str = "the authorization server's metadata";
@@ -49,7 +49,7 @@ impl Flow {
     }
 
     /// Reads the server's document.
-    pub(super) fn resource(&self, places: Places, answer: Result<Answer, Unfetched>) -> Next {
+    pub(super) fn resource(&self, places: Places, answer: Result<Answer, FetchError>) -> Next {
         let Some(document) = document::<ProtectedResource>(SERVER, answer)? else {
             let was_named = self.plan.wanted.document.is_some();
             return match places.next() {
@@ -124,7 +124,7 @@ impl Flow {
         &self,
         resource: Resource,
         places: Places,
-        answer: Result<Answer, Unfetched>,
+        answer: Result<Answer, FetchError>,
     ) -> Next {
         let issuer = match document::<AuthorizationServer>(ISSUER, answer)? {
             Some(issuer) => issuer,
@@ -270,10 +270,10 @@ fn canonical(server: &Url) -> String {
 /// for one without a document.
 fn document<T: DeserializeOwned>(
     what: &'static str,
-    answer: Result<Answer, Unfetched>,
+    answer: Result<Answer, FetchError>,
 ) -> Result<Option<T>, AuthorizationError> {
     let failed = |why: String| AuthorizationError::Fetch { what, why };
-    let answer = answer.map_err(|Unfetched(why)| failed(why.to_owned()))?;
+    let answer = answer.map_err(|error| failed(error.to_string()))?;
     match (answer.status, answer.json) {
         (200..=299, Some(json)) => {
             let read = serde_json::from_value(json);

@@ -27,6 +27,7 @@ use self::{consent::Pending, discovery::Places};
 use super::{
     AuthorizationError, SignInRequest,
     assertion::IdentityProvider,
+    fetch::{FetchError, Fetched},
     identity::{Client, Introduction, RegisteredClient},
     reach::{Reach, is_loopback},
     records::{Grant, Registration},
@@ -146,7 +147,7 @@ pub(super) struct Form(pub(super) Vec<(&'static str, Secret)>);
 #[derive(Debug)]
 pub(super) enum Event {
     Start,
-    Answer(Result<Answer, Unfetched>),
+    Answer(Result<Answer, FetchError>),
     Recalled(Option<Registration>),
     /// What was to be kept or forgotten is.
     Noted,
@@ -161,10 +162,6 @@ pub(super) struct Answer {
     /// Its body, where it is JSON.
     pub(super) json: Option<Value>,
 }
-
-/// Why there is no answer, in words that give nothing away.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Unfetched(pub(super) &'static str);
 
 /// An authorization under way.
 #[derive(Debug)]
@@ -355,6 +352,15 @@ impl Form {
         match scopes {
             Some(scopes) => self.with("scope", scopes.to_string()),
             None => self,
+        }
+    }
+}
+
+impl From<Fetched> for Answer {
+    fn from(fetched: Fetched) -> Self {
+        Self {
+            status: fetched.status,
+            json: fetched.json(),
         }
     }
 }

@@ -4,9 +4,10 @@ use askback_core::auth::Scopes;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Action, Answer, Flow, Next, Site, State, Unfetched, Way};
+use super::{Action, Answer, Flow, Next, Site, State, Way};
 use crate::{
     AuthorizationError, Secret,
+    fetch::FetchError,
     identity::{Client, Method, Origin, Proof},
     reach::is_loopback,
     records::{KeptClient, Registration},
@@ -135,10 +136,10 @@ impl Flow {
     }
 
     /// Reads what the issuer answers.
-    pub(super) fn registered(&self, site: Site, answer: Result<Answer, Unfetched>) -> Next {
-        let answer = answer.map_err(|Unfetched(why)| AuthorizationError::Fetch {
+    pub(super) fn registered(&self, site: Site, answer: Result<Answer, FetchError>) -> Next {
+        let answer = answer.map_err(|error| AuthorizationError::Fetch {
             what: WHAT,
-            why: why.to_owned(),
+            why: error.to_string(),
         })?;
         if !answer.is_success() {
             return Err(refused(WHAT, &answer));

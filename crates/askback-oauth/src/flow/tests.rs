@@ -5,11 +5,10 @@ use serde_json::{Value, json};
 use url::Url;
 use zeroize::Zeroizing;
 
-use super::{
-    Action, Answer, Event, Flow, Form, Plan, Random, TokenRequest, Unfetched, Wanted, Way,
-};
+use super::{Action, Answer, Event, Flow, Form, Plan, Random, TokenRequest, Wanted, Way};
 use crate::{
-    AuthorizationError, Secret, SignInRequest, identity::Introduction, reach::Reach, records::Grant,
+    AuthorizationError, Secret, SignInRequest, fetch::FetchError, identity::Introduction,
+    reach::Reach, records::Grant,
 };
 
 const SERVER: &str = "https://mcp.example.com/mcp";
@@ -290,11 +289,11 @@ fn nothing_secret_is_printed() {
 #[test]
 fn an_answer_that_does_not_come_is_told_in_few_words() {
     let error = Run::new(plan())
-        .then(Event::Answer(Err(Unfetched("it cannot be reached"))))
+        .then(Event::Answer(Err(FetchError::TooSlow)))
         .failed();
     assert_eq!(
         error.to_string(),
-        "the server's metadata cannot be fetched: it cannot be reached"
+        "the server's metadata cannot be fetched: it takes too long"
     );
 }
 

@@ -6,11 +6,11 @@ use serde_json::Value;
 use url::Url;
 
 use super::{
-    Action, Answer, Flow, Form, Next, Site, State, TokenRequest, Unfetched, Way,
-    registration::refused,
+    Action, Answer, Flow, Form, Next, Site, State, TokenRequest, Way, registration::refused,
 };
 use crate::{
     AuthorizationError, Secret,
+    fetch::FetchError,
     identity::{Client, Origin},
     records::{Grant, KeptClient},
     shown::shown,
@@ -93,7 +93,7 @@ impl Flow {
         &self,
         site: Site,
         client: Client,
-        answer: Result<Answer, Unfetched>,
+        answer: Result<Answer, FetchError>,
     ) -> Next {
         const WHAT: &str = "the company's permission";
         let given = given(WHAT, answer)?;
@@ -134,7 +134,7 @@ impl Flow {
         &self,
         site: Site,
         client: Client,
-        answer: Result<Answer, Unfetched>,
+        answer: Result<Answer, FetchError>,
         now: u64,
     ) -> Next {
         // What was kept may be known no more.
@@ -186,7 +186,7 @@ pub(crate) fn refresh(grant: &Grant, endpoint: Url, client: Client) -> Option<To
 
 /// Reads tokens from the answer of a token endpoint.
 pub(crate) fn granted(
-    answer: Result<Answer, Unfetched>,
+    answer: Result<Answer, FetchError>,
     bound: bool,
     now: u64,
 ) -> Result<Granted, AuthorizationError> {
@@ -212,11 +212,11 @@ pub(crate) fn granted(
 
 fn given(
     what: &'static str,
-    answer: Result<Answer, Unfetched>,
+    answer: Result<Answer, FetchError>,
 ) -> Result<Given, AuthorizationError> {
-    let answer = answer.map_err(|Unfetched(why)| AuthorizationError::Fetch {
+    let answer = answer.map_err(|error| AuthorizationError::Fetch {
         what,
-        why: why.to_owned(),
+        why: error.to_string(),
     })?;
     if is_for_now(&answer) {
         let why = format!("it answers with status {}", answer.status);

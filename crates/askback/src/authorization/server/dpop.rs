@@ -11,9 +11,9 @@ use askback_core::ask::Millis;
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use http::{HeaderName, request::Parts};
 use jsonwebtoken::Header;
-use reqwest::Url;
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
+use url::Url;
 
 use super::{
     access::Rejected,

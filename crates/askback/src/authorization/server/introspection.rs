@@ -8,17 +8,19 @@ use std::{
 };
 
 use askback_core::ask::Millis;
+use askback_oauth::Fetcher;
 use base64::{Engine, engine::general_purpose::STANDARD};
+use http::HeaderValue;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
-use reqwest::{Url, header::HeaderValue};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use tokio::{sync::Semaphore, time::timeout};
+use url::Url;
 use zeroize::Zeroizing;
 
 use super::{
     access::{Access, PresentedToken, Rejected, TokenVerifier, Verifying},
-    fetch::{Fetcher, usable},
+    fetch::{fetcher, post_form, usable},
     jwt::{BadKeys, Claims, Expected},
 };
 use crate::millis;
@@ -95,7 +97,7 @@ impl Introspection {
             audiences: Vec::new(),
             tenant_claim: None,
             keep: KEEP,
-            fetcher: Fetcher::new()?,
+            fetcher: fetcher()?,
             room: Semaphore::new(ASKED),
             good: Mutex::default(),
             refused: Mutex::default(),
@@ -161,7 +163,7 @@ impl Introspection {
         let _place = timeout(TURN, self.room.acquire())
             .await
             .map_err(|_| unavailable(&"too many tokens wait for their issuer to be asked"))?;
-        let json = self.fetcher.post_form(&self.endpoint, credentials, form);
+        let json = post_form(&self.fetcher, &self.endpoint, credentials, form);
         let json = json.await.map_err(|why| unavailable(&why))?;
         let claims = serde_json::from_slice(&json);
         // What it says is not repeated: it may hold what is nobody's business.

@@ -27,8 +27,8 @@ pub enum BadKeys {
     #[error("there is no key among them that could sign a token")]
     None,
     /// This machine cannot make requests: the environment is broken.
-    #[error("requests cannot be made here: {0}")]
-    Requests(#[from] reqwest::Error),
+    #[error(transparent)]
+    Requests(#[from] std::io::Error),
 }
 
 /// The keys that sign tokens.

@@ -18,7 +18,7 @@ pub(super) use keys::Key;
 use self::{keys::KeySet, source::Source};
 use super::{
     access::{Access, PresentedToken, Rejected, TokenVerifier, Verifying},
-    fetch::{BadUrl, Fetcher, usable},
+    fetch::{BadUrl, fetcher, usable},
 };
 
 /// How far the clocks of this machine and of an issuer may differ.
@@ -66,7 +66,7 @@ impl JwtVerifier {
     pub fn discover(issuer: impl Into<String>) -> Result<Self, BadKeys> {
         let issuer = issuer.into();
         usable(&issuer)?;
-        let source = Source::of_issuer(Fetcher::new()?, &issuer)?;
+        let source = Source::of_issuer(fetcher()?, &issuer)?;
         Ok(Self::new(issuer, source))
     }
 
@@ -78,7 +78,7 @@ impl JwtVerifier {
     pub fn with_jwks_url(issuer: impl Into<String>, url: &str) -> Result<Self, BadKeys> {
         let issuer = issuer.into();
         usable(&issuer)?;
-        let source = Source::at(Fetcher::new()?, usable(url)?);
+        let source = Source::at(fetcher()?, usable(url)?);
         Ok(Self::new(issuer, source))
     }
 

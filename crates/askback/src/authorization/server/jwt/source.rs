@@ -6,8 +6,9 @@ use std::{
 };
 
 use askback_core::{ask::Millis, auth::AuthorizationServer};
-use reqwest::Url;
+use askback_oauth::{FetchError, Fetcher};
 use tokio::task::JoinHandle;
+use url::Url;
 
 use super::{
     SigningAlgorithm,
@@ -16,7 +17,7 @@ use super::{
 use crate::{
     authorization::server::{
         access::Rejected,
-        fetch::{BadUrl, Fetcher, Unfetched, usable},
+        fetch::{BadUrl, Unfetched, get, usable},
     },
     millis,
 };
@@ -213,7 +214,7 @@ impl Source {
                 documents,
             } => (fetcher, keys_of(fetcher, issuer, documents).await?),
         };
-        let json = fetcher.get(&url).await;
+        let json = get(fetcher, &url).await;
         let json = json.map_err(|why| Missed::Fetch(url, why))?;
         Ok(KeySet::parse(&json)?)
     }
@@ -227,10 +228,10 @@ impl Source {
 /// own (RFC 8414, 3.3).
 async fn keys_of(fetcher: &Fetcher, issuer: &str, documents: &[Url]) -> Result<Url, Missed> {
     for place in documents {
-        let json = match fetcher.get(place).await {
+        let json = match get(fetcher, place).await {
             Ok(json) => json,
             // It stands elsewhere, if anywhere.
-            Err(Unfetched::Status(_)) => continue,
+            Err(Unfetched::Status(_) | Unfetched::Failed(FetchError::Redirected)) => continue,
             Err(why) => return Err(Missed::Fetch(place.clone(), why)),
         };
         let Ok(document) = serde_json::from_slice::<AuthorizationServer>(&json) else {
