@@ -1,4 +1,8 @@
 //! Keys that sign: for a client that shows who it is, and for proofs that a token is its own.
+//!
+//! A key is read once and signs many times: each request with a token that is bound to a key has a
+//! proof of its own. The signers of `jsonwebtoken` read the key anew for each signature, and cannot
+//! be kept in what is shared between threads, so that what is signed is put together here.
 
 use std::fmt;
 
@@ -13,6 +17,7 @@ use base64::{
     Engine as _,
     engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD},
 };
+use rustls_pki_types::{PrivateKeyDer, pem::PemObject as _};
 use serde_json::{Map, Value, json};
 use zeroize::Zeroizing;
 
@@ -78,7 +83,8 @@ impl Algorithm {
 
 impl SigningKey {
     /// Reads a private key as files hold it: PKCS #8 (`PRIVATE KEY`), or the older forms of their
-    /// own for elliptic curves and RSA. A key that is locked with a password is not read.
+    /// own for elliptic curves and RSA. The first private key counts; one that is locked with a
+    /// password is not read.
     ///
     /// # Errors
     ///
@@ -88,24 +94,27 @@ impl SigningKey {
             let why = format!("it is no private key for {}, as PEM", algorithm.name());
             AuthorizationError::Credentials(why)
         };
-        let (label, der) = decode(pem.expose()).ok_or_else(not_read)?;
-        let pair = match (algorithm, label) {
-            (Algorithm::Es256, "PRIVATE KEY" | "EC PRIVATE KEY") => {
-                EcdsaKeyPair::from_private_key_der(&ECDSA_P256_SHA256_FIXED_SIGNING, &der)
-                    .map(Pair::Ecdsa)
+        let der = PrivateKeyDer::from_pem_slice(pem.expose().as_bytes()).map(Zeroizing::new);
+        let der = der.map_err(|_| not_read())?;
+        let ecdsa = |algorithm| {
+            EcdsaKeyPair::from_private_key_der(algorithm, der.secret_der()).map(Pair::Ecdsa)
+        };
+        let pair = match (algorithm, &*der) {
+            (Algorithm::Es256, PrivateKeyDer::Pkcs8(_) | PrivateKeyDer::Sec1(_)) => {
+                ecdsa(&ECDSA_P256_SHA256_FIXED_SIGNING)
             }
-            (Algorithm::Es384, "PRIVATE KEY" | "EC PRIVATE KEY") => {
-                EcdsaKeyPair::from_private_key_der(&ECDSA_P384_SHA384_FIXED_SIGNING, &der)
-                    .map(Pair::Ecdsa)
+            (Algorithm::Es384, PrivateKeyDer::Pkcs8(_) | PrivateKeyDer::Sec1(_)) => {
+                ecdsa(&ECDSA_P384_SHA384_FIXED_SIGNING)
             }
-            (Algorithm::Rs256 | Algorithm::Ps256, "PRIVATE KEY") => {
-                RsaKeyPair::from_pkcs8(&der).map(|pair| Pair::Rsa(Box::new(pair)))
+            (Algorithm::Rs256 | Algorithm::Ps256, PrivateKeyDer::Pkcs8(key)) => {
+                RsaKeyPair::from_pkcs8(key.secret_pkcs8_der()).map(|pair| Pair::Rsa(Box::new(pair)))
             }
-            (Algorithm::Rs256 | Algorithm::Ps256, "RSA PRIVATE KEY") => {
-                RsaKeyPair::from_der(&der).map(|pair| Pair::Rsa(Box::new(pair)))
+            (Algorithm::Rs256 | Algorithm::Ps256, PrivateKeyDer::Pkcs1(key)) => {
+                RsaKeyPair::from_der(key.secret_pkcs1_der()).map(|pair| Pair::Rsa(Box::new(pair)))
             }
-            (Algorithm::EdDsa, "PRIVATE KEY") => {
-                Ed25519KeyPair::from_pkcs8_maybe_unchecked(&der).map(Pair::Ed25519)
+            (Algorithm::EdDsa, PrivateKeyDer::Pkcs8(key)) => {
+                Ed25519KeyPair::from_pkcs8_maybe_unchecked(key.secret_pkcs8_der())
+                    .map(Pair::Ed25519)
             }
             _ => return Err(not_read()),
         };
@@ -212,13 +221,44 @@ impl fmt::Debug for SigningKey {
     }
 }
 
-/// The first block of a PEM file: its label, and what it holds.
-fn decode(pem: &str) -> Option<(&str, Zeroizing<Vec<u8>>)> {
-    let (_, rest) = pem.split_once("-----BEGIN ")?;
-    let (label, rest) = rest.split_once("-----")?;
-    let (body, _) = rest.split_once("-----END ")?;
-    let body: Zeroizing<String> =
-        Zeroizing::new(body.chars().filter(|c| !c.is_ascii_whitespace()).collect());
-    let der = STANDARD.decode(&*body).ok()?;
-    Some((label, Zeroizing::new(der)))
+#[cfg(test)]
+mod tests {
+    use aws_lc_rs::encoding::{AsDer as _, EcPrivateKeyRfc5915Der};
+
+    use super::*;
+
+    #[test]
+    fn keys_are_read_as_files_hold_them() {
+        let (_, text) = SigningKey::generate().expect("a key");
+        let block = |label: &str, body: &str| {
+            format!("-----BEGIN {label}-----\n{body}\n-----END {label}-----\n")
+        };
+        let pkcs8 = block("PRIVATE KEY", text.expose());
+        let pair = EcdsaKeyPair::generate(&ECDSA_P256_SHA256_FIXED_SIGNING).expect("a key");
+        let sec1: EcPrivateKeyRfc5915Der<'_> = pair.private_key().as_der().expect("it is written");
+        let sec1 = STANDARD.encode(sec1.as_ref());
+        let sec1 = block("EC PRIVATE KEY", &sec1);
+        // As `openssl ecparam -genkey` writes it: the curve goes before the key.
+        let with_curve = block("EC PARAMETERS", "BggqhkjOPQMBBw==") + &sec1;
+        for (pem, algorithm, is_read) in [
+            (pkcs8.as_str(), Algorithm::Es256, true),
+            (&sec1, Algorithm::Es256, true),
+            (&with_curve, Algorithm::Es256, true),
+            (&pkcs8, Algorithm::Es384, false),
+            (&pkcs8, Algorithm::Rs256, false),
+            (&pkcs8, Algorithm::EdDsa, false),
+            (&sec1, Algorithm::Ps256, false),
+            (
+                &block("ENCRYPTED PRIVATE KEY", text.expose()),
+                Algorithm::Es256,
+                false,
+            ),
+            (&block("PUBLIC KEY", text.expose()), Algorithm::Es256, false),
+            (text.expose(), Algorithm::Es256, false),
+            ("", Algorithm::Es256, false),
+        ] {
+            let key = SigningKey::from_pem(&Secret::new(pem), algorithm);
+            assert_eq!(key.is_ok(), is_read, "{algorithm:?} {pem}");
+        }
+    }
 }
