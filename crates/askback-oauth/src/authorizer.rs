@@ -21,22 +21,23 @@ use reqwest::{
 };
 use tokio::sync::{Mutex, oneshot};
 use url::Url;
-use zeroize::Zeroizing;
 
 use self::renewal::Refreshed;
 use super::{
     AuthorizationError, Config, How, Key,
-    drive::{Means, sensitive},
+    code::Random,
+    drive::Means,
     fetch::{Fetcher, Route},
-    flow::{Plan, Random, Wanted, Way},
+    flow::{Plan, Wanted, Way},
     key::SigningKey,
     pins,
     proof::{Nonces, prove},
     reach::{Reach, is_loopback},
     records::Grant,
     shown::shown,
+    token::sensitive,
 };
-use crate::{Secret, entropy::entropy};
+use crate::Secret;
 
 /// How often one request asks for more scopes.
 const STEPS: u32 = 2;
@@ -456,9 +457,6 @@ impl Authorizer {
                 client.issuer = pins::issuer(&*config.store, &client.id).await?;
             }
         }
-        let random: [u8; 64] = entropy().map_err(|error| {
-            AuthorizationError::Credentials(format!("there are no random bytes: {error}"))
-        })?;
         Ok(Plan {
             server: self.server.clone(),
             reach: self.reach,
@@ -470,7 +468,7 @@ impl Authorizer {
             scopes: config.scopes.clone(),
             offline: config.offline,
             bound: config.bound,
-            random: Random(Zeroizing::new(random)),
+            random: Random::new()?,
         })
     }
 

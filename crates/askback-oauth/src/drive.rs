@@ -3,30 +3,25 @@
 use std::{sync::Arc, time::Duration};
 
 use askback_core::clock::Clock;
-use base64::{Engine as _, engine::general_purpose::STANDARD};
-use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderValue};
-use serde_json::{Map, Value, json};
+use serde_json::Value;
 use tokio::{sync::oneshot, time::timeout};
-use url::form_urlencoded;
 
 use super::{
     AuthorizationError, CredentialStore, Key, Redirect,
     assertion::AssertionSource,
-    fetch::{FetchError, Fetcher, Redirects},
-    flow::{Action, Answer, Event, Flow, Form, Plan, TokenRequest},
-    identity::{Method, Origin, Proof},
+    fetch::{Answer, FetchError, Fetcher, Redirects},
+    flow::{Action, Event, Flow, Plan},
+    identity::Origin,
     key::SigningKey,
     pins,
-    proof::{Nonces, prove, unique},
+    proof::{Nonces, prove},
     records::{self, Grant, Registration},
     store::locked,
+    token::{TokenRequest, dress, sensitive},
 };
 use crate::Secret;
 
 const GIVEN_UP: &str = "it was given up";
-
-/// How long a client's own signature is good for, in seconds.
-const SIGNATURE_LASTS: u64 = 60;
 
 /// What authorizations with one server share.
 pub(super) struct Means<'a> {
@@ -209,59 +204,4 @@ impl Means<'_> {
 
 pub(super) fn not_kept(error: std::io::Error) -> AuthorizationError {
     AuthorizationError::Store(error.to_string())
-}
-
-/// A header that is shown in no log.
-pub(super) fn sensitive(value: &str) -> Result<HeaderValue, AuthorizationError> {
-    let mut value = HeaderValue::from_str(value).map_err(|_| {
-        let why = "they hold what cannot be sent".to_owned();
-        AuthorizationError::Credentials(why)
-    })?;
-    value.set_sensitive(true);
-    Ok(value)
-}
-
-/// A request as it is sent: its form, with what shows who the client is (RFC 6749, 2.3; RFC 7523).
-fn dress(request: &TokenRequest, now: u64) -> Result<(HeaderMap, Vec<u8>), AuthorizationError> {
-    let client = &request.client;
-    let mut headers = HeaderMap::new();
-    let mut form = Form(request.form.0.clone());
-    match (client.method, &client.proof) {
-        (Method::Basic, Proof::Secret(secret)) => {
-            let encode = |text: &str| form_urlencoded::byte_serialize(text.as_bytes()).collect();
-            let (id, secret): (String, String) = (encode(&client.id), encode(secret.expose()));
-            let pair = Secret::new(STANDARD.encode(format!("{id}:{secret}")));
-            let value = Secret::new(format!("Basic {}", pair.expose()));
-            headers.insert(AUTHORIZATION, sensitive(value.expose())?);
-        }
-        (Method::Post, Proof::Secret(secret)) => {
-            form = form
-                .with("client_id", client.id.as_str())
-                .with_secret("client_secret", secret.clone());
-        }
-        (Method::Key, Proof::Key(key)) => {
-            let claims = json!({
-                "iss": client.id,
-                "sub": client.id,
-                "aud": request.issuer,
-                "iat": now,
-                "exp": now + SIGNATURE_LASTS,
-                "jti": unique()?,
-            });
-            let assertion = key.sign("JWT", Map::new(), &claims)?;
-            form = form
-                .with("client_id", client.id.as_str())
-                .with(
-                    "client_assertion_type",
-                    "urn:ietf:params:oauth:client-assertion-type:jwt-bearer",
-                )
-                .with_secret("client_assertion", assertion);
-        }
-        _ => form = form.with("client_id", client.id.as_str()),
-    }
-    let pairs = form.0.iter().map(|(name, value)| (*name, value.expose()));
-    let encoded = form_urlencoded::Serializer::new(String::new())
-        .extend_pairs(pairs)
-        .finish();
-    Ok((headers, encoded.into_bytes()))
 }

@@ -27,18 +27,15 @@ const REDIRECTIONS: usize = 3;
 ///
 /// ```
 /// use askback_core::limits::Limits;
-/// use askback_oauth::{Fetcher, Reach, Redirects, Route};
-/// use url::Url;
+/// use askback_oauth::{Fetcher, Reach, Route};
 ///
-/// # async fn fetch() -> Result<(), Box<dyn std::error::Error>> {
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let fetcher = Fetcher::new(Reach::internet(), &Route::Direct, &Limits::default())?;
-/// // An address of this machine is out of reach, in whatever way it is written.
+/// assert!(fetcher.url("https://auth.example.com/keys").is_some());
+/// // This machine and private networks are out of reach, in whatever way they are written.
 /// assert!(fetcher.url("https://127.0.0.1/").is_none());
 /// assert!(fetcher.url("https://0x7f.1/").is_none());
-///
-/// let url = fetcher.url("https://auth.example.com/keys").ok_or("no URL")?;
-/// let fetched = fetcher.get(&url, Redirects::SameOrigin).await?;
-/// println!("{} {:?}", fetched.status, fetched.json());
+/// assert!(fetcher.url("http://auth.example.com/keys").is_none());
 /// # Ok(())
 /// # }
 /// ```
@@ -85,6 +82,14 @@ pub struct Fetched {
     pub body: Vec<u8>,
     is_json: bool,
     pub(super) nonce: Option<String>,
+}
+
+/// What a server answered.
+#[derive(Clone)]
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    /// Its body, where it is JSON.
+    pub(crate) json: Option<Value>,
 }
 
 /// Why there is no answer, in words that give nothing away.
@@ -155,6 +160,12 @@ impl Fetcher {
             most: limits.document_bytes,
             patience: limits.document_fetch,
         })
+    }
+
+    /// Returns where it may fetch from.
+    #[must_use]
+    pub fn reach(&self) -> &Reach {
+        &self.reach
     }
 
     /// Reads a URL that may be fetched from. It is taken as it stands or not at all: one that a
@@ -309,6 +320,21 @@ impl Fetched {
     }
 }
 
+impl From<Fetched> for Answer {
+    fn from(fetched: Fetched) -> Self {
+        Self {
+            status: fetched.status,
+            json: fetched.json(),
+        }
+    }
+}
+
+impl Answer {
+    pub(crate) fn is_success(&self) -> bool {
+        (200..300).contains(&self.status)
+    }
+}
+
 impl FetchError {
     /// What happened in full, for whoever operates this program.
     #[must_use]
@@ -324,6 +350,15 @@ impl fmt::Debug for Fetched {
     /// Without the body, which may hold tokens.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Fetched")
+            .field("status", &self.status)
+            .finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for Answer {
+    /// Without the body, which may hold tokens.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Answer")
             .field("status", &self.status)
             .finish_non_exhaustive()
     }

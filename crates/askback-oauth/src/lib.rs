@@ -1,16 +1,77 @@
-//! OAuth for clients of the Model Context Protocol (2026-07-28, basic/authorization).
+//! OAuth for clients of the Model Context Protocol (2026-07-28, basic/authorization), and for
+//! servers that reach third parties.
+//!
+//! # A client of a server
 //!
 //! An [`Authorization`] says how a client becomes authorized; an [`Authorizer`] does it for one
 //! server. When the server refuses a request, the client finds out who gives tokens for it, becomes
 //! known there, lets the person sign in, and sends the request again. What it learned is kept in a
-//! [`CredentialStore`].
+//! [`CredentialStore`]. The crate `askback` does this behind its feature `oauth-client`.
 //!
-//! The steps are a machine without I/O (`flow`); everything that is fetched goes one way, which
-//! reaches nothing inside the person's own network on the word of a server (`fetch`, `reach`).
+//! # A third party
+//!
+//! A [`Provider`] is discovered, or given by hand. An [`AuthorizationRequest`] is the URL that a
+//! person is sent to, a [`PendingAuthorization`] checks what they come back with, and a
+//! [`TokenEndpoint`] exchanges the code, renews tokens and gives them back.
+//!
+//! ```
+//! use askback_core::{auth::Scopes, limits::Limits};
+//! use askback_oauth::{
+//!     AuthorizationRequest, Fetcher, PendingAuthorization, Provider, Reach, RegisteredClient,
+//!     Route, Secret, TokenEndpoint,
+//! };
+//!
+//! # async fn tokens(
+//! #     provider: Provider,
+//! #     code: askback_oauth::AuthorizationCode,
+//! # ) -> Result<(), Box<dyn std::error::Error>> {
+//! # let client = RegisteredClient::new("c-1");
+//! # let fetcher = Fetcher::new(Reach::internet(), &Route::Direct, &Limits::default())?;
+//! // Later, when the code is there:
+//! let endpoint = TokenEndpoint::new(&fetcher, &provider, &client)?;
+//! let tokens = endpoint.exchange(code).await?;
+//! if let Some(refresh_token) = &tokens.refresh_token {
+//!     let renewed = endpoint.refresh(refresh_token).await?;
+//!     endpoint.revoke(&renewed.access_token).await?;
+//! }
+//! # Ok(())
+//! # }
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let fetcher = Fetcher::new(Reach::internet(), &Route::Direct, &Limits::default())?;
+//! // `Provider::discover(&fetcher, "https://git.example")` where it describes itself.
+//! let provider = Provider::new(
+//!     "https://git.example",
+//!     "https://git.example/login/oauth/authorize",
+//!     "https://git.example/login/oauth/token",
+//! )?;
+//! let client = RegisteredClient::new("c-1").with_secret(Secret::new("hunter2"));
+//!
+//! let request = AuthorizationRequest::new(&provider, "c-1", "https://tools.example/connected")?
+//!     .scopes(&Scopes::parse("repo")?);
+//! let (url, pending) = request.begin()?;
+//! assert!(url.as_str().starts_with("https://git.example/login/oauth/authorize?"));
+//!
+//! // The answer may come to another process.
+//! let kept = pending.write()?;
+//! let pending = PendingAuthorization::read(&kept)?;
+//! let state = pending.state().to_owned();
+//! let redirected = format!("https://tools.example/connected?code=x&state={state}");
+//! let code = pending.accept(&redirected)?;
+//! # let _ = (fetcher, client, code);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # How it is built
+//!
+//! The steps of a client are a machine without I/O (`flow`), which uses the same parts as anybody
+//! else. All that is fetched goes through a [`Fetcher`], which reaches nothing inside a private
+//! network on the word of a server: that is what its [`Reach`] says.
 
 mod assertion;
 mod authorizer;
 mod clock;
+mod code;
 mod drive;
 mod entropy;
 mod fetch;
@@ -19,12 +80,14 @@ mod identity;
 mod key;
 mod pins;
 mod proof;
+mod provider;
 mod reach;
 mod records;
 mod secret;
 mod shown;
 mod sign_in;
 mod store;
+mod token;
 
 use std::{
     collections::HashMap,
@@ -38,14 +101,17 @@ use url::Url;
 pub use askback_core::auth::AuthorizationError;
 pub use assertion::{Asserting, AssertionSource, IdentityProvider};
 pub use authorizer::{Authorizer, Pass, Trial};
+pub use code::{AuthorizationCode, AuthorizationRequest, PendingAuthorization};
 pub use fetch::{FetchError, Fetched, Fetcher, Redirects, Route};
 pub use identity::RegisteredClient;
 pub use key::{Algorithm, SigningKey};
+pub use provider::{Provider, TokenEndpoint};
 pub use reach::Reach;
 pub use records::SignedIn;
 pub use secret::Secret;
 pub use sign_in::{Redirect, SignIn, SignInRequest, Signing};
 pub use store::{CredentialStore, Keeping, Key, KeyLock, MemoryStore};
+pub use token::Tokens;
 
 use self::{clock::SystemClock, identity::Introduction};
 

@@ -156,16 +156,16 @@ pub(super) fn read<T: for<'de> Deserialize<'de>>(kept: &Secret) -> Result<T, Aut
 }
 
 /// The one way in which a secret is written.
-mod exposed {
+pub(crate) mod exposed {
     use serde::{Deserialize, Deserializer, Serializer};
 
     use crate::Secret;
 
-    pub(super) fn serialize<S: Serializer>(secret: &Secret, to: S) -> Result<S::Ok, S::Error> {
+    pub(crate) fn serialize<S: Serializer>(secret: &Secret, to: S) -> Result<S::Ok, S::Error> {
         to.serialize_str(secret.expose())
     }
 
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Secret, D::Error> {
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Secret, D::Error> {
         String::deserialize(from).map(Secret::new)
     }
 }

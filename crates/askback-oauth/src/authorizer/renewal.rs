@@ -9,11 +9,11 @@ use super::{Authorizer, Pass};
 use crate::{
     AuthorizationError, KeyLock,
     drive::not_kept,
-    flow::{granted, refresh},
     identity::{Client, Origin, RegisteredClient},
     key::SigningKey,
     records::{self, Grant},
     store::locked,
+    token::{granted, refresh},
 };
 
 /// How long before its end a token is renewed, in seconds.

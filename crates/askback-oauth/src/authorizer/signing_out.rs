@@ -4,8 +4,8 @@ use super::Authorizer;
 use crate::{
     AuthorizationError, SignOut,
     drive::not_kept,
-    flow::{Form, TokenRequest},
     records::{self, Grant},
+    token::{Form, TokenRequest},
 };
 
 impl Authorizer {

@@ -6,8 +6,11 @@ use askback_core::auth::{AuthorizationServer, ProtectedResource, Scopes};
 use serde::de::DeserializeOwned;
 use url::Url;
 
-use super::{Action, Answer, Fetch, Flow, Next, Resource, Site, State, Way};
-use crate::{AuthorizationError, fetch::FetchError};
+use super::{Action, Fetch, Flow, Next, Resource, Site, State, Way};
+use crate::{
+    AuthorizationError,
+    fetch::{Answer, FetchError},
+};
 
 const SERVER: &str = "the server's metadata";
 const ISSUER: &str = "the authorization server's metadata";

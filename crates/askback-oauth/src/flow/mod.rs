@@ -16,25 +16,22 @@ mod token;
 #[cfg(test)]
 mod tests;
 
-use std::fmt;
-
 use askback_core::auth::{AuthorizationServer, Challenge, Scopes};
 use serde_json::Value;
 use url::Url;
-use zeroize::Zeroizing;
 
-use self::{consent::Pending, discovery::Places};
+use self::discovery::Places;
 use super::{
     AuthorizationError, SignInRequest,
     assertion::IdentityProvider,
-    fetch::{FetchError, Fetched},
+    code::{PendingAuthorization, Random},
+    fetch::{Answer, FetchError},
     identity::{Client, Introduction, RegisteredClient},
     reach::{Reach, is_loopback},
     records::{Grant, Registration},
+    token::TokenRequest,
 };
 use crate::Secret;
-
-pub(super) use token::{granted, refresh};
 
 /// What an authorization begins with.
 #[derive(Debug, Clone)]
@@ -82,10 +79,6 @@ pub(super) enum Way {
     Vouched,
 }
 
-/// Unguessable bytes.
-#[derive(Clone)]
-pub(super) struct Random(pub(super) Zeroizing<[u8; 64]>);
-
 /// What to do next.
 #[derive(Debug)]
 pub(super) enum Action {
@@ -124,25 +117,6 @@ pub(super) struct Fetch {
     pub(super) near: bool,
 }
 
-/// A request to a token endpoint.
-#[derive(Debug)]
-pub(super) struct TokenRequest {
-    pub(super) endpoint: Url,
-    /// Whose endpoint it is: what a client that signs for itself addresses.
-    pub(super) issuer: String,
-    pub(super) client: Client,
-    pub(super) form: Form,
-    /// Whether the token is to be bound to the key of this authorization.
-    pub(super) bound: bool,
-    /// Whether it goes to the company's provider, which the host chose, and not to an issuer that
-    /// a server named.
-    pub(super) is_to_company: bool,
-}
-
-/// What is sent in a form. Nobody sees the values.
-#[derive(Clone, Default, PartialEq, Eq)]
-pub(super) struct Form(pub(super) Vec<(&'static str, Secret)>);
-
 /// What happened.
 #[derive(Debug)]
 pub(super) enum Event {
@@ -153,14 +127,6 @@ pub(super) enum Event {
     Noted,
     Redirected(Result<String, String>),
     Asserted(Result<Secret, String>),
-}
-
-/// What a server answered.
-#[derive(Clone)]
-pub(super) struct Answer {
-    pub(super) status: u16,
-    /// Its body, where it is JSON.
-    pub(super) json: Option<Value>,
 }
 
 /// An authorization under way.
@@ -185,7 +151,7 @@ enum State {
     /// Waits until one is forgotten.
     Forgetting,
     /// Waits for the person.
-    Asking(Site, Client, Pending),
+    Asking(Site, Client, PendingAuthorization),
     /// Waits for the identity a company or platform vouches for.
     Asserting(Site, Client),
     /// Waits for the company's permission.
@@ -255,7 +221,7 @@ impl Flow {
             (State::Keeping(site, client), Event::Noted) => self.identified(site, client),
             (State::Forgetting, Event::Noted) => Ok((State::Over, Action::Again)),
             (State::Asking(site, client, pending), Event::Redirected(redirected)) => {
-                self.redirected(site, client, &pending, redirected)
+                self.redirected(site, client, pending, redirected)
             }
             (State::Asserting(site, client), Event::Asserted(assertion)) => {
                 self.asserted(site, client, assertion)
@@ -334,61 +300,5 @@ impl Wanted {
             bound: bearer.is_none(),
             before: None,
         }
-    }
-}
-
-impl Form {
-    pub(super) fn with(mut self, name: &'static str, value: impl Into<String>) -> Self {
-        self.0.push((name, Secret::new(value)));
-        self
-    }
-
-    pub(super) fn with_secret(mut self, name: &'static str, value: Secret) -> Self {
-        self.0.push((name, value));
-        self
-    }
-
-    fn with_scopes(self, scopes: Option<&Scopes>) -> Self {
-        match scopes {
-            Some(scopes) => self.with("scope", scopes.to_string()),
-            None => self,
-        }
-    }
-}
-
-impl From<Fetched> for Answer {
-    fn from(fetched: Fetched) -> Self {
-        Self {
-            status: fetched.status,
-            json: fetched.json(),
-        }
-    }
-}
-
-impl Answer {
-    fn is_success(&self) -> bool {
-        (200..300).contains(&self.status)
-    }
-}
-
-impl fmt::Debug for Form {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names = self.0.iter().map(|(name, _)| name);
-        f.debug_list().entries(names).finish()
-    }
-}
-
-impl fmt::Debug for Answer {
-    /// Without the body, which may hold tokens.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Answer")
-            .field("status", &self.status)
-            .finish_non_exhaustive()
-    }
-}
-
-impl fmt::Debug for Random {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Random(…)")
     }
 }

@@ -4,14 +4,14 @@ use askback_core::auth::Scopes;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Action, Answer, Flow, Next, Site, State, Way};
+use super::{Action, Flow, Next, Site, State, Way};
 use crate::{
     AuthorizationError, Secret,
-    fetch::FetchError,
+    fetch::{Answer, FetchError},
     identity::{Client, Method, Origin, Proof},
     reach::is_loopback,
     records::{KeptClient, Registration},
-    shown::shown,
+    token::refused,
 };
 
 const WHAT: &str = "the registration";
@@ -193,18 +193,5 @@ impl Flow {
             Way::Person { redirect } => Some(redirect),
             Way::Client | Way::Company(_) | Way::Vouched => None,
         }
-    }
-}
-
-/// The error a server answered with (RFC 6749, 5.2; RFC 7591, 3.2.2).
-pub(super) fn refused(what: &'static str, answer: &Answer) -> AuthorizationError {
-    let said = |name: &str| {
-        let said = answer.json.as_ref().and_then(|json| json.get(name));
-        said.and_then(Value::as_str).map(shown)
-    };
-    AuthorizationError::Refused {
-        what,
-        code: said("error").unwrap_or_else(|| format!("status {}", answer.status)),
-        description: said("error_description").unwrap_or_default(),
     }
 }

@@ -5,10 +5,15 @@ use serde_json::{Value, json};
 use url::Url;
 use zeroize::Zeroizing;
 
-use super::{Action, Answer, Event, Flow, Form, Plan, Random, TokenRequest, Wanted, Way};
+use super::{Action, Event, Flow, Plan, Wanted, Way};
 use crate::{
-    AuthorizationError, Secret, SignInRequest, fetch::FetchError, identity::Introduction,
-    reach::Reach, records::Grant,
+    AuthorizationError, Secret, SignInRequest,
+    code::Random,
+    fetch::{Answer, FetchError},
+    identity::Introduction,
+    reach::Reach,
+    records::Grant,
+    token::{Form, TokenRequest},
 };
 
 const SERVER: &str = "https://mcp.example.com/mcp";

@@ -1,0 +1,318 @@
+//! Authorization servers of third parties, and tokens from them.
+
+use std::{fmt, sync::Arc};
+
+use askback_core::{
+    auth::{AuthorizationError, AuthorizationServer, Scopes},
+    clock::Clock,
+};
+use url::Url;
+
+use crate::{
+    Secret,
+    clock::SystemClock,
+    code::{AuthorizationCode, is_plain},
+    fetch::{Answer, Fetcher, Redirects},
+    identity::{Client, RegisteredClient},
+    reach::Reach,
+    shown::shown,
+    token::{self, Form, TokenRequest, Tokens},
+};
+
+/// The authorization server of a third party: its name and its endpoints, found by
+/// [`Provider::discover`] or given by hand to [`Provider::new`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Provider {
+    pub(crate) issuer: String,
+    pub(crate) authorization_endpoint: Option<Url>,
+    pub(crate) token_endpoint: Url,
+    pub(crate) revocation_endpoint: Option<Url>,
+    /// Whether each of its answers names it.
+    pub(crate) names_issuer: bool,
+    /// How it lets a client show who it is, where it says so.
+    pub(crate) methods: Option<Vec<String>>,
+}
+
+/// The token endpoint of a [`Provider`], as one client uses it. The client shows who it is by what
+/// it was registered with: a secret (`client_secret_basic` or `client_secret_post`, as the provider
+/// takes it), a key (`private_key_jwt`), or nothing.
+#[derive(Clone)]
+pub struct TokenEndpoint {
+    fetcher: Fetcher,
+    provider: Provider,
+    client: Client,
+    clock: Arc<dyn Clock>,
+}
+
+impl Provider {
+    /// Creates a provider from what the operator knows of it. `issuer` is its name: what it calls
+    /// itself in its answers, where it does (`iss`), and whom a client that signs for itself
+    /// addresses.
+    ///
+    /// # Errors
+    ///
+    /// [`AuthorizationError::Url`] where a URL is neither `https` nor on this machine, or is written
+    /// otherwise than a browser would write it.
+    pub fn new(
+        issuer: impl Into<String>,
+        authorization_endpoint: &str,
+        token_endpoint: &str,
+    ) -> Result<Self, AuthorizationError> {
+        Ok(Self {
+            issuer: issuer.into(),
+            authorization_endpoint: Some(browsed(&Reach::anywhere(), authorization_endpoint)?),
+            token_endpoint: endpoint(&Reach::anywhere(), TOKEN_ENDPOINT, token_endpoint)?,
+            revocation_endpoint: None,
+            names_issuer: false,
+            methods: None,
+        })
+    }
+
+    /// Fetches the document in which the issuer of this name describes itself (RFC 8414, or OpenID
+    /// Connect Discovery), and takes it only if it is about this very issuer. What it names must be
+    /// within reach of `fetcher`.
+    ///
+    /// PKCE is used whether or not the document announces it.
+    ///
+    /// # Errors
+    ///
+    /// [`AuthorizationError`] where there is no document, or it cannot be used.
+    pub async fn discover(fetcher: &Fetcher, issuer: &str) -> Result<Self, AuthorizationError> {
+        let wrong = |why: String| AuthorizationError::Document { what: ISSUER, why };
+        let places = AuthorizationServer::well_known(issuer);
+        for place in places.map_err(|bad| wrong(bad.to_string()))? {
+            let url = endpoint(fetcher.reach(), ISSUER, &place)?;
+            let failed = |why: String| AuthorizationError::Fetch { what: ISSUER, why };
+            let fetched = fetcher.get(&url, Redirects::SameOrigin).await;
+            let fetched = fetched.map_err(|error| failed(error.to_string()))?;
+            let Some(document) = fetched.json().filter(|_| fetched.status == 200) else {
+                if fetched.status >= 500 {
+                    return Err(failed(format!("it answers with status {}", fetched.status)));
+                }
+                // It stands elsewhere, if anywhere.
+                continue;
+            };
+            let document: AuthorizationServer = serde_json::from_value(document)
+                .map_err(|_| wrong("it is not such a document".to_owned()))?;
+            if document.issuer != issuer {
+                return Err(AuthorizationError::OtherIssuer {
+                    wanted: issuer.to_owned(),
+                    found: shown(&document.issuer),
+                });
+            }
+            return Self::of(fetcher.reach(), document);
+        }
+        Err(AuthorizationError::Fetch {
+            what: ISSUER,
+            why: "it stands in none of the places where it should".to_owned(),
+        })
+    }
+
+    fn of(reach: &Reach, document: AuthorizationServer) -> Result<Self, AuthorizationError> {
+        let at = |what, url: Option<&String>| url.map(|url| endpoint(reach, what, url)).transpose();
+        let lacks = AuthorizationError::Unsupported {
+            issuer: document.issuer.clone(),
+            lacks: "has no token endpoint".to_owned(),
+        };
+        let browsed = document.authorization_endpoint.as_deref();
+        Ok(Self {
+            authorization_endpoint: browsed.map(|url| self::browsed(reach, url)).transpose()?,
+            token_endpoint: at(TOKEN_ENDPOINT, document.token_endpoint.as_ref())?.ok_or(lacks)?,
+            revocation_endpoint: at(REVOCATION_ENDPOINT, document.revocation_endpoint.as_ref())?,
+            names_issuer: document.authorization_response_iss_parameter_supported,
+            methods: document.token_endpoint_auth_methods_supported,
+            issuer: document.issuer,
+        })
+    }
+
+    /// Sets where tokens are given back (RFC 7009).
+    ///
+    /// # Errors
+    ///
+    /// [`AuthorizationError::Url`] as for [`Provider::new`].
+    pub fn revocation_endpoint(mut self, url: &str) -> Result<Self, AuthorizationError> {
+        self.revocation_endpoint = Some(endpoint(&Reach::anywhere(), REVOCATION_ENDPOINT, url)?);
+        Ok(self)
+    }
+
+    /// Sets how the token endpoint lets a client show who it is, by the names of RFC 8414
+    /// (`token_endpoint_auth_methods_supported`). A secret is sent by `client_secret_post` where
+    /// that is listed and `client_secret_basic` is not.
+    #[must_use]
+    pub fn client_methods<T: Into<String>>(mut self, names: impl IntoIterator<Item = T>) -> Self {
+        self.methods = Some(names.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// Requires each answer to name this issuer (RFC 9207). One that names another is never taken.
+    #[must_use]
+    pub fn require_issuer(mut self) -> Self {
+        self.names_issuer = true;
+        self
+    }
+
+    /// Returns the name of the issuer.
+    #[must_use]
+    pub fn issuer(&self) -> &str {
+        &self.issuer
+    }
+}
+
+impl TokenEndpoint {
+    /// Creates the endpoint of a provider, for a client that is registered with it.
+    ///
+    /// # Errors
+    ///
+    /// [`AuthorizationError::NotRegisteredThere`] where the client belongs to another issuer.
+    pub fn new(
+        fetcher: &Fetcher,
+        provider: &Provider,
+        client: &RegisteredClient,
+    ) -> Result<Self, AuthorizationError> {
+        if let Some(registered) = client.issuer.as_ref().filter(|it| **it != provider.issuer) {
+            return Err(AuthorizationError::NotRegisteredThere {
+                registered: registered.clone(),
+                wanted: provider.issuer.clone(),
+            });
+        }
+        Ok(Self {
+            fetcher: fetcher.clone(),
+            client: Client::by_hand(client, provider.methods.as_deref()),
+            provider: provider.clone(),
+            clock: Arc::new(SystemClock),
+        })
+    }
+
+    /// Sets the clock; without it, that of the machine is used.
+    #[must_use]
+    pub fn clock(mut self, clock: impl Clock) -> Self {
+        self.clock = Arc::new(clock);
+        self
+    }
+
+    /// Exchanges a code for tokens (RFC 6749, 4.1.3).
+    ///
+    /// # Errors
+    ///
+    /// [`AuthorizationError::Refused`] where the provider says no,
+    /// [`AuthorizationError::Fetch`] where it is not reached: the code may be used up then.
+    pub async fn exchange(&self, code: AuthorizationCode) -> Result<Tokens, AuthorizationError> {
+        self.tokens(code.form()).await
+    }
+
+    /// Gets the next tokens for a refresh token (RFC 6749, 6). A provider may let each be used only
+    /// once: two tasks or processes must not do so at the same time.
+    ///
+    /// # Errors
+    ///
+    /// [`AuthorizationError::Refused`] where the provider says no, so that the person has to
+    /// consent again; [`AuthorizationError::Fetch`] where it is not reached.
+    pub async fn refresh(&self, refresh_token: &Secret) -> Result<Tokens, AuthorizationError> {
+        let form = Form::default()
+            .with("grant_type", "refresh_token")
+            .with_secret("refresh_token", refresh_token.clone());
+        self.tokens(form).await
+    }
+
+    /// Gets a token for the client itself (RFC 6749, 4.4).
+    ///
+    /// # Errors
+    ///
+    /// As for [`TokenEndpoint::refresh`].
+    pub async fn client_credentials(
+        &self,
+        scopes: Option<&Scopes>,
+    ) -> Result<Tokens, AuthorizationError> {
+        let form = Form::default().with("grant_type", "client_credentials");
+        self.tokens(form.with_scopes(scopes)).await
+    }
+
+    /// Gives a token back (RFC 7009). With a refresh token go those that came of it.
+    ///
+    /// # Errors
+    ///
+    /// [`AuthorizationError::Unsupported`] where the provider takes none back,
+    /// [`AuthorizationError::Refused`] where it does not take this one, and
+    /// [`AuthorizationError::Fetch`] where it is not reached.
+    pub async fn revoke(&self, token: &Secret) -> Result<(), AuthorizationError> {
+        const WHAT: &str = "the revocation";
+        let endpoint = self.provider.revocation_endpoint.clone();
+        let endpoint = endpoint.ok_or_else(|| AuthorizationError::Unsupported {
+            issuer: self.provider.issuer.clone(),
+            lacks: "takes no tokens back".to_owned(),
+        })?;
+        let form = Form::default().with_secret("token", token.clone());
+        let answer = self.post(endpoint, form, WHAT).await?;
+        match answer.is_success() {
+            true => Ok(()),
+            false => Err(token::refused(WHAT, &answer)),
+        }
+    }
+
+    async fn tokens(&self, form: Form) -> Result<Tokens, AuthorizationError> {
+        let endpoint = self.provider.token_endpoint.clone();
+        let answer = self.post(endpoint, form, token::WHAT).await?;
+        token::granted(Ok(answer), false, self.now())
+    }
+
+    async fn post(
+        &self,
+        endpoint: Url,
+        form: Form,
+        what: &'static str,
+    ) -> Result<Answer, AuthorizationError> {
+        let request = TokenRequest {
+            endpoint,
+            issuer: self.provider.issuer.clone(),
+            client: self.client.clone(),
+            form,
+            bound: false,
+            is_to_company: false,
+        };
+        let (headers, form) = token::dress(&request, self.now())?;
+        let posted = self.fetcher.post_form(&request.endpoint, headers, form);
+        let fetched = posted.await.map_err(|error| AuthorizationError::Fetch {
+            what,
+            why: error.to_string(),
+        })?;
+        Ok(fetched.into())
+    }
+
+    fn now(&self) -> u64 {
+        self.clock.now() / 1000
+    }
+}
+
+impl fmt::Debug for TokenEndpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TokenEndpoint")
+            .field("issuer", &self.provider.issuer)
+            .field("client", &self.client.id)
+            .finish_non_exhaustive()
+    }
+}
+
+const ISSUER: &str = "the authorization server's metadata";
+const AUTHORIZATION_ENDPOINT: &str = "the authorization endpoint";
+const TOKEN_ENDPOINT: &str = "the token endpoint";
+const REVOCATION_ENDPOINT: &str = "the revocation endpoint";
+
+fn endpoint(reach: &Reach, what: &'static str, url: &str) -> Result<Url, AuthorizationError> {
+    let bad = || AuthorizationError::Url {
+        what,
+        url: shown(url),
+    };
+    reach.url(url).ok_or_else(bad)
+}
+
+/// The same for one that a browser opens.
+fn browsed(reach: &Reach, url: &str) -> Result<Url, AuthorizationError> {
+    let read = endpoint(reach, AUTHORIZATION_ENDPOINT, url)?;
+    match is_plain(url) {
+        true => Ok(read),
+        false => Err(AuthorizationError::Url {
+            what: AUTHORIZATION_ENDPOINT,
+            url: shown(url),
+        }),
+    }
+}

@@ -1,0 +1,261 @@
+//! Requests to a token endpoint, and tokens in its answers (RFC 6749, 5).
+
+use std::fmt;
+
+use askback_core::auth::{AuthorizationError, Scopes};
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderValue};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+use url::{Url, form_urlencoded};
+
+use crate::{
+    Secret,
+    fetch::{Answer, FetchError},
+    identity::{Client, Method, Proof},
+    proof::unique,
+    records::Grant,
+    shown::shown,
+};
+
+pub(crate) const WHAT: &str = "a token";
+
+/// The longest token, in bytes; it must fit into a header.
+const LONGEST: usize = 16 << 10;
+
+/// How long a client's own signature is good for, in seconds.
+const SIGNATURE_LASTS: u64 = 60;
+
+/// Tokens that an issuer gave.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Tokens {
+    /// The token that requests are sent with.
+    pub access_token: Secret,
+    /// The token by which the next ones are had. Where the answer to a renewal holds none, the one
+    /// before stays good.
+    pub refresh_token: Option<Secret>,
+    /// When the access token ends, in seconds since the Unix epoch, if the issuer said so.
+    pub expires_at: Option<u64>,
+    /// The scopes that were granted, if the issuer said so; else those that were asked for.
+    pub scopes: Option<Scopes>,
+}
+
+/// A request to a token endpoint.
+#[derive(Debug)]
+pub(crate) struct TokenRequest {
+    pub(crate) endpoint: Url,
+    /// Whose endpoint it is: what a client that signs for itself addresses.
+    pub(crate) issuer: String,
+    pub(crate) client: Client,
+    pub(crate) form: Form,
+    /// Whether the token is to be bound to the key of this authorization.
+    pub(crate) bound: bool,
+    /// Whether it goes to the company's provider, which the host chose, and not to an issuer that
+    /// a server named.
+    pub(crate) is_to_company: bool,
+}
+
+/// What is sent in a form. Nobody sees the values.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub(crate) struct Form(pub(crate) Vec<(&'static str, Secret)>);
+
+/// What a token endpoint gives.
+#[derive(Deserialize)]
+pub(crate) struct Given {
+    pub(crate) access_token: String,
+    token_type: String,
+    expires_in: Option<Value>,
+    refresh_token: Option<String>,
+    scope: Option<String>,
+    pub(crate) issued_token_type: Option<String>,
+}
+
+impl Form {
+    pub(crate) fn with(mut self, name: &'static str, value: impl Into<String>) -> Self {
+        self.0.push((name, Secret::new(value)));
+        self
+    }
+
+    pub(crate) fn with_secret(mut self, name: &'static str, value: Secret) -> Self {
+        self.0.push((name, value));
+        self
+    }
+
+    pub(crate) fn with_scopes(self, scopes: Option<&Scopes>) -> Self {
+        match scopes {
+            Some(scopes) => self.with("scope", scopes.to_string()),
+            None => self,
+        }
+    }
+}
+
+impl fmt::Debug for Form {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names = self.0.iter().map(|(name, _)| name);
+        f.debug_list().entries(names).finish()
+    }
+}
+
+/// A header that is shown in no log.
+pub(crate) fn sensitive(value: &str) -> Result<HeaderValue, AuthorizationError> {
+    let mut value = HeaderValue::from_str(value).map_err(|_| {
+        let why = "they hold what cannot be sent".to_owned();
+        AuthorizationError::Credentials(why)
+    })?;
+    value.set_sensitive(true);
+    Ok(value)
+}
+
+/// A request as it is sent: its form, with what shows who the client is (RFC 6749, 2.3; RFC 7523).
+pub(crate) fn dress(
+    request: &TokenRequest,
+    now: u64,
+) -> Result<(HeaderMap, Vec<u8>), AuthorizationError> {
+    let client = &request.client;
+    let mut headers = HeaderMap::new();
+    let mut form = Form(request.form.0.clone());
+    match (client.method, &client.proof) {
+        (Method::Basic, Proof::Secret(secret)) => {
+            let encode = |text: &str| form_urlencoded::byte_serialize(text.as_bytes()).collect();
+            let (id, secret): (String, String) = (encode(&client.id), encode(secret.expose()));
+            let pair = Secret::new(STANDARD.encode(format!("{id}:{secret}")));
+            let value = Secret::new(format!("Basic {}", pair.expose()));
+            headers.insert(AUTHORIZATION, sensitive(value.expose())?);
+        }
+        (Method::Post, Proof::Secret(secret)) => {
+            form = form
+                .with("client_id", client.id.as_str())
+                .with_secret("client_secret", secret.clone());
+        }
+        (Method::Key, Proof::Key(key)) => {
+            let claims = json!({
+                "iss": client.id,
+                "sub": client.id,
+                "aud": request.issuer,
+                "iat": now,
+                "exp": now + SIGNATURE_LASTS,
+                "jti": unique()?,
+            });
+            let assertion = key.sign("JWT", Map::new(), &claims)?;
+            form = form
+                .with("client_id", client.id.as_str())
+                .with(
+                    "client_assertion_type",
+                    "urn:ietf:params:oauth:client-assertion-type:jwt-bearer",
+                )
+                .with_secret("client_assertion", assertion);
+        }
+        _ => form = form.with("client_id", client.id.as_str()),
+    }
+    let pairs = form.0.iter().map(|(name, value)| (*name, value.expose()));
+    let encoded = form_urlencoded::Serializer::new(String::new())
+        .extend_pairs(pairs)
+        .finish();
+    Ok((headers, encoded.into_bytes()))
+}
+
+/// Asks for the next tokens with the refresh token of the last ones, if there is one. Nothing but
+/// the issuer that gave it ever sees it.
+pub(crate) fn refresh(grant: &Grant, endpoint: Url, client: Client) -> Option<TokenRequest> {
+    let refresh_token = grant.refresh_token.clone()?;
+    let form = Form::default()
+        .with("grant_type", "refresh_token")
+        .with_secret("refresh_token", refresh_token)
+        .with("resource", grant.resource.as_str());
+    Some(TokenRequest {
+        endpoint,
+        issuer: grant.issuer.clone(),
+        client,
+        form,
+        bound: grant.key.is_some(),
+        is_to_company: false,
+    })
+}
+
+/// Reads tokens from the answer of a token endpoint.
+pub(crate) fn granted(
+    answer: Result<Answer, FetchError>,
+    bound: bool,
+    now: u64,
+) -> Result<Tokens, AuthorizationError> {
+    let given = given(WHAT, answer)?;
+    let wrong = |why: &str| AuthorizationError::Document {
+        what: WHAT,
+        why: why.to_owned(),
+    };
+    let wanted = if bound { "DPoP" } else { "Bearer" };
+    if !given.token_type.eq_ignore_ascii_case(wanted) {
+        return Err(wrong("it is of another type than was asked for"));
+    }
+    let lifetime = given.expires_in.as_ref().and_then(seconds);
+    // Tokens that were given must not be lost for words about them: the old ones may be used up.
+    let scopes = given.scope.as_deref();
+    Ok(Tokens {
+        access_token: Secret::new(given.access_token),
+        refresh_token: given.refresh_token.map(Secret::new),
+        expires_at: lifetime.map(|lifetime| now.saturating_add(lifetime)),
+        scopes: scopes.and_then(|scopes| Scopes::parse(scopes).ok()),
+    })
+}
+
+pub(crate) fn given(
+    what: &'static str,
+    answer: Result<Answer, FetchError>,
+) -> Result<Given, AuthorizationError> {
+    let answer = answer.map_err(|error| AuthorizationError::Fetch {
+        what,
+        why: error.to_string(),
+    })?;
+    if is_for_now(&answer) {
+        let why = format!("it answers with status {}", answer.status);
+        return Err(AuthorizationError::Fetch { what, why });
+    }
+    if !answer.is_success() {
+        return Err(refused(what, &answer));
+    }
+    let may_be_sent = |token: &str| {
+        !token.is_empty()
+            && token.len() <= LONGEST
+            && token.bytes().all(|byte| byte.is_ascii_graphic())
+    };
+    let given: Option<Given> = answer.json.and_then(|json| Given::deserialize(json).ok());
+    let is_usable = |given: &Given| {
+        may_be_sent(&given.access_token) && given.refresh_token.as_deref().is_none_or(may_be_sent)
+    };
+    given.filter(is_usable).ok_or(AuthorizationError::Document {
+        what,
+        why: "the answer holds none".to_owned(),
+    })
+}
+
+/// Some write the number as text.
+fn seconds(value: &Value) -> Option<u64> {
+    let written = || value.as_str().and_then(|text| text.parse().ok());
+    value.as_u64().or_else(written)
+}
+
+/// Whether an answer says nothing of what was asked, only that it is not a good time.
+fn is_for_now(answer: &Answer) -> bool {
+    let code = answer.json.as_ref().and_then(|json| json.get("error"));
+    let code = code.and_then(Value::as_str);
+    let is_busy = matches!(code, Some("temporarily_unavailable" | "server_error"));
+    // Without a code, it is not the token endpoint that forbids.
+    let is_blocked = answer.status == 403 && code.is_none();
+    matches!(answer.status, 408 | 425 | 429 | 500..)
+        || is_blocked
+        || is_busy && !answer.is_success()
+}
+
+/// The error a server answered with (RFC 6749, 5.2; RFC 7591, 3.2.2).
+pub(crate) fn refused(what: &'static str, answer: &Answer) -> AuthorizationError {
+    let said = |name: &str| {
+        let said = answer.json.as_ref().and_then(|json| json.get(name));
+        said.and_then(Value::as_str).map(shown)
+    };
+    AuthorizationError::Refused {
+        what,
+        code: said("error").unwrap_or_else(|| format!("status {}", answer.status)),
+        description: said("error_description").unwrap_or_default(),
+    }
+}

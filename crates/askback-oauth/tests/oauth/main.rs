@@ -1,0 +1,6 @@
+//! Third parties, as whoever connects a server to them uses this crate.
+
+mod answers;
+mod discovery;
+mod issuer;
+mod tokens;
