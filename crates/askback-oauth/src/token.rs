@@ -211,7 +211,14 @@ pub(crate) fn given(
         let why = format!("it answers with status {}", answer.status);
         return Err(AuthorizationError::Fetch { what, why });
     }
-    if !answer.is_success() {
+    let has = |name: &str| {
+        answer
+            .json
+            .as_ref()
+            .is_some_and(|json| json[name].is_string())
+    };
+    // Some third parties say no with the status of a yes.
+    if !answer.is_success() || has("error") && !has("access_token") {
         return Err(refused(what, &answer));
     }
     let may_be_sent = |token: &str| {

@@ -133,6 +133,12 @@ async fn a_no_is_told_from_what_cannot_be_read() {
             "refused a token: invalid_client",
         ),
         (404, "{}", "refused a token: status 404"),
+        // As some third parties say no.
+        (
+            200,
+            r#"{"error":"bad_refresh_token"}"#,
+            "refused a token: bad_refresh_token",
+        ),
         (200, r#"{"token_type":"bearer"}"#, "a token is wrong: "),
         (
             200,
