@@ -42,7 +42,7 @@ use crate::Secret;
 /// How often one request asks for more scopes.
 const STEPS: u32 = 2;
 /// How often one request is sent again in all.
-const TRIALS: u32 = 6;
+const ATTEMPTS: u32 = 6;
 /// The most sets of scopes that are remembered to have been asked for in vain.
 const REMEMBERED: usize = 64;
 
@@ -79,7 +79,7 @@ pub struct Pass {
 
 /// What became of one request so far.
 #[derive(Debug, Default)]
-pub struct Trial {
+pub struct Attempt {
     sent: u32,
     nonces: u32,
     steps: u32,
@@ -220,7 +220,7 @@ impl Authorizer {
     /// [`AuthorizationError`] if the server wants an authorization that cannot be had.
     pub async fn again(
         self: &Arc<Self>,
-        trial: &mut Trial,
+        attempt: &mut Attempt,
         url: &Url,
         (status, headers): (StatusCode, &HeaderMap),
         used: Option<Arc<Pass>>,
@@ -232,14 +232,14 @@ impl Authorizer {
         }
         let challenges = challenges(headers);
         let says = |error: &str| challenges.iter().any(|it| it.error() == Some(error));
-        trial.sent += 1;
-        if trial.sent > TRIALS {
+        attempt.sent += 1;
+        if attempt.sent > ATTEMPTS {
             return Err(not_accepted("it was asked too often"));
         }
         let is_bound = used.as_ref().is_some_and(|pass| pass.key.is_some());
         // Another request may have learned it first; this one was not sent with it.
-        if is_bound && has_nonce && says("use_dpop_nonce") && trial.nonces < STEPS {
-            trial.nonces += 1;
+        if is_bound && has_nonce && says("use_dpop_nonce") && attempt.nonces < STEPS {
+            attempt.nonces += 1;
             return Ok(true);
         }
         let wanted = Wanted::of(&challenges);
@@ -253,22 +253,22 @@ impl Authorizer {
                 url: shown(self.server.as_str()),
             });
         }
-        if more && trial.steps >= STEPS {
+        if more && attempt.steps >= STEPS {
             return Err(not_accepted("more scopes than were granted"));
         }
-        if !more && trial.has_authorized {
+        if !more && attempt.has_authorized {
             return Err(not_accepted("a token it was given for"));
         }
         let cause = Cause::Refused {
             used,
             wanted,
             more,
-            may_refresh: !more && !trial.has_refreshed,
+            may_refresh: !more && !attempt.has_refreshed,
         };
         let renewed = self.on_task(cause).await?;
-        trial.steps += u32::from(more);
-        trial.has_refreshed |= !more && !renewed.found;
-        trial.has_authorized |= renewed.authorized && !more;
+        attempt.steps += u32::from(more);
+        attempt.has_refreshed |= !more && !renewed.found;
+        attempt.has_authorized |= renewed.authorized && !more;
         Ok(true)
     }
 

@@ -100,7 +100,7 @@ use url::Url;
 
 pub use askback_core::auth::AuthorizationError;
 pub use assertion::{Asserting, AssertionSource, IdentityProvider};
-pub use authorizer::{Authorizer, Pass, Trial};
+pub use authorizer::{Attempt, Authorizer, Pass};
 pub use code::{AuthorizationCode, AuthorizationRequest, PendingAuthorization};
 pub use fetch::{FetchError, Fetched, Fetcher, Redirects, Route};
 pub use identity::RegisteredClient;
@@ -324,10 +324,12 @@ impl Authorization {
             url: shown::shown(server),
         })?;
         url.set_fragment(None);
-        let authorizer = self.at(&url).map_err(|error| AuthorizationError::Fetch {
-            what: "the authorization server",
-            why: error.to_string(),
-        })?;
+        let authorizer = self
+            .authorizer(&url)
+            .map_err(|error| AuthorizationError::Fetch {
+                what: "the authorization server",
+                why: error.to_string(),
+            })?;
         authorizer.sign_out().await
     }
 
@@ -336,7 +338,7 @@ impl Authorization {
     /// # Errors
     ///
     /// Fails where HTTP cannot be spoken on this machine.
-    pub fn at(&self, server: &Url) -> io::Result<Arc<Authorizer>> {
+    pub fn authorizer(&self, server: &Url) -> io::Result<Arc<Authorizer>> {
         let mut servers = self.servers.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = servers.get(server.as_str()) {
             return Ok(Arc::clone(known));

@@ -12,7 +12,7 @@ use reqwest::{
 use tokio::{task::JoinSet, time::Instant};
 use url::Url;
 
-use super::{Authorizer, Trial};
+use super::{Attempt, Authorizer};
 use crate::{
     Authorization, AuthorizationError, CredentialStore as _, Key, MemoryStore, Redirect, Secret,
     SignIn, Signing,
@@ -74,7 +74,7 @@ async fn with_key(
     let key = Key::Tokens(server.to_owned());
     store.save(&key, &record).await.expect("it is kept");
     let authorization = Authorization::person(person.clone()).store(store);
-    authorization.at(&url(server)).expect("a client")
+    authorization.authorizer(&url(server)).expect("a client")
 }
 
 /// A refusal that names a document on another host, which may be reached.
@@ -135,20 +135,20 @@ async fn a_nonce_that_another_request_learned_costs_no_token() {
     };
     let next = headers("next");
     for _ in 0..3 {
-        let mut trial = Trial::default();
+        let mut attempt = Attempt::default();
         let answer = (StatusCode::UNAUTHORIZED, &next);
-        let again = authorizer.again(&mut trial, &place, answer, pass.clone());
+        let again = authorizer.again(&mut attempt, &place, answer, pass.clone());
         assert_eq!(again.await, Ok(true));
     }
     assert_eq!(person.0.load(Ordering::Relaxed), 0);
 
     // What cannot be sent back is no nonce, and one request is not sent for ever.
     for (nonce, most) in [("a\"b", 0), ("next", 2)] {
-        let (mut trial, headers) = (Trial::default(), headers(nonce));
+        let (mut attempt, headers) = (Attempt::default(), headers(nonce));
         let mut times = 0;
         loop {
             let answer = (StatusCode::UNAUTHORIZED, &headers);
-            let again = authorizer.again(&mut trial, &place, answer, pass.clone());
+            let again = authorizer.again(&mut attempt, &place, answer, pass.clone());
             match again.await {
                 Ok(again) => assert!(again),
                 Err(_) => break,
@@ -171,8 +171,8 @@ async fn all_who_wait_hear_one_no() {
             asking.spawn(async move {
                 let (place, headers) = (url(SERVER), refusal());
                 let answer = (StatusCode::UNAUTHORIZED, &headers);
-                let mut trial = Trial::default();
-                let again = authorizer.again(&mut trial, &place, answer, pass);
+                let mut attempt = Attempt::default();
+                let again = authorizer.again(&mut attempt, &place, answer, pass);
                 again.await.expect_err("nobody is willing")
             });
         }
@@ -199,9 +199,9 @@ async fn nobody_signs_in_where_others_can_listen() {
         let pass = authorizer.pass().await.expect("a store");
         assert_eq!(pass.is_some(), may_be, "{server}");
         let answer = (StatusCode::UNAUTHORIZED, &refusal());
-        let mut trial = Trial::default();
+        let mut attempt = Attempt::default();
         let again = authorizer
-            .again(&mut trial, &url(server), answer, pass)
+            .again(&mut attempt, &url(server), answer, pass)
             .await;
         let error = again.expect_err("nobody is willing");
         let is_refused = matches!(error, AuthorizationError::Url { .. });

@@ -28,7 +28,7 @@ mod with_tokens {
     /// One request, as often as it is sent.
     pub(in super::super) struct Trial<'a> {
         source: Option<&'a Source>,
-        trial: oauth::Trial,
+        trial: oauth::Attempt,
         /// Whether a refusal is worth a sign-in.
         is_patient: bool,
     }
@@ -43,7 +43,7 @@ mod with_tokens {
                 return Ok(Self(None));
             };
             Ok(Self(Some(Source {
-                authorizer: authorization.at(server)?,
+                authorizer: authorization.authorizer(server)?,
                 pause: pause.clone(),
             })))
         }
@@ -59,7 +59,7 @@ mod with_tokens {
         pub(in super::super) fn trial(&self, method: &Method) -> Trial<'_> {
             Trial {
                 source: self.0.as_ref(),
-                trial: oauth::Trial::default(),
+                trial: oauth::Attempt::default(),
                 // Nobody signs in to say goodbye.
                 is_patient: method != Method::DELETE,
             }
