@@ -206,6 +206,19 @@ impl Fetcher {
         self.in_time(fetching).await
     }
 
+    /// Fetches with these headers, such as a token. No redirection is followed: they are meant for
+    /// nobody else. JSON is asked for, unless they ask for something else.
+    ///
+    /// # Errors
+    ///
+    /// [`FetchError`]; an answer with the status of an error is an answer.
+    pub async fn get_with(&self, url: &Url, headers: HeaderMap) -> Result<Fetched, FetchError> {
+        let mut request = Request::new(Method::GET, url.clone());
+        *request.headers_mut() = headers;
+        request.headers_mut().entry(ACCEPT).or_insert(JSON);
+        self.in_time(self.once(request)).await
+    }
+
     /// Posts JSON. No redirection is followed.
     ///
     /// # Errors
@@ -244,6 +257,10 @@ impl Fetcher {
         *request.headers_mut() = headers;
         request.headers_mut().insert(ACCEPT, JSON);
         *request.body_mut() = Some(body.into());
+        self.once(request).await
+    }
+
+    async fn once(&self, request: Request) -> Result<Fetched, FetchError> {
         let response = self.send(request).await?;
         // What is sent here is meant for nobody else.
         if response.status().is_redirection() {

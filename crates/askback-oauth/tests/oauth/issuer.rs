@@ -37,7 +37,7 @@ impl Issuer {
                 let (status, body) = answer(&own, &path);
                 let length = body.len();
                 let reply = format!(
-                    "HTTP/1.1 {status} Reply\r\nContent-Length: {length}\r\n\
+                    "HTTP/1.1 {status} Reply\r\nContent-Length: {length}\r\nLocation: {own}/elsewhere\r\n\
                      Content-Type: application/json\r\nConnection: close\r\n\r\n{body}"
                 );
                 let _ = stream.write_all(reply.as_bytes()).await;

@@ -6,9 +6,12 @@ use askback_core::{
     limits::Limits,
 };
 use askback_oauth::{
-    Algorithm, AuthorizationRequest, Fetcher, Provider, Reach, RegisteredClient, Route, Secret,
-    SigningKey, TokenEndpoint,
+    Algorithm, AuthorizationRequest, FetchError, Fetcher, Provider, Reach, RegisteredClient, Route,
+    Secret, SigningKey, TokenEndpoint,
 };
+use http::{HeaderMap, HeaderValue, header::AUTHORIZATION};
+use serde_json::json;
+use url::Url;
 
 use crate::issuer::Issuer;
 
@@ -171,6 +174,29 @@ async fn a_token_is_given_back_where_the_provider_takes_it() {
         let (head, form) = issuer.form();
         assert!(head.starts_with("POST /revoke "), "{head}");
         assert_eq!(form[0], ("token".to_owned(), "r-1".to_owned()));
+    }
+}
+
+#[tokio::test]
+async fn a_token_is_shown_to_the_one_who_is_asked_and_to_nobody_else() {
+    for (status, is_read) in [(200, true), (401, true), (302, false), (307, false)] {
+        let issuer = answering(status, r#"{"login":"ada"}"#).await;
+        let url = Url::parse(&format!("{}/user", issuer.url)).expect("a URL");
+        let token = HeaderValue::from_static("Bearer a-1");
+        let headers = HeaderMap::from_iter([(AUTHORIZATION, token)]);
+        let fetched = fetcher(Reach::anywhere()).get_with(&url, headers).await;
+        match fetched {
+            Ok(fetched) if is_read => {
+                assert_eq!(fetched.status, status);
+                assert_eq!(fetched.json(), Some(json!({"login": "ada"})));
+            }
+            Err(FetchError::Redirected) if !is_read => {}
+            fetched => panic!("{status}: {fetched:?}"),
+        }
+        let asked = issuer.asked();
+        assert_eq!(asked.len(), 1, "{asked:?}");
+        assert!(asked[0].contains("authorization: Bearer a-1"), "{asked:?}");
+        assert!(asked[0].contains("accept: application/json"), "{asked:?}");
     }
 }
 
