@@ -6,13 +6,14 @@
 
 use std::{fmt, io, net::SocketAddr, pin::Pin, sync::Arc, time::Duration};
 
-use askback_core::{http::body::BodyBuffer, limits::Limits};
+use askback_core::{auth::AuthorizationError, http::body::BodyBuffer, limits::Limits};
 use reqwest::{
     Client, Method, Proxy, Request, Response, StatusCode,
     dns::{Addrs, Name, Resolve, Resolving},
     header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderValue, LOCATION},
     redirect::Policy,
 };
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 use url::Url;
 
@@ -378,6 +379,28 @@ impl fmt::Debug for Answer {
         f.debug_struct("Answer")
             .field("status", &self.status)
             .finish_non_exhaustive()
+    }
+}
+
+/// What a document says; nothing where there is none. A server that is out of order is not taken
+/// for one without a document.
+pub(crate) fn document<T: DeserializeOwned>(
+    what: &'static str,
+    answer: Result<Answer, FetchError>,
+) -> Result<Option<T>, AuthorizationError> {
+    let failed = |why: String| AuthorizationError::Fetch { what, why };
+    let answer = answer.map_err(|error| failed(error.to_string()))?;
+    match (answer.status, answer.json) {
+        (200..=299, Some(json)) => {
+            let read = serde_json::from_value(json);
+            read.map(Some).map_err(|_| AuthorizationError::Document {
+                what,
+                why: "it is not such a document".to_owned(),
+            })
+        }
+        // A page for every URL is no document.
+        (200..=299, None) | (400..=499, _) => Ok(None),
+        (status, _) => Err(failed(format!("it answers with status {status}"))),
     }
 }
 

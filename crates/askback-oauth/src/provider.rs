@@ -12,7 +12,7 @@ use crate::{
     Secret,
     clock::SystemClock,
     code::{AuthorizationCode, is_plain},
-    fetch::{Answer, Fetcher, Redirects},
+    fetch::{Answer, Fetcher, Redirects, document},
     identity::{Client, RegisteredClient},
     reach::Reach,
     shown::shown,
@@ -78,22 +78,19 @@ impl Provider {
     ///
     /// [`AuthorizationError`] where there is no document, or it cannot be used.
     pub async fn discover(fetcher: &Fetcher, issuer: &str) -> Result<Self, AuthorizationError> {
-        let wrong = |why: String| AuthorizationError::Document { what: ISSUER, why };
         let places = AuthorizationServer::well_known(issuer);
-        for place in places.map_err(|bad| wrong(bad.to_string()))? {
+        let places = places.map_err(|bad| AuthorizationError::Document {
+            what: ISSUER,
+            why: bad.to_string(),
+        })?;
+        for place in places {
             let url = endpoint(fetcher.reach(), ISSUER, &place)?;
-            let failed = |why: String| AuthorizationError::Fetch { what: ISSUER, why };
             let fetched = fetcher.get(&url, Redirects::SameOrigin).await;
-            let fetched = fetched.map_err(|error| failed(error.to_string()))?;
-            let Some(document) = fetched.json().filter(|_| fetched.status == 200) else {
-                if fetched.status >= 500 {
-                    return Err(failed(format!("it answers with status {}", fetched.status)));
-                }
+            let read = document::<AuthorizationServer>(ISSUER, fetched.map(Answer::from));
+            let Some(document) = read? else {
                 // It stands elsewhere, if anywhere.
                 continue;
             };
-            let document: AuthorizationServer = serde_json::from_value(document)
-                .map_err(|_| wrong("it is not such a document".to_owned()))?;
             if document.issuer != issuer {
                 return Err(AuthorizationError::OtherIssuer {
                     wanted: issuer.to_owned(),

@@ -3,13 +3,12 @@
 use std::vec::IntoIter;
 
 use askback_core::auth::{AuthorizationServer, ProtectedResource, Scopes};
-use serde::de::DeserializeOwned;
 use url::Url;
 
 use super::{Action, Fetch, Flow, Next, Resource, Site, State, Way};
 use crate::{
     AuthorizationError,
-    fetch::{Answer, FetchError},
+    fetch::{Answer, FetchError, document},
 };
 
 const SERVER: &str = "the server's metadata";
@@ -266,26 +265,6 @@ fn canonical(server: &Url) -> String {
     match name.strip_suffix('/') {
         Some(name) if server.path() == "/" && server.query().is_none() => name.to_owned(),
         _ => name.to_owned(),
-    }
-}
-
-/// What a document says; nothing where there is none. A server that is out of order is not taken
-/// for one without a document.
-fn document<T: DeserializeOwned>(
-    what: &'static str,
-    answer: Result<Answer, FetchError>,
-) -> Result<Option<T>, AuthorizationError> {
-    let failed = |why: String| AuthorizationError::Fetch { what, why };
-    let answer = answer.map_err(|error| failed(error.to_string()))?;
-    match (answer.status, answer.json) {
-        (200..=299, Some(json)) => {
-            let read = serde_json::from_value(json);
-            read.map(Some)
-                .map_err(|_| wrong(what, "it is not such a document"))
-        }
-        // A page for every URL is no document.
-        (200..=299, None) | (400..=499, _) => Ok(None),
-        (status, _) => Err(failed(format!("it answers with status {status}"))),
     }
 }
 
