@@ -1,6 +1,6 @@
 //! Where the time comes from.
 
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use askback_core::ask::Millis;
 pub use askback_core::clock::Clock;
@@ -16,4 +16,9 @@ impl Clock for SystemClock {
             .unwrap_or_default();
         u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
     }
+}
+
+/// A span of time in whole milliseconds, as it is written into records.
+pub(crate) fn millis(span: Duration) -> u64 {
+    u64::try_from(span.as_millis()).unwrap_or(u64::MAX)
 }

@@ -20,8 +20,6 @@ pub mod store;
 pub mod testing;
 pub mod transport;
 
-use std::time::Duration;
-
 pub use answer::Answer;
 pub use askback_core::{
     ask::{AskError, Principal},
@@ -56,9 +54,4 @@ pub use server::{
 pub mod __private {
     pub use crate::handler::{Worded, Words, is_asked, is_parameter};
     pub use askback_core::forms;
-}
-
-/// A span of time in whole milliseconds, as it is written into records.
-fn millis(span: Duration) -> u64 {
-    u64::try_from(span.as_millis()).unwrap_or(u64::MAX)
 }

@@ -1,4 +1,4 @@
-//! The rooms of the core: which module may use which, and who may name a revision.
+//! The rooms of a crate: which module may use which, and who may name a revision.
 
 use std::collections::BTreeSet;
 
@@ -12,8 +12,13 @@ use crate::{
 
 const CORE: &str = "crates/askback-core/src/";
 
-/// The modules of the core, and what each may use of the others.
-const MODULES: &[(&str, &[&str])] = &[
+/// The modules of a crate, and what each may use of the others.
+type Map = &'static [(&'static str, &'static [&'static str])];
+
+/// The crates whose modules point one way.
+const CRATES: [(&str, Map); 2] = [(CORE, OF_CORE), ("crates/askback/src/", OF_ASKBACK)];
+
+const OF_CORE: Map = &[
     ("address", &[]),
     ("limits", &[]),
     ("quote", &[]),
@@ -43,6 +48,49 @@ const MODULES: &[(&str, &[&str])] = &[
     ("__private", &["forms"]),
 ];
 
+const OF_ASKBACK: Map = &[
+    ("clock", &[]),
+    ("roots", &[]),
+    ("entropy", &[]),
+    ("private_file", &["entropy"]),
+    ("keys", &["entropy", "private_file"]),
+    ("store", &["private_file"]),
+    ("error", &["keys", "store"]),
+    ("answer", &["error"]),
+    ("flow", &["clock", "entropy", "error"]),
+    (
+        "ctx",
+        &[
+            "answer", "clock", "entropy", "error", "flow", "roots", "store",
+        ],
+    ),
+    ("handler", &["answer", "ctx", "error", "flow"]),
+    ("authorization", &["clock", "entropy"]),
+    ("transport", &["authorization"]),
+    ("client", &["transport"]),
+    (
+        "server",
+        &[
+            "authorization",
+            "clock",
+            "ctx",
+            "entropy",
+            "error",
+            "flow",
+            "handler",
+            "keys",
+            "store",
+            "transport",
+        ],
+    ),
+    (
+        "testing",
+        &["clock", "keys", "server", "store", "transport"],
+    ),
+    // Paths for the code that macros write.
+    ("__private", &["handler"]),
+];
+
 /// The only modules that may tell revisions apart by name.
 const MAY_NAME_REVISIONS: &[&str] = &[
     "crates/askback-core/src/revision.rs",
@@ -51,17 +99,24 @@ const MAY_NAME_REVISIONS: &[&str] = &[
 
 fn directions(tree: &Tree) -> Vec<Problem> {
     let mut problems = Vec::new();
-    for (path, text) in tree.files().filter(|(path, _)| path.starts_with(CORE)) {
-        let inside = &path[CORE.len()..];
+    for (path, text) in tree.files() {
+        let Some((root, modules)) = CRATES.iter().find(|(root, _)| path.starts_with(root)) else {
+            continue;
+        };
+        let inside = &path[root.len()..];
         let module = inside.split(['/', '.']).next().unwrap_or_default();
         if module == "lib" {
             continue;
         }
-        let Some((_, allowed)) = MODULES.iter().find(|(name, _)| *name == module) else {
+        let Some((_, allowed)) = modules.iter().find(|(name, _)| *name == module) else {
             problems.push(format!("{path}: the module {module} is on no map"));
             continue;
         };
         let code = words(text);
+        if inside.starts_with("server/") && !inside.starts_with("server/http/") && names_http(&code)
+        {
+            problems.push(format!("{path}: the server does not know how it is served"));
+        }
         for used in used_modules(&code) {
             if used != module && !allowed.contains(&used.as_str()) {
                 problems.push(format!("{path}: {module} uses {used}"));
@@ -74,6 +129,13 @@ fn directions(tree: &Tree) -> Vec<Problem> {
         }
     }
     problems
+}
+
+/// Whether a file of the server names what serves it over HTTP.
+fn names_http(code: &str) -> bool {
+    ["self::http", "super::http", "server::http"]
+        .iter()
+        .any(|path| code.contains(&format!("{path}::")) || code.contains(&format!("{path};")))
 }
 
 /// The modules that follow `crate::`, alone or in braces.
@@ -170,7 +232,7 @@ fn no_std(tree: &Tree) -> Vec<Problem> {
 }
 
 #[test]
-fn modules_of_the_core_use_what_is_below_them() {
+fn modules_use_what_is_below_them() {
     assert_none(directions(&Tree::project()));
 
     let bad = Tree::of([
@@ -191,12 +253,22 @@ fn modules_of_the_core_use_what_is_below_them() {
             "crates/askback-core/src/revision.rs",
             "fn f(a: crate::jsonrpc::X) { \"crate::wire\" }",
         ),
+        (
+            "crates/askback/src/ctx/mod.rs",
+            "use crate::{server::Shared, flow::{self, Cell}};",
+        ),
+        (
+            "crates/askback/src/server/call.rs",
+            "use super::http::Endpoint;\nuse crate::server::http;",
+        ),
     ]);
     let wanted = [
         "seal.rs: `super` leads out",
         "extra is on no map",
         "forms uses protocol",
         "revision uses jsonrpc",
+        "ctx uses server",
+        "call.rs: the server does not know how it is served",
     ];
     assert_found(&directions(&bad), &wanted);
 }

@@ -18,10 +18,9 @@ use serde::{Serialize, de::DeserializeOwned};
 
 use super::{Changes, States};
 use crate::{
-    clock::Clock,
+    clock::{Clock, millis},
     entropy::entropy,
     error::{Error, Recorded, Result},
-    millis,
     store::{Claim, ClaimRequest, Owner, PutRequest, Store},
 };
 

@@ -11,7 +11,7 @@ use std::{
 use tokio::time::{Sleep, sleep};
 
 use super::{Cell, Scope, Slot};
-use crate::millis;
+use crate::clock::millis;
 
 /// Ready once its time is over, also where that happened between two rounds.
 pub(crate) struct Timer {

@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 
 use super::Json;
 use crate::{
-    Answer,
+    answer::Answer,
     ctx::{Arguments, Ask, Ctx, Parameters},
     error::{Error, Result},
     flow::BoxFuture,

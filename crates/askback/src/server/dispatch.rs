@@ -35,9 +35,9 @@ use super::{
     rounds::{Rounds, missing},
 };
 use crate::{
+    clock::millis,
     ctx::{Arguments, Incoming, Peer, Seen, elicitation_id},
     error::{Error, Kind, Result},
-    millis,
 };
 
 /// The response to a request.

@@ -52,7 +52,7 @@ use self::{
     tasks::Board,
 };
 use crate::{
-    clock::{Clock, SystemClock},
+    clock::{Clock, SystemClock, millis},
     ctx::{Audience, Backing, Parameters, States},
     error::Result,
     keys::KeySource,
@@ -506,7 +506,7 @@ impl ServerBuilder {
             capabilities,
             instructions: self.instructions,
             revisions: self.revisions,
-            ttl_ms: i64::try_from(crate::millis(self.cache.ttl)).unwrap_or(i64::MAX),
+            ttl_ms: i64::try_from(millis(self.cache.ttl)).unwrap_or(i64::MAX),
             limits: Arc::new(self.limits),
         };
         let spills = self.store.is_some();

@@ -3,7 +3,7 @@
 use askback_core::ask::Millis;
 use tokio::time::Instant;
 
-use crate::{clock::Clock, millis};
+use crate::clock::{Clock, millis};
 
 /// A clock that starts on the first of January 2026 and goes with tokio's time.
 ///

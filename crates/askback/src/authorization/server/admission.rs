@@ -20,7 +20,7 @@ use super::{
     dpop::Proofs,
     protection::Protection,
 };
-use crate::Clock;
+use crate::clock::Clock;
 
 /// How often the log says that tokens cannot be verified: it would be full of it otherwise.
 const COMPLAINTS: Duration = Duration::from_secs(10);

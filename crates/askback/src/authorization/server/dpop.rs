@@ -19,7 +19,7 @@ use super::{
     access::Rejected,
     jwt::{Key, SigningAlgorithm, signed},
 };
-use crate::{entropy::entropy, millis};
+use crate::{clock::millis, entropy::entropy};
 
 /// The header that holds a proof.
 const DPOP: HeaderName = HeaderName::from_static("dpop");

@@ -23,7 +23,7 @@ use super::{
     fetch::{fetcher, post_form, usable},
     jwt::{BadKeys, Claims, Expected},
 };
-use crate::millis;
+use crate::clock::millis;
 
 /// How long an answer is kept about a good token.
 const KEEP: Duration = Duration::from_secs(30);

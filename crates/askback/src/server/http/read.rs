@@ -6,14 +6,12 @@ use std::{
     task::{Context, Poll},
 };
 
+use askback_core::limits::Limits;
 use bytes::{Buf, Bytes};
 use http_body::Body;
 use tokio::time::{Sleep, sleep};
 
-use crate::{
-    Limits,
-    server::budget::{Charge, NoRoom},
-};
+use crate::server::budget::{Charge, NoRoom};
 
 /// Why a body was not read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]

@@ -3,6 +3,7 @@
 use askback_core::{
     http::{headers, media},
     jsonrpc::{self, ErrorObject, RequestId},
+    limits::Limits,
     protocol::codes,
 };
 use http::{
@@ -11,7 +12,7 @@ use http::{
 };
 
 use super::body::{Body, Events, Outgoing};
-use crate::{Limits, server::budget::NoRoom};
+use crate::server::budget::NoRoom;
 
 pub(super) const SESSION_ID: HeaderName = HeaderName::from_static(headers::SESSION_ID);
 const JSON: HeaderValue = HeaderValue::from_static(media::JSON);

@@ -9,7 +9,7 @@ use askback_core::{
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use crate::{authorization::server::access::Rejected, millis};
+use crate::{authorization::server::access::Rejected, clock::millis};
 
 /// The claims of a token.
 #[derive(Debug, Deserialize)]

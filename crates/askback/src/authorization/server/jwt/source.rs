@@ -19,7 +19,7 @@ use crate::{
         access::Rejected,
         fetch::{BadUrl, Unfetched, get, usable},
     },
-    millis,
+    clock::millis,
 };
 
 /// How long after a fetch the next one may begin.
