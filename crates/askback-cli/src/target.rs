@@ -267,7 +267,9 @@ fn find_upward(folder: &Path) -> Option<PathBuf> {
 
 /// The server `name` of a file of servers.
 fn in_file(file: &Path, json: &str, name: &str) -> Result<Target, Error> {
-    match from_file(json, name, file.parent().unwrap_or(Path::new(""))) {
+    // A program is looked for from the folder in which it is started.
+    let whole = std::path::absolute(file).unwrap_or_else(|_| file.to_owned());
+    match from_file(json, name, whole.parent().unwrap_or(Path::new(""))) {
         Ok(target) => Ok(Target {
             file: Some(file.to_owned()),
             ..target
@@ -306,11 +308,12 @@ fn from_file(json: &str, name: &str, folder: &Path) -> Result<Target, Error> {
         } => Ok(Target {
             name: name.to_owned(),
             reach: Reach::Start(Command {
-                program,
+                program: in_folder(folder, program),
                 args,
                 env,
                 withheld,
-                cwd: cwd.map(|cwd| folder.join(cwd)),
+                cwd: Some(folder.join(cwd.unwrap_or_default()))
+                    .filter(|cwd| !cwd.as_os_str().is_empty()),
             }),
             file: None,
         }),
@@ -339,6 +342,14 @@ fn from_file(json: &str, name: &str, folder: &Path) -> Result<Target, Error> {
     }
 }
 
+/// A program that a file in `folder` names. Where it is a path, it is one from that folder: what a
+/// person agreed to is not another program in the next folder.
+fn in_folder(folder: &Path, program: String) -> String {
+    let is_path = program.contains(std::path::is_separator);
+    let joined = is_path.then(|| folder.join(&program).into_os_string().into_string());
+    joined.and_then(Result::ok).unwrap_or(program)
+}
+
 /// A word as a shell would want it.
 fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@%+,".contains(c);
@@ -358,6 +369,7 @@ mod tests {
         "mcpServers": {
             "travel": {"command": "askback", "args": ["serve", "travel"], "env": {"A": "b"}, "cwd": "sub", "disabled": false},
             "bare": {"command": "server"},
+            "own": {"command": "bin/server"},
             "remote": {"type": "http", "url": "https://example.com/mcp", "headers": {"Authorization": "Bearer x"}},
             "private": {"url": "https://example.com/mcp", "oauth": {"clientId": "mine", "issuer": "https://auth.example.com", "scopes": ["read"], "callbackPort": 4321, "x": 1}},
             "secret": {"url": "https://me:secret@example.com/mcp"},
@@ -376,6 +388,17 @@ mod tests {
         };
         assert_eq!(command.env["A"], "b");
         assert_eq!(command.cwd, Some(PathBuf::from("/etc/sub")));
+        for (folder, name, program, cwd) in [
+            ("/etc", "bare", "server", "/etc"),
+            ("/etc", "own", "/etc/bin/server", "/etc"),
+        ] {
+            let target = from_file(FILE, name, Path::new(folder)).expect("it is there");
+            let Reach::Start(command) = target.reach else {
+                panic!("it is started");
+            };
+            assert_eq!(command.program, program);
+            assert_eq!(command.cwd, Some(PathBuf::from(cwd)));
+        }
         let bare = from_file(FILE, "bare", Path::new("")).expect("it is there");
         let program = "server".to_owned();
         let expected = Command {
@@ -413,7 +436,7 @@ mod tests {
         check(
             FILE,
             "trave",
-            "no server is called `trave`, but these:\nbare, empty, odd, private, remote, secret, travel",
+            "no server is called `trave`, but these:\nbare, empty, odd, own, private, remote, secret, travel",
         );
         check(FILE, "secret", "the URL holds a name or a password");
         check(FILE, "odd", "is set by the transport");

@@ -118,6 +118,28 @@ fn what_was_found_is_agreed_to_once() {
     place.refuses(&one, &["agreed.json can be read by others"]);
 }
 
+/// Programs and folders that a file names are those beside it, wherever the command is run.
+#[test]
+fn what_was_agreed_to_is_no_other_program_in_the_next_folder() {
+    let place = Place::new("beside");
+    let json = r#"{"mcpServers": {"one": {"command": "./run.sh"}, "two": {"command": "sh", "args": ["./run.sh"]}}}"#;
+    fs::write(place.path("project/mcp.json"), json).expect("it is ours");
+    let write = |name: &str, does: &str| {
+        let path = place.path(name);
+        fs::write(&path, format!("#!/bin/sh\n{does}\n")).expect("it is ours");
+        set_mode(&path, 0o700);
+    };
+    write("project/run.sh", "touch \"$SEEN\"");
+    write("project/below/run.sh", "exit 0");
+    let beside = format!("| start {}", place.path("project/./run.sh").display());
+    place.refuses(&["--server", "one"], &[&beside]);
+    for server in ["one", "two"] {
+        place.agree(server);
+        place.starts(&["--server", server]);
+        place.starts(&["--server", server, "--config", "../mcp.json"]);
+    }
+}
+
 #[test]
 fn what_a_file_says_stands_behind_the_gutter() {
     #[track_caller]
