@@ -46,7 +46,8 @@ pub struct SessionArgs {
     /// Let the server work in this folder without asking; may be given again
     #[arg(long, value_name = "DIR")]
     roots: Vec<PathBuf>,
-    /// Give a request up after so many seconds, those of a person not counted
+    /// Give a request up after so many seconds without a sign of progress, those of a person not
+    /// counted
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=MOST_SECONDS))]
     timeout: Option<u64>,
 }
@@ -102,6 +103,7 @@ impl SessionArgs {
         let mut limits = Limits::default();
         if let Some(seconds) = self.timeout {
             limits.request = Duration::from_secs(seconds);
+            limits.probe = limits.probe.min(limits.request);
         }
         limits
     }
@@ -306,12 +308,15 @@ fn told(error: &ClientError) -> (Words, Option<PeerText>) {
             words!("the server answered with HTTP status {}:", *status),
             quote(why),
         ),
-        ClientError::Unauthorized { status, .. } => (
+        ClientError::Unauthorized { status, challenges } => (
             words!(
                 "the server answered with HTTP status {}: the client is not authorized",
                 *status
             ),
-            None,
+            // It says which scopes are missing.
+            (!challenges.is_empty())
+                .then(|| quote(&challenges.join("\n")))
+                .flatten(),
         ),
         ClientError::Authorization(error) => (
             "the client is not authorized:".into(),

@@ -176,4 +176,34 @@ fn booking_takes_a_scope_of_its_own() {
         &json!({"uri": uri}),
     );
     assert!(read.starts_with("HTTP/1.1 200"), "{read}");
+    // The command says what the server wants, as the server says it.
+    let url = format!("http://{}/mcp", agency.address);
+    let headers = json!({"Authorization": "Bearer a"});
+    let servers = json!({"mcpServers": {"agency": {"url": url, "headers": headers}}});
+    scratch.file("mcp.json", &servers.to_string());
+    let output = Command::new(env!("CARGO_BIN_EXE_askback"))
+        .args([
+            "call",
+            "book_holiday",
+            "destination=Lisbon",
+            "--server",
+            "agency",
+            "--config",
+        ])
+        .arg(scratch.path("mcp.json"))
+        .output()
+        .unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(4), "{said}");
+    let scopes = r#"scope="travel:read travel:book""#;
+    let mut lines = said.lines();
+    assert!(
+        said.contains("HTTP status 403: the client is not authorized"),
+        "{said}"
+    );
+    let shown = lines.find(|line| line.contains(scopes));
+    assert!(
+        shown.is_some_and(|line| line.trim_start().starts_with("| ")),
+        "{said}"
+    );
 }
