@@ -22,7 +22,7 @@ const MOST: usize = 16 << 20;
 
 /// What a connection may hold beside what is kept for its client: what hyper reads into, and what
 /// its task needs.
-const CONNECTION: usize = 160 << 10;
+const CONNECTION: usize = 40 << 10;
 
 /// What may change by itself: tables that grow, and do not shrink.
 const STRAY: usize = 1 << 20;
@@ -111,18 +111,24 @@ impl Post {
     }
 
     fn alone(&self) -> Vec<u8> {
+        self.bytes(&format!("{}Connection: close\r\n", self.headers))
+    }
+
+    fn kept_alive(&self) -> Vec<u8> {
         self.bytes(&self.headers)
     }
 
     fn within(&self, session: &str) -> Vec<u8> {
-        self.bytes(&format!("Mcp-Session-Id: {session}\r\n"))
+        self.bytes(&format!(
+            "Mcp-Session-Id: {session}\r\nConnection: close\r\n"
+        ))
     }
 
     fn bytes(&self, headers: &str) -> Vec<u8> {
         let (body, length) = (&self.body, self.body.len());
         format!(
             "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n\
-             Accept: application/json, text/event-stream\r\n{headers}Connection: close\r\n\
+             Accept: application/json, text/event-stream\r\n{headers}\
              Content-Length: {length}\r\n\r\n{body}"
         )
         .into_bytes()
@@ -187,6 +193,8 @@ enum Kind {
     Bodies,
     ListensAfterLargeRequests,
     LargeFilters,
+    /// Connections that stay open after a large request was answered.
+    IdleAfterLargeRequests,
     /// Answers, of which a client reads the head.
     UnreadAnswers,
     UnreadAnswersOfSessions,
@@ -218,6 +226,7 @@ impl Kind {
             | Self::UnreadAnswers
             | Self::UnreadAnswersOfSessions => 10,
             Self::LargeFilters => 60,
+            Self::IdleAfterLargeRequests => 100,
         }
     }
 
@@ -242,6 +251,10 @@ impl Kind {
                 stateless("tools/call", params)
             }
             Self::Results => stateless("tools/call", json!({"name": "makes"})),
+            Self::IdleAfterLargeRequests => {
+                let meta = json!({"example/text": "x".repeat(200_000)});
+                stateless("tools/list", json!({"_meta": meta}))
+            }
             Self::UnreadAnswers => stateless("tools/call", json!({"name": "says"})),
             Self::UnreadAnswersOfSessions => call("tools/call", json!({"name": "says"})),
             Self::Bodies => call("ping", json!({"text": "x".repeat(3_900_000)})),
@@ -295,6 +308,12 @@ impl Kind {
                 let mut connection = Connection::open(addr).await;
                 let whole = post.alone();
                 connection.send(&whole[..whole.len() - 1]).await;
+                open.push(connection);
+            }
+            Self::IdleAfterLargeRequests => {
+                let mut connection = Connection::open(addr).await;
+                connection.send(&post.kept_alive()).await;
+                connection.until("}}").await;
                 open.push(connection);
             }
             Self::UnreadAnswers => {
@@ -391,6 +410,7 @@ fn what_is_held_is_what_is_said_to_be_kept() {
         Kind::Bodies,
         Kind::ListensAfterLargeRequests,
         Kind::LargeFilters,
+        Kind::IdleAfterLargeRequests,
         Kind::UnreadAnswers,
         Kind::UnreadAnswersOfSessions,
     ] {

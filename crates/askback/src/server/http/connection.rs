@@ -11,11 +11,11 @@ use std::{
 
 use bytes::Bytes;
 use http::{Request, Response, StatusCode};
-use http_body::{Frame, SizeHint};
+use http_body::{Body as _, Frame, SizeHint};
 use hyper::{body::Incoming, server::conn::http1};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::{
-    io::{AsyncRead, AsyncWrite, ReadBuf},
+    io::{AsyncRead, AsyncReadExt as _, AsyncWrite, ReadBuf, Take},
     net::TcpStream,
     time::{Sleep, sleep},
 };
@@ -25,7 +25,7 @@ use super::{
     response,
     service::Service,
     stop::{Phase, Stop},
-    waiting::{AtWork, Present, Standing},
+    waiting::{InRequest, Present, Standing},
 };
 use crate::server::budget::Charge;
 
@@ -35,6 +35,10 @@ const LEAST_HEADER_BYTES: usize = 8 << 10;
 /// How many headers hyper takes where nothing is said. Any other number costs each request room
 /// that is laid out anew.
 const USUAL_HEADERS: usize = 100;
+
+/// How much is read at once, in bytes: less than hyper has room for at first, so that it never sees
+/// a reason to have more.
+const MOST_AT_ONCE: u64 = (8 << 10) - 1;
 
 pub(super) async fn connection(
     io: Patient,
@@ -47,12 +51,13 @@ pub(super) async fn connection(
     let limits = shared.limits();
     let stop: Stop = service.stop().clone();
     // Without it, an answer may wait for an acknowledgement of the one before.
-    if let Err(error) = io.inner.set_nodelay(true) {
+    if let Err(error) = io.inner.get_ref().set_nodelay(true) {
         tracing::debug!(%error, "a socket option could not be set");
     }
     let respond = hyper::service::service_fn(|request| {
-        let at_work = present.0.work();
-        respond(&service, &path, request, at_work)
+        let in_request = present.0.request();
+        let request = request.map(|body| Arriving::new(body, &present.0));
+        respond(&service, &path, request, in_request)
     });
     let mut http = http1::Builder::new();
     http.timer(TokioTimer::new())
@@ -78,8 +83,8 @@ pub(super) async fn connection(
 async fn respond(
     service: &Service,
     path: &str,
-    request: Request<Incoming>,
-    at_work: AtWork,
+    request: Request<Arriving>,
+    in_request: InRequest,
 ) -> Result<Response<Watched>, Infallible> {
     let asked = request.uri().path();
     let response = if asked == path || service.protected().serves(asked) {
@@ -90,14 +95,54 @@ async fn respond(
     };
     Ok(response.map(|body| Watched {
         body,
-        _at_work: at_work,
+        _in_request: in_request,
     }))
 }
 
-/// A response whose connection is at work until it has ended.
+/// The body of a request. With its end, the connection is at work.
+struct Arriving {
+    body: Incoming,
+    standing: Arc<Standing>,
+}
+
+impl Arriving {
+    fn new(body: Incoming, standing: &Arc<Standing>) -> Self {
+        let standing = Arc::clone(standing);
+        if body.is_end_stream() {
+            standing.work();
+        }
+        Self { body, standing }
+    }
+}
+
+impl http_body::Body for Arriving {
+    type Data = Bytes;
+    type Error = hyper::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<hyper::Result<Frame<Bytes>>>> {
+        let frame = ready!(Pin::new(&mut self.body).poll_frame(cx));
+        if frame.is_none() || self.body.is_end_stream() {
+            self.standing.work();
+        }
+        Poll::Ready(frame)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+/// A response. Its connection waits for the next request when it is written.
 struct Watched {
     body: Body,
-    _at_work: AtWork,
+    _in_request: InRequest,
 }
 
 impl http_body::Body for Watched {
@@ -120,10 +165,12 @@ impl http_body::Body for Watched {
     }
 }
 
-/// A socket that fails when its client leaves what it is sent unread for too long, or when there is
-/// no room for the heads of more requests.
+/// A socket that fails when its client leaves what it is sent unread for too long, and says what the
+/// connection is at.
 pub(super) struct Patient {
-    inner: TcpStream,
+    /// Of which no more is read at once than hyper needs for most requests: it keeps a buffer as
+    /// large as what it was once given, for as long as the connection is there.
+    inner: Take<TcpStream>,
     limit: Duration,
     /// Since the client has not taken anything.
     stalled: Option<Pin<Box<Sleep>>>,
@@ -133,29 +180,26 @@ pub(super) struct Patient {
 
 /// What has come of the head of a request.
 struct Head {
-    /// Since when the connection waits for this request.
-    since: u64,
     bytes: usize,
     room: Charge,
 }
 
 impl Head {
-    fn grow(&mut self, standing: &Standing, bytes: usize) -> io::Result<()> {
-        let since = standing.waits_since();
-        if since != self.since {
-            self.since = since;
-            self.bytes = 0;
-            self.room.shrink_to(0);
-        }
-        // What comes while a request is answered is its body.
-        if standing.is_at_work() {
-            return Ok(());
+    fn grow(&mut self, standing: &Standing, bytes: usize) {
+        if !standing.awaits_head() {
+            return self.end();
         }
         self.bytes += bytes;
-        if self.bytes <= WORTH_COUNTING {
-            return Ok(());
+        if self.bytes > WORTH_COUNTING {
+            standing.hold_head(self.room.cover(self.bytes).is_ok());
         }
-        self.room.cover(self.bytes).map_err(io::Error::other)
+    }
+
+    fn end(&mut self) {
+        if self.bytes > WORTH_COUNTING {
+            self.room.shrink_to(0);
+        }
+        self.bytes = 0;
     }
 }
 
@@ -167,12 +211,11 @@ impl Patient {
         heads: Charge,
     ) -> Self {
         Self {
-            inner: stream,
+            inner: stream.take(0),
             limit: service.shared().limits().write_stall,
             stalled: None,
             standing: Arc::clone(&present.0),
             head: Head {
-                since: present.0.waits_since(),
                 bytes: 0,
                 room: heads,
             },
@@ -185,6 +228,9 @@ impl Patient {
         written: Poll<io::Result<T>>,
         cx: &mut Context<'_>,
     ) -> Poll<io::Result<T>> {
+        if !self.standing.awaits_head() {
+            self.head.end();
+        }
         if written.is_ready() {
             self.stalled = None;
             return written;
@@ -204,11 +250,12 @@ impl AsyncRead for Patient {
         cx: &mut Context<'_>,
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        let before = buf.filled().len();
-        ready!(Pin::new(&mut self.inner).poll_read(cx, buf))?;
         let this = &mut *self;
-        let read = buf.filled().len() - before;
-        Poll::Ready(this.head.grow(&this.standing, read))
+        let before = buf.filled().len();
+        this.inner.set_limit(MOST_AT_ONCE);
+        ready!(Pin::new(&mut this.inner).poll_read(cx, buf))?;
+        this.head.grow(&this.standing, buf.filled().len() - before);
+        Poll::Ready(Ok(()))
     }
 }
 
@@ -218,7 +265,7 @@ impl AsyncWrite for Patient {
         cx: &mut Context<'_>,
         buf: &[u8],
     ) -> Poll<io::Result<usize>> {
-        let written = Pin::new(&mut self.inner).poll_write(cx, buf);
+        let written = Pin::new(self.inner.get_mut()).poll_write(cx, buf);
         self.judge(written, cx)
     }
 
@@ -227,21 +274,24 @@ impl AsyncWrite for Patient {
         cx: &mut Context<'_>,
         bufs: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        let written = Pin::new(&mut self.inner).poll_write_vectored(cx, bufs);
+        let written = Pin::new(self.inner.get_mut()).poll_write_vectored(cx, bufs);
         self.judge(written, cx)
     }
 
     fn is_write_vectored(&self) -> bool {
-        self.inner.is_write_vectored()
+        self.inner.get_ref().is_write_vectored()
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let flushed = Pin::new(&mut self.inner).poll_flush(cx);
+        let flushed = Pin::new(self.inner.get_mut()).poll_flush(cx);
+        if flushed.is_ready() {
+            self.standing.is_written();
+        }
         self.judge(flushed, cx)
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let shut = Pin::new(&mut self.inner).poll_shutdown(cx);
+        let shut = Pin::new(self.inner.get_mut()).poll_shutdown(cx);
         self.judge(shut, cx)
     }
 }

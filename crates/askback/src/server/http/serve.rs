@@ -34,6 +34,7 @@ pub(super) async fn serve(
         heads: Budget::of_heads(service.shared().limits()),
         waiting: Waiting::new(),
         next: None,
+        is_full: false,
         room: Arc::new(Semaphore::new(service.shared().limits().connections)),
         listener,
         path: path.into(),
@@ -99,6 +100,8 @@ struct Door {
     service: Service,
     /// It has come, and there was no place for it.
     next: Option<TcpStream>,
+    /// The last one could not be accepted.
+    is_full: bool,
 }
 
 impl Door {
@@ -130,7 +133,7 @@ impl Door {
 
     /// Serves a connection until the server has come that far.
     async fn let_in(
-        &self,
+        &mut self,
         accepted: io::Result<(TcpStream, OwnedSemaphorePermit)>,
         until: Phase,
         connections: &mut JoinSet<()>,
@@ -138,10 +141,15 @@ impl Door {
         let (stream, place) = match accepted {
             Ok(accepted) => accepted,
             Err(error) => {
-                tracing::warn!(%error, "a connection could not be accepted");
+                // The machine has no room for it, as a rule: too many files are open.
+                self.waiting.make_room();
+                if !std::mem::replace(&mut self.is_full, true) {
+                    tracing::warn!(%error, "a connection could not be accepted: others give way");
+                }
                 return sleep(BREATH).await;
             }
         };
+        self.is_full = false;
         let service = self.service.clone();
         let path = Arc::clone(&self.path);
         let present = self.waiting.enter();

@@ -1,10 +1,10 @@
-//! Connections that wait for a request: those that give way where there are too many.
+//! Connections by what they are at: those that only wait give way where there are too many.
 
 use std::{
     collections::HashMap,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
 };
 
@@ -29,11 +29,20 @@ struct Connections {
     last: u64,
 }
 
-/// What one connection is at.
+/// What one connection is at. It waits until a whole request has come, works on it, and waits again
+/// when the response is written.
 pub(super) struct Standing {
     number: u64,
     /// In nanoseconds, from when the server began.
     waits_since: AtomicU64,
+    /// Whether the head of a request has come, and its response is not written yet.
+    in_request: AtomicBool,
+    /// Whether the response has come to its end, and has yet to be written.
+    is_answered: AtomicBool,
+    /// Whether it holds much of a head that has not come to its end.
+    holds_head: AtomicBool,
+    /// Whether it was asked to give way.
+    is_asked: AtomicBool,
     gives_way: Notify,
     among: Arc<Waiting>,
 }
@@ -41,8 +50,8 @@ pub(super) struct Standing {
 /// A connection, as long as there is one.
 pub(super) struct Present(pub(super) Arc<Standing>);
 
-/// A request that is being answered, up to the end of its response.
-pub(super) struct AtWork(Arc<Standing>);
+/// A request whose head has come, up to the end of its response.
+pub(super) struct InRequest(Arc<Standing>);
 
 impl Waiting {
     pub(super) fn new() -> Arc<Self> {
@@ -60,6 +69,10 @@ impl Waiting {
         let standing = Arc::new(Standing {
             number,
             waits_since: AtomicU64::new(self.now()),
+            in_request: AtomicBool::new(false),
+            is_answered: AtomicBool::new(false),
+            holds_head: AtomicBool::new(false),
+            is_asked: AtomicBool::new(false),
             gives_way: Notify::new(),
             among: Arc::clone(self),
         });
@@ -67,20 +80,35 @@ impl Waiting {
         Present(standing)
     }
 
-    /// Asks those that have waited for the longest to give way.
+    /// Asks some of those that have waited for the longest to give way.
     pub(super) fn make_room(&self) {
-        let mut waiting: Vec<_> = {
-            let connections = self.lock();
-            let all = connections.by_number.values();
-            all.filter(|standing| !standing.is_at_work())
-                .map(|standing| (standing.waits_since(), Arc::clone(standing)))
-                .collect()
-        };
+        let mut waiting = self.waiting(|_| true);
         let many = waiting.len() / GIVING_WAY + 1;
         waiting.sort_unstable_by_key(|(since, _)| *since);
         for (_, standing) in waiting.iter().take(many) {
-            standing.gives_way.notify_one();
+            standing.ask();
         }
+    }
+
+    /// Asks another to give way that has held much of a head for the longest.
+    fn make_room_for_head(&self, of: &Standing) {
+        let holding = |standing: &Standing| {
+            standing.number != of.number
+                && standing.holds_head.load(Ordering::Relaxed)
+                && !standing.is_asked.load(Ordering::Relaxed)
+        };
+        let holding = self.waiting(holding);
+        if let Some((_, standing)) = holding.iter().min_by_key(|(since, _)| *since) {
+            standing.ask();
+        }
+    }
+
+    fn waiting(&self, which: impl Fn(&Standing) -> bool) -> Vec<(u64, Arc<Standing>)> {
+        let connections = self.lock();
+        let all = connections.by_number.values();
+        all.filter(|standing| !standing.is_at_work() && which(standing))
+            .map(|standing| (standing.waits_since(), Arc::clone(standing)))
+            .collect()
     }
 
     fn now(&self) -> u64 {
@@ -95,25 +123,57 @@ impl Waiting {
 }
 
 impl Standing {
-    /// Since when it waits for its next request; another number for each.
-    pub(super) fn waits_since(&self) -> u64 {
+    fn waits_since(&self) -> u64 {
         self.waits_since.load(Ordering::Relaxed)
     }
 
-    pub(super) fn is_at_work(&self) -> bool {
+    fn is_at_work(&self) -> bool {
         self.waits_since() == AT_WORK
     }
 
-    /// Begins to answer a request.
-    pub(super) fn work(self: &Arc<Self>) -> AtWork {
-        self.waits_since.store(AT_WORK, Ordering::Relaxed);
-        AtWork(Arc::clone(self))
+    /// Whether what is read now is the head of a request.
+    pub(super) fn awaits_head(&self) -> bool {
+        !self.in_request.load(Ordering::Relaxed)
     }
 
-    /// Waits until it is to give way to another, and has nothing to do.
+    /// The head of a request has come.
+    pub(super) fn request(self: &Arc<Self>) -> InRequest {
+        self.in_request.store(true, Ordering::Relaxed);
+        self.holds_head.store(false, Ordering::Relaxed);
+        InRequest(Arc::clone(self))
+    }
+
+    /// The whole request has come.
+    pub(super) fn work(&self) {
+        self.waits_since.store(AT_WORK, Ordering::Relaxed);
+    }
+
+    /// Everything is written that there was.
+    pub(super) fn is_written(&self) {
+        if self.is_answered.swap(false, Ordering::Relaxed) {
+            self.waits_since.store(self.among.now(), Ordering::Relaxed);
+            self.in_request.store(false, Ordering::Relaxed);
+        }
+    }
+
+    /// It holds much of a head, for which there is room or not: then another gives way.
+    pub(super) fn hold_head(&self, has_room: bool) {
+        if !has_room {
+            self.among.make_room_for_head(self);
+        }
+        self.holds_head.store(true, Ordering::Relaxed);
+    }
+
+    fn ask(&self) {
+        self.is_asked.store(true, Ordering::Relaxed);
+        self.gives_way.notify_one();
+    }
+
+    /// Waits until it is to give way to another, and is not at work.
     pub(super) async fn gives_way(&self) {
         loop {
             self.gives_way.notified().await;
+            self.is_asked.store(false, Ordering::Relaxed);
             if !self.is_at_work() {
                 return;
             }
@@ -121,10 +181,9 @@ impl Standing {
     }
 }
 
-impl Drop for AtWork {
+impl Drop for InRequest {
     fn drop(&mut self) {
-        let now = self.0.among.now();
-        self.0.waits_since.store(now, Ordering::Relaxed);
+        self.0.is_answered.store(true, Ordering::Relaxed);
     }
 }
 

@@ -543,7 +543,7 @@ async fn connections_that_wait_give_way_to_new_ones() {
 }
 
 #[tokio::test]
-async fn heads_that_do_not_end_take_no_more_than_their_room() {
+async fn heads_that_do_not_end_give_way_to_others() {
     let mut limits = Limits::default();
     limits.kept_bytes = 1 << 20;
     limits.header_read = Duration::from_secs(60 * 60);
@@ -557,14 +557,34 @@ async fn heads_that_do_not_end_take_no_more_than_their_room() {
         socket.send(&head).await;
         sockets.spawn(async move { socket.ends().await });
     }
-    for _ in fit..8 {
+    for _ in fit + 1..8 {
         soon(sockets.join_next()).await;
     }
-    // A head as usual needs none of the room.
-    server.assert_well().await;
-    assert!(sockets.try_join_next().is_none(), "{fit} have room");
-    sockets.shutdown().await;
+    // A head that comes to its end has its room, however long it is.
     let long = format!("X-Long: {}\r\nConnection: close\r\n", "x".repeat(50_000));
-    let said = server.says(hello(&long)).await;
-    assert!(said.contains("Hello!"), "{said}");
+    for _ in 0..8 {
+        let said = server.says(hello(&long)).await;
+        assert!(said.contains("Hello!"), "{said}");
+        server.assert_well().await;
+    }
+}
+
+/// A body that does not come keeps a place from nobody, and neither does a response that is read.
+#[tokio::test]
+async fn requests_that_do_not_end_give_way() {
+    let mut limits = Limits::default();
+    limits.connections = 2;
+    limits.body_read = Duration::from_secs(60 * 60);
+    let server = Serving::start(Stage::default().builder().limits(limits)).await;
+    let whole = hello("");
+    let mut sockets = JoinSet::new();
+    for _ in 0..4 {
+        let mut socket = server.connect().await;
+        socket.send(&whole[..whole.len() - 1]).await;
+        sockets.spawn(async move { socket.ends().await });
+        server.assert_well().await;
+    }
+    for _ in 1..4 {
+        soon(sockets.join_next()).await;
+    }
 }
