@@ -155,7 +155,7 @@ impl Unattended {
                 reply
             }
             Answer::Unfit { rule, why } => {
-                in_full(&mut excerpt, &self.asker, question, why.chars().count());
+                in_full(&mut excerpt, &self.asker, question, text::extent(&why));
                 let whose: Words = match rule {
                     Some(rule) => words!("rule {}", rule),
                     None => "the list of roots".into(),
@@ -178,7 +178,7 @@ impl Unattended {
 
     fn unmatched(&self, question: &Question, excerpt: &mut Excerpt<'_>) -> Reply {
         let rule = rule_for(&self.asker, question).map(|rule| text::json(&rule));
-        let following = rule.as_ref().map_or(0, |rule| rule.chars().count());
+        let following = rule.as_ref().map_or(0, |rule| text::extent(rule));
         in_full(excerpt, &self.asker, question, following);
         let (words, why) = match &self.script {
             Some(_) => (

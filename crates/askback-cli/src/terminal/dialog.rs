@@ -22,6 +22,8 @@ pub struct Dialog {
     seen: Option<(u64, u64)>,
     /// Whether the prompt is due again, though nothing has changed.
     again: bool,
+    /// Whether the question before went away by itself.
+    overtaken: bool,
     /// The lines of a text of several, while it is being written.
     lines: Option<Vec<String>>,
 }
@@ -37,6 +39,7 @@ impl Dialog {
             shown,
             seen: None,
             again: false,
+            overtaken: false,
             lines: None,
         }
     }
@@ -77,13 +80,30 @@ impl Dialog {
         front.is_some_and(|front| self.seen.is_none_or(|(id, _)| id != front.id))
     }
 
+    /// Whether the person may still be answering another, which went away by itself; said once.
+    pub fn take_overtaken(&mut self) -> bool {
+        std::mem::take(&mut self.overtaken)
+    }
+
+    /// Says that what was typed was not taken for an answer to the question in front.
+    pub fn ask_again(&mut self) {
+        let words =
+            "This is another question than the one before: please read it, and answer again.";
+        self.page.note(Style::Warning, words);
+        self.again = true;
+    }
+
     /// Takes in what happened, and puts on the page what became of it. What is asked now is put
     /// there by [`Dialog::show`], once all that has happened is taken in.
     pub fn take(&mut self, event: Event) -> Vec<Effect> {
         self.again |= matches!(event, Event::Said(_) | Event::Folder(_));
         let front = self.desk.front();
         let asked = front.map(|front| (front.id, front.question.ask.is_ours()));
+        let by_itself = matches!(event, Event::Withdrawn(_) | Event::Settled(_));
         let effects = self.desk.update(event);
+        let now = self.desk.front().map(|front| front.id);
+        let was_asked = asked.map(|(id, _)| id);
+        self.overtaken |= by_itself && was_asked.is_some() && now != was_asked;
         for effect in &effects {
             match effect {
                 Effect::Tell(notice) => screen::notice(&mut self.page, &self.asker, notice),

@@ -1,5 +1,5 @@
-//! As much of a question as is shown of it: of however many parts it is, it does not fill the
-//! terminal.
+//! As much of a question as is shown of it: of however many parts or lines it is, it does not fill
+//! the terminal.
 
 use std::mem;
 
@@ -52,7 +52,7 @@ impl<'a> Excerpt<'a> {
         }
         self.left_out = self.left_out.saturating_add(more);
         self.left = match more {
-            0 => self.left.saturating_sub(head.chars().count()),
+            0 => self.left.saturating_sub(text::extent(head)),
             _ => 0,
         };
     }

@@ -3,11 +3,12 @@
 use std::{
     io::{self, BufRead, IsTerminal},
     thread,
+    time::Duration,
 };
 
 #[cfg(unix)]
 use rustix::termios::{QueueSelector, tcflush};
-use tokio::sync::mpsc;
+use tokio::{sync::mpsc, time::Instant};
 
 /// The most lines read before they are wanted.
 const AHEAD: usize = 1024;
@@ -30,7 +31,12 @@ pub(super) struct Lines {
     interrupts: mpsc::Receiver<()>,
     /// Whether a person types, not a file.
     typed: bool,
+    /// When another question took the place of the one that a person was answering.
+    overtaken_at: Option<Instant>,
 }
+
+/// How long it takes a person to notice that one question has taken the place of another.
+const NOTICING: Duration = Duration::from_secs(1);
 
 impl Lines {
     /// The standard input, read by a thread of its own: it waits for the next line while a
@@ -52,6 +58,7 @@ impl Lines {
             lines,
             interrupts,
             typed,
+            overtaken_at: None,
         }
     }
 
@@ -73,16 +80,36 @@ impl Lines {
         if !self.typed {
             return;
         }
-        // One that cannot be told to has nothing that was begun.
-        #[cfg(unix)]
-        let _ = tcflush(io::stdin(), QueueSelector::IFlush);
+        forget_begun();
         while self.lines.try_recv().is_ok() {}
+    }
+
+    /// The same, where the question that is asked now takes the place of one that the person was
+    /// answering: what they type in the first moment is for that one.
+    pub(super) fn forget_overtaken(&mut self) {
+        self.forget();
+        self.overtaken_at = self.typed.then(Instant::now);
+    }
+
+    /// Whether the line that came now was typed before the person can have seen what is asked. Of
+    /// the next they are told, and it counts.
+    pub(super) fn was_early(&mut self) -> bool {
+        self.overtaken_at
+            .take()
+            .is_some_and(|at| at.elapsed() < NOTICING)
     }
 
     /// Whether a person types, so that what is typed is on the screen already.
     pub(super) fn typed(&self) -> bool {
         self.typed
     }
+}
+
+/// Has the terminal forget what was typed and not read yet. One that cannot be told to has nothing
+/// that was begun.
+pub(crate) fn forget_begun() {
+    #[cfg(unix)]
+    let _ = tcflush(io::stdin(), QueueSelector::IFlush);
 }
 
 fn read(sender: &mpsc::Sender<Input>, typed: bool) {
@@ -102,5 +129,33 @@ fn read(sender: &mpsc::Sender<Input>, typed: bool) {
         if sender.blocking_send(input).is_err() || last {
             return;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn what_is_typed_in_the_first_moment_is_for_the_question_before() {
+        let (_sender, lines) = mpsc::channel(AHEAD);
+        let (_pressed, interrupts) = mpsc::channel(1);
+        let mut lines = Lines {
+            lines,
+            interrupts,
+            typed: true,
+            overtaken_at: None,
+        };
+        assert!(!lines.was_early());
+        lines.forget_overtaken();
+        assert!(lines.was_early());
+        assert!(!lines.was_early(), "the person was told");
+        lines.forget_overtaken();
+        tokio::time::advance(NOTICING).await;
+        assert!(!lines.was_early());
+        // A file was written in knowledge of the questions.
+        lines.typed = false;
+        lines.forget_overtaken();
+        assert!(!lines.was_early());
     }
 }

@@ -168,7 +168,10 @@ impl Terminal {
             }
         }
         if self.dialog.is_new() {
-            self.lines.forget();
+            match self.dialog.take_overtaken() {
+                true => self.lines.forget_overtaken(),
+                false => self.lines.forget(),
+            }
         }
         self.dialog.show();
         out::tell(self.dialog.page());
@@ -242,6 +245,7 @@ impl Terminal {
     fn input(&mut self, input: Input) {
         self.echo(&input);
         match input {
+            Input::Line(_) if self.lines.was_early() => self.dialog.ask_again(),
             Input::Line(line) => {
                 let effects = self.dialog.hear(&line);
                 self.carry_out(effects);

@@ -14,6 +14,7 @@ mod screen;
 pub use dialog::Dialog;
 pub use excerpt::{Excerpt, LEFT_OUT};
 pub use lines::Input;
+pub(crate) use lines::forget_begun;
 pub use live::Terminal;
 pub use page::{Look, LookSource, Page, Rows, Style};
 pub use said::{Remark, Remarks};

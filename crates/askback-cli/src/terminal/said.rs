@@ -46,8 +46,8 @@ enum What {
     LeftOut(u64),
 }
 
-/// The most characters that are shown of one remark, and the most lines.
-const SHOWN: (usize, usize) = (1024, 16);
+/// How much is shown of one remark, in characters.
+const SHOWN: usize = 1024;
 
 impl Remarks {
     /// Nothing said yet. `limits` says how much of it is shown.
@@ -179,13 +179,7 @@ fn remark(event: Event) -> Option<Remark> {
         Event::Note(note) => ("note ".into(), note),
         _ => return None,
     };
-    let (characters, lines) = SHOWN;
-    let lines: usize = text
-        .split_inclusive('\n')
-        .take(lines)
-        .map(|line| line.chars().count())
-        .fold(0, usize::saturating_add);
-    let (text, more) = PeerText::from(text).cut(characters.min(lines));
+    let (text, more) = PeerText::from(text).cut(SHOWN);
     Some(Remark(What::Quote(mark, text, more)))
 }
 

@@ -7,7 +7,7 @@ use askback_core::{
 use serde_json::Value;
 
 use super::{
-    excerpt::Excerpt,
+    excerpt::{Excerpt, LEFT_OUT},
     page::{Page, Style},
 };
 use crate::{
@@ -246,7 +246,7 @@ pub(super) fn in_full(
         Ask::Sample(_) | Ask::Roots | Ask::Arguments { .. } => {}
     }
     head(excerpt.page(), asker, question, (1, 1));
-    let characters = parts.iter().map(|(_, line)| line.chars().count());
+    let characters = parts.iter().map(|(_, line)| text::extent(line));
     excerpt.reserve(characters.sum::<usize>().saturating_add(following));
     said(excerpt, question);
     excerpt.release();
@@ -397,11 +397,16 @@ fn secret(page: &mut Page, draft: &Draft) {
     }
 }
 
+/// As much as is shown of what a server says about one field.
+const FIELD_SHOWN: usize = 2048;
+
 fn field(page: &mut Page, field: &Field, value: Option<&Value>) {
-    page.quote_line("", field.label());
+    let mut excerpt = Excerpt::new(page, FIELD_SHOWN);
+    excerpt.quote_line("", field.label());
     if let Some(description) = &field.description {
-        page.quote(description);
+        excerpt.quote(description);
     }
+    excerpt.end(LEFT_OUT);
     let options = options(field);
     let marks = marks(options).unwrap_or_default();
     for (index, option) in options.iter().enumerate() {

@@ -110,12 +110,32 @@ pub fn json(json: &str) -> String {
     shown
 }
 
-/// The first `most` characters of `text`, and how many more there are.
-pub fn head(text: &str, most: usize) -> (&str, usize) {
-    match text.char_indices().nth(most) {
-        Some((end, _)) => (&text[..end], text[end..].chars().count()),
-        None => (text, 0),
+/// For how many characters a line break counts where the length of a text is bounded: an empty line
+/// takes as much of a screen as one that is full.
+const LINE_BREAK: usize = 64;
+
+/// How long a text is where that is bounded, in characters.
+pub fn extent(text: &str) -> usize {
+    text.chars().map(extent_of).fold(0, usize::saturating_add)
+}
+
+fn extent_of(c: char) -> usize {
+    match c {
+        '\n' => LINE_BREAK,
+        _ => 1,
     }
+}
+
+/// The beginning of `text` that is no [longer](extent) than `most`, and how many characters follow.
+pub fn head(text: &str, most: usize) -> (&str, usize) {
+    let mut left = most;
+    for (end, c) in text.char_indices() {
+        match left.checked_sub(extent_of(c)) {
+            Some(less) => left = less,
+            None => return (&text[..end], text[end..].chars().count()),
+        }
+    }
+    (text, 0)
 }
 
 /// `text` as a terminal shows it: safe, with every blank an ordinary one, at which a line can be
@@ -259,5 +279,9 @@ mod tests {
     fn a_long_text_shows_its_head() {
         assert_eq!(head("größe", 3), ("grö", 2));
         assert_eq!(head("ab", 3), ("ab", 0));
+        assert_eq!(head("a\n\nb", 130), ("a\n\nb", 0));
+        assert_eq!(head("a\n\nb", 129), ("a\n\n", 1));
+        assert_eq!(head("a\n\nb", 128), ("a\n", 2));
+        assert_eq!(extent("a\n\nb"), 130);
     }
 }

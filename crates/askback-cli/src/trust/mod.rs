@@ -20,7 +20,7 @@ use crate::{
     error::Error,
     settings_file,
     target::{Reach, Target},
-    terminal::{Page, Style, out},
+    terminal::{Page, Style, forget_begun, out},
     text::{self, PeerText, given},
     words,
 };
@@ -102,6 +102,8 @@ impl Found {
         }
         let mut page = out::stderr_page();
         self.question(target, &mut page);
+        // A yes that was typed before is none.
+        forget_begun();
         if !ask(page, &mut io::stdin().lock(), &mut out::stderr()) {
             return Err(Error::usage(words!("{} is not used", shown)));
         }

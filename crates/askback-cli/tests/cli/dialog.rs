@@ -414,11 +414,16 @@ fn what_is_shown_of_a_question_is_bounded_in_all() {
             asking(vec![SamplingMessage::user(vec![image; 20_000])], 0),
         ),
         ("hints", asking(says("hello", 1), 20_000)),
+        (
+            "lines",
+            asking(says(&format!("one{}two", "\n".repeat(20_000)), 1), 0),
+        ),
     ] {
         let ask = || Asks(question.clone());
         let cut = play(WIDE, vec![ask(), Type("!cancel")]);
         // Beside it stand marks, gutters, and what is ours.
         assert!(cut.len() < 4 * most, "{name}: {} bytes", cut.len());
+        assert!(name != "lines" || cut.lines().count() < 100, "{cut}");
         assert!(
             cut.contains(" more characters; !more shows the whole\n"),
             "{name}: {cut}"
@@ -432,6 +437,19 @@ fn what_is_shown_of_a_question_is_bounded_in_all() {
             "{name}: {log}"
         );
     }
+}
+
+#[test]
+fn what_is_said_of_one_field_does_not_fill_the_terminal() {
+    let text = "two\n".repeat(5_000);
+    let field = json!({"type": "string", "title": "Name", "description": text});
+    let question = form("Who?", &format!(r#""name": {field}"#), "");
+    let screen = play(WIDE, vec![Asks(question), Type("!cancel")]);
+    assert!(screen.lines().count() < 60, "{screen}");
+    assert!(
+        screen.contains(" more characters are left out\n"),
+        "{screen}"
+    );
 }
 
 #[test]

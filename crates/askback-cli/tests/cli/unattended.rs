@@ -331,7 +331,7 @@ fn a_remark_is_as_long_as_a_person_reads() {
     check(
         "a\n".repeat(1000),
         17,
-        "  1968 more characters are left out\n",
+        "  1969 more characters are left out\n",
     );
     check(
         "a".repeat(5000),

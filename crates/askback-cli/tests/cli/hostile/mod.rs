@@ -483,8 +483,11 @@ fn what_is_typed_for_one_question_does_not_answer_the_next() {
     assert_eq!(seat.prompt().as_deref(), Some(""));
     let shown = seat.rows.join("\n");
     assert!(shown.contains("wire 10000 EUR"), "{shown}");
-    seat.write("");
+    // Typed as soon as it can be, before anybody can have read it.
+    seat.write("yes");
     assert_eq!(seat.prompt().as_deref(), Some(""), "it is asked still");
+    let shown = seat.rows.join("\n");
+    assert!(shown.contains("This is another question"), "{shown}");
     seat.write("!decline not that");
     assert_eq!(seat.prompt(), None);
     assert!(seat.rows.iter().any(|row| row == "| refused"));
