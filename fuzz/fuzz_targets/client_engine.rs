@@ -286,7 +286,7 @@ impl Peer {
                     self.transport == Transport::Open,
                     "sent where nobody listens"
                 );
-                self.sent(&message);
+                self.sent(&message.bytes);
             }
             Output::Ask(id, question) => {
                 assert!(self.seen.insert(id), "a question is put to the host twice");

@@ -12,7 +12,8 @@ use std::{
 use askback_core::{
     auth::AuthorizationContext,
     engine::client::{
-        CallId, ClientError, Connection, Event, HostQuestion, Output, Profile, QuestionId, Timeouts,
+        CallId, ClientError, ClientMessage, Connection, Event, HostQuestion, Output, Profile,
+        QuestionId, ServerMessage, Timeouts,
     },
     jsonrpc::ErrorObject,
     limits::Limits,
@@ -26,7 +27,7 @@ use tokio::{
 };
 
 use super::{Client, Host, Shared};
-use crate::transport::{Behind, Connect, Link, Pause, Receiver, Report, Sender};
+use crate::transport::{Behind, Connect, Link, LinkReceiver, LinkSender, Pause, Report};
 
 /// What comes of a call.
 pub(super) type Reply = oneshot::Sender<Result<Box<RawValue>, ClientError>>;
@@ -118,8 +119,8 @@ type Future<T> = Pin<Box<dyn std::future::Future<Output = T> + Send>>;
 
 struct Open {
     connector: Box<dyn Connect>,
-    receiver: Receiver,
-    sender: Sender,
+    receiver: LinkReceiver,
+    sender: LinkSender,
     stderr: Stderr,
     reports: Option<mpsc::Receiver<Report>>,
     behind: Option<Box<dyn Behind>>,
@@ -130,7 +131,7 @@ type Stderr = Option<mpsc::Receiver<String>>;
 /// What is to be sent. A server that does not read it is not listened to either: it could make
 /// this grow by asking.
 struct Outbox {
-    messages: VecDeque<Vec<u8>>,
+    messages: VecDeque<ClientMessage>,
     bytes: usize,
     most: usize,
 }
@@ -148,7 +149,7 @@ type Answered = Result<InputResponse, ErrorObject>;
 /// What happened.
 enum Happened {
     Command(Option<Command>),
-    Message(io::Result<Option<Vec<u8>>>),
+    Message(io::Result<Option<ServerMessage>>),
     Room(io::Result<()>),
     Stderr(Option<String>),
     Report(Option<Report>),
@@ -171,7 +172,7 @@ impl Driver {
                 Happened::Command(Some(Command::Close(done))) => break Some(done),
                 Happened::Command(Some(command)) => self.command(command),
                 Happened::Message(Ok(Some(message))) => {
-                    self.engine.handle_message(&message, self.now());
+                    self.engine.handle_received(message, self.now());
                 }
                 Happened::Room(Ok(())) => {}
                 Happened::Message(Ok(None) | Err(_)) | Happened::Room(Err(_)) => {
@@ -207,15 +208,16 @@ impl Driver {
             outbox,
             questions,
             pause,
+            limits,
             ..
         } = self;
         if matches!(way, Way::Ending { .. }) {
-            return way.next(outbox).await;
+            return way.next(outbox, limits).await;
         }
         tokio::select! {
             command = commands.recv() => Happened::Command(command),
             joined = questions.next() => Happened::Answered(joined),
-            happened = way.next(outbox) => happened,
+            happened = way.next(outbox, limits) => happened,
             () = pause.changed() => Happened::Paused,
             () = sleep_until(deadline.unwrap_or_else(Instant::now)), if deadline.is_some() => {
                 Happened::Timeout
@@ -339,7 +341,8 @@ impl Driver {
     fn open(&mut self, connector: Box<dyn Connect>, link: io::Result<Link>) {
         match link {
             Ok(Link {
-                channel,
+                receiver,
+                sender,
                 stderr,
                 behind,
                 carrier,
@@ -351,7 +354,6 @@ impl Driver {
                 self.pause = pause;
                 self.authorization = authorization;
                 let now = self.now();
-                let (receiver, sender) = channel.split();
                 let open = Open {
                     connector,
                     receiver,
@@ -435,7 +437,7 @@ impl Driver {
                 Way::Open(_) => self.end(false),
                 Way::Opening(_) | Way::Ending { .. } => {}
             }
-            match self.way.next(&mut self.outbox).await {
+            match self.way.next(&mut self.outbox, &self.limits).await {
                 Happened::Opened(connector, link) => self.open(connector, link),
                 Happened::Ended(connector, why) => self.ended(connector, &why),
                 Happened::Stderr(Some(line)) => self.host.event(Event::ServerStderr(line)),
@@ -466,14 +468,14 @@ impl Way {
     }
 
     /// Waits for whatever happens on the way, and sends what can be sent.
-    async fn next(&mut self, outbox: &mut Outbox) -> Happened {
+    async fn next(&mut self, outbox: &mut Outbox, limits: &Limits) -> Happened {
         match self {
             Self::Closed(_) | Self::Moving => pending().await,
             Self::Opening(opening) => {
                 let (connector, link) = opening.await;
                 Happened::Opened(connector, link)
             }
-            Self::Open(open) => open.next(outbox).await,
+            Self::Open(open) => open.next(outbox, limits).await,
             Self::Ending { end, stderr, .. } => tokio::select! {
                 (connector, why) = end => Happened::Ended(connector, why),
                 line = hear(stderr) => Happened::Stderr(line),
@@ -483,9 +485,11 @@ impl Way {
 }
 
 impl Open {
-    async fn next(&mut self, outbox: &mut Outbox) -> Happened {
+    async fn next(&mut self, outbox: &mut Outbox, limits: &Limits) -> Happened {
         tokio::select! {
-            message = self.receiver.receive(), if outbox.has_room() => Happened::Message(message),
+            message = self.receiver.receive(limits), if outbox.has_room() => {
+                Happened::Message(message)
+            }
             line = hear(&mut self.stderr) => Happened::Stderr(line),
             report = hear(&mut self.reports) => Happened::Report(report),
             ready = self.sender.ready(), if !outbox.is_empty() => Happened::Room(ready.map(|ready| {
@@ -501,18 +505,17 @@ impl Open {
         let Self {
             connector,
             mut receiver,
-            mut sender,
+            sender,
             behind,
             ..
         } = self;
         let read_over = async {
-            while let Ok(Some(_)) = receiver.receive().await {}
+            receiver.read_over().await;
             pending::<()>().await;
         };
         let end = async {
             // A server that no longer reads does not keep us from going on.
             let _ = timeout(limits.exit, sender.close()).await;
-            drop(sender);
             match behind {
                 Some(mut behind) => behind.end(limits).await,
                 None => "the connection ended".to_owned(),
@@ -534,14 +537,14 @@ impl Outbox {
         }
     }
 
-    fn push(&mut self, message: Vec<u8>) {
-        self.bytes += message.len();
+    fn push(&mut self, message: ClientMessage) {
+        self.bytes += message.bytes.len();
         self.messages.push_back(message);
     }
 
-    fn pop(&mut self) -> Option<Vec<u8>> {
+    fn pop(&mut self) -> Option<ClientMessage> {
         let message = self.messages.pop_front()?;
-        self.bytes -= message.len();
+        self.bytes -= message.bytes.len();
         Some(message)
     }
 

@@ -10,7 +10,7 @@ use askback_core::{
 };
 use tokio::sync::mpsc;
 
-use super::{Channel, Pause, memory};
+use super::{Channel, LinkReceiver, LinkSender, Pause, memory};
 
 /// Opens the way to a server: once at first, and again each time the server went away and is
 /// wanted.
@@ -27,7 +27,8 @@ pub type Connecting<'a> = Pin<Box<dyn Future<Output = io::Result<Link>> + Send +
 
 /// An open way to a server.
 pub struct Link {
-    pub(crate) channel: Channel,
+    pub(crate) receiver: LinkReceiver,
+    pub(crate) sender: LinkSender,
     /// What the server says beside the protocol, line by line.
     pub(crate) stderr: Option<mpsc::Receiver<String>>,
     pub(crate) behind: Option<Box<dyn Behind>>,
@@ -63,8 +64,10 @@ pub(crate) trait Behind: Send {
 
 impl From<Channel> for Link {
     fn from(channel: Channel) -> Self {
+        let (receiver, sender) = channel.split();
         Self {
-            channel,
+            receiver: LinkReceiver::Channel(receiver),
+            sender: LinkSender::Channel(sender),
             stderr: None,
             behind: None,
             carrier: Carrier::Stream,

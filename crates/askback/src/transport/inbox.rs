@@ -11,8 +11,8 @@ use super::WAITING;
 /// A queue of [`WAITING`] messages, of which one at most is large: so a peer that sends faster than
 /// it is listened to can make it as long as a few messages, and not as long as all of them together.
 #[derive(Debug)]
-pub(super) struct Inbox {
-    messages: mpsc::Sender<Waiting>,
+pub(super) struct Inbox<M> {
+    messages: mpsc::Sender<Waiting<M>>,
     /// A message longer than this is large, in bytes.
     small: usize,
     /// The room for the large one.
@@ -21,8 +21,8 @@ pub(super) struct Inbox {
 
 /// A message that waits.
 #[derive(Debug)]
-pub(super) struct Waiting {
-    pub(super) message: Vec<u8>,
+pub(crate) struct Waiting<M> {
+    pub(super) message: M,
     /// The room a large one takes until it is received.
     _room: Option<OwnedSemaphorePermit>,
 }
@@ -31,9 +31,9 @@ pub(super) struct Waiting {
 #[derive(Debug)]
 pub(super) struct Gone;
 
-impl Inbox {
+impl<M> Inbox<M> {
     /// A queue for messages of at most so many bytes.
-    pub(super) fn new(max_message_bytes: usize) -> (Self, mpsc::Receiver<Waiting>) {
+    pub(super) fn new(max_message_bytes: usize) -> (Self, mpsc::Receiver<Waiting<M>>) {
         let (messages, received) = mpsc::channel(WAITING);
         let inbox = Self {
             messages,
@@ -43,9 +43,9 @@ impl Inbox {
         (inbox, received)
     }
 
-    /// Waits until there is room for a message, and leaves it there.
-    pub(super) async fn put(&self, message: Vec<u8>) -> Result<(), Gone> {
-        if message.len() <= self.small {
+    /// Waits until there is room for a message of so many bytes, and leaves it there.
+    pub(super) async fn put(&self, message: M, bytes: usize) -> Result<(), Gone> {
+        if bytes <= self.small {
             return self.messages.send(message.into()).await.map_err(|_| Gone);
         }
         let room = tokio::select! {
@@ -61,14 +61,19 @@ impl Inbox {
 
     /// The same on a thread that may block.
     #[cfg(feature = "stdio")]
-    pub(super) fn blocking_put(&self, message: Vec<u8>, runtime: &Handle) -> Result<(), Gone> {
-        if message.len() <= self.small {
+    pub(super) fn blocking_put(
+        &self,
+        message: M,
+        bytes: usize,
+        runtime: &Handle,
+    ) -> Result<(), Gone> {
+        if bytes <= self.small {
             return self
                 .messages
                 .blocking_send(message.into())
                 .map_err(|_| Gone);
         }
-        runtime.block_on(self.put(message))
+        runtime.block_on(self.put(message, bytes))
     }
 
     /// Waits until nobody receives any more.
@@ -78,8 +83,8 @@ impl Inbox {
     }
 }
 
-impl From<Vec<u8>> for Waiting {
-    fn from(message: Vec<u8>) -> Self {
+impl<M> From<M> for Waiting<M> {
+    fn from(message: M) -> Self {
         Self {
             message,
             _room: None,
@@ -96,7 +101,7 @@ mod tests {
         let (inbox, mut received) = Inbox::new(3200);
         let putting = tokio::spawn(async move {
             for _ in 0..2 * WAITING {
-                inbox.put(vec![b' '; length]).await.unwrap();
+                inbox.put(vec![b' '; length], length).await.unwrap();
             }
         });
         // Nothing but that task goes on: it stops where there is no more room.
@@ -121,8 +126,8 @@ mod tests {
     #[tokio::test]
     async fn nobody_waits_for_room_where_nobody_receives() {
         let (inbox, received) = Inbox::new(3200);
-        inbox.put(vec![b' '; 3200]).await.unwrap();
-        let putting = tokio::spawn(async move { inbox.put(vec![b' '; 3200]).await.is_err() });
+        inbox.put((), 3200).await.unwrap();
+        let putting = tokio::spawn(async move { inbox.put((), 3200).await.is_err() });
         tokio::task::yield_now().await;
         drop(received);
         assert!(putting.await.unwrap());

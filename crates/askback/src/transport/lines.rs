@@ -71,14 +71,15 @@ pub(super) fn take(line: &mut Vec<u8>, read: &[u8], most: usize) -> (usize, bool
     (piece.len() + usize::from(end.is_some()), end.is_some())
 }
 
-async fn read<R>(reader: R, received: Inbox, most: usize)
+async fn read<R>(reader: R, received: Inbox<Vec<u8>>, most: usize)
 where
     R: AsyncRead + Unpin,
 {
     let mut reader = BufReader::new(reader);
     // A stream that fails has ended: there is nobody to be told, and nothing else to read.
     while let Ok(Some(line)) = read_line(&mut reader, most).await {
-        if !line.trim_ascii().is_empty() && received.put(line).await.is_err() {
+        let bytes = line.len();
+        if !line.trim_ascii().is_empty() && received.put(line, bytes).await.is_err() {
             return;
         }
     }

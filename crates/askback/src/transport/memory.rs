@@ -12,7 +12,10 @@ pub fn memory() -> (Channel, Channel) {
     (end(here.0, there.1), end(there.0, here.1))
 }
 
-fn end(sent: mpsc::Sender<Waiting>, received: mpsc::Receiver<Waiting>) -> Channel {
+fn end(
+    sent: mpsc::Sender<Waiting<Vec<u8>>>,
+    received: mpsc::Receiver<Waiting<Vec<u8>>>,
+) -> Channel {
     Channel {
         receiver: Receiver {
             messages: received,

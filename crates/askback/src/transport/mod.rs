@@ -1,8 +1,9 @@
 //! Transports: how messages travel between the two sides.
 //!
 //! Every transport that is a stream ends in the same thing, a [`Channel`]: whole messages in,
-//! whole messages out, in order. What carries them (a child process, the standard streams, memory,
-//! any pair of byte streams) is not seen beyond it.
+//! whole messages out, in order, as bytes. What carries them (a child process, the standard streams,
+//! memory, any pair of byte streams) is not seen beyond it. HTTP, where each message is an exchange
+//! of its own, takes and gives messages that are read.
 
 #[cfg(all(feature = "client", feature = "stdio"))]
 mod child;
@@ -12,6 +13,8 @@ mod connect;
 mod http;
 mod inbox;
 mod lines;
+#[cfg(feature = "client")]
+mod link;
 mod memory;
 #[cfg(feature = "client")]
 mod pause;
@@ -35,6 +38,8 @@ pub use connect::{Connect, Connecting, Link};
 #[cfg(feature = "http-client")]
 pub use http::{BadHeader, BadUrl, Eras, Http};
 pub use lines::lines;
+#[cfg(feature = "client")]
+pub(crate) use link::{LinkReceiver, LinkSender};
 pub use memory::memory;
 #[cfg(feature = "client")]
 pub(crate) use pause::Pause;
@@ -58,7 +63,7 @@ pub struct Channel {
 /// The receiving half of a [`Channel`].
 #[derive(Debug)]
 pub struct Receiver {
-    messages: mpsc::Receiver<Waiting>,
+    messages: mpsc::Receiver<Waiting<Vec<u8>>>,
     /// Reads what is to be received; none in memory.
     reader: Option<AbortHandle>,
 }
@@ -79,13 +84,13 @@ pub struct Ready<'a>(Room<'a>);
 #[derive(Debug)]
 enum Messages {
     Written(mpsc::Sender<Sent>),
-    Memory(mpsc::Sender<Waiting>),
+    Memory(mpsc::Sender<Waiting<Vec<u8>>>),
 }
 
 #[derive(Debug)]
 enum Room<'a> {
     Written(mpsc::Permit<'a, Sent>),
-    Memory(mpsc::Permit<'a, Waiting>),
+    Memory(mpsc::Permit<'a, Waiting<Vec<u8>>>),
 }
 
 /// What a writer is given.

@@ -35,7 +35,10 @@ pub fn stdio(max_message_bytes: usize) -> Channel {
     let runtime = Handle::current();
     let (outgoing, sent) = mpsc::channel(WAITING);
     let (ended, writing) = oneshot::channel::<()>();
-    let put = move |line| received.blocking_put(line, &runtime);
+    let put = move |line: Vec<u8>| {
+        let bytes = line.len();
+        received.blocking_put(line, bytes, &runtime)
+    };
     thread::spawn(move || read(io::stdin().lock(), put, max_message_bytes));
     thread::spawn(move || {
         write(io::stdout(), sent);

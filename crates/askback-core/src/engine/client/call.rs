@@ -13,10 +13,10 @@ use crate::{
     jsonrpc::{self, ErrorObject, RequestId},
     limits::Limits,
     protocol::{
-        ClientNotification, ClientRequest, ElicitAction, ElicitParams, ElicitUrlParams, HasMeta,
-        InputRequest, InputResponse, InputResponses, LoggingLevel, RawJson,
+        ClientRequest, ElicitAction, ElicitParams, ElicitUrlParams, HasMeta, InputRequest,
+        InputResponse, InputResponses, LoggingLevel, RawJson,
     },
-    revision::{Kind, Revision},
+    revision::Revision,
     wire,
 };
 
@@ -325,20 +325,6 @@ pub(super) fn stamp(
         meta.client_capabilities = Some(profile.capabilities.clone());
         meta.log_level = log_level;
     }
-}
-
-pub(super) fn write(revision: Revision, id: i64, request: &ClientRequest) -> Vec<u8> {
-    wire::lower(request.clone(), revision).to_vec(&RequestId::Number(id))
-}
-
-/// A notification, where the revision has it.
-pub(super) fn write_notification(
-    revision: Revision,
-    notification: ClientNotification,
-) -> Option<Vec<u8>> {
-    revision
-        .has(Kind::ClientNotification, notification.method())
-        .then(|| wire::lower(notification, revision).to_vec())
 }
 
 /// An answer as a response of its own.

@@ -11,7 +11,7 @@ use alloc::{
 use core::time::Duration;
 
 use super::{
-    CallId, ClientError, Connection, Event, HostQuestion, Output, QuestionId, State,
+    CallId, ClientError, ClientMessage, Connection, Event, HostQuestion, Output, QuestionId, State,
     batch::Batches,
     call,
     question::{admit, check_answer, size},
@@ -96,7 +96,7 @@ impl Connection {
         }
         if let State::Legacy(session) = &mut self.state {
             let responses = session.batches.close(number);
-            self.out.extend(responses.map(Output::Send));
+            self.send_responses(responses);
         }
     }
 
@@ -305,7 +305,7 @@ impl Connection {
             self.out.push_back(Output::Withdraw(question));
             if let (Some(batch), State::Legacy(session)) = (waiting.batch, &mut self.state) {
                 let responses = session.batches.close(batch);
-                self.out.extend(responses.map(Output::Send));
+                self.send_responses(responses);
             }
         }
         true
@@ -362,7 +362,13 @@ impl Connection {
             (Some(batch), State::Legacy(session)) => session.batches.respond(batch, response),
             _ => Some(response),
         };
-        self.out.extend(response.map(Output::Send));
+        self.send_responses(response);
+    }
+
+    /// Sends responses to the server, one or a batch of them, if they are complete.
+    fn send_responses(&mut self, written: Option<Vec<u8>>) {
+        let message = written.map(ClientMessage::response);
+        self.out.extend(message.map(Output::Send));
     }
 
     /// The call in flight, if it is the only one by which a server can ask.
@@ -435,8 +441,8 @@ impl Connection {
         });
         for request in level.into_iter().chain(watched) {
             self.last_id += 1;
-            self.out
-                .push_back(Output::Send(call::write(revision, self.last_id, &request)));
+            let message = ClientMessage::request(revision, self.last_id, &request);
+            self.out.push_back(Output::Send(message));
         }
     }
 }

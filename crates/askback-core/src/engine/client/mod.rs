@@ -8,6 +8,7 @@ mod error;
 mod event;
 mod legacy;
 mod listen;
+mod message;
 mod opening;
 mod pace;
 mod patience;
@@ -32,6 +33,7 @@ pub use call::CallId;
 pub use carrier::{Carrier, Lost};
 pub use error::ClientError;
 pub use event::Event;
+pub use message::{ClientMessage, MessageKind, SentRequest, ServerMessage};
 pub use opening::Greeting;
 pub use patience::Timeouts;
 pub use question::{CallTarget, HostQuestion, QuestionId};
@@ -50,7 +52,7 @@ use crate::{
         CancelledParams, ClientCapabilities, ClientNotification, ClientRequest, Implementation,
         InputResponse, LoggingLevel, NotificationParams, SubscriptionFilter,
     },
-    revision::{Era, Revision},
+    revision::{Era, Kind, Revision},
 };
 
 /// What an engine must know of the client it speaks for.
@@ -78,8 +80,8 @@ pub enum Output {
     /// Close the transport: the two sides do not come together, and all calls have ended. A later
     /// call tries anew.
     Close(ClientError),
-    /// Write this message.
-    Send(Vec<u8>),
+    /// Send this message.
+    Send(ClientMessage),
     /// The server is known; [`Connection::greeting`] says what it said of itself.
     Opened,
     /// Put this question to the host, and its answer to [`Connection::answer`].
@@ -292,9 +294,15 @@ impl Connection {
 
     /// Takes one message, or one batch, as it was framed by the transport.
     pub fn handle_message(&mut self, bytes: &[u8], now: Duration) {
-        match jsonrpc::parse(bytes, &self.profile.limits) {
-            Ok(Incoming::Single(message)) => self.handle(message, None, now),
-            Ok(Incoming::Batch(messages)) => self.handle_batch(messages, bytes.len(), now),
+        let message = ServerMessage::parse(bytes, &self.profile.limits);
+        self.handle_received(message, now);
+    }
+
+    /// Takes what was read already, by a transport that looks at messages itself.
+    pub fn handle_received(&mut self, message: ServerMessage, now: Duration) {
+        match message.content {
+            Ok(Incoming::Single(content)) => self.handle(content, None, now),
+            Ok(Incoming::Batch(messages)) => self.handle_batch(messages, message.bytes, now),
             Err(malformed) => self.handle_malformed(malformed, None, now),
         }
     }
@@ -515,8 +523,11 @@ impl Connection {
 
     fn notify(&mut self, notification: ClientNotification) {
         if let (State::Modern | State::Legacy(_), Some(greeting)) = (&self.state, &self.greeting) {
-            let message = call::write_notification(greeting.revision, notification);
-            self.out.extend(message.map(Output::Send));
+            let revision = greeting.revision;
+            if revision.has(Kind::ClientNotification, notification.method()) {
+                let message = ClientMessage::notification(revision, notification);
+                self.out.push_back(Output::Send(message));
+            }
         }
     }
 

@@ -10,7 +10,7 @@ use core::time::Duration;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::{Carrier, ClientError, Profile, call};
+use super::{Carrier, ClientError, ClientMessage, Profile, call};
 use crate::{
     jsonrpc::{ErrorObject, RequestId},
     protocol::{
@@ -91,16 +91,19 @@ pub(super) enum Next {
     /// Wait on.
     Wait,
     /// Send this.
-    Send(Vec<u8>),
+    Send(ClientMessage),
     /// The server is known. After a handshake, this is sent first.
-    Open(Box<Greeting>, Option<Vec<u8>>),
+    Open(Box<Greeting>, Option<ClientMessage>),
     /// The two do not come together.
     Fail(ClientError),
 }
 
 impl Opening {
     /// Opens a connection: with a probe, or at once with the handshake the server is known to want.
-    pub(super) fn start(handshake: Option<Revision>, cx: &mut Context<'_>) -> (Self, Vec<u8>) {
+    pub(super) fn start(
+        handshake: Option<Revision>,
+        cx: &mut Context<'_>,
+    ) -> (Self, ClientMessage) {
         let mut opening = Self {
             id: 0,
             deadline: cx.now,
@@ -272,7 +275,7 @@ impl Opening {
         }
     }
 
-    fn probe(&mut self, revision: Revision, cx: &mut Context<'_>) -> Vec<u8> {
+    fn probe(&mut self, revision: Revision, cx: &mut Context<'_>) -> ClientMessage {
         // Silence means a handshake only where it means anything, and there is one to fall back to.
         let patience = match cx.newest(Era::Legacy) {
             Some(_) if cx.carrier == Carrier::Stream => cx.profile.limits.probe,
@@ -281,10 +284,15 @@ impl Opening {
         self.expect(Step::Probe(revision), patience, cx);
         let mut request = ClientRequest::Discover(RequestParams::default());
         call::stamp(&mut request, cx.profile, revision, None, None);
-        call::write(revision, self.id, &request)
+        ClientMessage::request(revision, self.id, &request)
     }
 
-    fn initialize(&mut self, wish: Revision, before: Before, cx: &mut Context<'_>) -> Vec<u8> {
+    fn initialize(
+        &mut self,
+        wish: Revision,
+        before: Before,
+        cx: &mut Context<'_>,
+    ) -> ClientMessage {
         self.expect(
             Step::Initialize(wish, before),
             cx.profile.limits.request,
@@ -296,7 +304,8 @@ impl Opening {
             client_info: cx.profile.info.clone(),
             meta: None,
         };
-        call::write(wish, self.id, &ClientRequest::Initialize(Box::new(params)))
+        let request = ClientRequest::Initialize(Box::new(params));
+        ClientMessage::request(wish, self.id, &request)
     }
 
     fn expect(&mut self, step: Step, patience: Duration, cx: &mut Context<'_>) {
@@ -376,7 +385,8 @@ fn initialized(result: Box<RawValue>, cx: &Context<'_>) -> Next {
         result,
     };
     let notification = ClientNotification::Initialized(NotificationParams::default());
-    Next::Open(Box::new(greeting), Some(notification.to_vec()))
+    let message = ClientMessage::notification(revision, notification);
+    Next::Open(Box::new(greeting), Some(message))
 }
 
 /// Whether a failed probe tells of a server that does not know it. One that is overloaded, hidden

@@ -6,7 +6,7 @@ use core::time::Duration;
 use serde_json::value::RawValue;
 
 use super::{
-    ClientError, Connection, Greeting, Output, State,
+    ClientError, ClientMessage, Connection, Greeting, Output, State,
     call::{self, Call, CallId, Sent, Stage},
 };
 use crate::{
@@ -128,8 +128,8 @@ impl Connection {
             self.log_level,
             progress,
         );
-        self.out
-            .push_back(Output::Send(call::write(revision, number, &call.request)));
+        let message = ClientMessage::request(revision, number, &call.request);
+        self.out.push_back(Output::Send(message));
         call.stage = Stage::Sent(Sent {
             id: number,
             progress: f64::NEG_INFINITY,

@@ -7,7 +7,7 @@ use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
 use super::{
-    CallId, ClientError, Connection, Event, Output, QuestionId, State,
+    CallId, ClientError, ClientMessage, Connection, Event, Output, QuestionId, State,
     call::{self, Asked, Stage, response_json},
     rounds::refusal,
 };
@@ -400,7 +400,7 @@ impl Connection {
         };
         let revision = greeting.revision;
         call::stamp(request, &self.profile, revision, self.log_level, None);
-        let message = call::write(revision, number, request);
+        let message = ClientMessage::request(revision, number, request);
         self.out.push_back(Output::Send(message));
     }
 

@@ -6,7 +6,7 @@ use std::{
 };
 
 use askback_core::{
-    engine::client::{CallId, Connection, Output, QuestionId},
+    engine::client::{CallId, ClientMessage, Connection, Output, QuestionId},
     jsonrpc::ErrorObject,
     protocol::{ClientRequest, ElicitResult, InputRequest, InputResponse, ListRootsResult},
     revision::{Kind, Revision},
@@ -14,7 +14,7 @@ use askback_core::{
 use proptest::prelude::*;
 use serde_json::{Value, value::RawValue};
 
-use super::profile;
+use super::{check_kind, profile};
 
 #[derive(Debug, Clone)]
 enum Step {
@@ -221,7 +221,7 @@ impl Driver {
                     self.connecting = true;
                 }
                 Output::Close(_) | Output::Opened | Output::Event(_) => {}
-                Output::Send(bytes) => self.check_sent(&bytes),
+                Output::Send(message) => self.check_sent(&message),
                 Output::Ask(id, question) => {
                     assert!(self.questions.insert(id, question.request).is_none());
                 }
@@ -242,8 +242,9 @@ impl Driver {
         }
     }
 
-    fn check_sent(&mut self, bytes: &[u8]) {
-        let message: Value = serde_json::from_slice(bytes).unwrap();
+    fn check_sent(&mut self, message: &ClientMessage) {
+        check_kind(message);
+        let message: Value = serde_json::from_slice(&message.bytes).unwrap();
         let Some(method) = message.get("method").and_then(Value::as_str) else {
             return;
         };

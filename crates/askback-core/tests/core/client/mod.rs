@@ -20,9 +20,10 @@ use std::{fmt::Write as _, time::Duration};
 
 use askback_core::{
     engine::client::{
-        CallId, CallTarget, Carrier, ClientError, Connection, Event, HostQuestion, Lost, Output,
-        Profile, QuestionId, Timeouts,
+        CallId, CallTarget, Carrier, ClientError, ClientMessage, Connection, Event, HostQuestion,
+        Lost, MessageKind, Output, Profile, QuestionId, Timeouts,
     },
+    http::headers::{Body, name_member},
     jsonrpc::{ErrorObject, RequestId},
     limits::Limits,
     protocol::{
@@ -226,7 +227,10 @@ impl Player {
         match output {
             Output::Connect => "= connect".into(),
             Output::Close(error) => format!("= close: {error}"),
-            Output::Send(bytes) => self.show_sent(&bytes),
+            Output::Send(message) => {
+                check_kind(&message);
+                self.show_sent(&message.bytes)
+            }
             Output::Opened => {
                 format!("= opened {}", self.connection.greeting().unwrap().revision)
             }
@@ -292,6 +296,36 @@ impl Player {
         }
         format!("{} {message}", if stamped { ">>" } else { ">" })
     }
+}
+
+/// What stands beside the bytes of a message says what the bytes say.
+#[track_caller]
+fn check_kind(message: &ClientMessage) {
+    let bytes: Value = serde_json::from_slice(&message.bytes).unwrap();
+    let params = &bytes["params"];
+    let wanted = match (bytes["method"].as_str(), bytes.get("id")) {
+        (Some(method), Some(id)) => {
+            let version = &params["_meta"]["io.modelcontextprotocol/protocolVersion"];
+            let name = name_member(method).map_or(&Value::Null, |member| &params[member]);
+            let mirrored = version.is_string().then(|| json!([version, method, name]));
+            json!([id, mirrored])
+        }
+        (Some("notifications/initialized"), None) => json!("initialized"),
+        (Some("notifications/cancelled"), None) => json!({"cancelled": params["requestId"]}),
+        _ => Value::Null,
+    };
+    let says = match &message.kind {
+        MessageKind::Request(sent) => {
+            assert_eq!(sent.to_vec(), message.bytes);
+            let mirrored = Body::of(&sent.request);
+            let mirrored = mirrored.map(|body| json!([body.version, body.method, body.name]));
+            json!([sent.id, mirrored])
+        }
+        MessageKind::Initialized(_) => json!("initialized"),
+        MessageKind::Cancelled(id) => json!({"cancelled": id}),
+        MessageKind::Other => Value::Null,
+    };
+    assert_eq!(says, wanted, "{bytes}");
 }
 
 fn lines(transcript: &str) -> impl Iterator<Item = &str> {

@@ -353,10 +353,10 @@ fn a_handshake_says_what_the_client_can_do() {
         client.capabilities = capabilities(declared);
         let mut player = Player::new(client);
         player.connection.handle_connected(player.now);
-        let Some(Output::Send(bytes)) = player.connection.poll() else {
+        let Some(Output::Send(message)) = player.connection.poll() else {
             panic!("{revision}: nothing is sent")
         };
-        let sent: Value = serde_json::from_slice(&bytes).unwrap();
+        let sent: Value = serde_json::from_slice(&message.bytes).unwrap();
         assert_eq!(sent["method"], "initialize");
         assert_eq!(sent["params"]["capabilities"], expected, "{revision}");
     }

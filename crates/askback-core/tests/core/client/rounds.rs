@@ -367,10 +367,10 @@ fn answers_go_back_in_the_order_of_the_questions() {
     player.connection.answer(second, roots(), player.now);
     assert!(player.connection.poll().is_none());
     player.connection.answer(first, roots(), player.now);
-    let Some(Output::Send(bytes)) = player.connection.poll() else {
+    let Some(Output::Send(message)) = player.connection.poll() else {
         panic!("nothing is sent")
     };
-    let sent = String::from_utf8(bytes).unwrap();
+    let sent = String::from_utf8(message.bytes).unwrap();
     assert!(
         sent.contains(r#""inputResponses":{"z":{"roots":[]},"a":{"roots":[]}}"#),
         "{sent}"

@@ -35,13 +35,7 @@ pub(super) fn admit(
     request: ClientRequest,
 ) -> Result<Call, ErrorObject> {
     let headers = mirrored(&parts.headers)?;
-    let meta = request.meta();
-    if let Some(version) = meta.and_then(|meta| meta.protocol_version.as_deref()) {
-        let body = headers::Body {
-            version,
-            method: request.method(),
-            name: request.target(),
-        };
+    if let Some(body) = headers::Body::of(&request) {
         headers::check(&headers, body)?;
         check_arguments(shared, &parts.headers, &request)?;
     } else {

@@ -6,7 +6,7 @@ use std::{
 };
 
 use askback_core::{
-    engine::client::{ClientError, Lost},
+    engine::client::{ClientError, ClientMessage, Lost, MessageKind},
     jsonrpc::RequestId,
 };
 use reqwest::Url;
@@ -18,12 +18,11 @@ use tokio::{
 use super::{
     eras::Known,
     exchange::{Ended, exchange, tell},
-    message::{Asked, Outgoing},
+    message::PendingRequest,
     old,
     send::Way,
     stream::listen,
 };
-use crate::transport::Sent;
 
 /// The task behind the channel: it takes what the engine sends, and has a task for each request
 /// that is under way.
@@ -65,7 +64,11 @@ impl Bridge {
     }
 
     /// Carries messages until either side ends; why the server's side did is left in `end`.
-    pub(super) async fn run(mut self, sent: mpsc::Receiver<Sent>, end: Arc<Mutex<String>>) {
+    pub(super) async fn run(
+        mut self,
+        sent: mpsc::Receiver<ClientMessage>,
+        end: Arc<Mutex<String>>,
+    ) {
         let way = Arc::clone(&self.way);
         // Whatever a server keeps waiting: it is over when nobody listens any more.
         let why = tokio::select! {
@@ -80,18 +83,12 @@ impl Bridge {
     }
 
     /// Carries messages; says why the server's side ended, if it did.
-    async fn carry(&mut self, mut sent: mpsc::Receiver<Sent>) -> Option<String> {
+    async fn carry(&mut self, mut sent: mpsc::Receiver<ClientMessage>) -> Option<String> {
         loop {
             let ended = tokio::select! {
                 message = sent.recv(), if self.tasks.len() < self.most => match message {
                     None => return None,
-                    Some(Sent::Flush(done)) => {
-                        // Each message is on its way as soon as it is taken; whoever asked may have
-                        // stopped waiting.
-                        let _ = done.send(());
-                        continue;
-                    }
-                    Some(Sent::Message(message)) => self.send(message).await,
+                    Some(message) => self.send(message).await,
                 },
                 Some(joined) = self.tasks.join_next_with_id() => self.ended(joined).await,
             };
@@ -101,36 +98,45 @@ impl Bridge {
         }
     }
 
-    async fn send(&mut self, message: Vec<u8>) -> Ended {
-        let outgoing = Outgoing::read(&message, &self.way.limits);
-        match (&self.shape, outgoing) {
-            (Shape::Old(endpoint), outgoing) => {
+    async fn send(&mut self, message: ClientMessage) -> Ended {
+        let ClientMessage { bytes, kind } = message;
+        match (&self.shape, kind) {
+            (Shape::Old(endpoint), kind) => {
                 let (way, endpoint) = (Arc::clone(&self.way), endpoint.clone());
-                match outgoing {
+                match kind {
                     // What comes after must find the session open.
-                    Outgoing::Initialized => return old::tell(way, endpoint, None, message).await,
-                    Outgoing::Request(asked) => {
-                        let id = Some(asked.request.id);
-                        self.tasks.spawn(old::tell(way, endpoint, id, message));
+                    MessageKind::Initialized(_) => {
+                        return old::tell(way, endpoint, None, bytes).await;
                     }
-                    Outgoing::Cancelled(_) | Outgoing::Other => {
-                        self.tasks.spawn(old::tell(way, endpoint, None, message));
+                    MessageKind::Request(sent) => {
+                        self.tasks
+                            .spawn(old::tell(way, endpoint, Some(sent.id), bytes));
+                    }
+                    MessageKind::Cancelled(_) | MessageKind::Other => {
+                        self.tasks.spawn(old::tell(way, endpoint, None, bytes));
                     }
                 }
             }
-            (Shape::RememberedOld, Outgoing::Request(asked)) if asked.is_initialize() => {
-                return self.open_old(asked, None).await;
+            (Shape::RememberedOld, MessageKind::Request(sent)) => {
+                let request = PendingRequest::new(*sent, bytes);
+                if request.is_initialize() {
+                    return self.open_old(request, None).await;
+                }
+                self.ask(request);
             }
-            (_, Outgoing::Request(asked)) => self.ask(asked),
-            (_, Outgoing::Initialized) => {
+            (Shape::Streamable, MessageKind::Request(sent)) => {
+                self.ask(PendingRequest::new(*sent, bytes));
+            }
+            (_, MessageKind::Initialized(revision)) => {
+                self.way.session().revision = Some(revision);
                 // What comes after must find the session open.
-                let told = tell(Arc::clone(&self.way), message).await;
+                let told = tell(Arc::clone(&self.way), bytes).await;
                 if matches!(told, Ended::Done) {
                     self.tasks.spawn(listen(Arc::clone(&self.way)));
                 }
                 return told;
             }
-            (_, Outgoing::Cancelled(id)) => {
+            (_, MessageKind::Cancelled(id)) => {
                 let stands_alone = self.way.session().revision.is_none();
                 if let Some(task) = self.by_request.remove(&id) {
                     task.abort();
@@ -138,19 +144,19 @@ impl Bridge {
                 // Where a request stands alone, hanging up is how it is cancelled
                 // (2026-07-28, basic/transports/streamable-http, Cancellation).
                 if !stands_alone {
-                    self.tasks.spawn(tell(Arc::clone(&self.way), message));
+                    self.tasks.spawn(tell(Arc::clone(&self.way), bytes));
                 }
             }
-            (_, Outgoing::Other) => {
-                self.tasks.spawn(tell(Arc::clone(&self.way), message));
+            (_, MessageKind::Other) => {
+                self.tasks.spawn(tell(Arc::clone(&self.way), bytes));
             }
         }
         Ended::Done
     }
 
-    fn ask(&mut self, asked: Asked) {
-        let id = asked.request.id.clone();
-        let task = self.tasks.spawn(exchange(Arc::clone(&self.way), asked));
+    fn ask(&mut self, request: PendingRequest) {
+        let id = request.id().clone();
+        let task = self.tasks.spawn(exchange(Arc::clone(&self.way), request));
         self.by_task.insert(task.id(), id.clone());
         self.by_request.insert(id, task);
     }
@@ -164,7 +170,9 @@ impl Bridge {
         // One that was cancelled is no longer among those by request.
         let id = id.filter(|id| self.by_request.remove(id).is_some());
         match (ended, id) {
-            (Some(Ended::TryOld { asked, error }), _) => self.open_old(*asked, Some(error)).await,
+            (Some(Ended::TryOld { request, error }), _) => {
+                self.open_old(*request, Some(error)).await
+            }
             (Some(ended), _) => ended,
             (None, Some(id)) => {
                 let why = "the task of the request panicked".to_owned();
@@ -176,18 +184,17 @@ impl Bridge {
     }
 
     /// Opens the older transport for a handshake that failed with `error`, or is known to want it.
-    async fn open_old(&mut self, asked: Asked, error: Option<ClientError>) -> Ended {
+    async fn open_old(&mut self, request: PendingRequest, error: Option<ClientError>) -> Ended {
         match old::open(&self.way).await {
             Ok((endpoint, events)) => {
                 self.way.eras.learn(&self.way.url, Known::EventsAndMessages);
                 self.tasks.spawn(old::listen(Arc::clone(&self.way), events));
-                let message = asked.request.to_vec();
-                let id = Some(asked.request.id);
+                let id = Some(request.id().clone());
                 self.tasks.spawn(old::tell(
                     Arc::clone(&self.way),
                     endpoint.clone(),
                     id,
-                    message,
+                    request.bytes,
                 ));
                 self.shape = Shape::Old(endpoint);
             }
@@ -197,9 +204,9 @@ impl Bridge {
                 match error {
                     Some(error) => {
                         let lost = Lost::Failed(with(error, &other));
-                        self.way.lose(asked.request.id, lost).await;
+                        self.way.lose(request.id().clone(), lost).await;
                     }
-                    None => self.ask(asked),
+                    None => self.ask(request),
                 }
             }
         }

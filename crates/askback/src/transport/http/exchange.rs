@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use askback_core::{
-    engine::client::{ClientError, Lost},
+    engine::client::{ClientError, Lost, ServerMessage},
     http::{headers::SESSION_ID, media::Media},
-    jsonrpc::{RequestId, Response},
-    protocol::{InitializeResult, codes},
+    jsonrpc::{Incoming, Message, RequestId, Response},
+    protocol::codes,
 };
 use reqwest::{StatusCode, header::HeaderMap};
 use serde::Deserialize;
@@ -15,7 +15,7 @@ use tokio::time::timeout;
 use super::{
     eras::Known,
     events::{Events, NoEvent, Resumption, is_message},
-    message::{Asked, Reply},
+    message::{PendingRequest, Reply},
     send::{self, Way, media, refusal},
     stream::{self, Attempts},
 };
@@ -29,19 +29,28 @@ pub(super) enum Ended {
     Over(String),
     /// The server does not take `initialize`, but may speak the older transport.
     TryOld {
-        asked: Box<Asked>,
+        request: Box<PendingRequest>,
         error: ClientError,
     },
 }
 
 /// What came back.
 enum Answer {
-    /// The response, and the rest of the stream it came on.
-    Response(Response, Option<Box<Events>>),
+    /// The response.
+    Response(Answered),
     /// Something that holds the response.
-    Whole(Vec<u8>),
+    Whole(ServerMessage),
     /// Nothing: on a session, the response may come on another stream.
     Elsewhere,
+}
+
+/// A response as it came.
+struct Answered {
+    response: Response,
+    /// How long it was.
+    bytes: usize,
+    /// The rest of the stream it came on.
+    rest: Option<Box<Events>>,
 }
 
 /// Why nothing came back.
@@ -52,18 +61,18 @@ enum Failure {
 }
 
 /// Sends a request and gives the engine what comes back.
-pub(super) async fn exchange(way: Arc<Way>, asked: Asked) -> Ended {
-    let failure = match ask_well(&way, &asked).await {
+pub(super) async fn exchange(way: Arc<Way>, request: PendingRequest) -> Ended {
+    let failure = match ask_well(&way, &request).await {
         Ok(answer) => {
-            give(&way, &asked, answer).await;
+            give(&way, &request, answer).await;
             return Ended::Done;
         }
         Err(failure) => failure,
     };
-    let id = asked.request.id.clone();
+    let id = request.id().clone();
     match failure {
         Failure::Lost(lost) => {
-            if asked.is_opening() {
+            if request.is_opening() {
                 way.eras.forget(&way.url);
             }
             way.lose(id, lost).await;
@@ -74,7 +83,7 @@ pub(super) async fn exchange(way: Arc<Way>, asked: Asked) -> Ended {
             Ended::Over(SESSION_OVER.to_owned())
         }
         Failure::TryOld(error) => Ended::TryOld {
-            asked: Box::new(asked),
+            request: Box::new(request),
             error,
         },
     }
@@ -84,7 +93,7 @@ pub(super) async fn exchange(way: Arc<Way>, asked: Asked) -> Ended {
 pub(super) async fn tell(way: Arc<Way>, message: Vec<u8>) -> Ended {
     let headers = way.session_headers();
     let in_session = headers.contains_key(SESSION_ID);
-    let posted = timeout(way.limits.request, way.post(&way.url, headers, message)).await;
+    let posted = timeout(way.limits.request, way.post(&way.url, headers, &message)).await;
     let error = match posted {
         Ok(Ok(response)) if response.status().is_success() => return Ended::Done,
         Ok(Ok(response)) if is_over(&response, in_session) => {
@@ -104,52 +113,48 @@ const SESSION_OVER: &str = "the server no longer knows the session";
 
 /// Sends a request, and sends it again if its headers lacked what the tool wants mirrored
 /// (2026-07-28, basic/transports/streamable-http, Client Behavior).
-async fn ask_well(way: &Way, asked: &Asked) -> Result<Answer, Failure> {
-    let answer = ask(way, asked).await?;
-    let Answer::Response(response, _) = &answer else {
+async fn ask_well(way: &Way, request: &PendingRequest) -> Result<Answer, Failure> {
+    let answer = ask(way, request).await?;
+    let Answer::Response(answered) = &answer else {
         return Ok(answer);
     };
-    let mismatch = matches!(&response.outcome, Err(error) if error.code == codes::HEADER_MISMATCH);
-    if !mismatch || !learn_headers(way, asked).await {
+    let mismatch =
+        matches!(&answered.response.outcome, Err(error) if error.code == codes::HEADER_MISMATCH);
+    if !mismatch || !learn_headers(way, request).await {
         return Ok(answer);
     }
-    let own = asked.request.id.clone();
-    let again = asked.renamed(RequestId::String(format!("{own}-again")));
+    let own = request.id().clone();
+    let again = request.renamed(RequestId::String(format!("{own}-again")));
     match ask(way, &again).await? {
-        Answer::Response(mut response, rest) => {
-            response.id = Some(own);
-            Ok(Answer::Response(response, rest))
+        Answer::Response(mut answered) => {
+            answered.response.id = Some(own);
+            Ok(Answer::Response(answered))
         }
         Answer::Whole(_) | Answer::Elsewhere => Ok(answer),
     }
 }
 
 /// Reads the tools again, and says whether the request now has other headers.
-async fn learn_headers(way: &Way, asked: &Asked) -> bool {
+async fn learn_headers(way: &Way, request: &PendingRequest) -> bool {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
     struct Page {
         next_cursor: Option<String>,
     }
-    if asked.tool().is_none() || asked.version.is_none() {
+    if request.tool().is_none() || !request.stands_alone() {
         return false;
     }
-    let before = asked.mirrored(&way.tools);
+    let before = request.mirrored(&way.tools);
     let mut cursor = None;
     let mut bytes = 0;
     for page in 0..way.limits.pages {
-        let id = RequestId::String(format!("{}-tools-{page}", asked.request.id));
+        let id = RequestId::String(format!("{}-tools-{page}", request.id()));
         let first = cursor.is_none();
-        let Some(listing) = asked.list_tools(id, cursor.take()) else {
+        let listing = request.list_tools(id, cursor.take());
+        let Ok(Answer::Response(answered)) = ask(way, &listing).await else {
             return false;
         };
-        let Ok(Answer::Response(
-            Response {
-                outcome: Ok(tools), ..
-            },
-            _,
-        )) = ask(way, &listing).await
-        else {
+        let Ok(tools) = answered.response.outcome else {
             return false;
         };
         bytes += tools.get().len();
@@ -159,7 +164,7 @@ async fn learn_headers(way: &Way, asked: &Asked) -> bool {
         for note in way.tools.read(&tools, first, &way.limits).notes {
             way.note(note).await;
         }
-        if asked.mirrored(&way.tools) != before {
+        if request.mirrored(&way.tools) != before {
             return true;
         }
         cursor = serde_json::from_str::<Page>(tools.get())
@@ -173,21 +178,21 @@ async fn learn_headers(way: &Way, asked: &Asked) -> bool {
 }
 
 /// Sends a request and waits for its response; what comes before goes to the engine.
-async fn ask(way: &Way, asked: &Asked) -> Result<Answer, Failure> {
-    let headers = match (&asked.version, asked.is_initialize()) {
-        (Some(_), _) => asked.mirrored(&way.tools),
-        (None, true) => HeaderMap::new(),
-        (None, false) => way.session_headers(),
+async fn ask(way: &Way, request: &PendingRequest) -> Result<Answer, Failure> {
+    let headers = match (request.stands_alone(), request.is_initialize()) {
+        (true, _) => request.mirrored(&way.tools),
+        (false, true) => HeaderMap::new(),
+        (false, false) => way.session_headers(),
     };
     let in_session = headers.contains_key(SESSION_ID);
-    let response = way.post(&way.url, headers, asked.request.to_vec()).await?;
+    let response = way.post(&way.url, headers, &request.bytes).await?;
     if is_over(&response, in_session) {
         return Err(Failure::SessionOver);
     }
     if !response.status().is_success() {
-        return refused(way, asked, response).await;
+        return refused(way, request, response).await;
     }
-    if asked.is_initialize() {
+    if request.is_initialize() {
         way.begin_session(&response)?;
     }
     let has_no_body = matches!(
@@ -195,7 +200,7 @@ async fn ask(way: &Way, asked: &Asked) -> Result<Answer, Failure> {
         StatusCode::ACCEPTED | StatusCode::NO_CONTENT
     );
     if has_no_body {
-        let waits = asked.version.is_none() && !asked.is_initialize();
+        let waits = !request.stands_alone() && !request.is_initialize();
         let error = || failed(refusal(&response, Some("a request was not answered")));
         return if waits {
             Ok(Answer::Elsewhere)
@@ -204,14 +209,28 @@ async fn ask(way: &Way, asked: &Asked) -> Result<Answer, Failure> {
         };
     }
     match media(&response) {
-        Some(Media::EventStream) => stream_to(way, asked, Events::new(response, &way.limits)).await,
+        Some(Media::EventStream) => {
+            stream_to(way, request, Events::new(response, &way.limits)).await
+        }
         Some(Media::Json) => {
             let body = send::read(response, &way.limits).await?;
-            match asked.recognize(&body, &way.limits) {
-                Ok(Reply::Response(response)) => Ok(Answer::Response(response, None)),
-                Ok(Reply::Whole) => Ok(Answer::Whole(body)),
-                Ok(Reply::Other) => Err(broken("its answer is not one to the request")),
-                Err(why) => Err(broken(&format!("its answer cannot be read: {why}"))),
+            match request.recognize(way.parse(&body)) {
+                Reply::Response(response, bytes) => Ok(Answer::Response(Answered {
+                    response,
+                    bytes,
+                    rest: None,
+                })),
+                Reply::Whole(message) => Ok(Answer::Whole(message)),
+                Reply::Other(ServerMessage { content: Ok(_), .. }) => {
+                    Err(broken("its answer is not one to the request"))
+                }
+                Reply::Other(ServerMessage {
+                    content: Err(malformed),
+                    ..
+                }) => {
+                    let why = malformed.error.message;
+                    Err(broken(&format!("its answer cannot be read: {why}")))
+                }
             }
         }
         None => Err(failed(refusal(
@@ -222,35 +241,47 @@ async fn ask(way: &Way, asked: &Asked) -> Result<Answer, Failure> {
 }
 
 /// Reads a response that is not a success: it may hold a message nevertheless.
-async fn refused(way: &Way, asked: &Asked, response: reqwest::Response) -> Result<Answer, Failure> {
+async fn refused(
+    way: &Way,
+    request: &PendingRequest,
+    response: reqwest::Response,
+) -> Result<Answer, Failure> {
     let status = response.status();
     let error = refusal(&response, None);
     let is_about_more = matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN)
         // A server that fails says nothing of what it speaks.
-        || status.is_server_error() && asked.is_opening();
+        || status.is_server_error() && request.is_opening();
     if is_about_more {
         return Err(failed(error));
     }
     if media(&response) == Some(Media::Json) {
         let body = send::read(response, &way.limits).await?;
-        if let Ok(Reply::Response(response)) = asked.recognize(&body, &way.limits)
+        if let Reply::Response(response, bytes) = request.recognize(way.parse(&body))
             && response.outcome.is_err()
         {
-            return Ok(Answer::Response(response, None));
+            return Ok(Answer::Response(Answered {
+                response,
+                bytes,
+                rest: None,
+            }));
         }
     }
     let may_be_old = matches!(
         status,
         StatusCode::BAD_REQUEST | StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED
     );
-    if asked.is_initialize() && may_be_old {
+    if request.is_initialize() && may_be_old {
         return Err(Failure::TryOld(error));
     }
     Err(failed(error))
 }
 
 /// Reads a stream up to the response. On a session, one that breaks off is taken up again.
-async fn stream_to(way: &Way, asked: &Asked, mut events: Events) -> Result<Answer, Failure> {
+async fn stream_to(
+    way: &Way,
+    request: &PendingRequest,
+    mut events: Events,
+) -> Result<Answer, Failure> {
     let mut resumption = Resumption::default();
     let mut attempts = Attempts::default();
     loop {
@@ -260,7 +291,7 @@ async fn stream_to(way: &Way, asked: &Asked, mut events: Events) -> Result<Answe
             Err(NoEvent::Ended(why)) => {
                 let before = resumption.after.clone();
                 events.note_resumption(&mut resumption);
-                if asked.version.is_some() || resumption.after.is_none() {
+                if request.stands_alone() || resumption.after.is_none() {
                     return Err(Failure::Lost(Lost::Broken(why)));
                 }
                 if resumption.after != before {
@@ -273,45 +304,51 @@ async fn stream_to(way: &Way, asked: &Asked, mut events: Events) -> Result<Answe
         if !is_message(&event) {
             continue;
         }
-        match asked.recognize(&event.data, &way.limits) {
-            Ok(Reply::Response(response)) => {
-                return Ok(Answer::Response(response, Some(Box::new(events))));
+        match request.recognize(way.parse(&event.data)) {
+            Reply::Response(response, bytes) => {
+                return Ok(Answer::Response(Answered {
+                    response,
+                    bytes,
+                    rest: Some(Box::new(events)),
+                }));
             }
-            Ok(Reply::Whole) => return Ok(Answer::Whole(event.data)),
+            Reply::Whole(message) => return Ok(Answer::Whole(message)),
             // What cannot be read is reported by the engine.
-            Ok(Reply::Other) | Err(_) => way.deliver(event.data).await,
+            Reply::Other(message) => way.deliver(message).await,
         }
     }
 }
 
 /// Gives the engine an answer, having learned from it what it tells of the server.
-async fn give(way: &Way, asked: &Asked, answer: Answer) {
-    let (mut response, rest) = match answer {
-        Answer::Response(response, rest) => (response, rest),
+async fn give(way: &Way, request: &PendingRequest, answer: Answer) {
+    let Answered {
+        mut response,
+        bytes,
+        rest,
+    } = match answer {
+        Answer::Response(answered) => answered,
         Answer::Whole(message) => return way.deliver(message).await,
         Answer::Elsewhere => return,
     };
     match &mut response.outcome {
-        Ok(result) if asked.is_initialize() => {
-            let result = serde_json::from_str::<InitializeResult>(result.get());
-            let version = result.ok().map(|result| result.protocol_version);
-            way.session().revision = version.and_then(|version| version.parse().ok());
-            way.eras.learn(&way.url, Known::Handshake);
-        }
-        Ok(_) if asked.is_opening() => way.eras.learn(&way.url, Known::Modern),
-        Err(_) if asked.is_opening() => way.eras.forget(&way.url),
-        Ok(result) if asked.request.method == "tools/list" && asked.version.is_some() => {
-            let read = way.tools.read(result, asked.is_first_page(), &way.limits);
-            if let Some(mended) = read.mended {
-                *result = mended;
-            }
-            for note in read.notes {
-                way.note(note).await;
+        Ok(_) if request.is_initialize() => way.eras.learn(&way.url, Known::Handshake),
+        Ok(_) if request.is_opening() => way.eras.learn(&way.url, Known::Modern),
+        Err(_) if request.is_opening() => way.eras.forget(&way.url),
+        Ok(result) if request.stands_alone() => {
+            if let Some(is_first) = request.lists_tools() {
+                let read = way.tools.read(result, is_first, &way.limits);
+                if let Some(mended) = read.mended {
+                    *result = mended;
+                }
+                for note in read.notes {
+                    way.note(note).await;
+                }
             }
         }
         _ => {}
     }
-    way.deliver(response.to_vec()).await;
+    let content = Ok(Incoming::Single(Message::Response(response)));
+    way.deliver(ServerMessage { content, bytes }).await;
     if let Some(mut rest) = rest {
         // A server that does not end the stream, as it should, costs a connection.
         let _ = timeout(way.limits.exit, rest.read_over()).await;

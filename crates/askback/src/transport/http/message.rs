@@ -1,234 +1,149 @@
-//! What is sent, as far as it decides how it travels.
+//! Requests as they travel over HTTP, and what comes back to them.
 
 use std::str::FromStr;
 
 use askback_core::{
-    http::headers::{self, encode},
-    jsonrpc::{self, Incoming, Message, Request, RequestId, Response},
-    limits::Limits,
-    protocol::RawObject,
+    engine::client::{SentRequest, ServerMessage},
+    http::headers::{self, Body, encode},
+    jsonrpc::{Incoming, Message, RequestId, Response},
+    protocol::{ClientRequest, HasMeta, PaginatedParams, RawObject},
 };
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
-use serde::Deserialize;
-use serde_json::{Map, Value};
 
 use super::tools::Tools;
 
-/// A message of the engine.
-#[derive(Debug)]
-pub(super) enum Outgoing {
-    /// A request, which an exchange brings the response to.
-    Request(Asked),
-    /// The session is open from here on.
-    Initialized,
-    /// The caller of a request no longer wants to know.
-    Cancelled(RequestId),
-    /// Anything else, which has no answer.
-    Other,
-}
-
 /// A request that is on its way.
-#[derive(Debug, Clone)]
-pub(super) struct Asked {
-    pub(super) request: Request,
-    /// The revision it names in its `_meta`: it stands alone. Otherwise it belongs to a session.
-    pub(super) version: Option<String>,
-    /// What it is about.
-    name: Option<String>,
+#[derive(Debug)]
+pub(super) struct PendingRequest {
+    sent: SentRequest,
+    /// The request as it was written.
+    pub(super) bytes: Vec<u8>,
 }
 
 /// What came back to a request.
 #[derive(Debug)]
 pub(super) enum Reply {
-    /// Its response.
-    Response(Response),
+    /// Its response, which was so many bytes long.
+    Response(Response, usize),
     /// Something that holds its response, and is for the engine to take apart.
-    Whole,
+    Whole(ServerMessage),
     /// Something else, which comes before.
-    Other,
+    Other(ServerMessage),
 }
 
-#[derive(Deserialize, Default)]
-#[serde(rename_all = "camelCase", default)]
-struct Parameters {
-    name: Option<String>,
-    uri: Option<String>,
-    task_id: Option<String>,
-    request_id: Option<RequestId>,
-    #[serde(rename = "_meta")]
-    meta: Meta,
-}
-
-#[derive(Deserialize, Default)]
-#[serde(default)]
-struct Meta {
-    #[serde(rename = "io.modelcontextprotocol/protocolVersion")]
-    version: Option<String>,
-}
-
-#[derive(Deserialize)]
-struct Arguments {
-    arguments: Option<RawObject>,
-}
-
-#[derive(Deserialize)]
-struct Context {
-    #[serde(rename = "_meta", default)]
-    meta: Map<String, Value>,
-}
-
-impl Outgoing {
-    pub(super) fn read(message: &[u8], limits: &Limits) -> Self {
-        // What the engine writes may be longer than what is read from a server.
-        let mut limits = limits.clone();
-        limits.message_bytes = message.len();
-        match jsonrpc::parse(message, &limits) {
-            Ok(Incoming::Single(Message::Request(request))) => Self::Request(Asked::new(request)),
-            Ok(Incoming::Single(Message::Notification(said))) => match &*said.method {
-                "notifications/initialized" => Self::Initialized,
-                "notifications/cancelled" => {
-                    let params = parameters(said.params.as_deref());
-                    params.request_id.map_or(Self::Other, Self::Cancelled)
-                }
-                _ => Self::Other,
-            },
-            _ => Self::Other,
-        }
+impl PendingRequest {
+    pub(super) fn new(sent: SentRequest, bytes: Vec<u8>) -> Self {
+        Self { sent, bytes }
     }
-}
 
-impl Asked {
-    pub(super) fn new(request: Request) -> Self {
-        let params = parameters(request.params.as_deref());
-        let name = match headers::name_member(&request.method) {
-            Some("name") => params.name,
-            Some("uri") => params.uri,
-            Some("taskId") => params.task_id,
-            _ => None,
-        };
-        Self {
-            request,
-            version: params.meta.version,
-            name,
-        }
+    fn write(sent: SentRequest) -> Self {
+        let bytes = sent.to_vec();
+        Self { sent, bytes }
+    }
+
+    pub(super) fn id(&self) -> &RequestId {
+        &self.sent.id
     }
 
     /// Whether it asks what the server speaks, so that its failure tells something of the server.
     pub(super) fn is_opening(&self) -> bool {
-        self.is_initialize() || self.request.method == "server/discover"
+        self.is_initialize() || matches!(self.sent.request, ClientRequest::Discover(_))
     }
 
     pub(super) fn is_initialize(&self) -> bool {
-        self.request.method == "initialize"
+        matches!(self.sent.request, ClientRequest::Initialize(_))
+    }
+
+    /// Whether it lists tools, and if so, whether it begins the list anew.
+    pub(super) fn lists_tools(&self) -> Option<bool> {
+        match &self.sent.request {
+            ClientRequest::ListTools(params) => Some(params.cursor.is_none()),
+            _ => None,
+        }
+    }
+
+    /// Whether it names its revision in its `_meta`. Otherwise it belongs to a session.
+    pub(super) fn stands_alone(&self) -> bool {
+        Body::of(&self.sent.request).is_some()
     }
 
     /// The headers that mirror it, for a request that stands alone.
     pub(super) fn mirrored(&self, tools: &Tools) -> HeaderMap {
         let mut mirrored = HeaderMap::new();
-        let Some(version) = &self.version else {
+        let Some(body) = Body::of(&self.sent.request) else {
             return mirrored;
         };
-        put(&mut mirrored, headers::PROTOCOL_VERSION, version);
-        put(&mut mirrored, headers::METHOD, &self.request.method);
-        if let Some(name) = &self.name {
+        put(&mut mirrored, headers::PROTOCOL_VERSION, body.version);
+        put(&mut mirrored, headers::METHOD, body.method);
+        if let Some(name) = body.name {
             put(&mut mirrored, headers::NAME, &encode(name));
         }
-        if let Some(annotations) = self.tool().and_then(|tool| tools.get(tool)) {
-            let arguments = self.arguments();
-            for (header, value) in annotations.headers(arguments.as_ref()) {
+        if let Some((tool, arguments)) = self.tool()
+            && let Some(annotations) = tools.get(tool)
+        {
+            for (header, value) in annotations.headers(arguments) {
                 put(&mut mirrored, &header, &value);
             }
         }
         mirrored
     }
 
-    /// The tool that is called.
-    pub(super) fn tool(&self) -> Option<&str> {
-        let is_call = self.request.method == "tools/call";
-        self.name.as_deref().filter(|_| is_call)
+    /// The tool that is called, and its arguments.
+    pub(super) fn tool(&self) -> Option<(&str, Option<&RawObject>)> {
+        match &self.sent.request {
+            ClientRequest::CallTool(params) => Some((&params.name, params.arguments.as_ref())),
+            _ => None,
+        }
     }
 
     /// The same request under another id.
     pub(super) fn renamed(&self, id: RequestId) -> Self {
-        let mut asked = self.clone();
-        asked.request.id = id;
-        asked
+        let request = self.sent.request.clone();
+        Self::write(SentRequest { id, request })
     }
 
     /// A request for a page of the tools, made in the name of the same client.
-    pub(super) fn list_tools(&self, id: RequestId, cursor: Option<String>) -> Option<Self> {
-        let params = self.request.params.as_deref()?;
-        let context: Context = serde_json::from_str(params.get()).ok()?;
-        let mut meta = context.meta;
-        meta.remove("progressToken");
-        let mut params = Map::new();
-        params.insert("_meta".to_owned(), Value::Object(meta));
-        params.extend(cursor.map(|cursor| ("cursor".to_owned(), Value::String(cursor))));
-        Some(Self::new(Request {
-            id,
-            method: "tools/list".to_owned(),
-            params: serde_json::value::to_raw_value(&params).ok(),
-        }))
-    }
-
-    /// Whether it begins a list anew.
-    pub(super) fn is_first_page(&self) -> bool {
-        #[derive(Deserialize, Default)]
-        #[serde(default)]
-        struct Page {
-            cursor: Option<String>,
+    pub(super) fn list_tools(&self, id: RequestId, cursor: Option<String>) -> Self {
+        let mut meta = self.sent.request.meta().cloned();
+        if let Some(meta) = &mut meta {
+            meta.progress_token = None;
         }
-        let params = self.request.params.as_deref();
-        let page: Page = params
-            .and_then(|params| serde_json::from_str(params.get()).ok())
-            .unwrap_or_default();
-        page.cursor.is_none()
+        let params = PaginatedParams {
+            cursor,
+            meta: meta.map(Box::new),
+        };
+        let request = ClientRequest::ListTools(params);
+        Self::write(SentRequest { id, request })
     }
 
     /// What a message is to this request. An error that names no request is about this one.
-    ///
-    /// # Errors
-    ///
-    /// Why it cannot be read.
-    pub(super) fn recognize(&self, message: &[u8], limits: &Limits) -> Result<Reply, String> {
-        let id = Some(&self.request.id);
-        match jsonrpc::parse(message, limits) {
+    pub(super) fn recognize(&self, message: ServerMessage) -> Reply {
+        let id = Some(&self.sent.id);
+        let mine = match message.content {
             Ok(Incoming::Single(Message::Response(mut response))) => {
-                let unnamed = response.id.is_none() && response.outcome.is_err();
-                if unnamed {
+                if response.id.is_none() && response.outcome.is_err() {
                     response.id = id.cloned();
                 }
                 if response.id.as_ref() == id {
-                    Ok(Reply::Response(response))
-                } else {
-                    Ok(Reply::Other)
+                    return Reply::Response(response, message.bytes);
                 }
+                let content = Ok(Incoming::Single(Message::Response(response)));
+                return Reply::Other(ServerMessage { content, ..message });
             }
-            Ok(Incoming::Single(_)) => Ok(Reply::Other),
-            Ok(Incoming::Batch(messages)) => {
-                let mine = messages.iter().any(|message| match message {
-                    Ok(Message::Response(response)) => response.id.as_ref() == id,
-                    Ok(_) => false,
-                    Err(malformed) => malformed.response && malformed.id.as_ref() == id,
-                });
-                Ok(if mine { Reply::Whole } else { Reply::Other })
-            }
-            Err(malformed) if malformed.response && malformed.id.as_ref() == id => Ok(Reply::Whole),
-            Err(malformed) => Err(malformed.error.message),
+            Ok(Incoming::Single(_)) => false,
+            Ok(Incoming::Batch(ref messages)) => messages.iter().any(|message| match message {
+                Ok(Message::Response(response)) => response.id.as_ref() == id,
+                Ok(_) => false,
+                Err(malformed) => malformed.response && malformed.id.as_ref() == id,
+            }),
+            Err(ref malformed) => malformed.response && malformed.id.as_ref() == id,
+        };
+        if mine {
+            Reply::Whole(message)
+        } else {
+            Reply::Other(message)
         }
     }
-
-    fn arguments(&self) -> Option<RawObject> {
-        let params = self.request.params.as_deref()?;
-        let arguments: Arguments = serde_json::from_str(params.get()).ok()?;
-        arguments.arguments
-    }
-}
-
-fn parameters(params: Option<&serde_json::value::RawValue>) -> Parameters {
-    params
-        .and_then(|params| serde_json::from_str(params.get()).ok())
-        .unwrap_or_default()
 }
 
 /// Sets a header. Values come encoded; a name was checked when its annotation was.

@@ -1,8 +1,8 @@
 //! A server reached over HTTP, in every revision
 //! (2026-07-28, basic/transports/streamable-http; 2025-11-25 and 2024-11-05, basic/transports).
 //!
-//! To the engine this is one more channel. Behind it, a task makes each message a request of its
-//! own and brings back what comes: [`bridge`] says which message goes where, [`exchange`] is one
+//! To the engine this is one more link. Behind it, a task makes each message a request of its
+//! own and brings back what comes, read: [`bridge`] says which message goes where, [`exchange`] is one
 //! request with all that follows from it.
 
 mod bridge;
@@ -23,10 +23,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use askback_core::{
-    engine::{client::Carrier, server::Place},
-    limits::Limits,
-};
+use askback_core::{engine::client::Carrier, limits::Limits};
 use reqwest::{
     Client, Url,
     header::{HeaderMap, HeaderName, HeaderValue},
@@ -36,8 +33,8 @@ use tokio::sync::mpsc;
 
 use self::{bridge::Bridge, eras::Known, permission::Permission, send::Way, tools::Tools};
 use super::{
-    Channel, Connect, Connecting, Link, Messages, Pause, Receiver, Sender, WAITING,
-    connect::Behind, inbox::Inbox,
+    Connect, Connecting, Link, LinkReceiver, LinkSender, Pause, WAITING, connect::Behind,
+    inbox::Inbox, link::ExchangeSender,
 };
 #[cfg(feature = "oauth-client")]
 use crate::authorization::client::Authorization;
@@ -194,26 +191,17 @@ impl Http {
         };
         let end = Arc::<Mutex<String>>::default();
         let bridge = Bridge::new(way, known == Some(Known::EventsAndMessages));
-        let writer = tokio::spawn(bridge.run(sent, Arc::clone(&end)));
-        let channel = Channel {
-            receiver: Receiver {
-                messages: incoming,
-                reader: None,
-            },
-            sender: Sender {
-                messages: Some(Messages::Written(outgoing)),
-                writer: Some(writer),
-            },
-            place: Place::Elsewhere,
-        };
+        let task = tokio::spawn(bridge.run(sent, Arc::clone(&end)));
         let handshake = known.is_some_and(|known| known != Known::Modern);
         Ok(Link {
+            receiver: LinkReceiver::Exchanges(incoming),
+            sender: LinkSender::Exchanges(ExchangeSender::new(outgoing, task)),
             carrier: Carrier::Exchanges { handshake },
             reports: Some(reports),
             pause,
             authorization,
             behind: Some(Box::new(End(end))),
-            ..channel.into()
+            stderr: None,
         })
     }
 }

@@ -65,7 +65,7 @@ pub(super) async fn tell(
     id: Option<RequestId>,
     message: Vec<u8>,
 ) -> Ended {
-    let posted = way.post(&endpoint, way.session_headers(), message);
+    let posted = way.post(&endpoint, way.session_headers(), &message);
     let lost = match timeout(way.limits.request, posted).await {
         Ok(Ok(response)) if response.status().is_success() => return Ended::Done,
         Ok(Ok(response)) => Lost::Failed(refusal(&response, None)),

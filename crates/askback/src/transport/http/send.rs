@@ -6,7 +6,7 @@ use std::{
 };
 
 use askback_core::{
-    engine::client::{ClientError, Lost},
+    engine::client::{ClientError, Lost, ServerMessage},
     http::{
         body::BodyBuffer,
         headers::{LAST_EVENT_ID, PROTOCOL_VERSION, SESSION_ID},
@@ -41,7 +41,7 @@ pub(super) struct Way {
     pub(super) tools: Arc<Tools>,
     pub(super) session: Mutex<Session>,
     /// To the engine.
-    pub(super) incoming: Inbox,
+    pub(super) incoming: Inbox<ServerMessage>,
     pub(super) reports: mpsc::Sender<Report>,
 }
 
@@ -58,7 +58,7 @@ impl Way {
         &self,
         url: &Url,
         mut headers: HeaderMap,
-        message: Vec<u8>,
+        message: &[u8],
     ) -> Result<Response, Lost> {
         let both = const { HeaderValue::from_static("application/json, text/event-stream") };
         headers.insert(ACCEPT, both);
@@ -122,9 +122,15 @@ impl Way {
     }
 
     /// Gives a message to the engine.
-    pub(super) async fn deliver(&self, message: Vec<u8>) {
+    pub(super) async fn deliver(&self, message: ServerMessage) {
+        let bytes = message.kept_bytes();
         // A client that is gone wants nothing.
-        let _ = self.incoming.put(message).await;
+        let _ = self.incoming.put(message, bytes).await;
+    }
+
+    /// Reads a message.
+    pub(super) fn parse(&self, bytes: &[u8]) -> ServerMessage {
+        ServerMessage::parse(bytes, &self.limits)
     }
 
     pub(super) async fn lose(&self, id: RequestId, lost: Lost) {
@@ -142,14 +148,12 @@ impl Way {
         method: Method,
         url: &Url,
         headers: HeaderMap,
-        body: Option<Vec<u8>>,
+        body: Option<&[u8]>,
     ) -> Result<Response, Lost> {
         let mut trial = self.permission.trial(&method);
         loop {
             let pass = trial.pass().await?;
-            let (response, url) = self
-                .send_with(&pass, &method, url, &headers, body.as_deref())
-                .await?;
+            let (response, url) = self.send_with(&pass, &method, url, &headers, body).await?;
             if !trial.again(pass, &url, &response).await? {
                 return Ok(response);
             }

@@ -156,7 +156,7 @@ pub(super) async fn forward(way: &Way, events: &mut Events) -> Result<usize, Cli
         match events.next().await {
             Ok(event) if is_message(&event) => {
                 messages += 1;
-                way.deliver(event.data).await;
+                way.deliver(way.parse(&event.data)).await;
             }
             Ok(_) => {}
             Err(NoEvent::Ended(_)) => return Ok(messages),

@@ -1,0 +1,124 @@
+//! Messages as transports carry them: written once on the way out, read once on the way in.
+
+use alloc::{boxed::Box, vec::Vec};
+
+use crate::{
+    jsonrpc::{self, Incoming, Malformed, Message, RequestId},
+    limits::Limits,
+    protocol::{ClientNotification, ClientRequest},
+    revision::Revision,
+    wire,
+};
+
+/// A message to the server.
+///
+/// A transport that is one stream writes the bytes and needs nothing else. One on which each
+/// message is an exchange of its own, as over HTTP, decides by the kind how it travels.
+#[derive(Debug)]
+pub struct ClientMessage {
+    /// The message as JSON, without a newline.
+    pub bytes: Vec<u8>,
+    /// What the bytes hold.
+    pub kind: MessageKind,
+}
+
+/// What a [`ClientMessage`] is, as far as it decides how the message travels.
+#[derive(Debug)]
+pub enum MessageKind {
+    /// A request. Its response is awaited.
+    Request(Box<SentRequest>),
+    /// `notifications/initialized`: the session is open from here on, in this revision.
+    Initialized(Revision),
+    /// `notifications/cancelled` for the request of this id.
+    Cancelled(RequestId),
+    /// Anything else, which has no answer.
+    Other,
+}
+
+/// A request as it was sent: with its id, and lowered to its revision.
+#[derive(Debug, Clone)]
+pub struct SentRequest {
+    /// The id its response will carry.
+    pub id: RequestId,
+    /// The method and its parameters.
+    pub request: ClientRequest,
+}
+
+/// A message, or a batch, of the server, read by the transport or by
+/// [`Connection::handle_message`](super::Connection::handle_message).
+#[derive(Debug)]
+pub struct ServerMessage {
+    /// What was read, or why it is no message.
+    pub content: Result<Incoming, Malformed>,
+    /// The length of the message, in bytes.
+    pub bytes: usize,
+}
+
+impl ClientMessage {
+    /// Writes a request in the words of a revision.
+    pub(super) fn request(revision: Revision, id: i64, request: &ClientRequest) -> Self {
+        let sent = SentRequest {
+            id: RequestId::Number(id),
+            request: wire::lower(request.clone(), revision),
+        };
+        Self {
+            bytes: sent.to_vec(),
+            kind: MessageKind::Request(Box::new(sent)),
+        }
+    }
+
+    /// Writes a notification in the words of a revision, which must have it.
+    pub(super) fn notification(revision: Revision, notification: ClientNotification) -> Self {
+        let notification = wire::lower(notification, revision);
+        let bytes = notification.to_vec();
+        let kind = match notification {
+            ClientNotification::Initialized(_) => MessageKind::Initialized(revision),
+            ClientNotification::Cancelled(params) => params
+                .request_id
+                .map_or(MessageKind::Other, MessageKind::Cancelled),
+            ClientNotification::Progress(_)
+            | ClientNotification::RootsListChanged(_)
+            | ClientNotification::TaskStatus(_) => MessageKind::Other,
+        };
+        Self { bytes, kind }
+    }
+
+    /// A response, or a batch of responses, that was written already.
+    pub(super) fn response(bytes: Vec<u8>) -> Self {
+        Self {
+            bytes,
+            kind: MessageKind::Other,
+        }
+    }
+}
+
+impl SentRequest {
+    /// The request as JSON, without a newline.
+    #[must_use]
+    pub fn to_vec(&self) -> Vec<u8> {
+        self.request.to_vec(&self.id)
+    }
+}
+
+impl ServerMessage {
+    /// Reads one message or one batch, as it was framed by the transport. The engine reports what
+    /// is malformed.
+    #[must_use]
+    pub fn parse(bytes: &[u8], limits: &Limits) -> Self {
+        Self {
+            content: jsonrpc::parse(bytes, limits),
+            bytes: bytes.len(),
+        }
+    }
+
+    /// About how much memory the message takes, in bytes: a batch of many short messages takes more
+    /// than its length.
+    #[must_use]
+    pub fn kept_bytes(&self) -> usize {
+        let in_batch = match &self.content {
+            Ok(Incoming::Batch(messages)) => messages.len(),
+            Ok(Incoming::Single(_)) | Err(_) => 0,
+        };
+        self.bytes + in_batch * size_of::<Result<Message, Malformed>>()
+    }
+}

@@ -1,0 +1,125 @@
+//! The two directions of a way to a server.
+
+use std::io;
+
+use askback_core::{
+    engine::client::{ClientMessage, ServerMessage},
+    limits::Limits,
+};
+#[cfg(feature = "http-client")]
+use tokio::{sync::mpsc, task::JoinHandle};
+
+use super::{Ready, Receiver, Sender};
+#[cfg(feature = "http-client")]
+use super::{inbox::Waiting, lost};
+
+/// Receives the messages of a server.
+pub(crate) enum LinkReceiver {
+    /// From a channel, which carries bytes.
+    Channel(Receiver),
+    /// From a transport that has read them already.
+    #[cfg(feature = "http-client")]
+    Exchanges(mpsc::Receiver<Waiting<ServerMessage>>),
+}
+
+/// Sends messages to a server.
+pub(crate) enum LinkSender {
+    /// Over a channel, which carries bytes.
+    Channel(Sender),
+    /// To the task that makes each message an exchange of its own.
+    #[cfg(feature = "http-client")]
+    Exchanges(ExchangeSender),
+}
+
+/// The sending side of a transport with a task behind it.
+#[cfg(feature = "http-client")]
+pub(crate) struct ExchangeSender {
+    messages: mpsc::Sender<ClientMessage>,
+    /// Sends what comes on the queue.
+    task: JoinHandle<()>,
+}
+
+/// Room for one message in a [`LinkSender`].
+pub(crate) enum LinkReady<'a> {
+    Channel(Ready<'a>),
+    #[cfg(feature = "http-client")]
+    Exchanges(mpsc::Permit<'a, ClientMessage>),
+}
+
+impl LinkReceiver {
+    /// The next message, or `None` once the server is gone. Cancel safe.
+    pub(crate) async fn receive(&mut self, limits: &Limits) -> io::Result<Option<ServerMessage>> {
+        match self {
+            Self::Channel(channel) => {
+                let received = channel.receive().await?;
+                Ok(received.map(|bytes| ServerMessage::parse(&bytes, limits)))
+            }
+            #[cfg(feature = "http-client")]
+            Self::Exchanges(messages) => {
+                let received = messages.recv().await;
+                Ok(received.map(|waiting| waiting.message))
+            }
+        }
+    }
+
+    /// Receives what still comes, unread, until the server is gone.
+    pub(crate) async fn read_over(&mut self) {
+        match self {
+            Self::Channel(channel) => while let Ok(Some(_)) = channel.receive().await {},
+            #[cfg(feature = "http-client")]
+            Self::Exchanges(messages) => while messages.recv().await.is_some() {},
+        }
+    }
+}
+
+impl LinkSender {
+    /// Waits until there is room for a message. Cancel safe.
+    ///
+    /// # Errors
+    ///
+    /// Broken pipe where the server is gone.
+    pub(crate) async fn ready(&self) -> io::Result<LinkReady<'_>> {
+        match self {
+            Self::Channel(channel) => channel.ready().await.map(LinkReady::Channel),
+            #[cfg(feature = "http-client")]
+            Self::Exchanges(sender) => {
+                let room = sender.messages.reserve().await.map_err(lost)?;
+                Ok(LinkReady::Exchanges(room))
+            }
+        }
+    }
+
+    /// Ends this side, so that the server sees the end: waits until everything sent is written.
+    pub(crate) async fn close(self) {
+        match self {
+            Self::Channel(mut channel) => {
+                // What could not be written has nobody to read it.
+                let _ = channel.close().await;
+            }
+            #[cfg(feature = "http-client")]
+            Self::Exchanges(sender) => {
+                drop(sender.messages);
+                // A task that panicked has sent what it will.
+                let _ = sender.task.await;
+            }
+        }
+    }
+}
+
+#[cfg(feature = "http-client")]
+impl ExchangeSender {
+    pub(super) fn new(messages: mpsc::Sender<ClientMessage>, task: JoinHandle<()>) -> Self {
+        Self { messages, task }
+    }
+}
+
+impl LinkReady<'_> {
+    /// Sends a message.
+    pub(crate) fn send(self, message: ClientMessage) {
+        match self {
+            Self::Channel(room) => room.send(message.bytes),
+            #[cfg(feature = "http-client")]
+            Self::Exchanges(room) => room.send(message),
+        }
+    }
+}
