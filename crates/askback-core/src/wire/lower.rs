@@ -2,21 +2,22 @@
 
 use alloc::{boxed::Box, vec::Vec};
 
+use super::members::Members;
 use crate::protocol::{
-    Annotations, CacheScope, CallToolParams, CallToolResult, CancelledParams, ClientCapabilities,
-    ClientNotification, ClientRequest, CompleteParams, CompleteResult, ContentBlock,
-    CreateMessageParams, CreateMessageResult, CreateTaskResult, DetailedTask, DiscoverResult,
-    ElicitFormParams, ElicitParams, ElicitResult, ElicitUrlParams, ElicitationCompleteParams,
-    EmptyResult, GetPromptParams, GetPromptResult, Implementation, InitializeParams,
-    InitializeResult, InputRequest, InputRequests, InputRequiredResult, InputResponse,
-    InputResponses, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
-    ListRootsResult, ListTasksResult, ListToolsResult, LoggingMessageParams, Meta,
-    NotificationParams, PaginatedParams, ProgressParams, Prompt, PromptReference,
-    ReadResourceParams, ReadResourceResult, Reference, RequestParams, Resource, ResourceContents,
+    Annotations, AudioContent, CacheScope, CallToolParams, CallToolResult, CancelledParams,
+    ClientCapabilities, ClientNotification, ClientRequest, CompleteParams, CompleteResult,
+    ContentBlock, CreateMessageParams, CreateMessageResult, CreateTaskResult, DetailedTask,
+    DiscoverResult, ElicitFormParams, ElicitParams, ElicitResult, ElicitUrlParams,
+    ElicitationCompleteParams, EmbeddedResource, EmptyResult, GetPromptParams, GetPromptResult,
+    ImageContent, Implementation, InitializeParams, InitializeResult, InputRequest, InputRequests,
+    InputRequiredResult, InputResponse, ListPromptsResult, ListResourceTemplatesResult,
+    ListResourcesResult, ListRootsResult, ListTasksResult, ListToolsResult, LoggingMessageParams,
+    Meta, NotificationParams, PaginatedParams, ProgressParams, Prompt, ReadResourceParams,
+    ReadResourceResult, Reference, RequestParams, Resource, ResourceContents, ResourceLink,
     ResourceTemplate, ResourceUpdatedParams, SamplingBlock, SamplingContent, SamplingMessage,
     ServerCapabilities, ServerNotification, ServerRequest, SetLevelParams, SubscribeParams,
     SubscriptionsAcknowledgedParams, SubscriptionsListenParams, SubscriptionsListenResult,
-    TaskMetadata, TaskParams, TaskState, Tool, UpdateTaskParams, UrlElicitationRequired,
+    TaskParams, TaskState, TextContent, Tool, UpdateTaskParams, UrlElicitationRequired,
 };
 
 /// A message, or a part of one, that can be lowered to an older revision with
@@ -26,92 +27,45 @@ pub trait Lower {
     fn lower(&mut self, step: &dyn Step);
 }
 
-/// What a revision has not of what the next newer one has. A step says it for each kind of thing;
-/// what it does not mention stays.
+/// One step on the way down. It says, for each kind of thing, what becomes of it; what it does not
+/// mention stays.
 #[expect(unused_variables, reason = "most steps leave most things alone")]
 pub trait Step {
-    /// What any `_meta` says by reserved keys.
-    fn meta(&self, meta: &mut Meta) {}
-    /// The `_meta` of a thing inside a message: a tool, a block of content.
-    fn item_meta(&self, meta: &mut Option<Box<Meta>>) {}
+    /// The members of any thing, after all else was done to them.
+    fn members(&self, thing: &mut dyn Members) {}
     /// The `_meta` of a question to a client, or of its answer.
     fn question_meta(&self, meta: &mut Option<Box<Meta>>) {}
     /// How long and by whom a result may be kept.
     fn cache(&self, ttl_ms: &mut Option<i64>, scope: &mut Option<CacheScope>) {}
-    /// What a request sends back from the round before.
-    fn round(
-        &self,
-        responses: &mut Option<InputResponses>,
-        state: &mut Option<alloc::string::String>,
-    ) {
-    }
-    /// That a request shall be a task.
-    fn task(&self, task: &mut Option<TaskMetadata>) {}
-    /// Who somebody is.
-    fn implementation(&self, implementation: &mut Implementation) {}
     /// What a client can do.
     fn client_capabilities(&self, capabilities: &mut ClientCapabilities) {}
-    /// What a server can do.
-    fn server_capabilities(&self, capabilities: &mut ServerCapabilities) {}
     /// A tool.
     fn tool(&self, tool: &mut Tool) {}
-    /// A prompt.
-    fn prompt(&self, prompt: &mut Prompt) {}
-    /// A resource.
-    fn resource(&self, resource: &mut Resource) {}
-    /// A resource template.
-    fn resource_template(&self, template: &mut ResourceTemplate) {}
-    /// For whom something is meant.
-    fn annotations(&self, annotations: &mut Annotations) {}
     /// A block of content.
     fn content(&self, block: &mut ContentBlock) {}
     /// What a tool says.
     fn tool_result(&self, result: &mut CallToolResult) {}
     /// A form to fill in.
     fn elicit_form(&self, params: &mut ElicitFormParams) {}
-    /// A link to open.
-    fn elicit_url(&self, params: &mut ElicitUrlParams) {}
-    /// A question to a model.
-    fn sampling(&self, params: &mut CreateMessageParams) {}
     /// The messages to a model.
     fn sampling_messages(&self, messages: &mut Vec<SamplingMessage>) {}
     /// The answer of a model.
     fn sampling_result(&self, content: &mut SamplingContent) {}
     /// A block of what is said to or by a model.
     fn sampling_block(&self, block: &mut SamplingBlock) {}
-    /// A wish for a completion.
-    fn complete(&self, params: &mut CompleteParams) {}
-    /// The name of a prompt.
-    fn prompt_reference(&self, reference: &mut PromptReference) {}
-    /// How far a request has come.
-    fn progress(&self, params: &mut ProgressParams) {}
 }
 
-/// Walks the `_meta` of a message; one that says nothing any more is left out.
+/// Walks the `_meta` of a thing; one that says nothing any more is left out.
 fn walk_meta(slot: &mut Option<Box<Meta>>, step: &dyn Step) {
     let Some(meta) = slot else { return };
-    if let Some(capabilities) = &mut meta.client_capabilities {
-        step.client_capabilities(capabilities);
-    }
+    meta.client_capabilities.lower(step);
     for implementation in [&mut meta.client_info, &mut meta.server_info] {
         implementation.lower(step);
     }
-    step.meta(meta);
+    step.members(&mut **meta);
     if meta.is_empty() {
         *slot = None;
     }
-}
-
-fn walk_item(
-    meta: &mut Option<Box<Meta>>,
-    annotations: Option<&mut Option<Annotations>>,
-    step: &dyn Step,
-) {
-    if let Some(Some(annotations)) = annotations {
-        step.annotations(annotations);
-    }
-    walk_meta(meta, step);
-    step.item_meta(meta);
 }
 
 fn walk_questions(questions: &mut Option<InputRequests>, step: &dyn Step) {
@@ -126,6 +80,7 @@ macro_rules! lower_meta_only {
             impl Lower for $name {
                 fn lower(&mut self, step: &dyn Step) {
                     walk_meta(&mut self.meta, step);
+                    step.members(self);
                 }
             }
         )*
@@ -137,6 +92,25 @@ lower_meta_only! {
     ListTasksResult, LoggingMessageParams, NotificationParams, PaginatedParams, RequestParams,
     ResourceUpdatedParams, SetLevelParams, SubscribeParams, SubscriptionsAcknowledgedParams,
     SubscriptionsListenParams, SubscriptionsListenResult, TaskParams, TaskState, UpdateTaskParams,
+}
+
+macro_rules! lower_annotated {
+    ($($name:ident),* $(,)?) => {
+        $(
+            impl Lower for $name {
+                fn lower(&mut self, step: &dyn Step) {
+                    self.annotations.lower(step);
+                    walk_meta(&mut self.meta, step);
+                    step.members(self);
+                }
+            }
+        )*
+    };
+}
+
+lower_annotated! {
+    TextContent, ImageContent, AudioContent, ResourceLink, EmbeddedResource, Resource,
+    ResourceTemplate,
 }
 
 impl<T: Lower> Lower for Option<T> {
@@ -253,6 +227,7 @@ impl Lower for InputRequiredResult {
     fn lower(&mut self, step: &dyn Step) {
         walk_questions(&mut self.input_requests, step);
         walk_meta(&mut self.meta, step);
+        step.members(self);
     }
 }
 
@@ -260,24 +235,35 @@ impl Lower for DetailedTask {
     fn lower(&mut self, step: &dyn Step) {
         walk_questions(&mut self.input_requests, step);
         walk_meta(&mut self.meta, step);
+        step.members(self);
     }
 }
 
 impl Lower for Implementation {
     fn lower(&mut self, step: &dyn Step) {
-        step.implementation(self);
+        step.members(self);
     }
 }
 
 impl Lower for ClientCapabilities {
     fn lower(&mut self, step: &dyn Step) {
         step.client_capabilities(self);
+        if let Some(roots) = &mut self.roots {
+            step.members(roots);
+        }
+        if let Some(sampling) = &mut self.sampling {
+            step.members(sampling);
+        }
+        if let Some(elicitation) = &mut self.elicitation {
+            step.members(elicitation);
+        }
+        step.members(self);
     }
 }
 
 impl Lower for ServerCapabilities {
     fn lower(&mut self, step: &dyn Step) {
-        step.server_capabilities(self);
+        step.members(self);
     }
 }
 
@@ -286,6 +272,7 @@ impl Lower for InitializeParams {
         self.capabilities.lower(step);
         self.client_info.lower(step);
         walk_meta(&mut self.meta, step);
+        step.members(self);
     }
 }
 
@@ -294,6 +281,7 @@ impl Lower for InitializeResult {
         self.capabilities.lower(step);
         self.server_info.lower(step);
         walk_meta(&mut self.meta, step);
+        step.members(self);
     }
 }
 
@@ -302,13 +290,15 @@ impl Lower for DiscoverResult {
         self.capabilities.lower(step);
         step.cache(&mut self.ttl_ms, &mut self.cache_scope);
         walk_meta(&mut self.meta, step);
+        step.members(self);
     }
 }
 
 impl Lower for Tool {
     fn lower(&mut self, step: &dyn Step) {
         step.tool(self);
-        walk_item(&mut self.meta, None, step);
+        walk_meta(&mut self.meta, step);
+        step.members(self);
     }
 }
 
@@ -317,14 +307,14 @@ impl Lower for ListToolsResult {
         self.tools.lower(step);
         step.cache(&mut self.ttl_ms, &mut self.cache_scope);
         walk_meta(&mut self.meta, step);
+        step.members(self);
     }
 }
 
 impl Lower for CallToolParams {
     fn lower(&mut self, step: &dyn Step) {
-        step.round(&mut self.input_responses, &mut self.request_state);
-        step.task(&mut self.task);
         walk_meta(&mut self.meta, step);
+        step.members(self);
     }
 }
 
@@ -333,13 +323,17 @@ impl Lower for CallToolResult {
         step.tool_result(self);
         self.content.lower(step);
         walk_meta(&mut self.meta, step);
+        step.members(self);
     }
 }
 
 impl Lower for Prompt {
     fn lower(&mut self, step: &dyn Step) {
-        step.prompt(self);
-        walk_item(&mut self.meta, None, step);
+        for argument in self.arguments.iter_mut().flatten() {
+            step.members(argument);
+        }
+        walk_meta(&mut self.meta, step);
+        step.members(self);
     }
 }
 
@@ -348,13 +342,14 @@ impl Lower for ListPromptsResult {
         self.prompts.lower(step);
         step.cache(&mut self.ttl_ms, &mut self.cache_scope);
         walk_meta(&mut self.meta, step);
+        step.members(self);
     }
 }
 
 impl Lower for GetPromptParams {
     fn lower(&mut self, step: &dyn Step) {
-        step.round(&mut self.input_responses, &mut self.request_state);
         walk_meta(&mut self.meta, step);
+        step.members(self);
     }
 }
 
@@ -364,30 +359,22 @@ impl Lower for GetPromptResult {
             message.content.lower(step);
         }
         walk_meta(&mut self.meta, step);
-    }
-}
-
-impl Lower for Resource {
-    fn lower(&mut self, step: &dyn Step) {
-        step.resource(self);
-        walk_item(&mut self.meta, Some(&mut self.annotations), step);
-    }
-}
-
-impl Lower for ResourceTemplate {
-    fn lower(&mut self, step: &dyn Step) {
-        step.resource_template(self);
-        walk_item(&mut self.meta, Some(&mut self.annotations), step);
+        step.members(self);
     }
 }
 
 impl Lower for ResourceContents {
     fn lower(&mut self, step: &dyn Step) {
-        let meta = match self {
-            Self::Text(text) => &mut text.meta,
-            Self::Blob(blob) => &mut blob.meta,
-        };
-        walk_item(meta, None, step);
+        match self {
+            Self::Text(text) => {
+                walk_meta(&mut text.meta, step);
+                step.members(text);
+            }
+            Self::Blob(blob) => {
+                walk_meta(&mut blob.meta, step);
+                step.members(blob);
+            }
+        }
     }
 }
 
@@ -396,6 +383,7 @@ impl Lower for ListResourcesResult {
         self.resources.lower(step);
         step.cache(&mut self.ttl_ms, &mut self.cache_scope);
         walk_meta(&mut self.meta, step);
+        step.members(self);
     }
 }
 
@@ -404,13 +392,14 @@ impl Lower for ListResourceTemplatesResult {
         self.resource_templates.lower(step);
         step.cache(&mut self.ttl_ms, &mut self.cache_scope);
         walk_meta(&mut self.meta, step);
+        step.members(self);
     }
 }
 
 impl Lower for ReadResourceParams {
     fn lower(&mut self, step: &dyn Step) {
-        step.round(&mut self.input_responses, &mut self.request_state);
         walk_meta(&mut self.meta, step);
+        step.members(self);
     }
 }
 
@@ -419,40 +408,49 @@ impl Lower for ReadResourceResult {
         self.contents.lower(step);
         step.cache(&mut self.ttl_ms, &mut self.cache_scope);
         walk_meta(&mut self.meta, step);
+        step.members(self);
+    }
+}
+
+impl Lower for Annotations {
+    fn lower(&mut self, step: &dyn Step) {
+        step.members(self);
     }
 }
 
 impl Lower for ContentBlock {
     fn lower(&mut self, step: &dyn Step) {
         step.content(self);
-        let (meta, annotations) = match self {
-            Self::Text(text) => (&mut text.meta, &mut text.annotations),
-            Self::Image(image) => (&mut image.meta, &mut image.annotations),
-            Self::Audio(audio) => (&mut audio.meta, &mut audio.annotations),
-            Self::ResourceLink(link) => (&mut link.meta, &mut link.annotations),
+        match self {
+            Self::Text(text) => text.lower(step),
+            Self::Image(image) => image.lower(step),
+            Self::Audio(audio) => audio.lower(step),
+            Self::ResourceLink(link) => link.lower(step),
             Self::Resource(embedded) => {
                 embedded.resource.lower(step);
-                (&mut embedded.meta, &mut embedded.annotations)
+                embedded.lower(step);
             }
-        };
-        walk_item(meta, Some(annotations), step);
+        }
     }
 }
 
 impl Lower for SamplingBlock {
     fn lower(&mut self, step: &dyn Step) {
         step.sampling_block(self);
-        let (meta, annotations) = match self {
-            Self::Text(text) => (&mut text.meta, Some(&mut text.annotations)),
-            Self::Image(image) => (&mut image.meta, Some(&mut image.annotations)),
-            Self::Audio(audio) => (&mut audio.meta, Some(&mut audio.annotations)),
-            Self::ToolUse(call) => (&mut call.meta, None),
+        match self {
+            Self::Text(text) => text.lower(step),
+            Self::Image(image) => image.lower(step),
+            Self::Audio(audio) => audio.lower(step),
+            Self::ToolUse(call) => {
+                walk_meta(&mut call.meta, step);
+                step.members(call);
+            }
             Self::ToolResult(result) => {
                 result.content.lower(step);
-                (&mut result.meta, None)
+                walk_meta(&mut result.meta, step);
+                step.members(result);
             }
-        };
-        walk_item(meta, annotations, step);
+        }
     }
 }
 
@@ -468,19 +466,19 @@ impl Lower for SamplingContent {
 impl Lower for SamplingMessage {
     fn lower(&mut self, step: &dyn Step) {
         self.content.lower(step);
-        walk_item(&mut self.meta, None, step);
+        walk_meta(&mut self.meta, step);
+        step.members(self);
     }
 }
 
 impl Lower for CreateMessageParams {
     fn lower(&mut self, step: &dyn Step) {
-        step.sampling(self);
         step.sampling_messages(&mut self.messages);
         self.messages.lower(step);
         self.tools.lower(step);
-        step.task(&mut self.task);
         walk_meta(&mut self.meta, step);
         step.question_meta(&mut self.meta);
+        step.members(self);
     }
 }
 
@@ -489,6 +487,7 @@ impl Lower for CreateMessageResult {
         step.sampling_result(&mut self.content);
         self.content.lower(step);
         walk_meta(&mut self.meta, step);
+        step.members(self);
     }
 }
 
@@ -504,18 +503,17 @@ impl Lower for ElicitParams {
 impl Lower for ElicitFormParams {
     fn lower(&mut self, step: &dyn Step) {
         step.elicit_form(self);
-        step.task(&mut self.task);
         walk_meta(&mut self.meta, step);
         step.question_meta(&mut self.meta);
+        step.members(self);
     }
 }
 
 impl Lower for ElicitUrlParams {
     fn lower(&mut self, step: &dyn Step) {
-        step.elicit_url(self);
-        step.task(&mut self.task);
         walk_meta(&mut self.meta, step);
         step.question_meta(&mut self.meta);
+        step.members(self);
     }
 }
 
@@ -523,6 +521,7 @@ impl Lower for ElicitResult {
     fn lower(&mut self, step: &dyn Step) {
         walk_meta(&mut self.meta, step);
         step.question_meta(&mut self.meta);
+        step.members(self);
     }
 }
 
@@ -537,26 +536,28 @@ impl Lower for UrlElicitationRequired {
 impl Lower for ListRootsResult {
     fn lower(&mut self, step: &dyn Step) {
         for root in &mut self.roots {
-            walk_item(&mut root.meta, None, step);
+            walk_meta(&mut root.meta, step);
+            step.members(root);
         }
         walk_meta(&mut self.meta, step);
         step.question_meta(&mut self.meta);
+        step.members(self);
     }
 }
 
 impl Lower for CompleteParams {
     fn lower(&mut self, step: &dyn Step) {
-        step.complete(self);
         if let Reference::Prompt(reference) = &mut self.reference {
-            step.prompt_reference(reference);
+            step.members(reference);
         }
         walk_meta(&mut self.meta, step);
+        step.members(self);
     }
 }
 
 impl Lower for ProgressParams {
     fn lower(&mut self, step: &dyn Step) {
-        step.progress(self);
         walk_meta(&mut self.meta, step);
+        step.members(self);
     }
 }

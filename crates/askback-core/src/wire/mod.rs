@@ -5,16 +5,18 @@
 //! the revision does not have is left out, or said in another way where it can be (a link to a
 //! resource becomes text that names it). What only newer revisions have is added.
 //!
-//! Each revision has a file that holds its differences to the next newer one and nothing else; to
-//! speak an older revision, a message goes down one step after the other.
+//! Each revision before the newest has a file that says how things are said that it has in another
+//! way than the next newer one; to speak an older revision, a message goes down one step after the
+//! other. The last step, for every revision, is a list of the members that it has (`members`): all
+//! others are dropped.
 
 mod degrade;
 mod lower;
+mod members;
 mod v2024_11_05;
 mod v2025_03_26;
 mod v2025_06_18;
 mod v2025_11_25;
-mod v2026_07_28;
 
 use alloc::vec::Vec;
 
@@ -23,6 +25,7 @@ use serde_json::value::RawValue;
 
 pub use lower::Lower;
 use lower::Step;
+use members::Only;
 
 use crate::{
     forms::{Defaults, Dialect},
@@ -99,6 +102,7 @@ pub fn lower<T: Lower>(mut message: T, revision: Revision) -> T {
     for step in steps(revision) {
         message.lower(*step);
     }
+    message.lower(&Only(revision));
     message
 }
 
@@ -195,8 +199,7 @@ impl Method for ServerNotification {
     }
 }
 
-/// The steps that lead down to a revision. The vocabulary holds what any revision has, so even the
-/// newest has something to leave out; from the second newest on, the steps are a chain.
+/// The steps that lead down to a revision: none to the newest, in whose shape the vocabulary is.
 fn steps(revision: Revision) -> &'static [&'static dyn Step] {
     const CHAIN: &[&dyn Step] = &[
         &v2025_11_25::Down,
@@ -205,7 +208,7 @@ fn steps(revision: Revision) -> &'static [&'static dyn Step] {
         &v2024_11_05::Down,
     ];
     match revision {
-        Revision::V2026_07_28 => &[&v2026_07_28::Down],
+        Revision::V2026_07_28 => &[],
         Revision::V2025_11_25 => &CHAIN[..1],
         Revision::V2025_06_18 => &CHAIN[..2],
         Revision::V2025_03_26 => &CHAIN[..3],

@@ -1,83 +1,19 @@
-//! 2025-06-18: no icons, no tasks, no links to open; a message to a model is one block and offers
-//! no tools; a form has no mode and says less.
+//! 2025-06-18: to take elicitation is to take forms; a message to a model is one block and offers
+//! no tools.
 
 use alloc::{boxed::Box, vec::Vec};
 
 use super::{degrade, lower::Step};
-use crate::{
-    protocol::{
-        ClientCapabilities, ContentBlock, CreateMessageParams, ElicitFormParams,
-        ElicitationCapability, Implementation, Meta, Prompt, Resource, ResourceTemplate,
-        SamplingBlock, SamplingCapability, SamplingContent, SamplingMessage, ServerCapabilities,
-        TaskMetadata, Tool,
-    },
-    revision::Revision,
-};
+use crate::protocol::{ClientCapabilities, SamplingBlock, SamplingContent, SamplingMessage};
 
 pub(super) struct Down;
 
 impl Step for Down {
-    fn meta(&self, meta: &mut Meta) {
-        meta.related_task = None;
-    }
-
-    fn task(&self, task: &mut Option<TaskMetadata>) {
-        *task = None;
-    }
-
-    fn implementation(&self, implementation: &mut Implementation) {
-        implementation.description = None;
-        implementation.icons = None;
-        implementation.website_url = None;
-    }
-
-    /// To declare elicitation is to take forms; a client that takes only links has nothing to
-    /// declare.
+    /// A client that takes only links has nothing to declare.
     fn client_capabilities(&self, capabilities: &mut ClientCapabilities) {
-        capabilities.elicitation = capabilities
-            .elicits_form()
-            .then(ElicitationCapability::default);
-        if let Some(sampling) = &mut capabilities.sampling {
-            *sampling = SamplingCapability::default();
+        if !capabilities.elicits_form() {
+            capabilities.elicitation = None;
         }
-        capabilities.tasks = None;
-    }
-
-    fn server_capabilities(&self, capabilities: &mut ServerCapabilities) {
-        capabilities.tasks = None;
-    }
-
-    fn tool(&self, tool: &mut Tool) {
-        tool.execution = None;
-        tool.icons = None;
-    }
-
-    fn prompt(&self, prompt: &mut Prompt) {
-        prompt.icons = None;
-    }
-
-    fn resource(&self, resource: &mut Resource) {
-        resource.icons = None;
-    }
-
-    fn resource_template(&self, template: &mut ResourceTemplate) {
-        template.icons = None;
-    }
-
-    fn content(&self, block: &mut ContentBlock) {
-        if let ContentBlock::ResourceLink(link) = block {
-            link.icons = None;
-        }
-    }
-
-    fn elicit_form(&self, params: &mut ElicitFormParams) {
-        params.mode = None;
-        degrade::form(params, Revision::V2025_06_18);
-    }
-
-    fn sampling(&self, params: &mut CreateMessageParams) {
-        params.tools = None;
-        params.tool_choice = None;
     }
 
     /// Each block becomes a message of its own; what tools were asked and said is told as text.

@@ -1,46 +1,15 @@
-//! 2025-11-25: who speaks and what he can do was said by `initialize`; nothing is kept and no
-//! result asks; structured content is an object.
+//! 2025-11-25: structured content is an object.
 
 use alloc::string::String;
 
 use serde::Deserialize;
 
 use super::{degrade, lower::Step};
-use crate::protocol::{
-    CacheScope, CallToolResult, ClientCapabilities, InputResponses, Meta, SamplingBlock, Schema,
-    ServerCapabilities, Tool,
-};
+use crate::protocol::{CallToolResult, SamplingBlock, Schema, Tool};
 
 pub(super) struct Down;
 
 impl Step for Down {
-    fn meta(&self, meta: &mut Meta) {
-        meta.protocol_version = None;
-        meta.client_info = None;
-        meta.client_capabilities = None;
-        meta.log_level = None;
-        meta.subscription_id = None;
-        meta.server_info = None;
-    }
-
-    fn cache(&self, ttl_ms: &mut Option<i64>, scope: &mut Option<CacheScope>) {
-        *ttl_ms = None;
-        *scope = None;
-    }
-
-    fn round(&self, responses: &mut Option<InputResponses>, state: &mut Option<String>) {
-        *responses = None;
-        *state = None;
-    }
-
-    fn client_capabilities(&self, capabilities: &mut ClientCapabilities) {
-        capabilities.extensions = None;
-    }
-
-    fn server_capabilities(&self, capabilities: &mut ServerCapabilities) {
-        capabilities.extensions = None;
-    }
-
     fn tool(&self, tool: &mut Tool) {
         tool.output_schema = tool.output_schema.take().filter(describes_object);
     }

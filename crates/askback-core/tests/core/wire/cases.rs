@@ -55,7 +55,11 @@ fn write_back(case: &Case, revision: Revision, message: &str) -> String {
         .unwrap_or_else(|error| panic!("{revision}: {error}: {message}"))
 }
 
-fn try_write_back(case: &Case, revision: Revision, text: &str) -> Result<String, ErrorObject> {
+pub(super) fn try_write_back(
+    case: &Case,
+    revision: Revision,
+    text: &str,
+) -> Result<String, ErrorObject> {
     match case.kind {
         Kind::InputRequest => {
             let question: InputRequest = decode(text)?;
@@ -189,7 +193,7 @@ fn question(case: &Case) -> InputRequest {
     }
 }
 
-fn value(text: &str) -> Value {
+pub(super) fn value(text: &str) -> Value {
     serde_json::from_str(text).unwrap()
 }
 

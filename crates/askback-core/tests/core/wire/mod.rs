@@ -4,6 +4,7 @@
 mod cases;
 mod coverage;
 mod hostile;
+mod members;
 
 use std::{collections::BTreeMap, fs, path::Path};
 

@@ -1,0 +1,384 @@
+//! The members that each revision has: the last step on the way down to any revision.
+//!
+//! Every member of the vocabulary is listed here, with the revisions that have it where not all
+//! do. What a revision does not have is dropped, also where no step said anything of it. A member
+//! that is new in a type does not compile before it is listed.
+
+use alloc::{borrow::ToOwned, boxed::Box};
+
+use super::{degrade, lower::Step};
+use crate::{
+    protocol::{
+        Annotations, AudioContent, BlobResourceContents, CacheScope, CallToolParams,
+        CallToolResult, CancelledParams, ClientCapabilities, CompleteParams, CompleteResult,
+        CreateMessageParams, CreateMessageResult, CreateTaskResult, DetailedTask, DiscoverResult,
+        ElicitFormParams, ElicitResult, ElicitUrlParams, ElicitationCapability,
+        ElicitationCompleteParams, EmbeddedResource, EmptyResult, GetPromptParams, GetPromptResult,
+        ImageContent, Implementation, InitializeParams, InitializeResult, InputRequiredResult,
+        ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListRootsResult,
+        ListTasksResult, ListToolsResult, LoggingMessageParams, Meta, NotificationParams,
+        PaginatedParams, ProgressParams, Prompt, PromptArgument, PromptReference,
+        ReadResourceParams, ReadResourceResult, RequestParams, Resource, ResourceLink,
+        ResourceTemplate, ResourceUpdatedParams, Root, RootsCapability, SamplingCapability,
+        SamplingMessage, ServerCapabilities, SetLevelParams, SubscribeParams,
+        SubscriptionsAcknowledgedParams, SubscriptionsListenParams, SubscriptionsListenResult,
+        TaskParams, TaskState, TextContent, TextResourceContents, Tool, ToolResultContent,
+        ToolUseContent, UpdateTaskParams,
+    },
+    revision::Revision::{self, V2025_03_26, V2025_06_18, V2025_11_25, V2026_07_28},
+};
+
+/// A thing with members that not every revision has.
+pub trait Members {
+    /// Drops what the revision does not have.
+    fn keep(&mut self, revision: Revision);
+}
+
+/// Leaves of each thing what a revision has, and adds what the revision requires.
+pub(super) struct Only(pub(super) Revision);
+
+/// The revisions that have a member.
+struct Span {
+    first: Revision,
+    last: Revision,
+}
+
+const SINCE_2025_03_26: Span = since(V2025_03_26);
+const SINCE_2025_06_18: Span = since(V2025_06_18);
+const SINCE_2025_11_25: Span = since(V2025_11_25);
+const SINCE_2026_07_28: Span = since(V2026_07_28);
+const ONLY_2025_11_25: Span = Span {
+    first: V2025_11_25,
+    last: V2025_11_25,
+};
+const LEGACY: Span = Span {
+    first: Revision::V2024_11_05,
+    last: Revision::LATEST_LEGACY,
+};
+
+const fn since(first: Revision) -> Span {
+    Span {
+        first,
+        last: Revision::LATEST,
+    }
+}
+
+impl Span {
+    fn has(&self, revision: Revision) -> bool {
+        self.first <= revision && revision <= self.last
+    }
+}
+
+impl Step for Only {
+    fn members(&self, thing: &mut dyn Members) {
+        thing.keep(self.0);
+    }
+
+    /// Where questions travel inside a result and answers inside a request, neither is a message of
+    /// its own, so neither has a `_meta` (2026-07-28). Only a person's own words go along all the
+    /// same, for servers that look for them.
+    fn question_meta(&self, meta: &mut Option<Box<Meta>>) {
+        if !self.0.facts().result_type {
+            return;
+        }
+        let reason = meta
+            .take()
+            .and_then(|meta| meta.reason().map(ToOwned::to_owned));
+        if let Some(reason) = reason {
+            let mut kept = Meta::default();
+            kept.set_reason(reason);
+            *meta = kept.boxed();
+        }
+    }
+
+    /// Both must be said where they can be (2026-07-28, server/utilities/caching); an author who does
+    /// not say them wants nothing kept.
+    fn cache(&self, ttl_ms: &mut Option<i64>, scope: &mut Option<CacheScope>) {
+        if self.0.facts().cache_hints {
+            ttl_ms.get_or_insert(0);
+            scope.get_or_insert(CacheScope::Private);
+        }
+    }
+
+    fn elicit_form(&self, params: &mut ElicitFormParams) {
+        degrade::form(params, self.0);
+    }
+}
+
+/// Lists the members of types. One without a span is in all revisions that have the type.
+macro_rules! members {
+    ($($name:ident { $($member:ident $(: $span:ident)?),* $(,)? })*) => {
+        $(
+            impl Members for $name {
+                fn keep(&mut self, revision: Revision) {
+                    let Self { $($member),* } = self;
+                    $(members!(@keep $member revision $($span)?);)*
+                }
+            }
+        )*
+    };
+    (@keep $member:ident $revision:ident) => {
+        let _ = (&$member, $revision);
+    };
+    (@keep $member:ident $revision:ident $span:ident) => {
+        if !$span.has($revision) {
+            *$member = None;
+        }
+    };
+}
+
+members! {
+    Meta {
+        progress_token,
+        protocol_version: SINCE_2026_07_28,
+        client_info: SINCE_2026_07_28,
+        client_capabilities: SINCE_2026_07_28,
+        log_level: SINCE_2026_07_28,
+        subscription_id: SINCE_2026_07_28,
+        server_info: SINCE_2026_07_28,
+        related_task: ONLY_2025_11_25,
+        extra,
+    }
+
+    // Who speaks.
+    Implementation {
+        name,
+        version,
+        title: SINCE_2025_06_18,
+        description: SINCE_2025_11_25,
+        icons: SINCE_2025_11_25,
+        website_url: SINCE_2025_11_25,
+    }
+    ClientCapabilities {
+        sampling,
+        roots,
+        experimental,
+        elicitation: SINCE_2025_06_18,
+        tasks: ONLY_2025_11_25,
+        extensions: SINCE_2026_07_28,
+    }
+    ElicitationCapability { form: SINCE_2025_11_25, url: SINCE_2025_11_25 }
+    SamplingCapability { context: SINCE_2025_11_25, tools: SINCE_2025_11_25 }
+    RootsCapability { list_changed: LEGACY }
+    ServerCapabilities {
+        tools,
+        prompts,
+        resources,
+        logging,
+        experimental,
+        completions: SINCE_2025_03_26,
+        tasks: ONLY_2025_11_25,
+        extensions: SINCE_2026_07_28,
+    }
+    InitializeParams { protocol_version, capabilities, client_info, meta }
+    InitializeResult { protocol_version, capabilities, server_info, instructions, meta }
+    DiscoverResult {
+        supported_versions,
+        capabilities,
+        instructions,
+        meta,
+        ttl_ms: SINCE_2026_07_28,
+        cache_scope: SINCE_2026_07_28,
+    }
+
+    // Tools.
+    Tool {
+        name,
+        description,
+        input_schema,
+        annotations: SINCE_2025_03_26,
+        title: SINCE_2025_06_18,
+        output_schema: SINCE_2025_06_18,
+        meta: SINCE_2025_06_18,
+        icons: SINCE_2025_11_25,
+        execution: ONLY_2025_11_25,
+    }
+    ListToolsResult {
+        tools,
+        next_cursor,
+        meta,
+        ttl_ms: SINCE_2026_07_28,
+        cache_scope: SINCE_2026_07_28,
+    }
+    CallToolParams {
+        name,
+        arguments,
+        meta,
+        task: ONLY_2025_11_25,
+        input_responses: SINCE_2026_07_28,
+        request_state: SINCE_2026_07_28,
+    }
+    CallToolResult { content, is_error, meta, structured_content: SINCE_2025_06_18 }
+
+    // Prompts.
+    Prompt {
+        name,
+        description,
+        arguments,
+        title: SINCE_2025_06_18,
+        meta: SINCE_2025_06_18,
+        icons: SINCE_2025_11_25,
+    }
+    PromptArgument { name, description, required, title: SINCE_2025_06_18 }
+    ListPromptsResult {
+        prompts,
+        next_cursor,
+        meta,
+        ttl_ms: SINCE_2026_07_28,
+        cache_scope: SINCE_2026_07_28,
+    }
+    GetPromptParams {
+        name,
+        arguments,
+        meta,
+        input_responses: SINCE_2026_07_28,
+        request_state: SINCE_2026_07_28,
+    }
+    GetPromptResult { description, messages, meta }
+
+    // Resources.
+    Resource {
+        uri,
+        name,
+        description,
+        mime_type,
+        size,
+        annotations,
+        title: SINCE_2025_06_18,
+        meta: SINCE_2025_06_18,
+        icons: SINCE_2025_11_25,
+    }
+    ResourceTemplate {
+        uri_template,
+        name,
+        description,
+        mime_type,
+        annotations,
+        title: SINCE_2025_06_18,
+        meta: SINCE_2025_06_18,
+        icons: SINCE_2025_11_25,
+    }
+    ListResourcesResult {
+        resources,
+        next_cursor,
+        meta,
+        ttl_ms: SINCE_2026_07_28,
+        cache_scope: SINCE_2026_07_28,
+    }
+    ListResourceTemplatesResult {
+        resource_templates,
+        next_cursor,
+        meta,
+        ttl_ms: SINCE_2026_07_28,
+        cache_scope: SINCE_2026_07_28,
+    }
+    ReadResourceParams {
+        uri,
+        meta,
+        input_responses: SINCE_2026_07_28,
+        request_state: SINCE_2026_07_28,
+    }
+    ReadResourceResult {
+        contents,
+        meta,
+        ttl_ms: SINCE_2026_07_28,
+        cache_scope: SINCE_2026_07_28,
+    }
+    TextResourceContents { uri, mime_type, text, meta: SINCE_2025_06_18 }
+    BlobResourceContents { uri, mime_type, blob, meta: SINCE_2025_06_18 }
+
+    // Content.
+    Annotations { audience, priority, last_modified: SINCE_2025_06_18 }
+    TextContent { text, annotations, meta: SINCE_2025_06_18 }
+    ImageContent { data, mime_type, annotations, meta: SINCE_2025_06_18 }
+    AudioContent { data, mime_type, annotations, meta: SINCE_2025_06_18 }
+    ResourceLink {
+        uri,
+        name,
+        title,
+        description,
+        mime_type,
+        size,
+        annotations,
+        meta,
+        icons: SINCE_2025_11_25,
+    }
+    EmbeddedResource { resource, annotations, meta: SINCE_2025_06_18 }
+    ToolUseContent { id, name, input, meta }
+    ToolResultContent { tool_use_id, content, structured_content, is_error, meta }
+
+    // Questions and answers.
+    InputRequiredResult { input_requests, request_state, meta }
+    ElicitFormParams {
+        message,
+        requested_schema,
+        meta,
+        mode: SINCE_2025_11_25,
+        task: ONLY_2025_11_25,
+    }
+    ElicitUrlParams {
+        message,
+        url,
+        meta,
+        elicitation_id: ONLY_2025_11_25,
+        task: ONLY_2025_11_25,
+    }
+    ElicitResult { action, content, meta }
+    ElicitationCompleteParams { elicitation_id, meta }
+    CreateMessageParams {
+        messages,
+        max_tokens,
+        system_prompt,
+        model_preferences,
+        temperature,
+        stop_sequences,
+        include_context,
+        metadata,
+        meta,
+        tools: SINCE_2025_11_25,
+        tool_choice: SINCE_2025_11_25,
+        task: ONLY_2025_11_25,
+    }
+    CreateMessageResult { role, content, model, stop_reason, meta }
+    SamplingMessage { role, content, meta: SINCE_2025_11_25 }
+    Root { uri, name, meta: SINCE_2025_06_18 }
+    ListRootsResult { roots, meta }
+
+    // Tasks.
+    CreateTaskResult { task, meta }
+    TaskParams { task_id, meta }
+    TaskState { task, meta }
+    ListTasksResult { tasks, next_cursor, meta }
+    DetailedTask {
+        task_id,
+        status,
+        status_message,
+        created_at,
+        last_updated_at,
+        ttl_ms,
+        poll_interval_ms,
+        input_requests,
+        result,
+        error,
+        meta,
+    }
+    UpdateTaskParams { task_id, input_responses, meta }
+
+    // The rest.
+    CompleteParams { reference, argument, meta, context: SINCE_2025_06_18 }
+    PromptReference { name, title: SINCE_2025_06_18 }
+    CompleteResult { completion, meta }
+    ProgressParams { progress_token, progress, total, meta, message: SINCE_2025_03_26 }
+    CancelledParams { request_id, reason, meta }
+    SetLevelParams { level, meta }
+    LoggingMessageParams { level, logger, data, meta }
+    RequestParams { meta }
+    NotificationParams { meta }
+    PaginatedParams { cursor, meta }
+    EmptyResult { meta }
+    SubscribeParams { uri, meta }
+    ResourceUpdatedParams { uri, meta }
+    SubscriptionsListenParams { notifications, meta }
+    SubscriptionsListenResult { meta }
+    SubscriptionsAcknowledgedParams { notifications, meta }
+}

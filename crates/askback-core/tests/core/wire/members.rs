@@ -1,0 +1,288 @@
+//! No message holds a member that the schema of its revision does not have, whatever revision its
+//! author or peer had in mind.
+//!
+//! What the schemas have stands in `members/`, a file a revision: each definition with its members,
+//! and behind each member what stands there. `true` is anything, `"=x"` the text x, another text the
+//! definition of that name, a list one of several, an object its members (`*` is any other one). Of
+//! a list in a message, that holds for each element.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    path::Path,
+};
+
+use askback_core::revision::{self, Revision};
+use serde_json::{Map, Value, json, value::RawValue};
+
+use super::{
+    Case, Kind,
+    cases::{try_write_back, value},
+    read,
+};
+
+/// Keys in any `_meta` that begin like this belong to the specification.
+const RESERVED: &str = "io.modelcontextprotocol/";
+
+/// What a client of ours sends along with a no, also where an answer has no `_meta`.
+const REASON: &str = "dev.askback/reason";
+
+/// How often messages of each kind were checked, by method and revision.
+type Checked = BTreeSet<(String, String, &'static str)>;
+
+struct Schema {
+    definitions: Map<String, Value>,
+    /// The definitions of what is sent, by method.
+    by_method: BTreeMap<String, String>,
+}
+
+#[test]
+fn no_member_goes_out_that_the_revision_does_not_have() {
+    let mut wrong = BTreeSet::new();
+    let mut checked = Checked::new();
+    let cases = ["cases", "lowered", "seeds"].map(read::<Case>);
+    let cases: Vec<Case> = cases.into_iter().flatten().collect();
+    let full = full(&cases);
+    for revision in Revision::ALL {
+        let schema = Schema::of(revision);
+        for case in cases.iter().chain(&full) {
+            if !exists(case, revision) {
+                continue;
+            }
+            // A message that makes no sense in this revision is none of its messages.
+            let Ok(written) = try_write_back(case, revision, case.message.get()) else {
+                continue;
+            };
+            let (part, shape) = match (case.kind, value(&written)) {
+                (Kind::Result | Kind::Answer | Kind::InputResponse, mut written) => {
+                    let result = match case.kind {
+                        Kind::InputResponse => written,
+                        _ => written["result"].take(),
+                    };
+                    let shape = result_shape(case, revision, &result);
+                    (result, shape)
+                }
+                (_, mut written) => {
+                    let shape = schema.by_method[&case.method().unwrap()].clone();
+                    if let Some(object) = written.as_object_mut() {
+                        object.remove("jsonrpc");
+                        object.remove("id");
+                    }
+                    (written, shape)
+                }
+            };
+            if part.is_null() {
+                // The revision cannot say this result: it became an error.
+                continue;
+            }
+            checked.insert(name(case, revision));
+            let found = schema.wrong(&part, &json!(shape), &shape);
+            wrong.extend(found.into_iter().map(|path| format!("{revision} {path}")));
+        }
+    }
+    assert_eq!(wrong, BTreeSet::new(), "members without a schema");
+    for case in &cases {
+        for revision in case.revisions().filter(|known| exists(case, *known)) {
+            let name = name(case, revision);
+            assert!(checked.contains(&name), "{name:?} was not checked");
+        }
+    }
+}
+
+fn name(case: &Case, revision: Revision) -> (String, String, &'static str) {
+    let kind = format!("{:?}", case.kind);
+    (kind, case.method().unwrap_or_default(), revision.as_str())
+}
+
+/// Whether a revision has what a case says.
+fn exists(case: &Case, revision: Revision) -> bool {
+    let kind = match case.kind {
+        Kind::ClientRequest | Kind::Result => revision::Kind::ClientRequest,
+        Kind::ServerRequest | Kind::Answer => revision::Kind::ServerRequest,
+        Kind::InputRequest | Kind::InputResponse => revision::Kind::InputRequest,
+        Kind::ClientNotification => revision::Kind::ClientNotification,
+        Kind::ServerNotification => revision::Kind::ServerNotification,
+        Kind::Error | Kind::Batch => return false,
+    };
+    // A link in a revision without links is the caller's concern.
+    let is_link = case.value().pointer("/params/mode") == Some(&json!("url"));
+    case.method()
+        .is_some_and(|method| revision.has(kind, &method))
+        && (!is_link || revision.facts().elicitation_url)
+}
+
+/// For each kind and method, one message with the members of all cases.
+fn full(cases: &[Case]) -> Vec<Case> {
+    let mut merged: BTreeMap<(String, String), (Kind, Value)> = BTreeMap::new();
+    for case in cases {
+        let Some(method) = case.method() else {
+            continue;
+        };
+        let key = (format!("{:?}", case.kind), method);
+        match merged.get_mut(&key) {
+            Some((_, message)) => merge(message, case.value()),
+            None => {
+                merged.insert(key, (case.kind, case.value()));
+            }
+        }
+    }
+    let case = |((_, method), (kind, message)): ((String, String), (Kind, Value))| Case {
+        kind,
+        method: Some(method),
+        since: None,
+        until: None,
+        message: RawValue::from_string(message.to_string()).unwrap(),
+        written: BTreeMap::new(),
+    };
+    merged.into_iter().map(case).collect()
+}
+
+fn merge(into: &mut Value, from: Value) {
+    match (into, from) {
+        (Value::Object(into), Value::Object(from)) => {
+            for (name, value) in from {
+                match into.get_mut(&name) {
+                    Some(held) => merge(held, value),
+                    None => {
+                        into.insert(name, value);
+                    }
+                }
+            }
+        }
+        (Value::Array(into), Value::Array(from)) => into.extend(from),
+        _ => {}
+    }
+}
+
+/// The definition of a result.
+fn result_shape(case: &Case, revision: Revision, result: &Value) -> String {
+    let method = case.method().unwrap();
+    let shape = match (&*method, result["resultType"].as_str()) {
+        (_, Some("input_required")) => "InputRequiredResult",
+        (_, Some("task")) | ("tasks/get", Some(_)) => "DetailedTask",
+        (_, None) if result["task"].is_object() => "CreateTaskResult",
+        ("initialize", _) => "InitializeResult",
+        ("server/discover", _) => "DiscoverResult",
+        ("tools/list", _) => "ListToolsResult",
+        ("tools/call", _) => "CallToolResult",
+        ("prompts/list", _) => "ListPromptsResult",
+        ("prompts/get", _) => "GetPromptResult",
+        ("resources/list", _) => "ListResourcesResult",
+        ("resources/templates/list", _) => "ListResourceTemplatesResult",
+        ("resources/read", _) => "ReadResourceResult",
+        ("subscriptions/listen", _) => "SubscriptionsListenResult",
+        ("completion/complete", _) => "CompleteResult",
+        ("elicitation/create", _) => "ElicitResult",
+        ("sampling/createMessage", _) => "CreateMessageResult",
+        ("roots/list", _) => "ListRootsResult",
+        ("tasks/list", _) => "ListTasksResult",
+        ("tasks/get" | "tasks/cancel", None) if revision.facts().tasks => "GetTaskResult",
+        ("tasks/result", _) if case.kind == Kind::Result => "CallToolResult",
+        ("tasks/result", _) => "ElicitResult",
+        _ => "EmptyResult",
+    };
+    shape.to_owned()
+}
+
+impl Schema {
+    fn of(revision: Revision) -> Self {
+        let file = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("tests/core/wire/members")
+            .join(format!("{revision}.json"));
+        let text = fs::read_to_string(&file).unwrap();
+        let definitions: Map<String, Value> = serde_json::from_str(&text).unwrap();
+        let method = |(name, definition): (&String, &Value)| {
+            let method = definition.get("method")?.as_str()?.strip_prefix('=')?;
+            Some((method.to_owned(), name.clone()))
+        };
+        Self {
+            by_method: definitions.iter().filter_map(method).collect(),
+            definitions,
+        }
+    }
+
+    /// The members of a value that its shape does not have, as paths.
+    fn wrong(&self, value: &Value, shape: &Value, path: &str) -> Vec<String> {
+        match (value, shape) {
+            (Value::Array(values), _) => values
+                .iter()
+                .flat_map(|value| self.wrong(value, shape, path))
+                .collect(),
+            (_, Value::String(text)) => match text.strip_prefix('=') {
+                Some(_) => Vec::new(),
+                None => self.wrong(value, self.definition(text), path),
+            },
+            (_, Value::Array(shapes)) => {
+                let fits = shapes.iter().filter(|shape| self.fits(value, shape));
+                let found = fits.map(|shape| self.wrong(value, shape, path));
+                found
+                    .min_by_key(Vec::len)
+                    .unwrap_or_else(|| vec![format!("{path}: {value} is none of these")])
+            }
+            (Value::Object(members), Value::Object(known)) => members
+                .iter()
+                .flat_map(|(name, value)| self.wrong_member(name, value, known, path))
+                .collect(),
+            _ => Vec::new(),
+        }
+    }
+
+    fn wrong_member(
+        &self,
+        name: &str,
+        value: &Value,
+        known: &Map<String, Value>,
+        path: &str,
+    ) -> Vec<String> {
+        let path = format!("{path}.{name}");
+        let only_reason = name == "_meta"
+            && value
+                .as_object()
+                .is_some_and(|meta| meta.keys().eq([REASON]));
+        match known.get(name).or_else(|| known.get("*")) {
+            Some(shape) if name == "_meta" => self.wrong_meta(value, shape, &path),
+            Some(shape) => self.wrong(value, shape, &path),
+            None if only_reason => Vec::new(),
+            None => vec![path],
+        }
+    }
+
+    /// In any `_meta` may stand what the specification does not reserve.
+    fn wrong_meta(&self, meta: &Value, shape: &Value, path: &str) -> Vec<String> {
+        let shape = match shape {
+            Value::String(name) => self.definition(name),
+            shape => shape,
+        };
+        let Some(meta) = meta.as_object() else {
+            return vec![path.to_owned()];
+        };
+        let reserved = meta.iter().filter(|(key, _)| key.starts_with(RESERVED));
+        reserved
+            .flat_map(|(key, value)| match shape.get(key) {
+                Some(shape) => self.wrong(value, shape, &format!("{path}.{key}")),
+                None => vec![format!("{path}.{key}")],
+            })
+            .collect()
+    }
+
+    /// Whether the members that tell shapes apart are those of this one.
+    fn fits(&self, value: &Value, shape: &Value) -> bool {
+        match shape {
+            Value::String(text) => match text.strip_prefix('=') {
+                Some(text) => value.as_str() == Some(text),
+                None => self.fits(value, self.definition(text)),
+            },
+            Value::Array(shapes) => shapes.iter().any(|shape| self.fits(value, shape)),
+            Value::Object(known) => known.iter().all(|(name, shape)| {
+                let is_text = shape.as_str().is_some_and(|text| text.starts_with('='));
+                !is_text || value.get(name).is_none_or(|value| self.fits(value, shape))
+            }),
+            _ => true,
+        }
+    }
+
+    fn definition(&self, name: &str) -> &Value {
+        let definition = self.definitions.get(name);
+        definition.unwrap_or_else(|| panic!("there is no definition {name}"))
+    }
+}
