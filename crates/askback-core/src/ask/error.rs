@@ -3,7 +3,12 @@
 use alloc::string::String;
 use core::fmt;
 
-use crate::forms::Issues;
+use crate::{
+    forms::Issues,
+    protocol::{
+        ClientCapabilities, ElicitationCapability, JsonObject, RootsCapability, SamplingCapability,
+    },
+};
 
 /// Why a question has no answer.
 ///
@@ -67,6 +72,45 @@ pub enum Capability {
     Roots,
     /// The extension `io.modelcontextprotocol/tasks`.
     Tasks,
+}
+
+impl Capability {
+    /// What a client would have declared (2026-07-28, basic/index, `_meta`).
+    #[must_use]
+    pub fn required(self) -> ClientCapabilities {
+        let empty = || Some(JsonObject::new());
+        let mut required = ClientCapabilities::default();
+        match self {
+            Self::ElicitForm => {
+                required.elicitation = Some(ElicitationCapability {
+                    form: empty(),
+                    url: None,
+                });
+            }
+            Self::ElicitUrl => {
+                required.elicitation = Some(ElicitationCapability {
+                    form: None,
+                    url: empty(),
+                });
+            }
+            Self::Sampling => required.sampling = Some(SamplingCapability::default()),
+            Self::SamplingTools => {
+                required.sampling = Some(SamplingCapability {
+                    context: None,
+                    tools: empty(),
+                });
+            }
+            Self::SamplingContext => {
+                required.sampling = Some(SamplingCapability {
+                    context: empty(),
+                    tools: None,
+                });
+            }
+            Self::Roots => required.roots = Some(RootsCapability::default()),
+            Self::Tasks => required.declare_tasks_extension(),
+        }
+        required
+    }
 }
 
 impl fmt::Display for Capability {

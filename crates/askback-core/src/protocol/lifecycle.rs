@@ -3,8 +3,10 @@
 use alloc::{boxed::Box, string::String, vec::Vec};
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
-use super::{CacheScope, ClientCapabilities, Meta, ServerCapabilities, meta::has_meta};
+use super::{CacheScope, ClientCapabilities, Meta, ServerCapabilities, codes, meta::has_meta};
+use crate::jsonrpc::ErrorObject;
 
 /// A program that speaks the protocol.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -125,6 +127,28 @@ pub struct UnsupportedVersion {
 pub struct MissingCapability {
     /// What the client would have to declare.
     pub required_capabilities: ClientCapabilities,
+}
+
+impl UnsupportedVersion {
+    /// The error of a request in a revision that is not spoken.
+    #[must_use]
+    pub fn into_error(self) -> ErrorObject {
+        let why = "Unsupported protocol version";
+        ErrorObject::new(codes::UNSUPPORTED_VERSION, why).with_data(data(&self))
+    }
+}
+
+impl MissingCapability {
+    /// The error of a request that needs more of the client than it declared, with the reason.
+    #[must_use]
+    pub fn into_error(self, why: impl Into<String>) -> ErrorObject {
+        ErrorObject::new(codes::MISSING_CAPABILITY, why).with_data(data(&self))
+    }
+}
+
+fn data<T: Serialize>(data: &T) -> Value {
+    // Writing fails only for maps whose keys are not strings, and neither has one.
+    serde_json::to_value(data).unwrap_or_default()
 }
 
 has_meta! {

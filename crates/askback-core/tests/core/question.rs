@@ -1,7 +1,7 @@
 //! Which questions may be asked at all.
 
 use askback_core::{
-    ask::Question,
+    ask::{Capability, Question},
     limits::Limits,
     protocol::{ElicitParams, InputRequest},
 };
@@ -82,4 +82,26 @@ fn a_link_is_the_address_of_a_page() {
     ] {
         check(ElicitParams::url("Look.", url), Some(wrong));
     }
+}
+
+#[test]
+fn a_client_that_declares_what_is_required_has_that_and_no_more() {
+    let check = |capability: Capability, required: Value| {
+        let says = serde_json::to_value(capability.required()).unwrap();
+        assert_eq!(says, required, "{capability}");
+    };
+    check(Capability::ElicitForm, json!({"elicitation": {"form": {}}}));
+    check(Capability::ElicitUrl, json!({"elicitation": {"url": {}}}));
+    check(Capability::Sampling, json!({"sampling": {}}));
+    check(
+        Capability::SamplingTools,
+        json!({"sampling": {"tools": {}}}),
+    );
+    check(
+        Capability::SamplingContext,
+        json!({"sampling": {"context": {}}}),
+    );
+    check(Capability::Roots, json!({"roots": {}}));
+    let tasks = json!({"extensions": {"io.modelcontextprotocol/tasks": {}}});
+    check(Capability::Tasks, tasks);
 }

@@ -32,7 +32,7 @@ use super::{
     call::{Answer, Calling},
     complete::Completing,
     resource::complete_contents,
-    rounds::{Rounds, missing},
+    rounds::Rounds,
 };
 use crate::{
     clock::millis,
@@ -468,11 +468,10 @@ fn as_client_takes(origin: &Origin, error: Error) -> Error {
 }
 
 fn missing_capability(error: &Error, capability: Capability) -> ErrorObject {
-    let data = MissingCapability {
-        required_capabilities: missing(capability),
+    let missing = MissingCapability {
+        required_capabilities: capability.required(),
     };
-    ErrorObject::new(codes::MISSING_CAPABILITY, error.message())
-        .with_data(serde_json::to_value(&data).unwrap_or(Value::Null))
+    missing.into_error(error.message())
 }
 
 fn is_modern(origin: &Origin) -> bool {

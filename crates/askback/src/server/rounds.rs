@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use askback_core::{
     ask::{
-        AskError, Capability, OpenQuestion, Reply, State,
+        AskError, OpenQuestion, Reply, State,
         canonical::{self, CanonicalError},
         seal::{self, Binding, Entropy, SealError},
     },
@@ -271,43 +271,4 @@ fn binding<'a>(shared: &'a Shared, incoming: &'a Incoming) -> Result<Binding<'a>
         arguments,
         revision: incoming.origin.revision.as_str(),
     })
-}
-
-/// The capability as a client would have declared it (2026-07-28, basic/index, `_meta`).
-pub(super) fn missing(capability: Capability) -> askback_core::protocol::ClientCapabilities {
-    use askback_core::protocol::{
-        ClientCapabilities, ElicitationCapability, JsonObject, RootsCapability, SamplingCapability,
-    };
-    let empty = || Some(JsonObject::new());
-    let mut needed = ClientCapabilities::default();
-    match capability {
-        Capability::ElicitForm => {
-            needed.elicitation = Some(ElicitationCapability {
-                form: empty(),
-                url: None,
-            });
-        }
-        Capability::ElicitUrl => {
-            needed.elicitation = Some(ElicitationCapability {
-                form: None,
-                url: empty(),
-            });
-        }
-        Capability::SamplingTools => {
-            needed.sampling = Some(SamplingCapability {
-                context: None,
-                tools: empty(),
-            });
-        }
-        Capability::SamplingContext => {
-            needed.sampling = Some(SamplingCapability {
-                context: empty(),
-                tools: None,
-            });
-        }
-        Capability::Tasks => needed.declare_tasks_extension(),
-        Capability::Roots => needed.roots = Some(RootsCapability::default()),
-        _ => needed.sampling = Some(SamplingCapability::default()),
-    }
-    needed
 }

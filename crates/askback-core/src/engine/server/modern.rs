@@ -14,7 +14,7 @@ use crate::{
         DiscoverResult, HasMeta, Meta, MissingCapability, NotificationParams,
         ResourceUpdatedParams, ServerCapabilities, ServerNotification, Signature,
         SubscriptionFilter, SubscriptionsAcknowledgedParams, SubscriptionsListenParams,
-        SubscriptionsListenResult, UnsupportedVersion, codes,
+        SubscriptionsListenResult, UnsupportedVersion,
     },
     quote::{Quoted, clipped},
     revision::{Era, Kind, Revision},
@@ -111,12 +111,11 @@ pub fn unsupported(profile: &Profile, requested: &str) -> ErrorObject {
         .iter()
         .map(|revision| revision.as_str().into())
         .collect();
-    let data = UnsupportedVersion {
+    let unsupported = UnsupportedVersion {
         supported,
         requested: clipped(requested, Quoted::MOST),
     };
-    ErrorObject::new(codes::UNSUPPORTED_VERSION, "Unsupported protocol version")
-        .with_data(serde_json::json!({"supported": data.supported, "requested": data.requested}))
+    unsupported.into_error()
 }
 
 /// What the server is and speaks: the response to `server/discover`.
@@ -285,12 +284,10 @@ pub(super) fn too_many(most: usize) -> ErrorObject {
 fn no_tasks() -> ErrorObject {
     let mut required_capabilities = ClientCapabilities::default();
     required_capabilities.declare_tasks_extension();
-    let data = MissingCapability {
+    let missing = MissingCapability {
         required_capabilities,
     };
-    let why = "to hear of tasks, the client must declare that it supports them";
-    let data = serde_json::to_value(&data).unwrap_or_default();
-    ErrorObject::new(codes::MISSING_CAPABILITY, why).with_data(data)
+    missing.into_error("to hear of tasks, the client must declare that it supports them")
 }
 
 /// The notification that tells of a change.
