@@ -45,7 +45,12 @@ impl Flow {
                 .map_err(|bad| wrong(SERVER, bad))?,
         };
         match Places::first(places) {
-            Some(places) => self.fetch(SERVER, places, State::Resource),
+            Some(places) => self.fetch(
+                SERVER,
+                self.plan.wanted.document.is_none(),
+                places,
+                State::Resource,
+            ),
             None => self.guess(),
         }
     }
@@ -55,7 +60,12 @@ impl Flow {
         let Some(document) = document::<ProtectedResource>(SERVER, answer)? else {
             let was_named = self.plan.wanted.document.is_some();
             return match places.next() {
-                Some(places) => self.fetch(SERVER, places, State::Resource),
+                Some(places) => self.fetch(
+                    SERVER,
+                    self.plan.wanted.document.is_none(),
+                    places,
+                    State::Resource,
+                ),
                 None if was_named => Err(AuthorizationError::Fetch {
                     what: SERVER,
                     why: "it is not where the server says it is".to_owned(),
@@ -118,7 +128,9 @@ impl Flow {
             places.truncate(1);
         }
         let places = Places::first(places).ok_or_else(|| wrong(ISSUER, "it stands nowhere"))?;
-        self.fetch(ISSUER, places, |places| State::Issuer(resource, places))
+        self.fetch(ISSUER, true, places, |places| {
+            State::Issuer(resource, places)
+        })
     }
 
     /// Reads the issuer's document.
@@ -132,7 +144,9 @@ impl Flow {
             Some(issuer) => issuer,
             None => match places.next() {
                 Some(places) => {
-                    return self.fetch(ISSUER, places, |places| State::Issuer(resource, places));
+                    return self.fetch(ISSUER, true, places, |places| {
+                        State::Issuer(resource, places)
+                    });
                 }
                 None if resource.is_guessed => AuthorizationServer::assumed(&resource.issuer),
                 None => {
@@ -245,15 +259,15 @@ impl Flow {
         stands_there && is_within && named.origin() == server.origin() && named.query().is_none()
     }
 
+    /// Fetches a document. Only a place that the server named itself may lead elsewhere than near it.
     fn fetch(
         &self,
         what: &'static str,
+        near: bool,
         places: Places,
         then: impl FnOnce(Places) -> State,
     ) -> Next {
         let url = self.url(what, &places.at)?;
-        // Only a place that the server named itself may lead elsewhere.
-        let near = what == ISSUER || self.plan.wanted.document.is_none();
         Ok((then(places), Action::Fetch(Fetch { what, url, near })))
     }
 }

@@ -67,7 +67,7 @@ impl Bridge {
     pub(super) async fn run(
         mut self,
         sent: mpsc::Receiver<ClientMessage>,
-        end: Arc<Mutex<String>>,
+        end: Arc<Mutex<Option<String>>>,
     ) {
         let way = Arc::clone(&self.way);
         // Whatever a server keeps waiting: it is over when nobody listens any more.
@@ -77,7 +77,7 @@ impl Bridge {
         };
         self.tasks.shutdown().await;
         match why {
-            Some(why) => *end.lock().unwrap_or_else(PoisonError::into_inner) = why,
+            Some(why) => *end.lock().unwrap_or_else(PoisonError::into_inner) = Some(why),
             None => self.way.delete_session().await,
         }
     }

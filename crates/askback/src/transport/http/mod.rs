@@ -189,7 +189,7 @@ impl Http {
             incoming: received,
             reports: reported,
         };
-        let end = Arc::<Mutex<String>>::default();
+        let end = Arc::<Mutex<Option<String>>>::default();
         let bridge = Bridge::new(way, known == Some(Known::EventsAndMessages));
         let task = tokio::spawn(bridge.run(sent, Arc::clone(&end)));
         let handshake = known.is_some_and(|known| known != Known::Modern);
@@ -213,23 +213,14 @@ impl Connect for Http {
     }
 }
 
-/// Why the way ended, for whom it matters.
-struct End(Arc<Mutex<String>>);
+/// Why the server's side ended, if it did.
+struct End(Arc<Mutex<Option<String>>>);
 
 impl Behind for End {
     fn end<'a>(&'a mut self, _: &'a Limits) -> Pin<Box<dyn Future<Output = String> + Send + 'a>> {
-        let why = self
-            .0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone();
-        Box::pin(async move {
-            if why.is_empty() {
-                "the connection ended".to_owned()
-            } else {
-                why
-            }
-        })
+        let mut why = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let why = why.take();
+        Box::pin(async { why.unwrap_or_else(|| "the connection ended".to_owned()) })
     }
 }
 
