@@ -12,6 +12,9 @@ use core::time::Duration;
 pub struct Limits {
     /// The longest message read from a peer, in bytes.
     pub message_bytes: usize,
+    /// The most values of JSON in one message: arrays, objects, and what stands in them. Read into
+    /// memory, each takes up to a hundred bytes, however short it is.
+    pub message_values: usize,
     /// The most bytes a server keeps for all its clients together: sessions, what their streams
     /// keep, tasks, calls that wait for a person, bodies on their way in and out, and open
     /// subscriptions.
@@ -237,6 +240,7 @@ impl Default for Limits {
         const MINUTE: u64 = 60;
         Self {
             message_bytes: 4 << 20,
+            message_values: 512 << 10,
             kept_bytes: 256 << 20,
             owner_share: 8,
             id_bytes: 4 << 10,

@@ -28,8 +28,9 @@ use crate::limits::Limits;
 /// # Errors
 ///
 /// [`Malformed`] with [`PARSE_ERROR`] for what is not JSON in UTF-8, and [`INVALID_REQUEST`] for
-/// what is JSON but no message, or longer than [`Limits::message_bytes`] or
-/// [`Limits::batch_messages`] allow, or whose id is longer than [`Limits::request_id_bytes`]. A bad message inside a batch costs only itself.
+/// what is JSON but no message, or more than [`Limits::message_bytes`], [`Limits::message_values`] or
+/// [`Limits::batch_messages`] allow, or whose id is longer than [`Limits::request_id_bytes`]. A bad
+/// message inside a batch costs only itself.
 pub fn parse(bytes: &[u8], limits: &Limits) -> Result<Incoming, Malformed> {
     if bytes.len() > limits.message_bytes {
         return Err(Malformed::invalid(format!(
@@ -55,6 +56,9 @@ pub fn parse_request<P: ReadParams>(bytes: &[u8], limits: &Limits) -> Option<(Re
         return None;
     }
     let text = core::str::from_utf8(bytes).ok()?;
+    if has_more_values(text, limits.message_values) {
+        return None;
+    }
     let mut json = serde_json::Deserializer::from_str(text);
     let request = json.deserialize_map(RequestVisitor(PhantomData)).ok()?;
     json.end().ok()?;
@@ -104,7 +108,38 @@ impl Malformed {
 fn parse_single(text: &str, limits: &Limits) -> Result<Message, Malformed> {
     let envelope: Envelope<'_> =
         serde_json::from_str(text).map_err(|error| Malformed::from_json(&error))?;
-    envelope.into_message(limits)
+    envelope.into_message(text, limits)
+}
+
+/// Whether JSON holds more than so many values. As a tree each takes many times the bytes that it has
+/// as text.
+fn has_more_values(text: &str, most: usize) -> bool {
+    // Each takes a byte at the least.
+    if text.len() <= most {
+        return false;
+    }
+    let mut values: usize = 0;
+    let mut bytes = text.bytes();
+    while let Some(byte) = bytes.next() {
+        match byte {
+            b',' | b'[' | b'{' => values = values.saturating_add(1),
+            b'"' => {
+                // To the end of the string; what is escaped does not end it.
+                while let Some(inside) = bytes.next() {
+                    match inside {
+                        b'"' => break,
+                        b'\\' => drop(bytes.next()),
+                        _ => {}
+                    }
+                }
+            }
+            _ => {}
+        }
+        if values > most {
+            return true;
+        }
+    }
+    false
 }
 
 fn parse_batch(text: &str, limits: &Limits) -> Result<Incoming, Malformed> {
@@ -152,7 +187,7 @@ enum Member {
 }
 
 impl<'a> Envelope<'a> {
-    fn into_message(self, limits: &Limits) -> Result<Message, Malformed> {
+    fn into_message(self, text: &str, limits: &Limits) -> Result<Message, Malformed> {
         let id = match (self.id, self.twice) {
             (Some(raw), twice) if twice != Some("id") => request_id(raw),
             _ => None,
@@ -165,7 +200,14 @@ impl<'a> Envelope<'a> {
         }
         let response = self.method.is_none() && (self.result.is_some() || self.error.is_some());
         let notification = self.id.is_none() && self.method.and_then(string).is_some();
-        self.judge(id.clone()).map_err(|reason| Malformed {
+        let judged = match has_more_values(text, limits.message_values) {
+            true => Err(format!(
+                "the message holds more than the {} values accepted here",
+                limits.message_values
+            )),
+            false => self.judge(id.clone()),
+        };
+        judged.map_err(|reason| Malformed {
             id,
             error: ErrorObject::new(INVALID_REQUEST, reason),
             response,

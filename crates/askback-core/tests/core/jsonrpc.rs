@@ -387,12 +387,56 @@ fn length_and_batches_are_bounded() {
 }
 
 #[test]
+fn values_are_bounded() {
+    let limits = Limits::default();
+    let most = limits.message_values;
+    // Beside these there are the message and its other members, and the parameters.
+    let others = 5;
+    for (value, each, id) in [
+        ("0,", 1, r#""id":7,"#),
+        ("[],", 2, r#""id":7,"#),
+        (r#"{"":0},"#, 2, r#""id":7,"#),
+        (r#"",[{\"",{},"#, 3, r#""id":7,"#),
+    ] {
+        let text = |count: usize| {
+            let values = value.repeat(count);
+            format!(
+                r#"{{"jsonrpc":"2.0",{id}"method":"tools/call","params":{{"name":"x","a":[{values}0]}}}}"#
+            )
+        };
+        let fits = text((most - others) / each - 2);
+        let over = text(most / each + 1);
+        for (text, taken) in [(fits, true), (over, false)] {
+            let read = jsonrpc::parse_request::<ClientRequest>(text.as_bytes(), &limits);
+            assert_eq!(read.is_some(), taken, "{value}");
+            match (jsonrpc::parse(text.as_bytes(), &limits), taken) {
+                (Ok(_), true) => {}
+                (Err(refused), false) => {
+                    assert_eq!(refused.id, Some(RequestId::Number(7)));
+                    assert_eq!(refused.error.code, INVALID_REQUEST);
+                    let why = refused.error.message;
+                    assert!(why.contains("more than the 524288 values"), "{why}");
+                }
+                (read, _) => panic!("{value}: {:?}", read.is_ok()),
+            }
+        }
+    }
+    // What stands in a text is none.
+    let text = format!(
+        r#"{{"jsonrpc":"2.0","id":7,"method":"ping","params":{{"a":"{}"}}}}"#,
+        r#"\",[{"#.repeat(most)
+    );
+    assert!(jsonrpc::parse(text.as_bytes(), &limits).is_ok());
+}
+
+#[test]
 fn depth_does_not_exhaust_the_stack() {
     let depth = 1 << 20;
     for (open, close) in [("[", "]"), (r#"{"a":"#, "}")] {
         let deep = format!("{}1{}", open.repeat(depth), close.repeat(depth));
         let mut limits = Limits::default();
         limits.message_bytes = usize::MAX;
+        limits.message_values = usize::MAX;
         for member in ["params", "unknown"] {
             let text =
                 format!(r#"{{"jsonrpc":"2.0","id":1,"method":"x","{member}":{{"a":{deep}}}}}"#);
