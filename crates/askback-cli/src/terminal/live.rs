@@ -296,13 +296,14 @@ impl Terminal {
         }
     }
 
-    /// Puts on the page what a terminal would show of the input by itself.
+    /// Puts on the page what a terminal would show of the input by itself; where it has done so, the
+    /// page goes on at the left edge.
     fn echo(&mut self, input: &Input) {
         match input {
             Input::Line(line) if !self.lines.typed() => {
                 self.dialog.page().say(Style::Plain, given(line));
             }
-            Input::Line(_) => {}
+            Input::Line(_) => self.dialog.page().afresh(),
             Input::End | Input::Interrupt => self.dialog.page().blank(),
         }
     }

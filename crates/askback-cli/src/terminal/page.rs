@@ -63,6 +63,10 @@ pub enum Style {
 pub struct Page {
     looks: LookSource,
     lines: Vec<Line>,
+    /// The columns of the last prompt.
+    prompted: usize,
+    /// Whether that prompt may stand where the page begins.
+    afresh: bool,
 }
 
 #[derive(Debug)]
@@ -82,7 +86,8 @@ enum Line {
 }
 
 /// What a [`Page`] comes to: rows that fit the terminal. Only a page makes them, and no control
-/// character is in them but line ends and the codes of our styles.
+/// character is in them but line ends, the codes of our styles, and the way to the left edge before
+/// the first.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Rows(String);
 
@@ -92,6 +97,8 @@ impl Page {
         Self {
             looks: looks.into(),
             lines: Vec::new(),
+            prompted: 0,
+            afresh: false,
         }
     }
 
@@ -107,12 +114,26 @@ impl Page {
         let mut layout = Layout {
             columns: look.columns.clamp(1, COLUMNS),
             styled: look.styled,
+            prompted: self.prompted,
             out: String::new(),
         };
         for line in std::mem::take(&mut self.lines) {
             layout.put(&line);
         }
-        Rows(walled(&layout.out))
+        let mut rows = walled(&layout.out);
+        let over = std::mem::replace(&mut self.prompted, layout.prompted);
+        if std::mem::take(&mut self.afresh) {
+            let blanks = " ".repeat(over);
+            rows.insert_str(0, &format!("\r{blanks}\r"));
+        }
+        Rows(rows)
+    }
+
+    /// Begins what is put on the page at the left edge, over a prompt if one stands there. After a
+    /// typed line the terminal is in a row of its own, unless the line was typed ahead of its
+    /// prompt: then it is behind the prompt, where the rows would not fit.
+    pub fn afresh(&mut self) {
+        self.afresh = true;
     }
 
     /// An empty line.
@@ -234,6 +255,7 @@ impl From<fn() -> Look> for LookSource {
 struct Layout {
     columns: usize,
     styled: bool,
+    prompted: usize,
     out: String,
 }
 
@@ -269,8 +291,10 @@ impl Layout {
                     false => text::wrapped(to.as_str(), room),
                 };
                 let row = rows.first().map_or("", String::as_str);
-                self.styled(Style::Strong, &format!("{row}>"));
+                let row = format!("{row}>");
+                self.styled(Style::Strong, &row);
                 self.out.push(' ');
+                self.prompted = text::columns(&row);
             }
         }
     }
@@ -430,6 +454,17 @@ mod tests {
                 assert!(width < 2 || columns(row) <= width, "{row:?} in {width}");
             }
         }
+    }
+
+    #[test]
+    fn a_page_begins_at_the_left_edge_over_a_prompt() {
+        let screen = at(8, |page| {
+            page.prompt("ab");
+            page.take();
+            page.afresh();
+            page.say(Style::Plain, "c\rd");
+        });
+        assert_eq!(screen, "\r   \rc<U+000D>d\n");
     }
 
     #[test]

@@ -19,6 +19,7 @@ use std::{
 use askback_cli::text;
 use askback_core::revision::Revision;
 use pty_process::{Size, blocking::Pty};
+use rustix::termios::{self, LocalModes, OptionalActions};
 
 use self::{
     server::{FLOOD, Server, Way},
@@ -58,6 +59,8 @@ struct Seat {
     output: Receiver<Vec<u8>>,
     /// What has been written since it was last looked at.
     fresh: Vec<u8>,
+    /// The row that had no end then.
+    begun: Vec<u8>,
     width: u16,
     /// All rows so far.
     rows: Vec<String>,
@@ -106,6 +109,7 @@ impl Seat {
             pty,
             output,
             fresh: Vec::new(),
+            begun: Vec::new(),
             width,
             rows: Vec::new(),
         }
@@ -117,7 +121,7 @@ impl Seat {
             let shown = plain(&String::from_utf8_lossy(&self.fresh));
             let last = shown.rsplit('\n').next().unwrap_or_default();
             if let Some(to) = last.strip_suffix("> ") {
-                let to = to.trim_start_matches('\r').to_owned();
+                let to = to.rsplit('\r').next().unwrap_or_default().to_owned();
                 if !to.starts_with('|') {
                     self.look();
                     return Some(to);
@@ -139,9 +143,11 @@ impl Seat {
 
     /// Looks at what has been written, as the terminal shows it.
     fn look(&mut self) {
-        let fresh = std::mem::take(&mut self.fresh);
-        let rows = looked(&fresh, self.width);
-        self.rows.extend(rows);
+        let mut bytes = std::mem::take(&mut self.begun);
+        bytes.append(&mut self.fresh);
+        self.rows.extend(looked(&bytes, self.width));
+        let begun = bytes.rsplit(|byte| *byte == b'\n').next();
+        self.begun = begun.unwrap_or_default().to_vec();
     }
 
     fn write(&mut self, line: &str) {
@@ -157,20 +163,18 @@ impl Seat {
 
     /// Whether what is wanted is a text that ends with a line of its own.
     fn wants_lines(&self) -> bool {
-        let last: Vec<_> = self
-            .rows
-            .iter()
-            .rev()
-            .take(12)
-            .map(String::as_str)
-            .collect();
-        let last: String = last.into_iter().rev().collect();
-        last.replace(' ', "").contains("onlyadotendsit")
+        let last: String = self.rows[self.rows.len().saturating_sub(20)..].concat();
+        let last = last.replace([' ', '\u{a0}'], "");
+        last.ends_with("onlyadotendsit·!decline·!cancel>")
     }
 
     /// Holds a conversation of these commands, and of the same answers to whatever is asked. The
     /// terminal changes its width to the next of `widths` before each line.
     fn talk(mut self, commands: &[String], widths: &[u16]) -> Vec<String> {
+        // Lines without an echo leave the terminal behind the prompt, as those typed ahead do.
+        let mut modes = termios::tcgetattr(&self.pty).expect("it has modes");
+        modes.local_modes.remove(LocalModes::ECHO);
+        termios::tcsetattr(&self.pty, OptionalActions::Now, &modes).expect("it takes modes");
         let mut commands = commands.iter();
         let mut answered = 0;
         let mut lines = 0;
@@ -221,7 +225,8 @@ fn looked(bytes: &[u8], width: u16) -> Vec<String> {
     let mut parser = vt100::Parser::new(many, columns, 0);
     parser.process(text.as_bytes());
     let screen = parser.screen();
-    let rows: Vec<_> = screen.rows(0, width).collect();
+    let rows = screen.rows(0, width).map(|row| row.trim_end().to_owned());
+    let rows: Vec<_> = rows.collect();
     let end = rows.iter().rposition(|row| !row.is_empty()).unwrap_or(0);
     // A link that the person wanted to copy stands alone, up to the next empty line.
     let mut is_link = false;
@@ -240,13 +245,8 @@ fn looked(bytes: &[u8], width: u16) -> Vec<String> {
     rows[..=end].to_vec()
 }
 
-/// Whether nothing but a mark of ours stands before the gutter of a row, or our prompt, where a
-/// line was typed ahead of it.
+/// Whether nothing but a mark of ours stands before the gutter of a row.
 fn has_gutter(row: &str) -> bool {
-    let row = ["bank> ", "> "]
-        .iter()
-        .find_map(|prompt| row.strip_prefix(prompt))
-        .unwrap_or(row);
     row.split_once('|').is_some_and(|(mark, rest)| {
         mark.chars()
             .all(|c| c.is_ascii_alphanumeric() || " .-+".contains(c))
