@@ -374,7 +374,7 @@ impl Ctx {
             if !Scope::may_ask(cell) {
                 return Poll::Ready(Err(AskError::Misplaced.into()));
             }
-            cell.becoming().poll(cx.waker()).map_err(Error::from)
+            cell.poll_task(cx.waker()).map_err(Error::from)
         })
         .await
     }
@@ -382,7 +382,7 @@ impl Ctx {
     /// Whether this call is a task: nobody waits for its response.
     #[must_use]
     pub fn is_task(&self) -> bool {
-        self.0.cell.becoming().is_task()
+        self.0.cell.is_task()
     }
 
     /// Whether the client takes forms.

@@ -1,11 +1,6 @@
 //! The moment in which a call becomes a task.
 
-use std::{
-    sync::Mutex,
-    task::{Poll, Waker},
-};
-
-use super::lock;
+use std::task::{Poll, Waker};
 
 /// Whether the call of a handler is a task, or may become one.
 #[derive(Debug, Default)]
@@ -23,10 +18,6 @@ pub(crate) enum TaskStage {
     Is,
 }
 
-/// The stage of one call, shared between its drive and the futures of its handler.
-#[derive(Debug)]
-pub(crate) struct Becoming(Mutex<TaskStage>);
-
 /// A call may only become a task if that was declared beforehand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
@@ -35,44 +26,22 @@ pub(crate) struct Becoming(Mutex<TaskStage>);
 )]
 pub(crate) struct NotDeclared;
 
-impl Becoming {
-    pub(super) fn new(stage: TaskStage) -> Self {
-        Self(Mutex::new(stage))
-    }
-
+impl TaskStage {
     /// Ready once the call is a task, and at once where it never will be one.
-    pub(crate) fn poll(&self, waker: &Waker) -> Poll<Result<(), NotDeclared>> {
-        let mut stage = lock(&self.0);
-        match &mut *stage {
-            TaskStage::Undeclared => Poll::Ready(Err(NotDeclared)),
-            TaskStage::Unsupported | TaskStage::Is => Poll::Ready(Ok(())),
-            TaskStage::Possible => {
-                *stage = TaskStage::Wanted(vec![waker.clone()]);
+    pub(super) fn poll(&mut self, waker: &Waker) -> Poll<Result<(), NotDeclared>> {
+        match self {
+            Self::Undeclared => Poll::Ready(Err(NotDeclared)),
+            Self::Unsupported | Self::Is => Poll::Ready(Ok(())),
+            Self::Possible => {
+                *self = Self::Wanted(vec![waker.clone()]);
                 Poll::Pending
             }
-            TaskStage::Wanted(wakers) => {
+            Self::Wanted(wakers) => {
                 if !wakers.iter().any(|known| known.will_wake(waker)) {
                     wakers.push(waker.clone());
                 }
                 Poll::Pending
             }
-        }
-    }
-
-    pub(crate) fn is_task(&self) -> bool {
-        matches!(&*lock(&self.0), TaskStage::Is)
-    }
-
-    /// Whether the handler waits for its call to become a task.
-    pub(super) fn is_wanted(&self) -> bool {
-        matches!(&*lock(&self.0), TaskStage::Wanted(_))
-    }
-
-    /// The call is a task now.
-    pub(crate) fn grant(&self) {
-        let before = std::mem::replace(&mut *lock(&self.0), TaskStage::Is);
-        if let TaskStage::Wanted(wakers) = before {
-            wakers.into_iter().for_each(Waker::wake);
         }
     }
 }

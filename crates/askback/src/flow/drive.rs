@@ -89,11 +89,14 @@ impl<T> Drive<T> {
                 break;
             }
             let now = self.cell.clock.now();
-            let verdict = self.cell.flow().verdict(now);
+            let mut flow = self.cell.flow();
+            let verdict = flow.verdict(now);
+            let wants_task = flow.wants_task();
+            drop(flow);
             match verdict {
                 Verdict::Delivered => {}
                 // What it asks beside is for the task to ask.
-                _ if self.cell.becoming.is_wanted() => return Poll::Ready(Turn::BecomeTask),
+                _ if wants_task => return Poll::Ready(Turn::BecomeTask),
                 Verdict::Ask => return Poll::Ready(Turn::Ask),
                 Verdict::Wait(deadline) => {
                     if self.poll_alarm(deadline, now, cx).is_pending() {

@@ -14,11 +14,13 @@ mod timer;
 use std::{
     future::Future,
     io,
+    ops::{Deref, DerefMut},
     pin::Pin,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
+    task::{Poll, Waker},
 };
 
 use askback_core::{
@@ -26,7 +28,7 @@ use askback_core::{
     limits::Limits,
 };
 
-pub(crate) use becoming::{Becoming, TaskStage};
+pub(crate) use becoming::TaskStage;
 pub(crate) use drive::{Drive, Turn};
 pub(crate) use question::Asking;
 pub(crate) use scope::{Course, Scope};
@@ -34,7 +36,7 @@ pub(crate) use step::Naming;
 pub use step::Step;
 pub(crate) use timer::Timer;
 
-use self::drive::Signal;
+use self::{becoming::NotDeclared, drive::Signal};
 use crate::{clock::Clock, entropy::entropy};
 
 /// A future that can be handed around.
@@ -42,18 +44,27 @@ pub(crate) type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// A flow, shared between the drive and the futures of its handler.
 pub(crate) struct Cell {
-    flow: Mutex<Flow>,
+    held: Mutex<Held>,
     clock: Arc<dyn Clock>,
     limits: Arc<Limits>,
     /// Where the flow's random values come from, in tests.
     seed: Option<[u8; 32]>,
     signal: Arc<Signal>,
     suspending: AtomicBool,
-    /// Children the drive has not taken yet; none any more once the handler has ended.
-    spawned: Mutex<Option<Vec<BoxFuture<'static, ()>>>>,
-    withdrawn: Mutex<Vec<String>>,
-    becoming: Becoming,
 }
+
+/// What a cell guards. No lock on it is held while a future of the handler is polled or dropped.
+struct Held {
+    flow: Flow,
+    stage: TaskStage,
+    /// Children the drive has not taken yet; none any more once the handler has ended.
+    spawned: Option<Vec<BoxFuture<'static, ()>>>,
+    /// The keys of questions that were sent and are no longer waited for.
+    withdrawn: Vec<String>,
+}
+
+/// The flow of a cell, locked.
+pub(crate) struct FlowGuard<'a>(MutexGuard<'a, Held>);
 
 impl Cell {
     pub(crate) fn new(
@@ -64,21 +75,23 @@ impl Cell {
         stage: TaskStage,
     ) -> Arc<Self> {
         Arc::new(Self {
-            flow: Mutex::new(flow),
+            held: Mutex::new(Held {
+                flow,
+                stage,
+                spawned: Some(Vec::new()),
+                withdrawn: Vec::new(),
+            }),
             clock,
             limits,
             seed,
             signal: Arc::default(),
             suspending: AtomicBool::new(false),
-            spawned: Mutex::new(Some(Vec::new())),
-            withdrawn: Mutex::default(),
-            becoming: Becoming::new(stage),
         })
     }
 
     /// The flow. No lock on it is held while a handler is polled.
-    pub(crate) fn flow(&self) -> MutexGuard<'_, Flow> {
-        lock(&self.flow)
+    pub(crate) fn flow(&self) -> FlowGuard<'_> {
+        FlowGuard(lock(&self.held))
     }
 
     /// Who the flow is, drawn when it is first asked for.
@@ -97,9 +110,22 @@ impl Cell {
         &self.limits
     }
 
-    /// Whether the call is a task, or may become one.
-    pub(crate) fn becoming(&self) -> &Becoming {
-        &self.becoming
+    /// Ready once the call is a task, and at once where it never will be one.
+    pub(crate) fn poll_task(&self, waker: &Waker) -> Poll<Result<(), NotDeclared>> {
+        lock(&self.held).stage.poll(waker)
+    }
+
+    /// Whether the call is a task.
+    pub(crate) fn is_task(&self) -> bool {
+        matches!(lock(&self.held).stage, TaskStage::Is)
+    }
+
+    /// Makes the call a task.
+    pub(crate) fn become_task(&self) {
+        let before = std::mem::replace(&mut lock(&self.held).stage, TaskStage::Is);
+        if let TaskStage::Wanted(wakers) = before {
+            wakers.into_iter().for_each(Waker::wake);
+        }
     }
 
     /// Whether the handler is being dropped because its questions were sent to be answered later.
@@ -118,7 +144,7 @@ impl Cell {
                 inner.as_mut().poll(cx)
             }));
         }
-        if let Some(spawned) = &mut *lock(&self.spawned) {
+        if let Some(spawned) = &mut lock(&self.held).spawned {
             spawned.push(future);
         }
         self.signal.raise();
@@ -126,19 +152,43 @@ impl Cell {
 
     /// The children spawned since the last call.
     fn take_spawned(&self) -> Vec<BoxFuture<'static, ()>> {
-        let mut spawned = lock(&self.spawned);
-        spawned.as_mut().map(std::mem::take).unwrap_or_default()
+        let mut held = lock(&self.held);
+        held.spawned
+            .as_mut()
+            .map(std::mem::take)
+            .unwrap_or_default()
     }
 
     /// The handler has ended, or will not go on: nothing is spawned any more.
     fn close(&self) {
-        let spawned = lock(&self.spawned).take();
+        let spawned = lock(&self.held).spawned.take();
         drop(spawned);
     }
 
     /// The keys of questions that were sent and are no longer waited for.
     pub(crate) fn take_withdrawn(&self) -> Vec<String> {
-        std::mem::take(&mut *lock(&self.withdrawn))
+        std::mem::take(&mut lock(&self.held).withdrawn)
+    }
+}
+
+impl FlowGuard<'_> {
+    /// Whether the handler waits for its call to become a task.
+    fn wants_task(&self) -> bool {
+        matches!(self.0.stage, TaskStage::Wanted(_))
+    }
+}
+
+impl Deref for FlowGuard<'_> {
+    type Target = Flow;
+
+    fn deref(&self) -> &Flow {
+        &self.0.flow
+    }
+}
+
+impl DerefMut for FlowGuard<'_> {
+    fn deref_mut(&mut self) -> &mut Flow {
+        &mut self.0.flow
     }
 }
 
@@ -159,10 +209,9 @@ impl Slot {
 
 impl Drop for Slot {
     fn drop(&mut self) {
-        let withdrawn = self.cell.flow().drop_slot(self.id);
-        if let Some(key) = withdrawn {
-            lock(&self.cell.withdrawn).push(key);
-        }
+        let mut held = lock(&self.cell.held);
+        let withdrawn = held.flow.drop_slot(self.id);
+        held.withdrawn.extend(withdrawn);
     }
 }
 

@@ -186,7 +186,7 @@ impl<T: Answer> Calling<T> {
         if let Task::Possible(turning) = &self.task {
             turning.turn(Arc::clone(&as_dyn));
         }
-        drive.cell().becoming().grant();
+        drive.cell().become_task();
         let mut working = Self {
             shared: Arc::clone(&self.shared),
             peer: as_dyn,
@@ -314,7 +314,7 @@ impl<T: Answer> Calling<T> {
             });
             match turn.await? {
                 Turn::Done(result) => return Ok((result?, Arc::clone(drive.cell()))),
-                Turn::BecomeTask => drive.cell().becoming().grant(),
+                Turn::BecomeTask => drive.cell().become_task(),
                 Turn::Ask => {
                     // What is a task is never run again.
                     if self.shared.checks_replay() && !is_task {
