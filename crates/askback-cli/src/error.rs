@@ -37,7 +37,7 @@ pub enum Kind {
     Server,
     /// A question of the server was refused, which ended the call.
     Refused,
-    /// The server wants a sign-in, which did not come to its end.
+    /// Sign-in was required but not completed.
     SignIn,
     /// The person stopped the run.
     Interrupted,
@@ -66,7 +66,7 @@ pub enum Exit {
     Unanswered = 3,
     /// The connection or the protocol failed.
     Failure = 4,
-    /// The server wants a sign-in, which did not come to its end.
+    /// Sign-in was required but not completed.
     SignIn = 5,
     /// The person stopped the run: what shells say of a program ended by Ctrl-C.
     Interrupted = 130,

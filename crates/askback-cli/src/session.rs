@@ -3,7 +3,7 @@
 use std::{path::PathBuf, str::FromStr, time::Duration};
 
 use askback::{
-    authorization::client::AuthorizationError,
+    authorization::client::{AuthorizationError, SignInError},
     client::{Client, ClientError, Protocol},
 };
 use askback_core::{
@@ -22,7 +22,7 @@ use crate::{
     model::{Asker, Desk, Reached},
     relay::{Arrivals, Relay, claims},
     script::Script,
-    sign_in::{NOBODY, SignInArgs},
+    sign_in::SignInArgs,
     target::{Reach, Target, TargetArgs},
     terminal::{Dialog, Look, LookSource, Terminal, out},
     text::{PeerText, Words, given},
@@ -355,10 +355,10 @@ fn told(error: &ClientError) -> (Words, Option<PeerText>) {
     }
 }
 
-/// What to do where a sign-in did not come to its end.
+/// Adds what to do where a sign-in was not completed.
 fn hinted(failed: Error, error: &AuthorizationError) -> Error {
     match error {
-        AuthorizationError::SignIn(why) if why == NOBODY => failed
+        AuthorizationError::SignIn(SignInError::Unattended) => failed
             .hint("Run askback inspect --url with its address at a terminal, and sign in there:")
             .hint("what that gives is kept for the runs after it, such as this one."),
         AuthorizationError::NoRegistration(_) => {

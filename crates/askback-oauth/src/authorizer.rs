@@ -24,7 +24,7 @@ use url::Url;
 
 use self::renewal::Refreshed;
 use super::{
-    AuthorizationError, Config, How, Key,
+    AuthorizationError, Config, How, Key, SignInError,
     code::Random,
     drive::Means,
     fetch::{Fetcher, Route},
@@ -555,5 +555,5 @@ fn not_accepted(why: &str) -> AuthorizationError {
 }
 
 fn given_up() -> AuthorizationError {
-    AuthorizationError::SignIn("it was given up".to_owned())
+    AuthorizationError::SignIn(SignInError::Abandoned)
 }

@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use askback_core::auth::{AuthorizationError, Scopes};
+use askback_core::auth::{AuthorizationError, Scopes, SignInError};
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
@@ -291,8 +291,7 @@ fn check_redirect(redirect: &str) -> Result<(), AuthorizationError> {
     if url.as_ref().is_some_and(may_be) {
         return Ok(());
     }
-    let why = "the redirect URI is neither on this machine nor https";
-    Err(AuthorizationError::SignIn(why.to_owned()))
+    Err(AuthorizationError::SignIn(SignInError::RedirectUri))
 }
 
 /// Takes the answer apart. One that says something twice says nothing.

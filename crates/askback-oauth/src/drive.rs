@@ -7,7 +7,7 @@ use serde_json::Value;
 use tokio::{sync::oneshot, time::timeout};
 
 use super::{
-    AuthorizationError, CredentialStore, Key, Redirect,
+    AuthorizationError, CredentialStore, Key, Redirect, SignInError,
     assertion::AssertionSource,
     fetch::{Answer, FetchError, Fetcher, Redirects},
     flow::{Action, Event, Flow, Plan},
@@ -20,8 +20,6 @@ use super::{
     token::{TokenRequest, dress, sensitive},
 };
 use crate::Secret;
-
-const GIVEN_UP: &str = "it was given up";
 
 /// What authorizations with one server share.
 pub(super) struct Means<'a> {
@@ -79,11 +77,11 @@ impl Means<'_> {
                 Action::Show(request) => Event::Redirected(match redirect.take() {
                     Some(redirect) => tokio::select! {
                         shown = timeout(self.sign_in, redirect.show(request)) => {
-                            shown.unwrap_or_else(|_| Err("it took too long".to_owned()))
+                            shown.unwrap_or_else(|_| Err(SignInError::TimedOut))
                         }
-                        () = waiting.closed() => Err(GIVEN_UP.to_owned()),
+                        () = waiting.closed() => Err(SignInError::Abandoned),
                     },
-                    None => Err(GIVEN_UP.to_owned()),
+                    None => Err(SignInError::Abandoned),
                 }),
                 Action::Assert(audience) => Event::Asserted(match self.assertions {
                     Some(source) => source.assertion(&audience).await,

@@ -98,7 +98,7 @@ use std::{
 use askback_core::{auth::Scopes, clock::Clock, limits::Limits};
 use url::Url;
 
-pub use askback_core::auth::AuthorizationError;
+pub use askback_core::auth::{AuthorizationError, SignInError};
 pub use assertion::{Asserting, AssertionSource, IdentityProvider};
 pub use authorizer::{Attempt, Authorizer, Pass};
 pub use code::{AuthorizationCode, AuthorizationRequest, PendingAuthorization};

@@ -2,7 +2,7 @@
 
 use std::{fmt, future::Future, pin::Pin};
 
-use askback_core::auth::Scopes;
+use askback_core::auth::{Scopes, SignInError};
 use url::Url;
 
 /// How a host shows a person where to sign in, and hears what came of it.
@@ -14,7 +14,7 @@ pub trait SignIn: Send + Sync + 'static {
     ///
     /// # Errors
     ///
-    /// Words on why nobody can be asked.
+    /// Why the person cannot be asked.
     fn ready(&self) -> Signing<'_, Box<dyn Redirect>>;
 }
 
@@ -32,12 +32,12 @@ pub trait Redirect: Send {
     ///
     /// # Errors
     ///
-    /// Words on why there is no answer, such as that the person did not want to.
+    /// Why there is no answer.
     fn show(self: Box<Self>, request: SignInRequest) -> Signing<'static, String>;
 }
 
 /// What a sign-in gives, once it does.
-pub type Signing<'a, T> = Pin<Box<dyn Future<Output = Result<T, String>> + Send + 'a>>;
+pub type Signing<'a, T> = Pin<Box<dyn Future<Output = Result<T, SignInError>> + Send + 'a>>;
 
 /// What a person is asked to agree to.
 #[derive(Clone, PartialEq, Eq)]

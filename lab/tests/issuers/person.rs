@@ -6,7 +6,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use askback::authorization::client::{Redirect, SignIn, SignInRequest, Signing};
+use askback::authorization::client::{Redirect, SignIn, SignInError, SignInRequest, Signing};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::TcpStream,
@@ -66,7 +66,7 @@ impl Redirect for Person {
         Box::pin(async move {
             let browser = Browser::default();
             let ended = browser.sign_in(request.url(), self.login).await;
-            ended.map_err(|error| error.to_string())
+            ended.map_err(SignInError::host)
         })
     }
 }

@@ -37,8 +37,8 @@ message (a part of it).";
 /// a terminal and without --answers, questions are cancelled.
 ///
 /// Exit codes: 0 done, 1 the tool reported an error, 2 usage, 3 a question was declined, cancelled
-/// or left unanswered (even if the tool then succeeded), 4 connection or protocol failure, 5 the
-/// server wants a sign-in, which did not come to its end.
+/// or left unanswered (even if the tool then succeeded), 4 connection or protocol failure, 5
+/// sign-in was required but not completed.
 #[derive(Debug, Clone, clap::Args)]
 #[command(after_long_help = ANSWERS)]
 pub struct CallArgs {

@@ -4,9 +4,9 @@
 mod args;
 mod listen;
 
-use std::{future::ready, net::Ipv4Addr, sync::Arc};
+use std::{future::ready, io, net::Ipv4Addr, sync::Arc};
 
-use askback::authorization::client::{Redirect, SignIn, SignInRequest, Signing};
+use askback::authorization::client::{Redirect, SignIn, SignInError, SignInRequest, Signing};
 use tokio::net::TcpListener;
 
 pub use args::{SignInArgs, SignInEntry};
@@ -15,9 +15,6 @@ use crate::{
     model::{Ask, Question, Reply, Why},
     relay::Relay,
 };
-
-/// Why nobody signs in where nobody is.
-pub const NOBODY: &str = "there is no terminal to sign in at";
 
 /// The path the browser comes back to.
 const PATH: &str = "/callback";
@@ -48,12 +45,14 @@ impl Browser {
         Self { relay, port }
     }
 
-    async fn way(&self) -> Result<Box<dyn Redirect>, String> {
+    async fn way(&self) -> Result<Box<dyn Redirect>, SignInError> {
         let port = self.port;
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await;
-        let listener =
-            listener.map_err(|error| format!("the port {port} cannot be listened on: {error}"))?;
-        let address = listener.local_addr().map_err(|error| error.to_string())?;
+        let unheard = |error: io::Error| {
+            SignInError::Host(format!("the port {port} cannot be listened on: {error}"))
+        };
+        let listener = listener.map_err(unheard)?;
+        let address = listener.local_addr().map_err(unheard)?;
         Ok(Box::new(Way {
             relay: self.relay.clone(),
             listener,
@@ -70,7 +69,7 @@ impl SignIn for Browser {
 
 impl SignIn for Nobody {
     fn ready(&self) -> Signing<'_, Box<dyn Redirect>> {
-        Box::pin(ready(Err(NOBODY.to_owned())))
+        Box::pin(ready(Err(SignInError::Unattended)))
     }
 }
 
@@ -89,10 +88,10 @@ impl Redirect for Way {
             });
             match self.relay.sign_in(question, returned).await {
                 Reply::Returned(address) if request.is_answer(&address) => Ok(address),
-                Reply::Returned(_) => Err("the address is that of another sign-in".to_owned()),
-                Reply::Declined { reason, .. } => Err(reason.unwrap_or_default()),
-                Reply::Cancelled(Why::Nobody) => Err(NOBODY.to_owned()),
-                _ => Err("you did not want to".to_owned()),
+                Reply::Returned(_) => Err(SignInError::OtherSignIn),
+                Reply::Declined { reason, .. } => Err(SignInError::Declined(reason)),
+                Reply::Cancelled(Why::Nobody) => Err(SignInError::Unattended),
+                _ => Err(SignInError::Declined(None)),
             }
         })
     }

@@ -377,7 +377,7 @@ fn without_a_terminal_the_command_says_what_to_do() {
     let (code, printed, shown) = desk.run(&["call", "hello", "--url", "URL"]);
     assert_eq!((code, &*printed), (Some(5), ""), "{shown}");
     for words in [
-        "there is no terminal to sign in at",
+        "there is no terminal or browser",
         "Run askback inspect --url",
     ] {
         assert!(shown.contains(words), "{shown}");
@@ -530,8 +530,12 @@ fn where_nothing_can_be_kept_a_sign_in_is_for_one_run() {
         told(command.output().expect("the command was built"))
     };
     for (credentials, expected, words) in [
-        ("auto", 5, "there is no terminal to sign in at"),
-        ("nowhere", 5, "there is no terminal to sign in at"),
+        ("auto", 5, "there is no terminal or browser"),
+        (
+            "nowhere",
+            5,
+            "there is no terminal or browser",
+        ),
         ("file", 2, "there is no folder to keep credentials in"),
     ] {
         let (code, _, shown) = run(credentials);

@@ -1,6 +1,10 @@
 //! Why a client did not become authorized.
 
-use alloc::{format, string::String};
+use alloc::{
+    format,
+    string::{String, ToString as _},
+};
+use core::fmt;
 
 /// Why there is no token. Each kind names who is to blame.
 ///
@@ -94,15 +98,50 @@ pub enum AuthorizationError {
     /// The server wants more than a token can give, or did not take one it should.
     #[error("the server does not accept what it asked for: {0}")]
     NotAccepted(String),
-    /// The person could not be asked, or did not want to.
-    #[error("the sign-in did not take place: {0}")]
-    SignIn(String),
+    /// The person did not sign in.
+    #[error("sign-in was required but not completed: {0}")]
+    SignIn(SignInError),
     /// What is kept cannot be read or written.
     #[error("the credentials cannot be kept: {0}")]
     Store(String),
     /// A key or an identity that the host gave cannot be used.
     #[error("the credentials of this client cannot be used: {0}")]
     Credentials(String),
+}
+
+/// Why a person did not sign in.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum SignInError {
+    /// There is nobody to ask: no terminal and no browser.
+    #[error("there is no terminal or browser to sign in at")]
+    Unattended,
+    /// The person declined, in their own words if they gave any.
+    #[error("the person declined{}", described(.0.as_deref().unwrap_or_default()))]
+    Declined(Option<String>),
+    /// The person did not finish within [`Limits::sign_in`](crate::limits::Limits::sign_in).
+    #[error("the person did not finish in time")]
+    TimedOut,
+    /// The request that needed the sign-in is gone, or the server changed its mind.
+    #[error("it is no longer needed")]
+    Abandoned,
+    /// The browser came back from another sign-in.
+    #[error("the address is that of another sign-in")]
+    OtherSignIn,
+    /// The host's redirect URI may not be used: it leads neither to this machine nor to an `https`
+    /// URL.
+    #[error("the redirect URI is neither on this machine nor https")]
+    RedirectUri,
+    /// The host could not ask, and says why.
+    #[error("{0}")]
+    Host(String),
+}
+
+impl SignInError {
+    /// The host could not ask, for this reason.
+    pub fn host(why: impl fmt::Display) -> Self {
+        Self::Host(why.to_string())
+    }
 }
 
 fn described(words: &str) -> String {

@@ -10,6 +10,6 @@ mod scopes;
 
 pub use challenge::{BadChallenge, Challenge};
 pub use context::AuthorizationContext;
-pub use error::AuthorizationError;
+pub use error::{AuthorizationError, SignInError};
 pub use metadata::{AuthorizationServer, BadIdentifier, ProtectedResource};
 pub use scopes::{BadScopes, Scopes};

@@ -15,7 +15,7 @@ use url::Url;
 use super::{Attempt, Authorizer};
 use crate::{
     Authorization, AuthorizationError, CredentialStore as _, Key, MemoryStore, Redirect, Secret,
-    SignIn, Signing,
+    SignIn, SignInError, Signing,
     identity::Method as ClientMethod,
     key::SigningKey,
     records::{Grant, KeptClient, write},
@@ -30,7 +30,7 @@ struct Unwilling(Arc<AtomicUsize>);
 impl SignIn for Unwilling {
     fn ready(&self) -> Signing<'_, Box<dyn Redirect>> {
         self.0.fetch_add(1, Ordering::Relaxed);
-        Box::pin(async { Err("no".to_owned()) })
+        Box::pin(async { Err(SignInError::host("no")) })
     }
 }
 

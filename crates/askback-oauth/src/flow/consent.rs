@@ -2,7 +2,7 @@
 
 use super::{Action, Flow, Next, Site, State};
 use crate::{
-    AuthorizationError, SignInRequest,
+    AuthorizationError, SignInError, SignInRequest,
     code::{AuthorizationRequest, PendingAuthorization, is_plain, no_endpoint},
     identity::Client,
     provider::Provider,
@@ -54,9 +54,9 @@ impl Flow {
         site: Site,
         client: Client,
         pending: PendingAuthorization,
-        redirected: Result<String, String>,
+        redirected: Result<String, SignInError>,
     ) -> Next {
-        let redirected = redirected.map_err(|why| AuthorizationError::SignIn(shown(&why)))?;
+        let redirected = redirected.map_err(|why| AuthorizationError::SignIn(told(why)))?;
         let form = pending.accept(&redirected)?.form();
         let request = TokenRequest {
             endpoint: site.token_endpoint.clone(),
@@ -67,5 +67,14 @@ impl Flow {
             is_to_company: false,
         };
         Ok((State::Exchanging(site, client), Action::Ask(request)))
+    }
+}
+
+/// The error as it may be shown: what a host says may hold what a page said.
+fn told(why: SignInError) -> SignInError {
+    match why {
+        SignInError::Declined(Some(reason)) => SignInError::Declined(Some(shown(&reason))),
+        SignInError::Host(why) => SignInError::Host(shown(&why)),
+        why => why,
     }
 }

@@ -22,7 +22,7 @@ use url::Url;
 
 use self::discovery::Places;
 use super::{
-    AuthorizationError, SignInRequest,
+    AuthorizationError, SignInError, SignInRequest,
     assertion::IdentityProvider,
     code::{PendingAuthorization, Random},
     fetch::{Answer, FetchError},
@@ -125,7 +125,7 @@ pub(super) enum Event {
     Recalled(Option<Registration>),
     /// What was to be kept or forgotten is.
     Noted,
-    Redirected(Result<String, String>),
+    Redirected(Result<String, SignInError>),
     Asserted(Result<Secret, String>),
 }
 
@@ -233,7 +233,7 @@ impl Flow {
                 self.exchanged(site, client, answer, now)
             }
             // Whoever drives the machine gave it what it did not ask for.
-            (_, _) => Err(AuthorizationError::SignIn("it was given up".to_owned())),
+            (_, _) => Err(AuthorizationError::SignIn(SignInError::Abandoned)),
         }
     }
 

@@ -10,5 +10,5 @@
 pub use askback_oauth::{
     Algorithm, Asserting, AssertionSource, Authorization, AuthorizationError, CredentialStore,
     IdentityProvider, Keeping, Key, KeyLock, MemoryStore, Redirect, RegisteredClient, SignIn,
-    SignInRequest, SignOut, SignedIn, Signing, SigningKey,
+    SignInError, SignInRequest, SignOut, SignedIn, Signing, SigningKey,
 };

@@ -4,7 +4,7 @@ use askback::authorization::{
     Secret,
     client::{
         Algorithm, Authorization, IdentityProvider, Redirect, RegisteredClient, SignIn,
-        SignInRequest, Signing, SigningKey,
+        SignInError, SignInRequest, Signing, SigningKey,
     },
 };
 use serde::Deserialize;
@@ -114,15 +114,13 @@ impl Redirect for Yes {
 
     fn show(self: Box<Self>, request: SignInRequest) -> Signing<'static, String> {
         Box::pin(async move {
-            let answer = get(request.url())
-                .await
-                .map_err(|error| error.to_string())?;
+            let answer = get(request.url()).await.map_err(SignInError::host)?;
             let headers = answer.lines().take_while(|line| !line.is_empty());
             let mut headers = headers.filter_map(|line| line.split_once(": "));
             headers
                 .find(|(name, _)| name.eq_ignore_ascii_case("location"))
                 .map(|(_, location)| location.to_owned())
-                .ok_or_else(|| "the browser was not sent back".to_owned())
+                .ok_or_else(|| SignInError::host("the browser was not sent back"))
         })
     }
 }

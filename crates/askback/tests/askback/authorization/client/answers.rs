@@ -2,13 +2,13 @@
 
 use serde_json::json;
 
-use super::{AuthorizationError, World, back, query};
+use super::{AuthorizationError, SignInError, World, back, query};
 
 /// What comes of an answer: whether it is accepted, and that no token endpoint sees the code of one
 /// that is not.
 async fn check(
     announced: bool,
-    answer: impl Fn(&url::Url) -> Result<String, String> + Send + 'static,
+    answer: impl Fn(&url::Url) -> Result<String, SignInError> + Send + 'static,
 ) -> Result<(), AuthorizationError> {
     let world = World::new().await;
     world.issuer(|it| it["authorization_response_iss_parameter_supported"] = json!(announced));
@@ -102,7 +102,7 @@ async fn an_error_of_another_issuer_is_not_shown() {
 // Shows AS-18.
 #[tokio::test]
 async fn only_the_answer_to_this_sign_in_is_taken() {
-    type Answer = fn(&url::Url) -> Result<String, String>;
+    type Answer = fn(&url::Url) -> Result<String, SignInError>;
     let cases: [Answer; 10] = [
         // Another state, none, two, or one that begins alike.
         |asked| Ok(back(asked, &[("code", "c")]).replace("state=", "state=x")),
@@ -136,8 +136,12 @@ async fn only_the_answer_to_this_sign_in_is_taken() {
 
 #[tokio::test]
 async fn a_person_may_not_want_to() {
-    let error = check(false, |_| Err("the window\u{1b}[2J was closed".to_owned())).await;
-    let expected = AuthorizationError::SignIn("the window[2J was closed".to_owned());
+    let error = check(false, |_| {
+        Err(SignInError::host("the window\u{1b}[2J was closed"))
+    })
+    .await;
+    let expected =
+        AuthorizationError::SignIn(SignInError::Host("the window[2J was closed".to_owned()));
     assert_eq!(error, Err(expected));
 }
 

@@ -17,7 +17,7 @@ use askback::{
 use serde_json::json;
 use tokio::{net::TcpListener, sync::Notify};
 
-use super::{AuthorizationError, Reply, Server, World, builder, call};
+use super::{AuthorizationError, Reply, Server, SignInError, World, builder, call};
 use crate::{client::http::server::Piece, log::Log};
 
 /// URLs that no server may make a client use, not even one on the same machine.
@@ -344,10 +344,7 @@ async fn a_person_has_a_time_to_sign_in() {
     limits.sign_in = Duration::from_millis(1);
     let authorization = Authorization::person(Never).limits(&limits);
     let error = super::why(world.connect_with(&authorization).await);
-    assert_eq!(
-        error,
-        AuthorizationError::SignIn("it took too long".to_owned())
-    );
+    assert_eq!(error, AuthorizationError::SignIn(SignInError::TimedOut));
 }
 
 // Shows AZ-38, AZ-43.

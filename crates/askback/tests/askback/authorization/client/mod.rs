@@ -14,7 +14,8 @@ use std::sync::{Arc, Mutex};
 
 use askback::{
     authorization::client::{
-        Authorization, AuthorizationError, MemoryStore, Redirect, SignIn, SignInRequest, Signing,
+        Authorization, AuthorizationError, MemoryStore, Redirect, SignIn, SignInError,
+        SignInRequest, Signing,
     },
     client::{Client, ClientError},
     transport::Http,
@@ -64,7 +65,7 @@ struct Rules {
     last_used: Option<String>,
 }
 
-type Answer = Box<dyn Fn(&url::Url) -> Result<String, String> + Send>;
+type Answer = Box<dyn Fn(&url::Url) -> Result<String, SignInError> + Send>;
 
 /// A person with a browser, who agrees at once.
 #[derive(Clone)]
@@ -272,7 +273,7 @@ impl Browser {
         }
     }
 
-    fn answers(&self, answer: impl Fn(&url::Url) -> Result<String, String> + Send + 'static) {
+    fn answers(&self, answer: impl Fn(&url::Url) -> Result<String, SignInError> + Send + 'static) {
         *self.redirected.lock().unwrap() = Box::new(answer);
     }
 

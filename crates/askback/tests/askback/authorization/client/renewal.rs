@@ -15,7 +15,7 @@ use askback::{
 use serde_json::json;
 use tokio::task::JoinSet;
 
-use super::{AuthorizationError, Reply, World, back, call, value};
+use super::{AuthorizationError, Reply, SignInError, World, back, call, value};
 
 /// A clock that a test turns, in milliseconds.
 #[derive(Clone, Default)]
@@ -415,7 +415,7 @@ async fn a_running_process_does_not_undo_a_sign_out() {
         let authorization = world.authorization().clock(clock.clone());
         let client = world.connect_with(&authorization).await.unwrap();
         call(&client, "book").await.unwrap();
-        world.browser.answers(|_| Err("no".to_owned()));
+        world.browser.answers(|_| Err(SignInError::host("no")));
         let signed_out = world.authorization().sign_out(&world.server.url).await;
         assert_eq!(signed_out, Ok(SignOut::Revoked));
         match ahead {
@@ -462,14 +462,14 @@ async fn a_sign_out_waits_for_a_renewal_and_takes_what_came_of_it() {
 #[tokio::test]
 async fn a_sign_in_of_another_process_is_enough() {
     let world = World::new().await;
-    world.browser.answers(|_| Err("no".to_owned()));
+    world.browser.answers(|_| Err(SignInError::host("no")));
     let authorization = world.authorization();
     assert!(world.connect_with(&authorization).await.is_err());
     world
         .browser
         .answers(|url| Ok(back(url, &[("code", "code-1")])));
     world.connect().await.unwrap();
-    world.browser.answers(|_| Err("no".to_owned()));
+    world.browser.answers(|_| Err(SignInError::host("no")));
     world.connect_with(&authorization).await.unwrap();
     assert_eq!(world.browser.times(), 2);
 }

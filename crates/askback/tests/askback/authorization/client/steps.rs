@@ -3,7 +3,7 @@
 use askback::authorization::Scopes;
 use serde_json::json;
 
-use super::{AuthorizationError, Reply, World, back, call};
+use super::{AuthorizationError, Reply, SignInError, World, back, call};
 use askback::client::ClientError;
 
 /// A server that wants scopes for a call that the last sign-in did not ask for.
@@ -74,7 +74,7 @@ async fn more_that_a_person_did_not_want_may_be_asked_for_later() {
         }));
     });
     let client = world.connect().await.unwrap();
-    world.browser.answers(|_| Err("not now".to_owned()));
+    world.browser.answers(|_| Err(SignInError::host("not now")));
     let refused = call(&client, "book").await.unwrap_err();
     assert!(refused.to_string().contains("not now"), "{refused}");
     world
