@@ -266,13 +266,6 @@ impl fmt::Debug for Random {
     }
 }
 
-/// Whether the URL of an authorization endpoint has nothing in it that what opens it could
-/// interpret, wherever it passes it on.
-pub(crate) fn is_plain(endpoint: &str) -> bool {
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~:/?&=%@+,[]".contains(&byte);
-    endpoint.bytes().all(is_plain)
-}
-
 pub(crate) fn no_endpoint(issuer: &str) -> AuthorizationError {
     AuthorizationError::Unsupported {
         issuer: issuer.to_owned(),

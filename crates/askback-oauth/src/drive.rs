@@ -16,7 +16,7 @@ use super::{
     pins,
     proof::{Nonces, prove},
     records::{self, Grant, Registration},
-    store::locked,
+    store::{locked, not_kept},
     token::{TokenRequest, dress, sensitive},
 };
 use crate::Secret;
@@ -198,8 +198,4 @@ impl Means<'_> {
         let key = Key::Registration(issuer.to_owned());
         self.store.remove(&key).await.map_err(not_kept)
     }
-}
-
-pub(super) fn not_kept(error: std::io::Error) -> AuthorizationError {
-    AuthorizationError::Store(error.to_string())
 }

@@ -88,6 +88,7 @@ mod shown;
 mod sign_in;
 mod store;
 mod token;
+mod token_endpoint;
 
 use std::{
     collections::HashMap,
@@ -105,13 +106,14 @@ pub use code::{AuthorizationCode, AuthorizationRequest, PendingAuthorization};
 pub use fetch::{FetchError, Fetched, Fetcher, Redirects, Route};
 pub use identity::RegisteredClient;
 pub use key::{Algorithm, SigningKey};
-pub use provider::{Provider, TokenEndpoint};
+pub use provider::Provider;
 pub use reach::Reach;
 pub use records::SignedIn;
 pub use secret::Secret;
 pub use sign_in::{Redirect, SignIn, SignInRequest, Signing};
 pub use store::{CredentialStore, Keeping, Key, KeyLock, MemoryStore};
 pub use token::Tokens;
+pub use token_endpoint::TokenEndpoint;
 
 use self::{clock::SystemClock, identity::Introduction};
 

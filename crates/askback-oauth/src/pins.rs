@@ -4,7 +4,10 @@
 
 use std::time::Duration;
 
-use super::{AuthorizationError, CredentialStore, Key, drive::not_kept, store::locked};
+use super::{
+    AuthorizationError, CredentialStore, Key,
+    store::{locked, not_kept},
+};
 use crate::Secret;
 
 /// The issuer a client belongs to, if it was used.

@@ -1,22 +1,12 @@
-//! Authorization servers of third parties, and tokens from them.
+//! Authorization servers of third parties.
 
-use std::{fmt, sync::Arc};
-
-use askback_core::{
-    auth::{AuthorizationError, AuthorizationServer, Scopes},
-    clock::Clock,
-};
+use askback_core::auth::{AuthorizationError, AuthorizationServer};
 use url::Url;
 
 use crate::{
-    Secret,
-    clock::SystemClock,
-    code::{AuthorizationCode, is_plain},
     fetch::{Answer, Fetcher, Redirects, document},
-    identity::{Client, RegisteredClient},
-    reach::Reach,
+    reach::{Reach, is_plain},
     shown::shown,
-    token::{self, Form, TokenRequest, Tokens},
 };
 
 /// The authorization server of a third party: its name and its endpoints, found by
@@ -31,17 +21,6 @@ pub struct Provider {
     pub(crate) names_issuer: bool,
     /// How it lets a client show who it is, where it says so.
     pub(crate) methods: Option<Vec<String>>,
-}
-
-/// The token endpoint of a [`Provider`], as one client uses it. The client shows who it is by what
-/// it was registered with: a secret (`client_secret_basic` or `client_secret_post`, as the provider
-/// takes it), a key (`private_key_jwt`), or nothing.
-#[derive(Clone)]
-pub struct TokenEndpoint {
-    fetcher: Fetcher,
-    provider: Provider,
-    client: Client,
-    clock: Arc<dyn Clock>,
 }
 
 impl Provider {
@@ -152,140 +131,6 @@ impl Provider {
     #[must_use]
     pub fn issuer(&self) -> &str {
         &self.issuer
-    }
-}
-
-impl TokenEndpoint {
-    /// Creates the endpoint of a provider, for a client that is registered with it.
-    ///
-    /// # Errors
-    ///
-    /// [`AuthorizationError::NotRegisteredThere`] where the client belongs to another issuer.
-    pub fn new(
-        fetcher: &Fetcher,
-        provider: &Provider,
-        client: &RegisteredClient,
-    ) -> Result<Self, AuthorizationError> {
-        if let Some(registered) = client.issuer.as_ref().filter(|it| **it != provider.issuer) {
-            return Err(AuthorizationError::NotRegisteredThere {
-                registered: registered.clone(),
-                wanted: provider.issuer.clone(),
-            });
-        }
-        Ok(Self {
-            fetcher: fetcher.clone(),
-            client: Client::by_hand(client, provider.methods.as_deref()),
-            provider: provider.clone(),
-            clock: Arc::new(SystemClock),
-        })
-    }
-
-    /// Sets the clock; without it, that of the machine is used.
-    #[must_use]
-    pub fn clock(mut self, clock: impl Clock) -> Self {
-        self.clock = Arc::new(clock);
-        self
-    }
-
-    /// Exchanges a code for tokens (RFC 6749, 4.1.3).
-    ///
-    /// # Errors
-    ///
-    /// [`AuthorizationError::Refused`] where the provider says no,
-    /// [`AuthorizationError::Fetch`] where it is not reached: the code may be used up then.
-    pub async fn exchange(&self, code: AuthorizationCode) -> Result<Tokens, AuthorizationError> {
-        self.tokens(code.form()).await
-    }
-
-    /// Gets the next tokens for a refresh token (RFC 6749, 6). A provider may let each be used only
-    /// once: two tasks or processes must not do so at the same time.
-    ///
-    /// # Errors
-    ///
-    /// [`AuthorizationError::Refused`] where the provider says no, so that the person has to
-    /// consent again; [`AuthorizationError::Fetch`] where it is not reached.
-    pub async fn refresh(&self, refresh_token: &Secret) -> Result<Tokens, AuthorizationError> {
-        let form = Form::default()
-            .with("grant_type", "refresh_token")
-            .with_secret("refresh_token", refresh_token.clone());
-        self.tokens(form).await
-    }
-
-    /// Gets a token for the client itself (RFC 6749, 4.4).
-    ///
-    /// # Errors
-    ///
-    /// As for [`TokenEndpoint::refresh`].
-    pub async fn client_credentials(
-        &self,
-        scopes: Option<&Scopes>,
-    ) -> Result<Tokens, AuthorizationError> {
-        let form = Form::default().with("grant_type", "client_credentials");
-        self.tokens(form.with_scopes(scopes)).await
-    }
-
-    /// Gives a token back (RFC 7009). With a refresh token go those that came of it.
-    ///
-    /// # Errors
-    ///
-    /// [`AuthorizationError::Unsupported`] where the provider takes none back,
-    /// [`AuthorizationError::Refused`] where it does not take this one, and
-    /// [`AuthorizationError::Fetch`] where it is not reached.
-    pub async fn revoke(&self, token: &Secret) -> Result<(), AuthorizationError> {
-        const WHAT: &str = "the revocation";
-        let endpoint = self.provider.revocation_endpoint.clone();
-        let endpoint = endpoint.ok_or_else(|| AuthorizationError::Unsupported {
-            issuer: self.provider.issuer.clone(),
-            lacks: "takes no tokens back".to_owned(),
-        })?;
-        let form = Form::default().with_secret("token", token.clone());
-        let answer = self.post(endpoint, form, WHAT).await?;
-        match answer.is_success() {
-            true => Ok(()),
-            false => Err(token::refused(WHAT, &answer)),
-        }
-    }
-
-    async fn tokens(&self, form: Form) -> Result<Tokens, AuthorizationError> {
-        let endpoint = self.provider.token_endpoint.clone();
-        let answer = self.post(endpoint, form, token::WHAT).await?;
-        token::granted(Ok(answer), false, self.now())
-    }
-
-    async fn post(
-        &self,
-        endpoint: Url,
-        form: Form,
-        what: &'static str,
-    ) -> Result<Answer, AuthorizationError> {
-        let request = TokenRequest {
-            endpoint,
-            issuer: self.provider.issuer.clone(),
-            client: self.client.clone(),
-            form,
-            bound: false,
-            is_to_company: false,
-        };
-        let (headers, form) = token::dress(&request, self.now())?;
-        let posted = self.fetcher.post_form(&request.endpoint, headers, form);
-        let fetched = posted.await.map_err(|error| AuthorizationError::Fetch {
-            what,
-            why: error.to_string(),
-        })?;
-        Ok(fetched.into())
-    }
-
-    fn now(&self) -> u64 {
-        self.clock.now() / 1000
-    }
-}
-
-impl fmt::Debug for TokenEndpoint {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TokenEndpoint")
-            .field("issuer", &self.provider.issuer)
-            .field("client", &self.client.id)
-            .finish_non_exhaustive()
     }
 }
 

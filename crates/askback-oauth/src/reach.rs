@@ -128,6 +128,13 @@ fn is_unchanged(raw: &str, url: &Url) -> bool {
     raw_origin.eq_ignore_ascii_case(origin) && is_rest
 }
 
+/// Whether the URL of an authorization endpoint has nothing in it that what opens it could
+/// interpret, wherever it passes it on.
+pub(crate) fn is_plain(endpoint: &str) -> bool {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~:/?&=%@+,[]".contains(&byte);
+    endpoint.bytes().all(is_plain)
+}
+
 #[cfg(test)]
 mod tests {
     use std::net::IpAddr;

@@ -12,7 +12,7 @@ use std::{
 
 use tokio::time::timeout;
 
-use super::{AuthorizationError, drive::not_kept};
+use super::AuthorizationError;
 use crate::Secret;
 
 /// Keeps what a client must not lose between two runs: tokens, and who it is to an authorization
@@ -170,4 +170,8 @@ impl fmt::Display for Key {
             Self::Issuer(client) => write!(f, "issuer {client}"),
         }
     }
+}
+
+pub(super) fn not_kept(error: std::io::Error) -> AuthorizationError {
+    AuthorizationError::Store(error.to_string())
 }

@@ -531,11 +531,7 @@ fn where_nothing_can_be_kept_a_sign_in_is_for_one_run() {
     };
     for (credentials, expected, words) in [
         ("auto", 5, "there is no terminal or browser"),
-        (
-            "nowhere",
-            5,
-            "there is no terminal or browser",
-        ),
+        ("nowhere", 5, "there is no terminal or browser"),
         ("file", 2, "there is no folder to keep credentials in"),
     ] {
         let (code, _, shown) = run(credentials);

@@ -166,6 +166,24 @@ fn digest(request: &InputRequest) -> Result<[u8; 32], CanonicalError> {
     }
 }
 
+impl Checked {
+    /// The answer as it is recorded: checked again, it comes to the same.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be written as JSON.
+    pub fn to_json(&self) -> Result<RawJson, serde_json::Error> {
+        match self {
+            Self::Elicit(result) => RawJson::new(result),
+            Self::Sample(result) => RawJson::new(result),
+            Self::Roots(roots) => RawJson::new(&ListRootsResult {
+                roots: roots.clone(),
+                meta: None,
+            }),
+        }
+    }
+}
+
 fn check_elicit(asked: &ElicitParams, value: &RawJson, limits: &Limits) -> Result<Checked, String> {
     let mut result: ElicitResult = read(value)?;
     result.meta = only_reason(result.meta, limits);

@@ -5,30 +5,11 @@ use alloc::boxed::Box;
 
 use serde::{Deserialize, Serialize};
 
-use super::Checked;
 use crate::{
     limits::Limits,
-    protocol::{ListRootsResult, Meta, RawJson},
+    protocol::{Meta, RawJson},
     quote::clipped,
 };
-
-impl Checked {
-    /// The answer as it is recorded: checked again, it comes to the same.
-    ///
-    /// # Errors
-    ///
-    /// If it cannot be written as JSON.
-    pub fn to_json(&self) -> Result<RawJson, serde_json::Error> {
-        match self {
-            Self::Elicit(result) => RawJson::new(result),
-            Self::Sample(result) => RawJson::new(result),
-            Self::Roots(roots) => RawJson::new(&ListRootsResult {
-                roots: roots.clone(),
-                meta: None,
-            }),
-        }
-    }
-}
 
 /// The members of an answer that a question of some kind reads, as they came.
 #[derive(Serialize, Deserialize)]

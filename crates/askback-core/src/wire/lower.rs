@@ -2,17 +2,17 @@
 
 use alloc::{boxed::Box, vec::Vec};
 
-use super::members::Members;
+use super::step::Step;
 use crate::protocol::{
-    Annotations, AudioContent, CacheScope, CallToolParams, CallToolResult, CancelledParams,
-    ClientCapabilities, ClientNotification, ClientRequest, CompleteParams, CompleteResult,
-    ContentBlock, CreateMessageParams, CreateMessageResult, CreateTaskResult, DetailedTask,
-    DiscoverResult, ElicitFormParams, ElicitParams, ElicitResult, ElicitUrlParams,
-    ElicitationCompleteParams, EmbeddedResource, EmptyResult, GetPromptParams, GetPromptResult,
-    ImageContent, Implementation, InitializeParams, InitializeResult, InputRequest, InputRequests,
-    InputRequiredResult, InputResponse, ListPromptsResult, ListResourceTemplatesResult,
-    ListResourcesResult, ListRootsResult, ListTasksResult, ListToolsResult, LoggingMessageParams,
-    Meta, NotificationParams, PaginatedParams, ProgressParams, Prompt, ReadResourceParams,
+    Annotations, AudioContent, CallToolParams, CallToolResult, CancelledParams, ClientCapabilities,
+    ClientNotification, ClientRequest, CompleteParams, CompleteResult, ContentBlock,
+    CreateMessageParams, CreateMessageResult, CreateTaskResult, DetailedTask, DiscoverResult,
+    ElicitFormParams, ElicitParams, ElicitResult, ElicitUrlParams, ElicitationCompleteParams,
+    EmbeddedResource, EmptyResult, GetPromptParams, GetPromptResult, ImageContent, Implementation,
+    InitializeParams, InitializeResult, InputRequest, InputRequests, InputRequiredResult,
+    InputResponse, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
+    ListRootsResult, ListTasksResult, ListToolsResult, LoggingMessageParams, Meta,
+    NotificationParams, PaginatedParams, ProgressParams, Prompt, ReadResourceParams,
     ReadResourceResult, Reference, RequestParams, Resource, ResourceContents, ResourceLink,
     ResourceTemplate, ResourceUpdatedParams, SamplingBlock, SamplingContent, SamplingMessage,
     ServerCapabilities, ServerNotification, ServerRequest, SetLevelParams, SubscribeParams,
@@ -25,34 +25,6 @@ use crate::protocol::{
 pub trait Lower {
     /// Lets a step see each thing in this message, the outer before the inner.
     fn lower(&mut self, step: &dyn Step);
-}
-
-/// One step on the way down. It says, for each kind of thing, what becomes of it; what it does not
-/// mention stays.
-#[expect(unused_variables, reason = "most steps leave most things alone")]
-pub trait Step {
-    /// The members of any thing, after all else was done to them.
-    fn members(&self, thing: &mut dyn Members) {}
-    /// The `_meta` of a question to a client, or of its answer.
-    fn question_meta(&self, meta: &mut Option<Box<Meta>>) {}
-    /// How long and by whom a result may be kept.
-    fn cache(&self, ttl_ms: &mut Option<i64>, scope: &mut Option<CacheScope>) {}
-    /// What a client can do.
-    fn client_capabilities(&self, capabilities: &mut ClientCapabilities) {}
-    /// A tool.
-    fn tool(&self, tool: &mut Tool) {}
-    /// A block of content.
-    fn content(&self, block: &mut ContentBlock) {}
-    /// What a tool says.
-    fn tool_result(&self, result: &mut CallToolResult) {}
-    /// A form to fill in.
-    fn elicit_form(&self, params: &mut ElicitFormParams) {}
-    /// The messages to a model.
-    fn sampling_messages(&self, messages: &mut Vec<SamplingMessage>) {}
-    /// The answer of a model.
-    fn sampling_result(&self, content: &mut SamplingContent) {}
-    /// A block of what is said to or by a model.
-    fn sampling_block(&self, block: &mut SamplingBlock) {}
 }
 
 /// Walks the `_meta` of a thing; one that says nothing any more is left out.

@@ -6,7 +6,10 @@
 
 use alloc::{borrow::ToOwned, boxed::Box};
 
-use super::{degrade, lower::Step};
+use super::{
+    degrade,
+    step::{Members, Step},
+};
 use crate::{
     protocol::{
         Annotations, AudioContent, BlobResourceContents, CacheScope, CallToolParams,
@@ -27,12 +30,6 @@ use crate::{
     },
     revision::Revision::{self, V2025_03_26, V2025_06_18, V2025_11_25, V2026_07_28},
 };
-
-/// A thing with members that not every revision has.
-pub trait Members {
-    /// Drops what the revision does not have.
-    fn keep(&mut self, revision: Revision);
-}
 
 /// Leaves of each thing what a revision has, and adds what the revision requires.
 pub(super) struct Only(pub(super) Revision);

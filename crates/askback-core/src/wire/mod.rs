@@ -13,6 +13,7 @@
 mod degrade;
 mod lower;
 mod members;
+mod step;
 mod v2024_11_05;
 mod v2025_03_26;
 mod v2025_06_18;
@@ -24,8 +25,9 @@ use serde::{Serialize, de::DeserializeOwned};
 use serde_json::value::RawValue;
 
 pub use lower::Lower;
-use lower::Step;
+
 use members::Only;
+use step::Step;
 
 use crate::{
     forms::{Defaults, Dialect},

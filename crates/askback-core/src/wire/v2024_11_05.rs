@@ -1,6 +1,6 @@
 //! 2024-11-05: no sound.
 
-use super::{degrade, lower::Step};
+use super::{degrade, step::Step};
 use crate::protocol::{ContentBlock, SamplingBlock};
 
 pub(super) struct Down;

@@ -1,6 +1,6 @@
 //! 2025-03-26: tools have no title of their own; results are not structured and do not link.
 
-use super::{degrade, lower::Step};
+use super::{degrade, step::Step};
 use crate::protocol::{CallToolResult, ContentBlock, Tool};
 
 pub(super) struct Down;

@@ -3,7 +3,7 @@
 
 use alloc::{boxed::Box, vec::Vec};
 
-use super::{degrade, lower::Step};
+use super::{degrade, step::Step};
 use crate::protocol::{ClientCapabilities, SamplingBlock, SamplingContent, SamplingMessage};
 
 pub(super) struct Down;

@@ -4,7 +4,7 @@ use alloc::string::String;
 
 use serde::Deserialize;
 
-use super::{degrade, lower::Step};
+use super::{degrade, step::Step};
 use crate::protocol::{CallToolResult, SamplingBlock, Schema, Tool};
 
 pub(super) struct Down;

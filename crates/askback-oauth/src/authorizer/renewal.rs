@@ -8,11 +8,10 @@ use std::sync::{
 use super::{Authorizer, Pass};
 use crate::{
     AuthorizationError, KeyLock,
-    drive::not_kept,
     identity::{Client, Origin, RegisteredClient},
     key::SigningKey,
     records::{self, Grant},
-    store::locked,
+    store::{locked, not_kept},
     token::{granted, refresh},
 };
 

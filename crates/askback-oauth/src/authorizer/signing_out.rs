@@ -3,8 +3,8 @@
 use super::Authorizer;
 use crate::{
     AuthorizationError, SignOut,
-    drive::not_kept,
     records::{self, Grant},
+    store::not_kept,
     token::{Form, TokenRequest},
 };
 

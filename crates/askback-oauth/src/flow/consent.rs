@@ -3,9 +3,10 @@
 use super::{Action, Flow, Next, Site, State};
 use crate::{
     AuthorizationError, SignInError, SignInRequest,
-    code::{AuthorizationRequest, PendingAuthorization, is_plain, no_endpoint},
+    code::{AuthorizationRequest, PendingAuthorization, no_endpoint},
     identity::Client,
     provider::Provider,
+    reach::is_plain,
     shown::shown,
     token::TokenRequest,
 };
