@@ -1,4 +1,4 @@
-//! Who tells the time: the caller does, and this is how it is handed on.
+//! The clock: the caller supplies it.
 
 use crate::ask::Millis;
 

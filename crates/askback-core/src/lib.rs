@@ -23,7 +23,7 @@ pub mod revision;
 pub mod uri_template;
 pub mod wire;
 
-/// What the code of askback's macros names; free to change.
+/// Paths for the code that askback's macros write. Not public interface.
 #[doc(hidden)]
 pub mod __private {
     pub use crate::forms;

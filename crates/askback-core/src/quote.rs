@@ -1,4 +1,4 @@
-//! What a peer sent, where a sentence of ours speaks of it.
+//! A peer's text, quoted inside a sentence of ours.
 
 use alloc::string::{String, ToString};
 use core::fmt;

@@ -35,7 +35,7 @@ pub enum Era {
     Modern,
 }
 
-/// Who says a method, and in which way.
+/// The sender of a method, and whether it is a request or a notification.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// A request of the client.
@@ -50,7 +50,7 @@ pub enum Kind {
     ServerNotification,
 }
 
-/// What exists in a revision beside its methods.
+/// The features of a revision beside its methods.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Facts {
     /// Several messages may be sent as one JSON array.
@@ -86,7 +86,7 @@ pub struct Facts {
     pub completion_notice: bool,
     /// A request may fail with "open these links first" (-32042).
     pub url_elicitation_error: bool,
-    /// What a form may say.
+    /// The features of forms.
     pub forms: FormFacts,
     /// Named things, and the implementations themselves, have icons.
     pub icons: bool,
@@ -117,11 +117,11 @@ pub struct Facts {
     pub cache_hints: bool,
     /// The error code that says a resource does not exist.
     pub resource_not_found: i64,
-    /// What holds for the HTTP transport.
+    /// The rules of the HTTP transport.
     pub http: HttpFacts,
 }
 
-/// What a form may say in a revision.
+/// The features of forms in a revision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FormFacts {
     /// The titles of a choice are written as `enumNames`.
@@ -136,7 +136,7 @@ pub struct FormFacts {
     pub pattern: bool,
 }
 
-/// What holds for the HTTP transport in a revision.
+/// The rules of the HTTP transport in a revision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HttpFacts {
     /// One endpoint that answers with JSON or a stream; where this is false, the older pair of an
@@ -195,7 +195,7 @@ impl Revision {
         }
     }
 
-    /// What exists in the revision.
+    /// Returns the features of the revision.
     pub const fn facts(self) -> &'static Facts {
         match self {
             V2024_11_05 => &FACTS_2024_11_05,

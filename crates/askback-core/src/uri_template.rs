@@ -152,7 +152,7 @@ fn decode(raw: &str) -> Option<Cow<'_, str>> {
     (!value.contains(['\\', '\0'])).then_some(value)
 }
 
-/// What stands behind each percent sign; none where that is no two hexadecimal digits.
+/// The two hexadecimal digits behind each percent sign; `None` where there are none.
 fn escapes(text: &str) -> impl Iterator<Item = Option<&str>> {
     text.match_indices('%').map(|(at, _)| {
         let digits = text.get(at + 1..at + 3)?;

@@ -43,7 +43,7 @@ pub enum AskError {
     Client {
         /// The JSON-RPC error code.
         code: i64,
-        /// What the client says.
+        /// The client's message.
         message: String,
     },
     /// The author's form is not one that may be asked.
@@ -54,7 +54,7 @@ pub enum AskError {
     BadRequest(String),
 }
 
-/// What a client must have declared before it may be asked.
+/// A capability that a client must declare before it may be asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Capability {
@@ -75,7 +75,7 @@ pub enum Capability {
 }
 
 impl Capability {
-    /// What a client would have declared (2026-07-28, basic/index, `_meta`).
+    /// Returns the capabilities that the client lacks (2026-07-28, basic/index, `_meta`).
     #[must_use]
     pub fn required(self) -> ClientCapabilities {
         let empty = || Some(JsonObject::new());

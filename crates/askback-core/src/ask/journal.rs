@@ -1,4 +1,4 @@
-//! What a flow remembers: every settlement, in the order in which it came.
+//! The journal of a flow: every settlement, in the order in which it came.
 
 use alloc::string::String;
 
@@ -49,12 +49,12 @@ pub struct Answered {
     /// The digest of the question.
     #[serde(rename = "q")]
     pub question: QuestionDigest,
-    /// What came back.
+    /// The reply.
     #[serde(rename = "r")]
     pub reply: Reply,
 }
 
-/// What came back for a question.
+/// The reply to a question.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Reply {

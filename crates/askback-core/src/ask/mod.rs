@@ -8,7 +8,7 @@
 //!
 //! # The rule
 //!
-//! What a handler waits for (an answer, a step, a timer) is never ready when first polled. The
+//! A slot (an answer, a step, a timer) is never ready when it is first polled. The
 //! driver polls the handler until it is quiescent and asks [`Flow::verdict`]: deliver the earliest
 //! recorded settlement that something waits for; or, when none is left, a question is open and no
 //! step is running, ask; or else wait. Two settlements never arrive between two quiescent moments,

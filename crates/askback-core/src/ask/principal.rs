@@ -1,19 +1,19 @@
-//! Who is asking.
+//! The principal.
 
 use alloc::string::String;
 use core::fmt;
 
-/// Who is asking, as the server's own authentication has found out.
+/// The caller, as the server's own authentication identified it.
 ///
-/// What a client says of itself in a message never counts here. Sessions, sealed states and tasks
-/// belong to the principal they were made for, and to nobody else.
+/// A client's own words about itself never count here. Sessions, sealed states and tasks belong to
+/// the principal they were made for, and to no other.
 ///
 /// `Debug` does not print who it is.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Principal {
     /// The tenant the principal belongs to, where a server has several.
     pub tenant: Option<String>,
-    /// Who vouches for the principal (`iss`).
+    /// The issuer of the principal (`iss`).
     pub issuer: Option<String>,
     /// The principal (`sub`).
     pub subject: String,
@@ -33,7 +33,8 @@ impl Principal {
         }
     }
 
-    /// What says who it is, whichever client acts for it: the tenant, the issuer and the subject.
+    /// Returns the tenant, the issuer and the subject: the principal's identity, whichever client
+    /// acts for it.
     #[must_use]
     pub fn owner(&self) -> (Option<&str>, Option<&str>, &str) {
         (

@@ -28,9 +28,10 @@ use crate::{
 /// A question that may be asked, with the digest that identifies it.
 #[derive(Debug, Clone)]
 pub struct Question {
-    /// What is sent.
+    /// The request that is sent.
     pub request: CheckedRequest,
-    /// What identifies it: an answer given to another question, however alike, does not fit.
+    /// The digest that identifies the question: an answer to another question, however alike, does
+    /// not fit.
     pub digest: QuestionDigest,
 }
 
@@ -44,9 +45,9 @@ pub struct CheckedRequest(InputRequest);
 /// An answer that fits its question: what is read of it, and nothing else that came with it.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Checked {
-    /// What a person did with a form or a link.
+    /// A person's answer to a form or a link.
     Elicit(ElicitResult),
-    /// What a model wrote.
+    /// A model's completion.
     Sample(Box<CreateMessageResult>),
     /// The folders a server may work in.
     Roots(Vec<Root>),
@@ -90,7 +91,7 @@ impl Question {
     ///
     /// # Errors
     ///
-    /// What is wrong with the answer, in a sentence for the person who is asked again.
+    /// Fails with a sentence for the person who is asked again.
     pub fn check(&self, value: &RawJson, limits: &Limits) -> Result<Checked, String> {
         match self.request.get() {
             InputRequest::Elicit(asked) => check_elicit(asked, value, limits),
@@ -126,13 +127,13 @@ impl CheckedRequest {
         Ok(Self(request))
     }
 
-    /// What is sent.
+    /// The request that is sent.
     #[must_use]
     pub fn get(&self) -> &InputRequest {
         &self.0
     }
 
-    /// What is sent.
+    /// The request that is sent.
     #[must_use]
     pub fn into_inner(self) -> InputRequest {
         self.0

@@ -1,5 +1,5 @@
-//! What is read of an answer, and how much of it is kept: everything else that a client sends along
-//! is dropped where it comes in.
+//! The members of an answer that are read and kept. The rest of what a client sends is dropped on
+//! arrival.
 
 use alloc::boxed::Box;
 

@@ -43,7 +43,7 @@ pub struct Binding<'a> {
     pub audience: &'a str,
     /// The tenant the principal belongs to.
     pub tenant: Option<&'a str>,
-    /// Who vouches for the principal (`iss`).
+    /// The issuer of the principal (`iss`).
     pub issuer: Option<&'a str>,
     /// The principal (`sub`).
     pub subject: Option<&'a str>,
@@ -74,9 +74,9 @@ pub struct Entropy(pub [u8; 28]);
      keep less in the flow, or configure a store"
 )]
 pub struct StateTooLong {
-    /// What the token would take.
+    /// The size of the token.
     pub chars: usize,
-    /// What it may take.
+    /// The largest size allowed.
     pub max_chars: usize,
 }
 
@@ -270,7 +270,7 @@ const PAD: u8 = 0x80;
 /// Tells the keys of tokens from others derived from the same secret.
 const LABEL: &[u8] = b"askback requestState v1";
 
-/// What stands before the ciphertext.
+/// The header before the ciphertext.
 struct Header {
     version: u8,
     algorithm: u8,

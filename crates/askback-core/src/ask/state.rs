@@ -1,4 +1,4 @@
-//! What is sealed into `requestState`: a flow between two rounds.
+//! The content of a `requestState`: a flow between two rounds.
 
 use alloc::{string::String, vec::Vec};
 use core::time::Duration;
@@ -20,7 +20,7 @@ pub struct FlowId(pub [u8; 16]);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct TokenId(pub [u8; 16]);
 
-/// What a flow is given when it starts and keeps to its end.
+/// The values that a flow is given at its start and keeps to its end.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Identity {
     /// The flow's name.
@@ -49,7 +49,7 @@ pub struct State {
     /// When this state was sealed.
     #[serde(rename = "i")]
     pub issued: Millis,
-    /// What has settled so far.
+    /// The settlements so far.
     #[serde(rename = "l")]
     pub journal: Vec<Entry>,
     /// The questions that wait for an answer, in the order in which they were asked.
@@ -58,7 +58,7 @@ pub struct State {
     /// The timers that run.
     #[serde(rename = "t", default, skip_serializing_if = "Vec::is_empty")]
     pub timers: Vec<TimerEntry>,
-    /// What a handler that asks by hand keeps itself.
+    /// The state of a handler that asks by hand.
     #[serde(rename = "h", default, skip_serializing_if = "Option::is_none")]
     pub by_hand: Option<String>,
 }
@@ -75,7 +75,7 @@ pub struct OpenEntry {
     /// How many answers were not usable.
     #[serde(rename = "a", default, skip_serializing_if = "is_zero")]
     pub attempts: u32,
-    /// What was wrong with the last one.
+    /// The fault of the last answer.
     #[serde(rename = "r", default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }

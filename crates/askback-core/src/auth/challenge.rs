@@ -1,4 +1,4 @@
-//! What a server wants to see before it answers: the `WWW-Authenticate` header (RFC 9110, 11.6.1).
+//! The `WWW-Authenticate` header, in which a server demands authorization (RFC 9110, 11.6.1).
 
 use alloc::{borrow::ToOwned, string::String, vec::Vec};
 use core::fmt;
@@ -155,7 +155,7 @@ impl Challenge {
             .map(|(_, value)| value.as_str())
     }
 
-    /// What is wrong with the token that came (RFC 6750, 3.1), such as `insufficient_scope`.
+    /// Returns the error code of the refused token (RFC 6750, 3.1), such as `insufficient_scope`.
     #[must_use]
     pub fn error(&self) -> Option<&str> {
         self.get("error")
@@ -208,7 +208,7 @@ impl fmt::Display for Challenge {
     }
 }
 
-/// What is still to be read of a header.
+/// The unread rest of a header.
 struct Text<'a>(&'a str);
 
 impl<'a> Text<'a> {

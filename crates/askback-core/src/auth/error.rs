@@ -8,8 +8,8 @@ use core::fmt;
 
 /// Why there is no token. Each kind names who is to blame.
 ///
-/// What a server said is shortened and freed of control characters. No error holds a token, a code
-/// or a password.
+/// A server's text is shortened and freed of control characters. No error holds a token, a code or
+/// a password.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum AuthorizationError {
@@ -18,18 +18,18 @@ pub enum AuthorizationError {
     /// (2026-07-28, basic/authorization/security-considerations).
     #[error("the URL of {what} may not be used: {url:?}")]
     Url {
-        /// What it is the URL of.
+        /// The purpose of the URL.
         what: &'static str,
-        /// What was given.
+        /// The URL.
         url: String,
     },
     /// Something that authorization needs cannot be fetched. The reason is not told in full: it
     /// could say what stands in a network that the server must not learn of.
     #[error("{what} cannot be fetched: {why}")]
     Fetch {
-        /// What was wanted.
+        /// The document or answer that was requested.
         what: &'static str,
-        /// What came instead.
+        /// The failure.
         why: String,
     },
     /// A document cannot be read, or lacks what it must have.
@@ -37,7 +37,7 @@ pub enum AuthorizationError {
     Document {
         /// Which.
         what: &'static str,
-        /// What is wrong with it.
+        /// The fault.
         why: String,
     },
     /// The document that should describe the server describes another.
@@ -45,7 +45,7 @@ pub enum AuthorizationError {
     OtherResource {
         /// The URL of the server.
         wanted: String,
-        /// What the document names.
+        /// The value in the document.
         found: String,
     },
     /// The document that should describe an authorization server describes another, which is how
@@ -54,7 +54,7 @@ pub enum AuthorizationError {
     OtherIssuer {
         /// The issuer the server named.
         wanted: String,
-        /// What the document names.
+        /// The value in the document.
         found: String,
     },
     /// The server now wants tokens of another issuer than the one this client was registered with
@@ -65,7 +65,7 @@ pub enum AuthorizationError {
     NotRegisteredThere {
         /// Where it is registered.
         registered: String,
-        /// What the server named.
+        /// The issuer that the server named.
         wanted: String,
     },
     /// There is no way to become known to the authorization server.
@@ -78,21 +78,21 @@ pub enum AuthorizationError {
     Unsupported {
         /// Which.
         issuer: String,
-        /// What it lacks, as a sentence without its subject.
+        /// The missing feature, as a sentence without its subject.
         lacks: String,
     },
     /// The authorization server said no.
     #[error("the authorization server refused {what}: {code}{}", described(.description))]
     Refused {
-        /// What was asked.
+        /// The refused request.
         what: &'static str,
         /// Its word for the reason, such as `access_denied`.
         code: String,
         /// Its own words, or none.
         description: String,
     },
-    /// What came back from the browser is not the answer to what was asked: it is for another
-    /// sign-in, or from another authorization server. What else it says is not looked at.
+    /// The browser came back with an answer to another sign-in, or from another authorization
+    /// server. The rest of the answer is not read.
     #[error("the answer of the sign-in was not accepted: {0}")]
     Answer(String),
     /// The server wants more than a token can give, or did not take one it should.
@@ -101,7 +101,7 @@ pub enum AuthorizationError {
     /// The person did not sign in.
     #[error("sign-in was required but not completed: {0}")]
     SignIn(SignInError),
-    /// What is kept cannot be read or written.
+    /// The credential store cannot be read or written.
     #[error("the credentials cannot be kept: {0}")]
     Store(String),
     /// A key or an identity that the host gave cannot be used.

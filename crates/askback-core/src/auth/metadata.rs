@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{BadScopes, Scopes};
 
-/// What a server says of itself: OAuth 2.0 Protected Resource Metadata (RFC 9728).
+/// A server's OAuth 2.0 Protected Resource Metadata (RFC 9728).
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ProtectedResource {
@@ -29,7 +29,7 @@ pub struct ProtectedResource {
     /// How a token may be sent; `header` is the only way of this protocol.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub bearer_methods_supported: Vec<String>,
-    /// What the server is called, for a person.
+    /// The display name of the server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resource_name: Option<String>,
     /// Where a developer reads about it.
@@ -43,8 +43,8 @@ pub struct ProtectedResource {
     pub dpop_bound_access_tokens_required: bool,
 }
 
-/// What an authorization server says of itself: OAuth 2.0 Authorization Server Metadata (RFC 8414),
-/// or the same of OpenID Connect Discovery.
+/// An authorization server's OAuth 2.0 Authorization Server Metadata (RFC 8414), or the same of
+/// OpenID Connect Discovery.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct AuthorizationServer {
@@ -71,7 +71,7 @@ pub struct AuthorizationServer {
     /// Scopes it knows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scopes_supported: Option<Vec<String>>,
-    /// What its authorization endpoint answers with.
+    /// The response types of its authorization endpoint.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub response_types_supported: Vec<String>,
     /// How tokens are obtained; where it does not say, by code (RFC 8414, 2).
@@ -181,9 +181,9 @@ impl AuthorizationServer {
         Ok(Parts::of(server)?.origin.to_string())
     }
 
-    /// What is assumed of such an issuer that has no document either
-    /// (2025-03-26, basic/authorization, Fallbacks for Servers without Metadata Discovery). PKCE
-    /// was required of every server then, with no way to announce it.
+    /// Returns the metadata assumed of such an issuer that has no document either (2025-03-26,
+    /// basic/authorization, Fallbacks for Servers without Metadata Discovery). PKCE was required of
+    /// every server then, with no way to announce it.
     #[must_use]
     pub fn assumed(origin: &str) -> Self {
         Self {

@@ -1,6 +1,5 @@
-//! What both sides of authorization read and write, without a socket: challenges, scopes, and the
-//! documents in which servers describe themselves
-//! (2026-07-28, basic/authorization).
+//! Authorization without sockets: challenges, scopes, and metadata documents, as both sides read
+//! and write them (2026-07-28, basic/authorization).
 
 mod challenge;
 mod context;

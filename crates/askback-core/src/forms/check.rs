@@ -87,9 +87,9 @@ impl Field {
     }
 }
 
-/// What is said of a required field that is not given.
+/// The message for a required field that is missing.
 pub(super) const MISSING: &str = "must be given";
-/// What is said of a value under a name that is no field.
+/// The message for a value under a name that is no field.
 pub(super) const UNKNOWN: &str = "is not asked for";
 
 fn check_text(field: &TextField, value: &Value, limits: &Limits) -> Result<(), String> {

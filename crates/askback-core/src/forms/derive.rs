@@ -1,4 +1,4 @@
-//! What the code of the derive macro calls. Not for use by hand, and free to change.
+//! The functions that the derive macro calls. Not public interface.
 
 pub use alloc::{string::String, vec::Vec};
 pub use serde_json::Value;
@@ -26,7 +26,7 @@ pub fn schema<const N: usize>(fields: [Field; N]) -> FormSchema {
 /// that has it not is told of once.
 pub struct FieldOf<T> {
     name: &'static str,
-    /// What sort of field it is.
+    /// The sort of the field.
     pub sort: Sort,
     optional: bool,
     kind: fn() -> FieldKind,
@@ -232,7 +232,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// What is wrong.
+    /// Returns the issues.
     pub fn into_issues(self) -> Issues {
         self.issues
     }

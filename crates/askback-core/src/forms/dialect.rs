@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use super::{BooleanField, ChoicesField, Content, Field, FieldKind, FormSchema};
 
-/// What a revision can say in a form.
+/// The features of forms in a revision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Dialect {
     /// Titles of options are written as `enumNames` instead of `oneOf`.

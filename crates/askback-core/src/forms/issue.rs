@@ -1,4 +1,4 @@
-//! What is wrong with an answer or a form, in words.
+//! The issues of an answer or a form, in words.
 
 use alloc::{
     string::{String, ToString},
@@ -13,7 +13,7 @@ use crate::quote::Quoted;
 pub struct Issue {
     /// The name of the field; empty where the form as a whole is meant.
     pub path: String,
-    /// What is wrong and what is wanted, for a person: "needs 2 more characters".
+    /// The issue and its remedy, for a person: "needs 2 more characters".
     pub message: String,
 }
 

@@ -23,7 +23,7 @@ use crate::limits::Limits;
 pub struct SchemaError {
     /// The field at fault, where it is one.
     pub field: Option<String>,
-    /// What is wrong, as the rest of a sentence that begins with the field.
+    /// The fault, as the rest of a sentence that begins with the field.
     pub reason: String,
 }
 
@@ -55,7 +55,7 @@ impl<'de> Deserialize<'de> for FormSchema {
     }
 }
 
-/// What stands in a schema, before anything is made of it.
+/// A field of a schema as it was read, before it is interpreted.
 #[derive(Default)]
 struct Draft {
     properties: Option<Vec<(String, FieldDraft)>>,

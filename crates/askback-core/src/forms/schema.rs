@@ -12,7 +12,7 @@ pub type Content = Map<String, Value>;
 pub struct FormSchema {
     /// The fields, in order.
     pub fields: Vec<Field>,
-    /// What else stood at the root of the schema (`$schema`, `title`, …), kept as it came.
+    /// The other members at the root of the schema (`$schema`, `title`, …), kept as received.
     pub annotations: Map<String, Value>,
 }
 
@@ -27,14 +27,14 @@ pub struct Field {
     pub description: Option<String>,
     /// Whether an answer must give this field.
     pub required: bool,
-    /// What may be filled in.
+    /// The kind of the field.
     pub kind: FieldKind,
     /// The author's word that no secret is asked for, although the words look like it. Not part of
     /// the schema on the wire.
     pub not_secret: bool,
 }
 
-/// What a field takes.
+/// The kind of a field, with its bounds.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum FieldKind {
@@ -104,7 +104,7 @@ pub struct BooleanField {
 pub struct Opt {
     /// The value that is sent.
     pub value: String,
-    /// What a person reads; the value where absent.
+    /// The label for a person; the value where absent.
     pub title: Option<String>,
 }
 
@@ -159,7 +159,7 @@ impl TextFormat {
 }
 
 impl Opt {
-    /// What a person reads: the title, or the value where there is none.
+    /// Returns the label for a person: the title, or the value where there is none.
     pub fn label(&self) -> &str {
         self.title.as_deref().unwrap_or(&self.value)
     }

@@ -8,7 +8,7 @@ use alloc::string::String;
 
 use super::{Field, FieldKind, TextField};
 
-/// What names a secret wherever it stands. Lower case, words separated by one space.
+/// The words that name a secret anywhere. Lower case, separated by one space.
 const SECRETS: &[&str] = &[
     "access key",
     "api key",
@@ -66,7 +66,8 @@ const NUMERIC_SECRETS: &[&str] = &[
     "your pin",
 ];
 
-/// What names a secret as the name or title of a field; in a sentence it is a common word.
+/// The words that name a secret as the name or title of a field; in a sentence they are common
+/// words.
 const SECRET_NAMES: &[&str] = &["credential", "pin", "secret", "secrets"];
 
 /// Words of scripts that put no space between words, looked for anywhere.

@@ -29,7 +29,7 @@ pub trait Form: Sized + Send + 'static {
     /// The name of the type in snake case: the key under which it is asked.
     const KEY: &'static str;
 
-    /// What is asked where its author says nothing else: the message of an `Ask` parameter.
+    /// The default message of an `Ask` parameter.
     const MESSAGE: &'static str = "Please fill in this form.";
 
     /// The form, in the order of the struct's fields.
@@ -54,12 +54,12 @@ pub trait Form: Sized + Send + 'static {
     note = "a field is a `String`, a number, a `bool`, a `Date`, a `Timestamp`, an enum that derives `Form`, a `Vec` of such an enum, or an `Option` of one of these"
 )]
 pub trait FormField: Sized {
-    /// What sort of field this is; the derive macro checks its attributes against it.
+    /// The sort of the field; the derive macro checks its attributes against it.
     const SORT: Sort;
     /// Whether the field may be left out.
     const OPTIONAL: bool = false;
 
-    /// What the field takes.
+    /// Returns the kind of the field.
     fn kind() -> FieldKind;
 
     /// Reads the value of the field, if it is given.

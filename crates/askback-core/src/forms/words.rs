@@ -11,12 +11,12 @@ use serde_json::{Number, Value};
 use super::{ChoicesField, Field, FieldKind, NumberField, Opt, TextField, TextFormat, number};
 
 impl Field {
-    /// What the field is called: its title, or its name where there is none.
+    /// Returns the label: the title, or the name where there is none.
     pub fn label(&self) -> &str {
         self.title.as_deref().unwrap_or(&self.name)
     }
 
-    /// What may be filled in, in a few words: "a whole number from 1 to 30".
+    /// Returns the hint for a person: "a whole number from 1 to 30".
     pub fn hint(&self) -> String {
         match &self.kind {
             FieldKind::Text(text) => text_hint(text),

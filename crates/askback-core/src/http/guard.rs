@@ -1,6 +1,5 @@
-//! Who may send a request at all: the defence against web pages that reach for servers on a
-//! person's own machine by rebinding a name
-//! (2026-07-28, basic/transports/streamable-http, Security & Endpoint).
+//! The host and origin checks: the defence against web pages that reach servers on a person's own
+//! machine by rebinding a name (2026-07-28, basic/transports/streamable-http, Security & Endpoint).
 //!
 //! Names are compared with what is listed and never repaired: another spelling of an address, a
 //! dot at the end or a zone is another name.

@@ -19,28 +19,28 @@ pub const NAME: &str = "mcp-name";
 pub const SESSION_ID: &str = "mcp-session-id";
 /// Says where a broken stream is to go on (2025-03-26 to 2025-11-25).
 pub const LAST_EVENT_ID: &str = "last-event-id";
-/// What the names of headers that mirror arguments begin with (from 2026-07-28 on).
+/// The prefix of headers that mirror arguments (from 2026-07-28 on).
 pub const PARAM_PREFIX: &str = "mcp-param-";
 
 /// The headers of a request that mirror its body, as they came.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Mirrored<'a> {
-    /// What [`PROTOCOL_VERSION`] holds.
+    /// The value of [`PROTOCOL_VERSION`].
     pub version: Option<&'a [u8]>,
-    /// What [`METHOD`] holds.
+    /// The value of [`METHOD`].
     pub method: Option<&'a [u8]>,
-    /// What [`NAME`] holds.
+    /// The value of [`NAME`].
     pub name: Option<&'a [u8]>,
 }
 
-/// What the body of a request says of itself.
+/// The facts of a request's body that its headers repeat.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Body<'a> {
     /// The revision in its `_meta`.
     pub version: &'a str,
     /// Its method.
     pub method: &'a str,
-    /// What it is about, where its method says so; see [`NAME`].
+    /// The target, where the method has one; see [`NAME`].
     pub name: Option<&'a str>,
 }
 

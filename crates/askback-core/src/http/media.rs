@@ -5,7 +5,7 @@ pub const JSON: &str = "application/json";
 /// The media type of a stream of events.
 pub const EVENT_STREAM: &str = "text/event-stream";
 
-/// What nearly every client says that it takes.
+/// The `Accept` header that nearly every client sends.
 const BOTH: &[u8] = b"application/json, text/event-stream";
 
 /// The kinds of body that the transport has.
@@ -27,7 +27,7 @@ pub struct Accepted {
 }
 
 impl Media {
-    /// What a `Content-Type` header names: `None` for every other type, and for JSON or events in
+    /// Reads a `Content-Type` header: `None` for every other type, and for JSON or events in
     /// another encoding than UTF-8.
     pub fn of(content_type: &[u8]) -> Option<Self> {
         if content_type == JSON.as_bytes() {
@@ -56,9 +56,9 @@ impl Media {
 }
 
 impl Accepted {
-    /// What the `Accept` headers of a request say. The most exact range that covers a type decides,
-    /// and weight 0 excludes it. A client that sends no such header takes everything; one that must
-    /// list both is for the server to refuse.
+    /// Reads the `Accept` headers of a request. The most exact range that covers a type decides,
+    /// and weight 0 excludes it. A client that sends no such header accepts everything; the server
+    /// refuses one that had to list both.
     pub fn of<'a>(headers: impl IntoIterator<Item = &'a [u8]>) -> Self {
         let mut headers = headers.into_iter();
         let (first, second) = (headers.next(), headers.next());

@@ -26,11 +26,11 @@ pub struct Annotations {
 pub struct BadAnnotation {
     /// Where it stands in the schema, as a JSON Pointer; `/` is the schema itself.
     pub place: String,
-    /// What is wrong with it.
+    /// The fault.
     pub reason: BadReason,
 }
 
-/// What is wrong with an annotation.
+/// The fault of an annotation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum BadReason {

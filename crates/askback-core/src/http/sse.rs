@@ -100,8 +100,7 @@ impl Parser {
         }
     }
 
-    /// What a client sends to have the stream go on where it broke: the id of the last whole
-    /// event that gave one.
+    /// Returns the id of the last whole event that had one, with which a client resumes the stream.
     pub fn last_event_id(&self) -> Option<&str> {
         self.last_event_id.as_deref()
     }
@@ -207,7 +206,7 @@ impl Parser {
         self.retry = Some(Duration::from_millis(milliseconds.unwrap_or(u64::MAX)));
     }
 
-    /// What an empty line ends; an event without data only leaves its id.
+    /// Ends an event at an empty line; an event without data only leaves its id.
     fn end_event(&mut self) -> Option<Event> {
         let mut event = mem::take(&mut self.event);
         if let Some(id) = &event.id {

@@ -17,7 +17,7 @@ pub struct ErrorObject {
     pub code: i64,
     /// One sentence that says what is wrong.
     pub message: String,
-    /// What a program can act on.
+    /// The machine-readable part.
     #[serde(
         default,
         skip_serializing_if = "Option::is_none",

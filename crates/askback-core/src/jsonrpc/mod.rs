@@ -40,7 +40,7 @@ pub const INVALID_PARAMS: i64 = -32602;
 /// The receiver failed for a reason of its own.
 pub const INTERNAL_ERROR: i64 = -32603;
 
-/// What ties a response to its request: a string or an integer, never null or a fraction.
+/// The id that ties a response to its request: a string or an integer, never null or a fraction.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum RequestId {
     /// An integer.
@@ -52,7 +52,7 @@ pub enum RequestId {
 /// A request: it will be answered by a [`Response`] with the same id.
 #[derive(Debug, Clone)]
 pub struct Request {
-    /// What the response will carry.
+    /// The id of the request.
     pub id: RequestId,
     /// The name of the method.
     pub method: String,
@@ -89,7 +89,7 @@ pub enum Message {
     Response(Response),
 }
 
-/// What one line, body or event held.
+/// The content of one line, body or event.
 #[derive(Debug, Clone)]
 pub enum Incoming {
     /// One message.
@@ -104,7 +104,7 @@ pub enum Incoming {
 pub struct Malformed {
     /// The id of the message, where it could be read.
     pub id: Option<RequestId>,
-    /// What to answer with.
+    /// The error to answer with.
     pub error: ErrorObject,
     /// Whether it looked like a response. Its id is then one of ours: the request it names has
     /// failed, and nothing is sent back.

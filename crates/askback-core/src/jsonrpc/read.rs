@@ -65,7 +65,7 @@ pub fn parse_request<P: ReadParams>(bytes: &[u8], limits: &Limits) -> Option<(Re
     is_short(&request.0, limits).then_some(request)
 }
 
-/// What a request asks for: a method with its parameters.
+/// The method of a request with its parameters.
 pub trait ReadParams: Sized {
     /// Reads the parameters of a method.
     ///

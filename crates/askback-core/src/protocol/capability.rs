@@ -1,4 +1,4 @@
-//! What each side can do.
+//! The capabilities of both sides.
 
 use alloc::string::String;
 
@@ -10,7 +10,7 @@ use super::TASKS_EXTENSION;
 /// A JSON object nobody here looks into.
 pub type JsonObject = Map<String, Value>;
 
-/// What a client can do.
+/// The capabilities of a client.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct ClientCapabilities {
     /// It answers questions put to a person (from 2025-06-18 on).
@@ -28,7 +28,7 @@ pub struct ClientCapabilities {
     /// Extensions it speaks, by name (from 2026-07-28 on).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub extensions: Option<JsonObject>,
-    /// What no specification names.
+    /// Capabilities that no specification names.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub experimental: Option<JsonObject>,
 }
@@ -107,7 +107,7 @@ pub struct ElicitationTaskRequests {
     pub create: Option<JsonObject>,
 }
 
-/// What a server can do.
+/// The capabilities of a server.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct ServerCapabilities {
     /// It has tools.
@@ -131,7 +131,7 @@ pub struct ServerCapabilities {
     /// Extensions it speaks, by name (from 2026-07-28 on).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub extensions: Option<JsonObject>,
-    /// What no specification names.
+    /// Capabilities that no specification names.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub experimental: Option<JsonObject>,
 }

@@ -35,7 +35,7 @@ pub struct ResourceTemplateReference {
     pub uri: String,
 }
 
-/// What `completion/complete` asks.
+/// The parameters of `completion/complete`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CompleteParams {
     /// Whose argument it is.
@@ -43,10 +43,10 @@ pub struct CompleteParams {
     pub reference: Reference,
     /// The argument and what is typed of it.
     pub argument: CompleteArgument,
-    /// What is already known (from 2025-06-18 on).
+    /// The arguments that are already known (from 2025-06-18 on).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub context: Option<CompleteContext>,
-    /// What travels beside.
+    /// The `_meta`.
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Box<Meta>>,
 }
@@ -56,11 +56,11 @@ pub struct CompleteParams {
 pub struct CompleteArgument {
     /// Its name.
     pub name: String,
-    /// What is typed so far.
+    /// The text typed so far.
     pub value: String,
 }
 
-/// What is already known when an argument is completed.
+/// The arguments that are already known when another is completed.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct CompleteContext {
     /// The other arguments, as far as they are given.
@@ -73,7 +73,7 @@ pub struct CompleteContext {
 pub struct CompleteResult {
     /// The suggestions.
     pub completion: Completion,
-    /// What travels beside.
+    /// The `_meta`.
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Box<Meta>>,
 }

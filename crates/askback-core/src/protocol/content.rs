@@ -7,7 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize, de};
 
 use super::{Icon, Meta, RawJson, RawObject, number, raw};
 
-/// Who speaks.
+/// The speaker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
@@ -64,7 +64,7 @@ pub enum SamplingBlock {
     Audio(AudioContent),
     /// The model calls a tool (from 2025-11-25 on).
     ToolUse(ToolUseContent),
-    /// What the tool said (from 2025-11-25 on).
+    /// The result of a tool (from 2025-11-25 on).
     ToolResult(ToolResultContent),
 }
 
@@ -76,7 +76,7 @@ pub struct TextContent {
     /// For whom it is meant.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub annotations: Option<Annotations>,
-    /// What travels beside.
+    /// The `_meta`.
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Box<Meta>>,
 }
@@ -92,7 +92,7 @@ pub struct ImageContent {
     /// For whom it is meant.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub annotations: Option<Annotations>,
-    /// What travels beside.
+    /// The `_meta`.
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Box<Meta>>,
 }
@@ -108,7 +108,7 @@ pub struct AudioContent {
     /// For whom it is meant.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub annotations: Option<Annotations>,
-    /// What travels beside.
+    /// The `_meta`.
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Box<Meta>>,
 }
@@ -124,7 +124,7 @@ pub struct ResourceLink {
     /// Its name for people.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// What it holds, in words.
+    /// The description, for a person or a model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// Its media type.
@@ -139,7 +139,7 @@ pub struct ResourceLink {
     /// For whom it is meant.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub annotations: Option<Annotations>,
-    /// What travels beside.
+    /// The `_meta`.
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Box<Meta>>,
 }
@@ -147,17 +147,17 @@ pub struct ResourceLink {
 /// A resource with what it holds.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct EmbeddedResource {
-    /// What it holds.
+    /// The content.
     pub resource: ResourceContents,
     /// For whom it is meant.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub annotations: Option<Annotations>,
-    /// What travels beside.
+    /// The `_meta`.
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Box<Meta>>,
 }
 
-/// What a resource holds.
+/// The content of a resource.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum ResourceContents {
@@ -178,7 +178,7 @@ pub struct TextResourceContents {
     pub mime_type: Option<String>,
     /// The text.
     pub text: String,
-    /// What travels beside.
+    /// The `_meta`.
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Box<Meta>>,
 }
@@ -194,7 +194,7 @@ pub struct BlobResourceContents {
     pub mime_type: Option<String>,
     /// The bytes in base64.
     pub blob: String,
-    /// What travels beside.
+    /// The `_meta`.
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Box<Meta>>,
 }
@@ -202,24 +202,24 @@ pub struct BlobResourceContents {
 /// A model calls a tool.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct ToolUseContent {
-    /// What the result will refer to.
+    /// The id that the result repeats.
     pub id: String,
     /// The name of the tool.
     pub name: String,
     /// The arguments.
     pub input: RawObject,
-    /// What travels beside.
+    /// The `_meta`.
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Box<Meta>>,
 }
 
-/// What a tool said that a model called.
+/// The result of a tool that a model called.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolResultContent {
     /// The [`ToolUseContent::id`] it answers.
     pub tool_use_id: String,
-    /// What the tool said.
+    /// The result.
     pub content: Vec<ContentBlock>,
     /// The same for programs.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -227,7 +227,7 @@ pub struct ToolResultContent {
     /// Whether the tool failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub is_error: Option<bool>,
-    /// What travels beside.
+    /// The `_meta`.
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Box<Meta>>,
 }

@@ -49,12 +49,12 @@ pub struct DetailedTask {
     /// The error of the request, where it failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<ErrorObject>,
-    /// What travels beside.
+    /// The `_meta`.
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Box<Meta>>,
 }
 
-/// What `tasks/update` says: answers to questions of a task.
+/// The parameters of `tasks/update`: answers to questions of a task.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct UpdateTaskParams {
@@ -62,7 +62,7 @@ pub struct UpdateTaskParams {
     pub task_id: String,
     /// The answers, by the keys of their questions; not all need be there.
     pub input_responses: InputResponses,
-    /// What travels beside.
+    /// The `_meta`.
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Box<Meta>>,
 }

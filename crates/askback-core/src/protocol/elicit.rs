@@ -7,7 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize, de};
 use super::{HasMeta, Meta, TaskMetadata, meta::has_meta};
 use crate::forms::{Content, FormSchema};
 
-/// What `elicitation/create` asks.
+/// The parameters of `elicitation/create`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum ElicitParams {
@@ -31,7 +31,7 @@ pub struct ElicitFormParams {
     /// The question shall be a task (2025-11-25).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub task: Option<TaskMetadata>,
-    /// What travels beside.
+    /// The `_meta`.
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Box<Meta>>,
 }
@@ -44,13 +44,13 @@ pub struct ElicitUrlParams {
     pub message: String,
     /// The link.
     pub url: String,
-    /// What the notice of the end will name (2025-11-25).
+    /// The id that the completion notification repeats (2025-11-25).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub elicitation_id: Option<String>,
     /// The question shall be a task (2025-11-25).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub task: Option<TaskMetadata>,
-    /// What travels beside.
+    /// The `_meta`.
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Box<Meta>>,
 }
@@ -66,17 +66,17 @@ pub enum FormMode {
 /// The answer to `elicitation/create`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ElicitResult {
-    /// What the person did.
+    /// The person's action.
     pub action: ElicitAction,
     /// The form as it was filled in; only on accepting a form.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub content: Option<Content>,
-    /// What travels beside.
+    /// The `_meta`.
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Box<Meta>>,
 }
 
-/// What a person did with a question.
+/// A person's action on a question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ElicitAction {
@@ -89,13 +89,14 @@ pub enum ElicitAction {
     Cancel,
 }
 
-/// What `notifications/elicitation/complete` says: what was behind the link is done (2025-11-25).
+/// The parameters of `notifications/elicitation/complete`: the task behind the link is done
+/// (2025-11-25).
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ElicitationCompleteParams {
     /// The [`ElicitUrlParams::elicitation_id`] of the question.
     pub elicitation_id: String,
-    /// What travels beside.
+    /// The `_meta`.
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Box<Meta>>,
 }

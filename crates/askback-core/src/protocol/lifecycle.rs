@@ -19,7 +19,7 @@ pub struct Implementation {
     pub title: Option<String>,
     /// Its version.
     pub version: String,
-    /// What it is (from 2025-11-25 on).
+    /// The description (from 2025-11-25 on).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// Pictures for it (from 2025-11-25 on).
@@ -57,17 +57,17 @@ pub enum IconTheme {
     Dark,
 }
 
-/// What `initialize` says (handshake revisions).
+/// The parameters of `initialize` (handshake revisions).
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct InitializeParams {
     /// The newest revision the client speaks.
     pub protocol_version: String,
-    /// What the client can do.
+    /// The client's capabilities.
     pub capabilities: ClientCapabilities,
     /// The client.
     pub client_info: Implementation,
-    /// What travels beside.
+    /// The `_meta`.
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Box<Meta>>,
 }
@@ -78,14 +78,14 @@ pub struct InitializeParams {
 pub struct InitializeResult {
     /// The revision of the session.
     pub protocol_version: String,
-    /// What the server can do.
+    /// The server's capabilities.
     pub capabilities: ServerCapabilities,
     /// The server.
     pub server_info: Implementation,
     /// How to use the server, for the model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub instructions: Option<String>,
-    /// What travels beside.
+    /// The `_meta`.
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Box<Meta>>,
 }
@@ -96,7 +96,7 @@ pub struct InitializeResult {
 pub struct DiscoverResult {
     /// The revisions the server speaks without a handshake.
     pub supported_versions: Vec<String>,
-    /// What the server can do.
+    /// The server's capabilities.
     pub capabilities: ServerCapabilities,
     /// How to use the server, for the model.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -104,10 +104,10 @@ pub struct DiscoverResult {
     /// For how long this may be kept, in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ttl_ms: Option<i64>,
-    /// Who may keep it.
+    /// The caches that may keep it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cache_scope: Option<CacheScope>,
-    /// What travels beside; it names the server.
+    /// The `_meta`; it names the server.
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Box<Meta>>,
 }
@@ -125,7 +125,7 @@ pub struct UnsupportedVersion {
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct MissingCapability {
-    /// What the client would have to declare.
+    /// The capabilities that the client would have to declare.
     pub required_capabilities: ClientCapabilities,
 }
 

@@ -12,7 +12,7 @@ use super::{Meta, RawJson, meta::has_meta};
 pub enum LoggingLevel {
     /// For finding faults.
     Debug,
-    /// What happens in the normal course.
+    /// Normal operation.
     Info,
     /// Normal, but worth notice.
     Notice,
@@ -28,18 +28,18 @@ pub enum LoggingLevel {
     Emergency,
 }
 
-/// What `logging/setLevel` asks (handshake revisions).
+/// The parameters of `logging/setLevel` (handshake revisions).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SetLevelParams {
     /// The least level to send from now on.
     pub level: LoggingLevel,
-    /// What travels beside.
+    /// The `_meta`.
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Box<Meta>>,
 }
 
-/// What `notifications/message` says.
+/// The parameters of `notifications/message`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct LoggingMessageParams {
@@ -48,9 +48,9 @@ pub struct LoggingMessageParams {
     /// Which part of the server says it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub logger: Option<String>,
-    /// What it says: any JSON.
+    /// The content: any JSON.
     pub data: RawJson,
-    /// What travels beside.
+    /// The `_meta`.
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Box<Meta>>,
 }

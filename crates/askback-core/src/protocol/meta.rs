@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 use super::{ClientCapabilities, Implementation, LoggingLevel, RawJson, RelatedTask};
 use crate::jsonrpc::RequestId;
 
-/// What names the progress of a request; the requester chooses it.
+/// The token that names the progress of a request; the requester chooses it.
 pub type ProgressToken = RequestId;
 
 /// The `_meta` of any message or item: the keys the specification reserves as fields, everything
@@ -28,7 +28,7 @@ pub struct Meta {
     pub protocol_version: Option<String>,
     /// The client that sends a request.
     pub client_info: Option<Implementation>,
-    /// What the client can do, for this request.
+    /// The client's capabilities, for this request.
     pub client_capabilities: Option<ClientCapabilities>,
     /// The least level the client wants to be logged to it during this request.
     pub log_level: Option<LoggingLevel>,
@@ -42,7 +42,7 @@ pub struct Meta {
     pub extra: Map<String, Value>,
 }
 
-/// What has a `_meta` of its own.
+/// A message with a `_meta` of its own.
 pub trait HasMeta {
     /// The `_meta`, if there is one.
     fn meta(&self) -> Option<&Meta>;
@@ -156,7 +156,7 @@ impl Meta {
     }
 }
 
-/// What a server signs its results with: what it calls itself, written once for all of them
+/// The signature of a server's results: its name and version, written once for all of them
 /// (2026-07-28, basic/index, `_meta`).
 #[derive(Debug, Clone, PartialEq)]
 pub struct Signature {

@@ -114,7 +114,7 @@ methods! {
     ClientRequest {
         /// Opens a session (handshake revisions).
         Initialize(Box<InitializeParams>) = "initialize";
-        /// What can the server do (from 2026-07-28 on)?
+        /// Asks for the server's revisions and capabilities (from 2026-07-28 on).
         Discover(RequestParams) = "server/discover", omitted if is_empty;
         /// Are you there (handshake revisions)?
         Ping(RequestParams) = "ping", omitted if is_empty;
@@ -144,7 +144,7 @@ methods! {
         SetLevel(SetLevelParams) = "logging/setLevel";
         /// How does a task stand (2025-11-25, then the tasks extension)?
         GetTask(TaskParams) = "tasks/get";
-        /// What came of a task (2025-11-25)?
+        /// Asks for the result of a task (2025-11-25).
         GetTaskPayload(TaskParams) = "tasks/result";
         /// Answers to the questions of a task (the tasks extension).
         UpdateTask(UpdateTaskParams) = "tasks/update";
@@ -156,8 +156,8 @@ methods! {
 }
 
 impl ClientRequest {
-    /// What it is about: the name of a tool or prompt, the URI of a resource, or a task. This is
-    /// what `Mcp-Name` repeats (2026-07-28, basic/transports/streamable-http, Standard Request
+    /// Returns the target: the name of a tool or prompt, the URI of a resource, or a task.
+    /// `Mcp-Name` repeats it (2026-07-28, basic/transports/streamable-http, Standard Request
     /// Headers).
     #[must_use]
     pub fn target(&self) -> Option<&str> {
@@ -185,7 +185,7 @@ methods! {
         Roots(RequestParams) = "roots/list", omitted if is_empty;
         /// How does a task stand (2025-11-25)?
         GetTask(TaskParams) = "tasks/get";
-        /// What came of a task (2025-11-25)?
+        /// Asks for the result of a task (2025-11-25).
         GetTaskPayload(TaskParams) = "tasks/result";
         /// Cancel a task (2025-11-25).
         CancelTask(TaskParams) = "tasks/cancel";
@@ -234,7 +234,7 @@ methods! {
         /// A subscription began (from 2026-07-28 on).
         SubscriptionsAcknowledged(SubscriptionsAcknowledgedParams)
             = "notifications/subscriptions/acknowledged";
-        /// What was behind a link is done (2025-11-25).
+        /// The task behind a link is done (2025-11-25).
         ElicitationComplete(ElicitationCompleteParams) = "notifications/elicitation/complete";
         /// A task stands differently (2025-11-25).
         TaskStatus(TaskState) = "notifications/tasks/status";

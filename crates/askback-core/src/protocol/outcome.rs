@@ -54,15 +54,15 @@ pub struct InputRequiredResult {
     /// The questions; none means only to send the request again.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub input_requests: Option<InputRequests>,
-    /// What to send back, unread and unchanged.
+    /// The state to send back, unread and unchanged.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub request_state: Option<String>,
-    /// What travels beside.
+    /// The `_meta`.
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Box<Meta>>,
 }
 
-/// What came of a request: a result cannot both be complete and ask.
+/// The outcome of a request: a result cannot both be complete and ask.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Outcome<T> {
     /// The request is done.
@@ -243,7 +243,7 @@ const ELICIT: &str = "elicitation/create";
 const SAMPLE: &str = "sampling/createMessage";
 const ROOTS: &str = "roots/list";
 
-/// What tells the kinds of results apart.
+/// The member that tells the kinds of results apart.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Peek<'a> {

@@ -10,7 +10,7 @@ use super::{Meta, meta::has_meta};
 /// `server/discover`).
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct RequestParams {
-    /// What travels beside.
+    /// The `_meta`.
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Box<Meta>>,
 }
@@ -18,7 +18,7 @@ pub struct RequestParams {
 /// The parameters of a notification that says everything by its name.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct NotificationParams {
-    /// What travels beside.
+    /// The `_meta`.
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Box<Meta>>,
 }
@@ -29,7 +29,7 @@ pub struct PaginatedParams {
     /// Where the page before ended, as its `nextCursor` said; absent for the first page.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cursor: Option<String>,
-    /// What travels beside.
+    /// The `_meta`.
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Box<Meta>>,
 }
@@ -37,12 +37,12 @@ pub struct PaginatedParams {
 /// A result that only says the request succeeded.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct EmptyResult {
-    /// What travels beside.
+    /// The `_meta`.
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Box<Meta>>,
 }
 
-/// Who may keep a result (2026-07-28, server/utilities/caching).
+/// The caches that may keep a result (2026-07-28, server/utilities/caching).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CacheScope {

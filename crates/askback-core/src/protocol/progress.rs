@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::{Meta, ProgressToken, meta::has_meta, number};
 use crate::jsonrpc::RequestId;
 
-/// What `notifications/progress` says.
+/// The parameters of `notifications/progress`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ProgressParams {
@@ -23,15 +23,15 @@ pub struct ProgressParams {
         serialize_with = "number::serialize_some"
     )]
     pub total: Option<f64>,
-    /// What is being done, in words (from 2025-03-26 on).
+    /// The current step, in words (from 2025-03-26 on).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
-    /// What travels beside.
+    /// The `_meta`.
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Box<Meta>>,
 }
 
-/// What `notifications/cancelled` says.
+/// The parameters of `notifications/cancelled`.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CancelledParams {
@@ -41,7 +41,7 @@ pub struct CancelledParams {
     /// Why, for a log or a person.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// What travels beside.
+    /// The `_meta`.
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Box<Meta>>,
 }

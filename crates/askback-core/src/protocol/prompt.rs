@@ -14,16 +14,16 @@ pub struct Prompt {
     /// Its name for people (from 2025-06-18 on).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// What it is for.
+    /// The description.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// What it takes.
+    /// The arguments.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub arguments: Option<Vec<PromptArgument>>,
     /// Pictures for it (from 2025-11-25 on).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub icons: Option<Vec<Icon>>,
-    /// What travels beside.
+    /// The `_meta`.
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Box<Meta>>,
 }
@@ -36,7 +36,7 @@ pub struct PromptArgument {
     /// Its name for people (from 2025-06-18 on).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// What is wanted.
+    /// The description.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// Whether it must be given.
@@ -47,9 +47,9 @@ pub struct PromptArgument {
 /// One message of a prompt.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PromptMessage {
-    /// Who speaks.
+    /// The speaker.
     pub role: Role,
-    /// What is said.
+    /// The content.
     pub content: ContentBlock,
 }
 
@@ -65,15 +65,15 @@ pub struct ListPromptsResult {
     /// For how long the list may be kept, in milliseconds (from 2026-07-28 on).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ttl_ms: Option<i64>,
-    /// Who may keep it (from 2026-07-28 on).
+    /// The caches that may keep it (from 2026-07-28 on).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cache_scope: Option<CacheScope>,
-    /// What travels beside.
+    /// The `_meta`.
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Box<Meta>>,
 }
 
-/// What `prompts/get` asks.
+/// The parameters of `prompts/get`.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct GetPromptParams {
@@ -85,10 +85,10 @@ pub struct GetPromptParams {
     /// Answers to the questions of the round before (from 2026-07-28 on).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub input_responses: Option<InputResponses>,
-    /// What the round before gave to be sent back (from 2026-07-28 on).
+    /// The state of the round before (from 2026-07-28 on).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub request_state: Option<String>,
-    /// What travels beside.
+    /// The `_meta`.
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Box<Meta>>,
 }
@@ -96,12 +96,12 @@ pub struct GetPromptParams {
 /// The result of `prompts/get`.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct GetPromptResult {
-    /// What the prompt is for.
+    /// The description of the prompt.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// The messages.
     pub messages: Vec<PromptMessage>,
-    /// What travels beside.
+    /// The `_meta`.
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Box<Meta>>,
 }
@@ -126,7 +126,7 @@ impl Prompt {
 }
 
 impl PromptMessage {
-    /// What the person says.
+    /// Creates a message of the user.
     pub fn user(content: impl Into<ContentBlock>) -> Self {
         Self {
             role: Role::User,
@@ -134,7 +134,7 @@ impl PromptMessage {
         }
     }
 
-    /// What the model says.
+    /// Creates a message of the assistant.
     pub fn assistant(content: impl Into<ContentBlock>) -> Self {
         Self {
             role: Role::Assistant,

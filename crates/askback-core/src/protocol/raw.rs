@@ -31,7 +31,7 @@ impl RawJson {
     ///
     /// # Errors
     ///
-    /// What the `Serialize` of the value refuses, and maps whose keys are not strings.
+    /// Fails where the `Serialize` of the value does, and for maps whose keys are not strings.
     pub fn new<T: Serialize + ?Sized>(value: &T) -> Result<Self, serde_json::Error> {
         serde_json::value::to_raw_value(value).map(Self)
     }

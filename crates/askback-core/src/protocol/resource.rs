@@ -19,7 +19,7 @@ pub struct Resource {
     /// Its name for people (from 2025-06-18 on).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// What it holds, in words.
+    /// The description, for a person or a model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// Its media type.
@@ -34,7 +34,7 @@ pub struct Resource {
     /// For whom it is meant.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub annotations: Option<Annotations>,
-    /// What travels beside.
+    /// The `_meta`.
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Box<Meta>>,
 }
@@ -50,7 +50,7 @@ pub struct ResourceTemplate {
     /// Its name for people (from 2025-06-18 on).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// What they hold, in words.
+    /// The description, for a person or a model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// Their media type, where all have the same.
@@ -62,7 +62,7 @@ pub struct ResourceTemplate {
     /// For whom they are meant.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub annotations: Option<Annotations>,
-    /// What travels beside.
+    /// The `_meta`.
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Box<Meta>>,
 }
@@ -79,10 +79,10 @@ pub struct ListResourcesResult {
     /// For how long the list may be kept, in milliseconds (from 2026-07-28 on).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ttl_ms: Option<i64>,
-    /// Who may keep it (from 2026-07-28 on).
+    /// The caches that may keep it (from 2026-07-28 on).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cache_scope: Option<CacheScope>,
-    /// What travels beside.
+    /// The `_meta`.
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Box<Meta>>,
 }
@@ -99,15 +99,15 @@ pub struct ListResourceTemplatesResult {
     /// For how long the list may be kept, in milliseconds (from 2026-07-28 on).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ttl_ms: Option<i64>,
-    /// Who may keep it (from 2026-07-28 on).
+    /// The caches that may keep it (from 2026-07-28 on).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cache_scope: Option<CacheScope>,
-    /// What travels beside.
+    /// The `_meta`.
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Box<Meta>>,
 }
 
-/// What `resources/read` asks.
+/// The parameters of `resources/read`.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ReadResourceParams {
@@ -116,10 +116,10 @@ pub struct ReadResourceParams {
     /// Answers to the questions of the round before (from 2026-07-28 on).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub input_responses: Option<InputResponses>,
-    /// What the round before gave to be sent back (from 2026-07-28 on).
+    /// The state of the round before (from 2026-07-28 on).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub request_state: Option<String>,
-    /// What travels beside.
+    /// The `_meta`.
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Box<Meta>>,
 }
@@ -128,15 +128,15 @@ pub struct ReadResourceParams {
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ReadResourceResult {
-    /// What the resource holds: one entry, or several for a resource made of others.
+    /// The contents: one entry, or several for a resource made of others.
     pub contents: Vec<ResourceContents>,
     /// For how long it may be kept, in milliseconds (from 2026-07-28 on).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ttl_ms: Option<i64>,
-    /// Who may keep it (from 2026-07-28 on).
+    /// The caches that may keep it (from 2026-07-28 on).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cache_scope: Option<CacheScope>,
-    /// What travels beside.
+    /// The `_meta`.
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Box<Meta>>,
 }

@@ -13,7 +13,7 @@ use serde::{
 
 use super::{JsonObject, Meta, Role, SamplingBlock, TaskMetadata, Tool, meta::has_meta, number};
 
-/// What `sampling/createMessage` asks.
+/// The parameters of `sampling/createMessage`.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CreateMessageParams {
@@ -21,7 +21,7 @@ pub struct CreateMessageParams {
     pub messages: Vec<SamplingMessage>,
     /// The most tokens to generate.
     pub max_tokens: u64,
-    /// What the model should be told first.
+    /// The system prompt.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub system_prompt: Option<String>,
     /// Which model would suit.
@@ -37,7 +37,7 @@ pub struct CreateMessageParams {
     /// Texts at which to stop.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stop_sequences: Option<Vec<String>>,
-    /// What of the client's context to include; anything but none needs the client's
+    /// The part of the client's context to include; anything but none needs the client's
     /// `sampling.context`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub include_context: Option<IncludeContext>,
@@ -53,7 +53,7 @@ pub struct CreateMessageParams {
     /// The sampling shall be a task (2025-11-25).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub task: Option<TaskMetadata>,
-    /// What travels beside.
+    /// The `_meta`.
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Box<Meta>>,
 }
@@ -62,9 +62,9 @@ pub struct CreateMessageParams {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CreateMessageResult {
-    /// Who speaks: the assistant.
+    /// The speaker: the assistant.
     pub role: Role,
-    /// What the model said.
+    /// The completion.
     pub content: SamplingContent,
     /// Which model it was.
     pub model: String,
@@ -72,7 +72,7 @@ pub struct CreateMessageResult {
     /// provider's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stop_reason: Option<String>,
-    /// What travels beside.
+    /// The `_meta`.
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Box<Meta>>,
 }
@@ -80,16 +80,16 @@ pub struct CreateMessageResult {
 /// One message to or from a model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SamplingMessage {
-    /// Who speaks.
+    /// The speaker.
     pub role: Role,
-    /// What is said.
+    /// The content.
     pub content: SamplingContent,
-    /// What travels beside (from 2025-11-25 on).
+    /// The `_meta` (from 2025-11-25 on).
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Box<Meta>>,
 }
 
-/// What is said in one message: a block or a list of blocks, which the wire tells apart.
+/// The content of one message: a block or a list of blocks, which the wire tells apart.
 #[derive(Debug, Clone, PartialEq)]
 pub enum SamplingContent {
     /// One block by itself: the only way before 2025-11-25.
@@ -136,15 +136,15 @@ pub struct ModelHint {
     pub name: Option<String>,
 }
 
-/// What of the client's context to include.
+/// The part of the client's context to include.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum IncludeContext {
     /// Nothing.
     None,
-    /// What belongs to this server.
+    /// The context of this server.
     ThisServer,
-    /// What belongs to any server.
+    /// The context of all servers.
     AllServers,
 }
 
@@ -173,7 +173,7 @@ has_meta! {
 }
 
 impl SamplingMessage {
-    /// What the person says.
+    /// Creates a message of the user.
     pub fn user(content: impl Into<SamplingContent>) -> Self {
         Self {
             role: Role::User,
@@ -182,7 +182,7 @@ impl SamplingMessage {
         }
     }
 
-    /// What the model says.
+    /// Creates a message of the assistant.
     pub fn assistant(content: impl Into<SamplingContent>) -> Self {
         Self {
             role: Role::Assistant,

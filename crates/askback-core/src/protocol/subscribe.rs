@@ -6,12 +6,12 @@ use serde::{Deserialize, Serialize};
 
 use super::{Meta, meta::has_meta};
 
-/// What `resources/subscribe` and `resources/unsubscribe` ask (handshake revisions).
+/// The parameters of `resources/subscribe` and `resources/unsubscribe` (handshake revisions).
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct SubscribeParams {
     /// The resource to watch, or no longer to watch.
     pub uri: String,
-    /// What travels beside.
+    /// The `_meta`.
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Box<Meta>>,
 }
@@ -37,12 +37,12 @@ pub struct SubscriptionFilter {
     pub task_ids: Option<Vec<String>>,
 }
 
-/// What `subscriptions/listen` asks (from 2026-07-28 on).
+/// The parameters of `subscriptions/listen` (from 2026-07-28 on).
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct SubscriptionsListenParams {
     /// Of which changes to be told.
     pub notifications: SubscriptionFilter,
-    /// What travels beside.
+    /// The `_meta`.
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Box<Meta>>,
 }
@@ -51,27 +51,28 @@ pub struct SubscriptionsListenParams {
 /// subscription.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct SubscriptionsListenResult {
-    /// What travels beside; it holds the subscription's id.
+    /// The `_meta`; it holds the subscription's id.
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Box<Meta>>,
 }
 
-/// What `notifications/subscriptions/acknowledged` says: the part of the wish that is granted.
+/// The parameters of `notifications/subscriptions/acknowledged`: the part of the wish that is
+/// granted.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct SubscriptionsAcknowledgedParams {
     /// Of which changes the client will be told.
     pub notifications: SubscriptionFilter,
-    /// What travels beside; it holds the subscription's id.
+    /// The `_meta`; it holds the subscription's id.
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Box<Meta>>,
 }
 
-/// What `notifications/resources/updated` says.
+/// The parameters of `notifications/resources/updated`.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct ResourceUpdatedParams {
     /// The resource that changed.
     pub uri: String,
-    /// What travels beside.
+    /// The `_meta`.
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Box<Meta>>,
 }

@@ -65,18 +65,19 @@ pub struct RelatedTask {
 pub struct CreateTaskResult {
     /// The task.
     pub task: Task,
-    /// What travels beside.
+    /// The `_meta`.
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Box<Meta>>,
 }
 
-/// What `tasks/get`, `tasks/result` and `tasks/cancel` ask, in the extension as here.
+/// The parameters of `tasks/get`, `tasks/result` and `tasks/cancel`, in the extension and in
+/// 2025-11-25.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TaskParams {
     /// The name of the task.
     pub task_id: String,
-    /// What travels beside.
+    /// The `_meta`.
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Box<Meta>>,
 }
@@ -89,7 +90,7 @@ pub struct TaskState {
     /// The task.
     #[serde(flatten)]
     pub task: Task,
-    /// What travels beside.
+    /// The `_meta`.
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Box<Meta>>,
 }
@@ -103,7 +104,7 @@ pub struct ListTasksResult {
     /// Where the next page begins.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next_cursor: Option<String>,
-    /// What travels beside.
+    /// The `_meta`.
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Box<Meta>>,
 }

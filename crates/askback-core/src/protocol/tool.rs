@@ -18,12 +18,12 @@ pub struct Tool {
     /// Its name for people (from 2025-06-18 on).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// What it does, for the model.
+    /// The description, for the model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// What its arguments look like, verbatim.
+    /// The schema of the arguments, verbatim.
     pub input_schema: Schema,
-    /// What its structured content looks like, verbatim (from 2025-06-18 on).
+    /// The schema of the structured content, verbatim (from 2025-06-18 on).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output_schema: Option<Schema>,
     /// Hints about what it does (from 2025-03-26 on).
@@ -35,7 +35,7 @@ pub struct Tool {
     /// Pictures for it (from 2025-11-25 on).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub icons: Option<Vec<Icon>>,
-    /// What travels beside.
+    /// The `_meta`.
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Box<Meta>>,
 }
@@ -51,7 +51,7 @@ pub struct ToolAnnotations {
     /// It changes nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub read_only_hint: Option<bool>,
-    /// What it changes may be lost.
+    /// Its changes may destroy data.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub destructive_hint: Option<bool>,
     /// Calling it twice is the same as once.
@@ -95,15 +95,15 @@ pub struct ListToolsResult {
     /// For how long the list may be kept, in milliseconds (from 2026-07-28 on).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ttl_ms: Option<i64>,
-    /// Who may keep it (from 2026-07-28 on).
+    /// The caches that may keep it (from 2026-07-28 on).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cache_scope: Option<CacheScope>,
-    /// What travels beside.
+    /// The `_meta`.
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Box<Meta>>,
 }
 
-/// What `tools/call` asks.
+/// The parameters of `tools/call`.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CallToolParams {
@@ -115,13 +115,13 @@ pub struct CallToolParams {
     /// Answers to the questions of the round before (from 2026-07-28 on).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub input_responses: Option<InputResponses>,
-    /// What the round before gave to be sent back (from 2026-07-28 on).
+    /// The state of the round before (from 2026-07-28 on).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub request_state: Option<String>,
     /// The call shall be a task (2025-11-25).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub task: Option<TaskMetadata>,
-    /// What travels beside.
+    /// The `_meta`.
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Box<Meta>>,
 }
@@ -130,7 +130,7 @@ pub struct CallToolParams {
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CallToolResult {
-    /// What the tool says.
+    /// The content.
     pub content: Vec<ContentBlock>,
     /// The same for programs (from 2025-06-18 on; there an object, from 2026-07-28 on any JSON).
     #[serde(
@@ -142,7 +142,7 @@ pub struct CallToolResult {
     /// Whether the tool failed; absent means it did not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub is_error: Option<bool>,
-    /// What travels beside.
+    /// The `_meta`.
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Box<Meta>>,
 }

@@ -41,7 +41,7 @@ use crate::{
 
 /// A request or notification of one side.
 pub trait Method: Sized {
-    /// Who says it, and in which way.
+    /// The sender, and whether it is a request or a notification.
     const KIND: Kind;
 
     /// Reads the parameters of a method of any revision.
@@ -97,8 +97,8 @@ pub fn read_outcome<T: DeserializeOwned>(
 
 /// Makes a message into one the revision can say.
 ///
-/// What has no place there at all is the caller's concern and passes unchanged: a method the
-/// revision does not have, a question to open a link before there were any.
+/// A message that the revision does not have at all passes unchanged, and is the caller's concern:
+/// a method the revision lacks, a question to open a link before there were any.
 #[must_use]
 pub fn lower<T: Lower>(mut message: T, revision: Revision) -> T {
     for step in steps(revision) {
@@ -108,7 +108,7 @@ pub fn lower<T: Lower>(mut message: T, revision: Revision) -> T {
     message
 }
 
-/// What a form can say in a revision.
+/// Returns the features of forms in a revision.
 ///
 /// [`lower`] writes forms this way. Who asks one and needs the way back from its answer calls
 /// [`forms::lower`](crate::forms::lower) with this first; lowering the result again changes nothing.
@@ -140,8 +140,8 @@ pub fn write_result<T: Lower + HasMeta + Serialize>(
 /// Writes the response to a request that may ask or have become a task, in the words of a
 /// revision; see [`write_result`].
 ///
-/// What the revision cannot say (questions in a result before there were any) is an internal error
-/// on the wire: an engine that lets it come here has a fault.
+/// An outcome that the revision cannot express (questions in a result before there were any) is an
+/// internal error on the wire: the engine has a fault.
 pub fn write_outcome<T: Lower + HasMeta + Serialize>(
     revision: Revision,
     id: &RequestId,
@@ -242,7 +242,7 @@ struct Typed<'a, T> {
     result: &'a T,
 }
 
-/// What a result says that it is.
+/// The type of a result.
 #[derive(Clone, Copy)]
 enum ResultType {
     Complete,

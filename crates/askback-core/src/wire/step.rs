@@ -1,4 +1,4 @@
-//! What a step down to an older revision may do to a message.
+//! The step down from one revision to the one before.
 
 use alloc::{boxed::Box, vec::Vec};
 
@@ -20,13 +20,13 @@ pub trait Step {
     fn question_meta(&self, meta: &mut Option<Box<Meta>>) {}
     /// How long and by whom a result may be kept.
     fn cache(&self, ttl_ms: &mut Option<i64>, scope: &mut Option<CacheScope>) {}
-    /// What a client can do.
+    /// The capabilities of a client.
     fn client_capabilities(&self, capabilities: &mut ClientCapabilities) {}
     /// A tool.
     fn tool(&self, tool: &mut Tool) {}
     /// A block of content.
     fn content(&self, block: &mut ContentBlock) {}
-    /// What a tool says.
+    /// A tool result.
     fn tool_result(&self, result: &mut CallToolResult) {}
     /// A form to fill in.
     fn elicit_form(&self, params: &mut ElicitFormParams) {}

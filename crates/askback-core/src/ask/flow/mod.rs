@@ -45,7 +45,7 @@ pub struct Flow {
     recorded: usize,
     /// Everything before this entry is delivered.
     undelivered: usize,
-    /// What is waited for, in the order in which it was first polled.
+    /// The open slots, in the order of their first poll.
     slots: BTreeMap<SlotId, Slot>,
     next_slot: u64,
     /// The names of each [`Kind`] in use, with the last ordinal behind each.
@@ -64,7 +64,7 @@ pub struct Flow {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct SlotId(u64);
 
-/// What the driver does next.
+/// The next step of the driver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
     /// A settlement was delivered: poll the handler again.
@@ -82,11 +82,11 @@ pub struct OpenQuestion {
     pub key: String,
     /// Its digest.
     pub digest: QuestionDigest,
-    /// What to send; where an earlier answer was not usable, the message says so.
+    /// The request to send; its message says so where an earlier answer was not usable.
     pub request: CheckedRequest,
 }
 
-/// What a sealed state said about things that were still waited for.
+/// The open slots that a sealed state carries.
 #[derive(Debug, Default)]
 struct Carried {
     open: Vec<OpenEntry>,
@@ -105,7 +105,7 @@ enum Phase {
     Rehearsing,
 }
 
-/// What is named apart from others.
+/// The kinds of names that are counted separately.
 #[derive(Debug, Clone, Copy)]
 enum Kind {
     Question,
@@ -170,8 +170,8 @@ impl Flow {
         flow
     }
 
-    /// Who the flow is. What is random of that is drawn when it is first asked for: most calls end
-    /// before anybody has asked.
+    /// Returns the identity of the flow. Its random part is drawn on first use, because most calls
+    /// end before it is needed.
     ///
     /// # Errors
     ///
@@ -433,7 +433,7 @@ impl Flow {
         }
     }
 
-    /// What must be sealed so that a retry can go on from here, as the flow of this
+    /// Returns the state to seal, from which a retry goes on as the flow of this
     /// [identity](Flow::identity).
     #[must_use]
     pub fn suspend(&self, identity: Identity, token: TokenId, now: Millis) -> State {
@@ -510,7 +510,7 @@ impl Flow {
             .collect()
     }
 
-    /// What is waited for and would be waited for again.
+    /// The slots that are open and would be open again.
     fn left(&self) -> Carried {
         let mut left = Carried::default();
         for slot in self.slots.values() {

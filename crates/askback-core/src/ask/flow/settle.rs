@@ -1,5 +1,4 @@
-//! What happens next: settlements are delivered one at a time, questions are asked, or the flow
-//! waits.
+//! The next step of a flow: it delivers one settlement, asks its questions, or waits.
 
 use core::mem;
 
@@ -12,11 +11,10 @@ use crate::ask::{
     journal::{Outcome, Reply},
 };
 
-/// What a record takes in memory beside its texts, in bytes.
+/// The memory of a record beside its texts, in bytes.
 const RECORD_BYTES: usize = 128;
 
-/// What something that is waited for takes in memory: most is the question, which the server has
-/// written itself.
+/// The memory of an open slot, in bytes. Most is the question, which the server wrote itself.
 const SLOT_BYTES: usize = 1024;
 
 impl Flow {

@@ -1,4 +1,4 @@
-//! What a handler waits for, and what is recorded of how that ended.
+//! The slots that a handler waits for, and the records of how they ended.
 
 use alloc::{
     boxed::Box,
@@ -96,8 +96,8 @@ impl Record {
 }
 
 impl Asked {
-    /// What a reply means for this question; `None` where the question is to be asked again. What
-    /// was read of it replaces the reply in the record, and the refusal the last unusable one.
+    /// Reads a reply to this question; `None` where the question must be asked again. The members
+    /// that were read replace the reply in the record; a refusal replaces the last unusable reply.
     pub(super) fn receive(
         &mut self,
         reply: &mut Reply,

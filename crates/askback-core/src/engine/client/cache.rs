@@ -11,7 +11,7 @@ use crate::{
     protocol::{CacheScope, ClientRequest},
 };
 
-/// What identifies a result: the method and the parameter that changes it.
+/// The key of a cached result: the method and the parameter that changes it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Key {
     method: &'static str,

@@ -35,7 +35,7 @@ pub(super) struct Call {
     pub(super) pauses: u32,
     /// Whether the server was started again for the round that is next or in flight.
     pub(super) restarted: bool,
-    /// What the host refused while this was the only call in flight (handshake era).
+    /// The question that the host refused while this was the only call in flight (handshake era).
     pub(super) refused: Option<ErrorObject>,
     /// Whether what the result will say was overtaken by a change.
     pub(super) overtaken: bool,
@@ -61,7 +61,7 @@ pub(super) enum Stage {
 /// A round the server has.
 #[derive(Debug)]
 pub(super) struct Sent {
-    /// What the response will carry, and the name of its progress.
+    /// The id of the request, which also names its progress.
     pub(super) id: i64,
     pub(super) progress: f64,
     /// When it began, if it is a subscription that has.
@@ -96,7 +96,7 @@ pub(super) struct Asked {
     pub(super) answer: Option<InputResponse>,
 }
 
-/// What an answer leads to.
+/// The step after an answer.
 #[derive(Debug)]
 pub(super) enum Answered {
     /// Others are still open.

@@ -28,7 +28,7 @@ pub enum Carrier {
     },
 }
 
-/// What became of a request that will have no response, while others still may.
+/// The fate of a request that will have no response, while others still may.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Lost {
@@ -128,7 +128,7 @@ impl Call {
         (self.carries_state() || self.is_subscription() || asks_after) && !self.restarted
     }
 
-    /// What was on its way is to be sent again.
+    /// Marks the request in flight to be sent again.
     pub(super) fn lose(&mut self) {
         match &mut self.stage {
             Stage::Task(held) => held.lose(),

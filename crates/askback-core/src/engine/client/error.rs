@@ -25,9 +25,9 @@ pub enum ClientError {
         list(.offered), list(.spoken)
     )]
     Incompatible {
-        /// What this client may speak.
+        /// The revisions that this client may speak.
         spoken: Vec<Revision>,
-        /// What the server said it speaks.
+        /// The versions that the server offered.
         offered: Vec<String>,
     },
     /// The server cannot be reached: its process cannot be started, its address not be found.
@@ -42,7 +42,7 @@ pub enum ClientError {
     Http {
         /// The status.
         status: u16,
-        /// What it means here.
+        /// The meaning of the status in this place.
         why: String,
     },
     /// The server wants the client to be authorized (2026-07-28, basic/authorization).
@@ -50,7 +50,7 @@ pub enum ClientError {
     Unauthorized {
         /// 401 for a client it does not know, 403 for one that may not do this.
         status: u16,
-        /// What the `WWW-Authenticate` headers hold: how to become authorized.
+        /// The values of the `WWW-Authenticate` headers: how to become authorized.
         challenges: Vec<String>,
     },
     /// The server wants the client to be authorized, and the client did not become it.
@@ -76,7 +76,7 @@ pub enum ClientError {
     /// the process that worked on it is gone.
     #[error("the server has lost the task of this call: {0}")]
     TaskLost(String),
-    /// What was called is nothing the server, or the revision in use, has.
+    /// The server, or the revision in use, does not have the method or feature.
     #[error("{0}")]
     Unsupported(String),
     /// The caller has too many calls in progress.

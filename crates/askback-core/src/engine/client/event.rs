@@ -1,4 +1,4 @@
-//! What a client hears beside results and questions.
+//! The events of a client beside results and questions.
 
 use alloc::string::String;
 
@@ -11,18 +11,18 @@ use crate::protocol::{LoggingLevel, RawJson, TaskStatus};
 pub enum Event {
     /// How far a call has come.
     Progress {
-        /// What was called.
+        /// The target of the call.
         target: Option<CallTarget>,
         /// How far it has come; it only grows.
         progress: f64,
         /// How far it has to come, where that is known.
         total: Option<f64>,
-        /// What is being done, in words.
+        /// The current step, in words.
         message: Option<String>,
     },
     /// How the task stands that a call became.
     Task {
-        /// What was called.
+        /// The target of the call.
         target: Option<CallTarget>,
         /// The server's name for the task.
         task_id: String,
@@ -37,7 +37,7 @@ pub enum Event {
         level: LoggingLevel,
         /// Which part of the server says it.
         logger: Option<String>,
-        /// What it says.
+        /// The content.
         data: RawJson,
     },
     /// The list of tools changed.
@@ -46,9 +46,9 @@ pub enum Event {
     PromptsChanged,
     /// The list of resources, or of their templates, changed.
     ResourcesChanged,
-    /// What stands in the resource of this URI changed.
+    /// The resource of this URI changed.
     ResourceUpdated(String),
-    /// What was behind a link is done (2025-11-25).
+    /// The task behind a link is done (2025-11-25).
     UrlCompleted {
         /// The `elicitationId` of the question that held the link.
         elicitation_id: String,

@@ -264,8 +264,8 @@ impl Connection {
         }
     }
 
-    /// What the host refused ends the call, if the server ends it with an error; what the host
-    /// answered wrongly ends it at once.
+    /// Ends the call whose question the host refused, if the server ends it with an error; a wrong
+    /// answer of the host ends the call at once.
     fn blame_host(&mut self, call: Option<CallId>, error: ErrorObject, bug: Option<String>) {
         match (bug, call) {
             (Some(why), Some(call)) => {

@@ -1,4 +1,4 @@
-//! What a server says unasked.
+//! Notifications of a server.
 
 use alloc::{borrow::ToOwned, string::String, vec::Vec};
 use core::time::Duration;
@@ -175,8 +175,9 @@ impl Connection {
         sent.for_each(|call| call.overtaken = true);
     }
 
-    /// What changed is no longer fresh, whoever said so; whether it is told depends on whether it
-    /// was asked for (2026-07-28, basic/patterns/subscriptions, Receiving Notifications).
+    /// Drops the cached results that changed, whichever stream said so. The host is notified only
+    /// of changes it subscribed to (2026-07-28, basic/patterns/subscriptions, Receiving
+    /// Notifications).
     fn handle_changed(&mut self, changed: ServerNotification) {
         let asked_for = match (
             &self.state,
@@ -234,7 +235,7 @@ impl Connection {
     }
 }
 
-/// What was wished for and is granted. What a server grants beside that is nothing to anybody.
+/// The part of the wish that is granted. A server's grant beyond the wish is ignored.
 fn both(wish: &SubscriptionFilter, granted: SubscriptionFilter) -> SubscriptionFilter {
     let flag = |wish: Option<bool>, granted: Option<bool>| granted.filter(|_| wish == Some(true));
     let names = |wish: &Option<Vec<String>>, granted: Option<Vec<String>>| {

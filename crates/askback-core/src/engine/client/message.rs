@@ -18,11 +18,11 @@ use crate::{
 pub struct ClientMessage {
     /// The message as JSON, without a newline.
     pub bytes: Vec<u8>,
-    /// What the bytes hold.
+    /// The kind of the message.
     pub kind: MessageKind,
 }
 
-/// What a [`ClientMessage`] is, as far as it decides how the message travels.
+/// The kind of a [`ClientMessage`], as far as it decides how the message travels.
 #[derive(Debug)]
 pub enum MessageKind {
     /// A request. Its response is awaited.
@@ -48,7 +48,7 @@ pub struct SentRequest {
 /// [`Connection::handle_message`](super::Connection::handle_message).
 #[derive(Debug)]
 pub struct ServerMessage {
-    /// What was read, or why it is no message.
+    /// The message, or the reason why it is none.
     pub content: Result<Incoming, Malformed>,
     /// The length of the message, in bytes.
     pub bytes: usize,

@@ -55,10 +55,10 @@ use crate::{
     revision::{Era, Kind, Revision},
 };
 
-/// What an engine must know of the client it speaks for.
+/// The description of the client that an engine speaks for.
 #[derive(Debug, Clone)]
 pub struct Profile {
-    /// What the client calls itself.
+    /// The client's name and version.
     pub info: Implementation,
     /// How its host can be asked.
     pub capabilities: ClientCapabilities,
@@ -67,11 +67,11 @@ pub struct Profile {
     /// For whom it asks, where the server tells people apart: results the server calls private are
     /// used again for the same principal only.
     pub principal: Option<String>,
-    /// What it bears.
+    /// The limits.
     pub limits: Limits,
 }
 
-/// What an engine wants done.
+/// A request of the engine to its driver.
 #[derive(Debug)]
 pub enum Output {
     /// Open the transport, then call [`Connection::handle_connected`], or
@@ -175,7 +175,7 @@ impl Connection {
         }
     }
 
-    /// What to do next.
+    /// Returns the next output.
     pub fn poll(&mut self) -> Option<Output> {
         self.out.pop_front()
     }
@@ -194,7 +194,7 @@ impl Connection {
             .min()
     }
 
-    /// What the server said of itself, once it did. It outlives a crash of the server.
+    /// Returns the server's greeting, once it has arrived. It outlives a crash of the server.
     #[must_use]
     pub fn greeting(&self) -> Option<&Greeting> {
         self.greeting.as_deref()
@@ -417,8 +417,8 @@ impl Connection {
         }
     }
 
-    /// What cannot be read is reported, but never more often than the limit says: some servers
-    /// print to their standard output what belongs to a log.
+    /// Reports an unreadable message, at most as often as the limit says: some servers print to
+    /// their standard output what belongs to a log.
     fn handle_malformed(&mut self, malformed: Malformed, batch: Option<u64>, now: Duration) {
         let why = malformed.error.message.clone();
         if malformed.response {

@@ -20,14 +20,14 @@ use crate::{
     revision::{Era, Revision},
 };
 
-/// What a server said of itself when the connection opened.
+/// A server's description of itself, from the opening of the connection.
 #[derive(Debug, Clone)]
 pub struct Greeting {
     /// The revision that is spoken.
     pub revision: Revision,
-    /// What the server calls itself. Nobody vouches for it.
+    /// The server's own name and version, unverified.
     pub server: Option<Implementation>,
-    /// What it can do.
+    /// The capabilities.
     pub capabilities: ServerCapabilities,
     /// How to use it, for a model.
     pub instructions: Option<String>,
@@ -38,7 +38,7 @@ pub struct Greeting {
 /// A connection that is being opened.
 #[derive(Debug)]
 pub(super) struct Opening {
-    /// What the response to the current step carries.
+    /// The id of the request of the current step.
     id: i64,
     deadline: Duration,
     step: Step,
@@ -57,7 +57,7 @@ enum Step {
     Initialize(Revision, Before),
 }
 
-/// What came before `initialize`.
+/// The attempt before `initialize`.
 #[derive(Debug)]
 enum Before {
     /// The server told, in some way, that it wants the handshake.
@@ -76,7 +76,7 @@ struct Late {
     greeting: Option<Box<Greeting>>,
 }
 
-/// What an opening works with.
+/// The environment of an opening.
 #[derive(Debug)]
 pub(super) struct Context<'a> {
     pub(super) profile: &'a Profile,
@@ -85,7 +85,7 @@ pub(super) struct Context<'a> {
     pub(super) now: Duration,
 }
 
-/// What follows.
+/// The next step.
 #[derive(Debug)]
 pub(super) enum Next {
     /// Wait on.
@@ -403,7 +403,7 @@ fn tells_era(error: &ClientError) -> bool {
     }
 }
 
-/// What the server says it speaks, in an error that says so.
+/// The versions that the server offers in an error.
 fn offered(error: &ErrorObject) -> Option<Vec<String>> {
     #[derive(Deserialize)]
     struct Offer {

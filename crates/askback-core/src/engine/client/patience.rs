@@ -20,10 +20,10 @@ pub struct Timeouts {
 /// person is asked.
 #[derive(Debug)]
 pub(super) struct Patience {
-    /// What a fresh start, or a sign of progress, gives.
+    /// The time that a start or a sign of progress grants.
     step: Duration,
     left: Duration,
-    /// What the call is given in all.
+    /// The time that the call has in all.
     whole: Duration,
     in_all: Duration,
     /// How long a task may take, if that was said.

@@ -25,13 +25,13 @@ pub struct QuestionId(pub(super) u64);
 /// form can be drawn.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HostQuestion {
-    /// Who asks, as the server calls itself. Nobody vouches for it.
+    /// The server's own name and version, unverified.
     pub server: Option<Implementation>,
     /// The call it belongs to. In the handshake revisions that is known only while exactly one
     /// call is in flight.
     pub target: Option<CallTarget>,
-    /// What tells it apart from the other questions of the call: its key in `inputRequests`; in
-    /// the handshake revisions what a server of ours writes beside it.
+    /// The key that tells it apart from the other questions of the call: its key in
+    /// `inputRequests`; in the handshake revisions, the key that a server of ours sends beside it.
     pub key: Option<String>,
     /// The question.
     pub request: InputRequest,
@@ -40,7 +40,7 @@ pub struct HostQuestion {
     pub retried: bool,
 }
 
-/// What was called, among what a person can be asked by.
+/// The target of a call that may ask a person.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CallTarget {
     /// The tool of this name.
@@ -52,8 +52,8 @@ pub enum CallTarget {
 }
 
 impl CallTarget {
-    /// What a request calls; none for requests that never ask (2026-07-28, basic/patterns/mrtr,
-    /// Supported Requests).
+    /// The target of a request; `None` for requests that never ask (2026-07-28,
+    /// basic/patterns/mrtr, Supported Requests).
     pub(super) fn of(request: &ClientRequest) -> Option<Self> {
         match request {
             ClientRequest::CallTool(params) => Some(Self::Tool(params.name.clone())),
@@ -68,8 +68,8 @@ impl CallTarget {
 ///
 /// # Errors
 ///
-/// What the server is answered: -32602 for a mode that was not declared or messages that make no
-/// sense, -32601 for sampling or roots that were not declared.
+/// Fails with the error for the server: -32602 for a mode that was not declared or messages that
+/// make no sense, -32601 for sampling or roots that were not declared.
 pub(super) fn admit(
     request: &mut InputRequest,
     capabilities: &ClientCapabilities,

@@ -1,4 +1,4 @@
-//! What comes back for a call, and the rounds in which its questions are answered.
+//! The results of a call, and the rounds in which its questions are answered.
 
 use alloc::{borrow::ToOwned, boxed::Box, format, string::String, vec::Vec};
 use core::time::Duration;
@@ -187,7 +187,7 @@ impl Connection {
     ///
     /// # Errors
     ///
-    /// What the server is answered.
+    /// Fails with the error for the server.
     pub(super) fn find_room(&mut self, bytes: usize) -> Result<(), ErrorObject> {
         let of_calls = self.calls.values().map(|call| match &call.stage {
             Stage::Asking(asking) => asking.bytes(),
@@ -380,7 +380,7 @@ impl Connection {
     }
 }
 
-/// What a call ends in whose question the host answered with an error.
+/// The error of a call whose question the host answered with an error.
 pub(super) fn refusal(error: ErrorObject) -> ClientError {
     if error.code == codes::USER_REJECTED {
         ClientError::Refused(error)

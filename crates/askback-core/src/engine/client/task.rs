@@ -120,7 +120,7 @@ impl Held {
         self.next = now.saturating_add(self.interval);
     }
 
-    /// What to ask the server now, if anything.
+    /// The next request about the task, if one is due.
     fn request(&mut self, now: Duration) -> Option<(Kind, ClientRequest)> {
         let task_id = self.id.clone();
         if !self.answers.is_empty() {
@@ -457,8 +457,8 @@ fn completed(task: DetailedTask) -> Result<Box<RawValue>, ClientError> {
     }
 }
 
-/// What a request about a task failed for. A server that does not know the task has forgotten it:
-/// it knew it when it gave its name.
+/// The error of a request about a task. A server that does not know the task has forgotten it,
+/// because it named the task itself.
 fn lost(error: ClientError) -> ClientError {
     match error {
         ClientError::Server(error) if error.code == INVALID_PARAMS => {

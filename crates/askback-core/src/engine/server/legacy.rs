@@ -27,10 +27,10 @@ use crate::{
     wire,
 };
 
-/// What the place of a watched resource takes beside its URI, in bytes.
+/// The memory of a watched resource beside its URI, in bytes.
 const WATCHED_BYTES: usize = 64;
 
-/// What `initialize` agreed on, if it was said.
+/// The agreement of `initialize`, if it was sent.
 #[derive(Debug, Default)]
 pub(super) enum Session {
     #[default]
@@ -40,23 +40,23 @@ pub(super) enum Session {
 
 #[derive(Debug)]
 pub(super) struct Open {
-    /// Who is on the other side; each request adds its own progress token.
+    /// The client; each request adds its own progress token.
     origin: Origin,
     level: Option<LoggingLevel>,
     watched: BTreeSet<String>,
-    /// What the watched take.
+    /// The memory of the watched resources, in bytes.
     watched_bytes: usize,
     /// Whether the client has said that it is.
     initialized: bool,
 }
 
-/// Who sends the requests of a connection, as far as its transport knows.
+/// The sender of a connection's requests, as far as its transport knows.
 pub(super) struct Sender<'a> {
     pub(super) principal: Option<&'a Arc<Principal>>,
     pub(super) place: Place,
 }
 
-/// What becomes of a request.
+/// The fate of a request.
 pub(super) enum Routed {
     Response(Vec<u8>),
     Call(Call),
@@ -83,7 +83,7 @@ impl Session {
         }
     }
 
-    /// Who is on the other side.
+    /// Returns the client.
     pub(super) fn origin(&self) -> Option<&Origin> {
         match self {
             Self::New => None,

@@ -36,18 +36,18 @@ use crate::{
     revision::{Era, Facts, Revision},
 };
 
-/// What a request in progress takes in an engine beside its id, in bytes.
+/// The memory of a request in progress beside its id, in bytes.
 const CALL_BYTES: usize = 512;
 
-/// What a question that is with the client takes in an engine, in bytes.
+/// The memory of a question that the client has, in bytes.
 const ASK_BYTES: usize = 1024;
 
-/// What an engine must know of the server it speaks for.
+/// The description of the server that an engine speaks for.
 #[derive(Debug, Clone)]
 pub struct Profile {
-    /// What the server calls itself.
+    /// The server's name and version.
     pub info: Implementation,
-    /// What it offers.
+    /// The capabilities.
     pub capabilities: ServerCapabilities,
     /// How a model should use it.
     pub instructions: Option<String>,
@@ -55,26 +55,26 @@ pub struct Profile {
     pub revisions: Vec<Revision>,
     /// For how long, in milliseconds, clients may keep what [`Profile`] says.
     pub ttl_ms: i64,
-    /// What it bears.
+    /// The limits.
     pub limits: Arc<Limits>,
 }
 
-/// Who sent a request, in which revision, and what they can be asked.
+/// The origin of a request: the client, its revision, and the questions it can be asked.
 #[derive(Debug, Clone)]
 pub struct Origin {
     /// The revision of the request and its response.
     pub revision: Revision,
-    /// What the client calls itself; unverified, for display only. Its name, title and version are
-    /// kept, of each no more than [`Limits::client_info_bytes`].
+    /// The client's own name, title and version; unverified, for display only, each cut to
+    /// [`Limits::client_info_bytes`].
     pub client: Option<Implementation>,
-    /// What the client said it supports. Settings of known capabilities are not kept, and others
-    /// only up to [`Limits::client_extension_bytes`].
+    /// The capabilities that the client declared. Settings of known capabilities are not kept, and
+    /// others only up to [`Limits::client_extension_bytes`].
     pub capabilities: ClientCapabilities,
     /// The least level of log lines the client wants, where the request says so.
     pub log_level: Option<LoggingLevel>,
     /// Under which name the request wants to hear of its progress.
     pub progress_token: Option<ProgressToken>,
-    /// Who asks, where the server has found out.
+    /// The principal, where the server's authentication identified one.
     pub principal: Option<Arc<Principal>>,
     /// Where the client is.
     pub place: Place,
@@ -96,11 +96,11 @@ pub enum Place {
 /// A request for the server's handlers.
 #[derive(Debug, Clone)]
 pub struct Call {
-    /// What the response carries.
+    /// The id of the request.
     pub id: RequestId,
-    /// What is asked for.
+    /// The request.
     pub request: ClientRequest,
-    /// Who asks.
+    /// The origin of the request.
     pub origin: Arc<Origin>,
 }
 
@@ -108,7 +108,7 @@ pub struct Call {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct AskId(i64);
 
-/// What an engine wants done.
+/// A request of the engine to its driver.
 #[derive(Debug)]
 pub enum Output {
     /// Write this message.
@@ -128,7 +128,7 @@ pub enum Output {
     RootsChanged(Box<Origin>),
 }
 
-/// What a client sent.
+/// A message of a client.
 #[derive(Debug, Clone)]
 pub enum Received {
     /// A request, with its id.
@@ -267,7 +267,7 @@ impl Connection {
         self.principal.as_ref()
     }
 
-    /// What to do next.
+    /// Returns the next output.
     pub fn poll(&mut self) -> Option<Output> {
         self.out.pop_front()
     }

@@ -31,7 +31,7 @@ pub enum Changed {
     Prompts,
     /// The list of resources.
     Resources,
-    /// What stands in the resource of this URI.
+    /// The content of the resource of this URI.
     Resource(String),
     /// How the task of this name stands (SEP-2663); servers say this themselves.
     Task(String),
@@ -118,7 +118,7 @@ pub fn unsupported(profile: &Profile, requested: &str) -> ErrorObject {
     unsupported.into_error()
 }
 
-/// What the server is and speaks: the response to `server/discover`.
+/// Writes the response to `server/discover`.
 #[must_use]
 pub fn discover(profile: &Profile, call: &Call) -> Vec<u8> {
     let result = DiscoverResult {
@@ -235,13 +235,13 @@ impl Subscription {
         }
     }
 
-    /// What tells of a change; of a task, [`Subscription::task`] does.
+    /// Writes the notification of a change, other than of a task ([`Subscription::task`]).
     #[must_use]
     pub fn changed(&self, changed: &Changed) -> Option<Vec<u8>> {
         write_notification(self.revision, notification(changed, self.meta())?)
     }
 
-    /// What tells how a task stands.
+    /// Writes the notification of a task's status.
     #[must_use]
     pub fn task(&self, task: &DetailedTask) -> Option<Vec<u8>> {
         let mut task = task.clone();
@@ -249,7 +249,7 @@ impl Subscription {
         write_notification(self.revision, ServerNotification::Task(task))
     }
 
-    /// What ends it: it is told as a teardown and answered with its result (Graceful Closure).
+    /// Ends the subscription: writes its teardown notification and its result (Graceful Closure).
     #[must_use]
     pub fn finish(&self, profile: &Profile) -> Vec<Vec<u8>> {
         let cancelled = CancelledParams {

@@ -1,4 +1,4 @@
-//! What is kept of a client: what is read later, each part with a bound.
+//! The parts of a client's description that are kept, each with a bound.
 
 use alloc::{format, string::String};
 
@@ -14,10 +14,10 @@ use crate::{
     },
 };
 
-/// What a JSON value takes in memory beside the texts in it.
+/// The memory of a JSON value beside its texts, in bytes.
 const VALUE_BYTES: usize = size_of::<Value>();
 
-/// What a node of a map takes in memory: up to eleven members stand in one.
+/// The memory of a node of a map, which holds up to eleven members.
 const NODE_BYTES: usize = 11 * (size_of::<String>() + VALUE_BYTES) + 16;
 
 /// How many members a node of a map holds at the least, where there are several nodes.
@@ -55,7 +55,7 @@ pub(super) fn known_client(mut client: Implementation, limits: &Limits) -> Imple
     }
 }
 
-/// What a client can do, as far as a server may ask. Capabilities of no specification are kept
+/// The client's capabilities, as far as a server may ask. Capabilities of no specification are kept
 /// where they are small; the extension of tasks is known without its settings.
 pub(super) fn known_capabilities(
     capabilities: ClientCapabilities,
@@ -146,7 +146,7 @@ fn object_bytes(object: &JsonObject) -> usize {
     (1 + object.len() / NODE_MEMBERS) * NODE_BYTES + members.sum::<usize>()
 }
 
-/// What a value takes in memory; reading it has bounded its depth.
+/// The memory of a value, in bytes. Its depth was bounded when it was read.
 fn value_bytes(value: &Value) -> usize {
     match value {
         Value::Null | Value::Bool(_) | Value::Number(_) => 0,

@@ -20,7 +20,7 @@ use crate::{
     protocol::{DetailedTask, InputRequest, InputRequests, InputResponses, RawJson, TaskStatus},
 };
 
-/// What stands for a task in [`Tasks`] beside its texts, in bytes.
+/// The memory of a task in [`Tasks`] beside its texts, in bytes.
 const TASK_BYTES: usize = 512;
 
 /// All tasks of a server, by their names.
@@ -63,7 +63,7 @@ struct Task<R> {
     stage: Stage,
     /// The keys of all questions it has asked: none is used twice.
     keys: BTreeSet<String>,
-    /// What it counts for.
+    /// The bytes it counts for.
     bytes: usize,
     room: R,
 }

@@ -42,7 +42,7 @@ pub(super) fn annotations(schema: &Schema) -> Result<Annotations, BadAnnotation>
     Ok(annotations)
 }
 
-/// What is annotated inside of a schema at `place`; whether it is annotated itself was looked at.
+/// Collects the annotations inside the schema at `place`, without its own.
 fn inside(
     schema: &Map<String, Value>,
     place: &str,
