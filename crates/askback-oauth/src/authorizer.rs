@@ -54,9 +54,9 @@ pub struct Authorizer {
     fetcher: Fetcher,
     company: Option<Fetcher>,
     nonces: Nonces,
-    /// What requests are sent with; outer none before the store was looked into.
+    /// The credentials that requests carry; the outer `None` before the store was read.
     current: RwLock<Option<Option<Arc<Pass>>>>,
-    /// What its changes look like to the client; see [`Authorizer::set`].
+    /// The authorization context of the credentials; see [`Authorizer::set`].
     context: AuthorizationContext,
     /// Held by the one request that changes it.
     held: Mutex<Held>,
@@ -77,7 +77,7 @@ pub struct Pass {
     renew_at: AtomicU64,
 }
 
-/// What became of one request so far.
+/// The state of one request's authorization attempts.
 #[derive(Debug, Default)]
 pub struct Attempt {
     sent: u32,
@@ -91,11 +91,11 @@ pub struct Attempt {
 struct Held {
     /// The scopes that were asked for because a server wanted more.
     stepped: Vec<Scopes>,
-    /// What was done last in vain, for all who waited for it.
+    /// The last failed attempt, for all requests that waited for it.
     failed: Option<Failed>,
 }
 
-/// What came of doing something about a refusal.
+/// A failed attempt to answer a refusal.
 struct Failed {
     /// Which time it was.
     round: u64,
@@ -118,7 +118,7 @@ enum Cause {
     },
 }
 
-/// What was done about a refusal.
+/// A successful attempt to answer a refusal.
 struct Renewed {
     pass: Option<Arc<Pass>>,
     /// Whether an authorization took place, and not only a renewal.
@@ -158,7 +158,8 @@ impl Authorizer {
         })
     }
 
-    /// What a request is to be sent with, where that needs no waiting: outer none if it does.
+    /// Returns the credentials for a request, where that needs no waiting: the outer `None` if it
+    /// does.
     #[must_use]
     pub fn pass_at_hand(&self) -> Option<Option<Arc<Pass>>> {
         if !may_carry_tokens(&self.server) {
@@ -169,7 +170,8 @@ impl Authorizer {
         (!is_ending).then_some(current)
     }
 
-    /// What a request is to be sent with, if anything is known; renewed where it is about to end.
+    /// Returns the credentials for a request, if there are any; renews them where they are about to
+    /// expire.
     ///
     /// # Errors
     ///

@@ -73,7 +73,7 @@ pub struct AuthorizationCode {
 #[derive(Clone)]
 pub(crate) struct Random(pub(crate) Zeroizing<[u8; 64]>);
 
-/// What the browser came back with.
+/// The parameters that the browser came back with.
 #[derive(Default)]
 struct Answer {
     code: Option<Secret>,
@@ -233,7 +233,7 @@ impl PendingAuthorization {
 }
 
 impl AuthorizationCode {
-    /// What a token endpoint is sent.
+    /// Returns the form for a token endpoint.
     pub(crate) fn form(self) -> Form {
         Form::default()
             .with("grant_type", "authorization_code")

@@ -21,7 +21,7 @@ use super::{
 };
 use crate::Secret;
 
-/// What authorizations with one server share.
+/// The tools that all authorizations with one server share.
 pub(super) struct Means<'a> {
     pub(super) fetcher: &'a Fetcher,
     /// Reaches the company's provider, which the host chose.

@@ -85,7 +85,7 @@ pub struct Fetched {
     pub(super) nonce: Option<String>,
 }
 
-/// What a server answered.
+/// The answer of a server.
 #[derive(Clone)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
@@ -100,7 +100,7 @@ pub enum FetchError {
     /// Nobody was reached, or the answer broke off.
     #[error("it cannot be reached")]
     Unreachable {
-        /// What happened, for a log of one's own.
+        /// The details, for the operator's log.
         detail: String,
     },
     /// It redirects to where it is not followed.
@@ -354,7 +354,7 @@ impl Answer {
 }
 
 impl FetchError {
-    /// What happened in full, for whoever operates this program.
+    /// Returns the details, for the operator's log.
     #[must_use]
     pub fn in_full(&self) -> String {
         match self {
@@ -382,8 +382,8 @@ impl fmt::Debug for Answer {
     }
 }
 
-/// What a document says; nothing where there is none. A server that is out of order is not taken
-/// for one without a document.
+/// Reads a document; `None` where there is none. A server that is out of order is not taken for one
+/// without a document.
 pub(crate) fn document<T: DeserializeOwned>(
     what: &'static str,
     answer: Result<Answer, FetchError>,

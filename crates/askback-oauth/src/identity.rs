@@ -1,5 +1,5 @@
-//! Who the client is to an authorization server
-//! (2026-07-28, basic/authorization/client-registration).
+//! The identity of a client at an authorization server (2026-07-28,
+//! basic/authorization/client-registration).
 
 use std::sync::Arc;
 
@@ -61,7 +61,7 @@ impl RegisteredClient {
     }
 }
 
-/// What a client says of itself when it makes itself known (RFC 7591).
+/// The client's description of itself in its registration (RFC 7591).
 #[derive(Debug, Clone)]
 pub(super) struct Introduction {
     pub(super) name: String,

@@ -125,7 +125,7 @@ pub struct Authorization {
     servers: Arc<Mutex<HashMap<String, Arc<Authorizer>>>>,
 }
 
-/// What signing out came to.
+/// The outcome of a sign-out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SignOut {
@@ -253,7 +253,7 @@ impl Authorization {
         Ok(self.with(|config| config.document = Some(url.to_owned())))
     }
 
-    /// What the client is called where it makes itself known, and where one reads about it.
+    /// Sets the client's display name and home page for its registration.
     #[must_use]
     pub fn introduced_as(self, name: impl Into<String>, uri: Option<String>) -> Self {
         let name = name.into();
@@ -335,7 +335,7 @@ impl Authorization {
         authorizer.sign_out().await
     }
 
-    /// What gets the tokens for the server at this URL, the same for all who ask.
+    /// Returns the authorizer for the server at this URL; all callers share it.
     ///
     /// # Errors
     ///

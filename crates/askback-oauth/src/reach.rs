@@ -13,7 +13,7 @@ use url::{Host, Position, Url};
 /// The longest URL of a server that is looked at, in bytes.
 const LONGEST: usize = 4 << 10;
 
-/// What may be reached on the word of a server.
+/// The networks that a server's URLs may lead to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Reach {
     /// Whether the server is on the own machine, so that what it names may be, too.
@@ -50,8 +50,8 @@ impl Reach {
         }
     }
 
-    /// What a server at this URL may name: the internet, with `private` also the private networks,
-    /// and this machine where the server is on it, too.
+    /// Returns the reach of a server at this URL: the internet; with `private` also the private
+    /// networks; and this machine, where the server is on it too.
     #[must_use]
     pub fn of(server: &Url, private: bool) -> Self {
         Self {

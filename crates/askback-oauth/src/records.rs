@@ -1,4 +1,4 @@
-//! What is kept of a sign-in, and how it is written.
+//! The records of a sign-in, as they are stored.
 
 use askback_core::auth::Scopes;
 use serde::{Deserialize, Serialize};
@@ -14,7 +14,7 @@ use crate::Secret;
 pub(super) struct Grant {
     /// The URL of the server, by which the tokens are found.
     pub(super) server: String,
-    /// What the tokens are for, as the server names itself.
+    /// The resource that the tokens are for, as the server names itself.
     pub(super) resource: String,
     pub(super) issuer: String,
     pub(super) token_endpoint: String,
@@ -35,10 +35,10 @@ pub(super) struct Grant {
     /// When the access token ends, in seconds since the Unix epoch, if the issuer said so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) expires_at: Option<u64>,
-    /// What was asked for, none where nothing was named.
+    /// The requested scopes; none where none were named.
     #[serde(default)]
     pub(super) asked: Scopes,
-    /// What was granted, where the issuer said so.
+    /// The granted scopes, where the issuer named them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) granted: Option<Scopes>,
     /// The key the tokens are bound to, if they are.
@@ -50,7 +50,7 @@ pub(super) struct Grant {
     pub(super) key: Option<Secret>,
 }
 
-/// Who a client is to an issuer, as it is kept.
+/// The stored identity of a client at an issuer.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct KeptClient {
     pub(super) id: String,
@@ -63,7 +63,7 @@ pub(super) struct KeptClient {
     pub(super) secret: Option<Secret>,
 }
 
-/// What an issuer gave a client that made itself known.
+/// The registration that an issuer gave a client.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Registration {
     pub(super) issuer: String,
@@ -80,17 +80,17 @@ pub(super) struct Registration {
     pub(super) secret_ends: Option<u64>,
 }
 
-/// What is kept for a server, without what is secret: for a list of what a person is signed in to.
+/// A stored sign-in without its secrets: for a list of the servers a person is signed in to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SignedIn {
     /// The URL of the server.
     pub server: String,
-    /// Who gave the tokens.
+    /// The issuer of the tokens.
     pub issuer: String,
     /// The id of the client at the issuer.
     pub client_id: String,
-    /// What the tokens are good for, where the issuer said so; else what was asked for.
+    /// The granted scopes, where the issuer named them; else the requested ones.
     pub scopes: Scopes,
     /// When the access token ends, in seconds since the Unix epoch, if that is known.
     pub expires_at: Option<u64>,

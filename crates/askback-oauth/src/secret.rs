@@ -1,4 +1,4 @@
-//! What must not be seen.
+//! Secrets.
 
 use std::fmt;
 

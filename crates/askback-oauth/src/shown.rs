@@ -1,4 +1,4 @@
-//! What a server said, as it may be shown.
+//! A server's text, made safe to show.
 
 /// Words of a server without control and invisible characters, and not too many.
 pub(super) fn shown(words: &str) -> String {

@@ -36,10 +36,10 @@ pub trait Redirect: Send {
     fn show(self: Box<Self>, request: SignInRequest) -> Signing<'static, String>;
 }
 
-/// What a sign-in gives, once it does.
+/// The future of a sign-in.
 pub type Signing<'a, T> = Pin<Box<dyn Future<Output = Result<T, SignInError>> + Send + 'a>>;
 
-/// What a person is asked to agree to.
+/// The request that a person is asked to agree to.
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SignInRequest {
@@ -48,11 +48,11 @@ pub struct SignInRequest {
     state: String,
     /// The server that will be used.
     pub server: String,
-    /// What the server calls itself. Anybody can say anything here.
+    /// The server's own name, unverified.
     pub server_name: Option<String>,
     /// The authorization server that asks, by its name.
     pub issuer: String,
-    /// What is asked for; none where the authorization server chooses.
+    /// The requested scopes; none where the authorization server chooses.
     pub scopes: Option<Scopes>,
 }
 

@@ -18,10 +18,10 @@ use crate::Secret;
 /// Keeps what a client must not lose between two runs: tokens, and who it is to an authorization
 /// server.
 ///
-/// What is kept is one line of text, which is secret and means nothing to the store. A host keeps
-/// it where the system keeps such things.
+/// A record is one line of secret text that means nothing to the store. A host keeps it in the
+/// system's credential store.
 pub trait CredentialStore: Send + Sync + 'static {
-    /// What is kept under this key.
+    /// Returns the record under this key.
     fn load<'a>(&'a self, key: &'a Key) -> Keeping<'a, Option<Secret>>;
 
     /// Keeps this under the key, in place of what was there. It must be safe when this returns: a
@@ -49,17 +49,17 @@ pub struct KeyLock {
     _held: Box<dyn Send>,
 }
 
-/// What a store gives, once it does.
+/// The future of a store.
 pub type Keeping<'a, T> = Pin<Box<dyn Future<Output = io::Result<T>> + Send + 'a>>;
 
-/// What something is kept under. It is not secret.
+/// The key of a record. It is not secret.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Key {
     /// The tokens for the server at this URL.
     Tokens(String),
-    /// Who the client is to this issuer. It is of use nowhere else
-    /// (2026-07-28, basic/authorization/client-registration, Authorization Server Binding).
+    /// The client's identity at this issuer. It is of use nowhere else (2026-07-28,
+    /// basic/authorization/client-registration, Authorization Server Binding).
     Registration(String),
     /// The issuer that a client registered by hand belongs to, by the client's id. Tokens come and
     /// go; this is to stay.

@@ -56,11 +56,11 @@ pub(crate) struct TokenRequest {
     pub(crate) is_to_company: bool,
 }
 
-/// What is sent in a form. Nobody sees the values.
+/// The fields of a form. Their values are never shown.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub(crate) struct Form(pub(crate) Vec<(&'static str, Secret)>);
 
-/// What a token endpoint gives.
+/// The tokens of a token endpoint.
 #[derive(Deserialize)]
 pub(crate) struct Given {
     pub(crate) access_token: String,

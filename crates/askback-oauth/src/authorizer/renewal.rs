@@ -20,7 +20,7 @@ const MARGIN: u64 = 60;
 /// How long nothing is tried ahead of the end of a token after it failed, in seconds.
 const PAUSE: u64 = 30;
 
-/// What came of renewing tokens.
+/// The outcome of a renewal.
 pub(super) enum Refreshed {
     /// These are used from now on.
     Tokens(Arc<Pass>),
@@ -47,7 +47,7 @@ impl Pass {
     }
 }
 
-/// What no clock shows.
+/// A time that no clock reaches.
 const NEVER: u64 = u64::MAX;
 
 impl Authorizer {

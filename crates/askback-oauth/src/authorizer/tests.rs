@@ -1,4 +1,4 @@
-//! What an authorizer does before anything is fetched.
+//! An authorizer before its first fetch.
 
 use std::sync::{
     Arc,

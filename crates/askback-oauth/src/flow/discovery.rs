@@ -204,7 +204,7 @@ impl Flow {
         self.identify(site)
     }
 
-    /// What to ask for (2026-07-28, basic/authorization, Scope Selection Strategy, Step-Up
+    /// The scopes to request (2026-07-28, basic/authorization, Scope Selection Strategy, Step-Up
     /// Authorization Flow, Refresh Tokens).
     fn scopes(
         &self,

@@ -33,7 +33,7 @@ use super::{
 };
 use crate::Secret;
 
-/// What an authorization begins with.
+/// The input of an authorization.
 #[derive(Debug, Clone)]
 pub(super) struct Plan {
     pub(super) server: Url,
@@ -54,7 +54,7 @@ pub(super) struct Plan {
     pub(super) random: Random,
 }
 
-/// What the server asked for with its refusal.
+/// The demands of a refusal.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Wanted {
     /// Where it describes itself.
@@ -62,7 +62,7 @@ pub(super) struct Wanted {
     pub(super) scopes: Option<Scopes>,
     /// Whether it takes only tokens that are bound to a key.
     pub(super) bound: bool,
-    /// What was asked of which issuer before, which must not be lost there.
+    /// The scopes that were requested of this issuer before; the next request repeats them.
     pub(super) before: Option<(String, Scopes)>,
 }
 
@@ -79,7 +79,7 @@ pub(super) enum Way {
     Vouched,
 }
 
-/// What to do next.
+/// The next action.
 #[derive(Debug)]
 pub(super) enum Action {
     /// Fetch a document.
@@ -107,7 +107,7 @@ pub(super) enum Action {
     Failed(AuthorizationError),
 }
 
-/// What is to be fetched.
+/// A document to fetch.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Fetch {
     pub(super) what: &'static str,
@@ -117,13 +117,13 @@ pub(super) struct Fetch {
     pub(super) near: bool,
 }
 
-/// What happened.
+/// The result of an action.
 #[derive(Debug)]
 pub(super) enum Event {
     Start,
     Answer(Result<Answer, FetchError>),
     Recalled(Option<Registration>),
-    /// What was to be kept or forgotten is.
+    /// The record was stored or removed.
     Noted,
     Redirected(Result<String, SignInError>),
     Asserted(Result<Secret, String>),
@@ -166,10 +166,10 @@ enum State {
 struct Resource {
     /// Its name, as it writes it.
     name: String,
-    /// What it calls itself.
+    /// The server's own name.
     title: Option<String>,
     issuer: String,
-    /// What is asked for; none where nothing is named.
+    /// The requested scopes; none where none are named.
     scopes: Option<Scopes>,
     /// Whether it has no document: then it may be one of the earliest.
     is_guessed: bool,
@@ -184,7 +184,7 @@ struct Site {
     resource: Resource,
     issuer: AuthorizationServer,
     token_endpoint: Url,
-    /// What is asked for; none where nothing is named.
+    /// The requested scopes; none where none are named.
     scopes: Option<Scopes>,
     bound: bool,
 }
@@ -276,8 +276,8 @@ impl Flow {
     }
 }
 
-/// What a URL of a server is refused with. It is logged too, so that attempts are seen where
-/// programs are watched (2026-07-28, security best practices, OAuth URL validation).
+/// The error for a refused URL of a server. It is logged too, so that operators see attempts
+/// (2026-07-28, security best practices, OAuth URL validation).
 fn refused_url(what: &'static str, url: &str) -> AuthorizationError {
     let url = crate::shown::shown(url);
     tracing::warn!(what, %url, "a URL of a server was refused");
@@ -287,7 +287,7 @@ fn refused_url(what: &'static str, url: &str) -> AuthorizationError {
 type Next = Result<(State, Action), AuthorizationError>;
 
 impl Wanted {
-    /// What the challenges of a refusal ask for. One that cannot be read asks for nothing.
+    /// Reads the demands from the challenges of a refusal. An unreadable challenge demands nothing.
     pub(super) fn of(challenges: &[Challenge]) -> Self {
         let bearer = challenges.iter().find(|it| it.is(Challenge::BEARER));
         let bound = challenges.iter().find(|it| it.is(Challenge::DPOP));

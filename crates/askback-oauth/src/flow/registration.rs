@@ -19,7 +19,7 @@ const WHAT: &str = "the registration";
 /// The longest id or secret of a client, in bytes.
 const LONGEST: usize = 4 << 10;
 
-/// What an issuer answers to a registration (RFC 7591, 3.2.1).
+/// An issuer's answer to a registration (RFC 7591, 3.2.1).
 #[derive(Deserialize)]
 struct Registered {
     client_id: String,
@@ -103,7 +103,7 @@ impl Flow {
         ))
     }
 
-    /// What the client says of itself.
+    /// Returns the client's description of itself.
     fn introduction(&self, site: &Site) -> Value {
         let known = site.issuer.grant_types_supported.as_deref();
         let refreshes = known.is_none_or(|known| known.iter().any(|it| it == "refresh_token"));
