@@ -25,6 +25,20 @@ impl fmt::Display for Quoted<'_> {
     }
 }
 
+/// The beginning of a text as it may stand in a log: at most 200 characters, with everything escaped
+/// that is not printed as itself.
+pub(crate) fn excerpt(text: &str) -> String {
+    const MOST: usize = 200;
+    let mut excerpt = String::new();
+    for char in text.chars().take(MOST) {
+        match char {
+            '"' | '\'' => excerpt.push(char),
+            _ => excerpt.extend(char.escape_debug()),
+        }
+    }
+    excerpt
+}
+
 /// As much of a text as fits in `most` bytes; where there was more, it ends with an ellipsis.
 pub(crate) fn clipped(text: &str, most: usize) -> String {
     const ELLIPSIS: char = '…';

@@ -5,7 +5,7 @@ use alloc::{boxed::Box, string::String};
 use serde::{Deserialize, Serialize};
 
 use super::{Meta, ProgressToken, meta::has_meta, number};
-use crate::jsonrpc::RequestId;
+use crate::{jsonrpc::RequestId, quote::excerpt};
 
 /// The parameters of `notifications/progress`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -51,14 +51,7 @@ impl CancelledParams {
     /// is not printed as itself.
     #[must_use]
     pub fn logged_reason(&self) -> Option<String> {
-        let reason = self.reason.as_ref()?;
-        Some(
-            reason
-                .chars()
-                .take(200)
-                .flat_map(char::escape_debug)
-                .collect(),
-        )
+        self.reason.as_deref().map(excerpt)
     }
 }
 

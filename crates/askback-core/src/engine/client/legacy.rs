@@ -91,7 +91,7 @@ impl Connection {
         for message in messages {
             match message {
                 Ok(message) => self.handle(message, Some(number), now),
-                Err(malformed) => self.handle_malformed(malformed, Some(number), now),
+                Err(malformed) => self.handle_malformed(malformed, Some(number), None, now),
             }
         }
         if let State::Legacy(session) = &mut self.state {

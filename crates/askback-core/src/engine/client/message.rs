@@ -1,11 +1,12 @@
 //! Messages as transports carry them: written once on the way out, read once on the way in.
 
-use alloc::{boxed::Box, vec::Vec};
+use alloc::{boxed::Box, string::String, vec::Vec};
 
 use crate::{
     jsonrpc::{self, Incoming, Malformed, Message, RequestId},
     limits::Limits,
     protocol::{ClientNotification, ClientRequest},
+    quote::excerpt,
     revision::Revision,
     wire,
 };
@@ -52,6 +53,9 @@ pub struct ServerMessage {
     pub content: Result<Incoming, Malformed>,
     /// The length of the message, in bytes.
     pub bytes: usize,
+    /// The beginning of what is no message, as it may stand in a log. None where a part of it could
+    /// be read, such as its id.
+    pub excerpt: Option<String>,
 }
 
 impl ClientMessage {
@@ -105,9 +109,15 @@ impl ServerMessage {
     /// is malformed.
     #[must_use]
     pub fn parse(bytes: &[u8], limits: &Limits) -> Self {
+        let content = jsonrpc::parse(bytes, limits);
+        let excerpt = match &content {
+            Err(malformed) if malformed.id.is_none() => Some(beginning(bytes)),
+            Ok(_) | Err(_) => None,
+        };
         Self {
-            content: jsonrpc::parse(bytes, limits),
+            content,
             bytes: bytes.len(),
+            excerpt,
         }
     }
 
@@ -121,4 +131,11 @@ impl ServerMessage {
         };
         self.bytes + in_batch * size_of::<Result<Message, Malformed>>()
     }
+}
+
+/// The beginning of a message as it may stand in a log; what is not text is replaced.
+fn beginning(bytes: &[u8]) -> String {
+    /// Enough for the longest excerpt, whatever its characters are.
+    const MOST: usize = 1024;
+    excerpt(&String::from_utf8_lossy(&bytes[..bytes.len().min(MOST)]))
 }

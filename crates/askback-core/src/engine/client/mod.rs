@@ -303,7 +303,9 @@ impl Connection {
         match message.content {
             Ok(Incoming::Single(content)) => self.handle(content, None, now),
             Ok(Incoming::Batch(messages)) => self.handle_batch(messages, message.bytes, now),
-            Err(malformed) => self.handle_malformed(malformed, None, now),
+            Err(malformed) => {
+                self.handle_malformed(malformed, None, message.excerpt.as_deref(), now);
+            }
         }
     }
 
@@ -419,7 +421,13 @@ impl Connection {
 
     /// Reports an unreadable message, at most as often as the limit says: some servers print to
     /// their standard output what belongs to a log.
-    fn handle_malformed(&mut self, malformed: Malformed, batch: Option<u64>, now: Duration) {
+    fn handle_malformed(
+        &mut self,
+        malformed: Malformed,
+        batch: Option<u64>,
+        excerpt: Option<&str>,
+        now: Duration,
+    ) {
         let why = malformed.error.message.clone();
         if malformed.response {
             if let Some(id) = &malformed.id {
@@ -431,7 +439,13 @@ impl Connection {
         {
             self.respond(jsonrpc::write_error(Some(id), &malformed.error), batch);
         }
-        self.report_unreadable(&why);
+        match excerpt {
+            Some(excerpt) if self.carrier == Carrier::Stream => self.report(format!(
+                "the server sent a line that is no message: `{excerpt}` ({why}). A program that \
+                 speaks MCP over stdio must not print to its standard output"
+            )),
+            _ => self.report_unreadable(&why),
+        }
     }
 
     fn report_unreadable(&mut self, why: &str) {

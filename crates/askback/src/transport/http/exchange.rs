@@ -348,7 +348,12 @@ async fn give(way: &Way, request: &PendingRequest, answer: Answer) {
         _ => {}
     }
     let content = Ok(Incoming::Single(Message::Response(response)));
-    way.deliver(ServerMessage { content, bytes }).await;
+    way.deliver(ServerMessage {
+        content,
+        bytes,
+        excerpt: None,
+    })
+    .await;
     if let Some(mut rest) = rest {
         // A server that does not end the stream, as it should, costs a connection.
         let _ = timeout(way.limits.exit, rest.read_over()).await;
