@@ -216,15 +216,16 @@ impl Server {
 
     /// Serves one client over standard input and output, until its input ends.
     ///
-    /// Nothing else may write to standard output meanwhile; logs belong to standard error.
+    /// On Unix, what the program prints meanwhile goes to standard error, where logs belong too; on
+    /// other systems nothing may print to standard output ([`stdio`](crate::transport::stdio)).
     ///
     /// # Errors
     ///
-    /// Fails where standard input or output does.
+    /// Fails where standard input or output does, and where it was called before in this process.
     #[cfg(feature = "stdio")]
     pub async fn serve_stdio(&self) -> std::io::Result<()> {
-        self.serve(crate::transport::stdio(self.0.limits().message_bytes))
-            .await
+        let channel = crate::transport::stdio(self.0.limits().message_bytes)?;
+        self.serve(channel).await
     }
 
     /// Serves one client over a channel of messages, until it ends.

@@ -2,6 +2,7 @@
 
 use std::{
     io::{self, BufRead, Write},
+    sync::atomic::{AtomicBool, Ordering},
     thread,
 };
 
@@ -17,20 +18,37 @@ use super::{
     lines::{Batch, take},
 };
 
-/// The channel over standard input and output, for messages of at most so many bytes. Nothing else
-/// may write to standard output while it is in use.
+/// Whether the standard streams are in use.
+static TAKEN: AtomicBool = AtomicBool::new(false);
+
+/// The channel over standard input and output, for messages of at most so many bytes.
+///
+/// On Unix, standard output belongs to the messages alone from here on: they are written to a
+/// duplicate of it, and whatever else the process prints, a C library or a child of it too, goes to
+/// standard error. It stays so until the process ends, as the client sees the end of the stream when
+/// the channel is closed. On other systems nothing may print to standard output while the channel is
+/// in use: what is printed ends up between the messages.
 ///
 /// Each stream has a thread of its own: no system lets a program wait for them all, and a thread
 /// that is asked for each line anew costs many times what the line does.
 ///
-/// It must be called within a tokio runtime, once. Before the process ends,
+/// It must be called within a tokio runtime. Before the process ends,
 /// [`close`](super::Sender::close) waits until the last message is written.
+///
+/// # Errors
+///
+/// Fails where standard output cannot be duplicated, and where it was called before in this process.
 ///
 /// # Panics
 ///
 /// If the system has no threads to give.
-#[must_use]
-pub fn stdio(max_message_bytes: usize) -> Channel {
+pub fn stdio(max_message_bytes: usize) -> io::Result<Channel> {
+    if TAKEN.swap(true, Ordering::Relaxed) {
+        return Err(io::Error::other(
+            "the standard streams of this process serve a client already",
+        ));
+    }
+    let wire = take_output()?;
     let (received, incoming) = Inbox::new(max_message_bytes);
     let runtime = Handle::current();
     let (outgoing, sent) = mpsc::channel(WAITING);
@@ -41,12 +59,12 @@ pub fn stdio(max_message_bytes: usize) -> Channel {
     };
     thread::spawn(move || read(io::stdin().lock(), put, max_message_bytes));
     thread::spawn(move || {
-        write(io::stdout(), sent);
+        write(wire, sent);
         drop(ended);
     });
     // The thread never sends: it is done when its end is dropped.
     let writer = tokio::spawn(async move { writing.await.unwrap_or_default() });
-    Channel {
+    Ok(Channel {
         receiver: Receiver {
             messages: incoming,
             reader: None,
@@ -57,7 +75,24 @@ pub fn stdio(max_message_bytes: usize) -> Channel {
         },
         // Whoever holds the other ends of these streams started this process.
         place: Place::Here,
-    }
+    })
+}
+
+/// Takes standard output away from everything but the messages, which are written to what this
+/// gives.
+#[cfg(unix)]
+fn take_output() -> io::Result<std::fs::File> {
+    use std::os::fd::AsFd;
+    // Not inherited by children, as the duplicate is closed when another program is executed.
+    let wire = io::stdout().as_fd().try_clone_to_owned()?;
+    rustix::stdio::dup2_stdout(io::stderr())?;
+    Ok(wire.into())
+}
+
+/// Gives standard output as it is: no safe way leads to another.
+#[cfg(not(unix))]
+fn take_output() -> io::Result<io::Stdout> {
+    Ok(io::stdout())
 }
 
 /// Reads lines until the stream ends or nobody wants them any more. A stream that fails has ended.

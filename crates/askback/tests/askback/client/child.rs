@@ -11,7 +11,7 @@
 use std::{
     env,
     future::pending,
-    io::{BufRead, Read},
+    io::{BufRead, Read, Write},
     net::{TcpListener, TcpStream},
     pin::pin,
     process::{Command, exit},
@@ -59,6 +59,7 @@ fn the_server_side() {
     let _witness = env::var(WITNESS).map(|address| TcpStream::connect(address).unwrap());
     match server.as_str() {
         "agency" => agency(),
+        "prints" => prints(),
         "exits at the probe" => exits_at_the_probe(),
         "crashes" => crashes(),
         "stubborn" => stubborn(),
@@ -103,6 +104,30 @@ fn agency() {
     eprintln!("good bye");
     // The thread that reads standard input may still be at it.
     exit(0);
+}
+
+/// A server whose handler prints, and has a child that does.
+fn prints() {
+    let print = async || -> Result<&'static str> {
+        println!("printed a line");
+        print!("printed no line");
+        std::io::stdout().flush()?;
+        let child = Command::new("echo").arg(" and a child").status();
+        assert!(child.unwrap().success());
+        Ok("done")
+    };
+    let server = Server::builder("prints", "1").tool(Tool::new("print", print));
+    let server = server.build().unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    runtime.block_on(async {
+        server.serve_stdio().await.unwrap();
+        let again = server.serve_stdio().await.unwrap_err();
+        eprintln!("{again}");
+    });
+    println!("printed after the end");
 }
 
 /// Answers the requests of its standard input by a function.
@@ -228,6 +253,42 @@ async fn a_server_is_started_called_and_ended() {
             .into_iter()
             .filter(|event| matches!(event, Event::Note(_)));
         assert_eq!(notes.count(), 1);
+    }
+}
+
+#[tokio::test]
+async fn what_a_server_prints_is_no_message() {
+    for revision in Revision::ALL {
+        let host = seats();
+        let client = builder(Some(revision))
+            .host(host.clone())
+            .limits(limits(|limits| limits.exit = PROMPT))
+            .connect(child("prints"))
+            .await
+            .unwrap();
+        for _ in 0..2 {
+            let result = client.call_tool("print", None).await.unwrap();
+            assert_eq!(text(&result), "done");
+        }
+        client.close().await;
+        let printed = ["printed a line", "printed no line and a child"];
+        let after = [
+            "the standard streams of this process serve a client already",
+            "printed after the end",
+        ];
+        assert_eq!(host.lines(), [&printed[..], &printed, &after].concat());
+        // But for the noise that the harness makes before.
+        let notes = host.heard().into_iter().filter_map(|event| match event {
+            Event::Note(note) => Some(note),
+            _ => None,
+        });
+        let notes: Vec<_> = notes.collect();
+        assert_eq!(notes.len(), 1, "{notes:?}");
+        let advice = "A program that speaks MCP over stdio must not print to its standard output";
+        assert!(
+            notes[0].contains("`running 1 test`") && notes[0].ends_with(advice),
+            "{notes:?}"
+        );
     }
 }
 
