@@ -17,6 +17,7 @@ mod private_file;
 mod roots;
 mod server;
 pub mod store;
+#[cfg(feature = "testing")]
 pub mod testing;
 pub mod transport;
 

@@ -37,6 +37,7 @@ use askback_core::{
 pub use askback_core::engine::server::Changed;
 pub use complete::Completing;
 pub use prompt::Prompt;
+#[cfg(feature = "testing")]
 pub(crate) use rehearsal::UNSAFE_REPLAY;
 pub use resource::{Resource, ResourceTemplate};
 pub use roots::RootsChanged;
@@ -471,12 +472,14 @@ impl ServerBuilder {
     }
 
     /// A store for a server whose author has given it none.
+    #[cfg(feature = "testing")]
     pub(crate) fn store_unless_set(mut self, store: Arc<dyn Store>) -> Self {
         self.store.get_or_insert(store);
         self
     }
 
     /// Draws the random values of every flow from this seed, so that tests see the same ones.
+    #[cfg(feature = "testing")]
     pub(crate) fn seed(mut self, seed: [u8; 32]) -> Self {
         self.seed = Some(seed);
         self
