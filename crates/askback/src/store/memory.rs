@@ -5,12 +5,13 @@ use std::fmt;
 use std::hash::Hash;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use askback_core::ask::FlowId;
 use askback_core::limits::Limits;
 
-use super::lease_end;
 use super::share::{self, GivesWay, Held, OVERHEAD};
-use super::{Claim, ClaimRequest, Millis, Owner, PutRequest, Store, StoreError, StoreFuture};
+use super::{
+    Claim, ClaimRequest, FlowId, Millis, Owner, PutRequest, Store, StoreError, StoreFuture,
+    lease_end,
+};
 
 /// A store in memory: at most once per process, forgotten when the process ends. It is bounded, as
 /// the [module](crate::store) says.

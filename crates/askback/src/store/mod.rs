@@ -41,10 +41,16 @@
 //! state may be forgotten, as its client can make the call again: those of an owner who has an
 //! eighth of the room give way to newer ones of theirs, and where there is no room at all, those of
 //! whoever has the most.
+//!
+//! # A store of your own
+//!
+//! It implements [`Store`], decides with the functions of [`share`] what there is room for, and passes
+//! `askback::testing::check_store` (feature `testing`), which is how the stores of this crate are
+//! tested.
 
 mod memory;
 mod owner;
-mod share;
+pub mod share;
 #[cfg(feature = "sqlite")]
 mod sqlite;
 
@@ -52,8 +58,7 @@ use std::error::Error;
 use std::pin::Pin;
 use std::time::Duration;
 
-use askback_core::ask::FlowId;
-
+pub use askback_core::ask::FlowId;
 pub use memory::MemoryStore;
 pub use owner::Owner;
 /// The SQLite whose transactions [`SqliteStore::claim_in`] takes.
@@ -204,7 +209,8 @@ pub enum StoreError {
     Failed(Box<dyn Error + Send + Sync>),
 }
 
-/// When the lease of a claim made at `now` is over.
-fn lease_end(now: Millis, lease: Duration) -> Millis {
+/// Returns when the lease of a claim made at `now` is over.
+#[must_use]
+pub fn lease_end(now: Millis, lease: Duration) -> Millis {
     now.saturating_add(u64::try_from(lease.as_millis()).unwrap_or(u64::MAX))
 }

@@ -1,4 +1,8 @@
-//! How the room of a store is shared among owners.
+//! How the room of a store is shared among owners: for whoever writes one.
+//!
+//! A store counts the bytes of its claims, and again of its states, in all and for each
+//! [`Owner`](super::Owner). Before it keeps a claim it asks [`admit_claim`], before it keeps a state
+//! [`admit_state`], in the same transaction, and after what has expired was removed.
 //!
 //! What one owner may take depends on what is free, so that however many come, the next one finds
 //! something: a store that gave each a fixed part would be full for everybody once as many owners
@@ -6,16 +10,18 @@
 
 use super::StoreError;
 
-/// The bytes that a store holds, in all and of one owner; the owner's are `None` where nobody knows
-/// who that is.
+/// The bytes of one kind that a store holds.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Held {
-    pub(super) in_all: usize,
-    pub(super) by_owner: Option<usize>,
+pub struct Held {
+    /// Those of all owners, and of nobody known.
+    pub in_all: usize,
+    /// Those of the owner in question; `None` where nobody knows who that is.
+    pub by_owner: Option<usize>,
 }
 
-/// What an entry takes besides its name and value, about.
-pub(super) const OVERHEAD: usize = 256;
+/// About what an entry takes besides its name and value, in bytes. A claim counts for this, its name
+/// and the room for its value; a state for this and its bytes.
+pub const OVERHEAD: usize = 256;
 
 /// An owner who has this part of what the claims of all leave free gets no more. Fifty owners that
 /// take what they can leave about a fifth of the store to others.
@@ -29,7 +35,7 @@ const STATES: usize = 8;
 ///
 /// Of the owner, only what they have counts. What is set aside for a value is much, and mostly given
 /// back: to count that as well would leave a small store no room for anybody.
-pub(super) fn admit_claim(held: Held, size: usize, max_bytes: usize) -> Result<(), StoreError> {
+pub fn admit_claim(held: Held, size: usize, max_bytes: usize) -> Result<(), StoreError> {
     let free = max_bytes.saturating_sub(held.in_all);
     if size > free {
         return Err(StoreError::Full { max_bytes });
@@ -42,7 +48,7 @@ pub(super) fn admit_claim(held: Held, size: usize, max_bytes: usize) -> Result<(
 
 /// Which state gives way to a new one of `size` bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum GivesWay {
+pub enum GivesWay {
     /// None: there is room.
     None,
     /// The owner's that expires first.
@@ -52,12 +58,12 @@ pub(super) enum GivesWay {
 }
 
 /// Checks whether there is room for a state of `size` bytes. One that gives way ends a call that
-/// waits for its answer; its client may make it again.
-pub(super) fn admit_state(
-    held: Held,
-    size: usize,
-    max_bytes: usize,
-) -> Result<GivesWay, StoreError> {
+/// waits for its answer; its client may make it again. The store removes it and asks again.
+///
+/// # Errors
+///
+/// [`StoreError::Full`] where the state is larger than the room there is for those of its owner.
+pub fn admit_state(held: Held, size: usize, max_bytes: usize) -> Result<GivesWay, StoreError> {
     let most = held.by_owner.map_or(max_bytes, |_| max_bytes / STATES);
     if size > most {
         return Err(StoreError::Full { max_bytes: most });

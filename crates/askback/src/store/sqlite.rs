@@ -7,14 +7,14 @@ use std::sync::mpsc;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use askback_core::ask::FlowId;
 use askback_core::limits::Limits;
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
 use tokio::sync::oneshot;
 
 use super::share::{self, GivesWay, Held, OVERHEAD};
 use super::{
-    Claim, ClaimRequest, Millis, Owner, PutRequest, Store, StoreError, StoreFuture, lease_end,
+    Claim, ClaimRequest, FlowId, Millis, Owner, PutRequest, Store, StoreError, StoreFuture,
+    lease_end,
 };
 use crate::private_file;
 

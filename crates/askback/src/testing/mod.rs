@@ -42,17 +42,26 @@
 //!
 //! Tests run on tokio's paused time (`#[tokio::test(start_paused = true)]`), so that a person who
 //! takes an hour takes no time: the server's clock is a [`TestClock`].
+//!
+//! # Contracts
+//!
+//! What others implement has rules that no type can hold. [`check_store`] runs them against a
+//! [`Store`](crate::store::Store), and says which are broken.
 
 mod clock;
+mod contract;
 mod handshake;
 mod person;
 mod report;
 mod stateless;
+mod store;
 mod trial;
 mod wire;
 
 pub use clock::TestClock;
+pub use contract::BrokenContract;
 pub use person::Person;
 pub use report::{Asked, Ended, Report, Run, Told};
+pub use store::check_store;
 pub use trial::{Trial, Trouble, call, prompt, read};
 pub use wire::Wire;

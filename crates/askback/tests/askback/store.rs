@@ -5,9 +5,10 @@ use std::thread;
 use std::time::Duration;
 
 use askback::store::{
-    Claim, ClaimRequest, MemoryStore, Millis, Owner, PutRequest, Store, StoreError, StoreFuture,
+    Claim, ClaimRequest, FlowId, MemoryStore, Millis, Owner, PutRequest, Store, StoreError,
+    StoreFuture,
 };
-use askback_core::ask::FlowId;
+use askback::testing::check_store;
 
 const FLOW: FlowId = FlowId([1; 16]);
 const NOW: Millis = 1_800_000_000_000;
@@ -72,6 +73,151 @@ fn get(store: &dyn Store, id: u8) -> Option<Vec<u8>> {
     wait(store.get([id; 32])).unwrap()
 }
 
+// Shows MR-11.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_store_in_memory_keeps_the_contract() {
+    let checked = check_store(async |max_bytes| {
+        let store: Arc<dyn Store> = Arc::new(MemoryStore::new(max_bytes));
+        async move || Arc::clone(&store)
+    });
+    checked.await.unwrap_or_else(|broken| panic!("{broken}"));
+}
+
+/// A store in memory that breaks a rule.
+struct Faulty {
+    store: MemoryStore,
+    fault: Fault,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Fault {
+    GrantsAgain,
+    LooksThenClaims,
+    TrimsNames,
+    ForgetsValues,
+    NeverAbandons,
+    FinishesTwice,
+    KeepsLongValues,
+    ReplacesStates,
+    PurgesAll,
+    KnowsNoOwners,
+}
+
+impl Store for Faulty {
+    fn claim<'a>(&'a self, mut commit: ClaimRequest<'a>) -> StoreFuture<'a, Claim> {
+        Box::pin(async move {
+            match self.fault {
+                Fault::TrimsNames => commit.name = commit.name.trim(),
+                Fault::NeverAbandons => commit.now = commit.now.min(NOW),
+                Fault::KnowsNoOwners => commit.owner = None,
+                Fault::KeepsLongValues => commit.value_bytes += 1,
+                _ => {}
+            }
+            let claim = self.store.claim(commit).await?;
+            Ok(match (self.fault, claim) {
+                (Fault::GrantsAgain, Claim::Busy) => Claim::Granted,
+                (Fault::ForgetsValues, Claim::Done(_)) => Claim::Done(Vec::new()),
+                (Fault::LooksThenClaims, claim) => {
+                    // Another comes in between.
+                    tokio::task::yield_now().await;
+                    match claim {
+                        Claim::Busy if commit.name.parse::<u8>().is_ok() => Claim::Granted,
+                        claim => claim,
+                    }
+                }
+                (_, claim) => claim,
+            })
+        })
+    }
+
+    fn finish<'a>(&'a self, flow: FlowId, name: &'a str, value: &'a [u8]) -> StoreFuture<'a, ()> {
+        Box::pin(async move {
+            match self.store.finish(flow, name, value).await {
+                Err(StoreError::Finished) if self.fault == Fault::FinishesTwice => Ok(()),
+                finished => finished,
+            }
+        })
+    }
+
+    fn put<'a>(&'a self, state: PutRequest<'a>) -> StoreFuture<'a, ()> {
+        let owner = state.owner.filter(|_| self.fault != Fault::KnowsNoOwners);
+        self.store.put(PutRequest { owner, ..state })
+    }
+
+    fn get(&self, id: [u8; 32]) -> StoreFuture<'_, Option<Vec<u8>>> {
+        Box::pin(async move {
+            let kept = self.store.get(id).await?;
+            let other = |bytes: Vec<u8>| bytes.into_iter().map(|byte| byte ^ 1).collect();
+            Ok(match self.fault {
+                Fault::ReplacesStates => kept.map(other),
+                _ => kept,
+            })
+        })
+    }
+
+    fn purge(&self, now: Millis) -> StoreFuture<'_, usize> {
+        let all = self.fault == Fault::PurgesAll;
+        self.store.purge(if all { Millis::MAX } else { now })
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_store_that_breaks_the_contract_is_told_which_rule() {
+    for (fault, rule) in [
+        (Fault::GrantsAgain, "a claim is granted once"),
+        (Fault::TrimsNames, "a claim is granted once"),
+        (
+            Fault::LooksThenClaims,
+            "of many claims at the same time one is granted",
+        ),
+        (
+            Fault::ForgetsValues,
+            "a finished claim gives its value from then on",
+        ),
+        (
+            Fault::NeverAbandons,
+            "a claim that is not finished within its lease is abandoned",
+        ),
+        (
+            Fault::FinishesTwice,
+            "only a claim is finished, and with one value",
+        ),
+        (
+            Fault::KeepsLongValues,
+            "a value is no longer than its claim said",
+        ),
+        (
+            Fault::ReplacesStates,
+            "a state is kept as it was first put, until the later expiry",
+        ),
+        (
+            Fault::PurgesAll,
+            "purge removes what has expired and nothing else",
+        ),
+        (
+            Fault::KnowsNoOwners,
+            "an owner of claims leaves room for others",
+        ),
+        (
+            Fault::KnowsNoOwners,
+            "the oldest states of an owner give way to newer ones of theirs",
+        ),
+    ] {
+        let checked = check_store(async |max_bytes| {
+            let store = MemoryStore::new(max_bytes);
+            let store: Arc<dyn Store> = Arc::new(Faulty { store, fault });
+            async move || Arc::clone(&store)
+        });
+        let broken = checked.await.expect_err("it is broken");
+        assert!(
+            broken.rules().any(|broken| broken == rule),
+            "{fault:?}\n{broken}"
+        );
+        let said = broken.to_string();
+        assert!(said.contains(&format!("broken: {rule} (")), "{said}");
+    }
+}
+
 /// Runs a test with every store. What it gets opens the same store again at each call: for a
 /// store that outlives its process as another process would.
 fn with_every_store(test: impl Fn(&(dyn Fn() -> Arc<dyn Store> + Sync))) {
@@ -102,265 +248,6 @@ fn with_every_store_of(
             },
         );
     }
-}
-
-// Shows MR-11.
-#[test]
-fn a_claim_is_granted_once() {
-    with_every_store(|open| {
-        let store = open();
-        assert_eq!(claim(&*store, FLOW, "book", NOW), Claim::Granted);
-        assert_eq!(claim(&*store, FLOW, "book", NOW), Claim::Busy);
-        assert_eq!(claim(&*open(), FLOW, "book", NOW), Claim::Busy);
-        // Flows and names are apart.
-        for (flow, name) in [
-            (FlowId([2; 16]), "book"),
-            (FLOW, "pay"),
-            (FLOW, "Book"),
-            (FLOW, "book "),
-            (FLOW, "book\0"),
-            (FLOW, ""),
-        ] {
-            assert_eq!(claim(&*store, flow, name, NOW), Claim::Granted, "{name:?}");
-            assert_eq!(claim(&*store, flow, name, NOW), Claim::Busy, "{name:?}");
-        }
-    });
-}
-
-#[test]
-fn of_many_claims_at_once_one_is_granted() {
-    const CLAIMANTS: usize = 8;
-    const NAMES: usize = 40;
-    with_every_store(|open| {
-        let start = Barrier::new(CLAIMANTS);
-        let shared = open();
-        let granted: Vec<usize> = thread::scope(|scope| {
-            let claimants: Vec<_> = (0..CLAIMANTS)
-                .map(|number| {
-                    let (shared, start) = (shared.clone(), &start);
-                    scope.spawn(move || {
-                        // Half of them share one store, half open it anew.
-                        let store = if number % 2 == 0 { shared } else { open() };
-                        start.wait();
-                        let is_granted = |name: &usize| {
-                            claim(&*store, FLOW, &name.to_string(), NOW) == Claim::Granted
-                        };
-                        (0..NAMES).filter(is_granted).collect::<Vec<_>>()
-                    })
-                })
-                .collect();
-            claimants
-                .into_iter()
-                .flat_map(|claimant| claimant.join().unwrap())
-                .collect()
-        });
-        let mut names = granted;
-        names.sort();
-        assert_eq!(names, (0..NAMES).collect::<Vec<_>>());
-    });
-}
-
-#[test]
-fn a_finished_claim_gives_its_value_for_ever() {
-    with_every_store(|open| {
-        let store = open();
-        for value in [&b"TRV-12345678"[..], b"", &[0xff; 100_000]] {
-            let name = value.len().to_string();
-            assert_eq!(claim(&*store, FLOW, &name, NOW), Claim::Granted);
-            finish(&*store, &name, value).unwrap();
-            for now in [0, NOW, LEASE_END + 1, EXPIRES + 1, Millis::MAX] {
-                assert_eq!(
-                    claim(&*store, FLOW, &name, now),
-                    Claim::Done(value.to_vec())
-                );
-                assert_eq!(
-                    claim(&*open(), FLOW, &name, now),
-                    Claim::Done(value.to_vec())
-                );
-            }
-        }
-    });
-}
-
-#[test]
-fn a_claim_not_finished_in_time_is_abandoned() {
-    with_every_store(|open| {
-        let store = open();
-        assert_eq!(claim(&*store, FLOW, "book", NOW), Claim::Granted);
-        for (now, want) in [
-            (NOW - 1, Claim::Busy),
-            (LEASE_END - 1, Claim::Busy),
-            (LEASE_END, Claim::Abandoned),
-            (EXPIRES + 1, Claim::Abandoned),
-            (Millis::MAX, Claim::Abandoned),
-            (NOW, Claim::Busy), // to ask is not to change
-        ] {
-            assert_eq!(claim(&*store, FLOW, "book", now), want, "{now}");
-        }
-        // Late, but now it is known.
-        finish(&*store, "book", b"late").unwrap();
-        assert_eq!(
-            claim(&*store, FLOW, "book", LEASE_END),
-            Claim::Done(b"late".to_vec())
-        );
-    });
-}
-
-#[test]
-fn only_a_claim_is_finished_and_with_one_value() {
-    with_every_store(|open| {
-        let store = open();
-        assert!(matches!(
-            finish(&*store, "book", b"1"),
-            Err(StoreError::Unclaimed)
-        ));
-        assert_eq!(claim(&*store, FLOW, "book", NOW), Claim::Granted);
-        finish(&*store, "book", b"1").unwrap();
-        finish(&*store, "book", b"1").unwrap();
-        assert!(matches!(
-            finish(&*store, "book", b"2"),
-            Err(StoreError::Finished)
-        ));
-        assert_eq!(
-            claim(&*store, FLOW, "book", NOW),
-            Claim::Done(b"1".to_vec())
-        );
-    });
-}
-
-#[test]
-fn times_beyond_reason_do_no_harm() {
-    with_every_store(|open| {
-        let store = open();
-        let first = wait(store.claim(ClaimRequest {
-            now: Millis::MAX,
-            lease: Duration::MAX,
-            expires: Millis::MAX,
-            ..request("book")
-        }));
-        assert_eq!(first.unwrap(), Claim::Granted);
-        assert_eq!(claim(&*store, FLOW, "book", NOW), Claim::Busy);
-        let second = wait(store.claim(ClaimRequest {
-            now: 0,
-            lease: Duration::ZERO,
-            expires: 1,
-            ..request("pay")
-        }));
-        assert_eq!(second.unwrap(), Claim::Granted);
-        assert_eq!(claim(&*store, FLOW, "pay", 0), Claim::Abandoned);
-    });
-}
-
-#[test]
-fn states_are_kept_as_they_were_first_put() {
-    with_every_store(|open| {
-        let store = open();
-        assert_eq!(get(&*store, 1), None);
-        let large = vec![7; 100_000];
-        put(&*store, 1, &large, EXPIRES);
-        put(&*store, 2, b"", EXPIRES);
-        put(&*store, 1, b"other", EXPIRES);
-        assert_eq!(get(&*store, 1), Some(large.clone()));
-        assert_eq!(get(&*open(), 1), Some(large));
-        assert_eq!(get(&*store, 2), Some(vec![]));
-        assert_eq!(get(&*store, 3), None);
-    });
-}
-
-#[test]
-fn purge_removes_what_has_expired_and_nothing_else() {
-    with_every_store(|open| {
-        let store = open();
-        let until = |name, expires| {
-            let commit = ClaimRequest {
-                expires,
-                ..request(name)
-            };
-            wait(store.claim(commit)).unwrap()
-        };
-        until("soon", NOW + 10);
-        until("done", NOW + 10);
-        until("later", NOW + 11);
-        finish(&*store, "done", b"value").unwrap();
-        put(&*store, 1, b"soon", NOW + 10);
-        put(&*store, 2, b"later", NOW + 11);
-        // Putting again can lengthen the time of a state and not shorten it.
-        put(&*store, 3, b"longer", NOW + 5);
-        put(&*store, 3, b"longer", NOW + 20);
-        put(&*store, 3, b"longer", NOW + 1);
-
-        assert_eq!(wait(store.purge(NOW + 9)).unwrap(), 0);
-        assert_eq!(
-            claim(&*store, FLOW, "done", NOW),
-            Claim::Done(b"value".to_vec())
-        );
-        assert_eq!(wait(store.purge(NOW + 10)).unwrap(), 3);
-        assert_eq!(wait(store.purge(NOW + 10)).unwrap(), 0);
-        assert_eq!(claim(&*store, FLOW, "later", NOW), Claim::Busy);
-        assert_eq!((get(&*store, 1), get(&*store, 2).is_some()), (None, true));
-        assert!(get(&*store, 3).is_some());
-        assert!(matches!(
-            finish(&*store, "soon", b""),
-            Err(StoreError::Unclaimed)
-        ));
-
-        assert_eq!(wait(store.purge(NOW + 11)).unwrap(), 2);
-        assert_eq!(wait(store.purge(NOW + 20)).unwrap(), 1);
-        assert_eq!(get(&*store, 3), None);
-    });
-}
-
-#[test]
-fn a_full_store_refuses_claims_and_forgets_none() {
-    with_every_store_of(20_000, |open, _| {
-        let store = open();
-        let small = |name: &str, now| {
-            let commit = ClaimRequest {
-                value_bytes: 5000,
-                now,
-                expires: NOW + 10,
-                ..request(name)
-            };
-            wait(store.claim(commit))
-        };
-        for name in ["a", "b", "c"] {
-            assert_eq!(small(name, NOW).unwrap(), Claim::Granted);
-        }
-        let refused = small("d", NOW);
-        let full =
-            |refused: &Result<_, _>| matches!(refused, Err(StoreError::Full { max_bytes: 20_000 }));
-        assert!(full(&refused), "{refused:?}");
-        // Known claims are answered, there is room for their values, and states have their own.
-        assert_eq!(small("a", NOW).unwrap(), Claim::Busy);
-        put(&*store, 1, &[1; 15_000], NOW + 10);
-        for name in ["a", "b"] {
-            finish(&*store, name, &[1; 5000]).unwrap();
-            assert_eq!(small(name, NOW).unwrap(), Claim::Done(vec![1; 5000]));
-        }
-        // What a value does not take of the room set aside for it is free again.
-        assert!(full(&small("d", NOW)));
-        finish(&*store, "c", b"c").unwrap();
-        assert_eq!(small("d", NOW).unwrap(), Claim::Granted);
-        assert_eq!(small("d", NOW).unwrap(), Claim::Busy);
-
-        // What has expired makes room by itself.
-        assert_eq!(small("e", NOW + 10).unwrap(), Claim::Granted);
-        assert_eq!(wait(store.purge(NOW + 10)).unwrap(), 2, "e and the state");
-        assert_eq!(get(&*store, 1), None);
-    });
-}
-
-#[test]
-fn a_value_is_no_longer_than_its_claim_said() {
-    with_every_store(|open| {
-        let store = open();
-        assert_eq!(claim(&*store, FLOW, "book", NOW), Claim::Granted);
-        let refused = finish(&*store, "book", &[1; VALUE + 1]);
-        let too_long = matches!(refused, Err(StoreError::TooLong { max_bytes: VALUE }));
-        assert!(too_long, "{refused:?}");
-        assert_eq!(claim(&*store, FLOW, "book", NOW), Claim::Busy);
-        finish(&*store, "book", &[1; VALUE]).unwrap();
-    });
 }
 
 fn owner(number: u8) -> Option<Owner> {
@@ -534,6 +421,22 @@ mod sqlite {
     /// Tells the test binary, started anew by a test, which file to work on. Without it the tests
     /// that are meant for such a process have nothing to do.
     const CHILD_PATH: &str = "ASKBACK_TEST_STORE";
+
+    // Shows MR-11.
+    #[tokio::test(flavor = "multi_thread")]
+    async fn the_store_in_a_file_keeps_the_contract() {
+        let directory = tempfile::tempdir().unwrap();
+        let made = std::cell::Cell::new(0);
+        let checked = check_store(async |max_bytes| {
+            made.set(made.get() + 1);
+            let path = directory.path().join(format!("{}.db", made.get()));
+            async move || {
+                let store = SqliteStore::open_with(&path, max_bytes).unwrap();
+                Arc::new(store) as Arc<dyn Store>
+            }
+        });
+        checked.await.unwrap_or_else(|broken| panic!("{broken}"));
+    }
 
     #[test]
     fn a_store_can_be_shared_between_threads() {

@@ -1,0 +1,56 @@
+//! Contracts: the rules that every implementation of a trait must keep to, as a test of them.
+
+use std::fmt;
+
+/// The rules of a contract that an implementation breaks, and how.
+#[derive(Debug, Default, Clone, PartialEq, Eq, thiserror::Error)]
+pub struct BrokenContract(Vec<Broken>);
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Broken {
+    rule: &'static str,
+    how: String,
+}
+
+impl BrokenContract {
+    /// Returns the rules that are broken, in words.
+    pub fn rules(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(|broken| broken.rule)
+    }
+
+    /// Notes what became of a rule.
+    pub(super) fn note(&mut self, rule: &'static str, kept: Kept) {
+        if let Err(how) = kept {
+            self.0.push(Broken { rule, how });
+        }
+    }
+
+    /// An error if any rule is broken.
+    pub(super) fn into_result(self) -> Result<(), Self> {
+        if self.0.is_empty() {
+            return Ok(());
+        }
+        Err(self)
+    }
+}
+
+impl fmt::Display for BrokenContract {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (at, Broken { rule, how }) in self.0.iter().enumerate() {
+            let separator = if at > 0 { "\n" } else { "" };
+            write!(f, "{separator}broken: {rule} ({how})")?;
+        }
+        Ok(())
+    }
+}
+
+/// Whether a rule is kept; if not, what happened instead.
+pub(super) type Kept = Result<(), String>;
+
+/// Compares what an implementation did with what it must do.
+pub(super) fn expect<T: PartialEq + fmt::Debug>(what: &str, got: T, want: T) -> Kept {
+    if got == want {
+        return Ok(());
+    }
+    Err(format!("{what}: {got:?}, not {want:?}"))
+}
