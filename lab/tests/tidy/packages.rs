@@ -17,6 +17,7 @@ const FLOORS: &[(&str, &[&str])] = &[
         &["askback-core", "askback-macros", "askback-oauth"],
     ),
     ("askback-travel", &["askback"]),
+    ("askback-seams", &["askback"]),
     (
         "askback-cli",
         &["askback", "askback-core", "askback-travel"],

@@ -8,7 +8,7 @@ use std::{
 };
 
 use askback_core::{
-    ask::Reply,
+    ask::{Principal, Reply},
     engine::server::{AskId, Call, Changed, Connection, Output, Place},
     jsonrpc::{ErrorObject, RequestId},
     protocol::{LoggingLevel, ServerNotification},
@@ -40,8 +40,9 @@ const GRACE: Duration = Duration::from_secs(1);
 const WORTH_WAITING: usize = 64 << 10;
 
 /// Serves until the channel ends; what is still running then is dropped.
-pub(super) async fn serve(shared: Arc<Shared>, channel: Channel) -> io::Result<()> {
-    let link = Arc::new(Link::new(&shared, channel.place()));
+pub(super) async fn serve(shared: Arc<Shared>, mut channel: Channel) -> io::Result<()> {
+    let principal = channel.take_principal();
+    let link = Arc::new(Link::new(&shared, channel.place(), principal));
     let (mut receiver, sender) = channel.split();
     let observer: Weak<dyn Observer> = Arc::downgrade(&link) as _;
     let observing = Observing::new(&shared.backing.changes, observer);
@@ -114,8 +115,10 @@ struct Task {
 }
 
 impl Link {
-    fn new(shared: &Arc<Shared>, place: Place) -> Self {
-        let engine = Connection::new(Arc::clone(&shared.profile)).from_place(place);
+    fn new(shared: &Arc<Shared>, place: Place, principal: Option<Arc<Principal>>) -> Self {
+        let engine = Connection::new(Arc::clone(&shared.profile))
+            .from_place(place)
+            .of(principal);
         Self {
             state: Mutex::new(State {
                 engine,

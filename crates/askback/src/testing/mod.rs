@@ -46,7 +46,8 @@
 //! # Contracts
 //!
 //! What others implement has rules that no type can hold. [`check_store`] runs them against a
-//! [`Store`](crate::store::Store), and says which are broken.
+//! [`Store`](crate::store::Store), [`check_transport`] against what makes
+//! [`Channel`](crate::transport::Channel)s, and each says which are broken.
 
 mod clock;
 mod contract;
@@ -55,6 +56,7 @@ mod person;
 mod report;
 mod stateless;
 mod store;
+mod transport;
 mod trial;
 mod wire;
 
@@ -63,5 +65,6 @@ pub use contract::BrokenContract;
 pub use person::Person;
 pub use report::{Asked, Ended, Report, Run, Told};
 pub use store::check_store;
+pub use transport::check_transport;
 pub use trial::{Trial, Trouble, call, prompt, read};
 pub use wire::Wire;

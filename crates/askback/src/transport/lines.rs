@@ -34,6 +34,7 @@ where
         },
         // A stream may lead anywhere.
         place: Place::Elsewhere,
+        principal: None,
     }
 }
 

@@ -26,6 +26,7 @@ fn end(
             writer: None,
         },
         place: Place::Here,
+        principal: None,
     }
 }
 

@@ -5,6 +5,7 @@
 //! memory, any pair of byte streams) is not seen beyond it. HTTP, where each message is an exchange
 //! of its own, takes and gives messages that are read.
 
+mod channel;
 #[cfg(all(feature = "client", feature = "stdio"))]
 mod child;
 #[cfg(feature = "client")]
@@ -21,14 +22,15 @@ mod pause;
 #[cfg(feature = "stdio")]
 mod stdio;
 
-use std::io;
+use std::{io, sync::Arc};
 
-use askback_core::engine::server::Place;
+use askback_core::{ask::Principal, engine::server::Place};
 use tokio::{
     sync::{mpsc, oneshot},
     task::{AbortHandle, JoinHandle},
 };
 
+pub use channel::{ReadMessages, WriteMessages};
 #[cfg(all(feature = "client", feature = "stdio"))]
 pub use child::Child;
 #[cfg(feature = "client")]
@@ -58,6 +60,8 @@ pub struct Channel {
     sender: Sender,
     /// Where the other end is.
     place: Place,
+    /// Who is at the other end.
+    principal: Option<Arc<Principal>>,
 }
 
 /// The receiving half of a [`Channel`].
@@ -105,6 +109,20 @@ impl Channel {
     /// Where the other end is.
     pub(crate) fn place(&self) -> Place {
         self.place
+    }
+
+    /// Sets who is at the other end, where the transport has found out, such as from the request that
+    /// opened a WebSocket. All that a server keeps for that client belongs to this principal, and
+    /// handlers find it in [`Ctx::principal`](crate::Ctx::principal).
+    #[must_use]
+    pub fn principal(mut self, principal: Principal) -> Self {
+        self.principal = Some(Arc::new(principal));
+        self
+    }
+
+    /// Takes who is at the other end.
+    pub(crate) fn take_principal(&mut self) -> Option<Arc<Principal>> {
+        self.principal.take()
     }
 
     /// The two halves.

@@ -48,7 +48,21 @@ pub fn stdio(max_message_bytes: usize) -> io::Result<Channel> {
             "the standard streams of this process serve a client already",
         ));
     }
-    let wire = take_output()?;
+    let output = take_output()?;
+    Ok(Channel {
+        // Whoever holds the other ends of these streams started this process.
+        place: Place::Here,
+        ..threads(|| io::stdin().lock(), output, max_message_bytes)
+    })
+}
+
+/// The channel over two streams that block, each with a thread of its own. The reader is made on its
+/// thread.
+fn threads<R: BufRead>(
+    reader: impl FnOnce() -> R + Send + 'static,
+    writer: impl Write + Send + 'static,
+    max_message_bytes: usize,
+) -> Channel {
     let (received, incoming) = Inbox::new(max_message_bytes);
     let runtime = Handle::current();
     let (outgoing, sent) = mpsc::channel(WAITING);
@@ -57,14 +71,14 @@ pub fn stdio(max_message_bytes: usize) -> io::Result<Channel> {
         let bytes = line.len();
         received.blocking_put(line, bytes, &runtime)
     };
-    thread::spawn(move || read(io::stdin().lock(), put, max_message_bytes));
+    thread::spawn(move || read(reader(), put, max_message_bytes));
     thread::spawn(move || {
-        write(wire, sent);
+        write(writer, sent);
         drop(ended);
     });
     // The thread never sends: it is done when its end is dropped.
     let writer = tokio::spawn(async move { writing.await.unwrap_or_default() });
-    Ok(Channel {
+    Channel {
         receiver: Receiver {
             messages: incoming,
             reader: None,
@@ -73,9 +87,10 @@ pub fn stdio(max_message_bytes: usize) -> io::Result<Channel> {
             messages: Some(Messages::Written(outgoing)),
             writer: Some(writer),
         },
-        // Whoever holds the other ends of these streams started this process.
-        place: Place::Here,
-    })
+        // A stream may lead anywhere.
+        place: Place::Elsewhere,
+        principal: None,
+    }
 }
 
 /// Takes standard output away from everything but the messages, which are written to what this
@@ -121,5 +136,23 @@ fn write(mut writer: impl Write, mut sent: mpsc::Receiver<Sent>) {
             return;
         }
         next = batch.written().or_else(|| sent.blocking_recv());
+    }
+}
+
+#[cfg(all(test, feature = "testing"))]
+mod tests {
+    use std::io::{BufReader, pipe};
+
+    use super::threads;
+    use crate::testing::check_transport;
+
+    #[tokio::test]
+    async fn streams_that_block_keep_the_contract() {
+        let checked = check_transport(async |max_bytes| {
+            let (ours, theirs) = (pipe().unwrap(), pipe().unwrap());
+            [(ours.0, theirs.1), (theirs.0, ours.1)]
+                .map(|(reader, writer)| threads(|| BufReader::new(reader), writer, max_bytes))
+        });
+        checked.await.unwrap_or_else(|broken| panic!("{broken}"));
     }
 }

@@ -23,3 +23,4 @@ mod resources;
 mod store;
 mod tasks;
 mod testing;
+mod transport;

@@ -1,0 +1,310 @@
+//! The contract of transports.
+
+use std::{io, time::Duration};
+
+use serde_json::{Value, json};
+use tokio::{task::yield_now, time::timeout};
+
+use super::contract::{BrokenContract, Kept, expect};
+use crate::{
+    flow::BoxFuture,
+    transport::{Channel, Receiver, Sender},
+};
+
+/// The longest message of a channel that is checked, in bytes.
+const MAX: usize = 64 << 10;
+/// How long each rule may take.
+const PATIENCE: Duration = Duration::from_secs(20);
+/// How long a sender does not go on before it is taken to wait.
+const WAITS: Duration = Duration::from_millis(100);
+/// How many messages of the greatest length nobody can have room for, but who keeps them all.
+const TOO_MANY: usize = 1024;
+/// How often something is sent to an end that is gone.
+const ATTEMPTS: usize = 2000;
+
+type Rule = fn(Channel, Channel) -> BoxFuture<'static, Kept>;
+
+const RULES: &[(&str, Rule)] = &[
+    ("messages arrive whole and in order", |here, there| {
+        Box::pin(in_order(here, there))
+    }),
+    ("both sides may send at the same time", |here, there| {
+        Box::pin(both_ways(here, there))
+    }),
+    ("a message as long as the limit arrives", |here, there| {
+        Box::pin(longest(here, there))
+    }),
+    (
+        "a message longer than the limit is not taken for a shorter one",
+        |here, there| Box::pin(too_long(here, there)),
+    ),
+    (
+        "all that was sent arrives before the end, and then the end",
+        |here, there| Box::pin(ended(here, there)),
+    ),
+    ("a sender waits while nobody receives", |here, there| {
+        Box::pin(held_back(here, there))
+    }),
+    (
+        "an end that is gone is noticed by the other",
+        |here, there| Box::pin(gone(here, there)),
+    ),
+    ("a receiver may give up and receive again", |here, there| {
+        Box::pin(given_up(here, there))
+    }),
+];
+
+/// Checks that a transport carries messages as a [`Channel`] promises: whole, in order, to the end,
+/// and not more than somebody receives.
+///
+/// `connect` opens a connection for messages of at most so many bytes, and gives both of its ends. Each
+/// rule has one of its own. Time must not be paused: it would be over before a socket is ready.
+///
+/// ```
+/// use askback::{testing::check_transport, transport::lines};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() {
+/// // In your tests: #[tokio::test]
+/// let checked = check_transport(async |max_bytes| {
+///     let (here, there) = tokio::io::duplex(1024);
+///     [here, there].map(|end| {
+///         let (reader, writer) = tokio::io::split(end);
+///         lines(reader, writer, max_bytes)
+///     })
+/// });
+/// if let Err(broken) = checked.await {
+///     panic!("{broken}");
+/// }
+/// # }
+/// ```
+///
+/// # Errors
+///
+/// All rules that are broken.
+pub async fn check_transport<C>(connect: C) -> Result<(), BrokenContract>
+where
+    C: AsyncFn(usize) -> [Channel; 2],
+{
+    let mut broken = BrokenContract::default();
+    for (rule, check) in RULES {
+        let [here, there] = connect(MAX).await;
+        let kept = timeout(PATIENCE, check(here, there)).await;
+        broken.note(
+            rule,
+            kept.unwrap_or_else(|_| Err("it takes too long".to_owned())),
+        );
+    }
+    broken.into_result()
+}
+
+/// A message, other than the one of any other number.
+fn message(number: usize) -> Value {
+    json!({
+        "id": number,
+        "text": "Grüße,\n\u{1F44B}\u{2028}\"\\\r\0".repeat(number % 50),
+        "more": {"null": null, "list": [1, -2.5, "", {}, []]},
+    })
+}
+
+/// A message of so many bytes.
+fn message_of(bytes: usize) -> Vec<u8> {
+    let mut message = b"{\"text\":\"".to_vec();
+    message.resize(bytes - 2, b'x');
+    message.extend_from_slice(b"\"}");
+    message
+}
+
+async fn receive(receiver: &mut Receiver) -> Result<Option<Value>, String> {
+    match receiver.receive().await.map_err(failed)? {
+        None => Ok(None),
+        Some(bytes) => match serde_json::from_slice(&bytes) {
+            Ok(value) => Ok(Some(value)),
+            Err(error) => Err(format!(
+                "what is received is not JSON: {error}; it begins with {:?}",
+                String::from_utf8_lossy(&bytes[..bytes.len().min(40)])
+            )),
+        },
+    }
+}
+
+async fn receives(receiver: &mut Receiver, want: Option<Value>) -> Kept {
+    let got = receive(receiver).await?;
+    expect("what is received", got, want)
+}
+
+async fn send(sender: &mut Sender, number: usize) -> Kept {
+    let message = message(number);
+    // White space between the parts of a message may hold line breaks.
+    let text = if number.is_multiple_of(2) {
+        serde_json::to_vec(&message)
+    } else {
+        serde_json::to_vec_pretty(&message)
+    };
+    let text = text.map_err(|error| error.to_string())?;
+    sender.send(text).await.map_err(failed)
+}
+
+async fn send_all(sender: &mut Sender, count: usize) -> Kept {
+    for number in 0..count {
+        send(sender, number).await?;
+    }
+    sender.flush().await.map_err(failed)
+}
+
+async fn receive_all(receiver: &mut Receiver, count: usize) -> Kept {
+    for number in 0..count {
+        receives(receiver, Some(message(number))).await?;
+    }
+    Ok(())
+}
+
+async fn in_order(here: Channel, there: Channel) -> Kept {
+    let ((_, mut sender), (mut receiver, _other)) = (here.split(), there.split());
+    tokio::try_join!(send_all(&mut sender, 300), receive_all(&mut receiver, 300))?;
+    Ok(())
+}
+
+async fn both_ways(here: Channel, there: Channel) -> Kept {
+    let ((mut from_there, mut to_there), (mut from_here, mut to_here)) =
+        (here.split(), there.split());
+    tokio::try_join!(
+        send_all(&mut to_there, 300),
+        receive_all(&mut from_here, 300),
+        send_all(&mut to_here, 300),
+        receive_all(&mut from_there, 300),
+    )?;
+    Ok(())
+}
+
+async fn longest(here: Channel, there: Channel) -> Kept {
+    let ((_, mut sender), (mut receiver, _other)) = (here.split(), there.split());
+    let sending = async {
+        sender.send(message_of(MAX)).await.map_err(failed)?;
+        send(&mut sender, 1).await
+    };
+    let receiving = async {
+        let longest = receiver.receive().await.map_err(failed)?;
+        let bytes = longest.as_deref().map_or(0, <[u8]>::len);
+        expect("bytes received", bytes, MAX)?;
+        expect(
+            "whether they are the same",
+            longest == Some(message_of(MAX)),
+            true,
+        )?;
+        receives(&mut receiver, Some(message(1))).await
+    };
+    tokio::try_join!(sending, receiving)?;
+    Ok(())
+}
+
+async fn too_long(here: Channel, there: Channel) -> Kept {
+    let ((_, mut sender), (mut receiver, _other)) = (here.split(), there.split());
+    let sending = async {
+        // The connection may end over it.
+        let _ = sender.send(message_of(MAX + 5000)).await;
+        let _ = send(&mut sender, 1).await;
+        Ok(())
+    };
+    let receiving = async {
+        match receiver.receive().await.map_err(failed)? {
+            None => Ok(()),
+            Some(long) if long.len() > MAX => match receive(&mut receiver).await? {
+                None => Ok(()),
+                next => expect("what is received after it", next, Some(message(1))),
+            },
+            Some(short) => Err(format!("{} bytes of it are received", short.len())),
+        }
+    };
+    tokio::try_join!(sending, receiving)?;
+    Ok(())
+}
+
+async fn ended(here: Channel, there: Channel) -> Kept {
+    let ((_from_there, mut sender), (mut receiver, _other)) = (here.split(), there.split());
+    let sending = async {
+        for number in 0..20 {
+            send(&mut sender, number).await?;
+        }
+        sender.close().await.map_err(failed)
+    };
+    let receiving = async {
+        receive_all(&mut receiver, 20).await?;
+        receives(&mut receiver, None).await
+    };
+    tokio::try_join!(sending, receiving)?;
+    Ok(())
+}
+
+async fn held_back(here: Channel, there: Channel) -> Kept {
+    let ((_, mut sender), (mut receiver, _other)) = (here.split(), there.split());
+    let mut sent = 0;
+    loop {
+        match timeout(WAITS, sender.ready()).await {
+            Err(_) => break,
+            Ok(ready) => ready.map_err(failed)?.send(message_of(MAX)),
+        }
+        sent += 1;
+        if sent == TOO_MANY {
+            let mebibytes = TOO_MANY * MAX >> 20;
+            return Err(format!("{mebibytes} MiB are taken that nobody receives"));
+        }
+    }
+    let sending = async {
+        send(&mut sender, 1).await?;
+        sender.flush().await.map_err(failed)
+    };
+    let receiving = async {
+        for number in 0..sent {
+            let received = receiver.receive().await.map_err(failed)?;
+            let is_whole = received == Some(message_of(MAX));
+            expect(
+                &format!("whether message {number} is whole"),
+                is_whole,
+                true,
+            )?;
+        }
+        receives(&mut receiver, Some(message(1))).await
+    };
+    tokio::try_join!(sending, receiving)?;
+    Ok(())
+}
+
+async fn gone(here: Channel, there: Channel) -> Kept {
+    let (mut receiver, mut sender) = here.split();
+    drop(there);
+    receives(&mut receiver, None).await?;
+    for _ in 0..ATTEMPTS {
+        if send(&mut sender, 1).await.is_err() {
+            return Ok(());
+        }
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    Err(format!(
+        "{ATTEMPTS} messages are taken for an end that is gone"
+    ))
+}
+
+async fn given_up(here: Channel, there: Channel) -> Kept {
+    let ((_, mut sender), (mut receiver, _other)) = (here.split(), there.split());
+    let sending = send_all(&mut sender, 100);
+    let receiving = async {
+        for number in 0..100 {
+            let received = loop {
+                tokio::select! {
+                    biased;
+                    received = receive(&mut receiver) => break received?,
+                    () = yield_now() => {}
+                }
+            };
+            expect("what is received", received, Some(message(number)))?;
+        }
+        Ok(())
+    };
+    tokio::try_join!(sending, receiving)?;
+    Ok(())
+}
+
+fn failed(error: io::Error) -> String {
+    format!("failed: {error}")
+}

@@ -1,0 +1,116 @@
+//! What every transport promises.
+
+use std::io;
+
+use askback::{
+    testing::check_transport,
+    transport::{Channel, ReadMessages, WriteMessages, lines, memory},
+};
+use tokio::sync::mpsc;
+
+#[tokio::test]
+async fn memory_keeps_the_contract() {
+    let checked = check_transport(async |_| {
+        let (here, there) = memory();
+        [here, there]
+    });
+    checked.await.unwrap_or_else(|broken| panic!("{broken}"));
+}
+
+#[tokio::test]
+async fn lines_keep_the_contract() {
+    for room in [100, 1 << 20] {
+        let checked = check_transport(async |max_bytes| {
+            let (here, there) = tokio::io::duplex(room);
+            [here, there].map(|end| {
+                let (reader, writer) = tokio::io::split(end);
+                lines(reader, writer, max_bytes)
+            })
+        });
+        checked.await.unwrap_or_else(|broken| panic!("{broken}"));
+    }
+}
+
+/// What a transport does wrong.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Fault {
+    None,
+    Repeats,
+    Truncates,
+    KeepsAll,
+}
+
+struct Reader(mpsc::Receiver<Vec<u8>>);
+
+struct Writer {
+    messages: mpsc::Sender<Vec<u8>>,
+    fault: Fault,
+}
+
+impl ReadMessages for Reader {
+    async fn read(&mut self) -> io::Result<Option<Vec<u8>>> {
+        Ok(self.0.recv().await)
+    }
+}
+
+impl WriteMessages for Writer {
+    async fn write(&mut self, mut message: Vec<u8>) -> io::Result<()> {
+        match self.fault {
+            Fault::Truncates => message.truncate(40_000),
+            Fault::Repeats => {
+                let sent = self.messages.send(message.clone()).await;
+                sent.map_err(|_| io::ErrorKind::BrokenPipe)?;
+            }
+            Fault::KeepsAll => {
+                let messages = self.messages.clone();
+                tokio::spawn(async move { messages.send(message).await });
+                return Ok(());
+            }
+            Fault::None => {}
+        }
+        let sent = self.messages.send(message).await;
+        sent.map_err(|_| io::ErrorKind::BrokenPipe.into())
+    }
+}
+
+/// The two ends of a connection that carries messages, with a fault.
+fn faulty(fault: Fault, max_bytes: usize) -> [Channel; 2] {
+    let (here, there) = (mpsc::channel(1), mpsc::channel(1));
+    [(here.0, there.1), (there.0, here.1)].map(|(sender, receiver)| {
+        let writer = Writer {
+            messages: sender,
+            fault,
+        };
+        Channel::new(Reader(receiver), writer, max_bytes)
+    })
+}
+
+#[tokio::test]
+async fn a_transport_that_breaks_the_contract_is_told_which_rule() {
+    for (fault, rules) in [
+        (Fault::None, &[][..]),
+        (Fault::Repeats, &["messages arrive whole and in order"]),
+        (
+            Fault::Truncates,
+            &[
+                "a message as long as the limit arrives",
+                "a message longer than the limit is not taken for a shorter one",
+            ],
+        ),
+        (Fault::KeepsAll, &["a sender waits while nobody receives"]),
+    ] {
+        let checked = check_transport(async |max_bytes| faulty(fault, max_bytes)).await;
+        let broken = checked.err().unwrap_or_default();
+        for rule in rules {
+            assert!(
+                broken.rules().any(|broken| broken == *rule),
+                "{fault:?}\n{broken}"
+            );
+        }
+        assert_eq!(
+            broken.rules().count() == 0,
+            rules.is_empty(),
+            "{fault:?}\n{broken}"
+        );
+    }
+}

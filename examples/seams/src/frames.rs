@@ -1,0 +1,128 @@
+//! A transport: messages over TCP, each behind its length.
+
+use std::{
+    io::{self, ErrorKind},
+    net::SocketAddr,
+};
+
+use askback::{
+    Limits, Server,
+    transport::{Channel, Connect, Connecting, ReadMessages, WriteMessages},
+};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt, BufReader, BufWriter},
+    net::{
+        TcpListener, TcpStream,
+        tcp::{OwnedReadHalf, OwnedWriteHalf},
+    },
+    task::JoinSet,
+};
+
+/// A server that is reached over TCP.
+#[derive(Debug)]
+pub struct Frames(pub SocketAddr);
+
+/// Connects, and again whenever the connection is gone and the client wants it.
+impl Connect for Frames {
+    fn connect<'a>(&'a mut self, limits: &'a Limits) -> Connecting<'a> {
+        Box::pin(async {
+            let stream = TcpStream::connect(self.0).await?;
+            Ok(channel(stream, limits.message_bytes)?.into())
+        })
+    }
+}
+
+/// Serves whoever connects, without end.
+///
+/// # Errors
+///
+/// Fails where connections cannot be accepted.
+pub async fn serve(server: Server, listener: TcpListener, limits: Limits) -> io::Result<()> {
+    let mut connections = JoinSet::new();
+    loop {
+        tokio::select! {
+            accepted = listener.accept() => {
+                let channel = channel(accepted?.0, limits.message_bytes)?;
+                let server = server.clone();
+                connections.spawn(async move { server.serve(channel).await });
+            }
+            // A connection that failed costs only itself.
+            Some(_) = connections.join_next() => {}
+        }
+    }
+}
+
+/// Makes a channel of a stream.
+fn channel(stream: TcpStream, max_message_bytes: usize) -> io::Result<Channel> {
+    // A message is not to wait for the next one.
+    stream.set_nodelay(true)?;
+    let (reader, writer) = stream.into_split();
+    let reader = FrameReader {
+        stream: BufReader::new(reader),
+        max_message_bytes,
+    };
+    let writer = FrameWriter(BufWriter::new(writer));
+    Ok(Channel::new(reader, writer, max_message_bytes))
+}
+
+struct FrameReader {
+    stream: BufReader<OwnedReadHalf>,
+    max_message_bytes: usize,
+}
+
+impl ReadMessages for FrameReader {
+    async fn read(&mut self) -> io::Result<Option<Vec<u8>>> {
+        let length = match self.stream.read_u32().await {
+            Ok(length) => usize::try_from(length).unwrap_or(usize::MAX),
+            Err(error) if error.kind() == ErrorKind::UnexpectedEof => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        // A peer that announces more than is taken gets no memory for it.
+        if length > self.max_message_bytes {
+            return Err(io::Error::new(
+                ErrorKind::InvalidData,
+                format!("a message of {length} bytes is longer than is taken here"),
+            ));
+        }
+        let mut message = vec![0; length];
+        self.stream.read_exact(&mut message).await?;
+        Ok(Some(message))
+    }
+}
+
+struct FrameWriter(BufWriter<OwnedWriteHalf>);
+
+impl WriteMessages for FrameWriter {
+    async fn write(&mut self, message: Vec<u8>) -> io::Result<()> {
+        let length = u32::try_from(message.len()).map_err(io::Error::other)?;
+        self.0.write_u32(length).await?;
+        self.0.write_all(&message).await
+    }
+
+    async fn flush(&mut self) -> io::Result<()> {
+        self.0.flush().await
+    }
+
+    async fn close(&mut self) -> io::Result<()> {
+        self.0.shutdown().await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use askback::testing::check_transport;
+    use tokio::net::{TcpListener, TcpStream};
+
+    use super::channel;
+
+    #[tokio::test]
+    async fn frames_keep_the_contract() {
+        let checked = check_transport(async |max_bytes| {
+            let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+            let address = listener.local_addr().unwrap();
+            let (here, there) = tokio::join!(TcpStream::connect(address), listener.accept());
+            [here.unwrap(), there.unwrap().0].map(|stream| channel(stream, max_bytes).unwrap())
+        });
+        checked.await.unwrap_or_else(|broken| panic!("{broken}"));
+    }
+}
