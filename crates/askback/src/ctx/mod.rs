@@ -6,6 +6,8 @@ mod incoming;
 mod parameters;
 mod peer;
 mod question;
+#[cfg(feature = "sqlite")]
+mod transaction;
 
 use std::{
     borrow::Cow,
@@ -16,9 +18,11 @@ use std::{
     task::Poll,
     time::Duration,
 };
+#[cfg(feature = "sqlite")]
+use std::{collections::BTreeSet, sync::MutexGuard};
 
 use askback_core::{
-    ask::{AskError, Identity, Millis, Principal},
+    ask::{AskError, FlowId, Identity, Millis, Principal},
     engine::server::Changed,
     forms::Form,
     limits::Limits,
@@ -92,6 +96,18 @@ pub(crate) struct Call {
     /// What the handler's parameters want.
     pub(crate) parameters: Arc<Parameters>,
     pub(crate) progressed: Mutex<f64>,
+    /// The names under which this execution has committed in transactions of its author's.
+    #[cfg(feature = "sqlite")]
+    pub(crate) committed: Mutex<BTreeSet<String>>,
+}
+
+#[cfg(feature = "sqlite")]
+impl Call {
+    fn transactions(&self) -> MutexGuard<'_, BTreeSet<String>> {
+        self.committed
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// Tells the client that what was behind a link is done (2025-11-25, client/elicitation, Completion
@@ -244,6 +260,17 @@ impl Ctx {
             })
         };
         Step::new(&self.0.cell, name.into(), Naming::Unique, Box::new(start))
+    }
+
+    /// Returns the name of this flow: the same for every execution of it, and no other flow's. It is
+    /// what claims are kept under in a [store](crate::store).
+    ///
+    /// # Panics
+    ///
+    /// If the operating system has no random bytes to give, as [`Ctx::random`].
+    #[must_use]
+    pub fn flow_id(&self) -> FlowId {
+        self.identity().flow
     }
 
     /// A text that is the same for every execution of this flow and differs between flows and

@@ -429,6 +429,8 @@ impl<T: Answer> Calling<T> {
             backing: Arc::clone(&self.shared.backing),
             parameters: Arc::clone(self.handler.parameters()),
             progressed: Mutex::new(f64::NEG_INFINITY),
+            #[cfg(feature = "sqlite")]
+            committed: Mutex::default(),
         });
         Drive::new(cell, self.handler.call(ctx))
     }

@@ -26,8 +26,8 @@ use crate::private_file;
 ///
 /// An author whose effect is a change in an SQLite database of their own keeps the claims there
 /// ([`create_tables`](Self::create_tables)) and writes claim, effect and value in one transaction
-/// ([`claim_in`](Self::claim_in), [`finish_in`](Self::finish_in)): they are committed together or
-/// not at all, and no outcome is ever unknown.
+/// ([`Ctx::commit_in`](crate::Ctx::commit_in)): they are committed together or not at all, and no
+/// outcome is ever unknown.
 ///
 /// It keeps at most [`Limits::store_bytes`] of claims and as many of states, unless it is opened with
 /// [another bound](Self::open_with). The file grows to about twice that, and does not shrink.
@@ -203,7 +203,8 @@ impl SqliteStore {
         Ok(())
     }
 
-    /// [`Store::claim`] within an author's own transaction, in a database that holds at most
+    /// [`Store::claim`] within an author's own transaction, which [`Ctx::commit_in`](crate::Ctx::commit_in)
+    /// does for handlers, in a database that holds at most
     /// `max_bytes` of claims.
     ///
     /// The claim exists when the transaction is committed, and never existed when it is rolled

@@ -23,4 +23,6 @@ mod resources;
 mod store;
 mod tasks;
 mod testing;
+#[cfg(all(feature = "sqlite", unix))]
+mod transaction;
 mod transport;

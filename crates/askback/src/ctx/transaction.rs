@@ -1,0 +1,120 @@
+//! An effect, its claim and its value in one transaction of the author's own database.
+
+use askback_core::protocol::RawJson;
+use rusqlite::Transaction;
+use serde::{Serialize, de::DeserializeOwned};
+
+use super::Ctx;
+use crate::{
+    clock::millis,
+    error::{Error, Recorded, Result},
+    store::{Claim, ClaimRequest, Owner, SqliteStore},
+};
+
+impl Ctx {
+    /// Does something at most once in this flow, within a transaction of an SQLite database: the claim,
+    /// the effect and the value are committed together, or none of them is. No outcome is ever unknown,
+    /// whenever the process ends.
+    ///
+    /// The claims are kept in the author's database, where [`SqliteStore::create_tables`] has made
+    /// their tables. The closure runs where nobody in this flow has committed under this name; everybody
+    /// else gets the value that was kept. Where it fails, what it did in the transaction is undone, and
+    /// its claim with it: the next attempt runs it again.
+    ///
+    /// Begin the transaction as immediate, and commit it afterwards. SQLite waits for the disk: on a
+    /// server with more than one client, call this on a thread that may block, in a [run](Ctx::run),
+    /// so that no question interrupts it.
+    ///
+    /// ```
+    /// use std::sync::{Arc, Mutex};
+    /// use askback::{Ctx, Error, Form, Result, State};
+    /// use askback::store::rusqlite::{Connection, TransactionBehavior};
+    ///
+    /// #[derive(Form)]
+    /// struct Seat {
+    ///     /// By the window?
+    ///     window: bool,
+    /// }
+    ///
+    /// async fn reserve(ctx: Ctx, State(database): State<Arc<Mutex<Connection>>>) -> Result<i64> {
+    ///     let seat: Seat = ctx.elicit("Which seat?").await?.accepted()?;
+    ///     let flow = ctx.clone();
+    ///     let reserve = move || -> Result<i64> {
+    ///         let mut database = database.lock().map_err(|_| Error::new("the database is broken"))?;
+    ///         let transaction =
+    ///             database.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    ///         let number = flow.commit_in(&transaction, "reserve", || {
+    ///             transaction.execute("INSERT INTO seats (window) VALUES (?1)", [seat.window])?;
+    ///             Ok(transaction.last_insert_rowid())
+    ///         })?;
+    ///         transaction.commit()?;
+    ///         Ok(number)
+    ///     };
+    ///     let reserving = || async { tokio::task::spawn_blocking(reserve).await? };
+    ///     ctx.run("reserve", reserving).await
+    /// }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of the closure, of SQLite and of [`SqliteStore::claim_in`]. A name that was used before in
+    /// this call is refused, as is a value that is longer than
+    /// [`Limits::commit_bytes`](crate::Limits::commit_bytes): both undo what was done.
+    ///
+    /// # Panics
+    ///
+    /// If the operating system has no random bytes to give, as [`Ctx::random`].
+    pub fn commit_in<T: Serialize + DeserializeOwned>(
+        &self,
+        transaction: &Transaction<'_>,
+        name: &str,
+        effect: impl FnOnce() -> Result<T>,
+    ) -> Result<T> {
+        transaction.execute_batch("SAVEPOINT askback_commit")?;
+        let committed = self.commit_within(transaction, name, effect);
+        if committed.is_err() {
+            transaction.execute_batch("ROLLBACK TO askback_commit")?;
+        }
+        transaction.execute_batch("RELEASE askback_commit")?;
+        committed
+    }
+
+    fn commit_within<T: Serialize + DeserializeOwned>(
+        &self,
+        transaction: &Transaction<'_>,
+        name: &str,
+        effect: impl FnOnce() -> Result<T>,
+    ) -> Result<T> {
+        let backing = &self.0.backing;
+        let (limits, now) = (&backing.limits, backing.clock.now());
+        let flow = self.flow_id();
+        let claim = ClaimRequest {
+            owner: self.principal().map(Owner::of),
+            flow,
+            name,
+            value_bytes: limits.commit_bytes,
+            now,
+            lease: limits.run,
+            // A claim outlives every state that leads to it.
+            expires: now.saturating_add(2 * millis(limits.flow_ttl)),
+        };
+        match SqliteStore::claim_in(transaction, &claim, limits.store_bytes)? {
+            Claim::Granted => {
+                let value = effect()?;
+                let recorded = RawJson::new(&Recorded::Ok(value))?;
+                SqliteStore::finish_in(transaction, flow, name, recorded.as_str().as_bytes())?;
+                self.0.transactions().insert(name.to_owned());
+                recorded.decode::<Recorded<T>>()?.into()
+            }
+            Claim::Done(_) if self.0.transactions().contains(name) => Err(Error::new(format!(
+                "a commit named `{name}` was made before in this call, and each needs a name of its \
+                 own: add what it is about to the name"
+            ))),
+            Claim::Done(value) => serde_json::from_slice::<Recorded<T>>(&value)?.into(),
+            Claim::Busy | Claim::Abandoned => Err(Error::new(format!(
+                "`{name}` was begun outside of a transaction and has not finished: its outcome is \
+                 unknown; check before you try again"
+            ))),
+        }
+    }
+}

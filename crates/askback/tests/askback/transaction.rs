@@ -1,0 +1,228 @@
+//! Effects in a database of the author's, claimed in the same transaction.
+
+use std::{
+    env, fs,
+    path::Path,
+    process::{abort, exit},
+    sync::{Arc, Mutex},
+};
+
+use askback::{
+    Ctx, Error, Form, Result, Revision, Server, ServerBuilder, State, Tool,
+    keys::{Key, KeyRing, KeySource},
+    store::{
+        SqliteStore,
+        rusqlite::{Connection, TransactionBehavior},
+    },
+    testing::{self, Person},
+    transport::Child,
+};
+use serde_json::json;
+
+use crate::client::{Scripted, accept, builder};
+
+/// The directory of the database of a server that is a process.
+const PLACE: &str = "ASKBACK_TEST_DATABASE";
+/// Where that process dies, once.
+const DIES: &str = "ASKBACK_TEST_DIES";
+
+type Database = Arc<Mutex<Connection>>;
+
+fn database(path: &Path) -> Connection {
+    let connection = Connection::open(path).unwrap();
+    SqliteStore::create_tables(&connection).unwrap();
+    connection
+        .execute_batch("CREATE TABLE IF NOT EXISTS bookings (reference INTEGER PRIMARY KEY)")
+        .unwrap();
+    connection
+}
+
+/// How many bookings and how many claims there are.
+fn count(connection: &Connection) -> (u32, u32) {
+    let count = |sql| connection.query_row(sql, [], |row| row.get(0)).unwrap();
+    (
+        count("SELECT count(*) FROM bookings"),
+        count("SELECT count(*) FROM askback_commits"),
+    )
+}
+
+#[derive(Form)]
+struct Seat {
+    /// By the window?
+    window: bool,
+}
+
+/// Ends the process, if it is to die here and no process has yet.
+fn die(at: &str) {
+    if env::var(DIES).is_ok_and(|dies| dies == at) {
+        let mark = Path::new(&env::var(PLACE).unwrap()).join("died");
+        if fs::File::create_new(mark).is_ok() {
+            abort();
+        }
+    }
+}
+
+fn book(ctx: &Ctx, connection: &mut Connection) -> Result<String> {
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let reference = ctx.commit_in(&transaction, "book", || {
+        transaction.execute("INSERT INTO bookings DEFAULT VALUES", [])?;
+        die("between effect and value");
+        Ok(format!("TRV-{}", transaction.last_insert_rowid()))
+    })?;
+    die("before the end of the transaction");
+    transaction.commit()?;
+    die("before the response");
+    Ok(reference)
+}
+
+async fn reserve(ctx: Ctx, State(database): State<Database>) -> Result<String> {
+    let _seat: Seat = ctx.elicit("Which seat?").await?.accepted()?;
+    book(&ctx, &mut database.lock().unwrap())
+}
+
+fn agency(connection: Connection) -> ServerBuilder {
+    Server::builder("agency", "1")
+        .state(Arc::new(Mutex::new(connection)))
+        .keys(KeySource::Ring(KeyRing::new(Key::new(&[7; 32]))))
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_effect_in_a_transaction_happens_once_whatever_the_client_does() {
+    let directory = tempfile::tempdir().unwrap();
+    let made = Arc::new(Mutex::new(Vec::new()));
+    let (place, paths) = (directory.path().to_owned(), Arc::clone(&made));
+    let server = move || {
+        let mut paths = paths.lock().unwrap();
+        let path = place.join(format!("{}.db", paths.len()));
+        let connection = database(&path);
+        paths.push(path);
+        agency(connection).tool(Tool::new("reserve", reserve))
+    };
+    let person = Person::new().answer("seat", json!({"window": true}));
+    let report = testing::call(server, "reserve", json!({}))
+        .with(person)
+        .in_every_revision()
+        .await;
+    assert_eq!(report.assert_same().text(), "TRV-1");
+    let paths = made.lock().unwrap();
+    let counts = paths.iter().map(|path| count(&database(path)));
+    // A server that no revision reached its end with has done nothing.
+    assert!(counts.clone().all(|count| matches!(count, (1, 1) | (0, 0))));
+    assert!(counts.filter(|count| *count == (1, 1)).count() > 5);
+}
+
+/// What one attempt of a handler came to, and how many bookings and claims there are then.
+async fn attempt(
+    path: &Path,
+    book: fn(&Ctx, &mut Connection) -> Result<String>,
+) -> (String, (u32, u32)) {
+    let tool = move |ctx: Ctx, State(database): State<Database>| async move {
+        book(&ctx, &mut database.lock().unwrap())
+    };
+    let client = {
+        let server = agency(database(path)).tool(Tool::new("book", tool));
+        let (here, there) = askback::transport::memory();
+        let server = server.build().unwrap();
+        tokio::spawn(async move { server.serve(there).await });
+        builder(None).connect(here).await.unwrap()
+    };
+    let result = client.call_tool("book", None).await.unwrap();
+    let said = serde_json::to_value(&result.content[0]).unwrap();
+    client.close().await;
+    let text = said["text"].as_str().unwrap().to_owned();
+    (text, count(&database(path)))
+}
+
+#[tokio::test]
+async fn what_a_transaction_does_not_commit_has_not_happened() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("author.db");
+    // The effect fails, and the author commits what else is in the transaction.
+    let fails = |ctx: &Ctx, connection: &mut Connection| {
+        let transaction = connection.transaction()?;
+        let failed = ctx.commit_in(&transaction, "book", || {
+            transaction.execute("INSERT INTO bookings DEFAULT VALUES", [])?;
+            Err::<(), _>(Error::new("no seat is left"))
+        });
+        let why = failed.unwrap_err().to_string();
+        let again = ctx.commit_in(&transaction, "book", || Ok(why))?;
+        transaction.commit()?;
+        Ok(again)
+    };
+    assert_eq!(
+        attempt(&path, fails).await,
+        ("no seat is left".into(), (0, 1))
+    );
+    // It succeeds, and the author does not commit.
+    let drops = |ctx: &Ctx, connection: &mut Connection| {
+        for _ in 0..2 {
+            let transaction = connection.transaction()?;
+            ctx.commit_in(&transaction, "book", || {
+                transaction.execute("INSERT INTO bookings DEFAULT VALUES", [])?;
+                Ok(())
+            })?;
+        }
+        Ok("dropped".to_owned())
+    };
+    assert_eq!(attempt(&path, drops).await, ("dropped".into(), (0, 1)));
+}
+
+#[tokio::test]
+async fn a_name_is_good_for_one_commit() {
+    let directory = tempfile::tempdir().unwrap();
+    let twice = |ctx: &Ctx, connection: &mut Connection| {
+        book(ctx, connection)?;
+        Ok(match book(ctx, connection) {
+            Ok(reference) => reference,
+            Err(error) => error.to_string(),
+        })
+    };
+    let (said, counts) = attempt(&directory.path().join("author.db"), twice).await;
+    assert!(
+        said.starts_with("a commit named `book` was made before"),
+        "{said}"
+    );
+    assert_eq!(counts, (1, 1));
+}
+
+/// A server in a process of its own: see [`a_process_may_die_anywhere`].
+#[test]
+fn the_server_side() {
+    let Ok(place) = env::var(PLACE) else { return };
+    let connection = database(&Path::new(&place).join("author.db"));
+    let server = agency(connection).tool(Tool::new("reserve", reserve));
+    let server = server.build().unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread();
+    let runtime = { runtime }.enable_all().build().unwrap();
+    runtime.block_on(server.serve_stdio()).unwrap();
+    exit(0);
+}
+
+#[tokio::test]
+async fn a_process_may_die_anywhere() {
+    for dies in [
+        "between effect and value",
+        "before the end of the transaction",
+        "before the response",
+    ] {
+        let directory = tempfile::tempdir().unwrap();
+        let server = Child::command(env::current_exe().unwrap())
+            .args(["--exact", "transaction::the_server_side", "--nocapture"])
+            .arg("--test-threads=2")
+            .env(PLACE, directory.path())
+            .env(DIES, dies);
+        let client = builder(Some(Revision::LATEST))
+            .host(Scripted::new(|_| accept(json!({"window": true}))))
+            .connect(server)
+            .await
+            .unwrap();
+        // The client starts the server again, and sends the round again.
+        let result = client.call_tool("reserve", None).await.unwrap();
+        let said = serde_json::to_value(&result.content[0]).unwrap();
+        assert_eq!(said["text"], "TRV-1", "{dies}");
+        client.close().await;
+        assert!(directory.path().join("died").exists(), "{dies}");
+        let connection = database(&directory.path().join("author.db"));
+        assert_eq!(count(&connection), (1, 1), "{dies}");
+    }
+}
