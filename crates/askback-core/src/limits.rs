@@ -233,6 +233,9 @@ pub struct Limits {
     pub retry: Duration,
     /// How long a server that stops lets its calls, and the questions in them, go on.
     pub shutdown: Duration,
+    /// How long the calls of a stream, such as standard input and output, may go on when their client
+    /// has closed its side: a client may do so right after its last request.
+    pub drain: Duration,
 }
 
 impl Default for Limits {
@@ -331,6 +334,7 @@ impl Default for Limits {
             resume: Duration::from_secs(2 * MINUTE),
             retry: Duration::from_secs(1),
             shutdown: Duration::from_secs(30),
+            drain: Duration::from_secs(1),
         }
     }
 }

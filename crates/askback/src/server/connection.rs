@@ -2,20 +2,22 @@
 
 use std::{
     collections::{BTreeSet, HashMap},
+    future::{Future, pending},
     io,
+    pin::{Pin, pin},
     sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
-    time::Duration,
 };
 
 use askback_core::{
     ask::{Principal, Reply},
     engine::server::{AskId, Call, Changed, Connection, Output, Place},
-    jsonrpc::{ErrorObject, RequestId},
+    jsonrpc::{self, ErrorObject, RequestId},
     protocol::{LoggingLevel, ServerNotification},
 };
 use tokio::{
     sync::{Notify, oneshot},
     task::AbortHandle,
+    time::{Sleep, sleep, timeout},
 };
 
 use super::{
@@ -30,17 +32,23 @@ use crate::{
     transport::{Channel, Sender},
 };
 
-/// How long calls may still work when their client has closed its side: servers should exit
-/// promptly then (2026-07-28, basic/transports/stdio, Shutdown).
-const GRACE: Duration = Duration::from_secs(1);
+/// What the calls are told that a server which stops does not begin, or does not wait for.
+const STOPPING: &str = "the server is stopping";
 
 /// Of how many bytes at a time it is waited that they are written, before more of the client is
 /// read. Of less, as many as the channel holds may be under way: to wait for each would cost more
 /// than the calls.
 const WORTH_WAITING: usize = 64 << 10;
 
-/// Serves until the channel ends; what is still running then is dropped.
-pub(super) async fn serve(shared: Arc<Shared>, mut channel: Channel) -> io::Result<()> {
+/// Serves until the channel ends; what is still running a little later is dropped. When the signal comes
+/// before, nothing new is begun, and what goes on may end, up to the limit.
+pub(super) async fn serve(
+    shared: Arc<Shared>,
+    mut channel: Channel,
+    signal: impl Future<Output = ()>,
+) -> io::Result<()> {
+    let mut signal = pin!(signal);
+    let mut stopping: Option<Pin<Box<Sleep>>> = None;
     let principal = channel.take_principal();
     let link = Arc::new(Link::new(&shared, channel.place(), principal));
     let (mut receiver, sender) = channel.split();
@@ -51,7 +59,13 @@ pub(super) async fn serve(shared: Arc<Shared>, mut channel: Channel) -> io::Resu
     let running = Running(Arc::clone(&link));
     let ended = loop {
         for call in link.take_calls() {
-            running.start(call);
+            match stopping {
+                Some(_) => link.refuse(&call.id),
+                None => running.start(call),
+            }
+        }
+        if stopping.is_some() && !link.is_busy() {
+            break Ok(());
         }
         tokio::select! {
             biased;
@@ -66,6 +80,14 @@ pub(super) async fn serve(shared: Arc<Shared>, mut channel: Channel) -> io::Resu
                 written = Some(done);
                 break Ok(());
             }
+            () = &mut signal, if stopping.is_none() => {
+                stopping = Some(Box::pin(sleep(shared.limits().shutdown)));
+            }
+            () = link.idle.notified(), if stopping.is_some() => {}
+            () = over(&mut stopping), if stopping.is_some() => {
+                link.stop();
+                break Ok(());
+            }
         }
     };
     drop(observing);
@@ -77,6 +99,14 @@ pub(super) async fn serve(shared: Arc<Shared>, mut channel: Channel) -> io::Resu
         None => writing.await,
     };
     ended.and(written.unwrap_or_else(|error| Err(io::Error::other(error))))
+}
+
+/// Waits until the calls of a server that stops have had their time.
+async fn over(stopping: &mut Option<Pin<Box<Sleep>>>) {
+    match stopping {
+        Some(grace) => grace.await,
+        None => pending().await,
+    }
 }
 
 /// What the tasks of a connection share: the engine, and what it wants done.
@@ -186,6 +216,32 @@ impl Link {
                 }
             }
             _ => state.engine.changed(changed),
+        }
+    }
+
+    /// Whether any call is in progress.
+    fn is_busy(&self) -> bool {
+        !self.lock().running.is_empty()
+    }
+
+    /// Answers a call that is not begun any more.
+    fn refuse(&self, id: &RequestId) {
+        let error = ErrorObject::internal(STOPPING);
+        let response = jsonrpc::write_error(Some(id), &error);
+        self.with(|state| state.engine.respond(id, response));
+    }
+
+    /// Answers what is not waited for any more.
+    fn stop(&self) {
+        let running = std::mem::take(&mut self.lock().running);
+        if !running.is_empty() {
+            tracing::warn!(
+                "calls still went on when the server stopped: they are answered with an error"
+            );
+        }
+        for (id, task) in running {
+            task.handle.abort();
+            self.refuse(&id);
         }
     }
 
@@ -310,12 +366,13 @@ impl Running {
     /// Lets what runs end, for a moment: a client may close its side with the last request.
     async fn end_soon(&self) {
         let all = async {
-            while !self.0.lock().running.is_empty() {
+            while self.0.is_busy() {
                 self.0.idle.notified().await;
             }
         };
-        // What takes longer is dropped with its connection.
-        let _ = tokio::time::timeout(GRACE, all).await;
+        // What takes longer is dropped with its connection: servers should exit promptly then
+        // (2026-07-28, basic/transports/stdio, Shutdown).
+        let _ = timeout(self.0.shared.limits().drain, all).await;
     }
 }
 

@@ -225,8 +225,21 @@ impl Server {
     /// Fails where standard input or output does, and where it was called before in this process.
     #[cfg(feature = "stdio")]
     pub async fn serve_stdio(&self) -> std::io::Result<()> {
+        self.serve_stdio_until(std::future::pending()).await
+    }
+
+    /// [`Server::serve_stdio`], and [stops](Server::serve_until) when the signal comes.
+    ///
+    /// # Errors
+    ///
+    /// As [`Server::serve_stdio`].
+    #[cfg(feature = "stdio")]
+    pub async fn serve_stdio_until(
+        &self,
+        signal: impl Future<Output = ()> + Send,
+    ) -> std::io::Result<()> {
         let channel = crate::transport::stdio(self.0.limits().message_bytes)?;
-        self.serve(channel).await
+        self.serve_until(channel, signal).await
     }
 
     /// Serves one client over a channel of messages, until it ends.
@@ -235,7 +248,23 @@ impl Server {
     ///
     /// Fails where the channel does.
     pub async fn serve(&self, channel: Channel) -> std::io::Result<()> {
-        connection::serve(Arc::clone(&self.0), channel).await
+        self.serve_until(channel, std::future::pending()).await
+    }
+
+    /// Serves one client over a channel of messages, until it ends or the signal comes. From the signal
+    /// on nothing new is begun, and calls go on, with the questions in them, for as long as
+    /// [`Limits::shutdown`](crate::Limits::shutdown) says. Those that still go on then are answered with
+    /// an error that says why; subscriptions end with their result, and then the channel.
+    ///
+    /// # Errors
+    ///
+    /// Fails where the channel does.
+    pub async fn serve_until(
+        &self,
+        channel: Channel,
+        signal: impl Future<Output = ()> + Send,
+    ) -> std::io::Result<()> {
+        connection::serve(Arc::clone(&self.0), channel, signal).await
     }
 
     /// Tells the clients that care that something the server offers has changed: those of every

@@ -20,6 +20,7 @@ mod offered;
 mod principal;
 mod proof;
 mod resources;
+mod stopping;
 mod store;
 mod tasks;
 mod testing;

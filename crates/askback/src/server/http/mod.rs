@@ -148,6 +148,37 @@ impl Endpoint {
         )
     }
 
+    /// The endpoint as a tower service that stops when the signal comes, for a router whose own server
+    /// stops then: a graceful shutdown waits for open streams, which would not end by themselves.
+    ///
+    /// From the signal on nothing new is begun (503), subscriptions and the streams of sessions end, and
+    /// calls go on for as long as [`Limits::shutdown`](crate::Limits::shutdown) says; those that still go
+    /// on then are answered with an error. [`Service::stopped`] says when the router may stop: until then
+    /// people can still answer what they were asked, on connections of their own.
+    ///
+    /// It must be called within a tokio runtime.
+    ///
+    /// ```no_run
+    /// # async fn serve(server: askback::Server) -> std::io::Result<()> {
+    /// let signal = async { tokio::signal::ctrl_c().await.unwrap_or_default() };
+    /// let mcp = server.http().service_until(signal);
+    /// let stopped = mcp.stopped();
+    /// let router = axum::Router::new().route_service("/mcp", mcp);
+    /// let listener = tokio::net::TcpListener::bind("127.0.0.1:8000").await?;
+    /// axum::serve(listener, router).with_graceful_shutdown(stopped).await
+    /// # }
+    /// ```
+    pub fn service_until(self, signal: impl Future<Output = ()> + Send + 'static) -> Service {
+        let service = self.service();
+        let (stop, sessions) = (service.stop().clone(), service.weak_sessions());
+        let grace = service.shared().limits().shutdown;
+        tokio::spawn(async move {
+            signal.await;
+            serve::stop(&stop, &sessions, grace).await;
+        });
+        service
+    }
+
     /// Serves whoever connects, without end.
     ///
     /// # Errors

@@ -1,6 +1,12 @@
 //! Connections: who is let in, and how they end.
 
-use std::{future::Future, io, pin::pin, sync::Arc, time::Duration};
+use std::{
+    future::{Future, pending},
+    io,
+    pin::pin,
+    sync::{Arc, Weak},
+    time::Duration,
+};
 
 use tokio::{
     net::{TcpListener, TcpStream},
@@ -12,7 +18,8 @@ use tokio::{
 use super::{
     connection::{Patient, connection},
     service::Service,
-    stop::Phase,
+    sessions::Sessions,
+    stop::{Phase, Stop},
     waiting::Waiting,
 };
 use crate::server::budget::Budget;
@@ -88,6 +95,27 @@ async fn end(mut door: Door, mut connections: JoinSet<()>) {
     };
     // Whoever does not read even that is cut off.
     let _ = timeout(GRACE, all).await;
+}
+
+/// Stops a service whose connections are served elsewhere. The sessions may be gone before.
+pub(super) async fn stop(stop: &Stop, sessions: &Weak<Sessions>, grace: Duration) {
+    stop.enter(Phase::Stopping);
+    let finishing = async {
+        // A call that is no session's is waited for by the server of its connection.
+        while sessions
+            .upgrade()
+            .is_some_and(|sessions| sessions.are_busy())
+        {
+            sleep(BREATH).await;
+        }
+        stop.enter(Phase::Closing);
+        pending::<()>().await;
+    };
+    let _ = timeout(grace, finishing).await;
+    if let Some(sessions) = sessions.upgrade() {
+        sessions.stop();
+    }
+    stop.enter(Phase::Over);
 }
 
 /// Where connections come in.

@@ -4,7 +4,7 @@ use std::{
     convert::Infallible,
     future::poll_fn,
     pin::Pin,
-    sync::Arc,
+    sync::{Arc, Weak},
     task::{Context, Poll},
 };
 
@@ -102,8 +102,22 @@ impl Service {
         &self.0.sessions
     }
 
+    /// The sessions, for those who must not keep them.
+    pub(super) fn weak_sessions(&self) -> Weak<Sessions> {
+        Arc::downgrade(&self.0.sessions)
+    }
+
     pub(super) fn stop(&self) -> &Stop {
         &self.0.stop
+    }
+
+    /// Waits until the service has stopped: its signal has come
+    /// ([`Endpoint::service_until`](super::Endpoint::service_until)) and no session has a call in
+    /// progress, or their time is up. Calls without a session end with their connections. A service
+    /// without a signal does not stop.
+    pub fn stopped(&self) -> impl Future<Output = ()> + Send + use<> {
+        let stop = self.0.stop.clone();
+        async move { stop.reached(Phase::Closing).await }
     }
 
     pub(super) fn protected(&self) -> &Protected {

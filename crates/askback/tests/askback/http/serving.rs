@@ -1,6 +1,6 @@
 //! Servers on sockets, and clients that write what they like.
 
-use std::{net::SocketAddr, time::Duration};
+use std::{net::SocketAddr, pin::Pin, time::Duration};
 
 use askback::ServerBuilder;
 use serde_json::json;
@@ -14,6 +14,9 @@ use tokio::{
 
 use super::client::stateless;
 
+/// A signal.
+pub(crate) type BoxFuture = Pin<Box<dyn Future<Output = ()> + Send>>;
+
 /// A server that serves until it is told to stop.
 pub(crate) struct Serving {
     pub(crate) addr: SocketAddr,
@@ -23,13 +26,22 @@ pub(crate) struct Serving {
 
 impl Serving {
     pub(crate) async fn start(builder: ServerBuilder) -> Self {
+        let endpoint = builder.build().unwrap().http().allow_http_sse();
+        Self::by(|listener, stopped| endpoint.serve_until(listener, stopped)).await
+    }
+
+    /// Starts what serves from a listener until the signal comes.
+    pub(crate) async fn by<F>(serve: impl FnOnce(TcpListener, BoxFuture) -> F) -> Self
+    where
+        F: Future<Output = std::io::Result<()>> + Send + 'static,
+    {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let addr = listener.local_addr().unwrap();
         let (stop, stopped) = oneshot::channel();
-        let endpoint = builder.build().unwrap().http().allow_http_sse();
-        let served = tokio::spawn(endpoint.serve_until(listener, async {
+        let stopped = async {
             let _ = stopped.await;
-        }));
+        };
+        let served = tokio::spawn(serve(listener, Box::pin(stopped)));
         Self {
             addr,
             stop: Some(stop),

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use askback::{Limits, Revision};
+use askback::{Limits, Revision, ServerBuilder};
 use serde_json::{Value, json};
 
 use super::{
@@ -76,6 +76,92 @@ async fn a_server_where_nothing_goes_on_stops_at_once() {
     server.stop();
     own.rest().await;
     idle.rest().await;
+    server.ended().await;
+}
+
+/// Serves from within an axum application, until it is told to stop.
+async fn in_axum(builder: ServerBuilder) -> Serving {
+    Serving::by(|listener, stopped| {
+        let endpoint = builder.build().unwrap().http().allow_http_sse();
+        let service = endpoint.service_until(stopped);
+        let stopped = service.stopped();
+        let router = axum::Router::new().route_service("/mcp", service);
+        async move {
+            let serving = axum::serve(listener, router).with_graceful_shutdown(stopped);
+            serving.await
+        }
+    })
+    .await
+}
+
+#[tokio::test]
+async fn an_application_of_others_ends_though_streams_are_open() {
+    let mut server = in_axum(Stage::default().builder()).await;
+    let session = open(&server).await;
+    let mut own = get(&server, &session).await;
+    own.until("text/event-stream").await;
+    let mut pair = get(&server, "").await;
+    pair.until("event: endpoint").await;
+    let filter = json!({"notifications": {"toolsListChanged": true}});
+    let listen = stateless("subscriptions/listen", filter);
+    let headers = "MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: subscriptions/listen\r\n";
+    let mut listening = post(&server, "/mcp", headers, &listen).await;
+    listening.until("acknowledged").await;
+    server.stop();
+    own.rest().await;
+    pair.rest().await;
+    let said = listening.rest().await;
+    assert_eq!(event(&said)["result"]["resultType"], "complete", "{said}");
+    server.ended().await;
+}
+
+#[tokio::test]
+async fn an_application_of_others_lets_calls_end_and_be_answered() {
+    let stage = Stage::default();
+    let mut server = in_axum(stage.builder()).await;
+    let session = open(&server).await;
+    let mut stateless = server.connect().await;
+    stateless
+        .send(calling("waits", "Connection: close\r\n"))
+        .await;
+    let mut asking = post(&server, "/mcp", &session, &call(1, "asks")).await;
+    asking.until("elicitation/create").await;
+    stage.until((2, 0, 0)).await;
+    server.stop();
+    // Nothing new begins. What was asked may still be answered.
+    let mut late = server.connect().await;
+    late.send(calling("hello", "Connection: close\r\n")).await;
+    let said = late.rest().await;
+    assert!(said.starts_with("HTTP/1.1 503"), "{said}");
+    let accept = json!({"action": "accept", "content": {"window": true}});
+    let answer = json!({"jsonrpc": "2.0", "id": 1, "result": accept});
+    post(&server, "/mcp", &session, &answer).await.rest().await;
+    let said = asking.rest().await;
+    assert!(said.contains("by the window: true"), "{said}");
+    stage.go_on();
+    let said = stateless.rest().await;
+    assert!(said.contains("It was worth the wait."), "{said}");
+    server.ended().await;
+}
+
+#[tokio::test]
+async fn an_application_of_others_does_not_wait_for_ever() {
+    let stage = Stage::default();
+    let mut limits = Limits::default();
+    limits.shutdown = Duration::from_millis(200);
+    let mut server = in_axum(stage.builder().limits(limits)).await;
+    let session = open(&server).await;
+    let mut stateless = server.connect().await;
+    stateless
+        .send(calling("waits", "Connection: close\r\n"))
+        .await;
+    let mut waiting = post(&server, "/mcp", &session, &call(2, "waits")).await;
+    stage.until((2, 0, 0)).await;
+    server.stop();
+    for socket in [&mut stateless, &mut waiting] {
+        let said = socket.rest().await;
+        assert!(said.contains("the server is stopping"), "{said}");
+    }
     server.ended().await;
 }
 

@@ -1,0 +1,131 @@
+//! Servers over a stream that are told to stop.
+
+use std::{sync::Arc, time::Duration};
+
+use askback::{
+    Ctx, Form, Result, Revision, Server, Tool,
+    client::{Client, ClientError},
+    transport::memory,
+};
+use serde_json::json;
+use tokio::{
+    sync::{Notify, oneshot},
+    task::JoinHandle,
+    time::Instant,
+};
+
+use crate::client::{Scripted, accept, builder};
+
+#[derive(Form)]
+struct Seat {
+    /// By the window?
+    window: bool,
+}
+
+/// A server that is told to stop, and its client.
+struct Stage {
+    client: Client,
+    /// A handler has begun to wait.
+    begun: Arc<Notify>,
+    /// Lets it go on.
+    go_on: Arc<Notify>,
+    stop: oneshot::Sender<()>,
+    served: JoinHandle<std::io::Result<()>>,
+}
+
+impl Stage {
+    async fn start(revision: Revision) -> Self {
+        let (begun, go_on) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+        let stage = (Arc::clone(&begun), Arc::clone(&go_on));
+        let waits = move |ctx: Ctx| {
+            let (begun, go_on) = stage.clone();
+            async move {
+                begun.notify_one();
+                go_on.notified().await;
+                if ctx.can_elicit() {
+                    let seat: Seat = ctx.elicit("Which seat?").await?.accepted()?;
+                    return Ok(format!("window: {}", seat.window));
+                }
+                Ok("done".to_owned())
+            }
+        };
+        let server = Server::builder("tests", "1")
+            .tool(Tool::new("waits", waits))
+            .tool(Tool::new("hello", async || -> Result<&str> {
+                Ok("Hello!")
+            }));
+        let server = server.build().unwrap();
+        let (here, there) = memory();
+        let (stop, stopped) = oneshot::channel();
+        let served = tokio::spawn(async move {
+            let stopped = async {
+                let _ = stopped.await;
+            };
+            server.serve_until(there, stopped).await
+        });
+        let host = Scripted::new(|_| accept(json!({"window": true})));
+        let client = builder(Some(revision)).host(host).connect(here).await;
+        Self {
+            client: client.unwrap(),
+            begun,
+            go_on,
+            stop,
+            served,
+        }
+    }
+}
+
+/// Sessions whose client answers within the call.
+const SESSIONS: [Revision; 2] = [Revision::V2025_06_18, Revision::V2025_11_25];
+
+#[tokio::test(start_paused = true)]
+async fn a_server_where_nothing_goes_on_stops_at_once() {
+    for revision in Revision::ALL {
+        let stage = Stage::start(revision).await;
+        let started = Instant::now();
+        stage.stop.send(()).unwrap();
+        stage.served.await.unwrap().unwrap();
+        assert_eq!(started.elapsed(), Duration::ZERO, "{revision}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_may_end_and_be_answered_and_nothing_new_begins() {
+    for revision in SESSIONS {
+        let stage = Stage::start(revision).await;
+        let client = stage.client.clone();
+        let waiting = tokio::spawn(async move { client.call_tool("waits", None).await });
+        stage.begun.notified().await;
+        stage.stop.send(()).unwrap();
+        tokio::task::yield_now().await;
+        let refused = stage.client.call_tool("hello", None).await.unwrap_err();
+        let ClientError::Server(error) = refused else {
+            panic!("{refused:?}")
+        };
+        assert_eq!(error.message, "the server is stopping");
+        stage.go_on.notify_one();
+        let result = waiting.await.unwrap().unwrap();
+        let said = serde_json::to_value(&result.content[0]).unwrap();
+        assert_eq!(said["text"], "window: true");
+        stage.served.await.unwrap().unwrap();
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_takes_too_long_is_answered_with_an_error() {
+    for revision in SESSIONS {
+        let stage = Stage::start(revision).await;
+        let client = stage.client.clone();
+        let waiting = tokio::spawn(async move { client.call_tool("waits", None).await });
+        stage.begun.notified().await;
+        let started = Instant::now();
+        stage.stop.send(()).unwrap();
+        stage.served.await.unwrap().unwrap();
+        assert_eq!(started.elapsed(), askback::Limits::default().shutdown);
+        let refused = waiting.await.unwrap().unwrap_err();
+        let ClientError::Server(error) = refused else {
+            panic!("{refused:?}")
+        };
+        assert_eq!(error.message, "the server is stopping");
+    }
+}
