@@ -18,7 +18,7 @@ const PAUSE: Duration = Duration::from_millis(100);
 /// The server, to be built.
 pub fn server() -> ServerBuilder {
     let (calls, _) = watch::channel(0);
-    Server::builder("askback-interop", env!("CARGO_PKG_VERSION"))
+    Server::new("askback-interop", env!("CARGO_PKG_VERSION"))
         .tool(progress)
         .tool(slow)
         .tool(stopped)

@@ -48,7 +48,7 @@ pub fn derive_form(input: TokenStream) -> TokenStream {
 
 /// Makes a tool of an async function.
 ///
-/// A server takes it by its name, `Server::builder(..).tool(book_holiday)`, since that is now a
+/// A server takes it by its name, `Server::new(..).tool(book_holiday)`, since that is now a
 /// function that gives the tool: `book_holiday()` is a `Tool` to say more of. The doc comment is
 /// the tool's description. Within its module the function itself is still
 /// there, for tests, as `book_holiday::call(..)`.
@@ -83,7 +83,7 @@ pub fn derive_form(input: TokenStream) -> TokenStream {
 /// }
 ///
 /// fn server() -> Result<Server, BuildError> {
-///     Server::builder("agency", "1.0.0").tool(book_holiday).build()
+///     Server::new("agency", "1.0.0").tool(book_holiday).build()
 /// }
 /// # server().unwrap();
 /// ```
@@ -131,7 +131,7 @@ pub fn tool(arguments: TokenStream, item: TokenStream) -> TokenStream {
 ///     Ok(cities.filter(|city| city.starts_with(&typed.value)).map(str::to_owned).collect())
 /// }
 ///
-/// # Server::builder("agency", "1.0.0").prompt(plan_vacation).build().unwrap();
+/// # Server::new("agency", "1.0.0").prompt(plan_vacation).build().unwrap();
 /// ```
 ///
 /// # Attributes
@@ -172,7 +172,7 @@ pub fn prompt(arguments: TokenStream, item: TokenStream) -> TokenStream {
 ///     Ok(format!("{} is nice.", place.name))
 /// }
 ///
-/// let server = Server::builder("agency", "1.0.0");
+/// let server = Server::new("agency", "1.0.0");
 /// server.resource(destinations).resource_template(destination).build().unwrap();
 /// ```
 ///

@@ -98,7 +98,7 @@ pub fn builder(directory: Option<&Path>, itineraries: Itineraries) -> Result<Ser
         None => Bookings::default(),
     };
     let (listed, typed) = (bookings.clone(), bookings.clone());
-    let builder = Server::builder("askback-travel", env!("CARGO_PKG_VERSION"))
+    let builder = Server::new("askback-travel", env!("CARGO_PKG_VERSION"))
         .title("Travel agency")
         .description("Books holidays, and asks before it does.")
         .instructions(

@@ -153,7 +153,7 @@ fn call() -> Box<dyn FnMut()> {
     let echo = Tool::new("echo", async |echo: Echo| -> Result<String> {
         Ok(echo.message)
     });
-    let server = Server::builder("bench", "1.0.0").tool(echo);
+    let server = Server::new("bench", "1.0.0").tool(echo);
     let server = server.build().expect("a server");
     let runtime: Runtime = Builder::new_current_thread()
         .enable_all()

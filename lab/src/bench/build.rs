@@ -11,7 +11,7 @@ use askback::{Result, Server, Tool};
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
     let hello = Tool::new("hello", async || -> Result<&'static str> { Ok("Hello!") });
-    let server = Server::builder("hello", "1.0.0").tool(hello).build()?;
+    let server = Server::new("hello", "1.0.0").tool(hello).build()?;
     Ok(server.serve_stdio().await?)
 }
 "#;

@@ -57,7 +57,7 @@ fn server() -> std::result::Result<Server, askback::BuildError> {
         let answer: UserName = ctx.elicit("What is your name?").await?.accepted()?;
         Ok(format!("Hello, {}!", answer.name))
     });
-    Server::builder("bench", "1.0.0")
+    Server::new("bench", "1.0.0")
         .tool(echo.description("Says it back"))
         .tool(ask.description("Asks for a name"))
         .prompt(greet.description("A greeting"))

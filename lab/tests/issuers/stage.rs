@@ -88,7 +88,7 @@ impl Stage {
         if plan.bound {
             protection = protection.require_dpop();
         }
-        let server = Server::builder("agency", "1")
+        let server = Server::new("agency", "1")
             .tool(Tool::new("whoami", whoami))
             .tool(Tool::new("book", whoami).scopes(["trips:write"]))
             .build()?;

@@ -359,7 +359,7 @@ async fn assert_bounded(kind: Kind) {
     // Who is told nothing need not wait to see that the call goes on.
     limits.undecided = Duration::from_millis(1);
     let task = TaskSupport::Optional;
-    let server = Server::builder("memory", "1")
+    let server = Server::new("memory", "1")
         .tool(Tool::new("asks", asks))
         .tool(Tool::new("works", works).task(task))
         .tool(Tool::new("makes", makes).task(task))

@@ -51,5 +51,5 @@ fn main() {
         asks_for_arguments(),
     ];
     let _: (Prompt, Resource) = (returns_nothing(), returns_a_number());
-    askback::Server::builder("a", "1").tool(plain);
+    askback::Server::new("a", "1").tool(plain);
 }

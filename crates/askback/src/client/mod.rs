@@ -42,7 +42,7 @@
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
 //! // Here the server is in this process; `transport::Child` starts one.
-//! let server = Server::builder("airline", "1.0.0").tool(Tool::new("reserve", reserve)).build()?;
+//! let server = Server::new("airline", "1.0.0").tool(Tool::new("reserve", reserve)).build()?;
 //! let (near, far) = transport::memory();
 //! tokio::spawn(async move { server.serve(far).await });
 //!

@@ -22,7 +22,7 @@ use crate::{
 /// }
 ///
 /// fn server() -> Result<Server, BuildError> {
-///     let server = Server::builder("agency", "1.0.0").state(Rates(120));
+///     let server = Server::new("agency", "1.0.0").state(Rates(120));
 ///     server.tool(Tool::new("price", price)).build()
 /// }
 /// # server().unwrap();

@@ -79,7 +79,7 @@ use crate::{
 /// }
 ///
 /// # async fn serve() -> Result<(), Box<dyn std::error::Error>> {
-/// let server = Server::builder("greeter", "1.0.0").tool(Tool::new("greet", greet)).build()?;
+/// let server = Server::new("greeter", "1.0.0").tool(Tool::new("greet", greet)).build()?;
 /// server.serve_stdio().await?;
 /// # Ok(())
 /// # }
@@ -187,8 +187,14 @@ pub enum BuildError {
 }
 
 impl Server {
-    /// Begins a server with the name and version it gives for itself.
-    pub fn builder(name: impl Into<String>, version: impl Into<String>) -> ServerBuilder {
+    /// Begins a server with the name and version it gives for itself: the builder takes what it
+    /// offers, and then runs it ([`ServerBuilder::run_stdio`]) or builds it
+    /// ([`ServerBuilder::build`]).
+    #[expect(
+        clippy::new_ret_no_self,
+        reason = "a server begins with its name, and there is nothing to serve before it is built"
+    )]
+    pub fn new(name: impl Into<String>, version: impl Into<String>) -> ServerBuilder {
         ServerBuilder {
             info: Implementation::new(name, version),
             instructions: None,

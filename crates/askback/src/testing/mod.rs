@@ -26,7 +26,7 @@
 //! }
 //!
 //! fn server() -> ServerBuilder {
-//!     Server::builder("airline", "1.0.0").tool(Tool::new("reserve", reserve))
+//!     Server::new("airline", "1.0.0").tool(Tool::new("reserve", reserve))
 //! }
 //!
 //! # #[tokio::main(flavor = "current_thread", start_paused = true)]

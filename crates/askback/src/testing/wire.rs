@@ -21,7 +21,7 @@ use crate::{
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() {
 /// let hello = Tool::new("hello", async || -> Result<&'static str> { Ok("Hello!") });
-/// let server = Server::builder("greeter", "1.0.0").tool(hello).build().unwrap();
+/// let server = Server::new("greeter", "1.0.0").tool(hello).build().unwrap();
 ///
 /// let mut wire = Wire::connect(&server);
 /// wire.initialize(Revision::V2025_06_18, &json!({})).await;

@@ -85,7 +85,7 @@ fn ring() -> KeySource {
 }
 
 fn server() -> ServerBuilder {
-    Server::builder("agency", "1")
+    Server::new("agency", "1")
         .keys(ring())
         .tool(Tool::new("book", book))
         .tool(Tool::new("read", async || denied()))

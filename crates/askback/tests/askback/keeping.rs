@@ -58,7 +58,7 @@ fn recording(bytes: usize, store: impl Store + 'static) -> Service {
 
 fn service(tool: Tool, store: impl Store + 'static) -> Service {
     let ring = KeyRing::new(Key::new(&[1; 32]));
-    let builder = Server::builder("agency", "1").tool(tool).store(store);
+    let builder = Server::new("agency", "1").tool(tool).store(store);
     let server = builder.keys(KeySource::Ring(ring)).build().unwrap();
     server.http().service()
 }

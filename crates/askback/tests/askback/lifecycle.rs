@@ -50,7 +50,7 @@ fn notification(method: &str) -> Value {
 // Shows LI25-07.
 #[tokio::test(start_paused = true)]
 async fn a_question_waits_until_the_client_is_initialized() {
-    let server = Server::builder("tests", "1")
+    let server = Server::new("tests", "1")
         .tool(Tool::new("reserve", reserve))
         .build();
     let server = server.expect("the server is whole");
@@ -76,7 +76,7 @@ async fn a_question_waits_until_the_client_is_initialized() {
 
 #[tokio::test(start_paused = true)]
 async fn a_client_that_is_never_initialized_is_not_waited_for_without_end() {
-    let server = Server::builder("tests", "1")
+    let server = Server::new("tests", "1")
         .tool(Tool::new("reserve", reserve))
         .build();
     let mut wire = Wire::connect(&server.expect("the server is whole"));
@@ -96,7 +96,7 @@ async fn a_client_that_is_never_initialized_is_not_waited_for_without_end() {
 /// A server that tells whose roots changed.
 pub(crate) fn watching() -> (ServerBuilder, mpsc::UnboundedReceiver<RootsChanged>) {
     let (told, changes) = mpsc::unbounded_channel();
-    let builder = Server::builder("tests", "1").on_roots_changed(move |changed| {
+    let builder = Server::new("tests", "1").on_roots_changed(move |changed| {
         let told = told.clone();
         async move {
             let _ = told.send(changed);
@@ -133,7 +133,7 @@ async fn an_author_is_told_that_roots_changed() {
 async fn many_changes_of_roots_come_to_two_runs() {
     let runs = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&runs);
-    let builder = Server::builder("tests", "1").on_roots_changed(move |_| {
+    let builder = Server::new("tests", "1").on_roots_changed(move |_| {
         let first = counted.fetch_add(1, Ordering::SeqCst) == 0;
         async move {
             sleep(Duration::from_secs(1)).await;
@@ -164,7 +164,7 @@ async fn logs(ctx: Ctx) -> Result<&'static str> {
 #[tokio::test]
 async fn log_lines_are_sent_only_by_a_server_that_says_so() {
     for declared in [false, true] {
-        let builder = Server::builder("tests", "1").tool(Tool::new("logs", logs));
+        let builder = Server::new("tests", "1").tool(Tool::new("logs", logs));
         let builder = if declared { builder.logging() } else { builder };
         let server = builder.build().expect("the server is whole");
         for revision in Revision::ALL {

@@ -111,7 +111,7 @@ fn object() -> Schema {
 }
 
 fn agency() -> ServerBuilder {
-    Server::builder("agency", "1")
+    Server::new("agency", "1")
         .tool(go)
         .tool(r#type)
         .tool(bare().title("Changed"))
@@ -174,7 +174,7 @@ async fn a_tool_is_told_as_it_was_written() {
 #[tokio::test]
 async fn a_tool_says_whether_it_becomes_a_task() {
     let answers = |tool: Tool, capabilities: Value| async move {
-        let server = Server::builder("agency", "1").tool(tool).build().unwrap();
+        let server = Server::new("agency", "1").tool(tool).build().unwrap();
         let mut wire = Wire::connect(&server);
         let params = json!({
             "name": "work",
@@ -299,7 +299,7 @@ async fn takes_two(_trip: Trip, _wishes: Wishes) -> Result<()> {
 
 #[test]
 fn a_handler_has_one_form_of_arguments() {
-    let wrong = Server::builder("agency", "1").tool(takes_two).build().err();
+    let wrong = Server::new("agency", "1").tool(takes_two).build().err();
     assert_eq!(wrong, Some(BuildError::Parameters("takes_two".to_owned())));
 }
 

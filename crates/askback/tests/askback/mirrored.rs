@@ -18,10 +18,7 @@ fn tool(schema: &Value) -> Tool {
 async fn outcome(region: &Value, headers: &[&str]) -> (u16, Option<i64>) {
     let property = json!({"type": "string", "x-mcp-header": "Region"});
     let schema = json!({"type": "object", "properties": {"region": property}});
-    let server = Server::builder("s", "1")
-        .tool(tool(&schema))
-        .build()
-        .unwrap();
+    let server = Server::new("s", "1").tool(tool(&schema)).build().unwrap();
     let meta = json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
         "io.modelcontextprotocol/clientCapabilities": {},
@@ -90,7 +87,7 @@ fn an_annotation_that_clients_would_refuse_is_the_authors_mistake() {
             "a": {"type": "string", "x-mcp-header": "Team"},
             "score": {"type": kind, "x-mcp-header": header},
         }});
-        let built = Server::builder("s", "1").tool(tool(&schema)).build();
+        let built = Server::new("s", "1").tool(tool(&schema)).build();
         let wrong = BuildError::Arguments {
             name: "route".to_owned(),
             why: format!("the x-mcp-header annotation of /properties/score {why}"),
@@ -110,7 +107,7 @@ fn a_header_is_named_for_an_argument_of_a_form() {
         region: String,
     }
     let route = || Tool::new("route", async |_: Route| -> Result<()> { Ok(()) });
-    let build = |tool: Tool| Server::builder("s", "1").tool(tool).build().map(|_| ());
+    let build = |tool: Tool| Server::new("s", "1").tool(tool).build().map(|_| ());
     assert_eq!(build(route().header("region", "Region")), Ok(()));
     for (argument, header, why) in [
         (
@@ -136,7 +133,7 @@ fn a_header_is_named_for_an_argument_of_a_form() {
 async fn a_named_header_stands_in_the_schema() {
     let schema = json!({"type": "object", "properties": {"region": {"type": "string"}}});
     let tool = tool(&schema).header("region", "Region");
-    let server = Server::builder("s", "1").tool(tool).build().unwrap();
+    let server = Server::new("s", "1").tool(tool).build().unwrap();
     let mut wire = Wire::connect(&server);
     wire.initialize(Revision::V2025_11_25, &json!({})).await;
     wire.request("tools/list", json!({})).await;

@@ -114,7 +114,7 @@ fn echo(name: &str) -> Tool {
 
 /// A server with three of everything.
 fn builder() -> ServerBuilder {
-    let mut builder = Server::builder("library", "1");
+    let mut builder = Server::new("library", "1");
     for name in ["zoo", "map", "atlas"] {
         let prompt = Prompt::new(name, async |place: Place| Ok(place.name));
         let bytes = async || Ok(vec![ResourceContents::bytes("", [0, 1, 254]), page_one()]);
@@ -132,7 +132,7 @@ fn builder() -> ServerBuilder {
 #[tokio::test]
 async fn a_tool_has_a_name_that_clients_accept() {
     let build = |names: &[&str]| {
-        let empty = Server::builder("s", "1");
+        let empty = Server::new("s", "1");
         let builder = names
             .iter()
             .fold(empty, |builder, name| builder.tool(echo(name)));
@@ -330,7 +330,7 @@ async fn what_is_offered_is_declared_and_nothing_else_answered() {
     let all = all.into_iter().chain([("completion/complete", complete)]);
     let all: Vec<_> = all.collect();
     for (declares, add, answers) in cases {
-        let server = add(Server::builder("s", "1")).build().unwrap();
+        let server = add(Server::new("s", "1")).build().unwrap();
         for revision in Revision::ALL {
             let mut peer = Peer::connect(&server, revision).await;
             for kind in ["tools", "prompts", "resources", "completions"] {
@@ -378,7 +378,7 @@ async fn a_structured_result_is_said_in_text_too() {
             let given = given.clone();
             async move { Ok(Json::new(given)) }
         });
-        let server = Server::builder("s", "1").tool(tool).build().unwrap();
+        let server = Server::new("s", "1").tool(tool).build().unwrap();
         for revision in Revision::ALL {
             let mut peer = Peer::connect(&server, revision).await;
             let result = peer.result("tools/call", json!({"name": "quote"})).await;

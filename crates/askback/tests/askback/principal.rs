@@ -19,7 +19,7 @@ async fn whoami(ctx: Ctx) -> Result<String> {
 
 fn server() -> Server {
     let ring = KeyRing::new(Key::new(&[1; 32]));
-    let builder = Server::builder("agency", "1").tool(Tool::new("whoami", whoami));
+    let builder = Server::new("agency", "1").tool(Tool::new("whoami", whoami));
     builder.keys(KeySource::Ring(ring)).build().unwrap()
 }
 

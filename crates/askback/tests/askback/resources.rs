@@ -45,7 +45,7 @@ async fn read(server: &Server, revision: Revision, uri: &str) -> Value {
 #[tokio::test]
 async fn a_uri_does_not_lead_out_of_its_template() {
     let names = Read::default();
-    let server = Server::builder("tests", "1")
+    let server = Server::new("tests", "1")
         .state(Arc::clone(&names))
         .resource_template(ResourceTemplate::new("x://docs/{name}", "doc", document))
         .build()
@@ -78,7 +78,7 @@ async fn a_uri_does_not_lead_out_of_its_template() {
 }
 
 fn listing(cache: CacheScope) -> ServerBuilder {
-    Server::builder("tests", "1").cache(Duration::from_secs(60), cache)
+    Server::new("tests", "1").cache(Duration::from_secs(60), cache)
 }
 
 #[test]
@@ -90,7 +90,7 @@ fn a_list_of_each_is_not_said_to_be_that_of_all() {
         each(listing(Public)).build().err(),
         Some(BuildError::PublicCache)
     );
-    let late = each(Server::builder("tests", "1")).cache(Duration::ZERO, Public);
+    let late = each(Server::new("tests", "1")).cache(Duration::ZERO, Public);
     assert_eq!(late.build().err(), Some(BuildError::PublicCache));
     assert_eq!(each(listing(Private)).build().err(), None);
     assert_eq!(all(listing(Public)).build().err(), None);
@@ -114,7 +114,7 @@ async fn of_reader(ctx: Ctx) -> Result<ReadResourceResult> {
 async fn what_depends_on_its_reader_is_kept_private() {
     let everybody = async || Ok(public("The same."));
     let resource = |name: &str| format!("x://{name}");
-    let server = Server::builder("tests", "1")
+    let server = Server::new("tests", "1")
         .resource(Resource::new(resource("everybody"), "everybody", everybody))
         .resource(Resource::new(resource("reader"), "reader", of_reader))
         .build()
@@ -130,7 +130,7 @@ async fn what_depends_on_its_reader_is_kept_private() {
 #[tokio::test]
 async fn what_needs_a_scope_is_kept_private() {
     let scoped = Resource::new("x://scoped", "scoped", async || Ok(public("For a few.")));
-    let server = Server::builder("tests", "1").resource(scoped.scopes(["notes:read"]));
+    let server = Server::new("tests", "1").resource(scoped.scopes(["notes:read"]));
     let server = server.build().expect("the server is whole");
     let heard = read(&server, Revision::LATEST, "x://scoped").await;
     assert_eq!(heard["result"]["cacheScope"], "private", "{heard}");

@@ -49,7 +49,7 @@ impl Stage {
                 Ok("done".to_owned())
             }
         };
-        let server = Server::builder("tests", "1")
+        let server = Server::new("tests", "1")
             .tool(Tool::new("waits", waits))
             .tool(Tool::new("hello", async || -> Result<&str> {
                 Ok("Hello!")

@@ -45,7 +45,7 @@ async fn reserve(ctx: Ctx) -> Result<String> {
 }
 
 fn airline() -> ServerBuilder {
-    let builder = Server::builder("airline", "1").logging();
+    let builder = Server::new("airline", "1").logging();
     builder.tool(Tool::new("reserve", reserve))
 }
 
@@ -134,7 +134,7 @@ async fn silence_ends_a_call_or_lets_a_timer_run_out() {
         }
     }
     let server = || {
-        Server::builder("airline", "1")
+        Server::new("airline", "1")
             .tool(Tool::new("patient", patient))
             .tool(Tool::new("reserve", reserve))
     };
@@ -172,7 +172,7 @@ async fn a_handler_that_asks_something_else_each_time_is_found_out() {
                 Ok(asked.await?.accepted()?.window.to_string())
             }
         };
-        Server::builder("airline", "1").tool(Tool::new("restless", restless))
+        Server::new("airline", "1").tool(Tool::new("restless", restless))
     };
     let trial = testing::call(server, "restless", json!({})).with(ada());
     for revision in [Revision::LATEST_LEGACY, Revision::LATEST] {
@@ -201,7 +201,7 @@ async fn an_effect_that_happens_twice_is_found_out() {
                     Ok(format!("booking {number}"))
                 }
             };
-            Server::builder("airline", "1").tool(Tool::new("book", book))
+            Server::new("airline", "1").tool(Tool::new("book", book))
         }
     };
     for trouble in Trouble::ALL {

@@ -81,7 +81,7 @@ async fn reserve(ctx: Ctx, State(database): State<Database>) -> Result<String> {
 }
 
 fn agency(connection: Connection) -> ServerBuilder {
-    Server::builder("agency", "1")
+    Server::new("agency", "1")
         .state(Arc::new(Mutex::new(connection)))
         .keys(KeySource::Ring(KeyRing::new(Key::new(&[7; 32]))))
 }

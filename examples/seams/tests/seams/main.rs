@@ -53,7 +53,7 @@ async fn a_call_asks_and_commits_over_them() {
             number.await
         }
     };
-    let server = Server::builder("airline", "1.0.0")
+    let server = Server::new("airline", "1.0.0")
         .tool(Tool::new("reserve", reserve))
         .store(Rows::new(1 << 20))
         .build()

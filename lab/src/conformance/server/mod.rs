@@ -25,7 +25,7 @@ use self::{
 
 /// All that the suite looks for, to be given keys and built.
 pub fn server() -> ServerBuilder {
-    let server = Server::builder("askback-conformance", env!("CARGO_PKG_VERSION"))
+    let server = Server::new("askback-conformance", env!("CARGO_PKG_VERSION"))
         .title("askback under test")
         .logging()
         .cache(Duration::from_secs(60), CacheScope::Public);

@@ -9,7 +9,7 @@
 //!
 //! # async fn serve() -> Result<(), Box<dyn std::error::Error>> {
 //! let erase = Tool::new("erase", async || Ok("It is gone."));
-//! let server = Server::builder("notes", "1.0.0")
+//! let server = Server::new("notes", "1.0.0")
 //!     .tool(erase.scopes(["notes:write"]))
 //!     .build()?;
 //! let tokens = JwtVerifier::discover("https://auth.example.com")?;

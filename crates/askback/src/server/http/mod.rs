@@ -5,7 +5,7 @@
 //!
 //! # async fn serve() -> std::result::Result<(), Box<dyn std::error::Error>> {
 //! let hello = Tool::new("hello", async || -> Result<&'static str> { Ok("Hello!") });
-//! let server = Server::builder("greeter", "1.0.0").tool(hello).build()?;
+//! let server = Server::new("greeter", "1.0.0").tool(hello).build()?;
 //! server.serve_http("127.0.0.1:8000").await?;
 //! # Ok(())
 //! # }

@@ -34,7 +34,7 @@ fn key(byte: u8) -> Key {
 }
 
 fn builder(ring: KeyRing) -> ServerBuilder {
-    Server::builder("agency", "1")
+    Server::new("agency", "1")
         .tool(Tool::new("reserve", reserve))
         .tool(Tool::new("other", reserve))
         .prompt(Prompt::new("reserve", reserve))

@@ -50,7 +50,7 @@ async fn roots(ctx: Ctx) -> Result<()> {
 }
 
 fn server() -> Server {
-    Server::builder("agency", "1")
+    Server::new("agency", "1")
         .tool(Tool::new("form", form))
         .tool(Tool::new("link", link))
         .tool(Tool::new("model", model))
@@ -90,7 +90,7 @@ async fn only_what_runs_a_handler_asks() {
         ctx.elicit::<Seat>("A seat?").await?.accepted()?;
         Ok(String::new())
     };
-    let server = Server::builder("agency", "1")
+    let server = Server::new("agency", "1")
         .tool(Tool::new("tool", asks))
         .prompt(Prompt::new("prompt", wishing).complete("wish", wishes))
         .resource(Resource::new("note://one", "one", asks))
@@ -129,7 +129,7 @@ async fn only_what_runs_a_handler_asks() {
 #[tokio::test(start_paused = true)]
 async fn a_round_that_asks_nothing_is_the_authors_mistake() {
     let empty = async || Ok(InputRequiredResult::default());
-    let server = Server::builder("agency", "1")
+    let server = Server::new("agency", "1")
         .tool(Tool::new("tool", empty))
         .prompt(Prompt::new("prompt", empty))
         .resource(Resource::new("note://one", "one", empty))

@@ -31,7 +31,7 @@ where
     H: Handler<M>,
     H::Output: IntoToolResult,
 {
-    move || Server::builder("tests", "1").tool(Tool::new("tool", handler.clone()))
+    move || Server::new("tests", "1").tool(Tool::new("tool", handler.clone()))
 }
 
 /// Calls a tool in every revision and under every trouble, which must come to the same.

@@ -31,7 +31,7 @@ struct Client {
 
 impl Client {
     fn connect() -> Self {
-        let server = Server::builder("agency", "1")
+        let server = Server::new("agency", "1")
             .tool(Tool::new("reserve", reserve))
             .keys(KeySource::Ring(KeyRing::new(Key::new(&[7; 32]))))
             .check_replay(true)

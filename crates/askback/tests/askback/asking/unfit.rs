@@ -78,7 +78,7 @@ fn unfit() -> Vec<(Round, &'static str)> {
 }
 
 fn server(round: Round) -> Server {
-    Server::builder("tests", "1")
+    Server::new("tests", "1")
         .state(round)
         .tool(Tool::new("tool", by_hand::<CallToolResult>))
         .tool(Tool::new("task", by_hand::<CallToolResult>).task(TaskSupport::Optional))
@@ -194,7 +194,7 @@ async fn links_are_required_only_of_a_client_that_opens_them() {
         ),
         (Revision::V2025_11_25, &opens, "javascript:1", 0, -32603),
     ] {
-        let server = Server::builder("tests", "1")
+        let server = Server::new("tests", "1")
             .state(url)
             .tool(Tool::new("requires", requires))
             .prompt(Prompt::new("requires", requires))
@@ -233,7 +233,7 @@ async fn a_link_that_is_not_encrypted_is_an_error_of_the_author() {
         ctx.elicit_url("Open.", "http://example.com/").await?;
         Ok("opened".to_owned())
     };
-    let server = Server::builder("tests", "1")
+    let server = Server::new("tests", "1")
         .tool(Tool::new("tool", asks))
         .build();
     let server = server.expect("the server is whole");

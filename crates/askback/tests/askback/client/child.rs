@@ -94,7 +94,7 @@ fn agency() {
         .enable_all()
         .build()
         .unwrap();
-    let server = Server::builder("agency", "1")
+    let server = Server::new("agency", "1")
         .tool(Tool::new("reserve", reserve))
         .tool(Tool::new("wait", wait))
         .keys(KeySource::Ring(KeyRing::new(Key::new(&[7; 32]))))
@@ -116,7 +116,7 @@ fn prints() {
         assert!(child.unwrap().success());
         Ok("done")
     };
-    let server = Server::builder("prints", "1").tool(Tool::new("print", print));
+    let server = Server::new("prints", "1").tool(Tool::new("print", print));
     let server = server.build().unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()

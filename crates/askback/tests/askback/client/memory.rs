@@ -75,7 +75,7 @@ async fn sign_in(ctx: Ctx) -> Result<String> {
 }
 
 fn server() -> Server {
-    Server::builder("agency", "1")
+    Server::new("agency", "1")
         .instructions("Ask nicely.")
         .tool(Tool::new("reserve", reserve))
         .tool(Tool::new("both", both))
@@ -812,7 +812,7 @@ fn clients_can_be_shared() {
 #[tokio::test]
 async fn any_two_byte_streams_carry_a_message_a_line() {
     let hello = Tool::new("hello", async || Ok("Hello,\nand welcome!"));
-    let server = Server::builder("s", "1").tool(hello).build().unwrap();
+    let server = Server::new("s", "1").tool(hello).build().unwrap();
     let (near, far) = tokio::io::duplex(16);
     let (reader, writer) = tokio::io::split(far);
     let served = tokio::spawn(async move {

@@ -16,7 +16,7 @@ fn notification(method: &str) -> Value {
 // Shows LI25-07.
 #[tokio::test(start_paused = true)]
 async fn a_question_waits_until_the_client_of_a_session_is_initialized() {
-    let server = Server::builder("tests", "1")
+    let server = Server::new("tests", "1")
         .tool(Tool::new("reserve", reserve))
         .build();
     let client = Client::of(&server.expect("the server is whole"));

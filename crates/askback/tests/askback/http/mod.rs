@@ -48,7 +48,7 @@ struct Presence(Stage, bool);
 impl Stage {
     /// A server with tools for all there is to try.
     pub(crate) fn builder(&self) -> ServerBuilder {
-        Server::builder("tests", "1")
+        Server::new("tests", "1")
             .logging()
             .keys(KeySource::Ring(KeyRing::new(Key::new(&[1; 32]))))
             .state(self.clone())

@@ -18,7 +18,7 @@ async fn shows(ctx: Ctx) -> Result<String> {
 }
 
 fn client() -> Client {
-    let server = Server::builder("tests", "1")
+    let server = Server::new("tests", "1")
         .tool(Tool::new("opens", opens))
         .tool(Tool::new("shows", shows))
         .build();

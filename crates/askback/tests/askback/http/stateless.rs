@@ -155,7 +155,7 @@ async fn errors_of_handlers_are_answers() {
 #[tokio::test]
 async fn a_prompt_that_breaks_is_an_internal_error() {
     let breaks = Prompt::new("breaks", async || -> Result<String> { panic!("it breaks") });
-    let server = Server::builder("s", "1").prompt(breaks).build().unwrap();
+    let server = Server::new("s", "1").prompt(breaks).build().unwrap();
     let client = Client::of(&server);
     let broken = client.call("prompts/get", json!({"name": "breaks"})).await;
     assert_eq!(broken.json().await["error"]["code"], -32603);
@@ -170,7 +170,7 @@ async fn sound_is_base64_and_says_its_type() {
             "audio/wav",
         )))
     });
-    let server = Server::builder("s", "1").prompt(song).build().unwrap();
+    let server = Server::new("s", "1").prompt(song).build().unwrap();
     let client = Client::of(&server);
     let answer = client
         .call("prompts/get", json!({"name": "song"}))

@@ -284,7 +284,7 @@ impl Plan {
         if self.spills {
             limits.spill_bytes = 8;
         }
-        Server::builder("proof", "1")
+        Server::new("proof", "1")
             .tool(handler::tool(Arc::clone(&self.effects)))
             .limits(limits)
             .clock(self.clock)

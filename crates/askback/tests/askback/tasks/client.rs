@@ -145,7 +145,7 @@ async fn a_call_that_is_given_up_cancels_its_task() {
             std::future::pending::<Result<String>>().await
         }
     };
-    let server = Server::builder("painter", "1")
+    let server = Server::new("painter", "1")
         .tool(Tool::new("endless", endless).task(TaskSupport::Required))
         .build()
         .unwrap();

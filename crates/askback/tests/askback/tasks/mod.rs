@@ -90,7 +90,7 @@ async fn undeclared(ctx: Ctx) -> Result<String> {
 
 pub(crate) fn builder() -> ServerBuilder {
     use TaskSupport::{Optional, Required};
-    Server::builder("painter", "1")
+    Server::new("painter", "1")
         .tool(Tool::new("slow", slow).task(Optional))
         .tool(Tool::new("failing", failing).task(Required))
         .tool(Tool::new("forbidden", forbidden).task(Optional))

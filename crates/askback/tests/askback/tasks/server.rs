@@ -328,7 +328,7 @@ async fn what_the_extension_has_not_is_not_answered() {
     let discovered = client.request("server/discover", json!({})).await;
     let extensions = &discovered["result"]["capabilities"]["extensions"];
     assert_eq!(*extensions, json!({"io.modelcontextprotocol/tasks": {}}));
-    let plain = Server::builder("plain", "1")
+    let plain = Server::new("plain", "1")
         .tool(Tool::new("slow", slow))
         .build()
         .unwrap();

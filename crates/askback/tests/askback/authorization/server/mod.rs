@@ -116,7 +116,7 @@ fn builder(ran: &Ran) -> ServerBuilder {
     );
     let drawer = async |topic: Topic| Ok(topic.topic);
     let drawer = ResourceTemplate::new("note://drawer/{topic}", "drawer", drawer);
-    Server::builder("notes", "1")
+    Server::new("notes", "1")
         .keys(KeySource::Ring(ring))
         .clock(Hand(Arc::new(AtomicU64::new(NOW))))
         .state(ran.clone())

@@ -291,7 +291,7 @@ async fn a_token_that_cannot_be_judged_is_not_refused() {
         }
     }
 
-    let server = Server::builder("notes", "1").build().unwrap();
+    let server = Server::new("notes", "1").build().unwrap();
     let protection = Protection::new(RESOURCE, Absent).unwrap();
     let client = Client(server.http().allow_http_sse().protect(protection).service());
     let response = super::post(&client, "Bearer a", &hello_tool()).await;
@@ -460,12 +460,12 @@ fn a_protection_that_clients_would_misread_is_refused() {
         assert!(protection().implies(scope, ["a"]).is_err(), "{scope:?}");
         let tool = Tool::new("a", async || Ok("")).scopes([scope]);
         assert!(
-            Server::builder("notes", "1").tool(tool).build().is_err(),
+            Server::new("notes", "1").tool(tool).build().is_err(),
             "{scope:?}"
         );
     }
     let tool = Tool::new("a", async || Ok("")).scopes(["offline_access"]);
-    assert!(Server::builder("notes", "1").tool(tool).build().is_err());
+    assert!(Server::new("notes", "1").tool(tool).build().is_err());
 }
 
 #[tokio::test]
@@ -473,7 +473,7 @@ async fn a_server_tells_who_it_is_to_the_person_who_signs_in() {
     let protection = protection()
         .name("Notes")
         .documentation("https://example.com/notes");
-    let server = Server::builder("notes", "1").build().unwrap();
+    let server = Server::new("notes", "1").build().unwrap();
     let path = protection.metadata_path().to_owned();
     let client = Client(server.http().allow_http_sse().protect(protection).service());
     let response = client

@@ -67,7 +67,7 @@ impl Served {
                 std::future::pending::<Result<&'static str>>().await
             }
         };
-        let server = Server::builder("agency", "1")
+        let server = Server::new("agency", "1")
             .tool(Tool::new("reserve", reserve))
             .tool(Tool::new("roots", roots))
             .tool(Tool::new("endless", endless))
