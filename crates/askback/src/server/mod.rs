@@ -17,6 +17,7 @@ mod rehearsal;
 mod resource;
 mod roots;
 mod rounds;
+mod run;
 mod shared;
 mod tasks;
 mod tool;
@@ -41,6 +42,7 @@ pub use prompt::Prompt;
 pub(crate) use rehearsal::UNSAFE_REPLAY;
 pub use resource::{Resource, ResourceTemplate};
 pub use roots::RootsChanged;
+pub use run::RunError;
 pub(crate) use shared::Shared;
 pub use tool::Tool;
 
@@ -65,7 +67,7 @@ use crate::{
 /// every revision. Cheap to clone.
 ///
 /// ```no_run
-/// use askback::{Ctx, Form, Result, Server, Tool};
+/// use askback::{Ctx, Form, Result, RunError, Server, Tool};
 ///
 /// #[derive(Form)]
 /// struct Who {
@@ -78,17 +80,15 @@ use crate::{
 ///     Ok(format!("Hello, {}!", who.name))
 /// }
 ///
-/// # async fn serve() -> Result<(), Box<dyn std::error::Error>> {
-/// let server = Server::new("greeter", "1.0.0").tool(Tool::new("greet", greet)).build()?;
-/// server.serve_stdio().await?;
-/// # Ok(())
+/// # async fn serve() -> Result<(), RunError> {
+/// Server::new("greeter", "1.0.0").tool(Tool::new("greet", greet)).run_stdio().await
 /// # }
 /// ```
 #[derive(Clone)]
 pub struct Server(pub(crate) Arc<Shared>);
 
 /// Puts a [`Server`] together.
-#[must_use = "a builder makes a server when it is built"]
+#[must_use = "a builder makes a server when it is built or run"]
 pub struct ServerBuilder {
     info: Implementation,
     instructions: Option<String>,

@@ -21,6 +21,8 @@ mod principal;
 mod proof;
 mod resources;
 mod stopping;
+#[cfg(feature = "http-server")]
+mod running;
 mod store;
 mod tasks;
 mod testing;

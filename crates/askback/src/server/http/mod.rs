@@ -1,17 +1,16 @@
 //! Serving over HTTP: one endpoint for every revision at the same time.
 //!
 //! ```no_run
-//! use askback::{Result, Server, Tool};
+//! use askback::{Result, RunError, Server, Tool};
 //!
-//! # async fn serve() -> std::result::Result<(), Box<dyn std::error::Error>> {
-//! let hello = Tool::new("hello", async || -> Result<&'static str> { Ok("Hello!") });
-//! let server = Server::new("greeter", "1.0.0").tool(hello).build()?;
-//! server.serve_http("127.0.0.1:8000").await?;
-//! # Ok(())
-//! # }
+//! #[tokio::main]
+//! async fn main() -> Result<(), RunError> {
+//!     let hello = Tool::new("hello", async || -> Result<&'static str> { Ok("Hello!") });
+//!     Server::new("greeter", "1.0.0").tool(hello).run_http("127.0.0.1:8000").await
+//! }
 //! ```
 //!
-//! [`Server::serve_http`] is all that most need. [`Server::http`] gives the [`Endpoint`]: it says
+//! [`ServerBuilder::run_http`] is all that most need. [`Server::http`] gives the [`Endpoint`]: it says
 //! by which names the server is reached, serves until told to stop, or is made into a tower
 //! [`Service`] to stand in a router beside other routes.
 
@@ -33,15 +32,15 @@ mod stop;
 mod stream;
 mod waiting;
 
-use std::{future::Future, io, sync::Arc};
+use std::{future::Future, io, net::SocketAddr, sync::Arc};
 
 pub use askback_core::http::guard::{BadName, Guard};
 pub use body::Body;
 pub use service::Service;
-use tokio::net::{TcpListener, ToSocketAddrs};
+use tokio::net::{TcpListener, ToSocketAddrs, lookup_host};
 
 use self::{protected::Protected, sessions::Sessions, stop::Stop};
-use super::{Server, Shared};
+use super::{RunError, Server, ServerBuilder, Shared};
 #[cfg(feature = "oauth-server")]
 use crate::authorization::server::Protection;
 
@@ -63,6 +62,27 @@ pub struct Endpoint {
     protected: Protected,
     /// Whether the pair of endpoints of 2024-11-05 is served as well.
     pairs: bool,
+}
+
+impl ServerBuilder {
+    /// Builds the server and serves over HTTP at `/mcp` of this address, to those who reach it by a
+    /// name of the machine itself, without end. Whoever reaches it by another name, or needs
+    /// authorization or a way to stop it, builds it and uses [`Server::http`].
+    ///
+    /// # Errors
+    ///
+    /// Fails where the server cannot be built, and where the address cannot be listened on.
+    pub async fn run_http(self, addr: impl ToSocketAddrs) -> Result<(), RunError> {
+        let server = self.build()?;
+        let resolved = lookup_host(addr).await.map_err(RunError::Address)?;
+        let resolved: Vec<SocketAddr> = resolved.collect();
+        let listener = TcpListener::bind(&resolved[..]).await.map_err(|why| {
+            let resolved: Vec<_> = resolved.iter().map(ToString::to_string).collect();
+            let address = resolved.join(" and ");
+            RunError::Listen { address, why }
+        })?;
+        server.http().serve(listener).await.map_err(RunError::Serve)
+    }
 }
 
 impl Server {
