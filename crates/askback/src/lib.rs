@@ -35,8 +35,8 @@ pub use askback_macros::Form;
 pub use askback_macros::{prompt, resource, tool};
 pub use clock::{Clock, SystemClock};
 pub use ctx::{
-    Arguments, Ask, CompletionNotice, Ctx, Elapsed, Elicit, ElicitUrl, Incoming, ListRoots,
-    Parameters, Questions, Sample,
+    Arguments, Ask, CompletionNotice, Confirm, Ctx, Elapsed, Elicit, ElicitUrl, Incoming,
+    ListRoots, Parameters, Questions, Sample,
 };
 pub use error::{Error, Result};
 pub use flow::Step;

@@ -17,11 +17,11 @@ use super::{
 };
 use crate::{
     address::is_loopback_host,
-    forms::{Field, FormSchema, Issue, Issues},
+    forms::{Issue, Issues},
     limits::Limits,
     protocol::{
-        CreateMessageResult, ElicitAction, ElicitParams, ElicitResult, InputRequest,
-        ListRootsResult, RawJson, Root,
+        CreateMessageResult, ElicitAction, ElicitFormParams, ElicitParams, ElicitResult,
+        InputRequest, ListRootsResult, RawJson, Root,
     },
 };
 
@@ -116,7 +116,7 @@ impl CheckedRequest {
     pub fn new(request: InputRequest, limits: &Limits) -> Result<Self, AskError> {
         match &request {
             InputRequest::Elicit(ElicitParams::Form(form)) => {
-                check_form(&form.requested_schema, limits).map_err(AskError::BadForm)?;
+                check_form(form, limits).map_err(AskError::BadForm)?;
             }
             InputRequest::Elicit(ElicitParams::Url(link)) => check_link(&link.url)?,
             InputRequest::Sample(params) => {
@@ -142,10 +142,9 @@ impl CheckedRequest {
 
 /// A form that may be asked: one that keeps the rules, and asks for no secret, which must not pass
 /// through a client (2026-07-28, client/elicitation, User Interaction Model).
-fn check_form(form: &FormSchema, limits: &Limits) -> Result<(), Issues> {
-    form.lint(limits)?;
-    let secret = |field: &&Field| field.looks_secret();
-    match form.fields.iter().find(secret) {
+fn check_form(form: &ElicitFormParams, limits: &Limits) -> Result<(), Issues> {
+    form.requested_schema.lint(limits)?;
+    match form.requested_schema.secret_field(&form.message) {
         None => Ok(()),
         Some(field) => Err(Issues::from(Issue::new(
             field.name.clone(),

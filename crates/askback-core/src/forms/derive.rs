@@ -9,15 +9,26 @@ use serde_json::Number;
 
 use super::{
     Content, Field, FieldKind, FormChoice, FormField, FormSchema, Issues, Opt, Sort, TextFormat,
-    number, typed,
+    elicitable, number, typed,
 };
 
 /// A form of these fields.
 pub fn schema<const N: usize>(fields: [Field; N]) -> FormSchema {
-    FormSchema {
-        fields: fields.into(),
-        ..FormSchema::default()
-    }
+    FormSchema::new(fields)
+}
+
+/// The form that asks for one value.
+pub fn value_schema<T: FormField>() -> FormSchema {
+    elicitable::value_schema::<T>()
+}
+
+/// Reads the one value of an answer.
+///
+/// # Errors
+///
+/// The issue of the value.
+pub fn read_value<T: FormField>(content: &Content) -> Result<T, Issues> {
+    elicitable::read_value(content)
 }
 
 /// A field of a form: its name and what its type does.
@@ -51,12 +62,8 @@ impl<T> FieldOf<T> {
     pub fn schema(&self) -> FieldBuilder<T> {
         FieldBuilder {
             field: Field {
-                name: self.name.into(),
-                title: None,
-                description: None,
                 required: !self.optional,
-                kind: (self.kind)(),
-                not_secret: false,
+                ..Field::new(self.name, (self.kind)())
             },
             write: self.write,
         }

@@ -19,10 +19,12 @@
 //! # Ok::<(), askback_core::forms::SchemaError>(())
 //! ```
 
+mod build;
 mod check;
 #[doc(hidden)]
 pub mod derive;
 mod dialect;
+mod elicitable;
 mod format;
 mod issue;
 mod lint;
@@ -38,7 +40,10 @@ mod write;
 
 pub use jiff::{Timestamp, civil::Date};
 
+pub use build::FormValues;
+pub use derive::IntoNumber;
 pub use dialect::{Defaults, Dialect, Lowered, lower};
+pub use elicitable::{ANSWER, Elicitable};
 pub use issue::{Issue, Issues};
 pub use read::SchemaError;
 pub use schema::{

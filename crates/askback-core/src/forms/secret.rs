@@ -6,7 +6,7 @@
 
 use alloc::string::String;
 
-use super::{Field, FieldKind, TextField};
+use super::{ANSWER, Field, FieldKind, FormSchema, TextField};
 
 /// The words that name a secret anywhere. Lower case, separated by one space.
 const SECRETS: &[&str] = &[
@@ -73,12 +73,28 @@ const SECRET_NAMES: &[&str] = &["credential", "pin", "secret", "secrets"];
 /// Words of scripts that put no space between words, looked for anywhere.
 const UNSPACED_SECRETS: &[&str] = &["密码", "密碼", "口令", "パスワード"];
 
+impl FormSchema {
+    /// The first field that seems to ask for a secret. Where the form asks for one value by itself
+    /// ([`ANSWER`]), its message says what that is, and is judged with it.
+    pub fn secret_field(&self, message: &str) -> Option<&Field> {
+        match &self.fields[..] {
+            [field] if field.name == ANSWER => Some(field).filter(|f| f.is_secret(message)),
+            fields => fields.iter().find(|field| field.looks_secret()),
+        }
+    }
+}
+
 impl Field {
     /// Whether the field seems to ask for a secret, judged by its name, title and description.
     ///
     /// Only what is typed freely can be one: a date, a mail address or a choice is not. An author
-    /// who knows better says so with [`Field::not_secret`].
+    /// who knows better says so with [`Field::not_secret`](fn@Field::not_secret).
     pub fn looks_secret(&self) -> bool {
+        self.is_secret("")
+    }
+
+    /// The same, with what else is said of the field.
+    fn is_secret(&self, message: &str) -> bool {
         if self.not_secret {
             return false;
         }
@@ -90,7 +106,7 @@ impl Field {
         let title = self.title.as_deref().unwrap_or_default();
         let description = self.description.as_deref().unwrap_or_default();
         let name = spaced_words(&self.name) + &spaced_words(title);
-        let all = name.clone() + &spaced_words(description);
+        let all = name.clone() + &spaced_words(description) + &spaced_words(message);
         let unspaced = |text: &str| UNSPACED_SECRETS.iter().any(|secret| text.contains(secret));
         has_any(&all, NUMERIC_SECRETS)
             || has_any(&name, SECRET_NAMES)

@@ -4,11 +4,12 @@ use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, quote};
 use syn::{
     Attribute, DeriveInput, Error, Expr, ExprLit, ExprUnary, Lit, LitInt, LitStr, Path, Result,
-    UnOp, meta::ParseNestedMeta, parse_quote, spanned::Spanned,
+    UnOp, ext::IdentExt, meta::ParseNestedMeta, parse_quote, spanned::Spanned,
 };
 
 use crate::{
     case::Case,
+    doc::doc_comment,
     meta::{named, once, text, twice, unknown},
 };
 
@@ -16,8 +17,8 @@ use crate::{
 #[derive(Default)]
 pub(super) struct Container {
     krate: Option<Path>,
-    pub(super) key: Option<LitStr>,
-    pub(super) message: Option<LitStr>,
+    key: Option<LitStr>,
+    message: Option<LitStr>,
     pub(super) rename_all: Option<Case>,
     pub(super) enum_names: Option<Span>,
 }
@@ -75,6 +76,24 @@ impl Container {
             )),
         })?;
         Ok(container)
+    }
+
+    /// The key under which it is asked: the type's name, unless another is given.
+    pub(super) fn key(&self, input: &DeriveInput) -> String {
+        match &self.key {
+            Some(key) => key.value(),
+            None => Case::Snake.write(&input.ident.unraw().to_string()),
+        }
+    }
+
+    /// The constant of what is asked where nothing else is said: the doc comment, unless a message
+    /// is given.
+    pub(super) fn message(&self, input: &DeriveInput) -> Option<TokenStream> {
+        let message = match &self.message {
+            Some(message) => Some(message.value()),
+            None => doc_comment(&input.attrs),
+        };
+        message.map(|message| quote!(const MESSAGE: &'static str = #message;))
     }
 
     /// Where the generated code finds the forms of askback.

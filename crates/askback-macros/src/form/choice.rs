@@ -16,27 +16,16 @@ struct Opt<'a> {
     title: Option<String>,
 }
 
-/// The implementations of `FormChoice` and `FormField` for an enum.
+/// The implementations of `FormChoice`, `FormField` and `Elicitable` for an enum.
 pub(super) fn derive(
     input: &DeriveInput,
     data: &DataEnum,
     container: &Container,
 ) -> Result<TokenStream> {
-    if let Some(key) = &container.key {
-        return Err(Error::new_spanned(
-            key,
-            "a choice is asked within a form and has no key",
-        ));
-    }
-    if let Some(message) = &container.message {
-        return Err(Error::new_spanned(
-            message,
-            "a choice is asked within a form and has no message",
-        ));
-    }
     let options = read_options(input, data, container)?;
     let forms = container.forms();
     let ident = &input.ident;
+    let (key, message) = (container.key(input), container.message(input));
     let enum_names = container.enum_names.is_some();
     let variants: Vec<_> = options.iter().map(|option| option.ident).collect();
     let values: Vec<_> = options.iter().map(|option| option.value.as_str()).collect();
@@ -83,6 +72,22 @@ pub(super) fn derive(
 
             fn write(&self) -> ::core::option::Option<#forms::derive::Value> {
                 #forms::derive::write_choice(self)
+            }
+        }
+
+        #[automatically_derived]
+        impl #forms::Elicitable for #ident {
+            const KEY: &'static str = #key;
+            #message
+
+            fn schema() -> #forms::FormSchema {
+                #forms::derive::value_schema::<Self>()
+            }
+
+            fn read(
+                content: &#forms::Content,
+            ) -> ::core::result::Result<Self, #forms::Issues> {
+                #forms::derive::read_value(content)
             }
         }
     })

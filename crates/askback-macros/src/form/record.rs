@@ -13,7 +13,7 @@ use super::{
     attributes::{self, Constraint, Container},
     setter,
 };
-use crate::{case::Case, doc::doc_comment};
+use crate::doc::doc_comment;
 
 /// A field of the form.
 struct Field<'a> {
@@ -43,15 +43,7 @@ pub(super) fn derive(
     let fields = read_fields(&data.fields, container)?;
     let forms = container.forms();
     let ident = &input.ident;
-    let key = match &container.key {
-        Some(key) => key.value(),
-        None => Case::Snake.write(&ident.unraw().to_string()),
-    };
-    let message = match &container.message {
-        Some(message) => Some(message.value()),
-        None => doc_comment(&input.attrs),
-    };
-    let message = message.map(|message| quote!(const MESSAGE: &'static str = #message;));
+    let (key, message) = (container.key(input), container.message(input));
     let declarations = fields.iter().map(|field| field.declaration(&forms));
     let schema = fields.iter().map(|field| field.schema(&forms));
     let read = read(&fields, &forms);

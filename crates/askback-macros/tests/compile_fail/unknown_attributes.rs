@@ -57,16 +57,4 @@ struct Empty {
 #[form(crate = "askback_core", enum_names)]
 struct EnumNames {}
 
-#[derive(Form)]
-#[form(crate = "askback_core", key = "seat")]
-enum Key {
-    A,
-}
-
-#[derive(Form)]
-#[form(crate = "askback_core", message = "Which seat?")]
-enum Message {
-    A,
-}
-
 fn main() {}

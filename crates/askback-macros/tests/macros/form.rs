@@ -1,7 +1,7 @@
 //! `#[derive(Form)]`: what is asked, what is read, what is written.
 
 use askback_core::{
-    forms::{Content, Date, Form, FormChoice, FormField, FormSchema, Timestamp},
+    forms::{self, Content, Date, Form, FormChoice, FormField, FormSchema, Timestamp},
     limits::Limits,
 };
 use askback_macros::Form;
@@ -319,6 +319,29 @@ fn a_form_may_ask_nothing() {
     reads(json!({}), EmptyHTTPForm {});
     assert_eq!(EmptyHTTPForm::KEY, "empty_http_form");
     assert_eq!(<() as Form>::KEY, "confirm");
+}
+
+/// Which room?
+#[derive(Debug, PartialEq, Form)]
+#[form(crate = "askback_core", key = "where")]
+enum Stay {
+    Sea,
+}
+
+#[test]
+fn a_choice_is_asked_by_itself() {
+    let told = (
+        <Seat as forms::Elicitable>::KEY,
+        <Seat as forms::Elicitable>::MESSAGE,
+    );
+    assert_eq!(told, ("seat", "Please answer."));
+    let told = (
+        <Stay as forms::Elicitable>::KEY,
+        <Stay as forms::Elicitable>::MESSAGE,
+    );
+    assert_eq!(told, ("where", "Which room?"));
+    let answer = content(json!({"answer": "sea"}));
+    assert_eq!(<Stay as forms::Elicitable>::read(&answer), Ok(Stay::Sea));
 }
 
 #[test]

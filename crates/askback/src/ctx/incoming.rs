@@ -8,7 +8,7 @@ use std::sync::{
 use askback_core::{
     ask::{AskError, Capability, CheckedRequest, Principal},
     engine::server::Origin,
-    forms::Form,
+    forms::Elicitable,
     limits::Limits,
     protocol::{
         ClientCapabilities, CreateMessageParams, ElicitParams, ElicitResult, Implementation,
@@ -138,7 +138,7 @@ impl Incoming {
     /// # Errors
     ///
     /// Fails where the answer does not fit the form.
-    pub fn answer<T: Form>(&self, key: &str) -> Result<Option<Answer<T>>> {
+    pub fn answer<T: Elicitable>(&self, key: &str) -> Result<Option<Answer<T>>> {
         let Some(response) = self.input_response(key) else {
             return Ok(None);
         };

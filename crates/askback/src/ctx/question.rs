@@ -3,7 +3,6 @@
 use std::{
     borrow::Cow,
     future::Future,
-    marker::PhantomData,
     pin::Pin,
     task::{Context, Poll, ready},
 };
@@ -11,20 +10,30 @@ use std::{
 use askback_core::{
     ask::{AskError, Checked},
     engine::server::Place,
-    forms::{Content, Form},
+    forms::{Content, Issues},
     protocol::{CreateMessageResult, ElicitAction, ElicitResult},
 };
 
 #[cfg(doc)]
 use super::{CompletionNotice, Ctx};
 use crate::{answer::Answer, flow::Asking, roots::Roots};
+#[cfg(doc)]
+use askback_core::forms::Elicitable;
 
-/// A form for the person, on its way: see [`Ctx::elicit`].
+/// A form for the person, on its way: see [`Ctx::elicit`], [`Ctx::choose`] and [`Ctx::elicit_form`].
 #[must_use = "a question is asked when it is awaited"]
 pub struct Elicit<T> {
-    pub(super) asking: Asking,
-    pub(super) reads: PhantomData<fn() -> T>,
+    asking: Asking,
+    /// Reads the answer; taken when it has come.
+    read: Option<Read<T>>,
 }
+
+/// Reads an answer that was checked by its form.
+type Read<T> = Box<dyn FnOnce(&Content) -> Result<T, Issues> + Send>;
+
+/// A yes or no, on its way: see [`Ctx::confirm`].
+#[must_use = "a question is asked when it is awaited"]
+pub struct Confirm(pub(super) Elicit<bool>);
 
 /// A link for the person, on its way: see [`Ctx::elicit_url`].
 #[must_use = "a question is asked when it is awaited"]
@@ -54,20 +63,28 @@ pub trait Questions: Send {
 /// [`Ctx::elicit`].
 ///
 /// All parameters of this kind are asked in one round. The message is the form's own
-/// ([`Form::MESSAGE`]). Where the person declines or cancels, the call ends as with
+/// ([`Elicitable::MESSAGE`]). Where the person declines or cancels, the call ends as with
 /// [`Answer::accepted`]; `Ask<Answer<T>>` hands that decision to the body.
 #[derive(Debug, Clone)]
 pub struct Ask<T>(pub T);
 
 impl<T> Elicit<T> {
+    pub(super) fn new(
+        asking: Asking,
+        read: impl FnOnce(&Content) -> Result<T, Issues> + Send + 'static,
+    ) -> Self {
+        Self {
+            asking,
+            read: Some(Box::new(read)),
+        }
+    }
+
     /// Chooses the key of the question, under which clients and answer files know it.
     pub fn key(mut self, key: impl Into<Cow<'static, str>>) -> Self {
         self.asking.rename(key.into());
         self
     }
-}
 
-impl<T: Form> Elicit<T> {
     /// Asks, or takes the answer `otherwise` gives where this client cannot be asked.
     ///
     /// # Errors
@@ -81,12 +98,31 @@ impl<T: Form> Elicit<T> {
     }
 }
 
-impl<T: Form> Future for Elicit<T> {
+impl<T> Future for Elicit<T> {
     type Output = Result<Answer<T>, AskError>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let checked = ready!(Pin::new(&mut self.asking).poll(cx))?;
-        Poll::Ready(read_form(checked))
+        let Some(read) = self.read.take() else {
+            return Poll::Pending;
+        };
+        Poll::Ready(read_form(checked, read))
+    }
+}
+
+impl Confirm {
+    /// Chooses the key of the question, under which clients and answer files know it.
+    pub fn key(self, key: impl Into<Cow<'static, str>>) -> Self {
+        Self(self.0.key(key))
+    }
+}
+
+impl Future for Confirm {
+    type Output = Result<bool, AskError>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let answer = ready!(Pin::new(&mut self.0).poll(cx))?;
+        Poll::Ready(Ok(answer.ok().unwrap_or(false)))
     }
 }
 
@@ -154,7 +190,7 @@ impl Future for ListRoots {
 
 macro_rules! questions {
     ($(($form:ident, $question:ident, $answer:ident)),+) => {
-        impl<$($form: Form),+> Questions for ($(Elicit<$form>,)+) {
+        impl<$($form: Send),+> Questions for ($(Elicit<$form>,)+) {
             type Answers = ($(Answer<$form>,)+);
 
             async fn ask(self) -> Result<Self::Answers, AskError> {
@@ -193,9 +229,9 @@ questions!(
     (D, d, answer_d)
 );
 
-fn read_form<T: Form>(checked: Checked) -> Result<Answer<T>, AskError> {
+fn read_form<T>(checked: Checked, read: Read<T>) -> Result<Answer<T>, AskError> {
     match by_action(elicited(checked)?) {
-        Answer::Accepted(content) => match T::read(&content) {
+        Answer::Accepted(content) => match read(&content) {
             Ok(value) => Ok(Answer::Accepted(value)),
             Err(issues) => Err(AskError::Refused(issues.to_string())),
         },

@@ -2,7 +2,7 @@
 
 use std::{any::TypeId, borrow::Cow, marker::PhantomData};
 
-use askback_core::forms::{Content, Form};
+use askback_core::forms::{Content, Elicitable, Form};
 use serde::de::DeserializeOwned;
 
 use super::Json;
@@ -20,7 +20,7 @@ use crate::{
 /// | [`Ctx`] | the way back to the caller |
 /// | a type with `#[derive(Form)]` | the arguments, described by its schema and checked by it |
 /// | [`Json<T>`] | the arguments, read with serde; the tool gives their schema itself |
-/// | [`Ask<T>`] | a form the person fills in before the handler runs |
+/// | [`Ask<T>`] | a form the person fills in before the handler runs, or one value |
 /// | [`State<T>`](crate::State) | something of the server's own, such as a database |
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a parameter of a handler",
@@ -105,14 +105,14 @@ impl<T: DeserializeOwned + Send> Extract for Json<T> {
 }
 
 #[diagnostic::do_not_recommend]
-impl<T: Form> Extract for Ask<T> {
+impl<T: Elicitable> Extract for Ask<T> {
     fn extract(ctx: &Ctx) -> Extraction<Self> {
         Extraction::Asking(Self::ask(ctx, T::MESSAGE))
     }
 }
 
 #[diagnostic::do_not_recommend]
-impl<T: Form> Extract for Ask<Answer<T>> {
+impl<T: Elicitable> Extract for Ask<Answer<T>> {
     fn extract(ctx: &Ctx) -> Extraction<Self> {
         Extraction::Asking(Self::ask(ctx, T::MESSAGE))
     }
@@ -132,7 +132,7 @@ impl<W: Words, A: Asked> Extract for Worded<W, A> {
 }
 
 #[diagnostic::do_not_recommend]
-impl<T: Form> Asked for Ask<T> {
+impl<T: Elicitable> Asked for Ask<T> {
     fn ask(ctx: &Ctx, message: &str) -> BoxFuture<'static, Result<Self>> {
         let asking = ctx.elicit::<T>(message);
         Box::pin(async move { Ok(Self(asking.await?.accepted()?)) })
@@ -140,7 +140,7 @@ impl<T: Form> Asked for Ask<T> {
 }
 
 #[diagnostic::do_not_recommend]
-impl<T: Form> Asked for Ask<Answer<T>> {
+impl<T: Elicitable> Asked for Ask<Answer<T>> {
     fn ask(ctx: &Ctx, message: &str) -> BoxFuture<'static, Result<Self>> {
         let asking = ctx.elicit::<T>(message);
         Box::pin(async move { Ok(Self(asking.await?)) })

@@ -1,9 +1,9 @@
 //! Fields that seem to ask for a secret.
 
-use askback_core::forms::Field;
+use askback_core::forms::{ANSWER, Field, TextField};
 use serde_json::{Value, json};
 
-use super::field;
+use super::{field, form_of};
 
 fn looks_secret(name: &str, schema: Value) -> bool {
     Field {
@@ -137,4 +137,16 @@ fn only_what_is_typed_freely_can_be_a_secret() {
         assert!(!looks_secret("password", schema.clone()), "{schema}");
     }
     assert!(!looks_secret("token_limit", json!({"type": "integer"})));
+}
+
+#[test]
+fn a_value_by_itself_is_judged_by_what_it_is_asked_with() {
+    let is_secret = |name: &str, message: &str| {
+        let form = form_of([Field::new(name, TextField::default())]);
+        form.secret_field(message).is_some()
+    };
+    assert!(is_secret(ANSWER, "What is your password?"));
+    assert!(is_secret("password", "Well?"));
+    assert!(!is_secret(ANSWER, "Where to?"));
+    assert!(!is_secret("city", "Your password was changed. Where to?"));
 }

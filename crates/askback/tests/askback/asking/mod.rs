@@ -3,6 +3,7 @@
 mod attacks;
 mod capabilities;
 mod replay;
+mod small;
 mod transcript;
 mod unfit;
 

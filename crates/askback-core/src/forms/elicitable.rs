@@ -1,0 +1,120 @@
+//! What a person can be asked for by itself: a form, or one value.
+
+use alloc::{string::String, vec::Vec};
+
+use jiff::{Timestamp, civil::Date};
+
+use super::{Content, Field, Form, FormChoice, FormField, FormSchema, Issue, Issues};
+
+/// The name of the one field of a form that asks for one value.
+pub const ANSWER: &str = "answer";
+
+/// A type that a person can be asked for: a [`Form`], or one value of a type that a field of a form
+/// can have (`String`, a number, `bool`, [`Date`], [`Timestamp`], an enum that derives `Form`, a
+/// `Vec` of such an enum, an `Option` of each).
+///
+/// One value travels as a form with one field, [`ANSWER`].
+#[diagnostic::on_unimplemented(
+    message = "a person cannot be asked for `{Self}`",
+    label = "neither a form nor the value of a field",
+    note = "derive it: `#[derive(Form)]` on a struct with named fields, or on an enum without fields",
+    note = "one value is a `String`, a number, a `bool`, a `Date`, a `Timestamp`, an enum that derives `Form`, a `Vec` of such an enum, or an `Option` of one of these"
+)]
+pub trait Elicitable: Sized + Send + 'static {
+    /// The key under which it is asked where no other is chosen.
+    const KEY: &'static str;
+
+    /// The message of an `Ask` parameter where its author says nothing else.
+    const MESSAGE: &'static str = "Please answer.";
+
+    /// The form that asks for it.
+    fn schema() -> FormSchema;
+
+    /// Reads an answer that was checked by the schema.
+    ///
+    /// # Errors
+    ///
+    /// The issues of an answer that was not checked, or that breaks a bound only the type knows.
+    fn read(content: &Content) -> Result<Self, Issues>;
+}
+
+#[diagnostic::do_not_recommend]
+impl<T: Form> Elicitable for T {
+    const KEY: &'static str = T::KEY;
+    const MESSAGE: &'static str = T::MESSAGE;
+
+    fn schema() -> FormSchema {
+        T::schema()
+    }
+
+    fn read(content: &Content) -> Result<Self, Issues> {
+        T::read(content)
+    }
+}
+
+macro_rules! values {
+    ($($key:literal: $($value:ty),+;)*) => {$($(
+        #[diagnostic::do_not_recommend]
+        impl Elicitable for $value {
+            const KEY: &'static str = $key;
+
+            fn schema() -> FormSchema {
+                value_schema::<Self>()
+            }
+
+            fn read(content: &Content) -> Result<Self, Issues> {
+                read_value(content)
+            }
+        }
+    )+)*};
+}
+
+values! {
+    "text": String;
+    "yes_or_no": bool;
+    "number": i8, i16, i32, i64, u8, u16, u32, u64, f32, f64;
+    "date": Date;
+    "time": Timestamp;
+}
+
+#[diagnostic::do_not_recommend]
+impl<T: FormField + Elicitable> Elicitable for Option<T> {
+    const KEY: &'static str = T::KEY;
+    const MESSAGE: &'static str = T::MESSAGE;
+
+    fn schema() -> FormSchema {
+        value_schema::<Self>()
+    }
+
+    fn read(content: &Content) -> Result<Self, Issues> {
+        read_value(content)
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl<E: FormChoice + Elicitable> Elicitable for Vec<E> {
+    const KEY: &'static str = E::KEY;
+    const MESSAGE: &'static str = E::MESSAGE;
+
+    fn schema() -> FormSchema {
+        value_schema::<Self>()
+    }
+
+    fn read(content: &Content) -> Result<Self, Issues> {
+        read_value(content)
+    }
+}
+
+/// The form that asks for one value; the derive macro calls it.
+pub(super) fn value_schema<T: FormField>() -> FormSchema {
+    let field = Field {
+        required: !T::OPTIONAL,
+        ..Field::new(ANSWER, T::kind()).title("Answer")
+    };
+    FormSchema::new([field])
+}
+
+/// Reads the one value of an answer; the derive macro calls it.
+pub(super) fn read_value<T: FormField>(content: &Content) -> Result<T, Issues> {
+    T::read(content.get(ANSWER)).map_err(|message| Issue::new(ANSWER, message).into())
+}
