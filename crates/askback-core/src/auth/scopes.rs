@@ -24,7 +24,14 @@ pub enum BadScopes {
     /// There are more than anybody needs.
     #[error("there are more than {most} scopes, or they are longer than {bytes} bytes", most = Scopes::MOST, bytes = Scopes::BYTES)]
     TooMany,
+    /// `offline_access` says what a client wishes from its authorization server.
+    #[error("`offline_access` is no scope of a server: leave it out")]
+    OfflineAccess,
 }
+
+/// Refresh tokens are no matter of a server of this protocol, so it names no scope for them
+/// (2026-07-28, basic/authorization, Refresh Tokens).
+const OFFLINE_ACCESS: &str = "offline_access";
 
 impl Scopes {
     /// The most scopes of one set.
@@ -59,6 +66,21 @@ impl Scopes {
         let mut set = Self::new();
         for scope in scopes {
             set.insert(scope.as_ref())?;
+        }
+        Ok(set)
+    }
+
+    /// The set of these scopes, each one that a server may ask for.
+    ///
+    /// # Errors
+    ///
+    /// [`BadScopes`].
+    pub fn of_server<T: AsRef<str>>(
+        scopes: impl IntoIterator<Item = T>,
+    ) -> Result<Self, BadScopes> {
+        let set = Self::of(scopes)?;
+        if set.contains(OFFLINE_ACCESS) {
+            return Err(BadScopes::OfflineAccess);
         }
         Ok(set)
     }

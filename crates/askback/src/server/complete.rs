@@ -12,6 +12,7 @@ use askback_core::{
     protocol::Completion,
 };
 
+use super::BuildError;
 use crate::{error::Result, flow::BoxFuture};
 
 /// What is to be completed.
@@ -68,9 +69,19 @@ impl Completers {
         self.given.is_empty() && self.options.is_empty()
     }
 
-    /// The arguments that have a completer of their own.
-    pub(super) fn arguments(&self) -> impl Iterator<Item = &str> {
-        self.given.keys().map(String::as_str)
+    /// Checks that what is completed is an argument of the thing of this name.
+    pub(super) fn check(
+        &self,
+        name: &str,
+        is_argument: impl Fn(&str) -> bool,
+    ) -> Result<(), BuildError> {
+        match self.given.keys().find(|argument| !is_argument(argument)) {
+            Some(argument) => Err(BuildError::Completer {
+                name: name.to_owned(),
+                argument: argument.clone(),
+            }),
+            None => Ok(()),
+        }
     }
 
     /// Completes an argument; one without a completer has no completions.

@@ -1,6 +1,7 @@
 //! Requests to their handlers, and what comes of them to the wire.
 
 use std::{
+    borrow::Cow,
     future::{Future, poll_fn},
     panic::{AssertUnwindSafe, catch_unwind},
     pin::pin,
@@ -16,7 +17,6 @@ use askback_core::{
     protocol::{
         CallToolParams, CallToolResult, ClientRequest, CompleteParams, CompleteResult,
         ElicitParams, ElicitUrlParams, EmptyResult, GetPromptParams, HasMeta, InputRequest,
-        ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
         MissingCapability, Outcome, PaginatedParams, ReadResourceParams, ReadResourceResult,
         Reference, codes,
     },
@@ -28,14 +28,14 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::{
-    Shared,
+    Prompt, Resource, ResourceTemplate, Shared, Tool,
     call::{Answer, Calling},
     complete::Completing,
+    offer::{Offer, Offered},
     resource::complete_contents,
     rounds::Rounds,
 };
 use crate::{
-    clock::millis,
     ctx::{Arguments, Incoming, Peer, Seen, elicitation_id},
     error::{Error, Kind, Result},
 };
@@ -89,6 +89,7 @@ struct Answering {
 
 impl Answering {
     async fn answer(&self, request: ClientRequest, id: &jsonrpc::RequestId) -> Result<Vec<u8>> {
+        let method = request.method();
         match request {
             ClientRequest::CallTool(params) => {
                 let outcome = self.call_tool(params).await?;
@@ -102,49 +103,34 @@ impl Answering {
                 let outcome = self.read_resource(params).await?;
                 Ok(self.write(id, outcome))
             }
-            ClientRequest::ListTools(params) => {
-                self.declared(!self.shared.tools.is_empty(), "tools/list")?;
-                Ok(self.write(id, Outcome::Done(self.list_tools(&params)?)))
-            }
-            ClientRequest::ListPrompts(params) => {
-                self.declared(!self.shared.prompts.is_empty(), "prompts/list")?;
-                Ok(self.write(id, Outcome::Done(self.list_prompts(&params)?)))
-            }
-            ClientRequest::ListResources(params) => {
-                self.declared(!self.shared.resources.is_empty(), "resources/list")?;
-                Ok(self.write(id, Outcome::Done(self.list_resources(&params).await?)))
-            }
+            ClientRequest::ListTools(params) => self.list::<Tool>(id, method, &params),
+            ClientRequest::ListPrompts(params) => self.list::<Prompt>(id, method, &params),
+            ClientRequest::ListResources(params) => self.list_resources(id, method, &params).await,
             ClientRequest::ListResourceTemplates(params) => {
-                self.declared(
-                    !self.shared.resources.is_empty(),
-                    "resources/templates/list",
-                )?;
-                Ok(self.write(id, Outcome::Done(self.list_templates(&params)?)))
+                self.list::<ResourceTemplate>(id, method, &params)
             }
             ClientRequest::Complete(params) => {
                 let declared = self.shared.profile.capabilities.completions.is_some();
-                self.declared(declared, "completion/complete")?;
+                self.declared(declared, method)?;
                 Ok(self.write(id, Outcome::Done(self.complete(params).await?)))
             }
             ClientRequest::GetTask(params) => {
-                let owner = self.task_owner("tasks/get")?;
+                let owner = self.task_owner(method)?;
                 let task = self.shared.task(&params.task_id, owner)?;
                 Ok(self.write(id, Outcome::Done(*task)))
             }
             ClientRequest::UpdateTask(params) => {
-                let owner = self.task_owner("tasks/update")?;
+                let owner = self.task_owner(method)?;
                 let responses = params.input_responses;
                 self.shared.answer_task(&params.task_id, owner, responses)?;
                 Ok(self.write(id, Outcome::Done(EmptyResult::default())))
             }
             ClientRequest::CancelTask(params) => {
-                let owner = self.task_owner("tasks/cancel")?;
+                let owner = self.task_owner(method)?;
                 self.shared.cancel_task(&params.task_id, owner)?;
                 Ok(self.write(id, Outcome::Done(EmptyResult::default())))
             }
-            other => Err(Error::protocol(ErrorObject::method_not_found(
-                other.method(),
-            ))),
+            _ => Err(Error::protocol(ErrorObject::method_not_found(method))),
         }
     }
 
@@ -182,14 +168,8 @@ impl Answering {
     }
 
     async fn call_tool(&self, params: CallToolParams) -> Result<Outcome<CallToolResult>> {
-        let Some(tool) = self.shared.tools.get(&params.name) else {
-            let known = self
-                .shared
-                .tools
-                .items()
-                .iter()
-                .map(|tool| &*tool.description.name);
-            return Err(unknown("tool", &params.name, known));
+        let Some(tool) = self.shared.catalog.tools.get(&params.name) else {
+            return Err(self.unknown::<Tool>("tool", &params.name));
         };
         let incoming = Incoming {
             origin: Arc::clone(&self.origin),
@@ -223,14 +203,8 @@ impl Answering {
         &self,
         params: GetPromptParams,
     ) -> Result<Outcome<askback_core::protocol::GetPromptResult>> {
-        let Some(prompt) = self.shared.prompts.get(&params.name) else {
-            let known = self
-                .shared
-                .prompts
-                .items()
-                .iter()
-                .map(|prompt| &*prompt.description.name);
-            return Err(unknown("prompt", &params.name, known));
+        let Some(prompt) = self.shared.catalog.prompts.get(&params.name) else {
+            return Err(self.unknown::<Prompt>("prompt", &params.name));
         };
         let incoming = Incoming {
             origin: Arc::clone(&self.origin),
@@ -260,7 +234,7 @@ impl Answering {
         &self,
         params: ReadResourceParams,
     ) -> Result<Outcome<ReadResourceResult>> {
-        let Some(reading) = self.shared.resources.find(&params.uri) else {
+        let Some(reading) = self.shared.catalog.reading(&params.uri) else {
             return Err(self.not_found(&params.uri));
         };
         let incoming = Incoming {
@@ -273,7 +247,7 @@ impl Answering {
             principal_read: Seen::default(),
         };
         let rounds = Rounds::new(params.request_state, params.input_responses);
-        let calling = Calling::new(&self.shared, &self.peer, incoming, reading.handler);
+        let calling = Calling::new(&self.shared, &self.peer, incoming, reading.handler.clone());
         let mut outcome = calling
             .run(rounds)
             .await
@@ -282,12 +256,8 @@ impl Answering {
                 _ => error,
             })?;
         if let Outcome::Done(result) = &mut outcome {
-            complete_contents(
-                &mut result.contents,
-                &params.uri,
-                reading.mime_type.as_deref(),
-            );
-            if reading.scoped {
+            complete_contents(&mut result.contents, &params.uri, reading.mime_type);
+            if reading.needs.are_some() {
                 result.keep_private();
             }
             result.ttl_ms.get_or_insert(0);
@@ -298,78 +268,68 @@ impl Answering {
         Ok(outcome)
     }
 
-    fn list_tools(&self, params: &PaginatedParams) -> Result<ListToolsResult> {
-        let items = self.shared.tools.items();
-        let (page, next_cursor) = self
-            .shared
-            .page(items, |tool| &tool.description.name, params)?;
-        Ok(ListToolsResult {
-            tools: page.iter().map(|tool| tool.description.clone()).collect(),
-            next_cursor,
-            ttl_ms: self.ttl(),
-            cache_scope: Some(self.shared.cache.scope),
-            meta: None,
-        })
+    /// A list of what is always there.
+    fn list<T: Offer>(
+        &self,
+        id: &jsonrpc::RequestId,
+        method: &str,
+        params: &PaginatedParams,
+    ) -> Result<Vec<u8>> {
+        self.offers::<T>(method)?;
+        self.page::<T>(id, self.listed::<T>().collect(), params)
     }
 
-    fn list_prompts(&self, params: &PaginatedParams) -> Result<ListPromptsResult> {
-        let items = self.shared.prompts.items();
-        let (page, next_cursor) =
-            self.shared
-                .page(items, |prompt| &prompt.description.name, params)?;
-        Ok(ListPromptsResult {
-            prompts: page
-                .iter()
-                .map(|prompt| prompt.description.clone())
-                .collect(),
-            next_cursor,
-            ttl_ms: self.ttl(),
-            cache_scope: Some(self.shared.cache.scope),
-            meta: None,
-        })
+    async fn list_resources(
+        &self,
+        id: &jsonrpc::RequestId,
+        method: &str,
+        params: &PaginatedParams,
+    ) -> Result<Vec<u8>> {
+        self.offers::<Resource>(method)?;
+        let mut all: Vec<_> = self.listed::<Resource>().collect();
+        for lister in &self.shared.catalog.listers {
+            let more = lister(self.origin.principal.clone()).await?;
+            all.extend(more.into_iter().map(Cow::Owned));
+        }
+        self.page::<Resource>(id, all, params)
     }
 
-    async fn list_resources(&self, params: &PaginatedParams) -> Result<ListResourcesResult> {
-        let principal = self.origin.principal.as_ref();
-        let items = self.shared.resources.list(principal).await?;
-        let (page, next_cursor) = self.shared.page(&items, |resource| &resource.uri, params)?;
-        Ok(ListResourcesResult {
-            resources: page.to_vec(),
-            next_cursor,
-            ttl_ms: self.ttl(),
-            cache_scope: Some(self.shared.cache.scope),
-            meta: None,
-        })
+    fn listed<T: Offer>(&self) -> impl Iterator<Item = Cow<'_, T::Description>> {
+        let items = T::registry(&self.shared.catalog).items().iter();
+        items.map(|item| Cow::Borrowed(item.description()))
     }
 
-    fn list_templates(&self, params: &PaginatedParams) -> Result<ListResourceTemplatesResult> {
-        let items = self.shared.resources.templates.items();
-        let (page, next_cursor) =
-            self.shared
-                .page(items, |template| &template.description.uri_template, params)?;
-        Ok(ListResourceTemplatesResult {
-            resource_templates: page.iter().map(|item| item.description.clone()).collect(),
-            next_cursor,
-            ttl_ms: self.ttl(),
-            cache_scope: Some(self.shared.cache.scope),
-            meta: None,
-        })
+    /// The page of a list that its cursor says.
+    fn page<T: Offer>(
+        &self,
+        id: &jsonrpc::RequestId,
+        all: Vec<Cow<'_, T::Description>>,
+        params: &PaginatedParams,
+    ) -> Result<Vec<u8>> {
+        let cursor = params.cursor.as_deref();
+        let pages = self.shared.pages;
+        let (page, next_cursor) = pages.page(&all, |item| T::name_of(item), cursor)?;
+        let list = T::list(page, next_cursor, self.shared.cache);
+        Ok(self.write(id, Outcome::Done(list)))
+    }
+
+    /// Whether the server has such things: else it does not know the method.
+    fn offers<T: Offer>(&self, method: &str) -> Result<()> {
+        self.declared(T::is_declared(&self.shared.profile.capabilities), method)
     }
 
     async fn complete(&self, params: CompleteParams) -> Result<CompleteResult> {
         let argument = &params.argument.name;
         let completers = match &params.reference {
             Reference::Prompt(reference) => {
-                let Some(prompt) = self.shared.prompts.get(&reference.name) else {
-                    let prompts = self.shared.prompts.items().iter();
-                    let known = prompts.map(|prompt| &*prompt.description.name);
-                    return Err(unknown("prompt", &reference.name, known));
+                let Some(prompt) = self.shared.catalog.prompts.get(&reference.name) else {
+                    return Err(self.unknown::<Prompt>("prompt", &reference.name));
                 };
                 known_argument(prompt.has_argument(argument), argument, &reference.name)?;
                 &prompt.completers
             }
             Reference::Resource(reference) => {
-                let Some(template) = self.shared.resources.templates.get(&reference.uri) else {
+                let Some(template) = self.shared.catalog.templates.get(&reference.uri) else {
                     return Err(Error::invalid_params(format!(
                         "there is no resource template `{}`",
                         reference.uri
@@ -395,8 +355,14 @@ impl Answering {
         })
     }
 
-    fn ttl(&self) -> Option<i64> {
-        i64::try_from(millis(self.shared.cache.ttl)).ok()
+    fn unknown<T: Offer>(&self, kind: &str, name: &str) -> Error {
+        let known = T::registry(&self.shared.catalog).items().iter();
+        let known = known.map(Offered::name).take(20).collect::<Vec<_>>();
+        Error::protocol(ErrorObject::invalid_params(format!(
+            "there is no {kind} {}; there are: {}",
+            Quoted(name),
+            known.join(", ")
+        )))
     }
 
     fn not_found(&self, uri: &str) -> Error {
@@ -482,14 +448,6 @@ fn is_modern(origin: &Origin) -> bool {
 /// has no extensions, does not count.
 fn takes_tasks(origin: &Origin) -> bool {
     is_modern(origin) && origin.capabilities.tasks_extension()
-}
-
-fn unknown<'a>(kind: &str, name: &str, known: impl Iterator<Item = &'a str>) -> Error {
-    let known = known.take(20).collect::<Vec<_>>().join(", ");
-    Error::protocol(ErrorObject::invalid_params(format!(
-        "there is no {kind} {}; there are: {known}",
-        Quoted(name)
-    )))
 }
 
 fn known_argument(known: bool, argument: &str, of: &str) -> Result<()> {

@@ -3,13 +3,15 @@
 mod asks;
 mod budget;
 mod call;
+mod catalog;
 mod complete;
 mod connection;
+mod described;
 mod dispatch;
 #[cfg(feature = "http-server")]
 pub mod http;
-#[cfg(feature = "oauth-server")]
 mod needs;
+mod offer;
 mod page;
 mod prompt;
 mod registry;
@@ -28,10 +30,7 @@ use askback_core::{
     ask::Principal,
     engine::server::Profile,
     limits::Limits,
-    protocol::{
-        self, CacheScope, Icon, Implementation, JsonObject, PromptsCapability, ResourcesCapability,
-        ServerCapabilities, Signature, ToolsCapability,
-    },
+    protocol::{self, CacheScope, Implementation, ServerCapabilities, Signature},
     revision::Revision,
 };
 
@@ -48,15 +47,16 @@ pub use tool::Tool;
 
 use self::{
     budget::Budget,
+    catalog::Catalog,
+    described::described,
+    offer::Offer,
     page::Pages,
-    registry::Registry,
-    resource::Resources,
     shared::{Cache, Keys},
     tasks::Board,
 };
 use crate::{
     clock::{Clock, SystemClock, millis},
-    ctx::{Audience, Backing, Parameters, States},
+    ctx::{Audience, Backing, States},
     error::Result,
     keys::KeySource,
     store::{MemoryStore, Store},
@@ -92,9 +92,7 @@ pub struct Server(pub(crate) Arc<Shared>);
 pub struct ServerBuilder {
     info: Implementation,
     instructions: Option<String>,
-    tools: Registry<Tool>,
-    prompts: Registry<Prompt>,
-    resources: Resources,
+    catalog: Catalog,
     states: States,
     revisions: Vec<Revision>,
     limits: Limits,
@@ -167,7 +165,6 @@ pub enum BuildError {
         state: &'static str,
     },
     /// What something needs of an access token are no scopes.
-    #[cfg(feature = "oauth-server")]
     #[error("the scopes of `{name}`: {why}")]
     Scopes {
         /// The tool, the prompt, or the URI of the resource.
@@ -198,9 +195,7 @@ impl Server {
         ServerBuilder {
             info: Implementation::new(name, version),
             instructions: None,
-            tools: Registry::default(),
-            prompts: Registry::default(),
-            resources: Resources::default(),
+            catalog: Catalog::default(),
             states: States::default(),
             revisions: Revision::ALL.into_iter().rev().collect(),
             limits: Limits::default(),
@@ -309,24 +304,6 @@ impl Server {
 }
 
 impl ServerBuilder {
-    /// What it is called for people.
-    pub fn title(mut self, title: impl Into<String>) -> Self {
-        self.info.title = Some(title.into());
-        self
-    }
-
-    /// What it is.
-    pub fn description(mut self, description: impl Into<String>) -> Self {
-        self.info.description = Some(description.into());
-        self
-    }
-
-    /// A picture.
-    pub fn icon(mut self, icon: Icon) -> Self {
-        self.info.icons.get_or_insert_default().push(icon);
-        self
-    }
-
     /// How a model should use the server.
     pub fn instructions(mut self, instructions: impl Into<String>) -> Self {
         self.instructions = Some(instructions.into());
@@ -334,47 +311,28 @@ impl ServerBuilder {
     }
 
     /// Adds a tool.
-    pub fn tool(mut self, tool: impl Into<Tool>) -> Self {
-        let mut tool = tool.into();
-        let name = tool.description.name.clone();
-        self.note(tool.check());
-        let added = self
-            .tools
-            .add(name.clone(), tool)
-            .map_err(|_| twice("tools", name));
-        self.note(added);
-        self
+    pub fn tool(self, tool: impl Into<Tool>) -> Self {
+        self.offer(tool.into())
     }
 
     /// Adds a prompt.
-    pub fn prompt(mut self, prompt: impl Into<Prompt>) -> Self {
-        let prompt = prompt.into();
-        let name = prompt.description.name.clone();
-        self.note(prompt.check());
-        let added = self
-            .prompts
-            .add(name.clone(), prompt)
-            .map_err(|_| twice("prompts", name));
-        self.note(added);
-        self
+    pub fn prompt(self, prompt: impl Into<Prompt>) -> Self {
+        self.offer(prompt.into())
     }
 
     /// Adds a resource.
-    pub fn resource(mut self, resource: impl Into<Resource>) -> Self {
-        let resource = resource.into();
-        let uri = resource.description.uri.clone();
-        let added = self.resources.fixed.add(uri.clone(), resource);
-        self.note(added.map_err(|_| twice("resources", uri)));
-        self
+    pub fn resource(self, resource: impl Into<Resource>) -> Self {
+        self.offer(resource.into())
     }
 
     /// Adds a family of resources.
-    pub fn resource_template(mut self, template: impl Into<ResourceTemplate>) -> Self {
-        let template = template.into();
-        let uri = template.description.uri_template.clone();
-        self.note(template.check());
-        let added = self.resources.templates.add(uri.clone(), template);
-        self.note(added.map_err(|_| twice("resource templates", uri)));
+    pub fn resource_template(self, template: impl Into<ResourceTemplate>) -> Self {
+        self.offer(template.into())
+    }
+
+    fn offer<T: Offer>(mut self, item: T) -> Self {
+        let added = self.catalog.add(item);
+        self.note(added);
         self
     }
 
@@ -385,7 +343,7 @@ impl ServerBuilder {
         F: Fn() -> Fut + Send + Sync + 'static,
         Fut: Future<Output = Result<Vec<protocol::Resource>>> + Send + 'static,
     {
-        self.resources
+        self.catalog
             .listers
             .push(Arc::new(move |_| Box::pin(lister())));
         self
@@ -401,10 +359,10 @@ impl ServerBuilder {
         F: Fn(Option<Arc<Principal>>) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = Result<Vec<protocol::Resource>>> + Send + 'static,
     {
-        self.resources
+        self.catalog
             .listers
             .push(Arc::new(move |principal| Box::pin(lister(principal))));
-        self.resources.of_each = true;
+        self.catalog.lists_of_each = true;
         self
     }
 
@@ -427,8 +385,10 @@ impl ServerBuilder {
     /// [`State`](crate::State) of this type get a clone.
     pub fn state<T: Clone + Send + Sync + 'static>(mut self, state: T) -> Self {
         if !self.states.add(state) {
-            let name = std::any::type_name::<T>().to_owned();
-            self.note(Err(twice("states", name)));
+            self.note(Err(BuildError::Twice {
+                kind: "states",
+                name: std::any::type_name::<T>().to_owned(),
+            }));
         }
         self
     }
@@ -529,13 +489,11 @@ impl ServerBuilder {
         if let Some(wrong) = self.wrong {
             return Err(wrong);
         }
-        if self.cache.scope == CacheScope::Public && self.resources.of_each {
+        if self.cache.scope == CacheScope::Public && self.catalog.lists_of_each {
             return Err(BuildError::PublicCache);
         }
-        self.check_handlers()?;
-        #[cfg(feature = "oauth-server")]
-        self.check_needs()?;
-        let capabilities = self.capabilities();
+        self.catalog.check(&self.states)?;
+        let capabilities = self.catalog.capabilities(self.logs);
         let tasks = Board::new(&self.limits);
         let kept = Budget::of_bytes(&self.limits);
         let store_bytes = self.limits.store_bytes;
@@ -558,9 +516,7 @@ impl ServerBuilder {
             signature: Signature::new(&profile.info),
             service: self.service.unwrap_or_else(|| profile.info.name.clone()),
             profile: Arc::new(profile),
-            tools: self.tools,
-            prompts: self.prompts,
-            resources: self.resources,
+            catalog: self.catalog,
             pages: self.pages,
             cache: self.cache,
             keys: Keys::new(self.keys),
@@ -574,87 +530,6 @@ impl ServerBuilder {
         })))
     }
 
-    fn capabilities(&self) -> ServerCapabilities {
-        let changes = Some(true);
-        let has = |there: bool| there.then(JsonObject::new);
-        let prompts = self
-            .prompts
-            .items()
-            .iter()
-            .any(|prompt| !prompt.completers.is_empty());
-        let templates = self.resources.templates.items().iter();
-        let completes = prompts || templates.clone().any(|item| !item.completers.is_empty());
-        let mut capabilities = ServerCapabilities {
-            tools: (!self.tools.is_empty()).then_some(ToolsCapability {
-                list_changed: changes,
-            }),
-            prompts: (!self.prompts.is_empty()).then_some(PromptsCapability {
-                list_changed: changes,
-            }),
-            resources: (!self.resources.is_empty()).then_some(ResourcesCapability {
-                list_changed: changes,
-                subscribe: changes,
-            }),
-            completions: has(completes),
-            logging: has(self.logs),
-            ..ServerCapabilities::default()
-        };
-        if self.tools.items().iter().any(|tool| tool.tasks.is_some()) {
-            capabilities.declare_tasks_extension();
-        }
-        capabilities
-    }
-
-    /// Checks that the handlers can be given all that they take.
-    fn check_handlers(&self) -> Result<(), BuildError> {
-        let check = |name: &str, parameters: &Parameters| {
-            if parameters.described_twice {
-                return Err(BuildError::Parameters(name.to_owned()));
-            }
-            let mut states = parameters.states.iter();
-            let missing = states.find(|state| !self.states.has(**state));
-            missing.map_or(Ok(()), |state| {
-                Err(BuildError::State {
-                    name: name.to_owned(),
-                    state: state.name,
-                })
-            })
-        };
-        for tool in self.tools.items() {
-            check(&tool.description.name, tool.handler.parameters())?;
-        }
-        for prompt in self.prompts.items() {
-            check(&prompt.description.name, prompt.handler.parameters())?;
-        }
-        for resource in self.resources.fixed.items() {
-            check(&resource.description.uri, resource.handler.parameters())?;
-        }
-        for template in self.resources.templates.items() {
-            check(
-                &template.description.uri_template,
-                template.handler.parameters(),
-            )?;
-        }
-        Ok(())
-    }
-
-    #[cfg(feature = "oauth-server")]
-    fn check_needs(&self) -> Result<(), BuildError> {
-        for tool in self.tools.items() {
-            tool.needs.check(&tool.description.name)?;
-        }
-        for prompt in self.prompts.items() {
-            prompt.needs.check(&prompt.description.name)?;
-        }
-        for resource in self.resources.fixed.items() {
-            resource.needs.check(&resource.description.uri)?;
-        }
-        for template in self.resources.templates.items() {
-            template.needs.check(&template.description.uri_template)?;
-        }
-        Ok(())
-    }
-
     fn note(&mut self, result: Result<(), BuildError>) {
         if let Err(wrong) = result {
             self.wrong.get_or_insert(wrong);
@@ -662,6 +537,4 @@ impl ServerBuilder {
     }
 }
 
-fn twice(kind: &'static str, name: String) -> BuildError {
-    BuildError::Twice { kind, name }
-}
+described!(ServerBuilder.info: "Sets the description of what it is.");

@@ -1,18 +1,18 @@
 //! What single tools, prompts and resources need of an access token.
 
+#[cfg(feature = "oauth-server")]
 use std::sync::Arc;
 
+use askback_core::auth::Scopes;
+#[cfg(feature = "oauth-server")]
 use askback_core::{
     ask::Principal,
-    auth::Scopes,
     protocol::{ClientRequest, Reference},
 };
 
-use super::{
-    BuildError, Prompt, Resource, ResourceTemplate, Shared, Tool, registry::Registry,
-    resource::Resources,
-};
-use crate::authorization::server::of_server;
+use super::{BuildError, Prompt, Resource, ResourceTemplate, Tool};
+#[cfg(feature = "oauth-server")]
+use super::{Shared, offer::Offered, registry::Registry};
 
 /// The scopes of a thing, or why they are none.
 #[derive(Debug, Clone)]
@@ -26,7 +26,7 @@ impl Default for Needs {
 
 impl Needs {
     fn of<T: AsRef<str>>(scopes: impl IntoIterator<Item = T>) -> Self {
-        Self(of_server(scopes).map_err(|bad| bad.to_string()))
+        Self(Scopes::of_server(scopes).map_err(|bad| bad.to_string()))
     }
 
     /// The scopes there are. Where there is something wrong with them, no server is built.
@@ -75,25 +75,11 @@ needing!(
     ResourceTemplate: "reading and watching its resources, and for completing its variables"
 );
 
+#[cfg(feature = "oauth-server")]
 impl Shared {
     /// Whether anything needs more than every request does.
     pub(super) fn needs_scopes(&self) -> bool {
-        let needs = Needs::are_some;
-        let tools = self.tools.items().iter().any(|tool| needs(&tool.needs));
-        let prompts = self
-            .prompts
-            .items()
-            .iter()
-            .any(|prompt| needs(&prompt.needs));
-        let Resources {
-            fixed, templates, ..
-        } = &self.resources;
-        let fixed = fixed.items().iter().any(|resource| needs(&resource.needs));
-        let templates = templates
-            .items()
-            .iter()
-            .any(|template| needs(&template.needs));
-        tools || prompts || fixed || templates
+        self.catalog.all().any(|item| item.needs().are_some())
     }
 
     /// What a request of this principal needs beside what every request does. What becomes of a task
@@ -103,50 +89,37 @@ impl Shared {
         request: &ClientRequest,
         principal: Option<&Arc<Principal>>,
     ) -> Vec<&Scopes> {
+        let catalog = &self.catalog;
         let of_task = |id: &str| {
             let tool = self.tool_of_task(id, principal)?;
-            needs(&self.tools, &tool, |it| &it.needs)
+            of(&catalog.tools, &tool)
         };
-        fn one(needs: Option<&Needs>) -> Vec<&Scopes> {
-            needs.and_then(Needs::scopes).into_iter().collect()
-        }
-        match request {
-            ClientRequest::CallTool(params) => {
-                one(needs(&self.tools, &params.name, |it| &it.needs))
-            }
-            ClientRequest::GetPrompt(params) => {
-                one(needs(&self.prompts, &params.name, |it| &it.needs))
-            }
-            ClientRequest::ReadResource(params) => one(self.resources.needs(&params.uri)),
-            ClientRequest::Subscribe(params) => one(self.resources.needs(&params.uri)),
-            ClientRequest::GetTask(params) => one(of_task(&params.task_id)),
-            ClientRequest::UpdateTask(params) => one(of_task(&params.task_id)),
-            ClientRequest::CancelTask(params) => one(of_task(&params.task_id)),
+        let of_resource = |uri: &str| catalog.reading(uri)?.needs.scopes();
+        let one = match request {
+            ClientRequest::CallTool(params) => of(&catalog.tools, &params.name),
+            ClientRequest::GetPrompt(params) => of(&catalog.prompts, &params.name),
+            ClientRequest::ReadResource(params) => of_resource(&params.uri),
+            ClientRequest::Subscribe(params) => of_resource(&params.uri),
+            ClientRequest::GetTask(params) => of_task(&params.task_id),
+            ClientRequest::UpdateTask(params) => of_task(&params.task_id),
+            ClientRequest::CancelTask(params) => of_task(&params.task_id),
             ClientRequest::Listen(params) => {
                 let uris = params.notifications.resource_subscriptions.iter().flatten();
                 let tasks = params.notifications.task_ids.iter().flatten();
-                let uris = uris.filter_map(|uri| self.resources.needs(uri));
-                let needs = uris.chain(tasks.filter_map(|id| of_task(id)));
-                needs.filter_map(Needs::scopes).collect()
+                let uris = uris.filter_map(|uri| of_resource(uri));
+                return uris.chain(tasks.filter_map(|id| of_task(id))).collect();
             }
             ClientRequest::Complete(params) => match &params.reference {
-                Reference::Prompt(prompt) => {
-                    one(needs(&self.prompts, &prompt.name, |it| &it.needs))
-                }
-                Reference::Resource(template) => {
-                    let templates = &self.resources.templates;
-                    one(needs(templates, &template.uri, |it| &it.needs))
-                }
+                Reference::Prompt(prompt) => of(&catalog.prompts, &prompt.name),
+                Reference::Resource(template) => of(&catalog.templates, &template.uri),
             },
-            _ => Vec::new(),
-        }
+            _ => None,
+        };
+        one.into_iter().collect()
     }
 }
 
-fn needs<'a, T>(
-    registry: &'a Registry<T>,
-    name: &str,
-    of: impl Fn(&'a T) -> &'a Needs,
-) -> Option<&'a Needs> {
-    registry.get(name).map(of)
+#[cfg(feature = "oauth-server")]
+fn of<'a, T: Offered>(registry: &'a Registry<T>, name: &str) -> Option<&'a Scopes> {
+    registry.get(name)?.needs().scopes()
 }

@@ -2,13 +2,13 @@
 
 use std::future::Future;
 
-use askback_core::protocol::{self, GetPromptResult, Icon, Outcome, PromptArgument};
+use askback_core::protocol::{self, GetPromptResult, Outcome, PromptArgument};
 
-#[cfg(feature = "oauth-server")]
-use super::needs::Needs;
 use super::{
     BuildError,
     complete::{Completers, Completing},
+    described::described,
+    needs::Needs,
 };
 use crate::{
     error::Result,
@@ -25,7 +25,6 @@ pub struct Prompt {
     pub(super) description: protocol::Prompt,
     pub(super) handler: Erased<Outcome<GetPromptResult>>,
     pub(super) completers: Completers,
-    #[cfg(feature = "oauth-server")]
     pub(super) needs: Needs,
 }
 
@@ -54,30 +53,8 @@ impl Prompt {
             },
             handler: erase(handler, IntoPromptResult::into_prompt_result),
             completers,
-            #[cfg(feature = "oauth-server")]
             needs: Needs::default(),
         }
-    }
-
-    /// What it is called for people.
-    #[must_use]
-    pub fn title(mut self, title: impl Into<String>) -> Self {
-        self.description.title = Some(title.into());
-        self
-    }
-
-    /// What it is for.
-    #[must_use]
-    pub fn description(mut self, description: impl Into<String>) -> Self {
-        self.description.description = Some(description.into());
-        self
-    }
-
-    /// A picture.
-    #[must_use]
-    pub fn icon(mut self, icon: Icon) -> Self {
-        self.description.icons.get_or_insert_default().push(icon);
-        self
     }
 
     /// Completes an argument while it is typed, knowing what was typed for the others. At most
@@ -102,19 +79,12 @@ impl Prompt {
 
     /// Checks what only a complete prompt shows.
     pub(super) fn check(&self) -> Result<(), BuildError> {
-        match self
-            .completers
-            .arguments()
-            .find(|argument| !self.has_argument(argument))
-        {
-            Some(argument) => Err(BuildError::Completer {
-                name: self.description.name.clone(),
-                argument: argument.to_owned(),
-            }),
-            None => Ok(()),
-        }
+        let known = |argument: &str| self.has_argument(argument);
+        self.completers.check(&self.description.name, known)
     }
 }
+
+described!(Prompt.description: "Sets the description of what it is for.");
 
 /// A function that gives a prompt, such as [`#[prompt]`](macro@crate::prompt) makes one.
 impl<F: FnOnce() -> Self> From<F> for Prompt {

@@ -1,23 +1,20 @@
 //! Resources: what a client may read.
 
-use std::{collections::BTreeMap, future::Future, sync::Arc};
+use std::{collections::BTreeMap, future::Future};
 
 use askback_core::{
-    ask::Principal,
-    protocol::{self, Annotations, Icon, Outcome, ReadResourceResult, ResourceContents},
+    protocol::{self, Annotations, Outcome, ReadResourceResult, ResourceContents},
     uri_template::UriTemplate,
 };
 
-#[cfg(feature = "oauth-server")]
-use super::needs::Needs;
 use super::{
     BuildError,
     complete::{Completers, Completing},
-    registry::Registry,
+    described::described,
+    needs::Needs,
 };
 use crate::{
     error::Result,
-    flow::BoxFuture,
     handler::{Erased, Handler, IntoReadResult, erase},
 };
 
@@ -26,7 +23,6 @@ use crate::{
 pub struct Resource {
     pub(super) description: protocol::Resource,
     pub(super) handler: Erased<Outcome<ReadResourceResult>>,
-    #[cfg(feature = "oauth-server")]
     pub(super) needs: Needs,
 }
 
@@ -40,34 +36,7 @@ pub struct ResourceTemplate {
     pub(super) handler: Erased<Outcome<ReadResourceResult>>,
     pub(super) completers: Completers,
     template: Option<UriTemplate>,
-    #[cfg(feature = "oauth-server")]
     pub(super) needs: Needs,
-}
-
-/// Lists resources that come and go, for whoever asks.
-pub(super) type Lister = Arc<
-    dyn Fn(Option<Arc<Principal>>) -> BoxFuture<'static, Result<Vec<protocol::Resource>>>
-        + Send
-        + Sync,
->;
-
-/// Everything a server has to read.
-#[derive(Default)]
-pub(super) struct Resources {
-    pub(super) fixed: Registry<Resource>,
-    pub(super) templates: Registry<ResourceTemplate>,
-    pub(super) listers: Vec<Lister>,
-    /// Whether one of them lists to each who asks their own.
-    pub(super) of_each: bool,
-}
-
-/// How a URI is read.
-pub(super) struct Reading {
-    pub(super) handler: Erased<Outcome<ReadResourceResult>>,
-    pub(super) variables: BTreeMap<String, String>,
-    pub(super) mime_type: Option<String>,
-    /// Whether it is not for everybody.
-    pub(super) scoped: bool,
 }
 
 impl Resource {
@@ -80,9 +49,18 @@ impl Resource {
         Self {
             description: protocol::Resource::new(uri, name),
             handler: erase(handler, IntoReadResult::into_read_result),
-            #[cfg(feature = "oauth-server")]
             needs: Needs::default(),
         }
+    }
+
+    /// Any URI can be that of a resource.
+    #[expect(
+        clippy::unused_self,
+        clippy::unnecessary_wraps,
+        reason = "other kinds have rules"
+    )]
+    pub(super) fn check(&self) -> Result<(), BuildError> {
+        Ok(())
     }
 }
 
@@ -104,7 +82,6 @@ impl ResourceTemplate {
             description,
             handler: erase(handler, IntoReadResult::into_read_result),
             completers: Completers::of(form.as_ref()),
-            #[cfg(feature = "oauth-server")]
             needs: Needs::default(),
         }
     }
@@ -132,17 +109,13 @@ impl ResourceTemplate {
         if self.template.is_none() {
             return Err(BuildError::Template(self.description.uri_template.clone()));
         }
-        match self
-            .completers
-            .arguments()
-            .find(|argument| !self.has_variable(argument))
-        {
-            Some(argument) => Err(BuildError::Completer {
-                name: self.description.name.clone(),
-                argument: argument.to_owned(),
-            }),
-            None => Ok(()),
-        }
+        let known = |variable: &str| self.has_variable(variable);
+        self.completers.check(&self.description.name, known)
+    }
+
+    /// What the variables match in a URI that fits.
+    pub(super) fn matches(&self, uri: &str) -> Option<BTreeMap<String, String>> {
+        self.template.as_ref()?.matches(uri)
     }
 }
 
@@ -160,108 +133,29 @@ impl<F: FnOnce() -> Self> From<F> for ResourceTemplate {
     }
 }
 
-macro_rules! described {
+macro_rules! resource {
     ($($name:ident),*) => {$(
+        described!($name.description: "Sets the description of what it holds.");
+
         impl $name {
-            /// What it is called for people.
-            #[must_use]
-            pub fn title(mut self, title: impl Into<String>) -> Self {
-                self.description.title = Some(title.into());
-                self
-            }
-
-            /// What it holds.
-            #[must_use]
-            pub fn description(mut self, description: impl Into<String>) -> Self {
-                self.description.description = Some(description.into());
-                self
-            }
-
-            /// The media type of what it holds.
+            /// Sets the media type of what it holds.
             #[must_use]
             pub fn mime_type(mut self, mime_type: impl Into<String>) -> Self {
                 self.description.mime_type = Some(mime_type.into());
                 self
             }
 
-            /// For whom it is, and how important.
+            /// Sets for whom it is, and how important.
             #[must_use]
             pub fn annotations(mut self, annotations: Annotations) -> Self {
                 self.description.annotations = Some(annotations);
-                self
-            }
-
-            /// A picture.
-            #[must_use]
-            pub fn icon(mut self, icon: Icon) -> Self {
-                self.description.icons.get_or_insert_default().push(icon);
                 self
             }
         }
     )*};
 }
 
-described!(Resource, ResourceTemplate);
-
-impl Resources {
-    pub(super) fn is_empty(&self) -> bool {
-        self.fixed.is_empty() && self.templates.is_empty() && self.listers.is_empty()
-    }
-
-    /// How this URI is read: a resource of its own first, else the first template it fits.
-    pub(super) fn find(&self, uri: &str) -> Option<Reading> {
-        if let Some(resource) = self.fixed.get(uri) {
-            return Some(Reading {
-                handler: resource.handler.clone(),
-                variables: BTreeMap::new(),
-                mime_type: resource.description.mime_type.clone(),
-                #[cfg(feature = "oauth-server")]
-                scoped: resource.needs.are_some(),
-                #[cfg(not(feature = "oauth-server"))]
-                scoped: false,
-            });
-        }
-        self.templates.items().iter().find_map(|template| {
-            let variables = template.template.as_ref()?.matches(uri)?;
-            Some(Reading {
-                handler: template.handler.clone(),
-                variables,
-                mime_type: template.description.mime_type.clone(),
-                #[cfg(feature = "oauth-server")]
-                scoped: template.needs.are_some(),
-                #[cfg(not(feature = "oauth-server"))]
-                scoped: false,
-            })
-        })
-    }
-
-    /// What the resource that would be read needs: the same one as [`Resources::find`] finds.
-    #[cfg(feature = "oauth-server")]
-    pub(super) fn needs(&self, uri: &str) -> Option<&Needs> {
-        if let Some(resource) = self.fixed.get(uri) {
-            return Some(&resource.needs);
-        }
-        let mut templates = self.templates.items().iter();
-        let template = templates.find(|template| {
-            let template = template.template.as_ref();
-            template.is_some_and(|template| template.matches(uri).is_some())
-        })?;
-        Some(&template.needs)
-    }
-
-    /// All that can be listed for somebody: first what is always there.
-    pub(super) async fn list(
-        &self,
-        principal: Option<&Arc<Principal>>,
-    ) -> Result<Vec<protocol::Resource>> {
-        let fixed = self.fixed.items().iter();
-        let mut all: Vec<_> = fixed.map(|resource| resource.description.clone()).collect();
-        for lister in &self.listers {
-            all.extend(lister(principal.cloned()).await?);
-        }
-        Ok(all)
-    }
-}
+resource!(Resource, ResourceTemplate);
 
 /// Fills in what a handler left empty: the URI that was read, and the media type of its resource.
 pub(super) fn complete_contents(contents: &mut [ResourceContents], uri: &str, mime: Option<&str>) {

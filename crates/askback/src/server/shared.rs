@@ -10,13 +10,10 @@ use askback_core::{
     ask::keys::KeyRing,
     engine::server::{Changed, Profile},
     limits::Limits,
-    protocol::{CacheScope, PaginatedParams, Signature},
+    protocol::{CacheScope, Signature},
 };
 
-use super::{
-    budget::Budget, page::Pages, prompt::Prompt, registry::Registry, resource::Resources, roots,
-    tasks::Board, tool::Tool,
-};
+use super::{budget::Budget, catalog::Catalog, page::Pages, roots, tasks::Board};
 use crate::{
     clock::Clock,
     ctx::{Audience, Backing},
@@ -29,9 +26,7 @@ pub(crate) struct Shared {
     pub(super) profile: Arc<Profile>,
     /// What stands under each result.
     pub(super) signature: Signature,
-    pub(super) tools: Registry<Tool>,
-    pub(super) prompts: Registry<Prompt>,
-    pub(super) resources: Resources,
+    pub(super) catalog: Catalog,
     pub(super) pages: Pages,
     pub(super) cache: Cache,
     pub(super) service: String,
@@ -116,15 +111,5 @@ impl Shared {
 
     pub(crate) fn changed(&self, changed: &Changed, to: Audience<'_>) {
         self.backing.changes.tell(changed, to);
-    }
-
-    /// One page of a list, as its cursor says.
-    pub(super) fn page<'a, T>(
-        &self,
-        items: &'a [T],
-        name: impl Fn(&T) -> &str,
-        params: &PaginatedParams,
-    ) -> Result<(&'a [T], Option<String>)> {
-        self.pages.page(items, name, params.cursor.as_deref())
     }
 }

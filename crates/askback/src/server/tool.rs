@@ -3,13 +3,11 @@
 use askback_core::{
     http::params::Annotations,
     protocol::{
-        self, CallToolResult, Icon, Keyed, Outcome, RawJson, Schema, TaskSupport, ToolAnnotations,
+        self, CallToolResult, Keyed, Outcome, RawJson, Schema, TaskSupport, ToolAnnotations,
     },
 };
 
-use super::BuildError;
-#[cfg(feature = "oauth-server")]
-use super::needs::Needs;
+use super::{BuildError, described::described, needs::Needs};
 use crate::handler::{Erased, Handler, IntoToolResult, erase};
 
 /// A tool and its handler.
@@ -38,7 +36,6 @@ pub struct Tool {
     /// Which arguments a client repeats in the headers of its request.
     pub(super) mirrored: Annotations,
     pub(super) tasks: Option<Tasks>,
-    #[cfg(feature = "oauth-server")]
     pub(super) needs: Needs,
 }
 
@@ -73,36 +70,14 @@ impl Tool {
             headers: Vec::new(),
             mirrored: Annotations::default(),
             tasks: None,
-            #[cfg(feature = "oauth-server")]
             needs: Needs::default(),
         }
-    }
-
-    /// What it is called for people.
-    #[must_use]
-    pub fn title(mut self, title: impl Into<String>) -> Self {
-        self.description.title = Some(title.into());
-        self
-    }
-
-    /// What it does, for a model and for people.
-    #[must_use]
-    pub fn description(mut self, description: impl Into<String>) -> Self {
-        self.description.description = Some(description.into());
-        self
     }
 
     /// Hints about what it does; clients do not trust them.
     #[must_use]
     pub fn annotations(mut self, annotations: ToolAnnotations) -> Self {
         self.description.annotations = Some(annotations);
-        self
-    }
-
-    /// A picture.
-    #[must_use]
-    pub fn icon(mut self, icon: Icon) -> Self {
-        self.description.icons.get_or_insert_default().push(icon);
         self
     }
 
@@ -201,6 +176,8 @@ impl Tool {
         Ok(())
     }
 }
+
+described!(Tool.description: "Sets the description of what it does, for a model and for people.");
 
 /// A schema in which a header is named for an argument; none where there is no such argument.
 fn with_header(schema: &Schema, argument: &str, header: &str) -> Option<Schema> {

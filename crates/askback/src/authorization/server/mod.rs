@@ -49,4 +49,3 @@ pub use jwt::{BadKeys, JwtVerifier, SigningAlgorithm};
 pub use protection::{BadProtection, Protection};
 
 pub(crate) use admission::{Granted, Refusal};
-pub(crate) use protection::of_server;

@@ -15,10 +15,6 @@ use super::{
     hierarchy::Hierarchy,
 };
 
-/// Refresh tokens are no matter of a server of this protocol, so it names no scope for them
-/// (2026-07-28, basic/authorization, Refresh Tokens).
-const OFFLINE_ACCESS: &str = "offline_access";
-
 /// Lets only those in who have a token for this server.
 ///
 /// Its document (RFC 9728) stands at `/.well-known/oauth-protected-resource`, followed by the path
@@ -58,9 +54,6 @@ pub enum BadProtection {
     /// A key for nonces could not be drawn: the environment is broken.
     #[error("there is no entropy for nonces: {0}")]
     Entropy(String),
-    /// `offline_access` says what a client wishes from its authorization server.
-    #[error("`offline_access` is no scope of a server: leave it out")]
-    OfflineAccess,
 }
 
 impl Protection {
@@ -122,7 +115,7 @@ impl Protection {
         mut self,
         scopes: impl IntoIterator<Item = T>,
     ) -> Result<Self, BadProtection> {
-        self.required = of_server(scopes)?;
+        self.required = Scopes::of_server(scopes)?;
         // A list of none would say that nothing is ever needed.
         let listed: Vec<_> = self.required.iter().map(str::to_owned).collect();
         self.document.scopes_supported = (!listed.is_empty()).then_some(listed);
@@ -140,7 +133,7 @@ impl Protection {
         broad: &str,
         narrow: impl IntoIterator<Item = T>,
     ) -> Result<Self, BadProtection> {
-        self.hierarchy.add(broad, &of_server(narrow)?)?;
+        self.hierarchy.add(broad, &Scopes::of_server(narrow)?)?;
         Ok(self)
     }
 
@@ -207,15 +200,4 @@ impl Protection {
     pub fn metadata_path(&self) -> &str {
         &self.metadata_path
     }
-}
-
-/// Scopes a server of this protocol may ask for.
-pub(crate) fn of_server<T: AsRef<str>>(
-    scopes: impl IntoIterator<Item = T>,
-) -> Result<Scopes, BadProtection> {
-    let scopes = Scopes::of(scopes)?;
-    if scopes.contains(OFFLINE_ACCESS) {
-        return Err(BadProtection::OfflineAccess);
-    }
-    Ok(scopes)
 }

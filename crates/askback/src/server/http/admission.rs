@@ -83,7 +83,7 @@ fn check_arguments(
     let ClientRequest::CallTool(params) = request else {
         return Ok(());
     };
-    let Some(tool) = shared.tools.get(&params.name) else {
+    let Some(tool) = shared.catalog.tools.get(&params.name) else {
         return Ok(());
     };
     let find = |name: &str| {

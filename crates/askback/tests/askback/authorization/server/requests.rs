@@ -14,10 +14,8 @@ use std::{
 use askback::{
     Principal, Server, Tool,
     authorization::{
-        Scopes,
-        server::{
-            Access, BadProtection, PresentedToken, Protection, Rejected, TokenVerifier, Verifying,
-        },
+        BadScopes, Scopes,
+        server::{Access, PresentedToken, Protection, Rejected, TokenVerifier, Verifying},
     },
 };
 use serde_json::{Value, json};
@@ -452,9 +450,9 @@ fn a_protection_that_clients_would_misread_is_refused() {
         assert!(Protection::new(resource, verifier()).is_err(), "{resource}");
     }
     let refused = protection().scopes(["notes:read", "offline_access"]);
-    assert_eq!(refused.err(), Some(BadProtection::OfflineAccess));
+    assert_eq!(refused.err(), Some(BadScopes::OfflineAccess.into()));
     let refused = protection().implies("notes:write", ["offline_access"]);
-    assert_eq!(refused.err(), Some(BadProtection::OfflineAccess));
+    assert_eq!(refused.err(), Some(BadScopes::OfflineAccess.into()));
     for scope in ["", "two words", "a\"b", "\u{e4}"] {
         assert!(protection().scopes([scope]).is_err(), "{scope:?}");
         assert!(protection().implies(scope, ["a"]).is_err(), "{scope:?}");

@@ -1,0 +1,31 @@
+//! The words in which clients show a thing, for all that has them.
+
+/// Adds the setters of title, description and icons to a type whose `$field` holds them.
+macro_rules! described {
+    ($type:ident.$field:ident: $description:literal) => {
+        impl $type {
+            /// Sets the title that people see.
+            #[must_use]
+            pub fn title(mut self, title: impl Into<String>) -> Self {
+                self.$field.title = Some(title.into());
+                self
+            }
+
+            #[doc = $description]
+            #[must_use]
+            pub fn description(mut self, description: impl Into<String>) -> Self {
+                self.$field.description = Some(description.into());
+                self
+            }
+
+            /// Adds an icon.
+            #[must_use]
+            pub fn icon(mut self, icon: askback_core::protocol::Icon) -> Self {
+                self.$field.icons.get_or_insert_default().push(icon);
+                self
+            }
+        }
+    };
+}
+
+pub(super) use described;

@@ -1,0 +1,185 @@
+//! What the four kinds of things that a server offers have in common.
+
+use std::borrow::Cow;
+
+use askback_core::protocol::{
+    self, HasMeta, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
+    ListToolsResult, ServerCapabilities,
+};
+use serde::Serialize;
+
+use super::{
+    BuildError, Prompt, Resource, ResourceTemplate, Tool, catalog::Catalog, complete::Completers,
+    needs::Needs, registry::Registry, shared::Cache,
+};
+use crate::{clock::millis, ctx::Parameters};
+
+/// One thing that a server offers, of whatever kind.
+pub(super) trait Offered {
+    /// The name or URI by which clients ask for it.
+    fn name(&self) -> &str;
+
+    /// What its handler's parameters want.
+    fn parameters(&self) -> &Parameters;
+
+    fn needs(&self) -> &Needs;
+
+    /// The completers of its arguments, for kinds whose arguments are completed.
+    fn completers(&self) -> Option<&Completers> {
+        None
+    }
+
+    /// Whether calls of it become tasks.
+    fn becomes_task(&self) -> bool {
+        false
+    }
+}
+
+/// A kind of thing that a server offers: each has a registry of its own, and a list.
+pub(super) trait Offer: Offered + Sized + 'static {
+    /// What several are called.
+    const KIND: &'static str;
+
+    /// What clients are shown of one.
+    type Description: Clone + 'static;
+
+    /// One page of the list.
+    type List: askback_core::wire::Lower + HasMeta + Serialize;
+
+    fn description(&self) -> &Self::Description;
+
+    fn name_of(description: &Self::Description) -> &str;
+
+    /// Checks what only a complete one shows.
+    fn check(&mut self) -> Result<(), BuildError>;
+
+    /// The registry of this kind.
+    fn registry(catalog: &Catalog) -> &Registry<Self>;
+
+    fn registry_mut(catalog: &mut Catalog) -> &mut Registry<Self>;
+
+    /// Whether the server offers things of this kind at all.
+    fn is_declared(capabilities: &ServerCapabilities) -> bool;
+
+    fn list(
+        page: &[Cow<'_, Self::Description>],
+        next_cursor: Option<String>,
+        cache: Cache,
+    ) -> Self::List;
+}
+
+macro_rules! offer {
+    ($type:ident {
+        kind: $kind:literal,
+        registry: $registry:ident,
+        capability: $capability:ident,
+        named: $name:ident,
+        list: $list:ident.$member:ident,
+        $($special:item)*
+    }) => {
+        impl Offered for $type {
+            fn name(&self) -> &str {
+                &self.description.$name
+            }
+
+            fn parameters(&self) -> &Parameters {
+                self.handler.parameters()
+            }
+
+            fn needs(&self) -> &Needs {
+                &self.needs
+            }
+
+            $($special)*
+        }
+
+        impl Offer for $type {
+            const KIND: &'static str = $kind;
+
+            type Description = protocol::$type;
+            type List = $list;
+
+            fn description(&self) -> &Self::Description {
+                &self.description
+            }
+
+            fn name_of(description: &Self::Description) -> &str {
+                &description.$name
+            }
+
+            fn check(&mut self) -> Result<(), BuildError> {
+                $type::check(self)
+            }
+
+            fn registry(catalog: &Catalog) -> &Registry<Self> {
+                &catalog.$registry
+            }
+
+            fn registry_mut(catalog: &mut Catalog) -> &mut Registry<Self> {
+                &mut catalog.$registry
+            }
+
+            fn is_declared(capabilities: &ServerCapabilities) -> bool {
+                capabilities.$capability.is_some()
+            }
+
+            fn list(
+                page: &[Cow<'_, Self::Description>],
+                next_cursor: Option<String>,
+                cache: Cache,
+            ) -> Self::List {
+                $list {
+                    $member: page.iter().map(|item| item.clone().into_owned()).collect(),
+                    next_cursor,
+                    ttl_ms: i64::try_from(millis(cache.ttl)).ok(),
+                    cache_scope: Some(cache.scope),
+                    meta: None,
+                }
+            }
+        }
+    };
+}
+
+offer!(Tool {
+    kind: "tools",
+    registry: tools,
+    capability: tools,
+    named: name,
+    list: ListToolsResult.tools,
+
+    fn becomes_task(&self) -> bool {
+        self.tasks.is_some()
+    }
+});
+
+offer!(Prompt {
+    kind: "prompts",
+    registry: prompts,
+    capability: prompts,
+    named: name,
+    list: ListPromptsResult.prompts,
+
+    fn completers(&self) -> Option<&Completers> {
+        Some(&self.completers)
+    }
+});
+
+offer!(Resource {
+    kind: "resources",
+    registry: resources,
+    capability: resources,
+    named: uri,
+    list: ListResourcesResult.resources,
+});
+
+offer!(ResourceTemplate {
+    kind: "resource templates",
+    registry: templates,
+    capability: resources,
+    named: uri_template,
+    list: ListResourceTemplatesResult.resource_templates,
+
+    fn completers(&self) -> Option<&Completers> {
+        Some(&self.completers)
+    }
+});
