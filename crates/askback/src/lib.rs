@@ -47,8 +47,8 @@ pub use roots::{RemoteRoots, Roots};
 #[cfg(feature = "http-server")]
 pub use server::http;
 pub use server::{
-    BuildError, Changed, Completing, Prompt, Resource, ResourceTemplate, RootsChanged, RunError,
-    Server, ServerBuilder, Tool,
+    BuildError, Changed, Completing, Offers, Prompt, Resource, ResourceTemplate, RootsChanged,
+    RunError, Server, ServerBuilder, Tool,
 };
 
 #[doc(hidden)]

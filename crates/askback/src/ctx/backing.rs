@@ -16,7 +16,7 @@ use askback_core::{
 };
 use serde::{Serialize, de::DeserializeOwned};
 
-use super::{Changes, States};
+use super::States;
 use crate::{
     clock::{Clock, millis},
     entropy::entropy,
@@ -34,7 +34,6 @@ const WRITES_TO_PURGE: u32 = 256;
 pub(crate) struct Backing {
     pub(crate) limits: Arc<Limits>,
     pub(crate) states: States,
-    pub(crate) changes: Changes,
     pub(crate) clock: Arc<dyn Clock>,
     /// Whether clients are sent log lines.
     pub(crate) logs: bool,
@@ -54,7 +53,6 @@ impl Backing {
         Self {
             limits,
             states,
-            changes: Changes::default(),
             clock,
             logs,
             store,

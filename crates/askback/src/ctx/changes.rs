@@ -1,6 +1,7 @@
 //! Who is told that something the server offers has changed.
 
 use std::{
+    any::Any,
     collections::BTreeMap,
     sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
 };
@@ -14,12 +15,14 @@ pub(crate) trait Observer: Send + Sync {
 }
 
 /// Whom a change concerns.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub(crate) enum Audience<'a> {
     /// Whoever wants to know.
     All,
     /// One principal, whichever client acts for it; or all who are not known.
     Only(Option<&'a Principal>),
+    /// The callers for whom this is true.
+    Those(&'a dyn Fn(Option<&Principal>) -> bool),
 }
 
 impl Audience<'_> {
@@ -28,8 +31,15 @@ impl Audience<'_> {
         match self {
             Self::All => true,
             Self::Only(one) => principal.map(Principal::owner) == one.map(Principal::owner),
+            Self::Those(are_they) => are_they(principal),
         }
     }
+}
+
+/// The server that handles a call, as far as the call needs it.
+pub(crate) trait CallServer: Any + Send + Sync {
+    /// Tells of a change of what it offers.
+    fn changed(&self, changed: &Changed, to: Audience<'_>);
 }
 
 /// All who are told of changes. Clones tell the same.

@@ -41,7 +41,7 @@ use sha2::{Digest, Sha256};
 pub use self::question::{Ask, Confirm, Elicit, ElicitUrl, ListRoots, Questions, Sample};
 pub(crate) use self::{
     backing::Backing,
-    changes::{Audience, Changes, Observer, Observing},
+    changes::{Audience, CallServer, Changes, Observer, Observing},
     incoming::{Permitted, Seen, responses_bytes},
     parameters::{StateType, States},
     peer::Peer,
@@ -98,6 +98,7 @@ pub(crate) struct Call {
     pub(crate) cell: Arc<Cell>,
     pub(crate) incoming: Arc<Incoming>,
     pub(crate) peer: Arc<dyn Peer>,
+    pub(crate) server: Arc<dyn CallServer>,
     pub(crate) backing: Arc<Backing>,
     /// What the handler's parameters want.
     pub(crate) parameters: Arc<Parameters>,
@@ -669,8 +670,12 @@ impl Ctx {
 
     fn tell_changed(&self, changed: &Changed, to: Audience<'_>) {
         if self.0.cell.flow().is_live() {
-            self.0.backing.changes.tell(changed, to);
+            self.0.server.changed(changed, to);
         }
+    }
+
+    pub(crate) fn call_server(&self) -> &Arc<dyn CallServer> {
+        &self.0.server
     }
 
     fn identity(&self) -> Identity {

@@ -11,6 +11,7 @@ use std::{
 
 use askback_core::{
     ask::{AskError, Flow, Millis, OpenQuestion, Reply, State, TokenId},
+    auth::Scopes,
     engine::server::Origin,
     jsonrpc::ErrorObject,
     protocol::{
@@ -74,6 +75,8 @@ pub(super) struct Calling<T> {
     pub(super) incoming: Arc<Incoming>,
     handler: Erased<Outcome<T>>,
     task: Task,
+    /// What it needs of a token, where it may become a task.
+    scopes: Option<Arc<Scopes>>,
     /// What an error of the handler comes to.
     fail: fn(&Origin, Error) -> Result<T>,
     /// The room of its parameters, where they are large or stay for long.
@@ -111,6 +114,7 @@ impl<T: Answer> Calling<T> {
             incoming: Arc::new(incoming),
             handler,
             task: Task::Undeclared,
+            scopes: None,
             fail: |_, error| Err(error),
             room: None,
         }
@@ -119,6 +123,12 @@ impl<T: Answer> Calling<T> {
     /// Says what an error of the handler comes to.
     pub(super) fn fails_as(mut self, fail: fn(&Origin, Error) -> Result<T>) -> Self {
         self.fail = fail;
+        self
+    }
+
+    /// Sets what the task needs of a token that the call becomes.
+    pub(super) fn needs(mut self, scopes: Option<Arc<Scopes>>) -> Self {
+        self.scopes = scopes;
         self
     }
 
@@ -181,7 +191,7 @@ impl<T: Answer> Calling<T> {
     fn become_task(&mut self, drive: Drive<Outcome<T>>) -> Result<Outcome<T>> {
         self.take_room(self.incoming.kept_bytes())?;
         let owner = self.incoming.origin.principal.clone();
-        let (peer, task) = self.shared.begin_task(owner, &self.incoming.target)?;
+        let (peer, task) = self.shared.begin_task(owner, self.scopes.clone())?;
         let as_dyn: Arc<dyn Peer> = Arc::new(peer.clone());
         if let Task::Possible(turning) = &self.task {
             turning.turn(Arc::clone(&as_dyn));
@@ -193,6 +203,7 @@ impl<T: Answer> Calling<T> {
             incoming: Arc::clone(&self.incoming),
             handler: self.handler.clone(),
             task: Task::Is,
+            scopes: None,
             fail: self.fail,
             room: self.room.take(),
         };
@@ -426,6 +437,7 @@ impl<T: Answer> Calling<T> {
             cell: Arc::clone(&cell),
             incoming: Arc::clone(&self.incoming),
             peer: Arc::clone(peer),
+            server: Arc::clone(&self.shared) as _,
             backing: Arc::clone(&self.shared.backing),
             parameters: Arc::clone(self.handler.parameters()),
             progressed: Mutex::new(f64::NEG_INFINITY),

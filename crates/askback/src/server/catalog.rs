@@ -1,20 +1,28 @@
 //! Everything that a server offers.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, PoisonError},
+};
 
+use arc_swap::{ArcSwap, Guard};
+#[cfg(feature = "oauth-server")]
+use askback_core::auth::Scopes;
 use askback_core::{
     ask::Principal,
     protocol::{
-        self, JsonObject, Outcome, PromptsCapability, ReadResourceResult, ResourcesCapability,
-        ServerCapabilities, ToolsCapability,
+        self, CacheScope, JsonObject, Outcome, PromptsCapability, ReadResourceResult,
+        ResourcesCapability, ServerCapabilities, ToolsCapability,
     },
 };
 
 use super::{
     BuildError, Prompt, Resource, ResourceTemplate, Tool,
-    needs::Needs,
     offer::{Offer, Offered},
+    offers::Changing,
     registry::Registry,
+    shared::Cache,
+    visibility::Visibility,
 };
 use crate::{ctx::States, error::Result, flow::BoxFuture, handler::Erased};
 
@@ -26,7 +34,7 @@ pub(super) type Lister = Arc<
 >;
 
 /// Everything that a server offers.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Catalog {
     pub(super) tools: Registry<Tool>,
     pub(super) prompts: Registry<Prompt>,
@@ -35,103 +43,208 @@ pub(super) struct Catalog {
     pub(super) listers: Vec<Lister>,
     /// Whether one of them lists to each who asks their own.
     pub(super) lists_of_each: bool,
+    /// Whether anything has ever needed more of a token than every request does.
+    pub(super) needs_scopes: bool,
+}
+
+/// What a server offers by now. A change makes another catalog, so that a request is answered from
+/// one that stays as it is.
+pub(super) struct LiveCatalog {
+    now: ArcSwap<Catalog>,
+    /// Held by whoever makes the next one.
+    changing: Mutex<()>,
+}
+
+/// What is the same for all that a server offers, and has to fit it.
+pub(super) struct Rules<'a> {
+    pub(super) states: &'a States,
+    pub(super) cache: Cache,
 }
 
 /// How a URI is read.
-pub(super) struct Reading<'a> {
-    pub(super) handler: &'a Erased<Outcome<ReadResourceResult>>,
+pub(super) struct Reading {
+    pub(super) handler: Erased<Outcome<ReadResourceResult>>,
     pub(super) variables: BTreeMap<String, String>,
-    pub(super) mime_type: Option<&'a str>,
-    pub(super) needs: &'a Needs,
+    pub(super) mime_type: Option<String>,
+    /// Whether it is not for everybody.
+    pub(super) private: bool,
+}
+
+impl LiveCatalog {
+    pub(super) fn new(catalog: Catalog) -> Self {
+        Self {
+            now: ArcSwap::from_pointee(catalog),
+            changing: Mutex::new(()),
+        }
+    }
+
+    /// The catalog of this moment, for what does not wait.
+    pub(super) fn load(&self) -> Guard<Arc<Catalog>> {
+        self.now.load()
+    }
+
+    /// The catalog of this moment.
+    pub(super) fn snapshot(&self) -> Arc<Catalog> {
+        self.now.load_full()
+    }
+
+    /// Changes what is offered from now on, unless the change fails.
+    pub(super) fn change<T, E>(
+        &self,
+        change: impl FnOnce(&mut Catalog) -> Result<T, E>,
+    ) -> Result<T, E> {
+        let _changing = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut next = Catalog::clone(&self.now.load());
+        let changed = change(&mut next)?;
+        self.now.store(Arc::new(next));
+        Ok(changed)
+    }
 }
 
 impl Catalog {
     /// Adds a thing. The registry of its kind keeps the order in which they were added.
     pub(super) fn add<T: Offer>(&mut self, mut item: T) -> Result<(), BuildError> {
         item.check()?;
-        let name = item.name().to_owned();
-        let added = T::registry_mut(self).add(name.clone(), item);
-        added.map_err(|_| BuildError::Twice {
+        let needs_scopes = item.needs().are_some();
+        let added = T::registry_mut(self).add(item);
+        added.map_err(|item| BuildError::Twice {
             kind: T::KIND,
-            name,
-        })
+            name: item.name().to_owned(),
+        })?;
+        self.needs_scopes |= needs_scopes;
+        Ok(())
     }
 
     /// All things of all kinds.
     pub(super) fn all(&self) -> impl Iterator<Item = &dyn Offered> {
         fn of<T: Offer>(registry: &Registry<T>) -> impl Iterator<Item = &dyn Offered> {
-            registry.items().iter().map(|item| item as &dyn Offered)
+            registry.all().map(|item| &**item as &dyn Offered)
         }
         let resources = of(&self.resources).chain(of(&self.templates));
         of(&self.tools).chain(of(&self.prompts)).chain(resources)
     }
 
-    /// Checks that the handlers can be given all that they take, and what tokens must have.
-    pub(super) fn check(&self, states: &States) -> Result<(), BuildError> {
-        for item in self.all() {
-            let (name, parameters) = (item.name(), item.parameters());
-            if parameters.described_twice {
-                return Err(BuildError::Parameters(name.to_owned()));
-            }
-            let mut taken = parameters.states.iter();
-            if let Some(missing) = taken.find(|state| !states.has(**state)) {
-                return Err(BuildError::State {
-                    name: name.to_owned(),
-                    state: missing.name,
-                });
-            }
-            item.needs().check(name)?;
+    /// Checks that the server can keep to all that it offers.
+    pub(super) fn check(&self, rules: &Rules<'_>) -> Result<(), BuildError> {
+        if self.lists_of_each {
+            rules.allow_differing_lists()?;
         }
-        Ok(())
+        self.all().try_for_each(|item| rules.check(item))
     }
 
-    /// What clients are told that the server can do.
-    pub(super) fn capabilities(&self, logs: bool) -> ServerCapabilities {
-        let changes = Some(true);
+    /// What clients are told that the server can do. It holds for all of the server's time: what
+    /// comes later is declared before.
+    pub(super) fn capabilities(&self, changing: Changing, logs: bool) -> ServerCapabilities {
+        fn differs<T: Offer>(registry: &Registry<T>) -> bool {
+            registry.all().any(|item| item.visibility().differs())
+        }
         let has = |there: bool| there.then(JsonObject::new);
+        let list_changed = |changes: bool| changes.then_some(true);
+        let Changing {
+            tools,
+            prompts,
+            resources,
+        } = changing;
+        let lists = !self.listers.is_empty();
+        let has_resources = !(self.resources.is_empty() && self.templates.is_empty()) || lists;
         let mut completers = self.all().filter_map(Offered::completers);
+        let completes = completers.any(|completers| !completers.is_empty());
         let mut capabilities = ServerCapabilities {
-            tools: (!self.tools.is_empty()).then_some(ToolsCapability {
-                list_changed: changes,
+            tools: (tools || !self.tools.is_empty()).then_some(ToolsCapability {
+                list_changed: list_changed(tools || differs(&self.tools)),
             }),
-            prompts: (!self.prompts.is_empty()).then_some(PromptsCapability {
-                list_changed: changes,
+            prompts: (prompts || !self.prompts.is_empty()).then_some(PromptsCapability {
+                list_changed: list_changed(prompts || differs(&self.prompts)),
             }),
-            resources: self.has_resources().then_some(ResourcesCapability {
-                list_changed: changes,
-                subscribe: changes,
+            resources: (resources || has_resources).then_some(ResourcesCapability {
+                list_changed: list_changed(
+                    resources || lists || differs(&self.resources) || differs(&self.templates),
+                ),
+                subscribe: Some(true),
             }),
-            completions: has(completers.any(|completers| !completers.is_empty())),
+            completions: has(completes || prompts || resources),
             logging: has(logs),
             ..ServerCapabilities::default()
         };
-        if self.all().any(Offered::becomes_task) {
+        if tools || self.all().any(Offered::becomes_task) {
             capabilities.declare_tasks_extension();
         }
         capabilities
     }
 
-    fn has_resources(&self) -> bool {
-        !(self.resources.is_empty() && self.templates.is_empty() && self.listers.is_empty())
-    }
-
     /// How a URI is read: as a resource of its own, else as one of the first template it fits.
-    pub(super) fn reading(&self, uri: &str) -> Option<Reading<'_>> {
-        if let Some(resource) = self.resources.get(uri) {
+    pub(super) fn reading(&self, uri: &str, caller: Option<&Principal>) -> Option<Reading> {
+        let private = |item: &dyn Offered| item.needs().are_some() || item.visibility().differs();
+        if let Some(resource) = self.resources.find(uri, caller) {
             return Some(Reading {
-                handler: &resource.handler,
+                handler: resource.handler.clone(),
                 variables: BTreeMap::new(),
-                mime_type: resource.description.mime_type.as_deref(),
-                needs: &resource.needs,
+                mime_type: resource.description.mime_type.clone(),
+                private: private(&**resource),
             });
         }
-        self.templates.items().iter().find_map(|template| {
+        self.templates.list(caller).find_map(|template| {
             Some(Reading {
-                handler: &template.handler,
+                handler: template.handler.clone(),
                 variables: template.matches(uri)?,
-                mime_type: template.description.mime_type.as_deref(),
-                needs: &template.needs,
+                mime_type: template.description.mime_type.clone(),
+                private: private(&**template),
             })
         })
+    }
+
+    /// What reading a URI needs of a token: of what [`Catalog::reading`] finds.
+    #[cfg(feature = "oauth-server")]
+    pub(super) fn scopes_of_resource(
+        &self,
+        uri: &str,
+        caller: Option<&Principal>,
+    ) -> Option<Arc<Scopes>> {
+        if let Some(resource) = self.resources.find(uri, caller) {
+            return resource.needs.scopes().cloned();
+        }
+        let mut templates = self.templates.list(caller);
+        let template = templates.find(|template| template.matches(uri).is_some())?;
+        template.needs.scopes().cloned()
+    }
+
+    /// Who finds the resource at a URI, whether or not it is disabled.
+    pub(super) fn visibility_of_resource(&self, uri: &str) -> Option<&Visibility> {
+        if let Some(resource) = self.resources.get(uri) {
+            return Some(&resource.visibility);
+        }
+        let mut templates = self.templates.all();
+        let template = templates.find(|template| template.matches(uri).is_some())?;
+        Some(&template.visibility)
+    }
+}
+
+impl Rules<'_> {
+    /// Checks that the handler can be given all that it takes, what tokens must have, and who finds
+    /// it.
+    pub(super) fn check(&self, item: &dyn Offered) -> Result<(), BuildError> {
+        let (name, parameters) = (item.name(), item.parameters());
+        if parameters.described_twice {
+            return Err(BuildError::Parameters(name.to_owned()));
+        }
+        let mut taken = parameters.states.iter();
+        if let Some(missing) = taken.find(|state| !self.states.has(**state)) {
+            return Err(BuildError::State {
+                name: name.to_owned(),
+                state: missing.name,
+            });
+        }
+        if item.visibility().differs() {
+            self.allow_differing_lists()?;
+        }
+        item.needs().check(name)
+    }
+
+    /// Checks that lists are not said to be the same for everybody.
+    fn allow_differing_lists(&self) -> Result<(), BuildError> {
+        match self.cache.scope {
+            CacheScope::Public => Err(BuildError::PublicCache),
+            CacheScope::Private => Ok(()),
+        }
     }
 }

@@ -53,7 +53,7 @@ pub(super) async fn serve(
     let link = Arc::new(Link::new(&shared, channel.place(), principal));
     let (mut receiver, sender) = channel.split();
     let observer: Weak<dyn Observer> = Arc::downgrade(&link) as _;
-    let observing = Observing::new(&shared.backing.changes, observer);
+    let observing = Observing::new(&shared.changes, observer);
     let mut writing = tokio::spawn(write(Arc::clone(&link), sender));
     let mut written = None;
     let running = Running(Arc::clone(&link));

@@ -15,7 +15,7 @@ use askback_core::{
     jsonrpc::{self, ErrorObject},
     limits::Limits,
     protocol::{
-        CallToolParams, CallToolResult, ClientRequest, CompleteParams, CompleteResult,
+        CallToolParams, CallToolResult, ClientRequest, CompleteParams, CompleteResult, Completion,
         ElicitParams, ElicitUrlParams, EmptyResult, GetPromptParams, HasMeta, InputRequest,
         MissingCapability, Outcome, PaginatedParams, ReadResourceParams, ReadResourceResult,
         Reference, codes,
@@ -30,6 +30,7 @@ use serde_json::{Value, json};
 use super::{
     Prompt, Resource, ResourceTemplate, Shared, Tool,
     call::{Answer, Calling},
+    catalog::Catalog,
     complete::Completing,
     offer::{Offer, Offered},
     resource::complete_contents,
@@ -168,9 +169,7 @@ impl Answering {
     }
 
     async fn call_tool(&self, params: CallToolParams) -> Result<Outcome<CallToolResult>> {
-        let Some(tool) = self.shared.catalog.tools.get(&params.name) else {
-            return Err(self.unknown::<Tool>("tool", &params.name));
-        };
+        let tool = self.find::<Tool>(&params.name)?;
         let incoming = Incoming {
             origin: Arc::clone(&self.origin),
             method: "tools/call",
@@ -184,6 +183,7 @@ impl Answering {
         let mut calling =
             Calling::new(&self.shared, &self.peer, incoming, handler).fails_as(tool_error);
         if let Some(tasks) = tool.tasks {
+            calling = calling.needs(tool.needs.scopes().cloned());
             let supported = takes_tasks(&self.origin);
             if tasks.required && !supported {
                 return Err(Error::task_required())
@@ -203,9 +203,7 @@ impl Answering {
         &self,
         params: GetPromptParams,
     ) -> Result<Outcome<askback_core::protocol::GetPromptResult>> {
-        let Some(prompt) = self.shared.catalog.prompts.get(&params.name) else {
-            return Err(self.unknown::<Prompt>("prompt", &params.name));
-        };
+        let prompt = self.find::<Prompt>(&params.name)?;
         let incoming = Incoming {
             origin: Arc::clone(&self.origin),
             method: "prompts/get",
@@ -234,9 +232,12 @@ impl Answering {
         &self,
         params: ReadResourceParams,
     ) -> Result<Outcome<ReadResourceResult>> {
-        let Some(reading) = self.shared.catalog.reading(&params.uri) else {
-            return Err(self.not_found(&params.uri));
-        };
+        let reading = self
+            .shared
+            .catalog
+            .load()
+            .reading(&params.uri, self.caller());
+        let reading = reading.ok_or_else(|| self.not_found(&params.uri))?;
         let incoming = Incoming {
             origin: Arc::clone(&self.origin),
             method: "resources/read",
@@ -247,7 +248,7 @@ impl Answering {
             principal_read: Seen::default(),
         };
         let rounds = Rounds::new(params.request_state, params.input_responses);
-        let calling = Calling::new(&self.shared, &self.peer, incoming, reading.handler.clone());
+        let calling = Calling::new(&self.shared, &self.peer, incoming, reading.handler);
         let mut outcome = calling
             .run(rounds)
             .await
@@ -256,8 +257,12 @@ impl Answering {
                 _ => error,
             })?;
         if let Outcome::Done(result) = &mut outcome {
-            complete_contents(&mut result.contents, &params.uri, reading.mime_type);
-            if reading.needs.are_some() {
+            complete_contents(
+                &mut result.contents,
+                &params.uri,
+                reading.mime_type.as_deref(),
+            );
+            if reading.private {
                 result.keep_private();
             }
             result.ttl_ms.get_or_insert(0);
@@ -276,7 +281,8 @@ impl Answering {
         params: &PaginatedParams,
     ) -> Result<Vec<u8>> {
         self.offers::<T>(method)?;
-        self.page::<T>(id, self.listed::<T>().collect(), params)
+        let catalog = self.shared.catalog.snapshot();
+        self.page::<T>(id, self.listed::<T>(&catalog), params)
     }
 
     async fn list_resources(
@@ -286,17 +292,21 @@ impl Answering {
         params: &PaginatedParams,
     ) -> Result<Vec<u8>> {
         self.offers::<Resource>(method)?;
-        let mut all: Vec<_> = self.listed::<Resource>().collect();
-        for lister in &self.shared.catalog.listers {
+        let catalog = self.shared.catalog.snapshot();
+        let mut all = self.listed::<Resource>(&catalog);
+        for lister in &catalog.listers {
             let more = lister(self.origin.principal.clone()).await?;
             all.extend(more.into_iter().map(Cow::Owned));
         }
         self.page::<Resource>(id, all, params)
     }
 
-    fn listed<T: Offer>(&self) -> impl Iterator<Item = Cow<'_, T::Description>> {
-        let items = T::registry(&self.shared.catalog).items().iter();
-        items.map(|item| Cow::Borrowed(item.description()))
+    /// What the caller finds of a kind.
+    fn listed<'a, T: Offer>(&self, catalog: &'a Catalog) -> Vec<Cow<'a, T::Description>> {
+        let items = T::registry(catalog).list(self.caller());
+        items
+            .map(|item| Cow::Borrowed(item.description()))
+            .collect()
     }
 
     /// The page of a list that its cursor says.
@@ -320,23 +330,16 @@ impl Answering {
 
     async fn complete(&self, params: CompleteParams) -> Result<CompleteResult> {
         let argument = &params.argument.name;
-        let completers = match &params.reference {
+        let completed = match &params.reference {
             Reference::Prompt(reference) => {
-                let Some(prompt) = self.shared.catalog.prompts.get(&reference.name) else {
-                    return Err(self.unknown::<Prompt>("prompt", &reference.name));
-                };
+                let prompt = self.find::<Prompt>(&reference.name)?;
                 known_argument(prompt.has_argument(argument), argument, &reference.name)?;
-                &prompt.completers
+                prompt as Arc<dyn Offered>
             }
             Reference::Resource(reference) => {
-                let Some(template) = self.shared.catalog.templates.get(&reference.uri) else {
-                    return Err(Error::invalid_params(format!(
-                        "there is no resource template `{}`",
-                        reference.uri
-                    )));
-                };
+                let template = self.find::<ResourceTemplate>(&reference.uri)?;
                 known_argument(template.has_variable(argument), argument, &reference.uri)?;
-                &template.completers
+                template
             }
         };
         let completing = Completing {
@@ -348,21 +351,35 @@ impl Answering {
             principal: self.origin.principal.clone(),
         };
         let most = self.shared.limits().completion_values;
-        let completion = completers.complete(argument, completing, most).await?;
+        let completion = match completed.completers() {
+            Some(completers) => completers.complete(argument, completing, most).await?,
+            None => Completion::default(),
+        };
         Ok(CompleteResult {
             completion,
             meta: None,
         })
     }
 
-    fn unknown<T: Offer>(&self, kind: &str, name: &str) -> Error {
-        let known = T::registry(&self.shared.catalog).items().iter();
-        let known = known.map(Offered::name).take(20).collect::<Vec<_>>();
-        Error::protocol(ErrorObject::invalid_params(format!(
-            "there is no {kind} {}; there are: {}",
-            Quoted(name),
-            known.join(", ")
-        )))
+    /// Who asks, where the server has found out.
+    fn caller(&self) -> Option<&Principal> {
+        self.origin.principal.as_deref()
+    }
+
+    /// The thing of this name, if the caller finds it.
+    fn find<T: Offer>(&self, name: &str) -> Result<Arc<T>> {
+        let catalog = self.shared.catalog.load();
+        let registry = T::registry(&catalog);
+        if let Some(item) = registry.find(name, self.caller()) {
+            return Ok(Arc::clone(item));
+        }
+        let known = registry.list(self.caller()).map(|item| item.name());
+        let known = known.take(20).collect::<Vec<_>>().join(", ");
+        Err(Error::protocol(ErrorObject::invalid_params(format!(
+            "there is no {} {}; there are: {known}",
+            T::ONE,
+            Quoted(name)
+        ))))
     }
 
     fn not_found(&self, uri: &str) -> Error {

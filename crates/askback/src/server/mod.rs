@@ -12,6 +12,7 @@ mod dispatch;
 pub mod http;
 mod needs;
 mod offer;
+mod offers;
 mod page;
 mod prompt;
 mod registry;
@@ -23,6 +24,7 @@ mod run;
 mod shared;
 mod tasks;
 mod tool;
+mod visibility;
 
 use std::{future::Future, sync::Arc, time::Duration};
 
@@ -36,6 +38,7 @@ use askback_core::{
 
 pub use askback_core::engine::server::Changed;
 pub use complete::Completing;
+pub use offers::Offers;
 pub use prompt::Prompt;
 #[cfg(feature = "testing")]
 pub(crate) use rehearsal::UNSAFE_REPLAY;
@@ -47,16 +50,17 @@ pub use tool::Tool;
 
 use self::{
     budget::Budget,
-    catalog::Catalog,
+    catalog::{Catalog, LiveCatalog, Rules},
     described::described,
     offer::Offer,
+    offers::Changing,
     page::Pages,
     shared::{Cache, Keys},
     tasks::Board,
 };
 use crate::{
     clock::{Clock, SystemClock, millis},
-    ctx::{Audience, Backing, States},
+    ctx::{Audience, Backing, Changes, States},
     error::Result,
     keys::KeySource,
     store::{MemoryStore, Store},
@@ -93,6 +97,7 @@ pub struct ServerBuilder {
     info: Implementation,
     instructions: Option<String>,
     catalog: Catalog,
+    changing: Changing,
     states: States,
     revisions: Vec<Revision>,
     limits: Limits,
@@ -109,7 +114,7 @@ pub struct ServerBuilder {
     wrong: Option<BuildError>,
 }
 
-/// Why a server cannot be built. The author is to blame.
+/// Why a server cannot be built, or something cannot be added to one. The author is to blame.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum BuildError {
@@ -174,10 +179,19 @@ pub enum BuildError {
     },
     /// Lists are said to be the same for everybody, and one is not.
     #[error(
-        "`list_resources_for` lists to each who asks their own, so `cache` must not say that lists are \
-         the same for everybody: use `CacheScope::Private`"
+        "`list_resources_for` and `visible_to` make lists that differ by caller, so `cache` must not \
+         say that lists are the same for everybody: use `CacheScope::Private`"
     )]
     PublicCache,
+    /// What the server offers of a kind was not declared to change while it runs.
+    #[error(
+        "the {kind} of this server were not declared to change: say so when it is built, as with \
+         `ServerBuilder::changing_tools`"
+    )]
+    Fixed {
+        /// What they are.
+        kind: &'static str,
+    },
     /// The server would speak no revision.
     #[error("the server speaks no revision")]
     NoRevision,
@@ -196,6 +210,7 @@ impl Server {
             info: Implementation::new(name, version),
             instructions: None,
             catalog: Catalog::default(),
+            changing: Changing::default(),
             states: States::default(),
             revisions: Revision::ALL.into_iter().rev().collect(),
             limits: Limits::default(),
@@ -270,6 +285,9 @@ impl Server {
 
     /// Tells the clients that care that something the server offers has changed: those of every
     /// principal. What is different for each principal is told with [`Server::changed_for`].
+    ///
+    /// Changes through [`Offers`] are told by themselves. No client is told that a list changed which
+    /// was not declared to change ([`ServerBuilder::changing_tools`] and its like).
     pub fn changed(&self, changed: Changed) {
         self.0.changed(&changed, Audience::All);
     }
@@ -489,11 +507,11 @@ impl ServerBuilder {
         if let Some(wrong) = self.wrong {
             return Err(wrong);
         }
-        if self.cache.scope == CacheScope::Public && self.catalog.lists_of_each {
-            return Err(BuildError::PublicCache);
-        }
-        self.catalog.check(&self.states)?;
-        let capabilities = self.catalog.capabilities(self.logs);
+        self.catalog.check(&Rules {
+            states: &self.states,
+            cache: self.cache,
+        })?;
+        let capabilities = self.catalog.capabilities(self.changing, self.logs);
         let tasks = Board::new(&self.limits);
         let kept = Budget::of_bytes(&self.limits);
         let store_bytes = self.limits.store_bytes;
@@ -516,7 +534,9 @@ impl ServerBuilder {
             signature: Signature::new(&profile.info),
             service: self.service.unwrap_or_else(|| profile.info.name.clone()),
             profile: Arc::new(profile),
-            catalog: self.catalog,
+            catalog: LiveCatalog::new(self.catalog),
+            changing: self.changing,
+            changes: Changes::default(),
             pages: self.pages,
             cache: self.cache,
             keys: Keys::new(self.keys),

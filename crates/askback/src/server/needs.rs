@@ -1,6 +1,5 @@
 //! What single tools, prompts and resources need of an access token.
 
-#[cfg(feature = "oauth-server")]
 use std::sync::Arc;
 
 use askback_core::auth::Scopes;
@@ -16,22 +15,24 @@ use super::{Shared, offer::Offered, registry::Registry};
 
 /// The scopes of a thing, or why they are none.
 #[derive(Debug, Clone)]
-pub(super) struct Needs(Result<Scopes, String>);
+pub(super) struct Needs(Result<Option<Arc<Scopes>>, String>);
 
 impl Default for Needs {
     fn default() -> Self {
-        Self(Ok(Scopes::new()))
+        Self(Ok(None))
     }
 }
 
 impl Needs {
     fn of<T: AsRef<str>>(scopes: impl IntoIterator<Item = T>) -> Self {
-        Self(Scopes::of_server(scopes).map_err(|bad| bad.to_string()))
+        let some = |scopes: Scopes| (!scopes.is_empty()).then(|| Arc::new(scopes));
+        let scopes = Scopes::of_server(scopes);
+        Self(scopes.map(some).map_err(|bad| bad.to_string()))
     }
 
     /// The scopes there are. Where there is something wrong with them, no server is built.
-    fn scopes(&self) -> Option<&Scopes> {
-        self.0.as_ref().ok().filter(|scopes| !scopes.is_empty())
+    pub(super) fn scopes(&self) -> Option<&Arc<Scopes>> {
+        self.0.as_ref().ok()?.as_ref()
     }
 
     /// Whether any scope is needed.
@@ -77,27 +78,23 @@ needing!(
 
 #[cfg(feature = "oauth-server")]
 impl Shared {
-    /// Whether anything needs more than every request does.
-    pub(super) fn needs_scopes(&self) -> bool {
-        self.catalog.all().any(|item| item.needs().are_some())
-    }
-
     /// What a request of this principal needs beside what every request does. What becomes of a task
     /// needs what the call did that it was.
     pub(super) fn needed(
         &self,
         request: &ClientRequest,
         principal: Option<&Arc<Principal>>,
-    ) -> Vec<&Scopes> {
-        let catalog = &self.catalog;
-        let of_task = |id: &str| {
-            let tool = self.tool_of_task(id, principal)?;
-            of(&catalog.tools, &tool)
-        };
-        let of_resource = |uri: &str| catalog.reading(uri)?.needs.scopes();
+    ) -> Vec<Arc<Scopes>> {
+        let catalog = self.catalog.load();
+        if !catalog.needs_scopes {
+            return Vec::new();
+        }
+        let caller = principal.map(|principal| &**principal);
+        let of_task = |id: &str| self.scopes_of_task(id, principal);
+        let of_resource = |uri: &str| catalog.scopes_of_resource(uri, caller);
         let one = match request {
-            ClientRequest::CallTool(params) => of(&catalog.tools, &params.name),
-            ClientRequest::GetPrompt(params) => of(&catalog.prompts, &params.name),
+            ClientRequest::CallTool(params) => of(&catalog.tools, &params.name, caller),
+            ClientRequest::GetPrompt(params) => of(&catalog.prompts, &params.name, caller),
             ClientRequest::ReadResource(params) => of_resource(&params.uri),
             ClientRequest::Subscribe(params) => of_resource(&params.uri),
             ClientRequest::GetTask(params) => of_task(&params.task_id),
@@ -110,8 +107,8 @@ impl Shared {
                 return uris.chain(tasks.filter_map(|id| of_task(id))).collect();
             }
             ClientRequest::Complete(params) => match &params.reference {
-                Reference::Prompt(prompt) => of(&catalog.prompts, &prompt.name),
-                Reference::Resource(template) => of(&catalog.templates, &template.uri),
+                Reference::Prompt(prompt) => of(&catalog.prompts, &prompt.name, caller),
+                Reference::Resource(template) => of(&catalog.templates, &template.uri, caller),
             },
             _ => None,
         };
@@ -120,6 +117,10 @@ impl Shared {
 }
 
 #[cfg(feature = "oauth-server")]
-fn of<'a, T: Offered>(registry: &'a Registry<T>, name: &str) -> Option<&'a Scopes> {
-    registry.get(name)?.needs().scopes()
+fn of<T: Offered>(
+    registry: &Registry<T>,
+    name: &str,
+    caller: Option<&Principal>,
+) -> Option<Arc<Scopes>> {
+    registry.find(name, caller)?.needs().scopes().cloned()
 }

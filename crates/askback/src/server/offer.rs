@@ -9,13 +9,14 @@ use askback_core::protocol::{
 use serde::Serialize;
 
 use super::{
-    BuildError, Prompt, Resource, ResourceTemplate, Tool, catalog::Catalog, complete::Completers,
-    needs::Needs, registry::Registry, shared::Cache,
+    BuildError, Changed, Prompt, Resource, ResourceTemplate, Tool, catalog::Catalog,
+    complete::Completers, needs::Needs, offers::Changing, registry::Registry, shared::Cache,
+    visibility::Visibility,
 };
 use crate::{clock::millis, ctx::Parameters};
 
 /// One thing that a server offers, of whatever kind.
-pub(super) trait Offered {
+pub(super) trait Offered: Send + Sync {
     /// The name or URI by which clients ask for it.
     fn name(&self) -> &str;
 
@@ -23,6 +24,8 @@ pub(super) trait Offered {
     fn parameters(&self) -> &Parameters;
 
     fn needs(&self) -> &Needs;
+
+    fn visibility(&self) -> &Visibility;
 
     /// The completers of its arguments, for kinds whose arguments are completed.
     fn completers(&self) -> Option<&Completers> {
@@ -37,7 +40,8 @@ pub(super) trait Offered {
 
 /// A kind of thing that a server offers: each has a registry of its own, and a list.
 pub(super) trait Offer: Offered + Sized + 'static {
-    /// What several are called.
+    /// What one is called, and what several are.
+    const ONE: &'static str;
     const KIND: &'static str;
 
     /// What clients are shown of one.
@@ -58,6 +62,12 @@ pub(super) trait Offer: Offered + Sized + 'static {
 
     fn registry_mut(catalog: &mut Catalog) -> &mut Registry<Self>;
 
+    /// What clients are told when the list changes.
+    fn changed() -> Changed;
+
+    /// Whether the list may change.
+    fn changes(changing: Changing) -> bool;
+
     /// Whether the server offers things of this kind at all.
     fn is_declared(capabilities: &ServerCapabilities) -> bool;
 
@@ -70,7 +80,9 @@ pub(super) trait Offer: Offered + Sized + 'static {
 
 macro_rules! offer {
     ($type:ident {
+        one: $one:literal,
         kind: $kind:literal,
+        told: $told:ident,
         registry: $registry:ident,
         capability: $capability:ident,
         named: $name:ident,
@@ -90,10 +102,15 @@ macro_rules! offer {
                 &self.needs
             }
 
+            fn visibility(&self) -> &Visibility {
+                &self.visibility
+            }
+
             $($special)*
         }
 
         impl Offer for $type {
+            const ONE: &'static str = $one;
             const KIND: &'static str = $kind;
 
             type Description = protocol::$type;
@@ -119,6 +136,14 @@ macro_rules! offer {
                 &mut catalog.$registry
             }
 
+            fn changed() -> Changed {
+                Changed::$told
+            }
+
+            fn changes(changing: Changing) -> bool {
+                changing.$capability
+            }
+
             fn is_declared(capabilities: &ServerCapabilities) -> bool {
                 capabilities.$capability.is_some()
             }
@@ -141,7 +166,9 @@ macro_rules! offer {
 }
 
 offer!(Tool {
+    one: "tool",
     kind: "tools",
+    told: Tools,
     registry: tools,
     capability: tools,
     named: name,
@@ -153,7 +180,9 @@ offer!(Tool {
 });
 
 offer!(Prompt {
+    one: "prompt",
     kind: "prompts",
+    told: Prompts,
     registry: prompts,
     capability: prompts,
     named: name,
@@ -165,7 +194,9 @@ offer!(Prompt {
 });
 
 offer!(Resource {
+    one: "resource",
     kind: "resources",
+    told: Resources,
     registry: resources,
     capability: resources,
     named: uri,
@@ -173,7 +204,9 @@ offer!(Resource {
 });
 
 offer!(ResourceTemplate {
+    one: "resource template",
     kind: "resource templates",
+    told: Resources,
     registry: templates,
     capability: resources,
     named: uri_template,

@@ -15,7 +15,8 @@ impl Pages {
     /// The page a cursor points at, and the cursor of the next.
     ///
     /// A cursor names the last item of the page before it, so that a list which changes in between
-    /// repeats and skips as little as it can; where that item is gone, its place is used.
+    /// repeats and skips as little as it can; where that item is gone, those after it have moved up
+    /// into its place.
     pub(super) fn page<'a, T>(
         self,
         items: &'a [T],
@@ -29,7 +30,9 @@ impl Pages {
                     Error::invalid_params("the cursor is not one this server gave")
                 })?;
                 let found = items.iter().position(|item| name(item) == last);
-                found.map_or(place, |at| at + 1).min(items.len())
+                found
+                    .map_or(place.saturating_sub(1), |at| at + 1)
+                    .min(items.len())
             }
         };
         let rest = &items[start..];
@@ -91,7 +94,7 @@ mod tests {
             .unwrap();
         let cases: [(&[&str], &[&str]); 3] = [
             (&["0", "a", "b", "c"], &["c"]),
-            (&["a", "c", "d"], &["d"]),
+            (&["a", "c", "d"], &["c", "d"]),
             (&[], &[]),
         ];
         for (items, expected) in cases {

@@ -9,6 +9,7 @@ use super::{
     complete::{Completers, Completing},
     described::described,
     needs::Needs,
+    visibility::Visibility,
 };
 use crate::{
     error::Result,
@@ -26,6 +27,7 @@ pub struct Prompt {
     pub(super) handler: Erased<Outcome<GetPromptResult>>,
     pub(super) completers: Completers,
     pub(super) needs: Needs,
+    pub(super) visibility: Visibility,
 }
 
 impl Prompt {
@@ -54,6 +56,7 @@ impl Prompt {
             handler: erase(handler, IntoPromptResult::into_prompt_result),
             completers,
             needs: Needs::default(),
+            visibility: Visibility::default(),
         }
     }
 

@@ -1,42 +1,115 @@
 //! Things with names, in the order in which their author gave them.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, sync::Arc};
+
+use askback_core::ask::Principal;
+
+use super::offer::Offered;
 
 /// Things with names, found by name and listed in order.
+///
+/// Whatever answers a client finds and lists them for its caller: a thing that is disabled, or hidden
+/// from the caller, is not there.
 pub(super) struct Registry<T> {
-    items: Vec<T>,
+    entries: Vec<Entry<T>>,
     by_name: HashMap<String, usize>,
 }
 
-impl<T> Registry<T> {
-    pub(super) fn get(&self, name: &str) -> Option<&T> {
-        self.by_name.get(name).and_then(|at| self.items.get(*at))
+/// A thing among others.
+struct Entry<T> {
+    item: Arc<T>,
+    enabled: bool,
+}
+
+impl<T: Offered> Registry<T> {
+    /// The thing of this name, as this caller finds it.
+    pub(super) fn find(&self, name: &str, caller: Option<&Principal>) -> Option<&Arc<T>> {
+        let entry = &self.entries[*self.by_name.get(name)?];
+        entry.is_for(caller).then_some(&entry.item)
     }
 
-    pub(super) fn items(&self) -> &[T] {
-        &self.items
+    /// All things that this caller finds.
+    pub(super) fn list(&self, caller: Option<&Principal>) -> impl Iterator<Item = &Arc<T>> {
+        let entries = self.entries.iter();
+        entries
+            .filter(move |entry| entry.is_for(caller))
+            .map(|entry| &entry.item)
+    }
+
+    /// All things, whoever finds them.
+    pub(super) fn all(&self) -> impl Iterator<Item = &Arc<T>> {
+        self.entries.iter().map(|entry| &entry.item)
+    }
+
+    /// The thing of this name, whoever finds it.
+    pub(super) fn get(&self, name: &str) -> Option<&Arc<T>> {
+        self.by_name.get(name).map(|at| &self.entries[*at].item)
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.items.is_empty()
+        self.entries.is_empty()
     }
 
-    /// Adds an item; hands it back where its name is taken.
-    pub(super) fn add(&mut self, name: String, item: T) -> Result<(), T> {
-        if self.by_name.contains_key(&name) {
+    /// Adds an item at the end; hands it back where its name is taken.
+    pub(super) fn add(&mut self, item: T) -> Result<(), T> {
+        if self.by_name.contains_key(item.name()) {
             return Err(item);
         }
-        self.by_name.insert(name, self.items.len());
-        self.items.push(item);
+        self.by_name
+            .insert(item.name().to_owned(), self.entries.len());
+        self.entries.push(Entry {
+            item: Arc::new(item),
+            enabled: true,
+        });
         Ok(())
+    }
+
+    /// Takes an item out; those behind it move up.
+    pub(super) fn remove(&mut self, name: &str) -> Option<Arc<T>> {
+        let at = self.by_name.remove(name)?;
+        for place in self.by_name.values_mut().filter(|place| **place > at) {
+            *place -= 1;
+        }
+        Some(self.entries.remove(at).item)
+    }
+
+    /// Enables or disables an item; gives it where that changed something.
+    pub(super) fn enable(&mut self, name: &str, enabled: bool) -> Option<&Arc<T>> {
+        let entry = &mut self.entries[*self.by_name.get(name)?];
+        let before = std::mem::replace(&mut entry.enabled, enabled);
+        (before != enabled).then_some(&entry.item)
+    }
+}
+
+impl<T: Offered> Entry<T> {
+    fn is_for(&self, caller: Option<&Principal>) -> bool {
+        self.enabled && self.item.visibility().is_for(caller)
     }
 }
 
 impl<T> Default for Registry<T> {
     fn default() -> Self {
         Self {
-            items: Vec::new(),
+            entries: Vec::new(),
             by_name: HashMap::new(),
+        }
+    }
+}
+
+impl<T> Clone for Registry<T> {
+    fn clone(&self) -> Self {
+        Self {
+            entries: self.entries.clone(),
+            by_name: self.by_name.clone(),
+        }
+    }
+}
+
+impl<T> Clone for Entry<T> {
+    fn clone(&self) -> Self {
+        Self {
+            item: Arc::clone(&self.item),
+            enabled: self.enabled,
         }
     }
 }

@@ -12,6 +12,7 @@ use super::{
     complete::{Completers, Completing},
     described::described,
     needs::Needs,
+    visibility::Visibility,
 };
 use crate::{
     error::Result,
@@ -24,6 +25,7 @@ pub struct Resource {
     pub(super) description: protocol::Resource,
     pub(super) handler: Erased<Outcome<ReadResourceResult>>,
     pub(super) needs: Needs,
+    pub(super) visibility: Visibility,
 }
 
 /// A family of resources, and the handler that reads any of them.
@@ -37,6 +39,7 @@ pub struct ResourceTemplate {
     pub(super) completers: Completers,
     template: Option<UriTemplate>,
     pub(super) needs: Needs,
+    pub(super) visibility: Visibility,
 }
 
 impl Resource {
@@ -50,6 +53,7 @@ impl Resource {
             description: protocol::Resource::new(uri, name),
             handler: erase(handler, IntoReadResult::into_read_result),
             needs: Needs::default(),
+            visibility: Visibility::default(),
         }
     }
 
@@ -83,6 +87,7 @@ impl ResourceTemplate {
             handler: erase(handler, IntoReadResult::into_read_result),
             completers: Completers::of(form.as_ref()),
             needs: Needs::default(),
+            visibility: Visibility::default(),
         }
     }
 

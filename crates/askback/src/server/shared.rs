@@ -1,22 +1,30 @@
 //! What all requests of a server share.
 
 use std::{
+    any::Any,
     path::PathBuf,
     sync::{Arc, OnceLock},
     time::Duration,
 };
 
 use askback_core::{
-    ask::keys::KeyRing,
-    engine::server::{Changed, Profile},
+    ask::{Principal, keys::KeyRing},
+    engine::server::{Changed, Profile, tells},
     limits::Limits,
     protocol::{CacheScope, Signature},
 };
 
-use super::{budget::Budget, catalog::Catalog, page::Pages, roots, tasks::Board};
+use super::{
+    budget::Budget,
+    catalog::{LiveCatalog, Rules},
+    offers::Changing,
+    page::Pages,
+    roots,
+    tasks::Board,
+};
 use crate::{
     clock::Clock,
-    ctx::{Audience, Backing},
+    ctx::{Audience, Backing, CallServer, Changes, Ctx},
     error::{Error, Result},
     keys::{KeyError, KeyOrigin, KeySource, state_dir},
 };
@@ -26,7 +34,11 @@ pub(crate) struct Shared {
     pub(super) profile: Arc<Profile>,
     /// What stands under each result.
     pub(super) signature: Signature,
-    pub(super) catalog: Catalog,
+    pub(super) catalog: LiveCatalog,
+    /// Which lists may change.
+    pub(super) changing: Changing,
+    /// Who is told of changes.
+    pub(super) changes: Changes,
     pub(super) pages: Pages,
     pub(super) cache: Cache,
     pub(super) service: String,
@@ -109,7 +121,49 @@ impl Shared {
         self.checks_replay
     }
 
+    /// The server that handles a call.
+    pub(super) fn behind(ctx: &Ctx) -> Arc<Self> {
+        let server: Arc<dyn Any + Send + Sync> = Arc::clone(ctx.call_server()) as _;
+        let shared = Arc::downcast(server);
+        shared.expect("calls are handled by servers")
+    }
+
+    /// What all that is offered has to fit.
+    pub(super) fn rules(&self) -> Rules<'_> {
+        Rules {
+            states: &self.backing.states,
+            cache: self.cache,
+        }
+    }
+
+    /// Tells of a change. Of a resource, only those are told who find it.
     pub(crate) fn changed(&self, changed: &Changed, to: Audience<'_>) {
-        self.backing.changes.tell(changed, to);
+        if !tells(&self.profile.capabilities, changed) {
+            tracing::warn!(
+                ?changed,
+                "no client is told of this change: the server does not declare that this list \
+                 changes, as with `ServerBuilder::changing_tools`"
+            );
+            return;
+        }
+        let catalog = self.catalog.load();
+        let visibility = match changed {
+            Changed::Resource(uri) => catalog.visibility_of_resource(uri),
+            _ => None,
+        };
+        match visibility.filter(|visibility| visibility.differs()) {
+            None => self.changes.tell(changed, to),
+            Some(visibility) => {
+                let finds =
+                    |caller: Option<&Principal>| to.has(caller) && visibility.is_for(caller);
+                self.changes.tell(changed, Audience::Those(&finds));
+            }
+        }
+    }
+}
+
+impl CallServer for Shared {
+    fn changed(&self, changed: &Changed, to: Audience<'_>) {
+        Shared::changed(self, changed, to);
     }
 }

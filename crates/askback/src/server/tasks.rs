@@ -12,6 +12,7 @@ use std::{
 
 use askback_core::{
     ask::{Principal, Reply},
+    auth::Scopes,
     engine::server::{Changed, Full, Room, Tasks},
     jsonrpc::ErrorObject,
     limits::Limits,
@@ -51,8 +52,8 @@ struct Inner {
     tasks: Tasks<TaskRoom>,
     /// What goes on for each task that has not ended.
     work: HashMap<String, Work>,
-    /// The tool whose call each task is.
-    tools: HashMap<String, Arc<str>>,
+    /// What each task needs of a token: as much as the call that it was.
+    scopes: HashMap<String, Arc<Scopes>>,
     /// Whether somebody looks over the tasks.
     watched: bool,
 }
@@ -85,7 +86,7 @@ impl Board {
             inner: Mutex::new(Inner {
                 tasks: Tasks::new(limits),
                 work: HashMap::new(),
-                tools: HashMap::new(),
+                scopes: HashMap::new(),
                 watched: false,
             }),
             places: Budget::of_things(limits.tasks, limits),
@@ -110,7 +111,7 @@ impl Inner {
     fn sweep(&mut self, now: u64) {
         for id in self.tasks.sweep(now) {
             self.stop(&id);
-            self.tools.remove(&id);
+            self.scopes.remove(&id);
         }
     }
 
@@ -127,7 +128,7 @@ impl Shared {
     pub(super) fn begin_task(
         self: &Arc<Self>,
         owner: Option<Arc<Principal>>,
-        tool: &str,
+        scopes: Option<Arc<Scopes>>,
     ) -> Result<(TaskPeer, Box<DetailedTask>)> {
         let id = URL_SAFE_NO_PAD.encode(entropy::<24>()?);
         let now = self.clock().now();
@@ -141,7 +142,9 @@ impl Shared {
         };
         let seed = board.tasks.begin(&id, owner, room, now).map_err(full)?;
         board.work.insert(id.clone(), Work::default());
-        board.tools.insert(id.clone(), tool.into());
+        if let Some(scopes) = scopes {
+            board.scopes.insert(id.clone(), scopes);
+        }
         if !std::mem::replace(&mut board.watched, true) {
             tokio::spawn(look_over(Arc::downgrade(self)));
         }
@@ -153,16 +156,16 @@ impl Shared {
         Ok((peer, seed))
     }
 
-    /// The tool whose call a task of this owner is.
+    /// What a task of this owner needs of a token.
     #[cfg(feature = "oauth-server")]
-    pub(super) fn tool_of_task(
+    pub(super) fn scopes_of_task(
         &self,
         id: &str,
         owner: Option<&Arc<Principal>>,
-    ) -> Option<Arc<str>> {
+    ) -> Option<Arc<Scopes>> {
         let board = self.tasks.lock();
-        let tool = board.tools.get(id).filter(|_| board.tasks.is_of(id, owner));
-        tool.cloned()
+        let scopes = board.scopes.get(id);
+        scopes.filter(|_| board.tasks.is_of(id, owner)).cloned()
     }
 
     /// How a task of this owner stands.

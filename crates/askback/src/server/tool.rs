@@ -7,7 +7,7 @@ use askback_core::{
     },
 };
 
-use super::{BuildError, described::described, needs::Needs};
+use super::{BuildError, described::described, needs::Needs, visibility::Visibility};
 use crate::handler::{Erased, Handler, IntoToolResult, erase};
 
 /// A tool and its handler.
@@ -37,6 +37,7 @@ pub struct Tool {
     pub(super) mirrored: Annotations,
     pub(super) tasks: Option<Tasks>,
     pub(super) needs: Needs,
+    pub(super) visibility: Visibility,
 }
 
 /// How the calls of a tool become tasks.
@@ -71,6 +72,7 @@ impl Tool {
             mirrored: Annotations::default(),
             tasks: None,
             needs: Needs::default(),
+            visibility: Visibility::default(),
         }
     }
 

@@ -2,6 +2,7 @@
 
 mod asking;
 mod authorization;
+mod changing;
 mod client;
 mod errors;
 #[cfg(feature = "http-server")]
@@ -20,9 +21,9 @@ mod offered;
 mod principal;
 mod proof;
 mod resources;
-mod stopping;
 #[cfg(feature = "http-server")]
 mod running;
+mod stopping;
 mod store;
 mod tasks;
 mod testing;

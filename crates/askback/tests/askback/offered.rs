@@ -14,16 +14,16 @@ use askback::{
 use serde_json::{Value, json};
 
 /// A client of one revision that is nothing but its messages.
-struct Peer {
-    wire: Wire,
+pub(crate) struct Peer {
+    pub(crate) wire: Wire,
     revision: Revision,
-    capabilities: Value,
+    pub(crate) capabilities: Value,
     /// What the server said beside responses.
     heard: Vec<Value>,
 }
 
 impl Peer {
-    async fn connect(server: &Server, revision: Revision) -> Self {
+    pub(crate) async fn connect(server: &Server, revision: Revision) -> Self {
         let mut wire = Wire::connect(server);
         let mut capabilities = Value::Null;
         if revision != Revision::LATEST {
@@ -44,7 +44,7 @@ impl Peer {
     }
 
     /// The response to a request.
-    async fn request(&mut self, method: &str, mut params: Value) -> Value {
+    pub(crate) async fn request(&mut self, method: &str, mut params: Value) -> Value {
         if self.revision == Revision::LATEST {
             let meta = &mut params["_meta"];
             meta["io.modelcontextprotocol/protocolVersion"] = "2026-07-28".into();
@@ -60,7 +60,7 @@ impl Peer {
         }
     }
 
-    async fn result(&mut self, method: &str, params: Value) -> Value {
+    pub(crate) async fn result(&mut self, method: &str, params: Value) -> Value {
         let response = self.request(method, params).await;
         assert!(response["error"].is_null(), "{method}: {response}");
         response["result"].clone()
@@ -74,7 +74,7 @@ impl Peer {
 }
 
 /// Each list, and where its items are.
-const LISTS: [(&str, &str); 4] = [
+pub(crate) const LISTS: [(&str, &str); 4] = [
     ("tools/list", "tools"),
     ("prompts/list", "prompts"),
     ("resources/list", "resources"),

@@ -28,6 +28,8 @@ pub fn server() -> ServerBuilder {
     let server = Server::new("askback-conformance", env!("CARGO_PKG_VERSION"))
         .title("askback under test")
         .logging()
+        .changing_tools()
+        .changing_prompts()
         .cache(Duration::from_secs(60), CacheScope::Public);
     resources(prompts(tools(server)))
 }

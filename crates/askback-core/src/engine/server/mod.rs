@@ -14,7 +14,9 @@ use alloc::{
     vec::Vec,
 };
 
-pub use modern::{Changed, Subscription, admit, discover, spoken, unsupported, write_notification};
+pub use modern::{
+    Changed, Subscription, admit, discover, spoken, tells, unsupported, write_notification,
+};
 pub use tasks::{Full, Room, Tasks};
 
 use self::{

@@ -317,8 +317,9 @@ pub fn write_notification(revision: Revision, notification: ServerNotification) 
     has.then(|| wire::lower(notification, revision).to_vec())
 }
 
-/// Whether the server said that it tells of such changes.
-pub(super) fn tells(capabilities: &ServerCapabilities, changed: &Changed) -> bool {
+/// Whether a server with these capabilities tells of such changes.
+#[must_use]
+pub fn tells(capabilities: &ServerCapabilities, changed: &Changed) -> bool {
     let told = match changed {
         Changed::Tools => capabilities
             .tools

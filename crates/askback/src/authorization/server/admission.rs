@@ -1,7 +1,10 @@
 //! Who gets in with a request, and how the others are turned away
 //! (2026-07-28, basic/authorization, Access Token Usage and Error Handling; RFC 6750, 2.1 and 3).
 
-use std::{sync::PoisonError, time::Duration};
+use std::{
+    sync::{Arc, PoisonError},
+    time::Duration,
+};
 
 use askback_core::{
     ask::Millis,
@@ -120,7 +123,7 @@ impl Protection {
     pub(crate) fn check(
         &self,
         granted: Option<&Granted>,
-        needed: &[&Scopes],
+        needed: &[Arc<Scopes>],
     ) -> Result<(), Refusal> {
         let covers = |scopes: &Scopes| granted.is_some_and(|all| all.scopes.contains_all(scopes));
         if covers(&self.required) && needed.iter().all(|scopes| covers(scopes)) {

@@ -4,6 +4,7 @@
 use std::borrow::Cow;
 
 use askback_core::{
+    ask::Principal,
     engine::server::{self as engine, Call, Place, Profile, Received},
     http::{
         Mismatch,
@@ -35,9 +36,10 @@ pub(super) fn admit(
     request: ClientRequest,
 ) -> Result<Call, ErrorObject> {
     let headers = mirrored(&parts.headers)?;
+    let principal = principal(parts);
     if let Some(body) = headers::Body::of(&request) {
         headers::check(&headers, body)?;
-        check_arguments(shared, &parts.headers, &request)?;
+        check_arguments(shared, principal.as_deref(), &parts.headers, &request)?;
     } else {
         let wish = match &request {
             ClientRequest::Initialize(params) => Some(&*params.protocol_version),
@@ -45,7 +47,6 @@ pub(super) fn admit(
         };
         check_revision(&shared.profile, &headers, request.method(), None, wish)?;
     }
-    let principal = principal(parts);
     engine::admit(
         &shared.profile,
         principal,
@@ -77,13 +78,15 @@ pub(super) fn judge(
 /// Checks the arguments that are repeated in headers of their own.
 fn check_arguments(
     shared: &Shared,
+    caller: Option<&Principal>,
     headers: &HeaderMap,
     request: &ClientRequest,
 ) -> Result<(), Mismatch> {
     let ClientRequest::CallTool(params) = request else {
         return Ok(());
     };
-    let Some(tool) = shared.catalog.tools.get(&params.name) else {
+    let catalog = shared.catalog.load();
+    let Some(tool) = catalog.tools.find(&params.name, caller) else {
         return Ok(());
     };
     let find = |name: &str| {

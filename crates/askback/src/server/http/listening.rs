@@ -78,7 +78,7 @@ impl Listening {
             vigil: Vigil::default(),
             shared: Arc::clone(shared),
             finished: false,
-            _observing: Observing::new(&shared.backing.changes, observer),
+            _observing: Observing::new(&shared.changes, observer),
             room,
         })
     }

@@ -135,7 +135,7 @@ impl Endpoint {
     /// handlers, sessions and all that is kept for them.
     #[cfg(feature = "oauth-server")]
     pub fn protect(mut self, protection: Protection) -> Self {
-        self.protected = Protected::by(protection, &self.shared);
+        self.protected = Protected::by(protection);
         self
     }
 

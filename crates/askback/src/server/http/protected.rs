@@ -17,9 +17,6 @@ use crate::server::Shared;
 pub(super) struct Protected {
     #[cfg(feature = "oauth-server")]
     by: Option<Arc<Protection>>,
-    /// Whether anything needs more than every request does.
-    #[cfg(feature = "oauth-server")]
-    scoped: bool,
 }
 
 #[cfg(feature = "oauth-server")]
@@ -51,10 +48,9 @@ mod guarded {
     const KEEP: HeaderValue = HeaderValue::from_static("public, max-age=600");
 
     impl Protected {
-        pub(in crate::server::http) fn by(protection: Protection, shared: &Shared) -> Self {
+        pub(in crate::server::http) fn by(protection: Protection) -> Self {
             Self {
                 by: Some(Arc::new(protection)),
-                scoped: shared.needs_scopes(),
             }
         }
 
@@ -118,11 +114,8 @@ mod guarded {
             received: &Received,
         ) -> Option<Response<Body>> {
             let protection = self.by.as_ref()?;
-            if !self.scoped {
-                return None;
-            }
             let principal = service::principal(parts);
-            let needed: Vec<&Scopes> = match received {
+            let needed: Vec<Arc<Scopes>> = match received {
                 Received::Request(_, request) => shared.needed(request, principal.as_ref()),
                 // It is refused by whoever would answer it.
                 Received::Misfit(..) | Received::Notification(_) | Received::Response(_) => {
@@ -142,11 +135,11 @@ mod guarded {
 
     /// What a message needs. One that cannot be read needs nothing: it is refused by whoever would
     /// answer it, who reads it the same way.
-    fn needed<'a>(
-        shared: &'a Shared,
+    fn needed(
+        shared: &Shared,
         message: &Message,
         principal: Option<&Arc<Principal>>,
-    ) -> Vec<&'a Scopes> {
+    ) -> Vec<Arc<Scopes>> {
         let Message::Request(request) = message else {
             return Vec::new();
         };

@@ -122,7 +122,7 @@ impl Sessions {
         let mut begun = lock(&self.begun);
         if begun.is_none() {
             let observer: Weak<dyn Observer> = Weak::clone(&self.me) as _;
-            *begun = Some(Observing::new(&self.shared.backing.changes, observer));
+            *begun = Some(Observing::new(&self.shared.changes, observer));
             tokio::spawn(look_over(Weak::clone(&self.me)));
         }
     }

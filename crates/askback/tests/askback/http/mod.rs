@@ -52,6 +52,8 @@ impl Stage {
             .logging()
             .keys(KeySource::Ring(KeyRing::new(Key::new(&[1; 32]))))
             .state(self.clone())
+            .changing_tools()
+            .changing_resources()
             .tool(Tool::new("hello", async || Ok("Hello!")))
             .tool(Tool::new("echoes", async |text: Json<Value>| {
                 Ok(text.value.to_string())
