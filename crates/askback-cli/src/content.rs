@@ -149,7 +149,7 @@ mod tests {
 
     #[test]
     fn results_read_as_text() {
-        let mut result = CallToolResult::text("one");
+        let mut result = CallToolResult::new("one");
         result.content.push(ContentBlock::text("two"));
         assert_eq!(tool_result(&result), "one\ntwo".into());
         result.content.clear();

@@ -100,7 +100,7 @@ fn form() -> Box<dyn FnMut()> {
 fn write() -> Box<dyn FnMut()> {
     let server = Signature::new(&Implementation::new("bench", "1.0.0"));
     Box::new(move || {
-        let outcome = Outcome::Done(CallToolResult::text(black_box("Hello, world!")));
+        let outcome = Outcome::Done(CallToolResult::new(black_box("Hello, world!")));
         let id = 17.into();
         black_box(wire::write_outcome(
             Revision::LATEST,

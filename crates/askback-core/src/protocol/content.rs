@@ -285,6 +285,21 @@ impl ContentBlock {
     }
 }
 
+impl ContentBlock {
+    /// Returns the text, if it is one.
+    pub fn as_text(&self) -> Option<&str> {
+        match self {
+            Self::Text(text) => Some(&text.text),
+            _ => None,
+        }
+    }
+}
+
+/// Texts as one, one a line.
+pub(super) fn joined<'a>(texts: impl Iterator<Item = &'a str>) -> String {
+    texts.collect::<Vec<_>>().join("\n")
+}
+
 impl From<&str> for ContentBlock {
     fn from(text: &str) -> Self {
         Self::text(text)
@@ -336,6 +351,14 @@ impl ResourceContents {
     /// A resource from its bytes.
     pub fn bytes(uri: impl Into<String>, bytes: impl AsRef<[u8]>) -> Self {
         Self::blob(uri, STANDARD.encode(bytes))
+    }
+
+    /// Returns the text, if the resource is one.
+    pub fn as_text(&self) -> Option<&str> {
+        match self {
+            Self::Text(text) => Some(&text.text),
+            Self::Blob(_) => None,
+        }
     }
 
     /// Where the resource is.

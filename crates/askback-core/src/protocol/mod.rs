@@ -89,5 +89,5 @@ pub use task::{
 };
 pub use tool::{
     CallToolParams, CallToolResult, ListToolsResult, TaskSupport, Tool, ToolAnnotations,
-    ToolExecution,
+    ToolExecution, ToolResultError,
 };

@@ -4,7 +4,9 @@ use alloc::{boxed::Box, collections::BTreeMap, string::String, vec::Vec};
 
 use serde::{Deserialize, Serialize};
 
-use super::{CacheScope, ContentBlock, Icon, InputResponses, Meta, Role, meta::has_meta};
+use super::{
+    CacheScope, ContentBlock, Icon, InputResponses, Meta, Role, content::joined, meta::has_meta,
+};
 
 /// A prompt.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -122,6 +124,15 @@ impl Prompt {
     /// The name a person should read.
     pub fn display_name(&self) -> &str {
         self.title.as_deref().unwrap_or(&self.name)
+    }
+}
+
+impl GetPromptResult {
+    /// Returns the text of all messages, one block a line, whoever speaks. Pictures and other content
+    /// are left out.
+    pub fn text(&self) -> String {
+        let blocks = self.messages.iter().map(|message| &message.content);
+        joined(blocks.filter_map(ContentBlock::as_text))
     }
 }
 

@@ -5,7 +5,8 @@ use alloc::{boxed::Box, string::String, vec::Vec};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Annotations, CacheScope, Icon, InputResponses, Meta, ResourceContents, meta::has_meta,
+    Annotations, CacheScope, Icon, InputResponses, Meta, ResourceContents, content::joined,
+    meta::has_meta,
 };
 
 /// A resource.
@@ -158,6 +159,13 @@ impl Resource {
     /// The name a person should read.
     pub fn display_name(&self) -> &str {
         self.title.as_deref().unwrap_or(&self.name)
+    }
+}
+
+impl ReadResourceResult {
+    /// Returns the text of all contents, one a line. Contents that are bytes are left out.
+    pub fn text(&self) -> String {
+        joined(self.contents.iter().filter_map(ResourceContents::as_text))
     }
 }
 

@@ -11,7 +11,10 @@ use serde::{
     },
 };
 
-use super::{JsonObject, Meta, Role, SamplingBlock, TaskMetadata, Tool, meta::has_meta, number};
+use super::{
+    JsonObject, Meta, Role, SamplingBlock, TaskMetadata, Tool, content::joined, meta::has_meta,
+    number,
+};
 
 /// The parameters of `sampling/createMessage`.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -235,16 +238,10 @@ impl SamplingContent {
 
     /// All text among the blocks, one block a line.
     pub fn text(&self) -> String {
-        let mut text = String::new();
-        for block in self.blocks() {
-            if let SamplingBlock::Text(block) = block {
-                if !text.is_empty() {
-                    text.push('\n');
-                }
-                text.push_str(&block.text);
-            }
-        }
-        text
+        joined(self.blocks().iter().filter_map(|block| match block {
+            SamplingBlock::Text(text) => Some(&*text.text),
+            _ => None,
+        }))
     }
 }
 

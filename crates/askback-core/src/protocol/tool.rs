@@ -1,12 +1,18 @@
 //! Tools: what a server can do for a model.
 
-use alloc::{boxed::Box, string::String, vec, vec::Vec};
+use alloc::{
+    boxed::Box,
+    format,
+    string::{String, ToString},
+    vec,
+    vec::Vec,
+};
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use super::{
     CacheScope, ContentBlock, Icon, InputResponses, Meta, RawJson, RawObject, Schema, TaskMetadata,
-    meta::has_meta, raw,
+    content::joined, meta::has_meta, raw,
 };
 
 /// A tool.
@@ -147,6 +153,29 @@ pub struct CallToolResult {
     pub meta: Option<Box<Meta>>,
 }
 
+/// The reason why the result of a tool is not what was expected of it.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ToolResultError {
+    /// The tool itself failed (`isError`), with the text it gave for that.
+    #[error("the tool failed{}", because(.0))]
+    Failed(String),
+    /// The tool returned no `structuredContent`. From 2025-06-18 on, a tool with an output schema
+    /// has to.
+    #[error("the tool returned no structured content; read its text instead")]
+    NotStructured,
+    /// The `structuredContent` does not fit the type.
+    #[error("the structured content of the tool does not fit: {0}")]
+    Unfit(String),
+}
+
+fn because(text: &str) -> String {
+    match text {
+        "" => String::new(),
+        text => format!(": {text}"),
+    }
+}
+
 has_meta! {
     ListToolsResult, CallToolParams, CallToolResult,
 }
@@ -179,10 +208,10 @@ impl CallToolParams {
 }
 
 impl CallToolResult {
-    /// A result that is one piece of text.
-    pub fn text(text: impl Into<String>) -> Self {
+    /// A result that is one piece of content, such as a text.
+    pub fn new(content: impl Into<ContentBlock>) -> Self {
         Self {
-            content: vec![ContentBlock::text(text)],
+            content: vec![content.into()],
             ..Self::default()
         }
     }
@@ -191,12 +220,49 @@ impl CallToolResult {
     pub fn error(text: impl Into<String>) -> Self {
         Self {
             is_error: Some(true),
-            ..Self::text(text)
+            ..Self::new(text.into())
         }
     }
 
-    /// Whether the tool failed.
+    /// Returns whether the tool failed.
     pub fn failed(&self) -> bool {
         self.is_error == Some(true)
+    }
+
+    /// Returns the text among the content, one block a line. Pictures and other content are left
+    /// out.
+    ///
+    /// A failure cannot be taken for an answer: its text is in the error. A model that may try again
+    /// reads [`CallToolResult::content`], which says both.
+    ///
+    /// # Errors
+    ///
+    /// [`ToolResultError::Failed`] where the tool failed.
+    pub fn text(&self) -> Result<String, ToolResultError> {
+        self.check().map(|()| self.all_text())
+    }
+
+    /// Reads the structured content as a type.
+    ///
+    /// # Errors
+    ///
+    /// [`ToolResultError::Failed`] where the tool failed, [`ToolResultError::NotStructured`] where it
+    /// returned none, [`ToolResultError::Unfit`] where it is another type.
+    pub fn structured<T: DeserializeOwned>(&self) -> Result<T, ToolResultError> {
+        self.check()?;
+        let json = self.structured_content.as_ref();
+        let json = json.ok_or(ToolResultError::NotStructured)?;
+        json.decode()
+            .map_err(|error| ToolResultError::Unfit(error.to_string()))
+    }
+    fn check(&self) -> Result<(), ToolResultError> {
+        match self.failed() {
+            true => Err(ToolResultError::Failed(self.all_text())),
+            false => Ok(()),
+        }
+    }
+
+    fn all_text(&self) -> String {
+        joined(self.content.iter().filter_map(ContentBlock::as_text))
     }
 }

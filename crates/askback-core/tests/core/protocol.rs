@@ -6,10 +6,10 @@ use askback_core::{
     protocol::{
         CallToolParams, CallToolResult, ClientCapabilities, ClientNotification, ClientRequest,
         CompleteParams, ContentBlock, CreateMessageResult, ElicitAction, ElicitParams,
-        ElicitResult, HasMeta, Implementation, InputRequest, InputRequests, InputRequiredResult,
-        Keyed, ListRootsResult, Meta, Outcome, ProgressParams, Prompt, RawJson, RawObject,
-        ResourceContents, SamplingBlock, SamplingMessage, Schema, ServerNotification, Signature,
-        Tool, UrlElicitationRequired,
+        ElicitResult, GetPromptResult, HasMeta, Implementation, InputRequest, InputRequests,
+        InputRequiredResult, Keyed, ListRootsResult, Meta, Outcome, ProgressParams, Prompt,
+        RawJson, RawObject, ReadResourceResult, ResourceContents, SamplingBlock, SamplingMessage,
+        Schema, ServerNotification, Signature, Tool, UrlElicitationRequired,
     },
     revision::Revision,
     wire,
@@ -588,4 +588,21 @@ fn contents_have_a_place_and_a_type() {
         serde_json::to_value(contents).unwrap(),
         json!({"uri": "travel://a", "mimeType": "image/png", "blob": "AA=="})
     );
+}
+
+#[test]
+fn text_is_taken_from_all_there_is() {
+    let tool: CallToolResult = read(
+        r#"{"content":[{"type":"text","text":"one"},{"type":"image","data":"","mimeType":"image/png"},{"type":"text","text":"two"}]}"#,
+    );
+    assert_eq!(tool.text().unwrap(), "one\ntwo");
+    assert_eq!(CallToolResult::default().text().unwrap(), "");
+    let prompt: GetPromptResult = read(
+        r#"{"messages":[{"role":"user","content":{"type":"text","text":"hello"}},{"role":"assistant","content":{"type":"text","text":"yes"}}]}"#,
+    );
+    assert_eq!(prompt.text(), "hello\nyes");
+    let resource: ReadResourceResult = read(
+        r#"{"contents":[{"uri":"a:1","text":"one"},{"uri":"a:2","blob":"AA=="},{"uri":"a:3","text":"three"}]}"#,
+    );
+    assert_eq!(resource.text(), "one\nthree");
 }

@@ -399,7 +399,7 @@ impl Answering {
 fn tool_error(origin: &Origin, error: Error) -> Result<CallToolResult> {
     let error = as_client_takes(origin, error);
     match error.kind() {
-        Kind::NotDone => Ok(CallToolResult::text(error.message())),
+        Kind::NotDone => Ok(CallToolResult::new(error.message())),
         Kind::Failed | Kind::InvalidParams | Kind::NotFound => {
             Ok(CallToolResult::error(error.message()))
         }

@@ -33,7 +33,7 @@ pub(super) async fn test_input_required_result_elicitation(
 ) -> Result<Outcome<CallToolResult>> {
     if let Ok(Some(answer)) = ctx.incoming().answer::<Name>("user_name") {
         let Name { name } = answer.accepted()?;
-        return Ok(CallToolResult::text(format!("Hello, {name}!")).into());
+        return Ok(CallToolResult::new(format!("Hello, {name}!")).into());
     }
     let question = InputRequest::from(ElicitParams::form("What is your name?", Name::schema()));
     Ok(Outcome::NeedInput(InputRequiredResult {
