@@ -6,14 +6,13 @@ use std::sync::{
     atomic::{AtomicU64, Ordering},
 };
 
-use askback::client::{Answering, CallTarget, Event, Host, HostQuestion};
-use askback_core::{
-    jsonrpc::ErrorObject,
-    protocol::{
-        ClientCapabilities, CreateMessageResult, ElicitParams, ElicitResult, ElicitationCapability,
-        Implementation, InputRequest, InputResponse, JsonObject, ListRootsResult, Meta,
-        RootsCapability, SamplingCapability, codes::USER_REJECTED,
-    },
+use askback::{
+    Error, Result,
+    client::{CallTarget, ClientBuilder, Event, HostQuestion},
+};
+use askback_core::protocol::{
+    CreateMessageParams, CreateMessageResult, ElicitFormParams, ElicitResult, ElicitUrlParams,
+    Implementation, Meta, RequestParams, Root,
 };
 use tokio::sync::{mpsc, oneshot};
 
@@ -50,7 +49,7 @@ pub enum Arrival {
     Told(Words),
 }
 
-/// The host that the client knows. Clones lead to the same front end.
+/// What answers a client. Clones lead to the same front end.
 #[derive(Debug, Clone)]
 pub struct Relay {
     arrivals: mpsc::UnboundedSender<Arrival>,
@@ -96,7 +95,75 @@ impl Relay {
         let _ = self.arrivals.send(Arrival::Told(words.into()));
     }
 
-    async fn ask(&self, asked: HostQuestion) -> Result<InputResponse, ErrorObject> {
+    /// A client whose questions all go to the front end, and all else that it hears.
+    pub fn answering(&self, client: ClientBuilder) -> ClientBuilder {
+        let relays = [(); 5].map(|()| self.clone());
+        let [forms, links, models, folders, ears] = relays;
+        client
+            .on_elicit(move |form| forms.clone().fill(form))
+            .on_elicit_url(move |link| links.clone().open(link))
+            .on_sample(move |request| models.clone().sample(request))
+            .on_roots(move |request| folders.clone().roots(request))
+            .on_event(move |event| ears.event(event))
+    }
+
+    /// Has a form filled in.
+    ///
+    /// # Errors
+    ///
+    /// Where the front end replies something else than a form.
+    pub async fn fill(self, form: HostQuestion<ElicitFormParams>) -> Result<ElicitResult> {
+        let ask = Ask::Form {
+            message: form.request.message.clone(),
+            schema: form.request.requested_schema.clone(),
+        };
+        elicited(self.ask(form, ask).await)
+    }
+
+    /// Has a link opened.
+    ///
+    /// # Errors
+    ///
+    /// Where the front end replies something else than that.
+    pub async fn open(self, link: HostQuestion<ElicitUrlParams>) -> Result<ElicitResult> {
+        let ask = Ask::Link {
+            message: link.request.message.clone(),
+            url: link.request.url.clone(),
+            id: link.request.elicitation_id.clone(),
+            retried: link.retried,
+        };
+        elicited(self.ask(link, ask).await)
+    }
+
+    /// Has a model's words written by the person.
+    ///
+    /// # Errors
+    ///
+    /// Where the person does not.
+    pub async fn sample(
+        self,
+        request: HostQuestion<CreateMessageParams>,
+    ) -> Result<CreateMessageResult> {
+        let ask = Ask::Sample(Box::new(request.request.clone()));
+        sampled(self.ask(request, ask).await)
+    }
+
+    /// Has folders chosen.
+    ///
+    /// # Errors
+    ///
+    /// Where the person chooses none.
+    pub async fn roots(self, request: HostQuestion<RequestParams>) -> Result<Vec<Root>> {
+        listed(self.ask(request, Ask::Roots).await)
+    }
+
+    /// Tells the front end of something it may show.
+    pub fn event(&self, event: Event) {
+        // Nobody is there to hear it.
+        let _ = self.arrivals.send(Arrival::Heard(event));
+    }
+
+    async fn ask<Q>(&self, asked: HostQuestion<Q>, ask: Ask) -> Reply {
         let question = Question {
             call: asked.target.map(|target| match target {
                 CallTarget::Tool(name) => Call::Tool(name),
@@ -104,13 +171,13 @@ impl Relay {
                 CallTarget::Resource(uri) => Call::Resource(uri),
             }),
             key: asked.key,
-            ask: ask(&asked.request, asked.retried),
+            ask,
         };
         let (waiting, replied) = self.put(asked.server.map(claims), question);
         // A front end that is gone replies nothing.
         let reply = replied.await.unwrap_or(Reply::Cancelled(Why::Nobody));
         std::mem::forget(waiting);
-        response(&asked.request, standing(reply))
+        reply
     }
 
     /// Passes a question on.
@@ -136,32 +203,6 @@ impl Relay {
     }
 }
 
-impl Host for Relay {
-    fn capabilities(&self) -> ClientCapabilities {
-        let some = || Some(JsonObject::default());
-        ClientCapabilities {
-            elicitation: Some(ElicitationCapability {
-                form: some(),
-                url: some(),
-            }),
-            sampling: Some(SamplingCapability::default()),
-            roots: Some(RootsCapability {
-                list_changed: Some(true),
-            }),
-            ..ClientCapabilities::default()
-        }
-    }
-
-    fn answer(&self, question: HostQuestion) -> Answering<'_> {
-        Box::pin(self.ask(question))
-    }
-
-    fn event(&self, event: Event) {
-        // Nobody is there to hear it.
-        let _ = self.arrivals.send(Arrival::Heard(event));
-    }
-}
-
 /// A question that is waited for: the front end is told when it is not any more.
 struct Waiting<'a> {
     id: u64,
@@ -174,14 +215,6 @@ impl Drop for Waiting<'_> {
     }
 }
 
-/// A reply without the folders that have gone since they were chosen.
-fn standing(mut reply: Reply) -> Reply {
-    if let Reply::Roots(roots) = &mut reply {
-        roots.retain(folder::is_there);
-    }
-    reply
-}
-
 /// What a server calls itself, as the model keeps it.
 pub fn claims(server: Implementation) -> Claims {
     Claims {
@@ -191,61 +224,60 @@ pub fn claims(server: Implementation) -> Claims {
     }
 }
 
-fn ask(request: &InputRequest, retried: bool) -> Ask {
-    match request {
-        InputRequest::Elicit(ElicitParams::Form(form)) => Ask::Form {
-            message: form.message.clone(),
-            schema: form.requested_schema.clone(),
-        },
-        InputRequest::Elicit(ElicitParams::Url(link)) => Ask::Link {
-            message: link.message.clone(),
-            url: link.url.clone(),
-            id: link.elicitation_id.clone(),
-            retried,
-        },
-        InputRequest::Sample(request) => Ask::Sample(request.clone()),
-        InputRequest::Roots(_) => Ask::Roots,
-    }
-}
-
-/// A reply as the protocol says it. Where a question is no elicitation, a no is an error.
-fn response(request: &InputRequest, reply: Reply) -> Result<InputResponse, ErrorObject> {
-    let elicit = matches!(request, InputRequest::Elicit(_));
+/// A reply to a form or a link, as the protocol says it.
+fn elicited(reply: Reply) -> Result<ElicitResult> {
     Ok(match reply {
-        Reply::Form(content) => InputResponse::Elicit(ElicitResult::accept(content)),
-        // An address answers no question of a server.
-        Reply::Returned(_) => return Err(rejected("The request was cancelled")),
-        Reply::Link => InputResponse::Elicit(ElicitResult::agree()),
-        Reply::Text(text) => {
-            InputResponse::Sample(Box::new(CreateMessageResult::text(MODEL, text)))
-        }
-        Reply::Roots(roots) => InputResponse::Roots(ListRootsResult { roots, meta: None }),
-        Reply::Declined { reason, .. } if elicit => {
+        Reply::Form(content) => ElicitResult::accept(content),
+        Reply::Link => ElicitResult::agree(),
+        Reply::Declined { reason, .. } => {
             let mut meta = Meta::default();
             if let Some(reason) = reason {
                 meta.set_reason(reason);
             }
-            InputResponse::Elicit(ElicitResult {
+            ElicitResult {
                 meta: meta.boxed(),
                 ..ElicitResult::decline()
-            })
+            }
         }
-        Reply::Cancelled(_) if elicit => InputResponse::Elicit(ElicitResult::cancel()),
-        Reply::Declined { reason, .. } => {
-            let because = reason.map_or_else(String::new, |reason| format!(": {reason}"));
-            return Err(rejected(&format!("User rejected the request{because}")));
-        }
-        Reply::Cancelled(_) => return Err(rejected("The request was cancelled")),
+        Reply::Cancelled(_) => ElicitResult::cancel(),
+        other => return Err(no(other)),
     })
 }
 
-fn rejected(why: &str) -> ErrorObject {
-    ErrorObject::new(USER_REJECTED, why)
+/// A reply in place of a model.
+fn sampled(reply: Reply) -> Result<CreateMessageResult> {
+    match reply {
+        Reply::Text(text) => Ok(CreateMessageResult::text(MODEL, text)),
+        other => Err(no(other)),
+    }
+}
+
+/// The folders of a reply, without those that have gone since they were chosen.
+fn listed(reply: Reply) -> Result<Vec<Root>> {
+    match reply {
+        Reply::Roots(mut roots) => {
+            roots.retain(folder::is_there);
+            Ok(roots)
+        }
+        other => Err(no(other)),
+    }
+}
+
+/// A no where the protocol has no answer for it. What answers another kind of question is none
+/// either.
+fn no(reply: Reply) -> Error {
+    Error::not_done(match reply {
+        Reply::Declined { reason, .. } => {
+            let because = reason.map_or_else(String::new, |reason| format!(": {reason}"));
+            format!("User rejected the request{because}")
+        }
+        _ => "The request was cancelled".to_owned(),
+    })
 }
 
 #[cfg(test)]
 mod tests {
-    use askback_core::{forms::FormSchema, protocol::CreateMessageParams};
+    use serde::Serialize;
     use serde_json::json;
 
     use super::*;
@@ -262,52 +294,41 @@ mod tests {
     #[test]
     fn replies_become_responses() {
         #[track_caller]
-        fn check(request: &InputRequest, reply: Reply, expected: serde_json::Value) {
-            let value = match response(request, reply) {
-                Ok(InputResponse::Elicit(result)) => json!(result),
-                Ok(InputResponse::Sample(result)) => json!(result),
-                Ok(InputResponse::Roots(result)) => json!(result),
-                Err(error) => json!({"code": error.code, "message": error.message}),
+        fn check<T: Serialize>(response: Result<T>, expected: serde_json::Value) {
+            let value = match response {
+                Ok(result) => json!(result),
+                Err(error) => {
+                    assert!(error.is_not_done());
+                    json!(error.message())
+                }
             };
             assert_eq!(value, expected);
         }
-        let form = InputRequest::Elicit(ElicitParams::form("?", FormSchema::default()));
-        let sample = InputRequest::Sample(Box::new(CreateMessageParams::new("?", 10)));
-        let roots = InputRequest::Roots(Default::default());
         let content = Reply::Form(Default::default());
-        check(&form, content, json!({"action": "accept", "content": {}}));
-        check(&form, Reply::Link, json!({"action": "accept"}));
-        check(&form, declined(None), json!({"action": "decline"}));
         check(
-            &form,
-            declined(Some("too dear")),
+            elicited(content),
+            json!({"action": "accept", "content": {}}),
+        );
+        check(elicited(Reply::Link), json!({"action": "accept"}));
+        check(elicited(declined(None)), json!({"action": "decline"}));
+        check(
+            elicited(declined(Some("too dear"))),
             json!({"action": "decline", "_meta": {"dev.askback/reason": "too dear"}}),
         );
-        check(
-            &form,
-            Reply::Cancelled(Why::Person),
-            json!({"action": "cancel"}),
-        );
+        let cancelled = || Reply::Cancelled(Why::Person);
+        check(elicited(cancelled()), json!({"action": "cancel"}));
         let text = json!({
             "role": "assistant", "content": {"type": "text", "text": "hi"},
             "model": "person", "stopReason": "endTurn",
         });
-        check(&sample, Reply::Text("hi".to_owned()), text);
+        check(sampled(Reply::Text("hi".to_owned())), text);
         check(
-            &sample,
-            declined(Some("no")),
-            json!({"code": -1, "message": "User rejected the request: no"}),
+            sampled(declined(Some("no"))),
+            json!("User rejected the request: no"),
         );
-        check(
-            &sample,
-            declined(None),
-            json!({"code": -1, "message": "User rejected the request"}),
-        );
-        check(
-            &roots,
-            declined(None),
-            json!({"code": -1, "message": "User rejected the request"}),
-        );
-        check(&roots, Reply::Roots(Vec::new()), json!({"roots": []}));
+        check(sampled(declined(None)), json!("User rejected the request"));
+        check(sampled(cancelled()), json!("The request was cancelled"));
+        check(listed(declined(None)), json!("User rejected the request"));
+        check(listed(Reply::Roots(Vec::new())), json!([]));
     }
 }

@@ -154,9 +154,9 @@ impl Session {
             claims: None,
         };
         let mut front = FrontEnd::new(answers, asker, shared, arrivals, &limits);
-        let client = Client::builder("askback", env!("CARGO_PKG_VERSION"))
-            .title("askback")
-            .host(relay)
+        let client = Client::builder("askback", env!("CARGO_PKG_VERSION")).title("askback");
+        let client = relay
+            .answering(client)
             .limits(limits)
             .protocol(args.protocol.0);
         let client = match target.reach {

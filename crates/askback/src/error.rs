@@ -80,7 +80,8 @@ impl Error {
     }
 
     /// Nothing was done because a person said no, as with
-    /// [`Answer::accepted`](crate::Answer::accepted): for a form in which the person can say so.
+    /// [`Answer::accepted`](crate::Answer::accepted): for a form in which the person can say so. In
+    /// a client, that somebody refuses to let a model be asked or folders be named.
     pub fn not_done(message: impl fmt::Display) -> Self {
         Self::of(Kind::NotDone, message.to_string())
     }
@@ -187,6 +188,17 @@ impl Error {
 
     pub(crate) fn kind(&self) -> &Kind {
         &self.kind
+    }
+
+    /// The error as a server is answered that asked.
+    #[cfg(feature = "client")]
+    pub(crate) fn into_answer(self) -> ErrorObject {
+        match self.kind {
+            Kind::NotDone => {
+                ErrorObject::new(askback_core::protocol::codes::USER_REJECTED, self.message)
+            }
+            _ => self.into_object(),
+        }
     }
 
     /// The error where no tool result can carry it.

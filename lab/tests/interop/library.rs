@@ -7,11 +7,10 @@ use std::{
 };
 
 use askback::{
-    client::{Answering, Client, Event, Host, HostQuestion, Protocol},
-    protocol::{ClientCapabilities, PromptReference, Reference},
+    client::{Client, Event, Protocol},
+    protocol::{PromptReference, Reference},
     transport::{Child, Http},
 };
-use serde_json::json;
 use tokio::{sync::Notify, time::timeout};
 
 use crate::{Result, as_server::Server, plan::Run};
@@ -19,24 +18,15 @@ use crate::{Result, as_server::Server, plan::Run};
 /// How long any of these may take.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// Hears of progress, and answers nothing.
+/// Hears of progress.
 #[derive(Clone, Default)]
 struct Ear {
     heard: Arc<Mutex<Vec<f64>>>,
     first: Arc<Notify>,
 }
 
-impl Host for Ear {
-    fn capabilities(&self) -> ClientCapabilities {
-        ClientCapabilities::default()
-    }
-
-    fn answer(&self, question: HostQuestion) -> Answering<'_> {
-        let error = askback::ErrorObject::method_not_found(question.request.method());
-        Box::pin(async { Err(error) })
-    }
-
-    fn event(&self, event: Event) {
+impl Ear {
+    fn hear(&self, event: Event) {
         if let Event::Progress { progress, .. } = event {
             let mut heard = self.heard.lock().unwrap_or_else(PoisonError::into_inner);
             heard.push(progress);
@@ -70,7 +60,7 @@ pub(crate) async fn progress(run: &Run, server: &Server) -> Result<()> {
     timeout(LIMIT, async {
         let ear = Ear::default();
         let client = connect(run, server, ear.clone()).await?;
-        client.call_tool("progress", None).await?;
+        client.call_tool("progress", ()).await?;
         client.close().await;
         let heard = ear
             .heard
@@ -91,16 +81,15 @@ pub(crate) async fn cancellation(run: &Run, server: &Server) -> Result<()> {
         let ear = Ear::default();
         let client = connect(run, server, ear.clone()).await?;
         tokio::select! {
-            ended = client.call_tool("slow", None) => {
+            ended = client.call_tool("slow", ()) => {
                 return Err(format!("it ended by itself: {:?}", ended.map(|it| it.raw)).into());
             }
             () = ear.first.notified() => {}
         }
-        let stopped = client.call_tool("stopped", None).await?;
+        let stopped = client.call_tool("stopped", ()).await?;
         client.close().await;
-        let stopped: serde_json::Value = serde_json::from_str(stopped.raw.get())?;
-        match &stopped["content"][0]["text"] {
-            text if *text == json!("1") => Ok(()),
+        match stopped.text()?.as_str() {
+            "1" => Ok(()),
             text => Err(format!("{text} calls were stopped").into()),
         }
     })
@@ -108,7 +97,7 @@ pub(crate) async fn cancellation(run: &Run, server: &Server) -> Result<()> {
 }
 
 async fn connect(run: &Run, server: &Server, ear: Ear) -> Result<Client> {
-    let builder = Client::builder("interop", "1.0.0").host(ear);
+    let builder = Client::builder("interop", "1.0.0").on_event(move |event| ear.hear(event));
     let builder = match run.pinned() {
         Some(revision) => builder.protocol(Protocol::Only(revision)),
         None => builder,

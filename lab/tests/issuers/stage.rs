@@ -159,13 +159,12 @@ impl User {
 
 /// Calls a tool, and gives who it was told it was called by.
 pub(crate) async fn call(client: &Client, tool: &'static str) -> Result<Principal> {
-    let result = client.call_tool(tool, None).await?;
-    let result: serde_json::Value = serde_json::from_str(result.raw.get())?;
-    let text = result["content"][0]["text"].as_str().unwrap_or_default();
+    let result = client.call_tool(tool, ()).await?;
+    let text = result.text()?;
     let mut lines = text.lines().map(str::to_owned);
     let (Some(issuer), Some(subject), Some(client)) = (lines.next(), lines.next(), lines.next())
     else {
-        return Err(format!("the tool did not say who calls it: {result}").into());
+        return Err(format!("the tool did not say who calls it: {text}").into());
     };
     Ok(Principal {
         issuer,

@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use askback_core::protocol::{RawObject, Tool};
-use serde_json::{Map, Value};
+use askback_core::protocol::Tool;
+use serde_json::Value;
 
 use super::answers;
 use crate::{
@@ -83,8 +83,8 @@ async fn call(
     let tools = front.attend(client.tools()).await?.map_err(failed)?;
     let tool = find(&tools, &args.tool)?;
     let schema = tool.input_schema.decode().unwrap_or(Value::Null);
-    let arguments = object(&args::for_tool(arguments, &schema)?)?;
-    let call = client.call_tool(&tool.name, arguments);
+    let arguments = args::for_tool(arguments, &schema)?;
+    let call = client.call_tool(&tool.name, &arguments);
     let result = front.attend(call).await?.map_err(failed)?;
     outcome.tool_error = result.failed();
     match args.json {
@@ -106,13 +106,4 @@ pub fn find<'a>(tools: &'a [Tool], name: &str) -> Result<&'a Tool, Error> {
             names,
         )
     })
-}
-
-/// Arguments as they are sent.
-///
-/// # Errors
-///
-/// None that can be met: an object is an object.
-pub fn object(arguments: &Map<String, Value>) -> Result<RawObject, Error> {
-    RawObject::new(arguments).map_err(|error| Error::usage(given(error)))
 }

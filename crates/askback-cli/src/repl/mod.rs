@@ -166,7 +166,6 @@ impl<'a> Repl<'a> {
                 .say(Style::Plain, "Not called.");
             return Ok(());
         };
-        let arguments = commands::call::object(&arguments)?;
         let result = self
             .attend(self.client.call_tool(name, arguments))
             .await?

@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use askback::client::{CallTarget, Event, Host, HostQuestion};
+use askback::client::{CallId, CallTarget, Event, HostQuestion};
 use askback_cli::{
     model::Asker,
     relay::Relay,
@@ -16,9 +16,9 @@ use askback_cli::{
 };
 use askback_core::{
     limits::Limits,
-    protocol::{ElicitParams, InputRequest, InputResponse, LoggingLevel, RawJson, Root},
+    protocol::{ElicitParams, InputRequest, LoggingLevel, RawJson, Root},
 };
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::{form, travel};
 
@@ -50,6 +50,7 @@ impl Log {
 fn asked(request: InputRequest) -> HostQuestion {
     HostQuestion {
         server: None,
+        call: None,
         target: Some(CallTarget::Tool("book_holiday".to_owned())),
         key: Some("wishes".to_owned()),
         request,
@@ -84,14 +85,27 @@ fn run(
         .enable_all()
         .build();
     let runtime = runtime.expect("the runtime starts");
-    let answer = runtime.block_on(front.attend(relay.answer(question)));
-    let answer = match answer.expect("nobody interrupts") {
-        Ok(InputResponse::Elicit(result)) => json!(result),
-        Ok(InputResponse::Sample(result)) => json!(result),
-        Ok(InputResponse::Roots(result)) => json!(result),
-        Err(error) => json!(error.message),
-    };
+    let answer = runtime.block_on(front.attend(answer(relay, question)));
+    let answer = answer.expect("nobody interrupts");
+    let answer = answer.unwrap_or_else(|error| json!(error.message()));
     (answer.to_string(), front.unanswered(), log.text())
+}
+
+/// What the relay answers a question with.
+async fn answer(relay: Relay, question: HostQuestion) -> askback::Result<Value> {
+    let request = question.request.clone();
+    Ok(match request {
+        InputRequest::Elicit(ElicitParams::Form(form)) => {
+            json!(relay.fill(question.with(form)).await?)
+        }
+        InputRequest::Elicit(ElicitParams::Url(link)) => {
+            json!(relay.open(question.with(link)).await?)
+        }
+        InputRequest::Sample(params) => json!(relay.sample(question.with(*params)).await?),
+        InputRequest::Roots(params) => {
+            json!({"roots": relay.roots(question.with(params)).await?})
+        }
+    })
 }
 
 #[test]
@@ -229,6 +243,7 @@ fn what_a_server_says_is_told() {
     let out = Box::new(log.clone());
     let mut front = Unattended::new(None, travel(), None, arrivals, Limits::default(), out);
     let progress = |progress: f64, message: Option<&str>| Event::Progress {
+        call: CallId(1),
         target: None,
         progress,
         total: Some(4.0),
@@ -346,6 +361,7 @@ fn progress_is_shown_whatever_its_number() {
         for progress in [1e99, -1e308, f64::MAX, f64::MIN_POSITIVE, 1.0 / 3.0] {
             let mut remarks = Remarks::new(&Limits::default());
             let event = Event::Progress {
+                call: CallId(1),
                 target: None,
                 progress,
                 total: Some(progress),

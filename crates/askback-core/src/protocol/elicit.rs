@@ -5,7 +5,7 @@ use alloc::{borrow::Cow, boxed::Box, format, string::String, vec::Vec};
 use serde::{Deserialize, Deserializer, Serialize, de};
 
 use super::{HasMeta, Meta, TaskMetadata, meta::has_meta};
-use crate::forms::{Content, FormSchema};
+use crate::forms::{Content, Form, FormSchema};
 
 /// The parameters of `elicitation/create`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -202,6 +202,11 @@ impl HasMeta for ElicitParams {
 }
 
 impl ElicitResult {
+    /// The form, filled in with a value of its type.
+    pub fn form(form: &impl Form) -> Self {
+        Self::accept(form.write())
+    }
+
     /// The form, filled in.
     pub fn accept(content: Content) -> Self {
         Self {

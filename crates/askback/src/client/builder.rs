@@ -1,13 +1,22 @@
 //! Making a client.
 
-use std::sync::Arc;
+use std::{future::Future, sync::Arc, time::Duration};
 
 use askback_core::{
-    engine::client::Profile, limits::Limits, protocol::Implementation, revision::Revision,
+    engine::client::{Profile, Timeouts},
+    limits::Limits,
+    protocol::{
+        CreateMessageParams, CreateMessageResult, ElicitFormParams, ElicitResult, ElicitUrlParams,
+        Implementation, JsonObject, RequestParams, Root,
+    },
+    revision::Revision,
 };
 
-use super::{Client, ClientError, Host, driver, host::Nobody};
-use crate::transport::Connect;
+use super::{
+    Client, ClientError, Event, HostQuestion, driver,
+    host::{Host, answerer},
+};
+use crate::{error::Result, transport::Connect};
 
 /// Which revisions a client speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -20,11 +29,13 @@ pub enum Protocol {
     Only(Revision),
 }
 
-/// Makes a [`Client`].
+/// A builder of a [`Client`].
+#[derive(Clone)]
 pub struct ClientBuilder {
     info: Implementation,
-    host: Arc<dyn Host>,
+    host: Host,
     limits: Limits,
+    timeouts: Timeouts,
     protocol: Protocol,
     principal: Option<String>,
     tasks: bool,
@@ -34,54 +45,163 @@ impl ClientBuilder {
     pub(super) fn new(name: String, version: String) -> Self {
         Self {
             info: Implementation::new(name, version),
-            host: Arc::new(Nobody),
+            host: Host::default(),
             limits: Limits::default(),
+            timeouts: Timeouts::default(),
             protocol: Protocol::Auto,
             principal: None,
             tasks: true,
         }
     }
 
-    /// What people should read instead of the name.
+    /// Sets the name that people read.
     #[must_use]
     pub fn title(mut self, title: impl Into<String>) -> Self {
         self.info.title = Some(title.into());
         self
     }
 
-    /// Who answers what the server asks. Without one, the server can ask nothing.
+    /// Sets the function that has a person fill in a form, or fills it in by itself, and declares
+    /// `elicitation` with forms.
+    ///
+    /// It is called for each question; several may be open at the same time. The future is dropped
+    /// when the question is withdrawn. A no is an answer like any other
+    /// ([`ElicitResult::decline`]); an error ends the call that asks. A panic costs only the question.
+    ///
+    /// ```
+    /// use askback::{Form, client::Client, protocol::ElicitResult};
+    ///
+    /// #[derive(Form)]
+    /// struct Meal {
+    ///     vegetarian: bool,
+    /// }
+    ///
+    /// let builder = Client::builder("guide", "1.0.0").on_elicit(|question| async move {
+    ///     Ok(match question.key.as_deref() {
+    ///         Some("meal") => ElicitResult::form(&Meal { vegetarian: true }),
+    ///         _ => ElicitResult::decline(),
+    ///     })
+    /// });
+    /// # let _ = builder;
+    /// ```
     #[must_use]
-    pub fn host(mut self, host: impl Host) -> Self {
-        self.host = Arc::new(host);
+    pub fn on_elicit<Fut>(
+        mut self,
+        answer: impl Fn(HostQuestion<ElicitFormParams>) -> Fut + Send + Sync + 'static,
+    ) -> Self
+    where
+        Fut: Future<Output = Result<ElicitResult>> + Send + 'static,
+    {
+        self.host.elicit = answerer(answer);
         self
     }
 
-    /// What the client bears; among it, how long a call may take ([`Limits::request`]).
+    /// Sets the function that has a person open a link, and declares `elicitation` with links. A
+    /// client opens none without the consent of a person who has read where it leads
+    /// (2025-11-25, client/elicitation, Safe URL Handling).
+    ///
+    /// Where [`HostQuestion::retried`] is set, answering makes the client send the call again: the
+    /// link is then best answered when the person has finished with it, otherwise as soon as they
+    /// agree ([`ElicitResult::agree`]).
+    #[must_use]
+    pub fn on_elicit_url<Fut>(
+        mut self,
+        answer: impl Fn(HostQuestion<ElicitUrlParams>) -> Fut + Send + Sync + 'static,
+    ) -> Self
+    where
+        Fut: Future<Output = Result<ElicitResult>> + Send + 'static,
+    {
+        self.host.elicit_url = answerer(answer);
+        self
+    }
+
+    /// Sets the function that asks a model, and declares `sampling`. Somebody who refuses to have it
+    /// asked is [`Error::not_done`](crate::Error::not_done).
+    #[must_use]
+    pub fn on_sample<Fut>(
+        mut self,
+        answer: impl Fn(HostQuestion<CreateMessageParams>) -> Fut + Send + Sync + 'static,
+    ) -> Self
+    where
+        Fut: Future<Output = Result<CreateMessageResult>> + Send + 'static,
+    {
+        self.host.sample = answerer(answer);
+        self
+    }
+
+    /// Declares that the model of [`on_sample`](Self::on_sample) can be given tools to call
+    /// (`sampling.tools`, from 2025-11-25 on).
+    #[must_use]
+    pub fn samples_with_tools(mut self) -> Self {
+        self.host.sampling.tools = Some(JsonObject::new());
+        self
+    }
+
+    /// Declares that the function of [`on_sample`](Self::on_sample) includes context of the client
+    /// where a server asks for it (`sampling.context`, from 2025-11-25 on).
+    #[must_use]
+    pub fn samples_with_context(mut self) -> Self {
+        self.host.sampling.context = Some(JsonObject::new());
+        self
+    }
+
+    /// Sets the function that lists the folders in which the server may work, and declares `roots`.
+    /// When the list is another one, [`Client::roots_changed`] tells the server.
+    #[must_use]
+    pub fn on_roots<Fut>(
+        mut self,
+        answer: impl Fn(HostQuestion<RequestParams>) -> Fut + Send + Sync + 'static,
+    ) -> Self
+    where
+        Fut: Future<Output = Result<Vec<Root>>> + Send + 'static,
+    {
+        self.host.roots = answerer(answer);
+        self
+    }
+
+    /// Sets the function that is told of progress, log lines, changes and whatever else is neither a
+    /// result nor a question. It must not block.
+    #[must_use]
+    pub fn on_event(mut self, hear: impl Fn(Event) + Send + Sync + 'static) -> Self {
+        self.host.event = Some(Arc::new(hear));
+        self
+    }
+
+    /// Sets how long the server may take for each request: [`Limits::request`] where nothing is said.
+    /// The time a person is asked is not counted. A request that takes longer is cancelled and ends
+    /// with [`ClientError::TimedOut`]; [`Client::with_timeout`] sets another time for single requests.
+    #[must_use]
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.timeouts.request = Some(timeout);
+        self
+    }
+
+    /// Sets the limits.
     #[must_use]
     pub fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
         self
     }
 
-    /// Which revisions it speaks.
+    /// Sets which revisions the client speaks.
     #[must_use]
     pub fn protocol(mut self, protocol: Protocol) -> Self {
         self.protocol = protocol;
         self
     }
 
-    /// For whom it asks, where the server tells people apart: what the server calls private is
-    /// used again for the same principal only. A client that signs in by itself needs none for
-    /// that: what was given for one sign-in is not used for another in any case.
+    /// Sets the principal the client asks for, where the server tells people apart: what the server
+    /// calls private is used again for the same principal only. A client that signs in by itself
+    /// needs none for that: what was given for one sign-in is not used for another in any case.
     #[must_use]
     pub fn principal(mut self, principal: impl Into<String>) -> Self {
         self.principal = Some(principal.into());
         self
     }
 
-    /// Whether the server may make a call a task, where it has the extension for that
-    /// (`io.modelcontextprotocol/tasks`): it may unless told otherwise. Whoever calls notices
-    /// nothing; the client asks after the task until it has ended.
+    /// Sets whether the server may make a call a task, where it has the extension for that
+    /// (`io.modelcontextprotocol/tasks`): it may unless told otherwise. The caller notices nothing;
+    /// the client asks after the task until it has ended.
     #[must_use]
     pub fn tasks(mut self, tasks: bool) -> Self {
         self.tasks = tasks;
@@ -110,6 +230,7 @@ impl ClientBuilder {
             principal: self.principal,
             limits: self.limits,
         };
-        driver::start(profile, self.host, Box::new(transport)).await
+        let host = Arc::new(self.host);
+        driver::start(profile, host, self.timeouts, Box::new(transport)).await
     }
 }

@@ -19,18 +19,17 @@ use askback_core::{
     limits::Limits,
     protocol::{ClientRequest, InputResponse, SubscriptionFilter},
 };
-use serde_json::value::RawValue;
 use tokio::{
     sync::{mpsc, oneshot},
     task::{AbortHandle, Id, JoinError, JoinSet},
     time::{Instant, sleep_until, timeout},
 };
 
-use super::{Client, Host, Shared};
+use super::{Client, Shared, call::CallOutcome, host::Host};
 use crate::transport::{Behind, Connect, Link, LinkReceiver, LinkSender, Pause, Report};
 
-/// What comes of a call.
-pub(super) type Reply = oneshot::Sender<Result<Box<RawValue>, ClientError>>;
+/// Where the outcome of a call goes.
+pub(super) type Reply = oneshot::Sender<CallOutcome>;
 
 /// What the handles of a client want.
 pub(super) enum Command {
@@ -51,7 +50,8 @@ pub(super) enum Command {
 /// Starts the driver of a client and waits until the connection is open.
 pub(super) async fn start(
     profile: Profile,
-    host: Arc<dyn Host>,
+    host: Arc<Host>,
+    timeouts: Timeouts,
     connector: Box<dyn Connect>,
 ) -> Result<Client, ClientError> {
     let (commands, received) = mpsc::unbounded_channel();
@@ -75,12 +75,12 @@ pub(super) async fn start(
     };
     tokio::spawn(driver.run(received));
     let shared = is_open.await.unwrap_or(Err(ClientError::Closed))?;
-    Ok(Client::new(commands, shared, limits))
+    Ok(Client::new(commands, shared, limits, timeouts))
 }
 
 struct Driver {
     engine: Connection,
-    host: Arc<dyn Host>,
+    host: Arc<Host>,
     /// Where the handles look; none before the connection is open.
     shared: Option<Arc<Shared>>,
     limits: Limits,
@@ -563,7 +563,7 @@ impl Outbox {
 }
 
 impl Questions {
-    fn ask(&mut self, host: &Arc<dyn Host>, id: QuestionId, question: HostQuestion) {
+    fn ask(&mut self, host: &Arc<Host>, id: QuestionId, question: HostQuestion) {
         let host = Arc::clone(host);
         let task = self.tasks.spawn(async move { host.answer(question).await });
         self.by_task.insert(task.id(), id);

@@ -1,47 +1,116 @@
-//! Whoever is behind a client.
+//! The functions that answer a server, and what they let the client declare.
 
-use std::{future::Future, pin::Pin};
+use std::{future::Future, sync::Arc};
 
 use askback_core::{
     engine::client::{Event, HostQuestion},
     jsonrpc::ErrorObject,
-    protocol::{ClientCapabilities, InputResponse},
+    protocol::{
+        ClientCapabilities, CreateMessageParams, CreateMessageResult, ElicitFormParams,
+        ElicitParams, ElicitResult, ElicitUrlParams, ElicitationCapability, InputRequest,
+        InputResponse, JsonObject, ListRootsResult, RequestParams, Root, RootsCapability,
+        SamplingCapability,
+    },
 };
 
-/// The answer to a question, which may take a person a while.
-pub type Answering<'a> =
-    Pin<Box<dyn Future<Output = Result<InputResponse, ErrorObject>> + Send + 'a>>;
+use crate::{error::Result, flow::BoxFuture};
 
-/// Answers what a server asks, and hears what it says: a person at a screen, a script, a model.
-pub trait Host: Send + Sync + 'static {
-    /// How the host can be asked. It is read once, when a client connects; servers ask for nothing
-    /// that is not declared here.
-    fn capabilities(&self) -> ClientCapabilities;
+/// A function that answers questions of one kind.
+type Answerer<Q, A> = Arc<dyn Fn(HostQuestion<Q>) -> BoxFuture<'static, Result<A>> + Send + Sync>;
 
-    /// Answers a question. A no is an answer like any other; an error with the code
-    /// [`USER_REJECTED`](askback_core::protocol::codes::USER_REJECTED) says that what was to be
-    /// sampled or told is refused, and any other that the host failed.
-    ///
-    /// Several questions may be asked at the same time. The future is dropped when the question is
-    /// withdrawn; a panic costs only the question.
-    fn answer(&self, question: HostQuestion) -> Answering<'_>;
+/// Whoever is behind a client: one function for each kind of question. What has no function is not
+/// declared, so that no server asks it.
+#[derive(Clone, Default)]
+pub(super) struct Host {
+    pub(super) elicit: Option<Answerer<ElicitFormParams, ElicitResult>>,
+    pub(super) elicit_url: Option<Answerer<ElicitUrlParams, ElicitResult>>,
+    pub(super) sample: Option<Answerer<CreateMessageParams, CreateMessageResult>>,
+    pub(super) roots: Option<Answerer<RequestParams, Vec<Root>>>,
+    pub(super) event: Option<Arc<dyn Fn(Event) + Send + Sync>>,
+    /// What a model that is sampled can do beside.
+    pub(super) sampling: SamplingCapability,
+}
 
-    /// Hears something. It must not block.
-    fn event(&self, event: Event) {
-        let _ = event;
+/// Makes a function one that can be kept beside others.
+pub(super) fn answerer<Q, A, Fut>(
+    answer: impl Fn(HostQuestion<Q>) -> Fut + Send + Sync + 'static,
+) -> Option<Answerer<Q, A>>
+where
+    Fut: Future<Output = Result<A>> + Send + 'static,
+{
+    Some(Arc::new(move |question| Box::pin(answer(question))))
+}
+
+impl Host {
+    /// What a client with these functions declares.
+    pub(super) fn capabilities(&self) -> ClientCapabilities {
+        let mode = |is_there: bool| is_there.then(JsonObject::new);
+        let elicits = self.elicit.is_some() || self.elicit_url.is_some();
+        ClientCapabilities {
+            elicitation: elicits.then(|| ElicitationCapability {
+                form: mode(self.elicit.is_some()),
+                url: mode(self.elicit_url.is_some()),
+            }),
+            sampling: self.sample.as_ref().map(|_| self.sampling.clone()),
+            roots: self.roots.as_ref().map(|_| RootsCapability {
+                list_changed: Some(true),
+            }),
+            ..ClientCapabilities::default()
+        }
+    }
+
+    /// Answers a question.
+    pub(super) async fn answer(
+        &self,
+        question: HostQuestion,
+    ) -> std::result::Result<InputResponse, ErrorObject> {
+        let request = question.request.clone();
+        let answer = match request {
+            InputRequest::Elicit(ElicitParams::Form(form)) => {
+                put(
+                    self.elicit.as_ref(),
+                    question.with(form),
+                    InputResponse::Elicit,
+                )
+                .await
+            }
+            InputRequest::Elicit(ElicitParams::Url(link)) => {
+                put(
+                    self.elicit_url.as_ref(),
+                    question.with(link),
+                    InputResponse::Elicit,
+                )
+                .await
+            }
+            InputRequest::Sample(params) => {
+                let sampled = |message| InputResponse::Sample(Box::new(message));
+                put(self.sample.as_ref(), question.with(*params), sampled).await
+            }
+            InputRequest::Roots(params) => {
+                let listed = |roots| InputResponse::Roots(ListRootsResult { roots, meta: None });
+                put(self.roots.as_ref(), question.with(params), listed).await
+            }
+        };
+        answer.map_err(crate::Error::into_answer)
+    }
+
+    /// Tells of something.
+    pub(super) fn event(&self, event: Event) {
+        if let Some(hear) = &self.event {
+            hear(event);
+        }
     }
 }
 
-/// Nobody: a client that cannot be asked anything.
-pub(super) struct Nobody;
-
-impl Host for Nobody {
-    fn capabilities(&self) -> ClientCapabilities {
-        ClientCapabilities::default()
-    }
-
-    fn answer(&self, question: HostQuestion) -> Answering<'_> {
-        let error = ErrorObject::method_not_found(question.request.method());
-        Box::pin(async { Err(error) })
+/// Puts a question to the function for its kind. The engine passes on nothing that was not declared,
+/// so that there is one.
+async fn put<Q, A>(
+    answer: Option<&Answerer<Q, A>>,
+    question: HostQuestion<Q>,
+    response: impl FnOnce(A) -> InputResponse,
+) -> Result<InputResponse> {
+    match answer {
+        Some(answer) => answer(question).await.map(response),
+        None => Err(crate::Error::new("the client answers no such question")),
     }
 }

@@ -1,32 +1,12 @@
 //! Clients: calling what a server has, and answering what it asks.
 //!
 //! A [`Client`] finds out by itself which revision a server speaks, drives the rounds in which the
-//! server asks, and starts a crashed server again where that is safe. A [`Host`] is who answers.
+//! server asks, and starts a crashed server again where that is safe. The functions that a
+//! [`ClientBuilder`] is given answer what the server asks; what has none is not declared.
 //!
 //! ```
-//! use askback::{
-//!     Ctx, Form, Result, Server, Tool,
-//!     client::{Answering, Client, Host, HostQuestion},
-//!     protocol::{ClientCapabilities, ElicitResult, ElicitationCapability, InputResponse},
-//!     transport,
-//! };
-//!
-//! /// Says no to everything.
-//! struct Careful;
-//!
-//! impl Host for Careful {
-//!     fn capabilities(&self) -> ClientCapabilities {
-//!         ClientCapabilities {
-//!             elicitation: Some(ElicitationCapability::default()),
-//!             ..ClientCapabilities::default()
-//!         }
-//!     }
-//!
-//!     fn answer(&self, question: HostQuestion) -> Answering<'_> {
-//!         println!("{:?} asks {:?}", question.target, question.request);
-//!         Box::pin(async { Ok(InputResponse::Elicit(ElicitResult::decline())) })
-//!     }
-//! }
+//! use askback::{Ctx, Form, Result, Server, Tool, client::Client, protocol::ElicitResult, transport};
+//! use serde_json::json;
 //!
 //! #[derive(Form)]
 //! struct Seat {
@@ -46,15 +26,19 @@
 //! let (near, far) = transport::memory();
 //! tokio::spawn(async move { server.serve(far).await });
 //!
-//! let client = Client::builder("guide", "1.0.0").host(Careful).connect(near).await?;
-//! let result = client.call_tool("reserve", None).await?;
-//! assert!(result.raw.get().contains("the person declined"));
+//! let client = Client::builder("guide", "1.0.0")
+//!     .on_elicit(|_| async { Ok(ElicitResult::form(&Seat { window: true })) })
+//!     .connect(near)
+//!     .await?;
+//! let result = client.call_tool("reserve", json!({})).await?;
+//! assert_eq!(result.text()?, "By the window: true");
 //! client.close().await;
 //! # Ok(())
 //! # }
 //! ```
 
 mod builder;
+mod call;
 mod driver;
 mod host;
 mod pages;
@@ -71,29 +55,32 @@ use std::{
     time::Duration,
 };
 
-pub use askback_core::engine::client::{CallTarget, ClientError, Event, Greeting, HostQuestion};
+pub use askback_core::engine::client::{
+    CallId, CallTarget, ClientError, Event, Greeting, HostQuestion,
+};
 use askback_core::{
-    engine::client::{CallId, Timeouts},
+    engine::client::Timeouts,
     limits::Limits,
     protocol::{
         CallToolParams, CallToolResult, ClientRequest, CompleteArgument, CompleteContext,
         CompleteParams, CompleteResult, Completion, GetPromptParams, GetPromptResult,
         Implementation, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
-        ListToolsResult, LoggingLevel, Prompt, RawObject, ReadResourceParams, ReadResourceResult,
-        Reference, RequestParams, Resource, ResourceTemplate, ServerCapabilities, SetLevelParams,
-        SubscriptionFilter, Tool,
+        ListToolsResult, LoggingLevel, Prompt, RawJson, RawObject, ReadResourceParams,
+        ReadResourceResult, Reference, RequestParams, Resource, ResourceTemplate,
+        ServerCapabilities, SetLevelParams, SubscriptionFilter, Tool,
     },
     revision::Revision,
 };
+use serde::Serialize;
 use serde_json::value::RawValue;
 use tokio::sync::{mpsc, oneshot};
 
 pub use builder::{ClientBuilder, Protocol};
-pub use host::{Answering, Host};
+pub use call::PendingCall;
 pub use received::Received;
 pub use subscription::Subscription;
 
-use self::{driver::Command, received::read};
+use self::{call::Calling, driver::Command, received::read};
 
 /// A connection to a server. Clones are cheap and share it; it ends, and with it a server that is
 /// a child process, when the last one is dropped or one is [closed](Client::close).
@@ -121,15 +108,8 @@ struct Shared {
     greeting: Mutex<Arc<Greeting>>,
 }
 
-/// Cancels a call that is dropped before it ended.
-struct Calling<'a> {
-    client: &'a Client,
-    id: CallId,
-    ended: bool,
-}
-
 impl Client {
-    /// A client that calls itself so.
+    /// Returns a builder of a client that calls itself so.
     pub fn builder(name: impl Into<String>, version: impl Into<String>) -> ClientBuilder {
         ClientBuilder::new(name.into(), version.into())
     }
@@ -175,7 +155,7 @@ impl Client {
     /// # use askback::client::{Client, ClientError};
     /// # async fn search(client: Client) -> Result<(), ClientError> {
     /// let hurried = client.with_timeout(Duration::from_secs(5));
-    /// let found = hurried.call_tool("search", None).await?;
+    /// let found = hurried.call_tool("search", ()).await?;
     /// # Ok(())
     /// # }
     /// ```
@@ -278,38 +258,55 @@ impl Client {
         self.page(cursor).await
     }
 
-    /// Calls a tool. That the tool itself failed is a result like any other
-    /// ([`CallToolResult::failed`]).
+    /// Calls a tool. The arguments are anything that serializes as an object: a struct, a map,
+    /// `json!({..})`; or `()` where there are none.
+    ///
+    /// That the tool itself failed is a result like any other: [`CallToolResult::text`] and
+    /// [`CallToolResult::structured`] return it as an error.
+    ///
+    /// ```
+    /// # use askback::client::{Client, ClientError};
+    /// use serde_json::json;
+    ///
+    /// # async fn weather(client: Client) -> Result<(), ClientError> {
+    /// let weather = client.call_tool("weather", json!({"city": "Oslo"})).await?;
+    /// println!("{}", weather.text()?);
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     ///
-    /// See [`ClientError`].
-    pub async fn call_tool(
-        &self,
-        name: &str,
-        arguments: impl Into<Option<RawObject>>,
-    ) -> Result<Received<CallToolResult>, ClientError> {
-        let mut params = CallToolParams::new(name);
-        params.arguments = arguments.into();
-        Received::read(self.request(ClientRequest::CallTool(params)).await?)
+    /// [`ClientError::Arguments`] where the arguments are no object; see [`ClientError`].
+    pub fn call_tool(&self, name: &str, arguments: impl Serialize) -> PendingCall<CallToolResult> {
+        let params = object(&arguments).map(|arguments| CallToolParams {
+            arguments,
+            ..CallToolParams::new(name)
+        });
+        let params = params.map_err(|why| refused(name, &why));
+        PendingCall::new(self, params.map(ClientRequest::CallTool))
     }
 
-    /// Gets the messages of a prompt.
+    /// Gets the messages of a prompt. The arguments are anything that serializes as an object of
+    /// texts, or `()` where there are none.
     ///
     /// # Errors
     ///
-    /// See [`ClientError`].
-    pub async fn get_prompt(
+    /// [`ClientError::Arguments`] where the arguments are no object of texts; see [`ClientError`].
+    pub fn get_prompt(
         &self,
         name: &str,
-        arguments: BTreeMap<String, String>,
-    ) -> Result<Received<GetPromptResult>, ClientError> {
-        let params = GetPromptParams {
-            name: name.to_owned(),
-            arguments: (!arguments.is_empty()).then_some(arguments),
-            ..GetPromptParams::default()
-        };
-        Received::read(self.request(ClientRequest::GetPrompt(params)).await?)
+        arguments: impl Serialize,
+    ) -> PendingCall<GetPromptResult> {
+        let params = object(&arguments)
+            .and_then(|given| given.map(|given| given.decode()).transpose())
+            .map(|arguments| GetPromptParams {
+                name: name.to_owned(),
+                arguments,
+                ..GetPromptParams::default()
+            });
+        let params = params.map_err(|why| refused(name, &why));
+        PendingCall::new(self, params.map(ClientRequest::GetPrompt))
     }
 
     /// Reads a resource.
@@ -317,15 +314,12 @@ impl Client {
     /// # Errors
     ///
     /// See [`ClientError`].
-    pub async fn read_resource(
-        &self,
-        uri: &str,
-    ) -> Result<Received<ReadResourceResult>, ClientError> {
+    pub fn read_resource(&self, uri: &str) -> PendingCall<ReadResourceResult> {
         let params = ReadResourceParams {
             uri: uri.to_owned(),
             ..ReadResourceParams::default()
         };
-        Received::read(self.request(ClientRequest::ReadResource(params)).await?)
+        PendingCall::new(self, Ok(ClientRequest::ReadResource(params)))
     }
 
     /// Completes an argument, given by name and what is typed so far, in the context of arguments
@@ -404,7 +398,12 @@ impl Client {
         }
     }
 
-    fn new(commands: mpsc::UnboundedSender<Command>, shared: Arc<Shared>, limits: Limits) -> Self {
+    fn new(
+        commands: mpsc::UnboundedSender<Command>,
+        shared: Arc<Shared>,
+        limits: Limits,
+        timeouts: Timeouts,
+    ) -> Self {
         Self {
             inner: Arc::new(Inner {
                 commands,
@@ -413,7 +412,7 @@ impl Client {
                 last_id: AtomicU64::new(0),
                 watched: Mutex::default(),
             }),
-            timeouts: Timeouts::default(),
+            timeouts,
         }
     }
 
@@ -434,19 +433,19 @@ impl Client {
 
     async fn request(&self, request: ClientRequest) -> Result<Box<RawValue>, ClientError> {
         let (reply, result) = oneshot::channel();
-        let calling = self.call(request, reply, None)?;
+        let calling = self.send(self.next_id(), request, reply, None)?;
         let result = result.await.unwrap_or(Err(ClientError::Closed));
         calling.end();
         result
     }
 
-    fn call(
+    fn send(
         &self,
+        id: CallId,
         request: ClientRequest,
         reply: driver::Reply,
         granted: Option<oneshot::Sender<SubscriptionFilter>>,
-    ) -> Result<Calling<'_>, ClientError> {
-        let id = self.next_id();
+    ) -> Result<Calling, ClientError> {
         let command = Command::Call {
             id,
             request: Box::new(request),
@@ -454,32 +453,25 @@ impl Client {
             reply,
             granted,
         };
-        self.inner
-            .commands
-            .send(command)
-            .map_err(|_| ClientError::Closed)?;
-        Ok(Calling {
-            client: self,
-            id,
-            ended: false,
-        })
+        let sent = self.inner.commands.send(command);
+        sent.map_err(|_| ClientError::Closed)?;
+        Ok(Calling::new(self, id))
     }
 }
 
-impl Calling<'_> {
-    /// The call has ended, or is somebody else's to cancel.
-    fn end(mut self) -> CallId {
-        self.ended = true;
-        self.id
+/// The arguments of a call; none where nothing was given.
+fn object(arguments: &impl Serialize) -> Result<Option<RawObject>, serde_json::Error> {
+    let json = RawJson::new(arguments)?;
+    match json.as_str() {
+        "null" => Ok(None),
+        _ => json.decode().map(Some),
     }
 }
 
-impl Drop for Calling<'_> {
-    fn drop(&mut self) {
-        if !self.ended {
-            // A client that is closed has cancelled it already.
-            let _ = self.client.inner.commands.send(Command::Cancel(self.id));
-        }
+fn refused(name: &str, why: &serde_json::Error) -> ClientError {
+    ClientError::Arguments {
+        name: name.to_owned(),
+        why: why.to_string(),
     }
 }
 

@@ -115,7 +115,8 @@ impl Client {
         };
         let (reply, ended) = oneshot::channel();
         let (granted, is_granted) = oneshot::channel();
-        let calling = self.call(ClientRequest::Listen(params), reply, Some(granted))?;
+        let listen = ClientRequest::Listen(params);
+        let calling = self.send(self.next_id(), listen, reply, Some(granted))?;
         let Ok(granted) = is_granted.await else {
             calling.end();
             ended.await.unwrap_or(Err(ClientError::Closed))?;

@@ -1,17 +1,15 @@
 //! The client of the conformance suite: it does what a scenario asks of it.
 
-mod host;
 mod scenarios;
 mod sign_in;
 
 use askback::{
     Error, Result, Revision,
-    client::{Client, Protocol},
+    client::{Client, ClientBuilder, Protocol},
+    protocol::{CreateMessageResult, ElicitResult, Root},
     transport::Http,
 };
 use serde_json::Value;
-
-use self::host::Yes;
 
 /// What the suite wants of a client, as it says in the environment.
 #[derive(Debug, Clone, Default)]
@@ -33,13 +31,27 @@ pub struct Wish {
 pub async fn play(server: Http, wish: Wish) -> Result<()> {
     let authorization = sign_in::authorization(&wish).map_err(Error::new)?;
     let server = server.authorize(&authorization);
-    let client = Client::builder("askback-conformance", env!("CARGO_PKG_VERSION"))
-        .title("askback under test")
-        .host(Yes)
+    let client = agreeable()
         .protocol(wish.revision.map_or(Protocol::Auto, Protocol::Only))
         .connect(server)
         .await?;
     let played = scenarios::play(&client, &wish).await;
     client.close().await;
     played
+}
+
+/// A client that says yes to everything, and leaves every form as it was filled in beforehand.
+fn agreeable() -> ClientBuilder {
+    Client::builder("askback-conformance", env!("CARGO_PKG_VERSION"))
+        .title("askback under test")
+        .on_elicit(|form| async move {
+            let filled = form
+                .request
+                .requested_schema
+                .with_defaults(Default::default());
+            Ok(ElicitResult::accept(filled))
+        })
+        .on_elicit_url(|_| async { Ok(ElicitResult::agree()) })
+        .on_sample(|_| async { Ok(CreateMessageResult::text("parrot", "Yes.")) })
+        .on_roots(|_| async { Ok(vec![Root::new("file:///conformance")]) })
 }

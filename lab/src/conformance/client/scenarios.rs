@@ -1,8 +1,6 @@
 //! What each scenario asks of a client.
 
-use std::collections::BTreeMap;
-
-use askback::{Error, Result, client::Client, protocol::RawObject};
+use askback::{Error, Result, client::Client};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -80,7 +78,7 @@ async fn everything(client: &Client) -> Result<()> {
         client.read_resource(&resource.uri).await?;
     }
     for prompt in client.prompts().await? {
-        client.get_prompt(&prompt.name, BTreeMap::new()).await?;
+        client.get_prompt(&prompt.name, ()).await?;
     }
     Ok(())
 }
@@ -101,7 +99,7 @@ async fn echo_schema(client: &Client) -> Result<()> {
 }
 
 async fn call(client: &Client, tool: &str, arguments: Value) -> Result<()> {
-    let result = client.call_tool(tool, RawObject::new(&arguments)?).await?;
+    let result = client.call_tool(tool, arguments).await?;
     if result.failed() {
         return Err(Error::new(format!("`{tool}` failed: {}", result.raw.get())));
     }

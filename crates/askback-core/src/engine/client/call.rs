@@ -20,7 +20,7 @@ use crate::{
     wire,
 };
 
-/// The name of a call, chosen by the caller and never used twice on a connection.
+/// The id of a call, chosen by the caller and never used twice on a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CallId(pub u64);
 
@@ -274,11 +274,13 @@ impl Asked {
     pub(super) fn question(
         &self,
         greeting: &Greeting,
+        call: CallId,
         target: Option<CallTarget>,
         retried: bool,
     ) -> Box<HostQuestion> {
         Box::new(HostQuestion {
             server: greeting.server.clone(),
+            call: Some(call),
             target,
             key: self.key.clone(),
             request: self.request.clone(),

@@ -7,7 +7,9 @@ use alloc::{
 };
 use core::time::Duration;
 
-use crate::{auth::AuthorizationError, jsonrpc::ErrorObject, revision::Revision};
+use crate::{
+    auth::AuthorizationError, jsonrpc::ErrorObject, protocol::ToolResultError, revision::Revision,
+};
 
 /// Why a call came to nothing. Each kind names who is to blame.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -76,6 +78,18 @@ pub enum ClientError {
     /// the process that worked on it is gone.
     #[error("the server has lost the task of this call: {0}")]
     TaskLost(String),
+    /// The arguments of a call are not what a server takes: they cannot be written as JSON, or are
+    /// not an object.
+    #[error("the arguments of `{name}` cannot be sent: {why}")]
+    Arguments {
+        /// What was to be called.
+        name: String,
+        /// What is wrong with them.
+        why: String,
+    },
+    /// The result of a tool is not what was expected of it.
+    #[error(transparent)]
+    ToolResult(#[from] ToolResultError),
     /// The server, or the revision in use, does not have the method or feature.
     #[error("{0}")]
     Unsupported(String),

@@ -2,7 +2,7 @@
 
 use alloc::string::String;
 
-use super::CallTarget;
+use super::{CallId, CallTarget};
 use crate::protocol::{LoggingLevel, RawJson, TaskStatus};
 
 /// Something a host may want to show or act on.
@@ -11,6 +11,8 @@ use crate::protocol::{LoggingLevel, RawJson, TaskStatus};
 pub enum Event {
     /// How far a call has come.
     Progress {
+        /// The call, which tells it apart from another of the same tool.
+        call: CallId,
         /// The target of the call.
         target: Option<CallTarget>,
         /// How far it has come; it only grows.
@@ -22,6 +24,8 @@ pub enum Event {
     },
     /// How the task stands that a call became.
     Task {
+        /// The call that became the task.
+        call: CallId,
         /// The target of the call.
         target: Option<CallTarget>,
         /// The server's name for the task.

@@ -202,6 +202,7 @@ impl Connection {
                 .greeting
                 .as_ref()
                 .and_then(|greeting| greeting.server.clone()),
+            call,
             target,
             key: key(&request),
             request: request.clone(),

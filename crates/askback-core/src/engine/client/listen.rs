@@ -92,8 +92,12 @@ impl Connection {
         let RequestId::Number(number) = params.progress_token else {
             return;
         };
-        let call = self.sent.get(&number).and_then(|id| self.calls.get_mut(id));
-        let Some(call) = call else { return };
+        let Some(&id) = self.sent.get(&number) else {
+            return;
+        };
+        let Some(call) = self.calls.get_mut(&id) else {
+            return;
+        };
         let target = call.target();
         let Stage::Sent(sent) = &mut call.stage else {
             return;
@@ -110,6 +114,7 @@ impl Connection {
             ..
         } = params;
         self.event(Event::Progress {
+            call: id,
             target,
             progress,
             total,

@@ -5,6 +5,7 @@ use alloc::{
     string::{String, ToString},
 };
 
+use super::CallId;
 use crate::{
     forms::{FieldKind, FormSchema},
     jsonrpc::ErrorObject,
@@ -21,20 +22,22 @@ use crate::{
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct QuestionId(pub(super) u64);
 
-/// A question for the host. It was checked: the client declared that it can be asked so, and a
-/// form can be drawn.
+/// A question for the host: of any kind, or of the one in `Q`. It was checked: the client declared
+/// that it can be asked so, and a form can be drawn.
 #[derive(Debug, Clone, PartialEq)]
-pub struct HostQuestion {
+pub struct HostQuestion<Q = InputRequest> {
     /// The server's own name and version, unverified.
     pub server: Option<Implementation>,
     /// The call it belongs to. In the handshake revisions that is known only while exactly one
     /// call is in flight.
+    pub call: Option<CallId>,
+    /// What that call calls.
     pub target: Option<CallTarget>,
     /// The key that tells it apart from the other questions of the call: its key in
     /// `inputRequests`; in the handshake revisions, the key that a server of ours sends beside it.
     pub key: Option<String>,
     /// The question.
-    pub request: InputRequest,
+    pub request: Q,
     /// Whether answering makes the client send the call again. A link is then best answered when
     /// the person has finished with it; otherwise as soon as the person consents.
     pub retried: bool,
@@ -49,6 +52,28 @@ pub enum CallTarget {
     Prompt(String),
     /// The resource of this URI.
     Resource(String),
+}
+
+impl<Q> HostQuestion<Q> {
+    /// Returns the same question with another request.
+    pub fn with<R>(self, request: R) -> HostQuestion<R> {
+        let Self {
+            server,
+            call,
+            target,
+            key,
+            request: _,
+            retried,
+        } = self;
+        HostQuestion {
+            server,
+            call,
+            target,
+            key,
+            request,
+            retried,
+        }
+    }
 }
 
 impl CallTarget {

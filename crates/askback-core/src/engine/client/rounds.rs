@@ -300,7 +300,7 @@ impl Connection {
         };
         for asked in asked {
             self.asked.insert(asked.id, id);
-            let question = asked.question(greeting, call.target(), true);
+            let question = asked.question(greeting, id, call.target(), true);
             self.out.push_back(Output::Ask(asked.id, question));
         }
         call.stage = Stage::Asking(asking);

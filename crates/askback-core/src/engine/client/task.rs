@@ -311,7 +311,7 @@ impl Connection {
             let (Some(call), Some(greeting)) = (self.calls.get_mut(&id), &self.greeting) else {
                 return Ok(());
             };
-            let question = asked.question(greeting, call.target(), false);
+            let question = asked.question(greeting, id, call.target(), false);
             self.asked.insert(asked.id, id);
             self.out.push_back(Output::Ask(asked.id, question));
             if let Stage::Task(held) = &mut call.stage {
@@ -419,6 +419,7 @@ impl Connection {
         }
         held.told = news;
         self.event(Event::Task {
+            call: id,
             target,
             task_id: task.task_id.clone(),
             status: task.status,

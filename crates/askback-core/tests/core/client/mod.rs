@@ -404,6 +404,7 @@ fn show_event(event: Event) -> String {
             task_id,
             status,
             message,
+            ..
         } => {
             let status = serde_json::to_value(status).unwrap();
             let status = status.as_str().unwrap();
@@ -415,14 +416,12 @@ fn show_event(event: Event) -> String {
             format!("= task tool={tool} {task_id} {status}{message}")
         }
         Event::Progress {
-            target,
+            call: CallId(call),
             progress,
             total,
             message,
-        } => {
-            let target = target.is_some();
-            format!("= progress {progress} of {total:?}, {message:?}, of a call: {target}")
-        }
+            ..
+        } => format!("= progress {progress} of {total:?}, {message:?}, of call {call}"),
         Event::Log {
             level,
             logger,

@@ -394,7 +394,7 @@ fn the_servers_time_stands_while_a_person_is_asked_and_progress_renews_it() {
         > {"id":"r","result":{"roots":[]}}
         ! at 6100000
         < {"method":"notifications/progress","params":{"progressToken":2,"progress":0.5}}
-        = progress 0.5 of None, None, of a call: true
+        = progress 0.5 of None, None, of call 7
         ! until 6400000
         > {"method":"notifications/cancelled","params":{"requestId":2,"reason":"it took too long"}}
         = failed 7: the server did not answer within 300s

@@ -12,11 +12,11 @@ fn progress_counts_if_it_grows_and_belongs_to_a_call_in_flight() {
         < {"method":"notifications/progress","params":{"progressToken":3,"progress":1}}
         < {"method":"notifications/progress","params":{"progressToken":"2","progress":1}}
         < {"method":"notifications/progress","params":{"progressToken":2,"progress":1,"total":4,"message":"flights"}}
-        = progress 1 of Some(4.0), Some("flights"), of a call: true
+        = progress 1 of Some(4.0), Some("flights"), of call 7
         < {"method":"notifications/progress","params":{"progressToken":2,"progress":1}}
         < {"method":"notifications/progress","params":{"progressToken":2,"progress":0.5}}
         < {"method":"notifications/progress","params":{"progressToken":2,"progress":1.5}}
-        = progress 1.5 of None, None, of a call: true
+        = progress 1.5 of None, None, of call 7
         < {"id":2,"result":{"content":[]}}
         = done 7 {"content":[]}
         < {"method":"notifications/progress","params":{"progressToken":2,"progress":2}}
@@ -67,7 +67,7 @@ fn a_call_may_have_time_outs_of_its_own() {
                 r#"{call}
                 ! at {}
                 < {{"method":"notifications/progress","params":{{"progressToken":2,"progress":1}}}}
-                = progress 1 of None, None, of a call: true
+                = progress 1 of None, None, of call 7
                 ! until {with_progress}
                 {told}
                 = failed 7: the server did not answer within {whole}
@@ -110,7 +110,7 @@ fn progress_buys_time_but_not_for_ever() {
             >> {"id":2,"method":"tools/call","params":{"name":"t","_meta":{"progressToken":2}}}
             ! at 9000
             < {"method":"notifications/progress","params":{"progressToken":2,"progress":1}}
-            = progress 1 of None, None, of a call: true
+            = progress 1 of None, None, of call 7
             ! until 15000
             > {"method":"notifications/cancelled","params":{"requestId":2,"reason":"it took too long"}}
             = failed 7: the server did not answer within 15s

@@ -27,7 +27,7 @@ use askback::{
 };
 use serde_json::{Value, json};
 
-use super::{Scripted, accept, builder, limits};
+use super::{Hosted, Scripted, accept, builder, limits};
 
 /// Which server to be.
 const SERVER: &str = "ASKBACK_TEST_SERVER";
@@ -240,7 +240,7 @@ async fn a_server_is_started_called_and_ended() {
             .await
             .unwrap();
         assert_eq!(client.revision(), revision.unwrap_or(Revision::LATEST));
-        let result = client.call_tool("reserve", None).await.unwrap();
+        let result = client.call_tool("reserve", ()).await.unwrap();
         assert_eq!(text(&result), "true true");
         client.close().await;
         // It ended by itself as its input did, and what it wrote came line by line.
@@ -303,12 +303,12 @@ async fn a_server_ends_with_its_input_whatever_it_works_on() {
         .await
         .unwrap();
     let other = client.clone();
-    let mut waiting = pin!(other.call_tool("wait", None));
+    let mut waiting = pin!(other.call_tool("wait", ()));
     // What is sent after it is answered when the server works on it.
     tokio::select! {
         biased;
         ended = &mut waiting => panic!("{ended:?}"),
-        result = client.call_tool("reserve", None) => assert_eq!(text(&result.unwrap()), "true true"),
+        result = client.call_tool("reserve", ()) => assert_eq!(text(&result.unwrap()), "true true"),
     }
     client.close().await;
     assert_eq!(host.lines().last().unwrap(), "good bye");
@@ -342,7 +342,7 @@ async fn a_server_may_be_killed_between_any_two_rounds() {
         .connect(child("agency"))
         .await
         .unwrap();
-    let result = client.call_tool("reserve", None).await.unwrap();
+    let result = client.call_tool("reserve", ()).await.unwrap();
     assert_eq!(text(&result), "true true");
     let started = killing
         .lines()
@@ -375,7 +375,7 @@ async fn a_crash_says_how_the_server_ended_after_all_it_said() {
         .connect(child("crashes"))
         .await
         .unwrap();
-    let error = client.call_tool("t", None).await.unwrap_err();
+    let error = client.call_tool("t", ()).await.unwrap_err();
     let why = "its process ended (exit status: 3)";
     assert_eq!(error, ClientError::Crashed(why.into()));
     assert_eq!(host.lines(), ["out of memory"]);

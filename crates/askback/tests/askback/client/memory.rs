@@ -28,7 +28,7 @@ use tokio::{
     time::timeout,
 };
 
-use super::{Scripted, accept, arguments, builder, limits};
+use super::{Hosted, Scripted, accept, builder, limits};
 use crate::lifecycle::watching;
 
 #[derive(Form, Debug)]
@@ -118,6 +118,7 @@ fn filling(asked: &Arc<Mutex<Vec<String>>>) -> Scripted {
             request,
             retried,
             server,
+            ..
         } = question;
         let target = match target {
             Some(CallTarget::Tool(name) | CallTarget::Prompt(name)) => name,
@@ -172,11 +173,11 @@ async fn a_call_is_the_same_in_every_revision_that_can_ask() {
         assert_eq!(client.revision().as_str(), revision);
         assert_eq!(client.server_info().unwrap().name, "agency");
         assert_eq!(client.instructions().unwrap(), "Ask nicely.");
-        let result = client.call_tool("reserve", None).await.unwrap();
+        let result = client.call_tool("reserve", ()).await.unwrap();
         assert_eq!(text(&result), "true fish");
         let raw: Value = serde_json::from_str(result.raw.get()).unwrap();
         assert_eq!(raw["content"][0]["text"], "true fish");
-        let result = client.get_prompt("plan", BTreeMap::new()).await.unwrap();
+        let result = client.get_prompt("plan", ()).await.unwrap();
         assert!(result.raw.get().contains("window: true"), "{}", result.raw);
         let result = client.read_resource("a:list").await.unwrap();
         assert_eq!(result.contents.len(), 1);
@@ -204,7 +205,7 @@ async fn a_time_that_no_clock_shows_is_no_bound() {
             .connect(ours())
             .await
             .unwrap();
-        let result = client.call_tool("reserve", None).await.unwrap();
+        let result = client.call_tool("reserve", ()).await.unwrap();
         assert_eq!(text(&result), "true fish");
         client.close().await;
     }
@@ -223,8 +224,8 @@ async fn a_list_is_the_same_on_every_connection() {
             .await
             .unwrap();
         let before = client.prompts().await.unwrap();
-        client.get_prompt("plan", BTreeMap::new()).await.unwrap();
-        client.call_tool("reserve", None).await.unwrap();
+        client.get_prompt("plan", ()).await.unwrap();
+        client.call_tool("reserve", ()).await.unwrap();
         let after = client.prompts().await.unwrap();
         lists.extend([before, after].map(|list| {
             let names = list.into_iter().map(|prompt| prompt.name);
@@ -243,7 +244,7 @@ async fn a_revision_that_cannot_ask_ends_in_a_tool_error() {
             .connect(ours())
             .await
             .unwrap();
-        let result = client.call_tool("reserve", None).await.unwrap();
+        let result = client.call_tool("reserve", ()).await.unwrap();
         assert!(result.failed());
     }
 }
@@ -257,7 +258,7 @@ async fn a_link_is_opened_in_the_revisions_that_have_links() {
             .connect(ours())
             .await
             .unwrap();
-        let result = client.call_tool("sign_in", None).await.unwrap();
+        let result = client.call_tool("sign_in", ()).await.unwrap();
         assert_eq!(text(&result), "signed in");
     }
 }
@@ -281,7 +282,7 @@ async fn questions_of_one_round_are_asked_at_the_same_time() {
             .connect(ours())
             .await
             .unwrap();
-        let result = client.call_tool("both", None).await.unwrap();
+        let result = client.call_tool("both", ()).await.unwrap();
         assert_eq!(text(&result), "false soup");
     }
 }
@@ -310,7 +311,7 @@ async fn one_question_that_fails_takes_the_others_of_its_round_with_it() {
         _ => Box::pin(async { Err(ErrorObject::new(codes::USER_REJECTED, "no")) }),
     });
     let client = builder(None).host(host).connect(ours()).await.unwrap();
-    let error = client.call_tool("both", None).await.unwrap_err();
+    let error = client.call_tool("both", ()).await.unwrap_err();
     assert!(matches!(error, ClientError::Refused(_)), "{error:?}");
     was_dropped.await.unwrap();
 }
@@ -335,14 +336,14 @@ async fn a_host_that_panics_or_answers_wrongly_costs_only_the_call() {
             .connect(ours())
             .await
             .unwrap();
-        match client.call_tool("reserve", None).await {
+        match client.call_tool("reserve", ()).await {
             Ok(result) => assert!(result.failed() && revision == Revision::V2025_11_25),
             Err(error) => assert!(matches!(error, ClientError::Host(_)), "{error:?}"),
         }
-        let error = client.call_tool("reserve", None).await.unwrap_err();
+        let error = client.call_tool("reserve", ()).await.unwrap_err();
         assert!(matches!(error, ClientError::Host(_)), "{error:?}");
         assert_eq!(
-            text(&client.call_tool("reserve", None).await.unwrap()),
+            text(&client.call_tool("reserve", ()).await.unwrap()),
             "true soup"
         );
     }
@@ -356,7 +357,7 @@ async fn refused_roots_end_the_call() {
         .connect(ours())
         .await
         .unwrap();
-    let error = client.call_tool("roots", None).await.unwrap_err();
+    let error = client.call_tool("roots", ()).await.unwrap_err();
     assert!(matches!(error, ClientError::Refused(_)), "{error:?}");
     // On a session the server has the last word: here a tool error.
     let client = builder(Some(Revision::V2025_11_25))
@@ -364,7 +365,7 @@ async fn refused_roots_end_the_call() {
         .connect(ours())
         .await
         .unwrap();
-    assert!(client.call_tool("roots", None).await.unwrap().failed());
+    assert!(client.call_tool("roots", ()).await.unwrap().failed());
 }
 
 #[tokio::test(start_paused = true)]
@@ -399,7 +400,7 @@ async fn the_server_may_be_killed_between_any_two_rounds() {
         })
         .await
         .unwrap();
-    let result = client.call_tool("reserve", None).await.unwrap();
+    let result = client.call_tool("reserve", ()).await.unwrap();
     assert_eq!(text(&result), "true soup");
     assert_eq!(started.load(Ordering::Relaxed), 3);
     let notes = host
@@ -601,7 +602,7 @@ async fn dropping_a_call_cancels_it() {
     });
     let client = builder(None).connect(channel).await.unwrap();
     tokio::select! {
-        result = client.call_tool("t", arguments(&json!({"a": 1}))) => panic!("{result:?}"),
+        result = client.call_tool("t", json!({"a": 1})) => panic!("{result:?}"),
         called = is_called => called.unwrap(),
     }
     is_cancelled.await.unwrap();
@@ -618,8 +619,9 @@ async fn dropping_a_call_cancels_it() {
 async fn a_call_that_takes_too_long_is_given_up() {
     let (channel, heard) = Strange::start(|_, _| Value::Null);
     let seconds = Duration::from_secs;
-    let limits = limits(|limits| limits.request = seconds(7));
-    let client = builder(None).limits(limits).connect(channel).await.unwrap();
+    let limits = limits(|limits| limits.request = seconds(20));
+    let builder = builder(None).timeout(seconds(7)).limits(limits);
+    let client = builder.connect(channel).await.unwrap();
     let hurried = client.with_timeout(seconds(2));
     let handles = [
         (&client, 7),
@@ -631,7 +633,7 @@ async fn a_call_that_takes_too_long_is_given_up() {
     ];
     for (client, wait) in handles {
         let before = tokio::time::Instant::now();
-        let error = client.call_tool("t", None).await.unwrap_err();
+        let error = client.call_tool("t", ()).await.unwrap_err();
         assert_eq!(error, ClientError::TimedOut(seconds(wait)));
         assert_eq!(before.elapsed(), seconds(wait));
         // What was sent before the round trip has arrived after it.
@@ -692,7 +694,7 @@ async fn what_the_server_does_not_have_is_empty_or_unsupported() {
     });
     let client = builder(None).connect(channel).await.unwrap();
     assert!(client.prompts().await.unwrap().is_empty());
-    let error = client.get_prompt("p", BTreeMap::new()).await.unwrap_err();
+    let error = client.get_prompt("p", ()).await.unwrap_err();
     assert_eq!(
         error,
         ClientError::Unsupported("the server has no prompts".into())
@@ -724,13 +726,13 @@ async fn a_closed_client_ends_what_is_in_progress() {
     });
     let client = builder(None).connect(channel).await.unwrap();
     let other = client.clone();
-    let calling = tokio::spawn(async move { other.call_tool("t", None).await });
+    let calling = tokio::spawn(async move { other.call_tool("t", ()).await });
     is_called.await.unwrap();
     let other = client.clone();
     client.close().await;
     assert_eq!(calling.await.unwrap().unwrap_err(), ClientError::Closed);
     assert_eq!(
-        other.call_tool("t", None).await.unwrap_err(),
+        other.call_tool("t", ()).await.unwrap_err(),
         ClientError::Closed
     );
 }
@@ -746,9 +748,9 @@ async fn a_channel_is_a_way_to_a_server_once() {
     assert_eq!(error, gone);
     let (channel, _) = Strange::start(|_, _| panic!("the server panics"));
     let client = builder(None).connect(channel).await.unwrap();
-    let error = client.call_tool("t", None).await.unwrap_err();
+    let error = client.call_tool("t", ()).await.unwrap_err();
     assert_eq!(error, ClientError::Crashed("the connection ended".into()));
-    assert_eq!(client.call_tool("t", None).await.unwrap_err(), gone);
+    assert_eq!(client.call_tool("t", ()).await.unwrap_err(), gone);
 }
 
 #[tokio::test(start_paused = true)]

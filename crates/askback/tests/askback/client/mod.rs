@@ -1,28 +1,37 @@
 //! The client, in front of servers of ours and servers that misbehave.
 
+mod calls;
 #[cfg(unix)]
 mod child;
+mod host;
 #[cfg(feature = "http-client")]
 pub(crate) mod http;
 mod lists;
 mod memory;
 
-use std::sync::{Arc, Mutex};
+use std::{
+    future::Future,
+    pin::Pin,
+    sync::{Arc, Mutex},
+};
 
 use askback::{
-    Limits, Revision,
-    client::{Answering, Client, ClientBuilder, Event, Host, HostQuestion, Protocol},
-    protocol::{ClientCapabilities, ElicitResult, InputResponse, RawObject},
+    Error, Limits, Revision,
+    client::{Client, ClientBuilder, Event, HostQuestion, Protocol},
+    protocol::{ElicitParams, ElicitResult, InputRequest, InputResponse},
 };
 use askback_core::jsonrpc::ErrorObject;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 pub(crate) type Answer = Result<InputResponse, ErrorObject>;
+
+/// An answer that may take a while.
+pub(crate) type Answering = Pin<Box<dyn Future<Output = Answer> + Send>>;
 
 /// A host that answers by a function and writes down what it hears.
 #[derive(Clone)]
 pub(crate) struct Scripted {
-    answer: Arc<dyn Fn(HostQuestion) -> Answering<'static> + Send + Sync>,
+    answer: Arc<dyn Fn(HostQuestion) -> Answering + Send + Sync>,
     heard: Arc<Mutex<Vec<Event>>>,
 }
 
@@ -35,7 +44,7 @@ impl Scripted {
     }
 
     pub(crate) fn waiting(
-        answer: impl Fn(HostQuestion) -> Answering<'static> + Send + Sync + 'static,
+        answer: impl Fn(HostQuestion) -> Answering + Send + Sync + 'static,
     ) -> Self {
         Self {
             answer: Arc::new(answer),
@@ -56,20 +65,51 @@ impl Scripted {
     }
 }
 
-impl Host for Scripted {
-    fn capabilities(&self) -> ClientCapabilities {
-        serde_json::from_value(json!({
-            "elicitation": {"form": {}, "url": {}}, "sampling": {}, "roots": {"listChanged": true},
-        }))
-        .unwrap()
-    }
+/// A client with a scripted host behind it.
+pub(crate) trait Hosted {
+    fn host(self, host: Scripted) -> Self;
+}
 
-    fn answer(&self, question: HostQuestion) -> Answering<'_> {
-        (self.answer)(question)
+impl Hosted for ClientBuilder {
+    fn host(self, host: Scripted) -> Self {
+        let Scripted { answer, heard } = host;
+        let [forms, links, models, folders] = [(); 4].map(|()| Arc::clone(&answer));
+        self.on_elicit(move |question| {
+            let request = ElicitParams::Form(question.request.clone()).into();
+            elicited(forms(question.with(request)))
+        })
+        .on_elicit_url(move |question| {
+            let request = ElicitParams::Url(question.request.clone()).into();
+            elicited(links(question.with(request)))
+        })
+        .on_sample(move |question| {
+            let request = question.request.clone().into();
+            let answer = models(question.with(request));
+            async move {
+                match answer.await.map_err(Error::protocol)? {
+                    InputResponse::Sample(message) => Ok(*message),
+                    other => panic!("{other:?} is no message"),
+                }
+            }
+        })
+        .on_roots(move |question| {
+            let request = InputRequest::Roots(question.request.clone());
+            let answer = folders(question.with(request));
+            async move {
+                match answer.await.map_err(Error::protocol)? {
+                    InputResponse::Roots(listed) => Ok(listed.roots),
+                    other => panic!("{other:?} is no list of roots"),
+                }
+            }
+        })
+        .on_event(move |event| heard.lock().unwrap().push(event))
     }
+}
 
-    fn event(&self, event: Event) {
-        self.heard.lock().unwrap().push(event);
+async fn elicited(answer: Answering) -> askback::Result<ElicitResult> {
+    match answer.await.map_err(Error::protocol)? {
+        InputResponse::Elicit(result) => Ok(result),
+        other => panic!("{other:?} is no answer of a person"),
     }
 }
 
@@ -83,10 +123,6 @@ pub(crate) fn accept(content: Value) -> Answer {
         panic!("a form is an object")
     };
     Ok(InputResponse::Elicit(ElicitResult::accept(content)))
-}
-
-fn arguments(value: &Value) -> RawObject {
-    RawObject::new(value).unwrap()
 }
 
 pub(crate) fn limits(change: impl FnOnce(&mut Limits)) -> Limits {

@@ -10,7 +10,7 @@ use askback::{
 };
 
 use super::*;
-use crate::client::{Scripted, accept, builder as connecting, limits};
+use crate::client::{Hosted, Scripted, accept, builder as connecting, limits};
 
 /// What the person was asked.
 type Asked = Arc<Mutex<Vec<String>>>;
@@ -70,7 +70,7 @@ async fn whoever_calls_notices_nothing() {
             .host(host.clone())
             .connect(to(builder().build().unwrap()));
         let client = client.await.unwrap();
-        let result = client.call_tool(tool, None).await.unwrap();
+        let result = client.call_tool(tool, ()).await.unwrap();
         assert_eq!(text(&result), said, "{tool}");
         assert_eq!(*asked.lock().unwrap(), questions, "{tool}");
         let told = |event| match event {
@@ -104,10 +104,10 @@ async fn without_tasks_a_call_is_a_call() {
             ("reserve", "window: true"),
             ("later", "Ada: true true"),
         ] {
-            let result = client.call_tool(tool, None).await.unwrap();
+            let result = client.call_tool(tool, ()).await.unwrap();
             assert_eq!(text(&result), said);
         }
-        let refused = client.call_tool("strictly_later", None).await;
+        let refused = client.call_tool("strictly_later", ()).await;
         match refused {
             Ok(result) => assert!(is_legacy && result.failed()),
             Err(ClientError::Server(error)) => assert_eq!((error.code, is_legacy), (-32021, false)),
@@ -122,9 +122,9 @@ async fn a_task_that_fails_fails_its_call() {
         .connect(to(builder().build().unwrap()))
         .await
         .unwrap();
-    let failed = client.call_tool("failing", None).await.unwrap();
+    let failed = client.call_tool("failing", ()).await.unwrap();
     assert!(failed.failed());
-    match client.call_tool("forbidden", None).await {
+    match client.call_tool("forbidden", ()).await {
         Err(ClientError::Server(error)) => assert_eq!(error.code, -32000),
         other => panic!("{other:?}"),
     }
@@ -150,7 +150,7 @@ async fn a_call_that_is_given_up_cancels_its_task() {
         .build()
         .unwrap();
     let client = connecting(None).connect(to(server)).await.unwrap();
-    let calling = tokio::time::timeout(WORK, client.call_tool("endless", None)).await;
+    let calling = tokio::time::timeout(WORK, client.call_tool("endless", ())).await;
     assert!(calling.is_err());
     let dropped = begins.await.unwrap();
     dropped.0.await.unwrap_err();
@@ -174,7 +174,7 @@ async fn a_task_the_server_forgot_is_lost() {
         .build()
         .unwrap();
     let client = connecting(None).connect(to(server)).await.unwrap();
-    match client.call_tool("slow", None).await {
+    match client.call_tool("slow", ()).await {
         Err(ClientError::TaskLost(_)) => {}
         other => panic!("{other:?}"),
     }

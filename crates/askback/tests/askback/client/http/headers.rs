@@ -3,7 +3,7 @@
 use askback::{client::Event, protocol::Tool};
 use serde_json::{Value, json};
 
-use super::{super::arguments, Reply, Scripted, Server, builder, connect, connect_as, modern};
+use super::{Hosted, Reply, Scripted, Server, builder, connect, connect_as, modern};
 
 fn tool(name: &str, properties: Value) -> Value {
     json!({"name": name, "inputSchema": {"type": "object", "properties": properties}})
@@ -43,18 +43,15 @@ async fn annotated_arguments_are_mirrored() {
         (json!({"region": null}), None),
         (json!({"query": "q"}), None),
     ] {
-        client.call_tool("a", arguments(&given)).await.unwrap();
+        client.call_tool("a", &given).await.unwrap();
         let asked = server.last("tools/call");
         assert_eq!(asked.header("mcp-param-region"), expected, "{given}");
         assert_eq!(asked.header("mcp-param-query"), None);
     }
-    client
-        .call_tool("b", arguments(&json!({"region": "x"})))
-        .await
-        .unwrap();
+    client.call_tool("b", json!({"region": "x"})).await.unwrap();
     assert_eq!(server.last("tools/call").header("mcp-param-region"), None);
     // A name that cannot stand in a header is encoded.
-    client.call_tool("ü", None).await.unwrap();
+    client.call_tool("ü", ()).await.unwrap();
     assert_eq!(
         server.last("tools/call").header("mcp-name"),
         Some("=?base64?w7w=?=")
@@ -110,8 +107,8 @@ async fn a_mismatch_is_mended_by_reading_the_tools_again() {
     })
     .await;
     let client = connect(&server).await.unwrap();
-    let given = arguments(&json!({"region": "us"}));
-    client.call_tool("a", given.clone()).await.unwrap();
+    let given = json!({"region": "us"});
+    client.call_tool("a", &given).await.unwrap();
     let expected = ["server/discover", "tools/call", "tools/list", "tools/call"];
     assert_eq!(server.whats(), expected);
     let asked = server.asked();
@@ -129,7 +126,7 @@ async fn a_mismatch_that_cannot_be_mended_is_told() {
     })
     .await;
     let client = connect(&server).await.unwrap();
-    let error = client.call_tool("a", None).await.unwrap_err();
+    let error = client.call_tool("a", ()).await.unwrap_err();
     assert_eq!(error.to_string(), "the server answered: no (-32020)");
     assert_eq!(
         server.whats(),

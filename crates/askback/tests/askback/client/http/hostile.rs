@@ -9,7 +9,7 @@ use askback::{
 use serde_json::{Value, json};
 
 use super::{
-    super::{Scripted, builder, limits},
+    super::{Hosted, Scripted, builder, limits},
     Asked, Piece, Reply, Server, call, connect, connect_as, event, modern, said, session,
 };
 
@@ -312,7 +312,7 @@ async fn only_so_much_is_remembered_of_what_is_to_be_mirrored() {
     client.tools_page(None).await.unwrap();
     client.tools_page(Some("2".to_owned())).await.unwrap();
     let mirrored = async |client: &Client, tool: &str| {
-        let given = super::super::arguments(&json!({"a": "x"}));
+        let given = json!({"a": "x"});
         client.call_tool(tool, given).await.unwrap();
         let asked = server.last("tools/call");
         asked.header("mcp-param-a").map(str::to_owned)

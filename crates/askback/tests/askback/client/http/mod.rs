@@ -20,7 +20,7 @@ use askback::{
 use serde_json::json;
 
 use self::server::{Asked, Piece, Reply, Server};
-use super::{Scripted, accept, builder, limits};
+use super::{Hosted, Scripted, accept, builder, limits};
 
 /// A client that is in no mood to wait.
 async fn connect(server: &Server) -> Result<Client, ClientError> {
@@ -103,6 +103,6 @@ fn event(message: &str) -> String {
 
 /// What a call of a tool came to, in words.
 pub(crate) async fn call(client: &Client, tool: &str) -> Result<String, ClientError> {
-    let result = client.call_tool(tool, None).await?;
+    let result = client.call_tool(tool, ()).await?;
     Ok(result.raw.get().to_owned())
 }

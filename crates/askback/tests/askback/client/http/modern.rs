@@ -10,7 +10,8 @@ use serde_json::json;
 use tokio::sync::Notify;
 
 use super::{
-    Piece, Reply, Scripted, Server, accept, builder, call, connect, connect_as, event, modern, said,
+    Hosted, Piece, Reply, Scripted, Server, accept, builder, call, connect, connect_as, event,
+    modern, said,
 };
 
 // Shows HT-06, HT-07, HT-08, HT-09, HT-20, HT-21, HT-26, HT-46, HT-47, BA-42.
@@ -293,8 +294,8 @@ async fn a_subscription_that_breaks_off_is_opened_again() {
     })
     .await;
     let (told, changed) = tokio::sync::mpsc::unbounded_channel();
-    let host = Hearing(told);
-    let client = connect_as(&server, builder(None).host(host)).await.unwrap();
+    let builder = builder(None).on_event(move |event| told.send(event).unwrap_or_default());
+    let client = connect_as(&server, builder).await.unwrap();
     let filter = SubscriptionFilter {
         tools_list_changed: Some(true),
         ..SubscriptionFilter::default()
@@ -306,23 +307,6 @@ async fn a_subscription_that_breaks_off_is_opened_again() {
     drop(subscription);
     server.until_hung_up("subscriptions/listen").await;
     client.close().await;
-}
-
-/// A host that tells what it hears.
-pub(super) struct Hearing(pub(super) tokio::sync::mpsc::UnboundedSender<Event>);
-
-impl askback::client::Host for Hearing {
-    fn capabilities(&self) -> askback::protocol::ClientCapabilities {
-        Default::default()
-    }
-
-    fn answer(&self, _: askback::client::HostQuestion) -> askback::client::Answering<'_> {
-        unreachable!("nobody asks")
-    }
-
-    fn event(&self, event: Event) {
-        let _ = self.0.send(event);
-    }
 }
 
 #[tokio::test]

@@ -16,8 +16,8 @@ use serde_json::json;
 use tokio::{sync::Notify, time::timeout};
 
 use super::{
-    Piece, Reply, Scripted, Server, builder, call, connect, connect_as, event, impatient, said,
-    session, session_in,
+    Hosted, Piece, Reply, Scripted, Server, builder, call, connect, connect_as, event, impatient,
+    said, session, session_in,
 };
 
 // Shows HT25-04, HT25-05, HT25-17, HT25-30, HT25-34, HT25-35, LI25-14.
@@ -221,19 +221,14 @@ struct Noting {
     changed: Arc<Notify>,
 }
 
-impl askback::client::Host for Noting {
-    fn capabilities(&self) -> askback::protocol::ClientCapabilities {
-        Default::default()
-    }
-
-    fn answer(&self, _: askback::client::HostQuestion) -> askback::client::Answering<'_> {
-        unreachable!("nobody asks")
-    }
-
-    fn event(&self, event: Event) {
-        if let Event::Note(note) = event {
-            self.notes.lock().unwrap().push(note);
-            self.changed.notify_one();
+impl Noting {
+    fn hearing(&self) -> impl Fn(Event) + Send + Sync + 'static {
+        let Self { notes, changed } = self.clone();
+        move |event| {
+            if let Event::Note(note) = event {
+                notes.lock().unwrap().push(note);
+                changed.notify_one();
+            }
         }
     }
 }
@@ -260,7 +255,7 @@ async fn an_answer_that_is_taken_up_late_is_told_of() {
         })
         .await;
         let host = Noting::default();
-        let client = connect_as(&server, builder(None).host(host.clone()))
+        let client = connect_as(&server, builder(None).on_event(host.hearing()))
             .await
             .unwrap();
         server.until("GET", 1).await;
@@ -287,7 +282,7 @@ async fn a_long_pause_before_an_answer_goes_on_is_told_of_at_once() {
     })
     .await;
     let host = Noting::default();
-    let builder = builder(None).host(host.clone());
+    let builder = builder(None).on_event(host.hearing());
     let client = builder
         .connect(Http::new(&server.url).unwrap())
         .await
@@ -318,7 +313,7 @@ async fn an_answer_is_given_up_where_nothing_listens_any_more() {
     // However often it may be tried: nothing comes of it.
     limits.stream_resumptions = u32::MAX;
     limits.stream_unreachable = Duration::from_millis(50);
-    let builder = builder(None).host(host.clone()).limits(limits);
+    let builder = builder(None).on_event(host.hearing()).limits(limits);
     let client = builder
         .connect(Http::new(&server.url).unwrap())
         .await
@@ -356,29 +351,15 @@ async fn the_stream_that_is_listened_on_is_opened_again() {
     })
     .await;
     let heard = Arc::new(Notify::new());
-    let host = Telling(Arc::clone(&heard));
-    let client = connect_as(&server, builder(None).host(host)).await.unwrap();
+    let telling = Arc::clone(&heard);
+    let builder = builder(None).on_event(move |event| {
+        if matches!(event, Event::Log { .. }) {
+            telling.notify_one();
+        }
+    });
+    let client = connect_as(&server, builder).await.unwrap();
     heard.notified().await;
     client.close().await;
-}
-
-/// A host that tells when it hears a log line.
-struct Telling(Arc<Notify>);
-
-impl askback::client::Host for Telling {
-    fn capabilities(&self) -> askback::protocol::ClientCapabilities {
-        Default::default()
-    }
-
-    fn answer(&self, _: askback::client::HostQuestion) -> askback::client::Answering<'_> {
-        unreachable!("nobody asks")
-    }
-
-    fn event(&self, event: Event) {
-        if matches!(event, Event::Log { .. }) {
-            self.0.notify_one();
-        }
-    }
 }
 
 // Shows HT25-33.

@@ -13,7 +13,7 @@ use serde_json::json;
 use tokio::{net::TcpListener, sync::Notify, task::AbortHandle};
 
 use super::{
-    super::{Scripted, limits},
+    super::{Hosted, Scripted, limits},
     accept, builder, call, impatient,
 };
 use crate::log::Log;
@@ -186,8 +186,8 @@ async fn changes_are_told() {
         let (told, mut heard) = tokio::sync::mpsc::unbounded_channel();
         let http = Http::new(&served.url).unwrap();
         let builder = builder(Some(revision)).limits(impatient());
-        let host = super::modern::Hearing(told);
-        let client = builder.host(host).connect(http).await.unwrap();
+        let builder = builder.on_event(move |event| told.send(event).unwrap_or_default());
+        let client = builder.connect(http).await.unwrap();
         let filter = SubscriptionFilter {
             tools_list_changed: Some(true),
             ..SubscriptionFilter::default()

@@ -1,0 +1,141 @@
+//! Calls on their way.
+
+use std::{
+    fmt,
+    future::Future,
+    marker::PhantomData,
+    mem,
+    pin::Pin,
+    task::{Context, Poll, ready},
+};
+
+use askback_core::{
+    engine::client::{CallId, ClientError},
+    protocol::ClientRequest,
+};
+use serde::de::DeserializeOwned;
+use serde_json::value::RawValue;
+use tokio::sync::oneshot;
+
+use super::{Client, Received, driver::Command};
+
+/// What comes of a call.
+pub(super) type CallOutcome = Result<Box<RawValue>, ClientError>;
+
+/// A call on its way to its result: a future that sends it when it is first polled, and cancels it
+/// at the server when it is dropped before it ended. It keeps the connection open, as a [`Client`]
+/// does.
+#[must_use = "a call is sent when it is awaited"]
+pub struct PendingCall<T> {
+    id: CallId,
+    stage: Stage,
+    result: PhantomData<fn() -> T>,
+}
+
+enum Stage {
+    Ready(Client, Box<ClientRequest>),
+    Sent(Calling, oneshot::Receiver<CallOutcome>),
+    /// It ends with this, or has ended.
+    Ended(Option<ClientError>),
+}
+
+/// Cancels a call that is dropped before it ended.
+pub(super) struct Calling {
+    client: Client,
+    id: CallId,
+    ended: bool,
+}
+
+impl<T> PendingCall<T> {
+    pub(super) fn new(client: &Client, request: Result<ClientRequest, ClientError>) -> Self {
+        Self {
+            id: client.next_id(),
+            stage: match request {
+                Ok(request) => Stage::Ready(client.clone(), Box::new(request)),
+                Err(error) => Stage::Ended(Some(error)),
+            },
+            result: PhantomData,
+        }
+    }
+
+    /// Returns the id of the call, by which [`Event::Progress`](super::Event::Progress) and the
+    /// questions it leads to name it.
+    #[must_use]
+    pub fn id(&self) -> CallId {
+        self.id
+    }
+}
+
+impl<T: DeserializeOwned> Future for PendingCall<T> {
+    type Output = Result<Received<T>, ClientError>;
+
+    /// # Panics
+    ///
+    /// If it is polled after it ended.
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = &mut *self;
+        loop {
+            let outcome = match &mut this.stage {
+                Stage::Ended(error) => Err(error.take().expect("a call that ended is not polled")),
+                Stage::Sent(_, result) => {
+                    ready!(Pin::new(result).poll(cx)).unwrap_or(Err(ClientError::Closed))
+                }
+                Stage::Ready(..) => {
+                    this.send();
+                    continue;
+                }
+            };
+            if let Stage::Sent(calling, _) = mem::replace(&mut this.stage, Stage::Ended(None)) {
+                calling.end();
+            }
+            return Poll::Ready(outcome.and_then(Received::read));
+        }
+    }
+}
+
+impl<T> PendingCall<T> {
+    fn send(&mut self) {
+        let Stage::Ready(client, request) = mem::replace(&mut self.stage, Stage::Ended(None))
+        else {
+            return;
+        };
+        let (reply, result) = oneshot::channel();
+        self.stage = match client.send(self.id, *request, reply, None) {
+            Ok(calling) => Stage::Sent(calling, result),
+            Err(error) => Stage::Ended(Some(error)),
+        };
+    }
+}
+
+impl<T> fmt::Debug for PendingCall<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PendingCall")
+            .field("id", &self.id)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Calling {
+    pub(super) fn new(client: &Client, id: CallId) -> Self {
+        Self {
+            client: client.clone(),
+            id,
+            ended: false,
+        }
+    }
+
+    /// The call has ended, or is somebody else's to cancel.
+    pub(super) fn end(mut self) -> CallId {
+        self.ended = true;
+        self.id
+    }
+}
+
+impl Drop for Calling {
+    fn drop(&mut self) {
+        if !self.ended {
+            // A client that is closed has cancelled it already.
+            let _ = self.client.inner.commands.send(Command::Cancel(self.id));
+        }
+    }
+}

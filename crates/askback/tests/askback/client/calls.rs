@@ -1,0 +1,194 @@
+//! What a call is given, what its result is read as, and how calls are told apart.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use askback::{
+    Ctx, Json, Result, Server, State, Tool,
+    client::{CallId, Client, ClientError, Event},
+    protocol::{RawObject, ToolResultError},
+    transport,
+};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use tokio::sync::Barrier;
+
+use super::{builder, memory::Strange};
+
+#[derive(Serialize)]
+struct Flight {
+    to: &'static str,
+    seats: u8,
+}
+
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+struct Price {
+    usd: u32,
+}
+
+/// A client of a server of ours in this process.
+async fn connected(server: askback::ServerBuilder) -> Client {
+    let server = server.build().unwrap();
+    let (near, far) = transport::memory();
+    tokio::spawn(async move { server.serve(far).await });
+    builder(None).connect(near).await.unwrap()
+}
+
+#[tokio::test(start_paused = true)]
+async fn arguments_are_anything_that_serializes_as_an_object() {
+    async fn check(arguments: impl Serialize, expected: Value) {
+        let (channel, heard) = Strange::start(|_, _| json!({"result": {"content": []}}));
+        let client = builder(None).connect(channel).await.unwrap();
+        client.call_tool("t", arguments).await.unwrap();
+        let sent = heard.lock().unwrap().last().unwrap()["params"].clone();
+        assert_eq!(sent["arguments"], expected);
+    }
+    let oslo = json!({"to": "Oslo", "seats": 2});
+    check(oslo.clone(), oslo.clone()).await;
+    check(
+        Flight {
+            to: "Oslo",
+            seats: 2,
+        },
+        oslo.clone(),
+    )
+    .await;
+    check(BTreeMap::from([("a", 1)]), json!({"a": 1})).await;
+    check(RawObject::new(&oslo).unwrap(), oslo).await;
+    check(json!({}), json!({})).await;
+    // Nothing is nothing.
+    check((), Value::Null).await;
+    check(None::<Flight>, Value::Null).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn arguments_that_are_no_object_are_refused_and_not_sent() {
+    #[track_caller]
+    fn check(outcome: Result<(), ClientError>, says: &str) {
+        let Err(error @ ClientError::Arguments { .. }) = outcome else {
+            panic!("{outcome:?}");
+        };
+        let told = error.to_string();
+        assert!(
+            told.starts_with("the arguments of `t` cannot be sent: "),
+            "{told}"
+        );
+        assert!(told.contains(says), "{told}");
+    }
+    let (channel, heard) = Strange::start(|method, _| panic!("{method} was sent"));
+    let client = builder(None).connect(channel).await.unwrap();
+    let opened = heard.lock().unwrap().len();
+    let expected = "expected an object";
+    check(client.call_tool("t", "Oslo").await.map(drop), expected);
+    check(client.call_tool("t", [1]).await.map(drop), expected);
+    check(client.call_tool("t", 3).await.map(drop), expected);
+    let odd = BTreeMap::from([(vec![1], 1)]);
+    check(
+        client.call_tool("t", odd).await.map(drop),
+        "key must be a string",
+    );
+    check(client.get_prompt("t", [1]).await.map(drop), expected);
+    let nights = json!({"nights": 3});
+    check(
+        client.get_prompt("t", nights).await.map(drop),
+        "expected a string",
+    );
+    assert_eq!(heard.lock().unwrap().len(), opened);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_result_is_read_as_text_or_as_a_type() {
+    let server = Server::new("agency", "1")
+        .tool(Tool::new("price", async || Ok(Json::new(Price { usd: 3 }))))
+        .tool(Tool::new("name", async || Ok("Oslo".to_owned())))
+        .tool(Tool::new("full", async || -> Result<String> {
+            Err(askback::Error::new("all seats are taken"))
+        }));
+    let client = connected(server).await;
+    let price = client.call_tool("price", ()).await.unwrap();
+    assert_eq!(price.structured(), Ok(Price { usd: 3 }));
+    assert_eq!(price.text().unwrap(), r#"{"usd":3}"#);
+    assert!(matches!(
+        price.structured::<String>(),
+        Err(ToolResultError::Unfit(why)) if why.contains("expected a string")
+    ));
+    let name = client.call_tool("name", ()).await.unwrap();
+    assert_eq!(name.text().unwrap(), "Oslo");
+    assert_eq!(
+        name.structured::<Value>(),
+        Err(ToolResultError::NotStructured)
+    );
+    // A failure is not taken for an answer.
+    let full = client.call_tool("full", ()).await.unwrap();
+    let failed = ToolResultError::Failed("all seats are taken".to_owned());
+    assert_eq!(full.text(), Err(failed.clone()));
+    assert_eq!(full.structured::<Value>(), Err(failed.clone()));
+    let error = ClientError::from(failed);
+    assert_eq!(error.to_string(), "the tool failed: all seats are taken");
+}
+
+/// Tells how far it has come as soon as both calls are there.
+async fn both(
+    ctx: Ctx,
+    Json {
+        value: Price { usd },
+        ..
+    }: Json<Price>,
+    State(at): State<Arc<Barrier>>,
+) -> Result<String> {
+    at.wait().await;
+    ctx.progress(f64::from(usd), None, None);
+    at.wait().await;
+    Ok(usd.to_string())
+}
+
+#[tokio::test(start_paused = true)]
+async fn two_calls_at_once_are_told_apart_by_their_id() {
+    let server = Server::new("agency", "1")
+        .state(Arc::new(Barrier::new(2)))
+        .tool(Tool::new("both", both))
+        .build()
+        .unwrap();
+    let (near, far) = transport::memory();
+    tokio::spawn(async move { server.serve(far).await });
+    let heard = Arc::new(Mutex::new(Vec::new()));
+    let hearing = Arc::clone(&heard);
+    let client = builder(None)
+        .on_event(move |event| {
+            if let Event::Progress { call, progress, .. } = event {
+                hearing.lock().unwrap().push((call, progress));
+            }
+        })
+        .connect(near)
+        .await
+        .unwrap();
+    let cheap = client.call_tool("both", Price { usd: 1 });
+    let dear = client.call_tool("both", Price { usd: 9 });
+    let mut expected: Vec<(CallId, f64)> = vec![(cheap.id(), 1.0), (dear.id(), 9.0)];
+    let (cheap, dear) = tokio::try_join!(cheap, dear).unwrap();
+    assert_eq!(
+        (cheap.text().unwrap(), dear.text().unwrap()),
+        ("1".to_owned(), "9".to_owned())
+    );
+    client.close().await;
+    let mut heard = heard.lock().unwrap().clone();
+    for list in [&mut heard, &mut expected] {
+        list.sort_by_key(|(call, _)| *call);
+    }
+    assert_eq!(heard, expected);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_outlives_the_handle_it_was_made_with() {
+    let server = Server::new("agency", "1").tool(Tool::new("slow", async || {
+        tokio::time::sleep(Duration::from_secs(5)).await;
+        Ok("done".to_owned())
+    }));
+    let client = connected(server).await;
+    let call = tokio::spawn(client.call_tool("slow", ()));
+    drop(client);
+    assert_eq!(call.await.unwrap().unwrap().text().unwrap(), "done");
+}
