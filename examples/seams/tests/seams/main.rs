@@ -7,31 +7,16 @@ use std::sync::{
 
 use askback::{
     Answer, Ctx, Form, Limits, Revision, Server, Tool,
-    client::{Answering, Client, Host, HostQuestion, Protocol},
-    protocol::{ClientCapabilities, ElicitResult, InputResponse},
+    client::{Client, Protocol},
+    protocol::ElicitResult,
 };
 use askback_seams::{Frames, Rows, serve};
-use serde_json::json;
 use tokio::net::TcpListener;
 
 #[derive(Form)]
 struct Seat {
     /// By the window?
     window: bool,
-}
-
-/// A host whose person sits by the window.
-struct ByTheWindow;
-
-impl Host for ByTheWindow {
-    fn capabilities(&self) -> ClientCapabilities {
-        serde_json::from_value(json!({"elicitation": {"form": {}}})).unwrap()
-    }
-
-    fn answer(&self, _: HostQuestion) -> Answering<'_> {
-        let content = json!({"window": true}).as_object().unwrap().clone();
-        Box::pin(async { Ok(InputResponse::Elicit(ElicitResult::accept(content))) })
-    }
 }
 
 #[tokio::test]
@@ -64,18 +49,18 @@ async fn a_call_asks_and_commits_over_them() {
     for (calls, revision) in (1..).zip(Revision::ALL) {
         let client = Client::builder("traveller", "1.0.0")
             .protocol(Protocol::Only(revision))
-            .host(ByTheWindow)
+            // The person sits by the window.
+            .on_elicit(|_| async { Ok(ElicitResult::form(&Seat { window: true })) })
             .connect(Frames(address))
             .await
             .unwrap();
-        let result = client.call_tool("reserve", None).await.unwrap();
+        let result = client.call_tool("reserve", ()).await.unwrap();
         let seat = if revision < Revision::V2025_06_18 {
             "12C"
         } else {
             "12A"
         };
-        let said = serde_json::to_value(&result.content[0]).unwrap();
-        assert_eq!(said["text"], seat, "{revision}");
+        assert_eq!(result.text().unwrap(), seat, "{revision}");
         assert_eq!(reserved.load(Ordering::Relaxed), calls);
         client.close().await;
     }
