@@ -17,7 +17,7 @@ mod meta;
 /// out, and so may a field with a default, which is then read as that; all others are required.
 ///
 /// An enum without fields becomes a choice: its variants are the options, their names in snake
-/// case the values.
+/// case the values. It is a field of a form, or asked for by itself: `ctx.elicit::<Room>(..)`.
 ///
 /// # Attributes
 ///
@@ -25,8 +25,8 @@ mod meta;
 ///
 /// | on | attribute | meaning |
 /// |---|---|---|
-/// | struct | `key = "contact"` | the key under which the form is asked; else the type's name in snake case |
-/// | struct | `message = "Who is travelling?"` | what is asked where nothing else is said, by an `Ask` parameter; else the struct's doc comment |
+/// | struct, enum | `key = "contact"` | the key under which the form is asked; else the type's name in snake case |
+/// | struct, enum | `message = "Who is travelling?"` | what is asked where nothing else is said, by an `Ask` parameter; else the type's doc comment |
 /// | struct, enum | `rename_all = "camelCase"` | how names are written |
 /// | struct, enum | `crate = "my_askback"` | where askback is, if it goes by another name |
 /// | enum, field | `enum_names` | titles are written as `enumNames` |
@@ -53,17 +53,16 @@ pub fn derive_form(input: TokenStream) -> TokenStream {
 /// the tool's description. Within its module the function itself is still
 /// there, for tests, as `book_holiday::call(..)`.
 ///
+/// A parameter of a plain type (`String`, a number, `bool`, `Date`, `Timestamp`, `Option`, `Vec`) is an
+/// argument of that name: a field of the form that describes the arguments. `#[arg(...)]` says of it what
+/// `#[form(...)]` says of a field ([`macro@Form`]), and its doc comment is its description; both also
+/// make an argument of a type that the macro does not know, such as a choice: `#[arg] seat: Seat`.
+///
 /// A parameter of type `Ask<_>` may be marked `#[ask("Who is travelling?")]`: that is then what
 /// the person is asked, instead of the form's own message.
 ///
 /// ```
 /// use askback::{Ask, BuildError, Ctx, Form, Result, Server, tool};
-///
-/// #[derive(Form)]
-/// struct Trip {
-///     /// Where to.
-///     destination: String,
-/// }
 ///
 /// #[derive(Form)]
 /// struct Contact {
@@ -75,10 +74,14 @@ pub fn derive_form(input: TokenStream) -> TokenStream {
 /// #[tool(title = "Book a holiday", destructive = false)]
 /// async fn book_holiday(
 ///     ctx: Ctx,
-///     trip: Trip,
+///     /// Where to.
+///     destination: String,
+///     #[arg(min = 1, max = 30, default = 7)] nights: u8,
 ///     #[ask("Who is travelling?")] Ask(contact): Ask<Contact>,
 /// ) -> Result<String> {
-///     ctx.elicit::<()>(format!("Shall we book {}?", trip.destination)).await?.accepted()?;
+///     if !ctx.confirm(format!("{nights} nights in {destination}?")).await? {
+///         return Ok("Nothing was booked.".to_owned());
+///     }
 ///     Ok(format!("The tickets go to {}.", contact.email))
 /// }
 ///
@@ -96,7 +99,7 @@ pub fn derive_form(input: TokenStream) -> TokenStream {
 /// | `title = "Book a holiday"` | what people read instead of the name |
 /// | `description = "…"` | instead of the doc comment |
 /// | `read_only`, `destructive`, `idempotent`, `open_world` | hints about what it does; each may also be denied: `destructive = false` |
-/// | `input_schema = expression`, `output_schema = expression` | a `Schema` of the arguments, where no parameter derives `Form`; one of the structured result |
+/// | `input_schema = expression`, `output_schema = expression` | a `Schema` of the arguments, where they are `Json<_>`; one of the structured result |
 /// | `task = "optional"`, `may_become_task = "optional"` | a call becomes a task, at once or when the handler says so; `"required"` refuses it where the client takes no tasks |
 /// | `crate = "my_askback"` | where askback is, if it goes by another name |
 #[proc_macro_attribute]
@@ -111,19 +114,12 @@ pub fn tool(arguments: TokenStream, item: TokenStream) -> TokenStream {
 /// Makes a prompt of an async function, as [`macro@tool`] does a tool.
 ///
 /// ```
-/// use askback::{Completing, Form, Result, Server, prompt};
-///
-/// #[derive(Form)]
-/// struct Plan {
-///     destination: String,
-///     #[form(min = 1)]
-///     days: u8,
-/// }
+/// use askback::{Completing, Result, Server, prompt};
 ///
 /// /// Plans a vacation.
 /// #[prompt(complete(destination = cities))]
-/// async fn plan_vacation(plan: Plan) -> Result<String> {
-///     Ok(format!("Plan {} days in {}.", plan.days, plan.destination))
+/// async fn plan_vacation(destination: String, #[arg(min = 1)] days: u8) -> Result<String> {
+///     Ok(format!("Plan {days} days in {destination}."))
 /// }
 ///
 /// async fn cities(typed: Completing) -> Result<Vec<String>> {
@@ -153,7 +149,7 @@ pub fn prompt(arguments: TokenStream, item: TokenStream) -> TokenStream {
 /// resources, where the URI has variables: `travel://destinations/{name}`.
 ///
 /// ```
-/// use askback::{Form, Result, Server, resource};
+/// use askback::{Result, Server, resource};
 ///
 /// /// All destinations.
 /// #[resource(uri = "travel://destinations", mime_type = "text/plain")]
@@ -161,15 +157,10 @@ pub fn prompt(arguments: TokenStream, item: TokenStream) -> TokenStream {
 ///     Ok("Barcelona, Rome".to_owned())
 /// }
 ///
-/// #[derive(Form)]
-/// struct Place {
-///     name: String,
-/// }
-///
 /// /// A destination.
 /// #[resource(uri = "travel://destinations/{name}")]
-/// async fn destination(place: Place) -> Result<String> {
-///     Ok(format!("{} is nice.", place.name))
+/// async fn destination(name: String) -> Result<String> {
+///     Ok(format!("{name} is nice."))
 /// }
 ///
 /// let server = Server::new("agency", "1.0.0");

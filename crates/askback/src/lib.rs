@@ -53,6 +53,6 @@ pub use server::{
 
 #[doc(hidden)]
 pub mod __private {
-    pub use crate::handler::{Worded, Words, is_asked, is_parameter};
+    pub use crate::handler::{NoForm, Probe, Worded, Words, handling, is_asked, is_parameter};
     pub use askback_core::forms;
 }

@@ -3,13 +3,13 @@
 use proc_macro2::{Group, Span, TokenStream};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::{
-    Attribute, Error, FnArg, Ident, LitStr, Result, ReturnType, Safety, Signature, Type,
-    Visibility,
+    Attribute, Error, FnArg, Ident, Result, ReturnType, Safety, Signature, Visibility,
     ext::IdentExt,
     parse::{Parse, ParseStream},
     spanned::Spanned,
 };
 
+use super::parameter::{self, Parameter};
 use crate::doc::doc_comment;
 
 /// How many parameters a handler may have.
@@ -28,13 +28,6 @@ pub(crate) struct ItemFn {
 pub(super) struct Function {
     item: ItemFn,
     parameters: Vec<Parameter>,
-}
-
-/// A parameter of the function.
-struct Parameter {
-    ty: Type,
-    /// What is asked for it.
-    message: Option<LitStr>,
 }
 
 impl Parse for ItemFn {
@@ -59,14 +52,12 @@ impl Function {
                 let message = format!("`{name}`: {what} is a function of its own, without `self`");
                 return Err(Error::new_spanned(input, message));
             };
-            check_type(&input.ty, name, what)?;
-            let message = take_message(&mut input.attrs, name)?;
-            parameters.push(Parameter {
-                ty: (*input.ty).clone(),
-                message,
-            });
+            parameters.push(Parameter::read(input, name, what)?);
         }
-        if parameters.len() > PARAMETERS {
+        let (arguments, extracted): (Vec<_>, Vec<_>) = parameters
+            .iter()
+            .partition(|parameter| matches!(parameter, Parameter::Argument { .. }));
+        if extracted.len() + usize::from(!arguments.is_empty()) > PARAMETERS {
             let message = format!(
                 "`{name}`: {what} has at most {PARAMETERS} parameters; gather its arguments in \
                  one struct that derives `Form`"
@@ -96,7 +87,8 @@ impl Function {
         krate: &TokenStream,
         target: &TokenStream,
         new: impl FnOnce(TokenStream) -> TokenStream,
-    ) -> TokenStream {
+    ) -> Result<TokenStream> {
+        let form = parameter::gathered(&self.parameters, krate)?;
         let made = new(self.handler(krate));
         let words = self.words(krate);
         let checks = self.checks(krate);
@@ -119,13 +111,14 @@ impl Function {
             ..signature.clone()
         };
         let holder = format!("Holds the function of `{}`.", ident.unraw());
-        quote! {
+        Ok(quote! {
             #(#conditions)*
             #(#docs)*
             #[must_use]
             #visibility fn #ident() -> #krate::#target {
                 #checks
                 #words
+                #form
                 #made
             }
 
@@ -140,44 +133,67 @@ impl Function {
                 #(#others)*
                 #call #body
             }
-        }
+        })
     }
 
-    /// The function as a handler. One that asks with words of its own is wrapped: types alone
-    /// cannot carry them.
+    /// The function as a handler: a closure, since types alone cannot carry the words of a
+    /// parameter, and the arguments are gathered in one form. What its future must be is checked in
+    /// one place, so that the compiler names the cause and nothing else.
     fn handler(&self, krate: &TokenStream) -> TokenStream {
         let ident = self.ident();
-        if self.parameters.iter().all(|p| p.message.is_none()) {
-            return quote_spanned!(ident.span()=> #ident::call);
-        }
-        let parameters = self.parameters.iter().enumerate();
-        let (declared, passed): (Vec<_>, Vec<_>) = parameters
-            .map(|(at, Parameter { ty, message })| {
-                let value = Ident::new(&format!("parameter_{at}"), Span::mixed_site());
-                match message {
-                    None => (quote!(#value: #ty), quote!(#value)),
-                    Some(_) => {
-                        let words = words_of(at);
-                        let asked = quote_spanned! {ty.span()=>
-                            #krate::__private::Worded<#words, #ty>
-                        };
-                        (quote!(#value: #asked), quote!(#value.parameter))
-                    }
+        let (form, arguments) = (parameter::form_name(), local("arguments"));
+        let mut declared = Vec::new();
+        let mut passed = Vec::new();
+        let mut has_arguments = false;
+        for (at, parameter) in self.parameters.iter().enumerate() {
+            let value = local(&format!("parameter_{at}"));
+            match parameter {
+                Parameter::Argument { ident, .. } => {
+                    has_arguments = true;
+                    passed.push(quote!(#arguments.#ident));
                 }
-            })
-            .unzip();
-        quote_spanned!(ident.span()=> |#(#declared),*| #ident::call(#(#passed),*))
+                Parameter::Extracted { ty, message: None } => {
+                    declared.push(quote!(#value: #ty));
+                    passed.push(quote!(#value));
+                }
+                Parameter::Extracted {
+                    ty,
+                    message: Some(_),
+                } => {
+                    let words = words_of(at);
+                    declared.push(quote_spanned! {ty.span()=>
+                        #value: #krate::__private::Worded<#words, #ty>
+                    });
+                    passed.push(quote!(#value.parameter));
+                }
+            }
+        }
+        if has_arguments {
+            declared.push(quote!(#arguments: #form));
+        }
+        // At one place, the compiler says what is wrong only once.
+        let krate = krate.clone().into_iter().map(|mut token| {
+            token.set_span(ident.span());
+            token
+        });
+        let krate: TokenStream = krate.collect();
+        quote_spanned! {ident.span()=>
+            |#(#declared),*| #krate::__private::handling(#ident::call(#(#passed),*))
+        }
     }
 
     /// What the compiler is to check of each parameter by itself, so that it tells which one is
     /// wrong.
     fn checks(&self, krate: &TokenStream) -> TokenStream {
-        let checks = self.parameters.iter().map(|Parameter { ty, message }| {
+        let checks = self.parameters.iter().filter_map(|parameter| {
+            let Parameter::Extracted { ty, message } = parameter else {
+                return None;
+            };
             let check = match message {
                 None => quote!(is_parameter),
                 Some(_) => quote!(is_asked),
             };
-            quote_spanned!(ty.span()=> #krate::__private::#check::<#ty>();)
+            Some(quote_spanned!(ty.span()=> #krate::__private::#check::<#ty>();))
         });
         quote!(#(#checks)*)
     }
@@ -186,7 +202,13 @@ impl Function {
     fn words(&self, krate: &TokenStream) -> TokenStream {
         let parameters = self.parameters.iter().enumerate();
         let words = parameters.filter_map(|(at, parameter)| {
-            let message = parameter.message.as_ref()?;
+            let Parameter::Extracted {
+                message: Some(message),
+                ..
+            } = parameter
+            else {
+                return None;
+            };
             let words = words_of(at);
             Some(quote! {
                 struct #words;
@@ -198,6 +220,11 @@ impl Function {
         });
         quote!(#(#words)*)
     }
+}
+
+/// The name of a variable that nothing of the author's can be mistaken for.
+fn local(name: &str) -> Ident {
+    Ident::new(name, Span::mixed_site())
 }
 
 /// The name of the type that carries the words of a parameter.
@@ -234,33 +261,5 @@ fn check_signature(signature: &Signature, what: &str) -> Result<()> {
     match &signature.output {
         ReturnType::Default => refuse(name, "returns `askback::Result<_>`"),
         ReturnType::Type(..) => Ok(()),
-    }
-}
-
-/// Refuses parameters that cannot be made for each call anew.
-fn check_type(ty: &Type, name: &Ident, what: &str) -> Result<()> {
-    let why = match ty {
-        Type::Reference(_) => "owns its parameters: leave out the `&`",
-        Type::ImplTrait(_) => "cannot be generic: name the type of the parameter",
-        _ => return Ok(()),
-    };
-    Err(Error::new_spanned(ty, format!("`{name}`: {what} {why}")))
-}
-
-/// Takes `#[ask("…")]` from the attributes of a parameter.
-fn take_message(attributes: &mut Vec<Attribute>, name: &Ident) -> Result<Option<LitStr>> {
-    let all = std::mem::take(attributes).into_iter();
-    let (asks, others): (Vec<_>, _) = all.partition(|attribute| attribute.path().is_ident("ask"));
-    *attributes = others;
-    let refuse = |at: &Attribute, why: &str| Error::new_spanned(at, format!("`{name}`: {why}"));
-    match asks.as_slice() {
-        [] => Ok(None),
-        [ask] => ask.parse_args().map(Some).map_err(|_| {
-            refuse(
-                ask,
-                "the message is a text: `#[ask(\"Who is travelling?\")]`",
-            )
-        }),
-        [_, again, ..] => Err(refuse(again, "a parameter is asked for once")),
     }
 }

@@ -2,6 +2,7 @@
 
 mod arguments;
 mod function;
+mod parameter;
 mod prompt;
 mod resource;
 mod tool;

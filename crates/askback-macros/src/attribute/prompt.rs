@@ -24,11 +24,11 @@ pub(crate) fn prompt(arguments: &Prompt, item: ItemFn) -> Result<TokenStream> {
     let name = arguments.described.name(&function);
     let described = arguments.described.setters(&function);
     let completers = arguments.completers.setters();
-    Ok(function.expand(
+    function.expand(
         &krate,
         &quote!(Prompt),
         |handler| quote!(#krate::Prompt::new(#name, #handler) #described #completers),
-    ))
+    )
 }
 
 impl Prompt {

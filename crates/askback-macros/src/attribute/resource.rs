@@ -40,14 +40,14 @@ pub(crate) fn resource(arguments: &Resource, item: ItemFn) -> Result<TokenStream
     } else {
         quote!(ResourceTemplate)
     };
-    Ok(function.expand(&krate, &target, |handler| {
+    function.expand(&krate, &target, |handler| {
         quote! {
             #krate::#target::new(#uri, #name, #handler)
                 #described
                 #(.mime_type(#mime_type))*
                 #completers
         }
-    }))
+    })
 }
 
 impl Resource {

@@ -36,7 +36,7 @@ pub(crate) fn tool(arguments: &Tool, item: ItemFn) -> Result<TokenStream> {
     let output = arguments.output_schema.iter();
     let task = arguments.task.iter();
     let may_become_task = arguments.may_become_task.iter();
-    Ok(function.expand(&krate, &quote!(Tool), |handler| {
+    function.expand(&krate, &quote!(Tool), |handler| {
         quote! {
             #krate::Tool::new(#name, #handler)
                 #described
@@ -46,7 +46,7 @@ pub(crate) fn tool(arguments: &Tool, item: ItemFn) -> Result<TokenStream> {
                 #(.task(#krate::protocol::TaskSupport::#task))*
                 #(.may_become_task(#krate::protocol::TaskSupport::#may_become_task))*
         }
-    }))
+    })
 }
 
 impl Tool {

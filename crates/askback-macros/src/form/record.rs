@@ -229,6 +229,11 @@ fn read(fields: &[Field<'_>], forms: &TokenStream) -> TokenStream {
     }
 }
 
+/// Whether a type is known by its name to be that of a field, or to be refused as one.
+pub(crate) fn is_field(ty: &Type) -> bool {
+    is_plain(ty) || is_named(ty, "Option") || is_named(ty, "Vec") || refusal(ty).is_some()
+}
+
 /// Why a type that is known by its name cannot stand in a form. The trait says the same of every
 /// other type, but cannot name the field.
 fn refusal(ty: &Type) -> Option<&'static str> {

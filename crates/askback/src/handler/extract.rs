@@ -25,7 +25,8 @@ use crate::{
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a parameter of a handler",
     label = "not a parameter",
-    note = "parameters are `Ctx`, a type with `#[derive(Form)]`, `Json<_>`, `Ask<_>` or `State<_>`"
+    note = "parameters are `Ctx`, a type with `#[derive(Form)]`, `Json<_>`, `Ask<_>` or `State<_>`",
+    note = "under `#[tool]`, `#[prompt]` and `#[resource]` also `String`, numbers, `bool` and other values; mark a choice with `#[arg]`"
 )]
 pub trait Extract: Sized + Send {
     /// Says what it wants of a call.
@@ -146,6 +147,22 @@ impl<T: Elicitable> Asked for Ask<Answer<T>> {
         Box::pin(async move { Ok(Self(asking.await?)) })
     }
 }
+
+/// Tells at compile time whether a type is a form: `Probe::<T>::IS_FORM`, with [`NoForm`] in scope.
+pub struct Probe<T>(PhantomData<T>);
+
+impl<T: Form> Probe<T> {
+    /// It is one.
+    pub const IS_FORM: bool = true;
+}
+
+/// What holds of a type that is no form: a constant of the type itself goes before that of a trait.
+pub trait NoForm {
+    /// It is none.
+    const IS_FORM: bool = false;
+}
+
+impl<T> NoForm for Probe<T> {}
 
 /// Compiles for what can be a parameter of a handler.
 pub fn is_parameter<T: Extract>() {}

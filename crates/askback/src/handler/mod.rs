@@ -9,7 +9,7 @@ mod state;
 
 use std::{future::Future, pin::Pin, sync::Arc, task::Poll};
 
-pub use extract::{Extract, Extraction, Worded, Words, is_asked, is_parameter};
+pub use extract::{Extract, Extraction, NoForm, Probe, Worded, Words, is_asked, is_parameter};
 pub use output::{IntoPromptResult, IntoReadResult, IntoToolResult, Json};
 pub use state::State;
 
@@ -26,7 +26,8 @@ use crate::{
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a handler",
     note = "a handler is an `async fn` that returns `askback::Result<_>`; its parameters are \
-            `Ctx`, a type with `#[derive(Form)]`, `Json<_>`, `Ask<_>` or `State<_>`"
+            `Ctx`, a type with `#[derive(Form)]`, `Json<_>`, `Ask<_>` or `State<_>`",
+    note = "its future is `Send`: nothing like an `Rc` or a lock guard is kept across an `.await`"
 )]
 pub trait Handler<Marker>: Clone + Send + Sync + 'static {
     /// What it returns.
@@ -37,6 +38,16 @@ pub trait Handler<Marker>: Clone + Send + Sync + 'static {
 
     /// Runs it.
     fn call(&self, ctx: Ctx) -> BoxFuture<'static, Result<Self::Output>>;
+}
+
+/// Hands on the future of a handler. What the future must be is said here alone: what comes out is
+/// that by its type, so that nothing else fails where it is not.
+pub fn handling<R, F>(future: F) -> impl Future<Output = Result<R>> + Send + 'static
+where
+    F: Future<Output = Result<R>> + Send + 'static,
+    R: 'static,
+{
+    future
 }
 
 /// A handler with its types forgotten.

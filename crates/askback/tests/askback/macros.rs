@@ -32,6 +32,12 @@ struct Wishes {
 #[derive(Clone)]
 struct Agency(&'static str);
 
+#[derive(Form, Debug)]
+enum Seat {
+    Window,
+    Aisle,
+}
+
 /// Says where you go.
 ///
 /// And who you are.
@@ -47,6 +53,27 @@ async fn go(
     Ok(format!(
         "{}: {} to {}, {window}, {sure:?}",
         agency.0, contact.name, trip.destination
+    ))
+}
+
+/// Reserves seats.
+#[tool]
+async fn reserve(
+    State(agency): State<Agency>,
+    /// Where to.
+    mut city: String,
+    #[arg(min = 1, max = 30, default = 7)] nights: u8,
+    #[arg(title = "Seat", default = Seat::Aisle)] seat: Seat,
+    /// Where else.
+    /// And why.
+    #[arg(rename = "also", max_length = 9)]
+    also_: Option<String>,
+    #[ask("Really?")] Ask(sure): Ask<bool>,
+) -> Result<String> {
+    city.push('!');
+    let agency = agency.0;
+    Ok(format!(
+        "{agency} {city} {nights} {seat:?} {also_:?} {sure}"
     ))
 }
 
@@ -91,6 +118,22 @@ async fn plan(trip: Trip) -> Result<String> {
     Ok(format!("Plan {}.", trip.destination))
 }
 
+/// Packs.
+#[prompt(complete(city = cities))]
+async fn pack(
+    /// Where to.
+    city: String,
+    #[arg(default = 7)] nights: u8,
+    #[arg] seat: Seat,
+) -> Result<String> {
+    Ok(format!("{city} {nights} {seat:?}"))
+}
+
+#[resource(uri = "test://packed/{city}/{nights}")]
+async fn packed(city: String, nights: u8) -> Result<String> {
+    Ok(format!("{city} {nights}"))
+}
+
 /// All places.
 #[resource(uri = "test://places", name = "all", mime_type = "text/plain")]
 async fn places() -> Result<String> {
@@ -115,9 +158,12 @@ fn agency() -> ServerBuilder {
         .tool(go)
         .tool(r#type)
         .tool(bare().title("Changed"))
+        .tool(reserve)
         .prompt(plan)
+        .prompt(pack)
         .resource(places)
         .resource_template(place)
+        .resource_template(packed)
         .keys(KeySource::Ring(KeyRing::new(Key::new(&[7; 32]))))
         .check_replay(true)
 }
@@ -154,18 +200,24 @@ fn lists(listed: &Value, member: &str, expected: Value) {
 #[tokio::test]
 async fn a_tool_is_told_as_it_was_written() {
     let tools = &request("tools/list", json!({})).await["tools"];
-    lists(tools, "name", json!(["go", "plain-tool", "bare"]));
-    lists(tools, "title", json!(["Go", null, "Changed"]));
+    lists(
+        tools,
+        "name",
+        json!(["go", "plain-tool", "bare", "reserve"]),
+    );
+    lists(tools, "title", json!(["Go", null, "Changed", null]));
     let go = "Says where you go.\n\nAnd who you are.";
-    lists(tools, "description", json!([go, "Said otherwise.", null]));
+    let described = json!([go, "Said otherwise.", null, "Reserves seats."]);
+    lists(tools, "description", described);
     let hints = json!([
         {"readOnlyHint": true, "idempotentHint": false},
         {"destructiveHint": true, "openWorldHint": false},
         null,
+        null,
     ]);
     lists(tools, "annotations", hints);
     let object = json!({"type": "object"});
-    lists(tools, "outputSchema", json!([null, object, null]));
+    lists(tools, "outputSchema", json!([null, object, null, null]));
     assert_eq!(tools[0]["inputSchema"]["required"], json!(["destination"]));
     assert_eq!(tools[1]["inputSchema"], object);
 }
@@ -230,8 +282,72 @@ async fn parameters_are_asked_for_in_their_own_words_and_in_one_round() {
 }
 
 #[tokio::test]
+async fn parameters_are_arguments_of_their_own() {
+    let tools = &request("tools/list", json!({})).await["tools"];
+    let properties = json!({
+        "city": {"type": "string", "description": "Where to."},
+        "nights": {"type": "integer", "minimum": 1, "maximum": 30, "default": 7},
+        "seat": {"type": "string", "title": "Seat", "enum": ["window", "aisle"],
+            "default": "aisle"},
+        "also": {"type": "string", "description": "Where else. And why.", "maxLength": 9},
+    });
+    assert_eq!(tools[3]["inputSchema"]["properties"], properties);
+    assert_eq!(tools[3]["inputSchema"]["required"], json!(["city"]));
+
+    let says = async |arguments: Value| {
+        let mut call = json!({"name": "reserve", "arguments": arguments});
+        let asked = request("tools/call", call.clone()).await;
+        call["requestState"] = asked["requestState"].clone();
+        let yes = json!({"action": "accept", "content": {"answer": true}});
+        call["inputResponses"] = json!({"yes_or_no": yes});
+        request("tools/call", call).await["content"][0]["text"].clone()
+    };
+    assert_eq!(
+        says(json!({"city": "Rome"})).await,
+        "agency Rome! 7 Aisle None true"
+    );
+    let all = json!({"city": "Rome", "nights": 2, "seat": "window", "also": "Bari"});
+    assert_eq!(
+        says(all).await,
+        r#"agency Rome! 2 Window Some("Bari") true"#
+    );
+    let wrong = json!({"nights": 31, "seat": "roof", "also": "Barcelona!"});
+    assert_eq!(
+        says(wrong).await,
+        "`city`: must be given; `nights`: must be at most 30; `seat`: must be one of window, \
+         aisle; `also`: is 1 character too long"
+    );
+}
+
+#[tokio::test]
+async fn prompts_and_resources_take_arguments_of_their_own() {
+    let prompts = &request("prompts/list", json!({})).await["prompts"];
+    assert_eq!(
+        prompts[1]["arguments"],
+        json!([
+            {"name": "city", "description": "Where to.", "required": true},
+            {"name": "nights", "required": false},
+            {"name": "seat", "required": true},
+        ])
+    );
+    let params = json!({"name": "pack", "arguments": {"city": "Rome", "seat": "aisle"}});
+    let got = request("prompts/get", params).await;
+    assert_eq!(got["messages"][0]["content"]["text"], "Rome 7 Aisle");
+    let reference = json!({"type": "ref/prompt", "name": "pack"});
+    let argument = json!({"name": "seat", "value": "w"});
+    let params = json!({"ref": reference, "argument": argument});
+    let completed = request("completion/complete", params).await;
+    assert_eq!(completed["completion"]["values"], json!(["window"]));
+
+    let read = request("resources/read", json!({"uri": "test://packed/Rome/2"})).await;
+    assert_eq!(read["contents"][0]["text"], "Rome 2");
+}
+
+#[tokio::test]
 async fn the_function_is_still_there_to_be_called() {
     assert!(bare::call().await.is_ok());
+    let packed = pack::call("Rome".to_owned(), 2, Seat::Window).await;
+    assert_eq!(packed.unwrap(), "Rome 2 Window");
     let trip = Trip {
         destination: "Rome".to_owned(),
     };
@@ -242,9 +358,9 @@ async fn the_function_is_still_there_to_be_called() {
 async fn a_prompt_is_told_completed_and_got() {
     let prompts = &request("prompts/list", json!({})).await["prompts"];
     assert_eq!(
-        prompts,
-        &json!([{"name": "plan", "title": "Plan", "description": "Where to.", "arguments": [
-            {"name": "destination", "description": "Where to?", "required": true}]}])
+        prompts[0],
+        json!({"name": "plan", "title": "Plan", "description": "Where to.", "arguments": [
+            {"name": "destination", "description": "Where to?", "required": true}]})
     );
     let argument = json!({"name": "destination", "value": "R"});
     let reference = json!({"type": "ref/prompt", "name": "plan"});
@@ -267,8 +383,8 @@ async fn a_resource_is_told_completed_and_read() {
     let templates = &request("resources/templates/list", json!({})).await["resourceTemplates"];
     let template = "test://places/{destination}/{+rest}";
     assert_eq!(
-        templates,
-        &json!([{"uriTemplate": template, "name": "place"}])
+        templates[0],
+        json!({"uriTemplate": template, "name": "place"})
     );
     let params = json!({
         "ref": {"type": "ref/resource", "uri": template},
@@ -297,10 +413,25 @@ async fn takes_two(_trip: Trip, _wishes: Wishes) -> Result<()> {
     Ok(())
 }
 
+#[tool]
+async fn takes_one_twice(_from: Trip, _to: Trip) -> Result<()> {
+    Ok(())
+}
+
 #[test]
 fn a_handler_has_one_form_of_arguments() {
-    let wrong = Server::new("agency", "1").tool(takes_two).build().err();
-    assert_eq!(wrong, Some(BuildError::Parameters("takes_two".to_owned())));
+    for (tool, name) in [
+        (takes_two(), "takes_two"),
+        (takes_one_twice(), "takes_one_twice"),
+    ] {
+        let wrong = Server::new("agency", "1").tool(tool).build().err().unwrap();
+        assert_eq!(wrong, BuildError::Parameters(name.to_owned()));
+        let told = format!(
+            "`{name}` takes its arguments twice: gather them in one struct that derives `Form`, \
+             or make each a parameter of its own with `#[tool]`"
+        );
+        assert_eq!(wrong.to_string(), told);
+    }
 }
 
 #[test]

@@ -1,0 +1,40 @@
+use askback::{Form, Result, prompt, tool};
+
+#[derive(Form)]
+struct Trip {
+    city: String,
+}
+
+#[derive(Form)]
+enum Seat {
+    Window,
+}
+
+struct Unknown;
+
+#[tool]
+async fn mixes(trip: Trip, nights: u8) -> Result<String> {
+    Ok(format!("{} {nights}", trip.city))
+}
+
+#[prompt]
+async fn bounds_a_text(#[arg(max = 9)] city: String) -> Result<String> {
+    Ok(city)
+}
+
+#[tool]
+async fn nests(#[arg] trip: Trip) -> Result<String> {
+    Ok(trip.city)
+}
+
+#[tool]
+async fn takes_an_unmarked_choice(_seat: Seat) -> Result<()> {
+    Ok(())
+}
+
+#[tool]
+async fn takes_what_is_unknown(#[arg] _unknown: Unknown) -> Result<()> {
+    Ok(())
+}
+
+fn main() {}
