@@ -309,7 +309,8 @@ impl Ctx {
     /// Does something whose result is recorded: it is not done again when the handler is run again
     /// after a question.
     ///
-    /// The closure's result is recorded, whether Ok or Err. It may not ask, and may take
+    /// The closure owns what it uses: `async move || ..`, with clones of what is needed afterwards. Its
+    /// result is recorded, whether Ok or Err. It may not ask, and may take
     /// [`Limits::run`](crate::Limits::run); a question beside it waits for it. Before the first question
     /// it is done at least once: there is nothing yet that remembers it.
     ///

@@ -3,7 +3,7 @@
 use std::{fmt, io};
 
 use super::BuildError;
-#[cfg(feature = "stdio")]
+#[cfg(any(feature = "stdio", not(feature = "http-server")))]
 use super::ServerBuilder;
 
 /// The error of [`ServerBuilder::run_stdio`] and `ServerBuilder::run_http`.
@@ -68,6 +68,25 @@ impl ServerBuilder {
     /// Fails where the server cannot be built, and where standard input or output fails.
     pub async fn run_stdio(self) -> Result<(), RunError> {
         self.build()?.serve_stdio().await.map_err(RunError::Stdio)
+    }
+}
+
+/// A stand-in for the address of `run_http`, which nothing is: what a program without the feature is
+/// told in place of "no method named `run_http`".
+#[cfg(not(feature = "http-server"))]
+#[doc(hidden)]
+#[diagnostic::on_unimplemented(
+    message = "`run_http` needs the feature `http-server` of `askback`",
+    label = "this server was built without HTTP",
+    note = "add it in Cargo.toml: `askback = {{ version = \"..\", features = [\"http-server\"] }}`"
+)]
+pub trait HttpServerFeature {}
+
+#[cfg(not(feature = "http-server"))]
+impl ServerBuilder {
+    #[doc(hidden)]
+    pub fn run_http<A: HttpServerFeature>(self, _: A) -> std::future::Ready<Result<(), RunError>> {
+        std::future::ready(self.build().map(drop).map_err(RunError::from))
     }
 }
 

@@ -1,0 +1,12 @@
+use askback::{Ctx, Result};
+
+async fn forgets_to_move(ctx: Ctx, path: String) -> Result<usize> {
+    ctx.run("length", || async { Ok(path.len()) }).await
+}
+
+async fn borrows_what_ends(ctx: Ctx, path: String) -> Result<usize> {
+    let name = path.as_str();
+    ctx.commit("length", move || async move { Ok(name.len()) }).await
+}
+
+fn main() {}
