@@ -20,6 +20,8 @@ mod documents {
     mod client {}
     #[doc = include_str!("../../docs/guide/forms.md")]
     mod forms {}
+    #[doc = include_str!("../../docs/guide/README.md")]
+    mod guide {}
     #[doc = include_str!("../../docs/guide/http.md")]
     mod http {}
     #[doc = include_str!("../../docs/guide/limits.md")]

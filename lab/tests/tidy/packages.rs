@@ -16,6 +16,7 @@ const FLOORS: &[(&str, &[&str])] = &[
         "askback",
         &["askback-core", "askback-macros", "askback-oauth"],
     ),
+    ("askback-delete", &["askback"]),
     ("askback-travel", &["askback"]),
     ("askback-seams", &["askback"]),
     (

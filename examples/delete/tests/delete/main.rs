@@ -1,0 +1,120 @@
+//! The shortest server: it is short, it is what the documents show, and it asks in every revision.
+
+use std::{fs, path::Path};
+
+use askback::{
+    Revision,
+    client::{Answering, Client, Host, HostQuestion, Protocol},
+    protocol::{ClientCapabilities, ElicitResult, InputRequest, InputResponse, RawObject},
+    transport::Child,
+};
+use serde_json::{Value, json};
+
+/// The program.
+const PROGRAM: &str = include_str!("../../src/main.rs");
+
+/// The revisions before there were forms.
+const BEFORE_FORMS: [Revision; 2] = [Revision::V2024_11_05, Revision::V2025_03_26];
+
+/// A person who does the same with every question.
+#[derive(Clone)]
+struct Person(ElicitResult);
+
+impl Host for Person {
+    fn capabilities(&self) -> ClientCapabilities {
+        serde_json::from_value(json!({"elicitation": {"form": {}}})).expect("capabilities")
+    }
+
+    fn answer(&self, question: HostQuestion) -> Answering<'_> {
+        assert!(matches!(question.request, InputRequest::Elicit(_)));
+        Box::pin(async { Ok(InputResponse::Elicit(self.0.clone())) })
+    }
+}
+
+fn ticks(box_is_ticked: bool) -> Person {
+    let content = json!({"confirm": box_is_ticked});
+    Person(ElicitResult::accept(
+        content.as_object().cloned().expect("an object"),
+    ))
+}
+
+/// What the program answers to a person, and whether the file is still there.
+async fn delete(revision: Revision, person: &Person) -> (Value, bool) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("notes.txt");
+    fs::write(&file, "Buy milk.").expect("a file");
+    // Its keys are made where else a person's would be.
+    let program = Child::command(env!("CARGO_BIN_EXE_delete"))
+        .env("HOME", folder.path())
+        .env("LOCALAPPDATA", folder.path())
+        .env("XDG_STATE_HOME", folder.path());
+    let client = Client::builder("test", "1")
+        .protocol(Protocol::Only(revision))
+        .host(person.clone())
+        .connect(program)
+        .await
+        .expect("the program serves");
+    let arguments = RawObject::new(&json!({"path": file})).expect("arguments");
+    let result = client
+        .call_tool("delete", arguments)
+        .await
+        .expect("a result");
+    let result = serde_json::from_str(result.raw.get()).expect("JSON");
+    client.close().await;
+    (result, file.exists())
+}
+
+/// Checks what the program says and does in each of these revisions.
+async fn check(revisions: &[Revision], person: Person, told: &str, is_error: bool, kept: bool) {
+    for revision in revisions {
+        let (result, is_there) = delete(*revision, &person).await;
+        assert_eq!(result["content"][0]["text"], told, "{revision}: {result}");
+        assert_eq!(result["isError"] == true, is_error, "{revision}: {result}");
+        assert_eq!(is_there, kept, "{revision}: {result}");
+    }
+}
+
+fn with_forms() -> Vec<Revision> {
+    let all = Revision::ALL.into_iter();
+    all.filter(|revision| !BEFORE_FORMS.contains(revision))
+        .collect()
+}
+
+#[tokio::test]
+async fn it_deletes_where_the_box_was_ticked() {
+    check(&with_forms(), ticks(true), "Deleted.", false, false).await;
+}
+
+#[tokio::test]
+async fn it_deletes_nothing_on_a_no() {
+    for no in [
+        ticks(false),
+        Person(ElicitResult::decline()),
+        Person(ElicitResult::cancel()),
+    ] {
+        check(&with_forms(), no, "Nothing was deleted.", false, true).await;
+    }
+}
+
+#[tokio::test]
+async fn it_says_so_where_nobody_can_be_asked() {
+    let told = "this client cannot be asked: it does not support forms (elicitation)";
+    check(&BEFORE_FORMS, ticks(true), told, true, true).await;
+}
+
+#[test]
+fn it_has_thirteen_lines() {
+    let lines = PROGRAM.lines().filter(|line| !line.trim().is_empty());
+    assert!(lines.count() <= 13);
+}
+
+#[test]
+fn the_documents_begin_with_it() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    for document in ["README.md", "docs/guide/README.md"] {
+        let text = fs::read_to_string(root.join(document)).expect("a document");
+        let first = text.split("```rust,no_run\n").nth(1).expect("code");
+        let first = first.split("```").next();
+        assert_eq!(first, Some(PROGRAM), "{document}");
+    }
+}
