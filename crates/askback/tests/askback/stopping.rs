@@ -14,7 +14,7 @@ use tokio::{
     time::Instant,
 };
 
-use crate::client::{Scripted, accept, builder};
+use crate::client::{Hosted, Scripted, accept, builder};
 
 #[derive(Form)]
 struct Seat {
@@ -94,11 +94,11 @@ async fn a_call_may_end_and_be_answered_and_nothing_new_begins() {
     for revision in SESSIONS {
         let stage = Stage::start(revision).await;
         let client = stage.client.clone();
-        let waiting = tokio::spawn(async move { client.call_tool("waits", None).await });
+        let waiting = tokio::spawn(async move { client.call_tool("waits", ()).await });
         stage.begun.notified().await;
         stage.stop.send(()).unwrap();
         tokio::task::yield_now().await;
-        let refused = stage.client.call_tool("hello", None).await.unwrap_err();
+        let refused = stage.client.call_tool("hello", ()).await.unwrap_err();
         let ClientError::Server(error) = refused else {
             panic!("{refused:?}")
         };
@@ -116,7 +116,7 @@ async fn what_takes_too_long_is_answered_with_an_error() {
     for revision in SESSIONS {
         let stage = Stage::start(revision).await;
         let client = stage.client.clone();
-        let waiting = tokio::spawn(async move { client.call_tool("waits", None).await });
+        let waiting = tokio::spawn(async move { client.call_tool("waits", ()).await });
         stage.begun.notified().await;
         let started = Instant::now();
         stage.stop.send(()).unwrap();

@@ -19,7 +19,7 @@ use askback::{
 };
 use serde_json::json;
 
-use crate::client::{Scripted, accept, builder};
+use crate::client::{Hosted, Scripted, accept, builder};
 
 /// The directory of the database of a server that is a process.
 const PLACE: &str = "ASKBACK_TEST_DATABASE";
@@ -126,7 +126,7 @@ async fn attempt(
         tokio::spawn(async move { server.serve(there).await });
         builder(None).connect(here).await.unwrap()
     };
-    let result = client.call_tool("book", None).await.unwrap();
+    let result = client.call_tool("book", ()).await.unwrap();
     let said = serde_json::to_value(&result.content[0]).unwrap();
     client.close().await;
     let text = said["text"].as_str().unwrap().to_owned();
@@ -217,7 +217,7 @@ async fn a_process_may_die_anywhere() {
             .await
             .unwrap();
         // The client starts the server again, and sends the round again.
-        let result = client.call_tool("reserve", None).await.unwrap();
+        let result = client.call_tool("reserve", ()).await.unwrap();
         let said = serde_json::to_value(&result.content[0]).unwrap();
         assert_eq!(said["text"], "TRV-1", "{dies}");
         client.close().await;

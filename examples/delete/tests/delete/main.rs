@@ -1,11 +1,11 @@
 //! The shortest server: it is short, it is what the documents show, and it asks in every revision.
 
-use std::{fs, path::Path};
+use std::{fs, future::ready, path::Path};
 
 use askback::{
     Revision,
-    client::{Answering, Client, Host, HostQuestion, Protocol},
-    protocol::{ClientCapabilities, ElicitResult, InputRequest, InputResponse, RawObject},
+    client::{Client, Protocol},
+    protocol::ElicitResult,
     transport::Child,
 };
 use serde_json::{Value, json};
@@ -16,30 +16,14 @@ const PROGRAM: &str = include_str!("../../src/main.rs");
 /// The revisions before there were forms.
 const BEFORE_FORMS: [Revision; 2] = [Revision::V2024_11_05, Revision::V2025_03_26];
 
-/// A person who does the same with every question.
-#[derive(Clone)]
-struct Person(ElicitResult);
-
-impl Host for Person {
-    fn capabilities(&self) -> ClientCapabilities {
-        serde_json::from_value(json!({"elicitation": {"form": {}}})).expect("capabilities")
-    }
-
-    fn answer(&self, question: HostQuestion) -> Answering<'_> {
-        assert!(matches!(question.request, InputRequest::Elicit(_)));
-        Box::pin(async { Ok(InputResponse::Elicit(self.0.clone())) })
-    }
-}
-
-fn ticks(box_is_ticked: bool) -> Person {
+/// The answer of a person who ticks the box, or leaves it.
+fn ticks(box_is_ticked: bool) -> ElicitResult {
     let content = json!({"confirm": box_is_ticked});
-    Person(ElicitResult::accept(
-        content.as_object().cloned().expect("an object"),
-    ))
+    ElicitResult::accept(content.as_object().cloned().expect("an object"))
 }
 
-/// What the program answers to a person, and whether the file is still there.
-async fn delete(revision: Revision, person: &Person) -> (Value, bool) {
+/// The program's result where a person gives this answer, and whether the file is still there.
+async fn delete(revision: Revision, answer: ElicitResult) -> (Value, bool) {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("notes.txt");
     fs::write(&file, "Buy milk.").expect("a file");
@@ -50,24 +34,27 @@ async fn delete(revision: Revision, person: &Person) -> (Value, bool) {
         .env("XDG_STATE_HOME", folder.path());
     let client = Client::builder("test", "1")
         .protocol(Protocol::Only(revision))
-        .host(person.clone())
+        .on_elicit(move |_| ready(Ok(answer.clone())))
         .connect(program)
         .await
         .expect("the program serves");
-    let arguments = RawObject::new(&json!({"path": file})).expect("arguments");
-    let result = client
-        .call_tool("delete", arguments)
-        .await
-        .expect("a result");
+    let result = client.call_tool("delete", json!({"path": file})).await;
+    let result = result.expect("a result");
     let result = serde_json::from_str(result.raw.get()).expect("JSON");
     client.close().await;
     (result, file.exists())
 }
 
 /// Checks what the program says and does in each of these revisions.
-async fn check(revisions: &[Revision], person: Person, told: &str, is_error: bool, kept: bool) {
+async fn check(
+    revisions: &[Revision],
+    answer: ElicitResult,
+    told: &str,
+    is_error: bool,
+    kept: bool,
+) {
     for revision in revisions {
-        let (result, is_there) = delete(*revision, &person).await;
+        let (result, is_there) = delete(*revision, answer.clone()).await;
         assert_eq!(result["content"][0]["text"], told, "{revision}: {result}");
         assert_eq!(result["isError"] == true, is_error, "{revision}: {result}");
         assert_eq!(is_there, kept, "{revision}: {result}");
@@ -89,8 +76,8 @@ async fn it_deletes_where_the_box_was_ticked() {
 async fn it_deletes_nothing_on_a_no() {
     for no in [
         ticks(false),
-        Person(ElicitResult::decline()),
-        Person(ElicitResult::cancel()),
+        ElicitResult::decline(),
+        ElicitResult::cancel(),
     ] {
         check(&with_forms(), no, "Nothing was deleted.", false, true).await;
     }

@@ -267,7 +267,7 @@ async fn what_a_server_prints_is_no_message() {
             .await
             .unwrap();
         for _ in 0..2 {
-            let result = client.call_tool("print", None).await.unwrap();
+            let result = client.call_tool("print", ()).await.unwrap();
             assert_eq!(text(&result), "done");
         }
         client.close().await;
