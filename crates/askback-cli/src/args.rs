@@ -16,11 +16,11 @@ use crate::{
 pub struct Argument {
     /// Its name.
     pub key: String,
-    /// What it was given.
+    /// The value as given.
     pub given: Given,
 }
 
-/// What an argument was given.
+/// The value of an argument.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Given {
     /// `key=value`: a text, to be read as its type wants.

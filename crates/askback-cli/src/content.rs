@@ -1,4 +1,4 @@
-//! What servers send, as text a person can read.
+//! Results of servers, as text a person can read.
 
 use askback_core::protocol::{
     CallToolResult, ContentBlock, EmbeddedResource, GetPromptResult, ReadResourceResult,
@@ -29,7 +29,7 @@ pub fn prompt(result: &GetPromptResult) -> PeerText {
     messages.collect::<Vec<_>>().join("\n\n").into()
 }
 
-/// What was read of a resource.
+/// Returns the text of a resource.
 pub fn resource(result: &ReadResourceResult) -> PeerText {
     let parts: Vec<_> = result.contents.iter().map(contents).collect();
     parts.join("\n").into()

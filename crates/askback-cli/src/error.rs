@@ -1,4 +1,4 @@
-//! What can go wrong with a run of the command, and the one place where exit codes are chosen.
+//! The errors of a run of the command, and the one place where exit codes are chosen.
 
 use std::{fmt, process::ExitCode};
 
@@ -14,17 +14,17 @@ const QUOTED: usize = 2048;
 /// Why a run ended early.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Error {
-    /// Who is to blame, which decides the exit code.
+    /// The party to blame, which decides the exit code.
     pub kind: Kind,
-    /// What went wrong, in a sentence of ours without a full stop.
+    /// The message, in a sentence of ours without a full stop.
     pub message: Words,
     /// The words of a peer about it, or the part of a message that is at fault.
     pub quoted: Option<PeerText>,
-    /// What to do about it, each in a sentence of its own.
+    /// The hints, each in a sentence of its own.
     pub hints: Vec<Words>,
 }
 
-/// Who is to blame for an [`Error`].
+/// The party to blame for an [`Error`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// The command line, or a file it names.
@@ -43,7 +43,7 @@ pub enum Kind {
     Interrupted,
 }
 
-/// What a run came to.
+/// The outcome of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Outcome {
     /// The tool reported an error.
@@ -113,14 +113,14 @@ impl Error {
         Self::new(Kind::Usage, message)
     }
 
-    /// The error, with what a peer says of it. It is shown behind the gutter.
+    /// Adds a peer's words, which are shown behind the gutter.
     #[must_use]
     pub fn quoting(mut self, text: impl Into<PeerText>) -> Self {
         self.quoted = Some(text.into());
         self
     }
 
-    /// The error, with a sentence that says what to do.
+    /// Adds a sentence that says what to do.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<Words>) -> Self {
         self.hints.push(hint.into());

@@ -22,7 +22,7 @@ use crate::{
     text::Words,
 };
 
-/// What a person is called where a model would be named.
+/// The name of a person where a model would be named.
 const MODEL: &str = "person";
 
 /// Something that reaches a front end from the client.
@@ -32,7 +32,7 @@ pub enum Arrival {
     Asked {
         /// Its number.
         id: u64,
-        /// What the server calls itself.
+        /// The server's own name, unverified.
         claims: Option<Claims>,
         /// The question.
         question: Box<Question>,
@@ -49,7 +49,7 @@ pub enum Arrival {
     Told(Words),
 }
 
-/// What answers a client. Clones lead to the same front end.
+/// The relay between a client and a front end. Clones lead to the same front end.
 #[derive(Debug, Clone)]
 pub struct Relay {
     arrivals: mpsc::UnboundedSender<Arrival>,
@@ -215,7 +215,7 @@ impl Drop for Waiting<'_> {
     }
 }
 
-/// What a server calls itself, as the model keeps it.
+/// Returns the server's own name and version, as the model keeps them.
 pub fn claims(server: Implementation) -> Claims {
     Claims {
         name: server.name,

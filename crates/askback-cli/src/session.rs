@@ -56,7 +56,7 @@ pub struct SessionArgs {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Speaks(pub Protocol);
 
-/// Who answers the questions of a server.
+/// The front end that answers the questions of a server.
 pub enum FrontEnd {
     /// A person.
     Terminal(Box<Terminal>),
@@ -64,7 +64,7 @@ pub enum FrontEnd {
     Unattended(Box<Unattended>),
 }
 
-/// Who is to answer the questions of a server.
+/// The choice of a front end.
 #[derive(Debug)]
 pub enum Answers {
     /// A person at this terminal.
@@ -79,7 +79,7 @@ pub enum Answers {
 pub struct Session {
     /// The client.
     pub client: Client,
-    /// Who answers.
+    /// The front end.
     pub front: FrontEnd,
 }
 
@@ -236,7 +236,7 @@ impl FrontEnd {
         }
     }
 
-    /// Who asks.
+    /// Returns the asker.
     pub fn asker(&mut self) -> &Asker {
         self.asker_mut()
     }
@@ -279,8 +279,8 @@ pub fn failed(error: ClientError) -> Error {
     }
 }
 
-/// What became of a request, in words of ours, and what the other side says of it. Whatever is a
-/// text in an error may hold a part of what a peer sent.
+/// Splits an error into words of ours and the words of the other side. Any text in an error may
+/// hold a part of a peer's message.
 fn told(error: &ClientError) -> (Words, Option<PeerText>) {
     let quote = |text: &str| Some(PeerText::from(text)).filter(|_| !text.is_empty());
     match error {

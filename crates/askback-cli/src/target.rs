@@ -48,9 +48,9 @@ pub enum Reach {
 pub struct Address {
     /// The URL, as it was given.
     pub url: String,
-    /// What is sent with every request.
+    /// The headers of every request.
     pub headers: BTreeMap<String, String>,
-    /// What is known beforehand about signing in.
+    /// The settings of a sign-in.
     pub sign_in: SignInEntry,
 }
 
@@ -59,9 +59,9 @@ pub struct Address {
 pub struct Command {
     /// The program.
     pub program: String,
-    /// What follows it.
+    /// Its arguments.
     pub args: Vec<String>,
-    /// What is added to the environment.
+    /// The additions to the environment.
     pub env: BTreeMap<String, String>,
     /// Variables of the environment that hold secrets of ours, beside those whose names say so.
     pub withheld: Vec<String>,
@@ -197,7 +197,7 @@ impl Target {
 }
 
 impl Reach {
-    /// What a person would type to reach it, safe to show.
+    /// Returns the words that a person would type to reach it, safe to show.
     pub fn shown(&self) -> String {
         match self {
             Self::Start(command) => command.shown(),

@@ -58,7 +58,7 @@ impl Unattended {
         self.unanswered
     }
 
-    /// Who asks, to be filled in once the server has said what it calls itself.
+    /// Returns the asker, to be filled in when the server has sent its name.
     pub fn asker_mut(&mut self) -> &mut Asker {
         &mut self.asker
     }

@@ -11,13 +11,13 @@ pub(crate) fn once<T>(slot: &mut Option<T>, meta: &ParseNestedMeta<'_>, value: T
     }
 }
 
-/// What is said of an item that is there twice.
+/// The error for an item that is there twice.
 pub(crate) fn twice(meta: &ParseNestedMeta<'_>) -> Error {
     let name = meta.path.to_token_stream();
     meta.error(format!("`{name}` is given twice"))
 }
 
-/// What is said of an item that is not among the known ones.
+/// The error for an unknown item.
 pub(crate) fn unknown(meta: &ParseNestedMeta<'_>, known: &str) -> Error {
     let name = meta.path.to_token_stream();
     meta.error(format!(

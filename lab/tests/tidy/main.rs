@@ -13,6 +13,7 @@ mod packages;
 mod requirements;
 mod sources;
 mod tree;
+mod wording;
 
 /// Something that breaks a rule, and where.
 type Problem = String;

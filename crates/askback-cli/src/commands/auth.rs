@@ -46,7 +46,8 @@ enum AuthCommand {
 ///
 /// # Errors
 ///
-/// What is kept cannot be read or changed, or a server cannot be signed out of.
+/// Fails where the stored credentials cannot be read or changed, or a server cannot be signed out
+/// of.
 pub async fn run(args: AuthArgs) -> Result<(), Error> {
     match args.command {
         AuthCommand::List { sign_in } => list(&sign_in),

@@ -15,7 +15,7 @@ use crate::{
     words,
 };
 
-/// What an answers file looks like.
+/// The format of an answers file.
 const ANSWERS: &str = "\
 An answers file:
   answers:               # the first rule that fits a question answers it
@@ -61,7 +61,7 @@ pub struct CallArgs {
 ///
 /// # Errors
 ///
-/// What ended it early; what it came to so far is in `outcome`.
+/// Fails with the error that ended it early; the outcome so far is in `outcome`.
 pub async fn run(args: CallArgs, outcome: &mut Outcome) -> Result<(), Error> {
     let arguments = args::parse(&args.arguments)?;
     let target = args.session.target()?;

@@ -18,7 +18,7 @@ use crate::{
 ///
 /// # Errors
 ///
-/// What ended it early; what it came to so far is in `outcome`.
+/// Fails with the error that ended it early; the outcome so far is in `outcome`.
 pub async fn run(outcome: &mut Outcome) -> Result<(), Error> {
     let program = env::current_exe().map_err(|error| {
         Error::new(
@@ -50,7 +50,7 @@ pub async fn run(outcome: &mut Outcome) -> Result<(), Error> {
     ran
 }
 
-/// What is filled in beforehand.
+/// The preset values.
 fn holiday() -> Content {
     [("destination", "Barcelona"), ("depart", "2026-06-15")]
         .into_iter()

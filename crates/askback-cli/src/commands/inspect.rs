@@ -29,7 +29,7 @@ pub struct InspectArgs {
     session: SessionArgs,
 }
 
-/// What a server is and offers.
+/// The description of a server and its offers.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Inspected {
@@ -48,7 +48,7 @@ struct Inspected {
 ///
 /// # Errors
 ///
-/// What ended it early.
+/// Fails with the error that ended it early.
 pub async fn run(args: InspectArgs) -> Result<(), Error> {
     let target = args.session.target()?;
     let mut session = Session::open(target, &args.session, answers(None)?).await?;

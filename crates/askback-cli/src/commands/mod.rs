@@ -11,7 +11,7 @@ pub mod serve;
 
 use crate::{error::Error, session::Answers, terminal::out};
 
-/// Who answers in a command that is not a conversation: the file that was named, else a person if
+/// Returns the front end of a command that is not a conversation: the named file, else a person if
 /// there is one.
 fn answers(file: Option<&std::path::Path>) -> Result<Answers, Error> {
     Ok(match file {

@@ -21,7 +21,7 @@ pub struct OpenArgs {
 ///
 /// # Errors
 ///
-/// What ended it early; what it came to so far is in `outcome`.
+/// Fails with the error that ended it early; the outcome so far is in `outcome`.
 pub async fn run(args: OpenArgs, outcome: &mut Outcome) -> Result<(), Error> {
     let target = args.session.target()?;
     let mut session = Session::open(target, &args.session, Answers::Person).await?;

@@ -39,7 +39,7 @@ pub struct PromptArgs {
 ///
 /// # Errors
 ///
-/// What ended it early; what it came to so far is in `outcome`.
+/// Fails with the error that ended it early; the outcome so far is in `outcome`.
 pub async fn run(args: PromptArgs, outcome: &mut Outcome) -> Result<(), Error> {
     let arguments = args::parse(&args.arguments)?;
     let target = args.session.target()?;

@@ -1,4 +1,4 @@
-//! Who may use a server that is tried out over HTTP.
+//! The protection of a server that is tried out over HTTP.
 
 use askback::{
     Principal,
@@ -7,17 +7,17 @@ use askback::{
 
 use crate::{error::Error, text::given, words};
 
-/// What a request to the travel agency needs, whatever it asks for.
+/// The scope that every request to the travel agency needs.
 const READ: &str = "travel:read";
 
-/// Who is let in; everybody on this machine if nothing is given
+/// The callers that are let in; everybody on this machine if nothing is given
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(super) struct Protecting {
     /// Let in only whoever sends a token; this one is NAME's. For development: without TOKEN, one
     /// is drawn and shown
     #[arg(long, value_name = "NAME[=TOKEN]", requires = "http")]
     development_token: Vec<String>,
-    /// What those tokens may be used for
+    /// The scopes of those tokens
     #[arg(
         long,
         value_name = "SCOPES",
@@ -39,7 +39,7 @@ pub(super) struct Protecting {
 pub(super) type Drawn = Vec<(String, String)>;
 
 impl Protecting {
-    /// What stands in front of the server that is reached by this URL, if anything does.
+    /// Returns the protection of the server at this URL, if it has one.
     ///
     /// # Errors
     ///

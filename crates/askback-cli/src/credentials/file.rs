@@ -12,7 +12,7 @@ use zeroize::Zeroizing;
 
 use crate::private_file;
 
-/// What is kept, by its key.
+/// The records, by their keys.
 pub(super) type All = BTreeMap<String, Kept>;
 
 /// Where a secret is.
@@ -59,7 +59,7 @@ impl Records {
         }
     }
 
-    /// What is kept.
+    /// Reads the records.
     ///
     /// # Errors
     ///

@@ -8,7 +8,7 @@ use keyring::{Entry, Error};
 /// Under what name the secrets stand there.
 const SERVICE: &str = "askback";
 
-/// What stands there under this key.
+/// Returns the record under this key.
 pub(super) fn load(key: &str) -> io::Result<Option<Secret>> {
     match entry(key)?.get_password() {
         Ok(secret) => Ok(Some(Secret::new(secret))),

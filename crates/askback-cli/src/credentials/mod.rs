@@ -37,7 +37,7 @@ pub enum Place {
     Nowhere,
 }
 
-/// What the command keeps.
+/// The command's credential store.
 ///
 /// A file says what is kept; the secrets stand in it, or in the keyring.
 #[derive(Clone)]
@@ -49,8 +49,8 @@ pub struct Vault {
 }
 
 impl Vault {
-    /// What is kept for this user. `tell` is given a sentence when the first secret is kept in a
-    /// place.
+    /// Opens the credential store of this user. `tell` is given a sentence when the first secret is
+    /// stored in a place.
     ///
     /// # Errors
     ///

@@ -28,7 +28,7 @@ pub struct Desk {
     limits: Limits,
 }
 
-/// What happens to a [`Desk`].
+/// An event of a [`Desk`].
 #[derive(Debug, Clone, PartialEq)]
 pub enum Event {
     /// A question arrives, under a number of the caller's.
@@ -41,13 +41,13 @@ pub enum Event {
     Said(Said),
     /// The person will say nothing more.
     EndOfInput,
-    /// What came of an [`Effect::CheckFolder`].
+    /// The result of an [`Effect::CheckFolder`].
     Folder(Result<Root, Words>),
     /// The server says that a link is done.
     LinkDone(String),
 }
 
-/// What a person says about the question in front.
+/// A person's input for the question in front.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Said {
     /// This is the value, or the reason, or the text.
@@ -74,7 +74,7 @@ pub enum Said {
     Mute,
 }
 
-/// What is to be done after an [`Event`].
+/// An effect of an [`Event`].
 #[derive(Debug, Clone, PartialEq)]
 pub enum Effect {
     /// Answer the question of that number.
@@ -87,14 +87,14 @@ pub enum Effect {
     Tell(Notice),
 }
 
-/// What the person is told without being asked.
+/// A notice to the person.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Notice {
     /// The server took its question back.
     Withdrawn,
     /// A link was declined without asking.
     LinkRefused {
-        /// What the server said.
+        /// The server's message.
         message: String,
         /// The link, as the server wrote it.
         url: String,
@@ -122,15 +122,15 @@ pub struct Front<'a> {
     pub position: usize,
     /// How many there are.
     pub total: usize,
-    /// What is wanted of the person now.
+    /// The current step.
     pub step: Step<'a>,
     /// How often the step has changed: what was shown at the same turn need not be shown again.
     pub turn: u64,
-    /// What was wrong with what the person said last.
+    /// The issue of the person's last input.
     pub issue: Option<&'a Words>,
 }
 
-/// What is wanted of the person.
+/// A step of the person.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Step<'a> {
     /// To say yes before fields are filled in that seem to ask for secrets.
@@ -143,7 +143,7 @@ pub enum Step<'a> {
         index: usize,
         /// The field.
         field: &'a Field,
-        /// What it holds.
+        /// The content.
         value: Option<&'a Value>,
     },
     /// To look over a form and send it.

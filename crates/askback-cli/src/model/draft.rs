@@ -46,7 +46,7 @@ impl Draft {
         &self.schema.fields
     }
 
-    /// What a field holds.
+    /// Returns the value of a field.
     pub fn value(&self, index: usize) -> Option<&Value> {
         self.values.get(index)?.as_ref()
     }
@@ -55,7 +55,7 @@ impl Draft {
     ///
     /// # Errors
     ///
-    /// What is wrong with it; the field keeps what it held.
+    /// Fails with the issue; the field keeps its value.
     pub fn fill(&mut self, index: usize, written: &str) -> Result<(), Words> {
         let Some(field) = self.schema.fields.get(index) else {
             return Ok(());
@@ -99,7 +99,7 @@ impl Draft {
         (0..self.schema.fields.len()).find(|&index| self.keep(index).is_err())
     }
 
-    /// What will be sent.
+    /// Returns the content to send.
     pub fn content(&self) -> Content {
         self.schema
             .fields

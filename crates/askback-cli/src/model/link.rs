@@ -25,7 +25,7 @@ pub struct Link {
     /// Where the registrable domain stands in [`Link::url`]: the part its owner pays for, or the
     /// whole host where it has none.
     pub domain: Range<usize>,
-    /// What takes a second yes.
+    /// The warnings that take a second yes.
     pub warnings: Vec<Warning>,
 }
 
@@ -182,7 +182,7 @@ fn warnings(url: &Url, host: &Host<&str>, name: &str, shown: &str) -> Vec<Warnin
     warnings
 }
 
-/// What a letter beyond ASCII looks like.
+/// Returns the ASCII letters that a letter resembles.
 fn look(c: char) -> Vec<char> {
     if c.is_ascii() {
         return vec![c];

@@ -20,7 +20,7 @@ pub use draft::{Draft, marks};
 
 use crate::text::PeerText;
 
-/// Who asks: what the person knows of the server first, what it says of itself last.
+/// The asker: first the name that the person gave the server, last the server's own.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Asker {
     /// The name of the server: the one they gave it, else one taken from the command or
@@ -28,7 +28,7 @@ pub struct Asker {
     pub name: String,
     /// How it is reached.
     pub reached: Reached,
-    /// What the server calls itself, once it has said so.
+    /// The server's own name and version, once it has sent them.
     pub claims: Option<Claims>,
 }
 
@@ -41,7 +41,7 @@ pub enum Reached {
     Listed(PeerText),
 }
 
-/// What a server says of itself.
+/// A server's own name and version.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Claims {
     /// Its name for programs.
@@ -70,11 +70,11 @@ pub struct Question {
     pub call: Option<Call>,
     /// Its key, where it has one.
     pub key: Option<String>,
-    /// What is asked.
+    /// The question.
     pub ask: Ask,
 }
 
-/// What is asked.
+/// The question.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Ask {
     /// Fill in a form.
@@ -90,7 +90,7 @@ pub enum Ask {
         message: String,
         /// The link, as the server wrote it.
         url: String,
-        /// What a notice that it is done will name.
+        /// The id that the completion notification repeats.
         id: Option<String>,
         /// Whether answering sends the call again: then the answer waits until the person is back.
         retried: bool,
@@ -103,7 +103,7 @@ pub enum Ask {
     Arguments {
         /// The form.
         schema: FormSchema,
-        /// What is filled in beforehand.
+        /// The preset values.
         preset: Content,
     },
     /// Sign in to the server, in a browser: asked by ourselves, for it refused us.
@@ -112,7 +112,7 @@ pub enum Ask {
         url: String,
         /// The authorization server that asks, by its name.
         issuer: String,
-        /// What is asked for, where the authorization server does not choose.
+        /// The requested scopes, where the authorization server does not choose.
         scopes: Option<String>,
         /// How the address begins at which the browser ends.
         returns_to: String,
@@ -134,7 +134,7 @@ pub enum Reply {
     Returned(String),
     /// No.
     Declined {
-        /// Who said no.
+        /// The party that said no.
         by: By,
         /// Why, for the server.
         reason: Option<String>,
@@ -143,7 +143,7 @@ pub enum Reply {
     Cancelled(Why),
 }
 
-/// Who declined.
+/// The party that declined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum By {
     /// The person.

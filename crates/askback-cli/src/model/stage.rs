@@ -37,7 +37,7 @@ pub(super) enum Stage {
     Reason(Box<Stage>),
 }
 
-/// What a stage comes to: another one, or the reply; and what is to be done besides.
+/// The result of a stage: another stage or the reply, and the effects.
 pub(super) struct Turn {
     pub(super) next: Result<Stage, Reply>,
     /// Whether the stage is another one than before.

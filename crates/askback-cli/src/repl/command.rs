@@ -1,4 +1,4 @@
-//! What a line of a conversation asks for.
+//! A line of a conversation, read as a command.
 
 /// A line, understood.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -42,8 +42,8 @@ impl<'a> Repl<'a> {
         }
     }
 
-    /// What the conversation has come to. With a person it is over, and that is all; a file of
-    /// lines is told what became of its calls and of the questions in them.
+    /// Returns the outcome of the conversation. With a person it is plainly over; for a file of
+    /// lines it counts the calls and the questions in them.
     pub fn outcome(&mut self) -> Outcome {
         self.terminal.flush();
         if self.terminal.typed() {
@@ -59,8 +59,8 @@ impl<'a> Repl<'a> {
     ///
     /// # Errors
     ///
-    /// What went wrong with a command, where the lines come from a file. A person is told, and
-    /// asked for the next command.
+    /// Fails with the error of a command, where the lines come from a file. A person is shown the
+    /// error and asked for the next command.
     pub async fn run(&mut self) -> Result<(), Error> {
         let prompt = given(&self.terminal.dialog().asker().name).short().into();
         let _told = self.listen().await?;
@@ -144,7 +144,7 @@ impl<'a> Repl<'a> {
     ///
     /// # Errors
     ///
-    /// What ended the call early.
+    /// Fails with the error that ended the call early.
     pub async fn call(
         &mut self,
         name: &str,
@@ -373,7 +373,7 @@ impl<'a> Repl<'a> {
     ///
     /// # Errors
     ///
-    /// What went wrong with the command, where it ends there.
+    /// Fails with the error of the command, where the conversation ends there.
     pub fn heed(&mut self, ran: Result<(), Error>) -> Result<(), Error> {
         let error = match ran {
             Err(error) if self.terminal.typed() => error,

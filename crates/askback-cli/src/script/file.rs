@@ -65,7 +65,7 @@ pub enum Mode {
     Url,
 }
 
-/// What a rule does.
+/// The action of a rule.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Act {
     /// Accepts.
@@ -79,7 +79,7 @@ pub enum Act {
     Cancel,
 }
 
-/// What is accepted.
+/// The accepted content.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Accept {
     /// A form with these values, and the defaults of its other fields.
@@ -98,7 +98,7 @@ pub struct SamplingRule {
     pub reply: Reply,
 }
 
-/// What a sampling rule does.
+/// The action of a sampling rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reply {
     /// Says this in place of a model.

@@ -16,7 +16,7 @@ use crate::{
     model::{Ask, Asker, By, Call, Question, Reply, Why, link},
 };
 
-/// What an answers file has to say to a question.
+/// The answer of a file to a question.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Answer {
     /// This, by the rule of that number, from 1; none for the list of roots.
@@ -27,7 +27,7 @@ pub enum Answer {
     Unfit {
         /// The number of the rule, from 1; none for the list of roots.
         rule: Option<usize>,
-        /// What is wrong with it.
+        /// The fault.
         why: String,
     },
 }

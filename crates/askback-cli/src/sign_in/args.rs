@@ -1,4 +1,4 @@
-//! What the command line and `mcp.json` say about signing in.
+//! The settings of a sign-in from the command line and `mcp.json`.
 
 use std::{fs, path::PathBuf};
 
@@ -44,7 +44,7 @@ pub struct SignInArgs {
     credentials: Place,
 }
 
-/// What `mcp.json` says about signing in to a server.
+/// The settings of a sign-in from `mcp.json`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SignInEntry {
@@ -95,7 +95,7 @@ impl SignInArgs {
         })
     }
 
-    /// What is kept.
+    /// Reads the records.
     ///
     /// # Errors
     ///

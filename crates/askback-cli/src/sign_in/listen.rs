@@ -62,7 +62,7 @@ pub(super) async fn returned(
     }
 }
 
-/// What a request must ask for.
+/// The request that is waited for.
 struct Wanted {
     /// `http://127.0.0.1:…`.
     origin: String,
@@ -150,7 +150,7 @@ mod tests {
 
     use super::*;
 
-    /// What a listener says to a request, and what it was waiting for, if that has come.
+    /// Returns the answers of a listener, and the address it was waiting for, if that has come.
     async fn ask(requests: &[String], port: u16) -> Vec<String> {
         let mut said = Vec::new();
         for request in requests {

@@ -97,7 +97,7 @@ impl Redirect for Way {
     }
 }
 
-/// What the person is asked.
+/// Returns the question for the person.
 fn question(request: &SignInRequest, returns_to: &str) -> Question {
     Question {
         call: None,

@@ -1,4 +1,4 @@
-//! What a server offers, as lists.
+//! A server's offers, as lists.
 
 use std::collections::HashSet;
 
@@ -16,7 +16,7 @@ use crate::{
     words,
 };
 
-/// What stands before a name, and before what is said of it.
+/// The indent of a name and of its description.
 const NAME: &str = "  ";
 const ABOUT: &str = "      ";
 
@@ -149,7 +149,7 @@ fn properties(page: &mut Page, schema: &Value, most: usize) {
     }
 }
 
-/// What a server declares, in words.
+/// Returns the server's capabilities, in words.
 fn abilities(capabilities: &ServerCapabilities) -> Words {
     let flag = |what: &'static str, flags: &[(Option<bool>, &'static str)]| {
         let on = flags.iter().filter(|(on, _)| *on == Some(true));

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::model::{Asker, Desk, Effect, Event, Notice, Said, Step};
 
-/// What ends a text of several lines.
+/// The end of a text of several lines.
 const END: &str = ".";
 
 /// The desk of one server, as a conversation in lines.
@@ -18,7 +18,7 @@ pub struct Dialog {
     page: Page,
     /// The most characters that are put on the page at once of what a server says of a question.
     shown: usize,
-    /// What the person has been shown: the question, and its turn.
+    /// The question that the person was shown, and its turn.
     seen: Option<(u64, u64)>,
     /// Whether the prompt is due again, though nothing has changed.
     again: bool,
@@ -54,12 +54,12 @@ impl Dialog {
         &mut self.desk
     }
 
-    /// Who asks.
+    /// Returns the asker.
     pub fn asker(&self) -> &Asker {
         &self.asker
     }
 
-    /// Who asks, to be filled in once the server has said what it calls itself.
+    /// Returns the asker, to be filled in when the server has sent its name.
     pub fn asker_mut(&mut self) -> &mut Asker {
         &mut self.asker
     }

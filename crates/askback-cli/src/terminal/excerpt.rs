@@ -9,7 +9,7 @@ use crate::{
     words,
 };
 
-/// What is put on a page of one question, all its parts together.
+/// An excerpt of one question's texts, bounded over all its parts.
 ///
 /// A part that does not fit is cut, and those after it are left out, until
 /// [`end`](Excerpt::end) says how much that is.
@@ -98,5 +98,5 @@ impl<'a> Excerpt<'a> {
     }
 }
 
-/// What becomes of characters that nobody can ask for.
+/// The words for characters that are left out.
 pub const LEFT_OUT: &str = " are left out";

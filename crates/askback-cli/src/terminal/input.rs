@@ -1,4 +1,4 @@
-//! What a typed line means where the person is.
+//! The meaning of a typed line at the current step.
 
 use crate::model::{Said, Step};
 

@@ -1,4 +1,4 @@
-//! What the person types, line by line.
+//! The lines that the person types.
 
 use std::{
     io::{self, BufRead, IsTerminal},
@@ -62,7 +62,7 @@ impl Lines {
         }
     }
 
-    /// What comes next: Ctrl-C, or a line if those are wanted now. Cancel safe.
+    /// Returns the next input: Ctrl-C, or a line if those are wanted now. Cancel safe.
     pub(super) async fn next(&mut self, lines: bool) -> Input {
         tokio::select! {
             biased;

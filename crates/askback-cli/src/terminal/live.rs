@@ -37,13 +37,13 @@ pub struct Terminal {
     arrivals: Arrivals,
     /// Where the replies to open questions go.
     replies: HashMap<u64, oneshot::Sender<Reply>>,
-    /// What the server said while the person was busy.
+    /// The server's remarks while the person was busy.
     held: VecDeque<Remark>,
-    /// What it has said so far.
+    /// The server's remarks so far.
     remarks: Remarks,
     /// From when the time of remarks is counted.
     began: Instant,
-    /// What our own question came to.
+    /// The reply to our own question.
     ours: Option<Reply>,
 }
 

@@ -50,11 +50,11 @@ pub enum LookSource {
 pub enum Style {
     /// As it is.
     Plain,
-    /// What is looked for first: who asks, the host of a link.
+    /// The part that is read first: the asker, the host of a link.
     Strong,
-    /// What is there to be looked up.
+    /// The part that is there to be looked up.
     Dim,
-    /// What is wrong, or should be looked at twice.
+    /// The part that is wrong, or should be read twice.
     Warning,
 }
 
@@ -85,9 +85,9 @@ enum Line {
     Prompt(Words),
 }
 
-/// What a [`Page`] comes to: rows that fit the terminal. Only a page makes them, and no control
-/// character is in them but line ends, the codes of our styles, and the way to the left edge before
-/// the first.
+/// The rows of a [`Page`], which fit the terminal. Only a page makes them, and no control character
+/// is in them but line ends, the codes of our styles, and the way to the left edge before the
+/// first.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Rows(String);
 
@@ -102,7 +102,7 @@ impl Page {
         }
     }
 
-    /// What was put on the page since the last time, for the terminal as it is now.
+    /// Takes the rows that were put on the page since the last time, for the terminal as it is now.
     pub fn take(&mut self) -> Rows {
         if self.lines.is_empty() {
             return Rows::default();
@@ -214,7 +214,7 @@ impl Rows {
         Self(json)
     }
 
-    /// The rows without the empty ones at their end.
+    /// Removes the empty rows at the end.
     #[must_use]
     pub fn trimmed(mut self) -> Self {
         let end = self.0.trim_end_matches('\n').len();
@@ -386,7 +386,7 @@ impl Layout {
     }
 }
 
-/// What stands before the rows of a line: its mark before the first, blanks before the others.
+/// The indent of a line's rows: its mark before the first, blanks before the others.
 struct Indent {
     mark: String,
     columns: usize,

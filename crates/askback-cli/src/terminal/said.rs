@@ -1,4 +1,4 @@
-//! What a server says without asking, in a line or two, and no more of it than a person can read.
+//! A server's remarks, in a line or two each, and no more of them than a person can read.
 
 use std::time::Duration;
 
@@ -12,10 +12,10 @@ use crate::{
     words,
 };
 
-/// What a server has said without asking.
+/// The remarks of a server.
 #[derive(Debug)]
 pub struct Remarks {
-    /// What it last said of its progress.
+    /// The last remark on progress.
     progress: Option<String>,
     /// Whether changed lists are news: to a person who can look at them.
     pub lists: bool,

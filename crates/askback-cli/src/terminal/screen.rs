@@ -357,7 +357,7 @@ fn sampling(excerpt: &mut Excerpt<'_>, request: &CreateMessageParams) {
     wishes(excerpt, request);
 }
 
-/// What a server wishes of the model.
+/// Puts the server's model preferences on the page.
 fn wishes(excerpt: &mut Excerpt<'_>, request: &CreateMessageParams) {
     let mut wishes = vec![words!("at most {} tokens", request.max_tokens)];
     wishes.extend(
@@ -486,7 +486,7 @@ fn review(page: &mut Page, asker: &Asker, question: &Question, draft: &Draft) {
     }
 }
 
-/// Who signs the person in, and what for: words of servers.
+/// Puts the issuer and the scopes of a sign-in on the page: words of servers.
 fn sign_in(excerpt: &mut Excerpt<'_>, issuer: &str, scopes: Option<&str>) {
     excerpt.quote_line("  at  ", issuer);
     if let Some(scopes) = scopes {

@@ -1,4 +1,4 @@
-//! What we say of a field of a server's form.
+//! Our words for a field of a server's form.
 //!
 //! The core's sentences about a field hold its pattern and its options, which are the server's
 //! words. They are taken out here before the core is asked, so that what is left are words of the
@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use super::Words;
 
-/// What may be filled in, without the pattern.
+/// Returns the hint of the field, without the pattern.
 pub fn hint(field: &Field) -> Words {
     match field.kind {
         FieldKind::Text(_)
@@ -29,7 +29,7 @@ pub fn hint(field: &Field) -> Words {
 ///
 /// # Errors
 ///
-/// What is wanted, where it is none. Options are not named.
+/// Fails with the wanted kind of value. Options are not named.
 pub fn read(field: &Field, written: &str) -> Result<Value, Words> {
     field.parse(written).map_err(|issue| match &field.kind {
         FieldKind::Choice(_) => "must be one of the options".into(),
@@ -45,8 +45,8 @@ pub fn read(field: &Field, written: &str) -> Result<Value, Words> {
 ///
 /// # Errors
 ///
-/// What is wrong with it. Options and patterns are not named: the person sees them where they
-/// stand, behind the gutter.
+/// Fails with the issue. Options and patterns are not named: the person sees them in place, behind
+/// the gutter.
 pub fn check(field: &Field, value: &Value, limits: &Limits) -> Result<(), Words> {
     let Err(issue) = field.check(value, limits) else {
         return Ok(());

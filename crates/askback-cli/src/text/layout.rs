@@ -178,7 +178,7 @@ mod tests {
         check("…·×", 6);
     }
 
-    /// What glibc says, which is not where our own counting comes from.
+    /// The widths of glibc, which is not the source of our own.
     #[test]
     fn no_character_is_counted_narrower_than_glibc_shows_it() {
         let alone = columns("a");

@@ -22,7 +22,7 @@ pub use peer::PeerText;
 pub use words::holes;
 pub use words::{Given, Part, Words, given};
 
-/// What stands before every line that a server wrote.
+/// The mark before every line of a server's text.
 pub const GUTTER: &str = "| ";
 
 /// The most combining marks on one letter; more of them would climb over the lines around.

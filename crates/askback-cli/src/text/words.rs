@@ -101,7 +101,7 @@ pub const fn holes(template: &str) -> usize {
 }
 
 impl Words {
-    /// What [`words!`](crate::words) makes.
+    /// Builds the words of [`words!`](crate::words).
     #[doc(hidden)]
     pub fn build(template: &'static str, parts: &[&dyn Part]) -> Self {
         let mut out = String::new();
@@ -133,14 +133,14 @@ impl Words {
         &self.0
     }
 
-    /// The words, filled up with blanks behind to so many columns.
+    /// Fills the words up to so many columns, with blanks behind.
     #[must_use]
     pub fn padded(mut self, to: usize) -> Self {
         self.0.push_str(&blanks(to, &self.0));
         self
     }
 
-    /// The words, filled up with blanks before to so many columns.
+    /// Fills the words up to so many columns, with blanks before.
     #[must_use]
     pub fn right(self, to: usize) -> Self {
         Self(blanks(to, &self.0) + &self.0)
@@ -158,7 +158,7 @@ fn blanks(to: usize, words: &str) -> String {
 }
 
 impl Given {
-    /// The text, cut where it is long for a name.
+    /// Cuts the text where it is long for a name.
     #[must_use]
     pub fn short(self) -> Self {
         match head(&self.0, SHORT) {

@@ -1,4 +1,4 @@
-//! What a person has agreed to.
+//! The agreements of a person.
 
 use std::{
     collections::BTreeMap,
@@ -18,7 +18,7 @@ pub struct Agreement<'a> {
     pub path: &'a Path,
     /// The name of the server in the file.
     pub server: &'a str,
-    /// What the file holds.
+    /// The content of the file.
     pub text: &'a str,
 }
 

@@ -57,7 +57,7 @@ impl Found {
         Ok(Self { path, text })
     }
 
-    /// What it holds.
+    /// The content.
     pub fn text(&self) -> &str {
         &self.text
     }
@@ -182,8 +182,8 @@ impl Found {
 /// The most characters of a program or an address that are shown again beside the prompt.
 const REPEATED: usize = 256;
 
-/// What using a server does, a line for each thing. The file may be anybody's, so that its words
-/// are shown as those of a peer.
+/// Returns the effects of using a server, one a line. The file may be anybody's, so its words are
+/// shown as those of a peer.
 fn does(target: &Target) -> PeerText {
     let mut lines = Vec::new();
     match &target.reach {

@@ -1,7 +1,7 @@
 //! Whose a file is: nobody else may have written it, nor be able to put another in its place.
 //!
-//! Who is the owner is what git asks of a repository (`safe.directory`); that nobody else may write
-//! is what ssh asks of its files (`StrictModes`).
+//! The check of the owner is that of git for a repository (`safe.directory`); the check that nobody
+//! else may write is that of ssh for its files (`StrictModes`).
 
 use std::{
     env,
@@ -26,11 +26,11 @@ const STICKY: u32 = 0o1000;
 #[derive(Debug, Clone, Copy)]
 struct User {
     id: u32,
-    /// Who became root by sudo: what is theirs is meant, as with git.
+    /// The user who became root by sudo: their files count as ours, as with git.
     before: Option<u32>,
 }
 
-/// What is known of a file or a folder.
+/// The facts of a file or a folder.
 #[derive(Debug, Clone, Copy)]
 struct Facts {
     owner: u32,
@@ -38,7 +38,7 @@ struct Facts {
     mode: u32,
 }
 
-/// What is wrong with a file or a folder.
+/// The fault of a file or a folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fault {
     /// It belongs to this user.

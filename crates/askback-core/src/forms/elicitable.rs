@@ -1,4 +1,4 @@
-//! What a person can be asked for by itself: a form, or one value.
+//! Types that a person can be asked for: a form, or one value.
 
 use alloc::{string::String, vec::Vec};
 

@@ -1,4 +1,4 @@
-//! What the attributes have in common, read and checked as far as tokens tell.
+//! The common part of the attributes, read and checked as far as tokens tell.
 
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -9,7 +9,7 @@ use syn::{
 use super::function::Function;
 use crate::meta::{named, once, text};
 
-/// What is said of anything a server offers.
+/// The arguments of any attribute.
 #[derive(Default)]
 pub(super) struct Described {
     krate: Option<Path>,

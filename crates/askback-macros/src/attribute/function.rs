@@ -182,7 +182,7 @@ impl Function {
         }
     }
 
-    /// What the compiler is to check of each parameter by itself, so that it tells which one is
+    /// Returns the checks of each parameter by itself, so that the compiler tells which one is
     /// wrong.
     fn checks(&self, krate: &TokenStream) -> TokenStream {
         let checks = self.parameters.iter().filter_map(|parameter| {

@@ -9,19 +9,19 @@ use syn::{
 
 use crate::form;
 
-/// What a parameter is made from.
+/// The source of a parameter.
 pub(super) enum Parameter {
     /// The call, by its type.
     Extracted {
         ty: Type,
-        /// What is asked for it.
+        /// The message of its question.
         message: Option<LitStr>,
     },
     /// One argument of the call: a field of the form that describes the arguments.
     Argument {
         ident: Ident,
         ty: Type,
-        /// What is said of the field.
+        /// The attributes of the field.
         attributes: Vec<Attribute>,
     },
 }
@@ -62,7 +62,7 @@ impl Parameter {
     }
 }
 
-/// What is said of an argument.
+/// The attributes of an argument.
 struct Said {
     /// As attributes of a field of a form.
     attributes: Vec<Attribute>,

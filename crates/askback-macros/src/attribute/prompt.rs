@@ -10,7 +10,7 @@ use super::{
 };
 use crate::meta::unknown;
 
-/// What is said of a prompt.
+/// The arguments of `#[prompt]`.
 #[derive(Default)]
 pub(crate) struct Prompt {
     described: Described,

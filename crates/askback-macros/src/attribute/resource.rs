@@ -10,7 +10,7 @@ use super::{
 };
 use crate::meta::{named, once, text, unknown};
 
-/// What is said of a resource.
+/// The arguments of `#[resource]`.
 #[derive(Default)]
 pub(crate) struct Resource {
     described: Described,

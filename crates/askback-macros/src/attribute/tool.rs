@@ -10,7 +10,7 @@ use super::{
 };
 use crate::meta::{once, unknown};
 
-/// What is said of a tool.
+/// The arguments of `#[tool]`.
 #[derive(Default)]
 pub(crate) struct Tool {
     described: Described,

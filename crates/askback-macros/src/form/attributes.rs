@@ -13,7 +13,7 @@ use crate::{
     meta::{named, once, text, twice, unknown},
 };
 
-/// What is said of the struct or enum as a whole.
+/// The attributes of the struct or enum.
 #[derive(Default)]
 pub(super) struct Container {
     krate: Option<Path>,
@@ -23,7 +23,7 @@ pub(super) struct Container {
     pub(super) enum_names: Option<Span>,
 }
 
-/// What is said of a field.
+/// The attributes of a field.
 #[derive(Default)]
 pub(super) struct Field {
     pub(super) title: Option<LitStr>,
@@ -33,7 +33,7 @@ pub(super) struct Field {
     pub(super) constraints: Vec<Constraint>,
 }
 
-/// What is said of a variant.
+/// The attributes of a variant.
 #[derive(Default)]
 pub(super) struct Variant {
     pub(super) title: Option<LitStr>,
@@ -50,7 +50,7 @@ pub(super) struct Constraint {
     pub(super) value: TokenStream,
     /// The sorts of fields it suits.
     pub(super) sorts: &'static [&'static str],
-    /// What is said where it does not suit.
+    /// The error where it does not suit.
     pub(super) refusal: &'static str,
 }
 

@@ -82,9 +82,9 @@ pub enum ClientError {
     /// not an object.
     #[error("the arguments of `{name}` cannot be sent: {why}")]
     Arguments {
-        /// What was to be called.
+        /// The target of the call.
         name: String,
-        /// What is wrong with them.
+        /// The fault.
         why: String,
     },
     /// The result of a tool is not what was expected of it.

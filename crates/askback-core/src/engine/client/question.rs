@@ -31,7 +31,7 @@ pub struct HostQuestion<Q = InputRequest> {
     /// The call it belongs to. In the handshake revisions that is known only while exactly one
     /// call is in flight.
     pub call: Option<CallId>,
-    /// What that call calls.
+    /// The target of that call.
     pub target: Option<CallTarget>,
     /// The key that tells it apart from the other questions of the call: its key in
     /// `inputRequests`; in the handshake revisions, the key that a server of ours sends beside it.

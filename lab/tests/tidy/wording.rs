@@ -1,0 +1,111 @@
+//! Doc comments: they begin with the field's noun, or with the verb of what a method does.
+
+use crate::{Problem, assert_found, assert_none, tree::Tree};
+
+/// Clauses that stand where the field has a noun.
+const CLAUSES: [&str; 3] = ["What", "Who", "Whoever"];
+
+/// The most doc comments that may begin with a clause; a question of the specification's own may.
+const HANDFUL: usize = 5;
+
+/// The first lines of the doc comments in a file, with their numbers and the line of code below.
+fn comments(text: &str) -> Vec<(usize, &str, String)> {
+    let lines: Vec<_> = text.lines().map(str::trim_start).collect();
+    let doc = |line: &str| line.starts_with("///") || line.starts_with("//!");
+    let mut comments = Vec::new();
+    for (index, line) in lines.iter().enumerate() {
+        if !doc(line) || index > 0 && doc(lines[index - 1]) {
+            continue;
+        }
+        let below = lines[index..]
+            .iter()
+            .skip_while(|line| doc(line) || line.starts_with("#["));
+        // A signature may take several lines.
+        let mut item = String::new();
+        for line in below {
+            item.push_str(line);
+            item.push(' ');
+            if line.ends_with(['{', ';', ',']) && !item.contains('(') || line.ends_with(['{', ';']) {
+                break;
+            }
+        }
+        comments.push((index + 1, line[3..].trim(), item));
+    }
+    comments
+}
+
+fn first_word(comment: &str) -> &str {
+    comment.split(' ').next().unwrap_or_default()
+}
+
+fn clauses(tree: &Tree) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    for (path, text) in tree.sources().filter(|(path, _)| path.starts_with("crates/")) {
+        for (line, comment, _) in comments(text) {
+            if CLAUSES.contains(&first_word(comment)) {
+                problems.push(format!("{path}:{line}: {comment}"));
+            }
+        }
+    }
+    problems
+}
+
+/// Whether a method takes what it is called on and returns it changed.
+fn builds(item: &str) -> bool {
+    let is_public = item.starts_with("pub fn ") || item.starts_with("pub const fn ");
+    let takes = item.contains("(mut self") || item.contains("(self") || item.contains("( mut self");
+    let returns = item.contains("-> Self") || item.contains("-> Result<Self");
+    is_public && takes && returns
+}
+
+/// Whether a comment begins with a verb, as far as the ending of a word tells.
+fn begins_with_verb(comment: &str) -> bool {
+    let word = first_word(comment);
+    let is_verb = word.ends_with('s') && word.starts_with(char::is_uppercase);
+    is_verb && !["This", "Its", "Is", "Always", "As"].contains(&word)
+}
+
+fn builders(tree: &Tree) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    for (path, text) in tree.sources().filter(|(path, _)| path.starts_with("crates/")) {
+        for (line, comment, item) in comments(text) {
+            if builds(&item) && !begins_with_verb(comment) {
+                problems.push(format!("{path}:{line}: {comment}"));
+            }
+        }
+    }
+    problems
+}
+
+#[test]
+fn doc_comments_begin_with_a_noun() {
+    let found = clauses(&Tree::project());
+    assert!(found.len() <= HANDFUL, "\n{}\n", found.join("\n"));
+
+    let bad = Tree::of([
+        (
+            "crates/askback/src/a.rs",
+            "//! What a file holds.\n\n/// The limits.\n/// What is left.\npub struct A;\n",
+        ),
+        (
+            "crates/askback/src/b.rs",
+            "pub struct B {\n    /// Whoever asks.\n    pub who: String,\n}\n",
+        ),
+        ("crates/askback/tests/c.rs", "/// What is checked.\nfn c() {}\n"),
+    ]);
+    assert_found(&clauses(&bad), &["a.rs:1", "b.rs:2"]);
+}
+
+#[test]
+fn builder_methods_begin_with_a_verb() {
+    assert_none(builders(&Tree::project()));
+
+    let bad = Tree::of([(
+        "crates/askback/src/a.rs",
+        "/// Sets the title.\npub fn title(mut self) -> Self {\n}\n\
+         /// The title.\n#[must_use]\npub fn name(\n    mut self,\n    name: &str,\n) -> Self {\n}\n\
+         /// The title.\npub fn get(&self) -> &str {\n}\n\
+         /// Another path.\npub fn path(self) -> Result<Self, Error> {\n}\n",
+    )]);
+    assert_found(&builders(&bad), &["a.rs:4", "a.rs:14"]);
+}
