@@ -95,7 +95,7 @@ async fn choose_twins(ctx: Ctx) -> Result<String> {
 }
 
 async fn ask_for_a_secret(ctx: Ctx) -> Result<String> {
-    Ok(ctx.elicit("What is your password?").await?.accepted()?)
+    ctx.elicit("What is your password?").await?.accepted()
 }
 
 #[tokio::test(start_paused = true)]

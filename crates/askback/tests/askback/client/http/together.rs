@@ -5,11 +5,12 @@ use std::{sync::Arc, time::Duration};
 use askback::{
     Changed, Ctx, Form, Result, Revision, Server, Tool,
     client::{Client, Event},
-    protocol::{InputResponse, ListRootsResult, SubscriptionFilter, TaskSupport},
+    forms::{ChoicesField, Field, FieldKind, FormSchema},
+    protocol::{ElicitParams, InputResponse, ListRootsResult, SubscriptionFilter, TaskSupport},
     transport::Http,
 };
 use askback_core::protocol::InputRequest;
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::{net::TcpListener, sync::Notify, task::AbortHandle};
 
 use super::{
@@ -28,6 +29,22 @@ async fn reserve(ctx: Ctx) -> Result<String> {
     let first: Seat = ctx.elicit("Which seat?").await?.accepted()?;
     let second: Seat = ctx.elicit("And back?").await?.accepted()?;
     Ok(format!("{} {}", first.window, second.window))
+}
+
+/// Asks what needs no form of its own.
+async fn small(ctx: Ctx) -> Result<String> {
+    let sure = ctx.confirm("Sure?").await?;
+    let seat = ctx
+        .choose("Which seat?", ["12A", "12C"])
+        .await?
+        .accepted()?;
+    let nights = ctx.elicit::<u8>("How many nights?").await?.accepted()?;
+    let form = FormSchema::new([Field::new("extras", ChoicesField::new(["meal", "bag"]))]);
+    let form = ctx.elicit_form("And?", form).await?.accepted()?;
+    Ok(format!(
+        "{sure} {seat} {nights} {}",
+        form.chosen("extras")?.join(" ")
+    ))
 }
 
 async fn roots(ctx: Ctx) -> Result<String> {
@@ -69,6 +86,7 @@ impl Served {
         };
         let server = Server::new("agency", "1")
             .tool(Tool::new("reserve", reserve))
+            .tool(Tool::new("small", small))
             .tool(Tool::new("roots", roots))
             .tool(Tool::new("endless", endless))
             .tool(Tool::new("later", reserve).task(TaskSupport::Optional))
@@ -108,6 +126,42 @@ fn host() -> Scripted {
     })
 }
 
+/// Fills in each field of a form by its name, as the revision asks for it.
+fn filling() -> Scripted {
+    Scripted::new(|question| {
+        let InputRequest::Elicit(ElicitParams::Form(form)) = question.request else {
+            panic!("a form")
+        };
+        let fields = form.requested_schema.fields.into_iter();
+        let filled = fields.map(|field| {
+            let value = match (&*field.name, field.kind) {
+                ("confirm" | "extras.bag", _) => json!(true),
+                ("extras.meal", _) => json!(false),
+                ("extras", _) => json!(["bag"]),
+                ("answer", FieldKind::Number(_)) => json!(3),
+                ("answer", _) => json!("12C"),
+                (other, _) => panic!("what is {other}?"),
+            };
+            (field.name, value)
+        });
+        accept(Value::Object(filled.collect()))
+    })
+}
+
+#[tokio::test]
+async fn small_questions_are_asked_wherever_forms_are() {
+    let served = Served::start().await;
+    for revision in Revision::ALL {
+        let client = served.connect(revision, filling()).await;
+        let result = call(&client, "small").await.unwrap();
+        let told = match revision.facts().elicitation_form {
+            true => "true 12C 3 bag",
+            false => "this client cannot be asked",
+        };
+        assert!(result.contains(told), "{revision}: {result}");
+    }
+}
+
 // Shows HT25-39, BA-01, BA25-01, TR-02, VE-11.
 #[tokio::test]
 async fn every_revision_is_spoken() {
@@ -115,7 +169,7 @@ async fn every_revision_is_spoken() {
     for revision in Revision::ALL {
         let client = served.connect(revision, host()).await;
         assert_eq!(client.revision(), revision);
-        assert_eq!(client.tools().await.unwrap().len(), 4);
+        assert_eq!(client.tools().await.unwrap().len(), 5);
         assert!(call(&client, "roots").await.unwrap().contains("0 roots"));
         if revision.facts().elicitation_form {
             assert!(
