@@ -284,6 +284,22 @@ screens! {
     an_empty_form_takes_a_no: WIDE, [
         Asks(form("Delete it?", "", "")), Type("no"), Type("still needed"),
     ];
+    a_yes_or_no_by_itself: WIDE, [
+        Asks(form(
+            "Delete notes.txt?",
+            r#""confirm": {"type": "boolean", "title": "Confirm", "default": false}"#,
+            "",
+        )),
+        Type("yes"), Type(""),
+    ];
+    a_choice_by_itself: WIDE, [
+        Asks(form(
+            "Which seat?",
+            r#""answer": {"type": "string", "title": "Answer", "enum": ["12A", "12C"]}"#,
+            r#""answer""#,
+        )),
+        Type("2"), Type(""),
+    ];
     a_secret_is_warned_of: WIDE, [
         Asks(form(
             "Sign in.",

@@ -167,7 +167,7 @@ impl TextField {
 }
 
 impl NumberField {
-    /// A field for whole numbers. [`NumberField::default`] takes any number.
+    /// A field for whole numbers. [`NumberField::default()`] takes any number.
     pub fn integer() -> Self {
         Self {
             integer: true,

@@ -1,5 +1,6 @@
 //! Forms: read, checked, lowered, put into words.
 
+mod build;
 mod check;
 mod dialect;
 mod lint;
