@@ -270,8 +270,12 @@ impl fmt::Display for Error {
     }
 }
 
+/// The words, which are what Rust prints of an error that `main` returns; all of it with `{:#?}`.
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if !f.alternate() {
+            return f.write_str(&self.message);
+        }
         f.debug_struct("Error")
             .field("kind", &self.kind)
             .field("message", &self.message)

@@ -2,7 +2,7 @@
 
 use std::net::TcpListener;
 
-use askback::{Result, RunError, Server, ServerBuilder, Tool};
+use askback::{Error, Result, RunError, Server, ServerBuilder, Tool};
 
 fn server(tool: &str) -> ServerBuilder {
     let hello = async || -> Result<&'static str> { Ok("Hello!") };
@@ -15,6 +15,8 @@ fn check(outcome: Result<(), RunError>, told: &str) {
     let error = outcome.expect_err("it cannot run");
     assert_eq!(format!("{error:?}"), told);
     assert_eq!(error.to_string(), told);
+    // Of a `main` that returns what handlers return.
+    assert_eq!(format!("{:?}", Error::from(error)), told);
 }
 
 #[tokio::test]
