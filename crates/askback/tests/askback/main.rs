@@ -21,7 +21,7 @@ mod offered;
 mod principal;
 mod proof;
 mod resources;
-#[cfg(feature = "http-server")]
+#[cfg(all(feature = "http-client", feature = "http-server"))]
 mod running;
 mod stopping;
 mod store;

@@ -2,7 +2,13 @@
 
 use std::net::TcpListener;
 
-use askback::{Error, Result, RunError, Server, ServerBuilder, Tool};
+use askback::{
+    Error, Result, RunError, Server, ServerBuilder, Tool,
+    client::{Client, ClientError},
+    transport::Http,
+};
+
+use crate::log::Log;
 
 fn server(tool: &str) -> ServerBuilder {
     let hello = async || -> Result<&'static str> { Ok("Hello!") };
@@ -53,4 +59,28 @@ async fn an_address_without_a_port_says_what_one_looks_like() {
          as `127.0.0.1:8000`."
     );
     check(outcome, &told);
+}
+
+#[tokio::test]
+async fn a_server_logs_where_it_is_reached() {
+    let log = Log::default();
+    let _logging = log.listen();
+    let running = tokio::spawn(server("hello").run_http("127.0.0.1:0"));
+    let url = loop {
+        let text = log.text();
+        if let Some((_, rest)) = text.split_once("url=") {
+            break rest.split_whitespace().next().unwrap().to_owned();
+        }
+        assert!(!running.is_finished(), "{text}");
+        tokio::task::yield_now().await;
+    };
+    let tools = async {
+        let client = Client::builder("test", "1")
+            .connect(Http::new(&url).unwrap())
+            .await?;
+        client.tools().await
+    };
+    let tools: Result<_, ClientError> = tools.await;
+    assert_eq!(tools.unwrap()[0].name, "hello", "{url}");
+    running.abort();
 }

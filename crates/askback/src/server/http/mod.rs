@@ -67,7 +67,7 @@ pub struct Endpoint {
 impl ServerBuilder {
     /// Builds the server and serves over HTTP at `/mcp` of this address, to those who reach it by a
     /// name of the machine itself, without end. Whoever reaches it by another name, or needs
-    /// authorization or a way to stop it, builds it and uses [`Server::http`].
+    /// authorization or a way to stop it, builds it and uses [`Server::http`]. The URL is logged.
     ///
     /// # Errors
     ///
@@ -81,6 +81,9 @@ impl ServerBuilder {
             let address = resolved.join(" and ");
             RunError::Listen { address, why }
         })?;
+        if let Ok(address) = listener.local_addr() {
+            tracing::info!(url = %format_args!("http://{address}{PATH}"), "serving over HTTP");
+        }
         server.http().serve(listener).await.map_err(RunError::Serve)
     }
 }
