@@ -115,6 +115,15 @@ impl Confirm {
     pub fn key(self, key: impl Into<Cow<'static, str>>) -> Self {
         Self(self.0.key(key))
     }
+
+    /// Asks, or takes what `otherwise` gives where this client cannot be asked.
+    ///
+    /// # Errors
+    ///
+    /// Every other reason for which there is no answer.
+    pub async fn or_else(self, otherwise: impl FnOnce() -> bool) -> Result<bool, AskError> {
+        Ok(is_yes(self.0.or_else(otherwise).await?))
+    }
 }
 
 impl Future for Confirm {
@@ -122,7 +131,7 @@ impl Future for Confirm {
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let answer = ready!(Pin::new(&mut self.0).poll(cx))?;
-        Poll::Ready(Ok(answer.ok().unwrap_or(false)))
+        Poll::Ready(Ok(is_yes(answer)))
     }
 }
 
@@ -228,6 +237,11 @@ questions!(
     (C, c, answer_c),
     (D, d, answer_d)
 );
+
+/// Whether a box was ticked: not answering is a no.
+fn is_yes(answer: Answer<bool>) -> bool {
+    answer.ok().unwrap_or(false)
+}
 
 fn read_form<T>(checked: Checked, read: Read<T>) -> Result<Answer<T>, AskError> {
     match by_action(elicited(checked)?) {

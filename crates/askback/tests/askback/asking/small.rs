@@ -52,6 +52,24 @@ async fn only_a_ticked_box_is_a_yes() {
     check(delete, "confirm", person.cancel("confirm"), "false").await;
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_yes_or_no_is_taken_from_elsewhere_where_nobody_can_be_asked() {
+    let keep = async |ctx: Ctx| -> Result<String> {
+        let keep = ctx.confirm("Keep it?").or_else(|| true).await?;
+        Ok(keep.to_string())
+    };
+    let person = Person::new().decline("confirm");
+    let trial = testing::call(serving(keep), "tool", json!({})).with(person);
+    for (revision, said) in [
+        (Revision::V2024_11_05, "true"),
+        (Revision::V2025_03_26, "true"),
+        (Revision::V2025_06_18, "false"),
+        (Revision::LATEST, "false"),
+    ] {
+        assert_eq!(trial.in_revision(revision).await.text(), said, "{revision}");
+    }
+}
+
 /// A thing of the author's own that people can read.
 struct Flight(u16);
 
