@@ -67,7 +67,7 @@ const OF_ASKBACK: Map = &[
     ("handler", &["answer", "ctx", "error", "flow"]),
     ("authorization", &["clock", "entropy"]),
     ("transport", &["authorization"]),
-    ("client", &["transport"]),
+    ("client", &["error", "flow", "transport"]),
     (
         "server",
         &[

@@ -13,7 +13,10 @@ use askback_core::{
     },
 };
 
-use crate::{error::Result, flow::BoxFuture};
+use crate::{
+    error::{Error, Result},
+    flow::BoxFuture,
+};
 
 /// A function that answers questions of one kind.
 type Answerer<Q, A> = Arc<dyn Fn(HostQuestion<Q>) -> BoxFuture<'static, Result<A>> + Send + Sync>;
@@ -91,7 +94,7 @@ impl Host {
                 put(self.roots.as_ref(), question.with(params), listed).await
             }
         };
-        answer.map_err(crate::Error::into_answer)
+        answer.map_err(Error::into_answer)
     }
 
     /// Tells of something.
@@ -111,6 +114,6 @@ async fn put<Q, A>(
 ) -> Result<InputResponse> {
     match answer {
         Some(answer) => answer(question).await.map(response),
-        None => Err(crate::Error::new("the client answers no such question")),
+        None => Err(Error::new("the client answers no such question")),
     }
 }
