@@ -6,7 +6,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use askback::transport::{Child, Http};
+use askback::{
+    client::{ServerCommand, ServerEntry, ServerUrl, ServersFile, ServersFileError},
+    transport::{Child, Http},
+};
 use serde::Deserialize;
 
 use crate::{
@@ -89,25 +92,9 @@ pub struct TargetArgs {
     pub command: Vec<String>,
 }
 
-/// A file of servers, in the form that most hosts read. What other hosts write into it besides is
-/// none of our business.
-#[derive(Debug, Deserialize)]
-struct McpJson {
-    #[serde(rename = "mcpServers")]
-    servers: BTreeMap<String, Entry>,
-}
-
-#[derive(Debug, Deserialize)]
-struct Entry {
-    command: Option<String>,
-    #[serde(default)]
-    args: Vec<String>,
-    #[serde(default)]
-    env: BTreeMap<String, String>,
-    cwd: Option<PathBuf>,
-    url: Option<String>,
-    #[serde(default)]
-    headers: BTreeMap<String, String>,
+/// What of a server in a file is the command's own.
+#[derive(Debug, Default, Deserialize)]
+struct OwnMembers {
     #[serde(default)]
     oauth: SignInEntry,
 }
@@ -284,70 +271,71 @@ fn in_file(file: &Path, json: &str, name: &str) -> Result<Target, Error> {
 /// The server `name` of a file of servers that lies in `folder`. Whatever the file says is that of a
 /// peer in an error, too: nobody may have agreed to it yet.
 fn from_file(json: &str, name: &str, folder: &Path) -> Result<Target, Error> {
-    let mut file: McpJson = serde_json::from_str(json)
-        .map_err(|error| Error::usage("it is no file of servers:").quoting(error.to_string()))?;
-    let Some(entry) = file.servers.remove(name) else {
-        let known = file.servers.into_keys().collect::<Vec<_>>().join(", ");
-        return Err(match known.is_empty() {
-            true => Error::usage(words!("no server is called `{}`", given(name)))
-                .hint("It names no server at all."),
-            false => Error::usage(words!("no server is called `{}`, but these:", given(name)))
-                .quoting(known),
-        });
-    };
-    let withheld = [&entry].into_iter().chain(file.servers.values());
-    let withheld = withheld.filter_map(|entry| entry.oauth.client_secret_env());
-    let withheld = withheld.map(str::to_owned).collect();
-    match entry {
-        Entry {
-            command: Some(program),
+    let file = ServersFile::parse(json, folder).map_err(unusable)?;
+    let own: OwnMembers = file.read_entry(name).map_err(unusable)?;
+    let reach = match file.server(name).map_err(unusable)? {
+        ServerEntry::Command(ServerCommand {
+            program,
             args,
             env,
             cwd,
-            ..
-        } => Ok(Target {
-            name: name.to_owned(),
-            reach: Reach::Start(Command {
-                program: in_folder(folder, program),
-                args,
-                env,
-                withheld,
-                cwd: Some(folder.join(cwd.unwrap_or_default()))
-                    .filter(|cwd| !cwd.as_os_str().is_empty()),
-            }),
-            file: None,
+        }) => Reach::Start(Command {
+            program,
+            args,
+            env,
+            withheld: withheld(&file)?,
+            cwd,
         }),
-        Entry {
-            url: Some(url),
-            headers,
-            oauth,
-            ..
-        } => {
+        ServerEntry::Url(ServerUrl { url, headers }) => {
             let address = Address {
                 url,
                 headers,
-                sign_in: oauth,
+                sign_in: own.oauth,
             };
             address.http()?;
-            Ok(Target {
-                name: name.to_owned(),
-                reach: Reach::Address(address),
-                file: None,
-            })
+            Reach::Address(address)
         }
-        _ => Err(Error::usage(words!(
-            "server `{}` has no `command` and no `url`",
-            given(name)
-        ))),
-    }
+    };
+    Ok(Target {
+        name: name.to_owned(),
+        reach,
+        file: None,
+    })
 }
 
-/// A program that a file in `folder` names. Where it is a path, it is one from that folder: what a
-/// person agreed to is not another program in the next folder.
-fn in_folder(folder: &Path, program: String) -> String {
-    let is_path = program.contains(std::path::is_separator);
-    let joined = is_path.then(|| folder.join(&program).into_os_string().into_string());
-    joined.and_then(Result::ok).unwrap_or(program)
+/// The variables in which a file says that secrets of ours are, for whichever server. One that cannot
+/// be read could name another.
+fn withheld(file: &ServersFile) -> Result<Vec<String>, Error> {
+    let mut withheld = Vec::new();
+    for name in file.names() {
+        let own: OwnMembers = file.read_entry(name).map_err(unusable)?;
+        withheld.extend(own.oauth.client_secret_env().map(str::to_owned));
+    }
+    Ok(withheld)
+}
+
+fn unusable(error: ServersFileError) -> Error {
+    match error {
+        ServersFileError::Unknown { name, known } if known.is_empty() => {
+            Error::usage(words!("no server is called `{}`", given(name)))
+                .hint("It names no server at all.")
+        }
+        ServersFileError::Unknown { name, known } => {
+            Error::usage(words!("no server is called `{}`, but these:", given(name)))
+                .quoting(known.join(", "))
+        }
+        ServersFileError::Entry { name, why } => {
+            Error::usage("a server in it is described wrongly:").quoting(format!("{name}: {why}"))
+        }
+        ServersFileError::Unreachable(name) => Error::usage(words!(
+            "server `{}` has no `command` and no `url`",
+            given(name)
+        )),
+        ServersFileError::Malformed(why) => {
+            Error::usage("it is no file of servers:").quoting(why.to_string())
+        }
+        other => Error::usage("the file of servers cannot be used:").quoting(other.to_string()),
+    }
 }
 
 /// A word as a shell would want it.

@@ -39,10 +39,12 @@
 
 mod builder;
 mod call;
+mod clients;
 mod driver;
 mod host;
 mod pages;
 mod received;
+mod servers;
 mod subscription;
 
 use std::{
@@ -77,7 +79,9 @@ use tokio::sync::{mpsc, oneshot};
 
 pub use builder::{ClientBuilder, Protocol};
 pub use call::PendingCall;
+pub use clients::Clients;
 pub use received::Received;
+pub use servers::{ServerCommand, ServerEntry, ServerUrl, ServersFile, ServersFileError};
 pub use subscription::Subscription;
 
 use self::{call::Calling, driver::Command, received::read};

@@ -93,6 +93,9 @@ pub enum ClientError {
     /// The server, or the revision in use, does not have the method or feature.
     #[error("{0}")]
     Unsupported(String),
+    /// No server is known by this name, among several.
+    #[error("no server is called `{0}`")]
+    NoServer(String),
     /// The caller has too many calls in progress.
     #[error("{0} calls are in progress, which is the most; wait for one to end")]
     Busy(usize),

@@ -30,7 +30,7 @@ use serde_json::{Value, json};
 use super::{Hosted, Scripted, accept, builder, limits};
 
 /// Which server to be.
-const SERVER: &str = "ASKBACK_TEST_SERVER";
+pub(super) const SERVER: &str = "ASKBACK_TEST_SERVER";
 /// Where those listen who want to know how long a process lives.
 const WITNESS: &str = "ASKBACK_TEST_WITNESS";
 
@@ -39,7 +39,7 @@ const PROMPT: Duration = Duration::from_secs(10);
 
 /// What makes this binary serve. With more than one thread the harness does not write the name of
 /// a test before it runs, which would end up in the first line of its output.
-const SERVE: [&str; 4] = [
+pub(super) const SERVE: [&str; 4] = [
     "--exact",
     "client::child::the_server_side",
     "--nocapture",

@@ -8,6 +8,8 @@ mod host;
 pub(crate) mod http;
 mod lists;
 mod memory;
+#[cfg(unix)]
+mod several;
 
 use std::{
     future::Future,

@@ -1,0 +1,294 @@
+//! Files of servers.
+
+use std::{
+    collections::BTreeMap,
+    fs::File,
+    io::{self, Read},
+    path::{Path, PathBuf},
+};
+
+use askback_core::engine::client::ClientError;
+use serde::{Deserialize, de::DeserializeOwned};
+use serde_json::value::RawValue;
+
+use super::{Client, ClientBuilder};
+
+/// The most bytes of a file of servers.
+const MOST: u64 = 1 << 20;
+
+/// A file of servers in the form that most hosts read, often called `mcp.json`:
+///
+/// ```json
+/// {
+///   "mcpServers": {
+///     "travel": {"command": "askback", "args": ["serve", "travel"], "env": {"LANG": "C"}, "cwd": "."},
+///     "weather": {"url": "https://example.com/mcp", "headers": {"Authorization": "Bearer …"}}
+///   }
+/// }
+/// ```
+///
+/// **Such a file runs programs**, with the rights and the environment of this process. Read only one
+/// that the person in front of the program has written or agreed to, and never one that merely lies
+/// in a folder which others can write to.
+///
+/// Other members, of the file and of a server, are left to those who know them
+/// ([`ServersFile::read_entry`]).
+#[derive(Debug, Clone)]
+pub struct ServersFile {
+    folder: PathBuf,
+    servers: BTreeMap<String, Box<RawValue>>,
+}
+
+/// One server of a [`ServersFile`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ServerEntry {
+    /// A process that is started.
+    Command(ServerCommand),
+    /// A server that runs elsewhere.
+    Url(ServerUrl),
+}
+
+/// A command that starts a server.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ServerCommand {
+    /// The program. A path is one from the folder of the file; a plain name is looked up in `PATH`.
+    pub program: String,
+    /// Its arguments.
+    pub args: Vec<String>,
+    /// Variables that are added to the environment.
+    pub env: BTreeMap<String, String>,
+    /// The folder in which it runs: that of the file, unless the file names another.
+    pub cwd: Option<PathBuf>,
+}
+
+/// The URL of a server.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ServerUrl {
+    /// The URL.
+    pub url: String,
+    /// The headers that are sent with every request.
+    pub headers: BTreeMap<String, String>,
+}
+
+/// The reason why a file of servers, or a server in it, cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ServersFileError {
+    /// The file cannot be read.
+    #[error("{} cannot be read: {why}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: io::Error,
+    },
+    /// It is not such a file.
+    #[error("it is not a file of servers: {0}")]
+    Malformed(serde_json::Error),
+    /// It names no such server.
+    #[error("no server is called `{name}`; the file names {}", names(known))]
+    Unknown {
+        /// The name that was asked for.
+        name: String,
+        /// The names there are.
+        known: Vec<String>,
+    },
+    /// What it says of a server cannot be read.
+    #[error("server `{name}` cannot be read: {why}")]
+    Entry {
+        /// The server.
+        name: String,
+        /// What is wrong with it.
+        why: serde_json::Error,
+    },
+    /// It does not say how the server is reached.
+    #[error("server `{0}` has no `command` and no `url`")]
+    Unreachable(String),
+}
+
+#[derive(Deserialize)]
+struct Members {
+    #[serde(rename = "mcpServers")]
+    servers: BTreeMap<String, Box<RawValue>>,
+}
+
+#[derive(Deserialize)]
+struct EntryMembers {
+    command: Option<String>,
+    #[serde(default)]
+    args: Vec<String>,
+    #[serde(default)]
+    env: BTreeMap<String, String>,
+    cwd: Option<PathBuf>,
+    url: Option<String>,
+    #[serde(default)]
+    headers: BTreeMap<String, String>,
+}
+
+fn names(known: &[String]) -> String {
+    match known {
+        [] => "none".to_owned(),
+        known => known.join(", "),
+    }
+}
+
+impl ServersFile {
+    /// Reads the file at a path, for whose content the caller vouches: see [`ServersFile`].
+    ///
+    /// # Errors
+    ///
+    /// Fails where the file cannot be read, is larger than 1 MiB, or is not such a file.
+    pub fn read(path: impl AsRef<Path>) -> Result<Self, ServersFileError> {
+        let path = path.as_ref();
+        let unreadable = |why| ServersFileError::Io {
+            path: path.to_owned(),
+            why,
+        };
+        let mut json = String::new();
+        let file = File::open(path).map_err(unreadable)?;
+        let mut bounded = file.take(MOST.saturating_add(1));
+        bounded.read_to_string(&mut json).map_err(unreadable)?;
+        if u64::try_from(json.len()).is_ok_and(|length| length > MOST) {
+            let why = "it is larger than 1 MiB";
+            return Err(unreadable(io::Error::new(io::ErrorKind::FileTooLarge, why)));
+        }
+        let whole = std::path::absolute(path).map_err(unreadable)?;
+        Self::parse(&json, whole.parent().unwrap_or(Path::new("")))
+    }
+
+    /// Reads the text of such a file, which lies in `folder`: paths in it are seen from there.
+    ///
+    /// # Errors
+    ///
+    /// Fails where the text is not such a file. A server that is described wrongly is an error only
+    /// of that server.
+    pub fn parse(json: &str, folder: impl Into<PathBuf>) -> Result<Self, ServersFileError> {
+        let Members { servers } =
+            serde_json::from_str(json).map_err(ServersFileError::Malformed)?;
+        Ok(Self {
+            folder: folder.into(),
+            servers,
+        })
+    }
+
+    /// Returns the names of the servers, in alphabetical order.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.servers.keys().map(String::as_str)
+    }
+
+    /// Returns how a server is reached.
+    ///
+    /// # Errors
+    ///
+    /// Fails where there is none of that name, or what is said of it cannot be used.
+    pub fn server(&self, name: &str) -> Result<ServerEntry, ServersFileError> {
+        match self.read_entry(name)? {
+            EntryMembers {
+                command: Some(program),
+                args,
+                env,
+                cwd,
+                ..
+            } => Ok(ServerEntry::Command(ServerCommand {
+                program: in_folder(&self.folder, program),
+                args,
+                env,
+                cwd: Some(self.folder.join(cwd.unwrap_or_default()))
+                    .filter(|cwd| !cwd.as_os_str().is_empty()),
+            })),
+            EntryMembers {
+                url: Some(url),
+                headers,
+                ..
+            } => Ok(ServerEntry::Url(ServerUrl { url, headers })),
+            _ => Err(ServersFileError::Unreachable(name.to_owned())),
+        }
+    }
+
+    /// Reads what is said of a server as a type of the caller, for members of which this crate knows
+    /// nothing.
+    ///
+    /// # Errors
+    ///
+    /// Fails where there is no server of that name, or what is said of it does not fit the type.
+    pub fn read_entry<T: DeserializeOwned>(&self, name: &str) -> Result<T, ServersFileError> {
+        let Some(json) = self.servers.get(name) else {
+            return Err(ServersFileError::Unknown {
+                name: name.to_owned(),
+                known: self.servers.keys().cloned().collect(),
+            });
+        };
+        serde_json::from_str(json.get()).map_err(|why| ServersFileError::Entry {
+            name: name.to_owned(),
+            why,
+        })
+    }
+}
+
+impl ServerEntry {
+    /// Connects a client to the server, which is started if it is a command.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`ClientBuilder::connect`]; [`ClientError::Unreachable`] where the URL or a header is
+    /// none; [`ClientError::Unsupported`] where this crate was built without the transport (features
+    /// `stdio` and `http-client`).
+    pub async fn connect(self, client: ClientBuilder) -> Result<Client, ClientError> {
+        match self {
+            Self::Command(command) => command.connect(client).await,
+            Self::Url(url) => url.connect(client).await,
+        }
+    }
+}
+
+impl ServerCommand {
+    #[cfg(feature = "stdio")]
+    async fn connect(self, client: ClientBuilder) -> Result<Client, ClientError> {
+        let child = crate::transport::Child::command(self.program);
+        let child = child.args(self.args).envs(self.env);
+        let child = match self.cwd {
+            Some(cwd) => child.current_dir(cwd),
+            None => child,
+        };
+        client.connect(child).await
+    }
+
+    #[cfg(not(feature = "stdio"))]
+    async fn connect(self, _: ClientBuilder) -> Result<Client, ClientError> {
+        Err(without("stdio"))
+    }
+}
+
+impl ServerUrl {
+    #[cfg(feature = "http-client")]
+    async fn connect(self, client: ClientBuilder) -> Result<Client, ClientError> {
+        fn unusable(why: impl ToString) -> ClientError {
+            ClientError::Unreachable(why.to_string())
+        }
+        let mut http = crate::transport::Http::new(&self.url).map_err(unusable)?;
+        for (name, value) in &self.headers {
+            http = http.header(name, value).map_err(unusable)?;
+        }
+        client.connect(http).await
+    }
+
+    #[cfg(not(feature = "http-client"))]
+    async fn connect(self, _: ClientBuilder) -> Result<Client, ClientError> {
+        Err(without("http-client"))
+    }
+}
+
+#[cfg(not(all(feature = "stdio", feature = "http-client")))]
+fn without(feature: &str) -> ClientError {
+    ClientError::Unsupported(format!(
+        "askback was built without the feature `{feature}`, by which this server is reached"
+    ))
+}
+
+/// A program that a file in `folder` names. Where it is a path, it is one from that folder: what a
+/// person agreed to is not another program in the next folder.
+fn in_folder(folder: &Path, program: String) -> String {
+    let is_path = program.contains(std::path::is_separator);
+    let joined = is_path.then(|| folder.join(&program).into_os_string().into_string());
+    joined.and_then(Result::ok).unwrap_or(program)
+}

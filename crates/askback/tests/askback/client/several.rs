@@ -1,0 +1,146 @@
+//! Files of servers, and the clients of all that one names.
+
+use std::{env, path::PathBuf};
+
+use askback::{
+    client::{ClientError, Clients, ServerCommand, ServerEntry, ServerUrl, ServersFile},
+    protocol::ElicitResult,
+};
+use serde_json::json;
+
+use super::{
+    builder,
+    child::{SERVE, SERVER},
+};
+
+#[test]
+fn a_server_is_read_as_most_hosts_write_it() {
+    let file = r#"{
+        "inputs": [],
+        "mcpServers": {
+            "travel": {"type": "stdio", "command": "askback", "args": ["serve"], "env": {"A": "b"}, "cwd": "sub"},
+            "own": {"command": "bin/server", "disabled": true},
+            "remote": {"type": "http", "url": "https://example.com/mcp", "headers": {"X-A": "b"}}
+        }
+    }"#;
+    let file = ServersFile::parse(file, "/etc").unwrap();
+    let names: Vec<_> = file.names().collect();
+    assert_eq!(names, ["own", "remote", "travel"]);
+    let expected = [
+        ServerEntry::Command(ServerCommand {
+            program: "/etc/bin/server".to_owned(),
+            cwd: Some(PathBuf::from("/etc/")),
+            ..ServerCommand::default()
+        }),
+        ServerEntry::Url(ServerUrl {
+            url: "https://example.com/mcp".to_owned(),
+            headers: [("X-A".to_owned(), "b".to_owned())].into(),
+        }),
+        ServerEntry::Command(ServerCommand {
+            program: "askback".to_owned(),
+            args: vec!["serve".to_owned()],
+            env: [("A".to_owned(), "b".to_owned())].into(),
+            cwd: Some(PathBuf::from("/etc/sub")),
+        }),
+    ];
+    for (name, expected) in names.into_iter().zip(expected) {
+        assert_eq!(file.server(name).unwrap(), expected);
+    }
+}
+
+#[test]
+fn a_file_or_a_server_that_cannot_be_used_says_why() {
+    #[track_caller]
+    fn check(json: &str, says: &str) {
+        let error = match ServersFile::parse(json, "") {
+            Ok(file) => file.server("a").unwrap_err(),
+            Err(error) => error,
+        };
+        assert!(error.to_string().contains(says), "{error}");
+    }
+    check("nonsense", "it is not a file of servers: expected ident");
+    check("{}", "missing field `mcpServers`");
+    check(
+        r#"{"mcpServers": {"b": {"command": "x"}, "c": {}}}"#,
+        "no server is called `a`; the file names b, c",
+    );
+    check(r#"{"mcpServers": {}}"#, "the file names none");
+    check(
+        r#"{"mcpServers": {"a": {"command": "x", "args": "y"}}}"#,
+        "server `a` cannot be read: invalid type: string \"y\"",
+    );
+    check(
+        r#"{"mcpServers": {"a": {"oauth": {}}}}"#,
+        "server `a` has no `command` and no `url`",
+    );
+    let missing = ServersFile::read("/nowhere/mcp.json").unwrap_err();
+    assert!(
+        missing
+            .to_string()
+            .starts_with("/nowhere/mcp.json cannot be read: "),
+        "{missing}"
+    );
+}
+
+#[tokio::test]
+async fn a_server_that_fails_ends_no_other() {
+    let served = |server: &str| {
+        json!({
+            "command": env::current_exe().unwrap(), "args": SERVE, "env": {SERVER: server},
+        })
+    };
+    let file = json!({"mcpServers": {
+        "agency": served("agency"),
+        "crashes": served("crashes"),
+        "missing": {"command": "./no-such-program"},
+        "nowhere": {},
+        "odd": {"url": "file:///mcp"},
+    }});
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("mcp.json");
+    std::fs::write(&path, file.to_string()).unwrap();
+    let file = ServersFile::read(&path).unwrap();
+    let clients = Clients::connect(&file, |name| {
+        assert_ne!(name, "nowhere", "there is nothing to connect to");
+        builder(None).on_elicit(|_| async {
+            Ok(ElicitResult::accept(serde_json::from_str(
+                r#"{"window": true}"#,
+            )?))
+        })
+    })
+    .await;
+    let failed: Vec<_> = clients.failed().map(|(name, _)| name).collect();
+    assert_eq!(failed, ["missing", "nowhere", "odd"]);
+    let connected: Vec<_> = clients.iter().map(|(name, _)| name).collect();
+    assert_eq!(connected, ["agency", "crashes"]);
+    for (name, says) in [
+        ("missing", "`"),
+        ("nowhere", "has no `command` and no `url`"),
+        ("odd", "http:// or https://"),
+    ] {
+        let error = clients.server(name).unwrap_err();
+        assert!(
+            matches!(&error, ClientError::Unreachable(why) if why.contains(says)),
+            "{error:?}"
+        );
+    }
+    assert_eq!(
+        clients.server("other").unwrap_err().to_string(),
+        "no server is called `other`"
+    );
+    let tools = clients.tools().await;
+    let names: Vec<_> = tools.keys().map(String::as_str).collect();
+    assert_eq!(names, ["agency", "crashes", "missing", "nowhere", "odd"]);
+    let of_agency = tools["agency"].as_ref().unwrap();
+    let of_agency: Vec<_> = of_agency.iter().map(|tool| tool.name.as_str()).collect();
+    assert_eq!(of_agency, ["reserve", "wait"]);
+    assert!(
+        matches!(tools["crashes"], Err(ClientError::Crashed(_))),
+        "{:?}",
+        tools["crashes"]
+    );
+    let agency = clients.server("agency").unwrap();
+    let reserved = agency.call_tool("reserve", ()).await.unwrap();
+    assert_eq!(reserved.text().unwrap(), "true true");
+    clients.close().await;
+}
