@@ -18,6 +18,8 @@ mod documents {
     mod authorization_client {}
     #[doc = include_str!("../../docs/guide/client.md")]
     mod client {}
+    #[doc = include_str!("../../docs/guide/extensions.md")]
+    mod extensions {}
     #[doc = include_str!("../../docs/guide/forms.md")]
     mod forms {}
     #[doc = include_str!("../../docs/guide/README.md")]

@@ -10,6 +10,7 @@ mod clock;
 mod ctx;
 mod entropy;
 mod error;
+mod extension;
 mod flow;
 mod handler;
 pub mod keys;

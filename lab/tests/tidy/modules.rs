@@ -50,6 +50,7 @@ const OF_CORE: Map = &[
 
 const OF_ASKBACK: Map = &[
     ("clock", &[]),
+    ("extension", &[]),
     ("roots", &[]),
     ("entropy", &[]),
     ("private_file", &["entropy"]),
@@ -67,7 +68,7 @@ const OF_ASKBACK: Map = &[
     ("handler", &["answer", "ctx", "error", "flow"]),
     ("authorization", &["clock", "entropy"]),
     ("transport", &["authorization"]),
-    ("client", &["error", "flow", "transport"]),
+    ("client", &["error", "extension", "flow", "transport"]),
     (
         "server",
         &[
@@ -76,6 +77,7 @@ const OF_ASKBACK: Map = &[
             "ctx",
             "entropy",
             "error",
+            "extension",
             "flow",
             "handler",
             "keys",

@@ -25,7 +25,8 @@ fn comments(text: &str) -> Vec<(usize, &str, String)> {
         for line in below {
             item.push_str(line);
             item.push(' ');
-            if line.ends_with(['{', ';', ',']) && !item.contains('(') || line.ends_with(['{', ';']) {
+            if line.ends_with(['{', ';', ',']) && !item.contains('(') || line.ends_with(['{', ';'])
+            {
                 break;
             }
         }
@@ -40,7 +41,10 @@ fn first_word(comment: &str) -> &str {
 
 fn clauses(tree: &Tree) -> Vec<Problem> {
     let mut problems = Vec::new();
-    for (path, text) in tree.sources().filter(|(path, _)| path.starts_with("crates/")) {
+    for (path, text) in tree
+        .sources()
+        .filter(|(path, _)| path.starts_with("crates/"))
+    {
         for (line, comment, _) in comments(text) {
             if CLAUSES.contains(&first_word(comment)) {
                 problems.push(format!("{path}:{line}: {comment}"));
@@ -67,7 +71,10 @@ fn begins_with_verb(comment: &str) -> bool {
 
 fn builders(tree: &Tree) -> Vec<Problem> {
     let mut problems = Vec::new();
-    for (path, text) in tree.sources().filter(|(path, _)| path.starts_with("crates/")) {
+    for (path, text) in tree
+        .sources()
+        .filter(|(path, _)| path.starts_with("crates/"))
+    {
         for (line, comment, item) in comments(text) {
             if builds(&item) && !begins_with_verb(comment) {
                 problems.push(format!("{path}:{line}: {comment}"));
@@ -91,7 +98,10 @@ fn doc_comments_begin_with_a_noun() {
             "crates/askback/src/b.rs",
             "pub struct B {\n    /// Whoever asks.\n    pub who: String,\n}\n",
         ),
-        ("crates/askback/tests/c.rs", "/// What is checked.\nfn c() {}\n"),
+        (
+            "crates/askback/tests/c.rs",
+            "/// What is checked.\nfn c() {}\n",
+        ),
     ]);
     assert_found(&clauses(&bad), &["a.rs:1", "b.rs:2"]);
 }

@@ -5,7 +5,7 @@ use alloc::string::String;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::TASKS_EXTENSION;
+use super::{MetaKeyError, TASKS_EXTENSION, meta::check_extension};
 
 /// A JSON object nobody here looks into.
 pub type JsonObject = Map<String, Value>;
@@ -240,6 +240,24 @@ impl ClientCapabilities {
         declare_extension(&mut self.extensions, TASKS_EXTENSION);
     }
 
+    /// Returns the settings of an extension that the client declares; empty where it has none.
+    pub fn extension(&self, name: &str) -> Option<&JsonObject> {
+        settings(&self.extensions, name)
+    }
+
+    /// Declares an extension, with its settings.
+    ///
+    /// # Errors
+    ///
+    /// [`MetaKeyError`] for a name that is not written as those of extensions are.
+    pub fn declare_extension(
+        &mut self,
+        name: &str,
+        settings: JsonObject,
+    ) -> Result<(), MetaKeyError> {
+        declare(&mut self.extensions, name, settings)
+    }
+
     /// Whether the client says where a server may work.
     pub fn roots(&self) -> bool {
         self.roots.is_some()
@@ -256,12 +274,43 @@ impl ServerCapabilities {
     pub fn declare_tasks_extension(&mut self) {
         declare_extension(&mut self.extensions, TASKS_EXTENSION);
     }
+
+    /// Returns the settings of an extension that the server declares; empty where it has none.
+    pub fn extension(&self, name: &str) -> Option<&JsonObject> {
+        settings(&self.extensions, name)
+    }
+
+    /// Declares an extension, with its settings.
+    ///
+    /// # Errors
+    ///
+    /// [`MetaKeyError`] for a name that is not written as those of extensions are.
+    pub fn declare_extension(
+        &mut self,
+        name: &str,
+        settings: JsonObject,
+    ) -> Result<(), MetaKeyError> {
+        declare(&mut self.extensions, name, settings)
+    }
+}
+
+fn settings<'a>(extensions: &'a Option<JsonObject>, name: &str) -> Option<&'a JsonObject> {
+    extensions.as_ref()?.get(name)?.as_object()
+}
+
+fn declare(
+    extensions: &mut Option<JsonObject>,
+    name: &str,
+    settings: JsonObject,
+) -> Result<(), MetaKeyError> {
+    check_extension(name)?;
+    let declared = extensions.get_or_insert_default();
+    declared.insert(name.into(), Value::Object(settings));
+    Ok(())
 }
 
 fn has_extension(extensions: &Option<JsonObject>, name: &str) -> bool {
-    extensions
-        .as_ref()
-        .is_some_and(|extensions| extensions.get(name).is_some_and(Value::is_object))
+    settings(extensions, name).is_some()
 }
 
 fn declare_extension(extensions: &mut Option<JsonObject>, name: &str) {

@@ -5,7 +5,7 @@ use alloc::{borrow::Cow, boxed::Box, format, string::String, vec::Vec};
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde::{Deserialize, Deserializer, Serialize, de};
 
-use super::{Icon, Meta, RawJson, RawObject, number, raw};
+use super::{HasMeta, Icon, Meta, RawJson, RawObject, meta::has_meta, number, raw};
 
 /// The speaker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -282,6 +282,49 @@ impl ContentBlock {
             annotations: None,
             meta: None,
         })
+    }
+}
+
+has_meta! {
+    TextContent, ImageContent, AudioContent, ResourceLink, EmbeddedResource, TextResourceContents,
+    BlobResourceContents,
+}
+
+impl HasMeta for ContentBlock {
+    fn meta(&self) -> Option<&Meta> {
+        match self {
+            Self::Text(content) => content.meta(),
+            Self::Image(content) => content.meta(),
+            Self::Audio(content) => content.meta(),
+            Self::ResourceLink(content) => content.meta(),
+            Self::Resource(content) => content.meta(),
+        }
+    }
+
+    fn meta_slot(&mut self) -> &mut Option<Box<Meta>> {
+        match self {
+            Self::Text(content) => content.meta_slot(),
+            Self::Image(content) => content.meta_slot(),
+            Self::Audio(content) => content.meta_slot(),
+            Self::ResourceLink(content) => content.meta_slot(),
+            Self::Resource(content) => content.meta_slot(),
+        }
+    }
+}
+
+impl HasMeta for ResourceContents {
+    fn meta(&self) -> Option<&Meta> {
+        match self {
+            Self::Text(contents) => contents.meta(),
+            Self::Blob(contents) => contents.meta(),
+        }
+    }
+
+    fn meta_slot(&mut self) -> &mut Option<Box<Meta>> {
+        match self {
+            Self::Text(contents) => contents.meta_slot(),
+            Self::Blob(contents) => contents.meta_slot(),
+        }
     }
 }
 

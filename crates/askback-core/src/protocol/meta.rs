@@ -1,6 +1,11 @@
 //! `_meta`: what travels beside the payload.
 
-use alloc::{borrow::Cow, boxed::Box, format, string::String};
+use alloc::{
+    borrow::{Cow, ToOwned},
+    boxed::Box,
+    format,
+    string::String,
+};
 use core::fmt;
 
 use serde::{
@@ -42,6 +47,27 @@ pub struct Meta {
     pub extra: Map<String, Value>,
 }
 
+/// The reason why something cannot be a key of `_meta`, or the name of an extension (2026-07-28,
+/// basic/index, `_meta`; basic/versioning, Extension Negotiation).
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum MetaKeyError {
+    /// It is not written as such keys are.
+    #[error(
+        "`{0}` cannot be a key of `_meta`: write a name of letters, digits, `-`, `_` and `.`, after a \
+         prefix of your own such as `com.example/`"
+    )]
+    Malformed(String),
+    /// The protocol, or this library, sets it.
+    #[error("the key `{0}` of `_meta` is set by the protocol itself; choose another")]
+    Reserved(String),
+    /// The name of an extension has no prefix.
+    #[error(
+        "`{0}` cannot name an extension: begin it with a prefix of your own such as `com.example/`"
+    )]
+    NoPrefix(String),
+}
+
 /// A message with a `_meta` of its own.
 pub trait HasMeta {
     /// The `_meta`, if there is one.
@@ -53,6 +79,24 @@ pub trait HasMeta {
     /// The `_meta`, to be written to; made if there is none.
     fn meta_mut(&mut self) -> &mut Meta {
         self.meta_slot().get_or_insert_default()
+    }
+
+    /// Returns the value of a key of the `_meta` that no specification names.
+    fn meta_value(&self, key: &str) -> Option<&Value> {
+        self.meta()?.extra.get(key)
+    }
+
+    /// Sets a value in the `_meta`: `with_meta("com.example/tenant", "north")`.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Meta::set`].
+    fn with_meta(mut self, key: &str, value: impl Into<Value>) -> Result<Self, MetaKeyError>
+    where
+        Self: Sized,
+    {
+        self.meta_mut().set(key, value)?;
+        Ok(self)
     }
 }
 
@@ -87,9 +131,87 @@ mod key {
     pub(super) const RELATED_TASK: &str = "io.modelcontextprotocol/related-task";
     pub(super) const ASK_KEY: &str = "dev.askback/key";
     pub(super) const REASON: &str = "dev.askback/reason";
+
+    /// Those that have a field, or are written beside an answer.
+    pub(super) const RESERVED: [&str; 10] = [
+        PROGRESS_TOKEN,
+        PROTOCOL_VERSION,
+        CLIENT_INFO,
+        CLIENT_CAPABILITIES,
+        LOG_LEVEL,
+        SUBSCRIPTION_ID,
+        SERVER_INFO,
+        RELATED_TASK,
+        ASK_KEY,
+        REASON,
+    ];
+}
+
+/// Checks the form of a key: an optional prefix of labels, and a name. Returns whether there is a
+/// prefix.
+fn check_key(key: &str) -> Result<bool, MetaKeyError> {
+    let malformed = || MetaKeyError::Malformed(key.to_owned());
+    let (prefix, name) = match key.rsplit_once('/') {
+        Some((prefix, name)) => (Some(prefix), name),
+        None => (None, key),
+    };
+    let is_label = |label: &str| {
+        label.starts_with(|c: char| c.is_ascii_alphabetic())
+            && label.ends_with(|c: char| c.is_ascii_alphanumeric())
+            && label.chars().all(|c| c.is_ascii_alphanumeric() || c == '-')
+    };
+    if !prefix.is_none_or(|prefix| prefix.split('.').all(is_label)) {
+        return Err(malformed());
+    }
+    let is_name = name.starts_with(|c: char| c.is_ascii_alphanumeric())
+        && name.ends_with(|c: char| c.is_ascii_alphanumeric())
+        && name
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.'));
+    match is_name {
+        true => Ok(prefix.is_some()),
+        false => Err(malformed()),
+    }
+}
+
+/// Checks a key that is to be set beside those of the protocol.
+fn check_free(key: &str) -> Result<(), MetaKeyError> {
+    match key::RESERVED.contains(&key) {
+        true => Err(MetaKeyError::Reserved(key.to_owned())),
+        false => check_key(key).map(drop),
+    }
+}
+
+/// Checks the name of an extension: as a key of `_meta`, with a prefix.
+pub(super) fn check_extension(name: &str) -> Result<(), MetaKeyError> {
+    match check_key(name)? {
+        true => Ok(()),
+        false => Err(MetaKeyError::NoPrefix(name.to_owned())),
+    }
 }
 
 impl Meta {
+    /// Sets the value of a key that no specification names.
+    ///
+    /// # Errors
+    ///
+    /// [`MetaKeyError`] for a key that is not written as keys are, or that the protocol sets itself:
+    /// what a field of this type says cannot be said twice.
+    pub fn set(&mut self, key: &str, value: impl Into<Value>) -> Result<(), MetaKeyError> {
+        check_free(key)?;
+        self.extra.insert(key.to_owned(), value.into());
+        Ok(())
+    }
+
+    /// Checks the keys that no specification names.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Meta::set`], for the first that could not be set.
+    pub fn check(&self) -> Result<(), MetaKeyError> {
+        self.extra.keys().try_for_each(|key| check_free(key))
+    }
+
     /// The key of the question this `_meta` belongs to, where a server of ours asks on a session:
     /// what `inputRequests` says by itself, a handshake revision says here.
     pub fn ask_key(&self) -> Option<&str> {

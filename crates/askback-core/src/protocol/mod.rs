@@ -58,7 +58,7 @@ pub use lifecycle::{
 };
 pub use logging::{LoggingLevel, LoggingMessageParams, SetLevelParams};
 pub use meta::Signature;
-pub use meta::{HasMeta, Meta, ProgressToken};
+pub use meta::{HasMeta, Meta, MetaKeyError, ProgressToken};
 pub use method::{ClientNotification, ClientRequest, Params, ServerNotification, ServerRequest};
 pub use outcome::{
     COMPLETE, INPUT_REQUIRED, InputRequest, InputRequests, InputRequiredResult, InputResponse,

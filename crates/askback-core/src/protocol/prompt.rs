@@ -109,7 +109,7 @@ pub struct GetPromptResult {
 }
 
 has_meta! {
-    ListPromptsResult, GetPromptParams, GetPromptResult,
+    Prompt, ListPromptsResult, GetPromptParams, GetPromptResult,
 }
 
 impl Prompt {

@@ -143,7 +143,8 @@ pub struct ReadResourceResult {
 }
 
 has_meta! {
-    ListResourcesResult, ListResourceTemplatesResult, ReadResourceParams, ReadResourceResult,
+    Resource, ResourceTemplate, ListResourcesResult, ListResourceTemplatesResult,
+    ReadResourceParams, ReadResourceResult,
 }
 
 impl Resource {

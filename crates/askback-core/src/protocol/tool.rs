@@ -177,7 +177,7 @@ fn because(text: &str) -> String {
 }
 
 has_meta! {
-    ListToolsResult, CallToolParams, CallToolResult,
+    Tool, ListToolsResult, CallToolParams, CallToolResult,
 }
 
 impl Tool {

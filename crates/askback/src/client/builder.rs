@@ -6,17 +6,18 @@ use askback_core::{
     engine::client::{Profile, Timeouts},
     limits::Limits,
     protocol::{
-        CreateMessageParams, CreateMessageResult, ElicitFormParams, ElicitResult, ElicitUrlParams,
-        Implementation, JsonObject, RequestParams, Root,
+        ClientCapabilities, CreateMessageParams, CreateMessageResult, ElicitFormParams,
+        ElicitResult, ElicitUrlParams, Implementation, JsonObject, RequestParams, Root,
     },
     revision::Revision,
 };
+use serde::Serialize;
 
 use super::{
     Client, ClientError, Event, HostQuestion, driver,
     host::{Host, answerer},
 };
-use crate::{error::Result, transport::Connect};
+use crate::{error::Result, extension::settings, transport::Connect};
 
 /// Which revisions a client speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -39,6 +40,9 @@ pub struct ClientBuilder {
     protocol: Protocol,
     principal: Option<String>,
     tasks: bool,
+    /// The extensions.
+    declared: ClientCapabilities,
+    wrong: Option<ClientError>,
 }
 
 impl ClientBuilder {
@@ -51,6 +55,8 @@ impl ClientBuilder {
             protocol: Protocol::Auto,
             principal: None,
             tasks: true,
+            declared: ClientCapabilities::default(),
+            wrong: None,
         }
     }
 
@@ -167,6 +173,24 @@ impl ClientBuilder {
         self
     }
 
+    /// Declares an extension, by its name and its settings: an object, or `()` for none (2026-07-28,
+    /// basic/versioning, Extension Negotiation). Servers of older revisions are not told.
+    /// [`Client::extension`] tells whether the server declares it, too.
+    #[must_use]
+    pub fn extension(mut self, name: &str, of: impl Serialize) -> Self {
+        let declared = settings(&of).and_then(|of| {
+            let declared = self.declared.declare_extension(name, of);
+            declared.map_err(|why| why.to_string())
+        });
+        if let Err(why) = declared {
+            self.wrong.get_or_insert(ClientError::Extension {
+                name: name.to_owned(),
+                why,
+            });
+        }
+        self
+    }
+
     /// Sets how long the server may take for each request: [`Limits::request`] where nothing is said.
     /// The time a person is asked is not counted. A request that takes longer is cancelled and ends
     /// with [`ClientError::TimedOut`]; [`Client::with_timeout`] sets another time for single requests.
@@ -215,11 +239,17 @@ impl ClientBuilder {
     ///
     /// Where the server cannot be reached, speaks nothing the client speaks, or does not answer.
     pub async fn connect(self, transport: impl Connect) -> Result<Client, ClientError> {
+        if let Some(wrong) = self.wrong {
+            return Err(wrong);
+        }
         let revisions = match self.protocol {
             Protocol::Auto => Revision::ALL.into(),
             Protocol::Only(revision) => vec![revision],
         };
-        let mut capabilities = self.host.capabilities();
+        let mut capabilities = ClientCapabilities {
+            extensions: self.declared.extensions,
+            ..self.host.capabilities()
+        };
         if self.tasks {
             capabilities.declare_tasks_extension();
         }

@@ -65,16 +65,16 @@ use askback_core::{
     limits::Limits,
     protocol::{
         CallToolParams, CallToolResult, ClientRequest, CompleteArgument, CompleteContext,
-        CompleteParams, CompleteResult, Completion, GetPromptParams, GetPromptResult,
-        Implementation, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
-        ListToolsResult, LoggingLevel, Prompt, RawJson, RawObject, ReadResourceParams,
-        ReadResourceResult, Reference, RequestParams, Resource, ResourceTemplate,
-        ServerCapabilities, SetLevelParams, SubscriptionFilter, Tool,
+        CompleteParams, CompleteResult, Completion, GetPromptParams, GetPromptResult, HasMeta,
+        Implementation, JsonObject, ListPromptsResult, ListResourceTemplatesResult,
+        ListResourcesResult, ListToolsResult, LoggingLevel, Meta, MetaKeyError, Prompt, RawJson,
+        RawObject, ReadResourceParams, ReadResourceResult, Reference, RequestParams, Resource,
+        ResourceTemplate, ServerCapabilities, SetLevelParams, SubscriptionFilter, Tool,
     },
     revision::Revision,
 };
 use serde::Serialize;
-use serde_json::value::RawValue;
+use serde_json::{Value, value::RawValue};
 use tokio::sync::{mpsc, oneshot};
 
 pub use builder::{ClientBuilder, Protocol};
@@ -96,6 +96,8 @@ pub struct Client {
     inner: Arc<Inner>,
     /// Those of this handle.
     timeouts: Timeouts,
+    /// What this handle says in the `_meta` of its requests.
+    meta: Option<Arc<Meta>>,
 }
 
 struct Inner {
@@ -179,6 +181,27 @@ impl Client {
         let mut client = self.clone();
         client.timeouts.in_all = Some(timeout);
         client
+    }
+
+    /// Returns a handle of the same client that says this in the `_meta` of each of its requests,
+    /// under a key of an extension or one of your own such as `com.example/tenant`.
+    ///
+    /// # Errors
+    ///
+    /// [`MetaKeyError`] for a key that is none, or that the protocol sets itself.
+    pub fn with_meta(&self, key: &str, value: impl Into<Value>) -> Result<Self, MetaKeyError> {
+        let mut meta = self.meta.as_deref().cloned().unwrap_or_default();
+        meta.set(key, value)?;
+        let mut client = self.clone();
+        client.meta = Some(Arc::new(meta));
+        Ok(client)
+    }
+
+    /// Returns the settings of an extension that the server declares, empty where it has none; `None`
+    /// where it does not have the extension.
+    #[must_use]
+    pub fn extension(&self, name: &str) -> Option<JsonObject> {
+        self.greeting().capabilities.extension(name).cloned()
     }
 
     /// All tools; none of a server that has no tools. Likewise the other lists.
@@ -417,6 +440,7 @@ impl Client {
                 watched: Mutex::default(),
             }),
             timeouts,
+            meta: None,
         }
     }
 
@@ -446,10 +470,13 @@ impl Client {
     fn send(
         &self,
         id: CallId,
-        request: ClientRequest,
+        mut request: ClientRequest,
         reply: driver::Reply,
         granted: Option<oneshot::Sender<SubscriptionFilter>>,
     ) -> Result<Calling, ClientError> {
+        if let Some(meta) = &self.meta {
+            request.meta_mut().extra.extend(meta.extra.clone());
+        }
         let command = Command::Call {
             id,
             request: Box::new(request),

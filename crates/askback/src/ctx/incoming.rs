@@ -7,12 +7,13 @@ use std::sync::{
 
 use askback_core::{
     ask::{AskError, Capability, CheckedRequest, Principal},
-    engine::server::Origin,
+    engine::server::{Origin, object_bytes},
     forms::Elicitable,
     limits::Limits,
     protocol::{
         ClientCapabilities, CreateMessageParams, ElicitParams, ElicitResult, Implementation,
-        IncludeContext, InputRequest, InputRequests, InputResponses, ProgressToken, RawJson,
+        IncludeContext, InputRequest, InputRequests, InputResponses, JsonObject, ProgressToken,
+        RawJson,
     },
     revision::{Facts, Revision},
 };
@@ -47,6 +48,8 @@ pub struct Incoming {
     pub(crate) method: &'static str,
     pub(crate) target: String,
     pub(crate) arguments: Arguments,
+    /// What its `_meta` says beside the protocol.
+    pub(crate) meta: JsonObject,
     pub(crate) input_responses: InputResponses,
     pub(crate) request_state: Option<String>,
     /// Whether a handler has looked at who asks.
@@ -90,6 +93,13 @@ impl Incoming {
     #[must_use]
     pub fn arguments(&self) -> &Arguments {
         &self.arguments
+    }
+
+    /// Returns what the client says in `_meta` beside the protocol, in this round of the call: the
+    /// next may say something else.
+    #[must_use]
+    pub fn meta(&self) -> &JsonObject {
+        &self.meta
     }
 
     /// The revision the request came in. Handlers rarely need it: what a client can be asked is
@@ -171,7 +181,8 @@ impl Incoming {
             }
         };
         let state = self.request_state.as_ref().map_or(0, String::len);
-        self.target.len() + 2 * arguments + state + responses_bytes(&self.input_responses)
+        let beside = object_bytes(&self.meta) + responses_bytes(&self.input_responses);
+        self.target.len() + 2 * arguments + state + beside
     }
 
     pub(crate) fn facts(&self) -> &'static Facts {

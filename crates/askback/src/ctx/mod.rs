@@ -31,11 +31,12 @@ use askback_core::{
     limits::Limits,
     protocol::{
         ClientCapabilities, CreateMessageParams, ElicitParams, Implementation, InputRequest,
-        LoggingLevel, LoggingMessageParams, ProgressParams, RawJson, RequestParams,
+        JsonObject, LoggingLevel, LoggingMessageParams, ProgressParams, RawJson, RequestParams,
         ServerNotification,
     },
 };
 use serde::{Serialize, de::DeserializeOwned};
+use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 pub use self::question::{Ask, Confirm, Elicit, ElicitUrl, ListRoots, Questions, Sample};
@@ -564,6 +565,23 @@ impl Ctx {
     #[must_use]
     pub fn client_capabilities(&self) -> &ClientCapabilities {
         self.incoming().capabilities()
+    }
+
+    /// Returns the settings of an extension that the client declares, empty where it has none; `None`
+    /// where the client, or its revision, does not have the extension (2026-07-28, basic/versioning,
+    /// Extension Negotiation). Then do without it, or refuse the call.
+    #[must_use]
+    pub fn extension(&self, name: &str) -> Option<&JsonObject> {
+        let incoming = self.incoming();
+        let known = incoming.facts().extensions;
+        known.then(|| incoming.capabilities().extension(name))?
+    }
+
+    /// Returns a value that the client says in `_meta` under a key of its own, such as
+    /// `com.example/tenant`. Nobody vouches for it, and each round of a call may say another.
+    #[must_use]
+    pub fn meta(&self, key: &str) -> Option<&Value> {
+        self.incoming().meta().get(key)
     }
 
     pub(crate) fn parameters(&self) -> &Parameters {

@@ -134,7 +134,12 @@ impl Catalog {
 
     /// What clients are told that the server can do. It holds for all of the server's time: what
     /// comes later is declared before.
-    pub(super) fn capabilities(&self, changing: Changing, logs: bool) -> ServerCapabilities {
+    pub(super) fn capabilities(
+        &self,
+        changing: Changing,
+        logs: bool,
+        declared: ServerCapabilities,
+    ) -> ServerCapabilities {
         fn differs<T: Offer>(registry: &Registry<T>) -> bool {
             registry.all().any(|item| item.visibility().differs())
         }
@@ -164,7 +169,7 @@ impl Catalog {
             }),
             completions: has(completes || prompts || resources),
             logging: has(logs),
-            ..ServerCapabilities::default()
+            ..declared
         };
         if tools || self.all().any(Offered::becomes_task) {
             capabilities.declare_tasks_extension();

@@ -175,6 +175,7 @@ impl Answering {
             method: "tools/call",
             target: params.name,
             arguments: Arguments::Object(params.arguments.unwrap_or_default()),
+            meta: beside(params.meta),
             input_responses: Default::default(),
             request_state: None,
             principal_read: Seen::default(),
@@ -209,6 +210,7 @@ impl Answering {
             method: "prompts/get",
             target: params.name,
             arguments: Arguments::Texts(params.arguments.unwrap_or_default()),
+            meta: beside(params.meta),
             input_responses: Default::default(),
             request_state: None,
             principal_read: Seen::default(),
@@ -243,6 +245,7 @@ impl Answering {
             method: "resources/read",
             target: params.uri.clone(),
             arguments: Arguments::Texts(reading.variables),
+            meta: beside(params.meta),
             input_responses: Default::default(),
             request_state: None,
             principal_read: Seen::default(),
@@ -455,6 +458,11 @@ fn missing_capability(error: &Error, capability: Capability) -> ErrorObject {
         required_capabilities: capability.required(),
     };
     missing.into_error(error.message())
+}
+
+/// What a request says in `_meta` beside the protocol.
+fn beside(meta: Option<Box<Meta>>) -> JsonObject {
+    meta.map(|meta| meta.extra).unwrap_or_default()
 }
 
 fn is_modern(origin: &Origin) -> bool {

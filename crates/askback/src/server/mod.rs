@@ -1,6 +1,7 @@
 //! Servers: what they offer, and how they are reached.
 
 mod asks;
+mod beside;
 mod budget;
 mod call;
 mod catalog;
@@ -111,6 +112,8 @@ pub struct ServerBuilder {
     checks_replay: bool,
     roots_changed: Option<roots::Handler>,
     logs: bool,
+    /// The extensions.
+    declared: ServerCapabilities,
     wrong: Option<BuildError>,
 }
 
@@ -136,6 +139,22 @@ pub enum BuildError {
     #[error("the arguments of `{name}`: {why}")]
     Arguments {
         /// The tool.
+        name: String,
+        /// What is wrong.
+        why: String,
+    },
+    /// A key of `_meta` is none, or one that the protocol sets itself.
+    #[error("the `_meta` of `{name}`: {why}")]
+    Meta {
+        /// The tool, the prompt, or the URI of the resource.
+        name: String,
+        /// What is wrong.
+        why: String,
+    },
+    /// An extension has a name or settings that clients do not accept.
+    #[error("the extension `{name}`: {why}")]
+    Extension {
+        /// The extension.
         name: String,
         /// What is wrong.
         why: String,
@@ -230,6 +249,7 @@ impl Server {
             checks_replay: false,
             roots_changed: None,
             logs: false,
+            declared: ServerCapabilities::default(),
             wrong: None,
         }
     }
@@ -514,7 +534,9 @@ impl ServerBuilder {
             states: &self.states,
             cache: self.cache,
         })?;
-        let capabilities = self.catalog.capabilities(self.changing, self.logs);
+        let capabilities = self
+            .catalog
+            .capabilities(self.changing, self.logs, self.declared);
         let tasks = Board::new(&self.limits);
         let kept = Budget::of_bytes(&self.limits);
         let store_bytes = self.limits.store_bytes;

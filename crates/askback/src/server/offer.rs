@@ -9,9 +9,9 @@ use askback_core::protocol::{
 use serde::Serialize;
 
 use super::{
-    BuildError, Changed, Prompt, Resource, ResourceTemplate, Tool, catalog::Catalog,
-    complete::Completers, needs::Needs, offers::Changing, registry::Registry, shared::Cache,
-    visibility::Visibility,
+    BuildError, Changed, Prompt, Resource, ResourceTemplate, Tool, beside::check_meta,
+    catalog::Catalog, complete::Completers, needs::Needs, offers::Changing, registry::Registry,
+    shared::Cache, visibility::Visibility,
 };
 use crate::{clock::millis, ctx::Parameters};
 
@@ -125,6 +125,7 @@ macro_rules! offer {
             }
 
             fn check(&mut self) -> Result<(), BuildError> {
+                check_meta(self.name(), &self.description)?;
                 $type::check(self)
             }
 

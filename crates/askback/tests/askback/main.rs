@@ -5,6 +5,7 @@ mod authorization;
 mod changing;
 mod client;
 mod errors;
+mod extensions;
 #[cfg(feature = "http-server")]
 mod http;
 #[cfg(feature = "http-server")]

@@ -93,6 +93,14 @@ pub enum ClientError {
     /// The server, or the revision in use, does not have the method or feature.
     #[error("{0}")]
     Unsupported(String),
+    /// The client declares an extension by a name or with settings that servers do not accept.
+    #[error("the extension `{name}` cannot be declared: {why}")]
+    Extension {
+        /// The extension.
+        name: String,
+        /// What is wrong.
+        why: String,
+    },
     /// No server is known by this name, among several.
     #[error("no server is called `{0}`")]
     NoServer(String),

@@ -12,7 +12,7 @@ use alloc::{
 use super::{
     Call, Changed, Origin, Output, Place, Profile,
     modern::{notification, tells, unsupported, write_notification},
-    origin::{check_watched, known_capabilities, known_client, known_token},
+    origin::{check_watched, keep_meta, known_capabilities, known_client, known_token},
 };
 use crate::{
     ask::Principal,
@@ -201,9 +201,9 @@ impl Session {
                 return Err(ErrorObject::method_not_found(request.method()));
             }
             mut request => {
-                let meta = request.meta_slot().take();
-                let progress_token = meta.and_then(|meta| meta.progress_token);
-                let progress_token = known_token(progress_token, &profile.limits)?;
+                let meta = request.meta_slot().take().unwrap_or_default();
+                let progress_token = known_token(meta.progress_token, &profile.limits)?;
+                keep_meta(&mut request, meta.extra);
                 let origin = Arc::new(Origin {
                     progress_token,
                     ..open.origin.clone()

@@ -17,6 +17,7 @@ use alloc::{
 pub use modern::{
     Changed, Subscription, admit, discover, spoken, tells, unsupported, write_notification,
 };
+pub use origin::object_bytes;
 pub use tasks::{Full, Room, Tasks};
 
 use self::{

@@ -1,0 +1,19 @@
+//! The settings of extensions.
+
+use askback_core::protocol::JsonObject;
+use serde::Serialize;
+use serde_json::Value;
+
+/// The settings of an extension: an object, or none.
+///
+/// # Errors
+///
+/// Says what is wrong with them.
+pub(crate) fn settings(settings: &impl Serialize) -> Result<JsonObject, String> {
+    match serde_json::to_value(settings) {
+        Ok(Value::Object(settings)) => Ok(settings),
+        Ok(Value::Null) => Ok(JsonObject::new()),
+        Ok(_) => Err("its settings must be an object".to_owned()),
+        Err(error) => Err(error.to_string()),
+    }
+}
