@@ -11,7 +11,7 @@ use std::{
 use arbitrary::Arbitrary;
 use askback_core::{
     engine::client::{CallId, Connection, Output, Profile, QuestionId},
-    jsonrpc::{self, ErrorObject, Incoming, Message, RequestId},
+    jsonrpc::{self, ErrorObject, Payload, Message, RequestId},
     limits::Limits,
     protocol::{ClientRequest, Implementation, InputRequest, InputResponse},
     revision::{Kind, Revision},
@@ -310,7 +310,7 @@ impl Peer {
     fn sent(&mut self, message: &[u8]) {
         let parsed =
             jsonrpc::parse(message, &Limits::default()).expect("what is sent is a message");
-        let Incoming::Single(message) = parsed else {
+        let Payload::Single(message) = parsed else {
             return;
         };
         if let Message::Request(request) = message {

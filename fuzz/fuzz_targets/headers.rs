@@ -6,9 +6,9 @@
 use askback_core::{
     http::{
         guard::Guard,
-        headers::{Body, Mirrored, check, decode, encode},
+        headers::{BodySummary, Mirrored, check, decode, encode},
         media::{Accepted, Media},
-        params::Annotations,
+        params::HeaderAnnotations,
     },
     protocol::{RawObject, Schema},
 };
@@ -54,13 +54,13 @@ fn mirrored(version: &[u8], method: &[u8], name: &[u8]) {
     };
     let text = |bytes| str::from_utf8(bytes).unwrap_or("?");
     let read = decode(name);
-    let body = Body {
+    let body = BodySummary {
         version: text(version).trim_matches([' ', '\t']),
         method: text(method).trim_matches([' ', '\t']),
         name: read.as_deref().ok(),
     };
     if check(&headers, body).is_ok() {
-        let other = Body { method: "", ..body };
+        let other = BodySummary { method: "", ..body };
         assert!(body.method.is_empty() || check(&headers, other).is_err());
     }
 }
@@ -73,7 +73,7 @@ fn parameters(schema: &str, arguments: &str, name: &[u8], value: &[u8]) {
     ) else {
         return;
     };
-    let Ok(annotations) = Annotations::of(&schema) else {
+    let Ok(annotations) = HeaderAnnotations::of(&schema) else {
         return;
     };
     let headers = annotations.headers(Some(&arguments));

@@ -6,7 +6,7 @@
 #![no_main]
 
 use askback_core::{
-    jsonrpc::{self, Incoming, Malformed, Message, RequestId, Response},
+    jsonrpc::{self, Payload, Malformed, Message, RequestId, Response},
     limits::Limits,
     protocol::{
         CallToolResult, ClientNotification, ClientRequest, CompleteResult, CreateMessageResult,
@@ -29,11 +29,11 @@ fuzz_target!(|data: &[u8]| {
     let revision = Revision::ALL[usize::from(*revision) % Revision::ALL.len()];
     read_in_one_go(text);
     match parse(text) {
-        Ok(Incoming::Single(message)) => check(revision, *kind, message),
-        Ok(Incoming::Batch(messages)) => {
+        Ok(Payload::Single(message)) => check(revision, *kind, message),
+        Ok(Payload::Batch(messages)) => {
             let written: Vec<_> = messages.iter().map(answer).collect();
             let again = parse(&jsonrpc::write_batch(&written)).expect("a batch reads again");
-            let Incoming::Batch(again) = again else {
+            let Payload::Batch(again) = again else {
                 panic!("a batch became one message");
             };
             assert_eq!(messages.len(), again.len());
@@ -47,7 +47,7 @@ fuzz_target!(|data: &[u8]| {
     }
 });
 
-fn parse(text: &[u8]) -> Result<Incoming, Malformed> {
+fn parse(text: &[u8]) -> Result<Payload, Malformed> {
     jsonrpc::parse(text, &Limits::default())
 }
 
@@ -57,7 +57,7 @@ fn read_in_one_go(text: &[u8]) {
     else {
         return;
     };
-    let Ok(Incoming::Single(Message::Request(call))) = parse(text) else {
+    let Ok(Payload::Single(Message::Request(call))) = parse(text) else {
         panic!("only one way of reading sees a request");
     };
     assert_eq!(call.id, id);
@@ -187,7 +187,7 @@ fn result_again<T: DeserializeOwned + Lower + HasMeta + Serialize>(
 
 fn single(written: &[u8]) -> Message {
     match parse(written) {
-        Ok(Incoming::Single(message)) => message,
+        Ok(Payload::Single(message)) => message,
         other => panic!("{other:?}: {}", String::from_utf8_lossy(written)),
     }
 }

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use arbitrary::Arbitrary;
 use askback_core::{
     ask::{
-        Flow, Reply, State, TokenId,
+        Flow, Reply, FlowState, TokenId,
         keys::{Key, KeyRing},
         seal::{Binding, Entropy, SealError, open, seal},
     },
@@ -157,11 +157,11 @@ fn mutate(mut token: Vec<u8>, changes: &[Change]) -> Vec<u8> {
 /// Whatever was sealed, going on from it does not panic, and it survives being sealed again.
 fn resume(state: &str, replies: BTreeMap<String, String>, later: u32) {
     let limits = Limits::default();
-    let Ok(state) = serde_json::from_str::<State>(state) else {
+    let Ok(state) = serde_json::from_str::<FlowState>(state) else {
         return;
     };
     let text = serde_json::to_string(&state).expect("a state is JSON");
-    let again: State = serde_json::from_str(&text).expect("a state reads again");
+    let again: FlowState = serde_json::from_str(&text).expect("a state reads again");
     assert_eq!(
         serde_json::to_string(&again).expect("a state is JSON"),
         text

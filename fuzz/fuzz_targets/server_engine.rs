@@ -13,7 +13,7 @@ use askback_core::{
     ask::CheckedRequest,
     engine::server::{AskId, Changed, Connection, Output, Profile},
     forms::FormSchema,
-    jsonrpc::{self, Incoming, Message, RequestId},
+    jsonrpc::{self, Payload, Message, RequestId},
     limits::Limits,
     protocol::{
         ClientRequest, CreateMessageParams, ElicitParams, Implementation, InputRequest,
@@ -252,8 +252,8 @@ impl Peer {
             Err(malformed) => expect(malformed.id.as_ref()),
         };
         match jsonrpc::parse(bytes, &Limits::default()) {
-            Ok(Incoming::Single(message)) => expect_one(&Ok(message)),
-            Ok(Incoming::Batch(messages)) => {
+            Ok(Payload::Single(message)) => expect_one(&Ok(message)),
+            Ok(Payload::Batch(messages)) => {
                 messages.iter().for_each(expect_one);
                 self.nameless += 1;
                 self.wild = true;
@@ -298,8 +298,8 @@ impl Peer {
 
     fn sent(&mut self, message: &[u8]) {
         match jsonrpc::parse(message, &Limits::default()).expect("what is sent is a message") {
-            Incoming::Single(message) => self.sent_one(message),
-            Incoming::Batch(messages) => {
+            Payload::Single(message) => self.sent_one(message),
+            Payload::Batch(messages) => {
                 for message in messages {
                     self.sent_one(message.expect("what is sent is a message"));
                 }

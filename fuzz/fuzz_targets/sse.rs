@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use askback_core::{
-    http::sse::{Event, Parser, TooLong, write_comment, write_event, write_retry},
+    http::sse::{SseEvent, Parser, TooLong, write_comment, write_event, write_retry},
     limits::Limits,
 };
 use libfuzzer_sys::fuzz_target;
@@ -37,7 +37,7 @@ fuzz_target!(|data: (u8, &[u8])| {
     rewritten(&events, &limits);
 });
 
-fn read(stream: &[u8], size: usize, limits: &Limits) -> (Parser, Vec<Event>, Option<TooLong>) {
+fn read(stream: &[u8], size: usize, limits: &Limits) -> (Parser, Vec<SseEvent>, Option<TooLong>) {
     let mut parser = Parser::new(limits);
     let mut events = Vec::new();
     for mut piece in stream.chunks(size) {
@@ -53,7 +53,7 @@ fn read(stream: &[u8], size: usize, limits: &Limits) -> (Parser, Vec<Event>, Opt
 }
 
 /// What was read and is written reads the same, but for names, which are not written.
-fn rewritten(events: &[Event], limits: &Limits) {
+fn rewritten(events: &[SseEvent], limits: &Limits) {
     let mut stream = Vec::new();
     for event in events {
         write_comment(&mut stream, "between");
@@ -65,7 +65,7 @@ fn rewritten(events: &[Event], limits: &Limits) {
     roomy.id_bytes *= 3;
     let (_, again, failed) = read(&stream, stream.len().max(1), &roomy);
     assert_eq!(failed, None);
-    let kept = |event: &Event| {
+    let kept = |event: &SseEvent| {
         (
             event.id.clone().filter(|id| !id.is_empty()),
             event.data.clone(),

@@ -14,6 +14,7 @@ pub mod auth;
 pub mod clock;
 pub mod engine;
 pub mod forms;
+pub mod future;
 pub mod http;
 pub mod jsonrpc;
 pub mod limits;

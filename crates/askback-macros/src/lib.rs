@@ -62,7 +62,7 @@ pub fn derive_form(input: TokenStream) -> TokenStream {
 /// the person is asked, instead of the form's own message.
 ///
 /// ```
-/// use askback::{Ask, BuildError, Ctx, Form, Result, Server, tool};
+/// use askback::{Ask, Ctx, Form, Result, Server, server::BuildError, tool};
 ///
 /// #[derive(Form)]
 /// struct Contact {
@@ -114,7 +114,7 @@ pub fn tool(arguments: TokenStream, item: TokenStream) -> TokenStream {
 /// Makes a prompt of an async function, as [`macro@tool`] does a tool.
 ///
 /// ```
-/// use askback::{Completing, Result, Server, prompt};
+/// use askback::{Result, Server, prompt, server::Completing};
 ///
 /// /// Plans a vacation.
 /// #[prompt(complete(destination = cities))]

@@ -1,6 +1,6 @@
 //! Identities that somebody else vouches for.
 
-use std::{future::Future, pin::Pin};
+use askback_core::future::BoxFuture;
 
 use super::RegisteredClient;
 use crate::Secret;
@@ -20,7 +20,7 @@ pub trait AssertionSource: Send + Sync + 'static {
 }
 
 /// An assertion, once it is there.
-pub type Asserting<'a> = Pin<Box<dyn Future<Output = Result<Secret, String>> + Send + 'a>>;
+pub type Asserting<'a> = BoxFuture<'a, Result<Secret, String>>;
 
 impl AssertionSource for Secret {
     fn assertion<'a>(&'a self, _: &'a str) -> Asserting<'a> {

@@ -24,7 +24,7 @@ use url::Url;
 
 use self::renewal::Refreshed;
 use super::{
-    AuthorizationError, Config, How, Key, SignInError,
+    AuthorizationError, Config, CredentialKey, How, SignInError,
     code::Random,
     drive::Means,
     fetch::{Fetcher, Route},
@@ -491,8 +491,8 @@ impl Authorizer {
         }
     }
 
-    fn key(&self) -> Key {
-        Key::Tokens(self.server.to_string())
+    fn key(&self) -> CredentialKey {
+        CredentialKey::Tokens(self.server.to_string())
     }
 
     fn current(&self) -> Option<Option<Arc<Pass>>> {

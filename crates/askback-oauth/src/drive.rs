@@ -7,7 +7,7 @@ use serde_json::Value;
 use tokio::{sync::oneshot, time::timeout};
 
 use super::{
-    AuthorizationError, CredentialStore, Key, Redirect, SignInError,
+    AuthorizationError, CredentialKey, CredentialStore, Redirect, SignInError,
     assertion::AssertionSource,
     fetch::{Answer, FetchError, Fetcher, Redirects},
     flow::{Action, Event, Flow, Plan},
@@ -167,14 +167,14 @@ impl Means<'_> {
     }
 
     async fn recall(&self, issuer: &str) -> Result<Option<Registration>, AuthorizationError> {
-        let key = Key::Registration(issuer.to_owned());
+        let key = CredentialKey::Registration(issuer.to_owned());
         let kept = self.store.load(&key).await.map_err(not_kept)?;
         // One that cannot be read is none.
         Ok(kept.and_then(|kept| records::read(&kept).ok()))
     }
 
     async fn keep(&self, registration: &Registration) -> Result<(), AuthorizationError> {
-        let key = Key::Registration(registration.issuer.clone());
+        let key = CredentialKey::Registration(registration.issuer.clone());
         let record = records::write(registration)?;
         self.store.save(&key, &record).await.map_err(not_kept)
     }
@@ -185,7 +185,7 @@ impl Means<'_> {
         issuer: &str,
         id: &str,
     ) -> Result<(), AuthorizationError> {
-        let key = Key::Registration(issuer.to_owned());
+        let key = CredentialKey::Registration(issuer.to_owned());
         let _lock = locked(self.store, &key, self.lock).await?;
         let kept = self.recall(issuer).await?;
         match kept.filter(|kept| kept.client.id == id) {
@@ -195,7 +195,7 @@ impl Means<'_> {
     }
 
     async fn forget(&self, issuer: &str) -> Result<(), AuthorizationError> {
-        let key = Key::Registration(issuer.to_owned());
+        let key = CredentialKey::Registration(issuer.to_owned());
         self.store.remove(&key).await.map_err(not_kept)
     }
 }

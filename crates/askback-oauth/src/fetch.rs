@@ -4,9 +4,11 @@
 //! moment later. Redirections are followed for documents alone, each checked like the first URL.
 //! What went wrong is said in few words, since they may be seen by whoever chose the URL.
 
-use std::{fmt, io, net::SocketAddr, pin::Pin, sync::Arc, time::Duration};
+use std::{fmt, io, net::SocketAddr, sync::Arc, time::Duration};
 
-use askback_core::{auth::AuthorizationError, http::body::BodyBuffer, limits::Limits};
+use askback_core::{
+    auth::AuthorizationError, future::BoxFuture, http::body::BodyBuffer, limits::Limits,
+};
 use reqwest::{
     Client, Method, Proxy, Request, Response, StatusCode,
     dns::{Addrs, Name, Resolve, Resolving},
@@ -433,7 +435,7 @@ struct Guarded {
 /// Finds the addresses of a name.
 type Lookup = Arc<dyn Fn(String) -> Found + Send + Sync>;
 
-type Found = Pin<Box<dyn Future<Output = io::Result<Vec<SocketAddr>>> + Send>>;
+type Found = BoxFuture<'static, io::Result<Vec<SocketAddr>>>;
 
 impl Resolve for Guarded {
     fn resolve(&self, name: Name) -> Resolving {

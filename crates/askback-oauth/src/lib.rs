@@ -99,7 +99,10 @@ use std::{
 use askback_core::{auth::Scopes, clock::Clock, limits::Limits};
 use url::Url;
 
-pub use askback_core::auth::{AuthorizationError, SignInError};
+pub use askback_core::{
+    auth::{AuthorizationError, SignInError},
+    future::BoxFuture,
+};
 pub use assertion::{Asserting, AssertionSource, IdentityProvider};
 pub use authorizer::{Attempt, Authorizer, Pass};
 pub use code::{AuthorizationCode, AuthorizationRequest, PendingAuthorization};
@@ -111,7 +114,7 @@ pub use reach::Reach;
 pub use records::SignedIn;
 pub use secret::Secret;
 pub use sign_in::{Redirect, SignIn, SignInRequest, Signing};
-pub use store::{CredentialStore, Keeping, Key, KeyLock, MemoryStore};
+pub use store::{CredentialKey, CredentialStore, Keeping, KeyLock, MemoryCredentials};
 pub use token::Tokens;
 pub use token_endpoint::TokenEndpoint;
 
@@ -197,7 +200,7 @@ impl Authorization {
     fn new(how: How, clients: Vec<RegisteredClient>) -> Self {
         let config = Config {
             how,
-            store: Arc::new(MemoryStore::new()),
+            store: Arc::new(MemoryCredentials::new()),
             clock: Arc::new(SystemClock),
             clients,
             document: None,

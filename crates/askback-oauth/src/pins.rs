@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use super::{
-    AuthorizationError, CredentialStore, Key,
+    AuthorizationError, CredentialKey, CredentialStore,
     store::{locked, not_kept},
 };
 use crate::Secret;
@@ -15,7 +15,7 @@ pub(super) async fn issuer(
     store: &dyn CredentialStore,
     id: &str,
 ) -> Result<Option<String>, AuthorizationError> {
-    let kept = store.load(&Key::Issuer(id.to_owned())).await;
+    let kept = store.load(&CredentialKey::Issuer(id.to_owned())).await;
     let kept = kept.map_err(not_kept)?;
     Ok(kept.map(|kept| kept.expose().to_owned()))
 }
@@ -30,7 +30,7 @@ pub(super) async fn pin(
     wanted: &str,
     is_told: bool,
 ) -> Result<(), AuthorizationError> {
-    let key = Key::Issuer(id.to_owned());
+    let key = CredentialKey::Issuer(id.to_owned());
     let _lock = locked(store, &key, most).await?;
     match issuer(store, id).await? {
         Some(known) if known == wanted => Ok(()),

@@ -100,7 +100,7 @@ pub struct SignedIn {
 
 impl SignedIn {
     /// Reads what a [`CredentialStore`](super::CredentialStore) keeps under
-    /// [`Key::Tokens`](super::Key::Tokens).
+    /// [`CredentialKey::Tokens`](super::CredentialKey::Tokens).
     ///
     /// # Errors
     ///

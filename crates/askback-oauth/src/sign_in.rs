@@ -1,8 +1,11 @@
 //! How a person is asked to sign in.
 
-use std::{fmt, future::Future, pin::Pin};
+use std::fmt;
 
-use askback_core::auth::{Scopes, SignInError};
+use askback_core::{
+    auth::{Scopes, SignInError},
+    future::BoxFuture,
+};
 use url::Url;
 
 /// How a host shows a person where to sign in, and hears what came of it.
@@ -37,7 +40,7 @@ pub trait Redirect: Send {
 }
 
 /// The future of a sign-in.
-pub type Signing<'a, T> = Pin<Box<dyn Future<Output = Result<T, SignInError>> + Send + 'a>>;
+pub type Signing<'a, T> = BoxFuture<'a, Result<T, SignInError>>;
 
 /// The request that a person is asked to agree to.
 #[derive(Clone, PartialEq, Eq)]

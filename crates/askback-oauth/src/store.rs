@@ -3,13 +3,13 @@
 use std::{
     collections::HashMap,
     fmt,
-    future::{Future, ready},
+    future::ready,
     io,
-    pin::Pin,
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 
+use askback_core::future::BoxFuture;
 use tokio::time::timeout;
 
 use super::AuthorizationError;
@@ -22,14 +22,14 @@ use crate::Secret;
 /// system's credential store.
 pub trait CredentialStore: Send + Sync + 'static {
     /// Returns the record under this key.
-    fn load<'a>(&'a self, key: &'a Key) -> Keeping<'a, Option<Secret>>;
+    fn load<'a>(&'a self, key: &'a CredentialKey) -> Keeping<'a, Option<Secret>>;
 
     /// Keeps this under the key, in place of what was there. It must be safe when this returns: a
     /// refresh token that is lost cannot be had again.
-    fn save<'a>(&'a self, key: &'a Key, value: &'a Secret) -> Keeping<'a, ()>;
+    fn save<'a>(&'a self, key: &'a CredentialKey, value: &'a Secret) -> Keeping<'a, ()>;
 
     /// Keeps nothing under this key any more.
-    fn remove<'a>(&'a self, key: &'a Key) -> Keeping<'a, ()>;
+    fn remove<'a>(&'a self, key: &'a CredentialKey) -> Keeping<'a, ()>;
 
     /// Locks the key: waits until nobody else who uses the store has it locked, in this process or
     /// in another, and keeps it locked until the [`KeyLock`] is dropped. What a process that ended
@@ -41,7 +41,7 @@ pub trait CredentialStore: Send + Sync + 'static {
     ///
     /// A client waits for no longer than [`Limits::credential_lock`](askback_core::limits::Limits::credential_lock):
     /// then it drops the future, which must leave nothing locked.
-    fn lock<'a>(&'a self, key: &'a Key) -> Keeping<'a, KeyLock>;
+    fn lock<'a>(&'a self, key: &'a CredentialKey) -> Keeping<'a, KeyLock>;
 }
 
 /// A key of a [`CredentialStore`] is locked, until this is dropped.
@@ -50,12 +50,12 @@ pub struct KeyLock {
 }
 
 /// The future of a store.
-pub type Keeping<'a, T> = Pin<Box<dyn Future<Output = io::Result<T>> + Send + 'a>>;
+pub type Keeping<'a, T> = BoxFuture<'a, io::Result<T>>;
 
 /// The key of a record. It is not secret.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
-pub enum Key {
+pub enum CredentialKey {
     /// The tokens for the server at this URL.
     Tokens(String),
     /// The client's identity at this issuer. It is of use nowhere else (2026-07-28,
@@ -68,9 +68,9 @@ pub enum Key {
 
 /// Keeps credentials for as long as the process lives.
 #[derive(Default)]
-pub struct MemoryStore {
-    kept: Mutex<HashMap<Key, Secret>>,
-    locks: Mutex<HashMap<Key, Arc<tokio::sync::Mutex<()>>>>,
+pub struct MemoryCredentials {
+    kept: Mutex<HashMap<CredentialKey, Secret>>,
+    locks: Mutex<HashMap<CredentialKey, Arc<tokio::sync::Mutex<()>>>>,
 }
 
 impl KeyLock {
@@ -85,7 +85,7 @@ impl KeyLock {
 /// Locks a key, or gives up after `most`.
 pub(super) async fn locked(
     store: &dyn CredentialStore,
-    key: &Key,
+    key: &CredentialKey,
     most: Duration,
 ) -> Result<KeyLock, AuthorizationError> {
     match timeout(most, store.lock(key)).await {
@@ -96,35 +96,35 @@ pub(super) async fn locked(
     }
 }
 
-impl MemoryStore {
+impl MemoryCredentials {
     /// An empty one.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    fn change<T>(&self, change: impl FnOnce(&mut HashMap<Key, Secret>) -> T) -> T {
+    fn change<T>(&self, change: impl FnOnce(&mut HashMap<CredentialKey, Secret>) -> T) -> T {
         change(&mut self.kept.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
-impl CredentialStore for MemoryStore {
-    fn load<'a>(&'a self, key: &'a Key) -> Keeping<'a, Option<Secret>> {
+impl CredentialStore for MemoryCredentials {
+    fn load<'a>(&'a self, key: &'a CredentialKey) -> Keeping<'a, Option<Secret>> {
         let found = self.change(|kept| kept.get(key).cloned());
         Box::pin(ready(Ok(found)))
     }
 
-    fn save<'a>(&'a self, key: &'a Key, value: &'a Secret) -> Keeping<'a, ()> {
+    fn save<'a>(&'a self, key: &'a CredentialKey, value: &'a Secret) -> Keeping<'a, ()> {
         self.change(|kept| kept.insert(key.clone(), value.clone()));
         Box::pin(ready(Ok(())))
     }
 
-    fn remove<'a>(&'a self, key: &'a Key) -> Keeping<'a, ()> {
+    fn remove<'a>(&'a self, key: &'a CredentialKey) -> Keeping<'a, ()> {
         self.change(|kept| kept.remove(key));
         Box::pin(ready(Ok(())))
     }
 
-    fn lock<'a>(&'a self, key: &'a Key) -> Keeping<'a, KeyLock> {
+    fn lock<'a>(&'a self, key: &'a CredentialKey) -> Keeping<'a, KeyLock> {
         let mut locks = self.locks.lock().unwrap_or_else(PoisonError::into_inner);
         let lock = Arc::clone(locks.entry(key.clone()).or_default());
         Box::pin(async { Ok(KeyLock::new(lock.lock_owned().await)) })
@@ -132,19 +132,19 @@ impl CredentialStore for MemoryStore {
 }
 
 impl<T: CredentialStore + ?Sized> CredentialStore for Arc<T> {
-    fn load<'a>(&'a self, key: &'a Key) -> Keeping<'a, Option<Secret>> {
+    fn load<'a>(&'a self, key: &'a CredentialKey) -> Keeping<'a, Option<Secret>> {
         (**self).load(key)
     }
 
-    fn save<'a>(&'a self, key: &'a Key, value: &'a Secret) -> Keeping<'a, ()> {
+    fn save<'a>(&'a self, key: &'a CredentialKey, value: &'a Secret) -> Keeping<'a, ()> {
         (**self).save(key, value)
     }
 
-    fn remove<'a>(&'a self, key: &'a Key) -> Keeping<'a, ()> {
+    fn remove<'a>(&'a self, key: &'a CredentialKey) -> Keeping<'a, ()> {
         (**self).remove(key)
     }
 
-    fn lock<'a>(&'a self, key: &'a Key) -> Keeping<'a, KeyLock> {
+    fn lock<'a>(&'a self, key: &'a CredentialKey) -> Keeping<'a, KeyLock> {
         (**self).lock(key)
     }
 }
@@ -155,13 +155,13 @@ impl fmt::Debug for KeyLock {
     }
 }
 
-impl fmt::Debug for MemoryStore {
+impl fmt::Debug for MemoryCredentials {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("MemoryStore").finish_non_exhaustive()
+        f.debug_struct("MemoryCredentials").finish_non_exhaustive()
     }
 }
 
-impl fmt::Display for Key {
+impl fmt::Display for CredentialKey {
     /// `tokens https://example.com/mcp`: one line, the same in every version.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

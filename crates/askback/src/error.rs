@@ -102,7 +102,7 @@ impl Error {
     /// A JSON-RPC error with code and data of the author's choice.
     ///
     /// ```
-    /// use askback::{Error, ErrorObject, Result};
+    /// use askback::{Error, Result, protocol::ErrorObject};
     ///
     /// async fn brew() -> Result<String> {
     ///     Err(Error::protocol(ErrorObject::new(418, "I am a teapot.")))

@@ -6,17 +6,17 @@ mod answer;
 pub mod authorization;
 #[cfg(feature = "client")]
 pub mod client;
-mod clock;
-mod ctx;
+pub mod clock;
+pub mod ctx;
 mod entropy;
 mod error;
 mod extension;
 mod flow;
-mod handler;
+pub mod handler;
 pub mod keys;
 mod private_file;
 mod roots;
-mod server;
+pub mod server;
 pub mod store;
 #[cfg(feature = "testing")]
 pub mod testing;
@@ -24,9 +24,9 @@ pub mod transport;
 
 pub use answer::Answer;
 pub use askback_core::{
-    ask::{AskError, Principal},
+    ask::Principal,
     forms::{self, Form},
-    jsonrpc::ErrorObject,
+    future::BoxFuture,
     limits::Limits,
     protocol,
     revision::Revision,
@@ -35,21 +35,13 @@ pub use askback_macros::Form;
 #[cfg(feature = "macros")]
 pub use askback_macros::{prompt, resource, tool};
 pub use clock::{Clock, SystemClock};
-pub use ctx::{
-    Arguments, Ask, CompletionNotice, Confirm, Ctx, Elapsed, Elicit, ElicitUrl, Incoming,
-    ListRoots, Parameters, Questions, Sample,
-};
+pub use ctx::{Ask, Ctx};
 pub use error::{Error, Result};
-pub use flow::Step;
-pub use handler::{
-    Extract, Extraction, Handler, IntoPromptResult, IntoReadResult, IntoToolResult, Json, State,
-};
-pub use roots::{RemoteRoots, Roots};
+pub use handler::{Json, State};
 #[cfg(feature = "http-server")]
 pub use server::http;
 pub use server::{
-    BuildError, Changed, Completing, Offers, Prompt, Resource, ResourceTemplate, RootsChanged,
-    RunError, Server, ServerBuilder, Tool,
+    Changed, Prompt, Resource, ResourceTemplate, RunError, Server, ServerBuilder, Tool,
 };
 
 #[doc(hidden)]

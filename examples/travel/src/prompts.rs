@@ -1,8 +1,9 @@
 //! Prompts: what a person can have the agency say to a model.
 
 use askback::{
-    Completing, Ctx, Error, Form, Result, State, prompt,
+    Ctx, Error, Form, Result, State, prompt,
     protocol::{ContentBlock, PromptMessage, ResourceContents},
+    server::Completing,
 };
 
 use crate::{

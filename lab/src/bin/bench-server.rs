@@ -46,7 +46,7 @@ async fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-fn server() -> std::result::Result<Server, askback::BuildError> {
+fn server() -> std::result::Result<Server, askback::server::BuildError> {
     let echo = Tool::new("echo", async |echo: Echo| -> Result<String> {
         Ok(echo.message)
     });

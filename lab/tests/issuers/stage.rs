@@ -12,8 +12,8 @@ use askback::{
     authorization::{
         Secret,
         client::{
-            Authorization, CredentialStore, Keeping, Key, KeyLock, MemoryStore, RegisteredClient,
-            SignOut,
+            Authorization, CredentialKey, CredentialStore, Keeping, KeyLock, MemoryCredentials,
+            RegisteredClient, SignOut,
         },
         server::{JwtVerifier, Protection},
     },
@@ -52,7 +52,7 @@ pub(crate) struct User {
 /// A store that shows what is kept in it.
 #[derive(Default)]
 pub(crate) struct Watched {
-    store: MemoryStore,
+    store: MemoryCredentials,
     tokens: Mutex<Option<Secret>>,
 }
 
@@ -182,28 +182,30 @@ impl Watched {
 
     /// Puts back what was kept before, as somebody would who has copied it.
     pub(crate) async fn put_back(&self, url: &str, tokens: &Secret) -> Result<()> {
-        Ok(self.save(&Key::Tokens(url.to_owned()), tokens).await?)
+        Ok(self
+            .save(&CredentialKey::Tokens(url.to_owned()), tokens)
+            .await?)
     }
 }
 
 impl CredentialStore for Watched {
-    fn load<'a>(&'a self, key: &'a Key) -> Keeping<'a, Option<Secret>> {
+    fn load<'a>(&'a self, key: &'a CredentialKey) -> Keeping<'a, Option<Secret>> {
         self.store.load(key)
     }
 
-    fn save<'a>(&'a self, key: &'a Key, value: &'a Secret) -> Keeping<'a, ()> {
-        if matches!(key, Key::Tokens(_)) {
+    fn save<'a>(&'a self, key: &'a CredentialKey, value: &'a Secret) -> Keeping<'a, ()> {
+        if matches!(key, CredentialKey::Tokens(_)) {
             let mut tokens = self.tokens.lock().unwrap_or_else(PoisonError::into_inner);
             *tokens = Some(value.clone());
         }
         self.store.save(key, value)
     }
 
-    fn remove<'a>(&'a self, key: &'a Key) -> Keeping<'a, ()> {
+    fn remove<'a>(&'a self, key: &'a CredentialKey) -> Keeping<'a, ()> {
         self.store.remove(key)
     }
 
-    fn lock<'a>(&'a self, key: &'a Key) -> Keeping<'a, KeyLock> {
+    fn lock<'a>(&'a self, key: &'a CredentialKey) -> Keeping<'a, KeyLock> {
         self.store.lock(key)
     }
 }

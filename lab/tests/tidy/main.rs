@@ -9,6 +9,7 @@ mod documents;
 mod layout;
 mod limits;
 mod modules;
+mod names;
 mod packages;
 mod requirements;
 mod sources;

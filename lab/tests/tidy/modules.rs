@@ -20,6 +20,7 @@ const CRATES: [(&str, Map); 2] = [(CORE, OF_CORE), ("crates/askback/src/", OF_AS
 
 const OF_CORE: Map = &[
     ("address", &[]),
+    ("future", &[]),
     ("limits", &[]),
     ("quote", &[]),
     ("revision", &[]),
@@ -68,7 +69,7 @@ const OF_ASKBACK: Map = &[
     ("handler", &["answer", "ctx", "error", "flow"]),
     ("authorization", &["clock", "entropy"]),
     ("transport", &["authorization"]),
-    ("client", &["error", "extension", "flow", "transport"]),
+    ("client", &["error", "extension", "transport"]),
     (
         "server",
         &[

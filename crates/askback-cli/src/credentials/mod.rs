@@ -11,7 +11,7 @@ use std::{fmt, io, path::PathBuf, sync::Arc};
 use askback::{
     authorization::{
         Secret,
-        client::{CredentialStore, Keeping, Key, KeyLock, SignedIn},
+        client::{CredentialKey, CredentialStore, Keeping, KeyLock, SignedIn},
     },
     keys::state_dir,
 };
@@ -185,7 +185,7 @@ impl Vault {
     /// Does something that may wait for the disk or a person, without holding others up.
     fn aside<T: Send + 'static>(
         &self,
-        key: &Key,
+        key: &CredentialKey,
         work: impl FnOnce(&Self, &str) -> io::Result<T> + Send + 'static,
     ) -> Keeping<'static, T> {
         let (vault, key) = (self.clone(), key.to_string());
@@ -197,20 +197,20 @@ impl Vault {
 }
 
 impl CredentialStore for Vault {
-    fn load<'a>(&'a self, key: &'a Key) -> Keeping<'a, Option<Secret>> {
+    fn load<'a>(&'a self, key: &'a CredentialKey) -> Keeping<'a, Option<Secret>> {
         self.aside(key, Self::load)
     }
 
-    fn save<'a>(&'a self, key: &'a Key, value: &'a Secret) -> Keeping<'a, ()> {
+    fn save<'a>(&'a self, key: &'a CredentialKey, value: &'a Secret) -> Keeping<'a, ()> {
         let value = value.clone();
         self.aside(key, move |vault, key| Self::save(vault, key, &value))
     }
 
-    fn remove<'a>(&'a self, key: &'a Key) -> Keeping<'a, ()> {
+    fn remove<'a>(&'a self, key: &'a CredentialKey) -> Keeping<'a, ()> {
         self.aside(key, Self::remove)
     }
 
-    fn lock<'a>(&'a self, key: &'a Key) -> Keeping<'a, KeyLock> {
+    fn lock<'a>(&'a self, key: &'a CredentialKey) -> Keeping<'a, KeyLock> {
         Box::pin(async move {
             match self.records.path() {
                 Some(path) => lock::hold(&path.with_extension("locks"), &key.to_string()).await,

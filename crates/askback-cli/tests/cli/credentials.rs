@@ -4,7 +4,7 @@ use std::{fs, os::unix::fs::PermissionsExt, sync::Arc, thread, time::Duration};
 
 use askback::authorization::{
     Secret,
-    client::{CredentialStore, Key, KeyLock},
+    client::{CredentialKey, CredentialStore, KeyLock},
 };
 use askback_cli::credentials::{Kept, Place, Records, Vault};
 use tokio::time::timeout;
@@ -78,21 +78,21 @@ async fn one_at_a_time_has_a_key_locked() {
         let records = Records::at(scratch.path("askback/credentials.json"));
         Vault::of(Place::File, records, |_| {})
     };
-    async fn lock(vault: &Vault, key: &Key) -> Option<KeyLock> {
+    async fn lock(vault: &Vault, key: &CredentialKey) -> Option<KeyLock> {
         let locked = timeout(Duration::from_millis(50), vault.lock(key)).await;
         locked
             .ok()
             .map(|locked| locked.expect("the folder is ours"))
     }
     let (one, other) = (vault(), vault());
-    let key = Key::Tokens("https://example.com/mcp".to_owned());
+    let key = CredentialKey::Tokens("https://example.com/mcp".to_owned());
     let held = lock(&one, &key).await;
     assert!(held.is_some());
     assert!(lock(&other, &key).await.is_none());
     assert!(lock(&one, &key).await.is_none());
     for free in [
-        Key::Tokens("https://example.com/other".to_owned()),
-        Key::Issuer("https://example.com/mcp".to_owned()),
+        CredentialKey::Tokens("https://example.com/other".to_owned()),
+        CredentialKey::Issuer("https://example.com/mcp".to_owned()),
     ] {
         assert!(lock(&other, &free).await.is_some(), "{free}");
     }

@@ -25,13 +25,13 @@ pub struct Entry {
     pub at: Millis,
     /// How it settled.
     #[serde(rename = "o")]
-    pub outcome: Outcome,
+    pub outcome: Settlement,
 }
 
 /// How something a handler waited for ended.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Outcome {
+pub enum Settlement {
     /// A question was answered. The answer is bound to the exact question that was asked.
     #[serde(rename = "a")]
     Answered(Answered),

@@ -2,7 +2,7 @@
 //!
 //! A *flow* is one call of a handler, however many rounds of questions it takes. In the handshake
 //! revisions the handler stays suspended while a person answers; in the stateless revision it is
-//! dropped, its [`State`] is sealed into `requestState`, and the retry runs the handler again from
+//! dropped, its [`FlowState`] is sealed into `requestState`, and the retry runs the handler again from
 //! the recorded [`Entry`] list. [`Flow`] is the machine behind both: it knows no clock, no future
 //! and no wire, and it makes the same decisions in the same order in either era.
 //!
@@ -29,10 +29,10 @@ mod state;
 
 pub use error::{AskError, Capability};
 pub use flow::{Flow, OpenQuestion, SlotId, Verdict};
-pub use journal::{Answered, Entry, Outcome, QuestionDigest, Reply};
+pub use journal::{Answered, Entry, QuestionDigest, Reply, Settlement};
 pub use principal::Principal;
 pub use question::{Checked, CheckedRequest, Question};
-pub use state::{FlowId, Identity, OpenEntry, State, TimerEntry, TokenId};
+pub use state::{FlowId, FlowState, Identity, OpenEntry, TimerEntry, TokenId};
 
 /// A point in time: milliseconds since the Unix epoch.
 pub type Millis = u64;

@@ -36,7 +36,7 @@ pub struct Identity {
 
 /// A flow between two rounds.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct State {
+pub struct FlowState {
     /// Which flow.
     #[serde(rename = "c")]
     pub identity: Identity,
@@ -91,7 +91,7 @@ pub struct TimerEntry {
     pub deadline: Millis,
 }
 
-impl State {
+impl FlowState {
     /// Checks that the state may still be answered: that it is not older than a round may take,
     /// nor its flow than a flow may last.
     ///

@@ -35,7 +35,7 @@ pub struct Mirrored<'a> {
 
 /// The facts of a request's body that its headers repeat.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Body<'a> {
+pub struct BodySummary<'a> {
     /// The revision in its `_meta`.
     pub version: &'a str,
     /// Its method.
@@ -49,7 +49,7 @@ pub struct Body<'a> {
 #[error("the header holds invalid characters or invalid base64")]
 pub struct Undecodable;
 
-impl<'a> Body<'a> {
+impl<'a> BodySummary<'a> {
     /// The parts of a request that its headers mirror; none where its `_meta` names no revision, as
     /// on a session.
     pub fn of(request: &'a ClientRequest) -> Option<Self> {
@@ -106,7 +106,7 @@ pub fn name_member(method: &str) -> Option<&'static str> {
 /// # Errors
 ///
 /// The first [`Mismatch`].
-pub fn check(headers: &Mirrored<'_>, body: Body<'_>) -> Result<(), Mismatch> {
+pub fn check(headers: &Mirrored<'_>, body: BodySummary<'_>) -> Result<(), Mismatch> {
     check_plain(headers.version, body.version, VERSION_SHOWN)?;
     check_plain(headers.method, body.method, METHOD_SHOWN)?;
     let name = headers.name.map(decode).transpose();

@@ -12,7 +12,7 @@ use values::{Value, Walk};
 
 /// Which arguments of a tool are mirrored into which headers.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Annotations {
+pub struct HeaderAnnotations {
     /// The names of the headers in small letters.
     headers: Vec<String>,
     /// The annotated properties and those on the way to them.
@@ -60,7 +60,7 @@ struct Property {
     inside: Vec<Property>,
 }
 
-impl Annotations {
+impl HeaderAnnotations {
     /// The annotations of a tool's input schema. What stands in `const`, `enum`, `default` and
     /// `examples` is data and never an annotation, and so is a property that is called
     /// `x-mcp-header`.

@@ -11,7 +11,7 @@ use crate::limits::Limits;
 
 /// One event of a stream.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Event {
+pub struct SseEvent {
     /// The id this event gave itself. What to resume after is [`Parser::last_event_id`].
     pub id: Option<String>,
     /// The name of the event; absent means `message`.
@@ -46,7 +46,7 @@ pub struct Parser {
     /// The last line ended with a carriage return: a line feed that follows belongs to it.
     after_return: bool,
     past_first_line: bool,
-    event: Event,
+    event: SseEvent,
     /// Each line of data with a line feed after it, so that an empty line can be told from none.
     data: Vec<u8>,
     last_event_id: Option<String>,
@@ -64,7 +64,7 @@ impl Parser {
             in_comment: false,
             after_return: false,
             past_first_line: false,
-            event: Event::default(),
+            event: SseEvent::default(),
             data: Vec::new(),
             last_event_id: None,
             retry: None,
@@ -78,7 +78,7 @@ impl Parser {
     /// # Errors
     ///
     /// [`TooLong`]; the stream cannot be read any further.
-    pub fn read(&mut self, input: &mut &[u8]) -> Result<Option<Event>, TooLong> {
+    pub fn read(&mut self, input: &mut &[u8]) -> Result<Option<SseEvent>, TooLong> {
         loop {
             // An empty piece tells nothing of the line feed that may still come.
             if let Some(next) = input.first()
@@ -132,7 +132,7 @@ impl Parser {
     }
 
     /// Takes the last piece of a line, whose end has come.
-    fn end_line(&mut self, piece: &[u8]) -> Result<Option<Event>, TooLong> {
+    fn end_line(&mut self, piece: &[u8]) -> Result<Option<SseEvent>, TooLong> {
         if mem::take(&mut self.in_comment) {
             return Ok(None);
         }
@@ -151,7 +151,7 @@ impl Parser {
         event
     }
 
-    fn take_line(&mut self, line: &[u8]) -> Result<Option<Event>, TooLong> {
+    fn take_line(&mut self, line: &[u8]) -> Result<Option<SseEvent>, TooLong> {
         let first = !mem::replace(&mut self.past_first_line, true);
         let line = match line.strip_prefix(BYTE_ORDER_MARK) {
             Some(rest) if first => rest,
@@ -207,7 +207,7 @@ impl Parser {
     }
 
     /// Ends an event at an empty line; an event without data only leaves its id.
-    fn end_event(&mut self) -> Option<Event> {
+    fn end_event(&mut self) -> Option<SseEvent> {
         let mut event = mem::take(&mut self.event);
         if let Some(id) = &event.id {
             // An empty id takes back the one before.

@@ -91,7 +91,7 @@ pub enum Message {
 
 /// The content of one line, body or event.
 #[derive(Debug, Clone)]
-pub enum Incoming {
+pub enum Payload {
     /// One message.
     Single(Message),
     /// A batch, never empty; whether the revision in use has batches is for the caller to say.

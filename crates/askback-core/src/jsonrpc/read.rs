@@ -18,7 +18,7 @@ use serde::{
 use serde_json::{error::Category, value::RawValue};
 
 use super::{
-    ErrorObject, INVALID_REQUEST, Incoming, Malformed, Message, Notification, PARSE_ERROR, Request,
+    ErrorObject, INVALID_REQUEST, Malformed, Message, Notification, PARSE_ERROR, Payload, Request,
     RequestId, Response, VERSION,
 };
 use crate::limits::Limits;
@@ -31,7 +31,7 @@ use crate::limits::Limits;
 /// what is JSON but no message, or more than [`Limits::message_bytes`], [`Limits::message_values`] or
 /// [`Limits::batch_messages`] allow, or whose id is longer than [`Limits::request_id_bytes`]. A bad
 /// message inside a batch costs only itself.
-pub fn parse(bytes: &[u8], limits: &Limits) -> Result<Incoming, Malformed> {
+pub fn parse(bytes: &[u8], limits: &Limits) -> Result<Payload, Malformed> {
     if bytes.len() > limits.message_bytes {
         return Err(Malformed::invalid(format!(
             "the message has {} bytes, more than the {} accepted here",
@@ -44,7 +44,7 @@ pub fn parse(bytes: &[u8], limits: &Limits) -> Result<Incoming, Malformed> {
     if text.trim_ascii_start().starts_with('[') {
         return parse_batch(text, limits);
     }
-    parse_single(text, limits).map(Incoming::Single)
+    parse_single(text, limits).map(Payload::Single)
 }
 
 /// Reads one request with its parameters, where nothing is wrong with it and its method stands
@@ -142,7 +142,7 @@ fn has_more_values(text: &str, most: usize) -> bool {
     false
 }
 
-fn parse_batch(text: &str, limits: &Limits) -> Result<Incoming, Malformed> {
+fn parse_batch(text: &str, limits: &Limits) -> Result<Payload, Malformed> {
     let mut json = serde_json::Deserializer::from_str(text);
     let elements = json
         .deserialize_seq(BatchVisitor {
@@ -156,7 +156,7 @@ fn parse_batch(text: &str, limits: &Limits) -> Result<Incoming, Malformed> {
     let messages = elements
         .into_iter()
         .map(|raw| parse_single(raw.get(), limits));
-    Ok(Incoming::Batch(messages.collect()))
+    Ok(Payload::Batch(messages.collect()))
 }
 
 /// The members of a message, each as the text it came as.

@@ -31,6 +31,7 @@ mod subscribe;
 mod task;
 mod tool;
 
+pub use crate::jsonrpc::ErrorObject;
 pub use capability::{
     ClientCapabilities, ClientTaskRequests, ClientTasksCapability, ElicitationCapability,
     ElicitationTaskRequests, JsonObject, PromptsCapability, ResourcesCapability, RootsCapability,

@@ -2,7 +2,7 @@
 
 use alloc::{boxed::Box, vec::Vec};
 
-use super::step::Step;
+use super::step::LowerStep;
 use crate::protocol::{
     Annotations, AudioContent, CallToolParams, CallToolResult, CancelledParams, ClientCapabilities,
     ClientNotification, ClientRequest, CompleteParams, CompleteResult, ContentBlock,
@@ -24,11 +24,11 @@ use crate::protocol::{
 /// [`lower`](super::lower).
 pub trait Lower {
     /// Lets a step see each thing in this message, the outer before the inner.
-    fn lower(&mut self, step: &dyn Step);
+    fn lower(&mut self, step: &dyn LowerStep);
 }
 
 /// Walks the `_meta` of a thing; one that says nothing any more is left out.
-fn walk_meta(slot: &mut Option<Box<Meta>>, step: &dyn Step) {
+fn walk_meta(slot: &mut Option<Box<Meta>>, step: &dyn LowerStep) {
     let Some(meta) = slot else { return };
     meta.client_capabilities.lower(step);
     for implementation in [&mut meta.client_info, &mut meta.server_info] {
@@ -40,7 +40,7 @@ fn walk_meta(slot: &mut Option<Box<Meta>>, step: &dyn Step) {
     }
 }
 
-fn walk_questions(questions: &mut Option<InputRequests>, step: &dyn Step) {
+fn walk_questions(questions: &mut Option<InputRequests>, step: &dyn LowerStep) {
     for question in questions.iter_mut().flat_map(InputRequests::values_mut) {
         question.lower(step);
     }
@@ -50,7 +50,7 @@ macro_rules! lower_meta_only {
     ($($name:ident),* $(,)?) => {
         $(
             impl Lower for $name {
-                fn lower(&mut self, step: &dyn Step) {
+                fn lower(&mut self, step: &dyn LowerStep) {
                     walk_meta(&mut self.meta, step);
                     step.members(self);
                 }
@@ -70,7 +70,7 @@ macro_rules! lower_annotated {
     ($($name:ident),* $(,)?) => {
         $(
             impl Lower for $name {
-                fn lower(&mut self, step: &dyn Step) {
+                fn lower(&mut self, step: &dyn LowerStep) {
                     self.annotations.lower(step);
                     walk_meta(&mut self.meta, step);
                     step.members(self);
@@ -86,7 +86,7 @@ lower_annotated! {
 }
 
 impl<T: Lower> Lower for Option<T> {
-    fn lower(&mut self, step: &dyn Step) {
+    fn lower(&mut self, step: &dyn LowerStep) {
         if let Some(thing) = self {
             thing.lower(step);
         }
@@ -94,7 +94,7 @@ impl<T: Lower> Lower for Option<T> {
 }
 
 impl<T: Lower> Lower for Vec<T> {
-    fn lower(&mut self, step: &dyn Step) {
+    fn lower(&mut self, step: &dyn LowerStep) {
         for thing in self {
             thing.lower(step);
         }
@@ -102,13 +102,13 @@ impl<T: Lower> Lower for Vec<T> {
 }
 
 impl<T: Lower> Lower for Box<T> {
-    fn lower(&mut self, step: &dyn Step) {
+    fn lower(&mut self, step: &dyn LowerStep) {
         T::lower(self, step);
     }
 }
 
 impl Lower for ClientRequest {
-    fn lower(&mut self, step: &dyn Step) {
+    fn lower(&mut self, step: &dyn LowerStep) {
         match self {
             Self::Initialize(params) => params.lower(step),
             Self::Discover(params) | Self::Ping(params) => params.lower(step),
@@ -133,7 +133,7 @@ impl Lower for ClientRequest {
 }
 
 impl Lower for ServerRequest {
-    fn lower(&mut self, step: &dyn Step) {
+    fn lower(&mut self, step: &dyn LowerStep) {
         match self {
             Self::Ping(params) | Self::Roots(params) => params.lower(step),
             Self::Elicit(params) => params.lower(step),
@@ -147,7 +147,7 @@ impl Lower for ServerRequest {
 }
 
 impl Lower for ClientNotification {
-    fn lower(&mut self, step: &dyn Step) {
+    fn lower(&mut self, step: &dyn LowerStep) {
         match self {
             Self::Initialized(params) | Self::RootsListChanged(params) => params.lower(step),
             Self::Cancelled(params) => params.lower(step),
@@ -158,7 +158,7 @@ impl Lower for ClientNotification {
 }
 
 impl Lower for ServerNotification {
-    fn lower(&mut self, step: &dyn Step) {
+    fn lower(&mut self, step: &dyn LowerStep) {
         match self {
             Self::Cancelled(params) => params.lower(step),
             Self::Progress(params) => params.lower(step),
@@ -176,7 +176,7 @@ impl Lower for ServerNotification {
 }
 
 impl Lower for InputRequest {
-    fn lower(&mut self, step: &dyn Step) {
+    fn lower(&mut self, step: &dyn LowerStep) {
         match self {
             Self::Elicit(params) => params.lower(step),
             Self::Sample(params) => params.lower(step),
@@ -186,7 +186,7 @@ impl Lower for InputRequest {
 }
 
 impl Lower for InputResponse {
-    fn lower(&mut self, step: &dyn Step) {
+    fn lower(&mut self, step: &dyn LowerStep) {
         match self {
             Self::Elicit(result) => result.lower(step),
             Self::Sample(result) => result.lower(step),
@@ -196,7 +196,7 @@ impl Lower for InputResponse {
 }
 
 impl Lower for InputRequiredResult {
-    fn lower(&mut self, step: &dyn Step) {
+    fn lower(&mut self, step: &dyn LowerStep) {
         walk_questions(&mut self.input_requests, step);
         walk_meta(&mut self.meta, step);
         step.members(self);
@@ -204,7 +204,7 @@ impl Lower for InputRequiredResult {
 }
 
 impl Lower for DetailedTask {
-    fn lower(&mut self, step: &dyn Step) {
+    fn lower(&mut self, step: &dyn LowerStep) {
         walk_questions(&mut self.input_requests, step);
         walk_meta(&mut self.meta, step);
         step.members(self);
@@ -212,13 +212,13 @@ impl Lower for DetailedTask {
 }
 
 impl Lower for Implementation {
-    fn lower(&mut self, step: &dyn Step) {
+    fn lower(&mut self, step: &dyn LowerStep) {
         step.members(self);
     }
 }
 
 impl Lower for ClientCapabilities {
-    fn lower(&mut self, step: &dyn Step) {
+    fn lower(&mut self, step: &dyn LowerStep) {
         step.client_capabilities(self);
         if let Some(roots) = &mut self.roots {
             step.members(roots);
@@ -234,13 +234,13 @@ impl Lower for ClientCapabilities {
 }
 
 impl Lower for ServerCapabilities {
-    fn lower(&mut self, step: &dyn Step) {
+    fn lower(&mut self, step: &dyn LowerStep) {
         step.members(self);
     }
 }
 
 impl Lower for InitializeParams {
-    fn lower(&mut self, step: &dyn Step) {
+    fn lower(&mut self, step: &dyn LowerStep) {
         self.capabilities.lower(step);
         self.client_info.lower(step);
         walk_meta(&mut self.meta, step);
@@ -249,7 +249,7 @@ impl Lower for InitializeParams {
 }
 
 impl Lower for InitializeResult {
-    fn lower(&mut self, step: &dyn Step) {
+    fn lower(&mut self, step: &dyn LowerStep) {
         self.capabilities.lower(step);
         self.server_info.lower(step);
         walk_meta(&mut self.meta, step);
@@ -258,7 +258,7 @@ impl Lower for InitializeResult {
 }
 
 impl Lower for DiscoverResult {
-    fn lower(&mut self, step: &dyn Step) {
+    fn lower(&mut self, step: &dyn LowerStep) {
         self.capabilities.lower(step);
         step.cache(&mut self.ttl_ms, &mut self.cache_scope);
         walk_meta(&mut self.meta, step);
@@ -267,7 +267,7 @@ impl Lower for DiscoverResult {
 }
 
 impl Lower for Tool {
-    fn lower(&mut self, step: &dyn Step) {
+    fn lower(&mut self, step: &dyn LowerStep) {
         step.tool(self);
         walk_meta(&mut self.meta, step);
         step.members(self);
@@ -275,7 +275,7 @@ impl Lower for Tool {
 }
 
 impl Lower for ListToolsResult {
-    fn lower(&mut self, step: &dyn Step) {
+    fn lower(&mut self, step: &dyn LowerStep) {
         self.tools.lower(step);
         step.cache(&mut self.ttl_ms, &mut self.cache_scope);
         walk_meta(&mut self.meta, step);
@@ -284,14 +284,14 @@ impl Lower for ListToolsResult {
 }
 
 impl Lower for CallToolParams {
-    fn lower(&mut self, step: &dyn Step) {
+    fn lower(&mut self, step: &dyn LowerStep) {
         walk_meta(&mut self.meta, step);
         step.members(self);
     }
 }
 
 impl Lower for CallToolResult {
-    fn lower(&mut self, step: &dyn Step) {
+    fn lower(&mut self, step: &dyn LowerStep) {
         step.tool_result(self);
         self.content.lower(step);
         walk_meta(&mut self.meta, step);
@@ -300,7 +300,7 @@ impl Lower for CallToolResult {
 }
 
 impl Lower for Prompt {
-    fn lower(&mut self, step: &dyn Step) {
+    fn lower(&mut self, step: &dyn LowerStep) {
         for argument in self.arguments.iter_mut().flatten() {
             step.members(argument);
         }
@@ -310,7 +310,7 @@ impl Lower for Prompt {
 }
 
 impl Lower for ListPromptsResult {
-    fn lower(&mut self, step: &dyn Step) {
+    fn lower(&mut self, step: &dyn LowerStep) {
         self.prompts.lower(step);
         step.cache(&mut self.ttl_ms, &mut self.cache_scope);
         walk_meta(&mut self.meta, step);
@@ -319,14 +319,14 @@ impl Lower for ListPromptsResult {
 }
 
 impl Lower for GetPromptParams {
-    fn lower(&mut self, step: &dyn Step) {
+    fn lower(&mut self, step: &dyn LowerStep) {
         walk_meta(&mut self.meta, step);
         step.members(self);
     }
 }
 
 impl Lower for GetPromptResult {
-    fn lower(&mut self, step: &dyn Step) {
+    fn lower(&mut self, step: &dyn LowerStep) {
         for message in &mut self.messages {
             message.content.lower(step);
         }
@@ -336,7 +336,7 @@ impl Lower for GetPromptResult {
 }
 
 impl Lower for ResourceContents {
-    fn lower(&mut self, step: &dyn Step) {
+    fn lower(&mut self, step: &dyn LowerStep) {
         match self {
             Self::Text(text) => {
                 walk_meta(&mut text.meta, step);
@@ -351,7 +351,7 @@ impl Lower for ResourceContents {
 }
 
 impl Lower for ListResourcesResult {
-    fn lower(&mut self, step: &dyn Step) {
+    fn lower(&mut self, step: &dyn LowerStep) {
         self.resources.lower(step);
         step.cache(&mut self.ttl_ms, &mut self.cache_scope);
         walk_meta(&mut self.meta, step);
@@ -360,7 +360,7 @@ impl Lower for ListResourcesResult {
 }
 
 impl Lower for ListResourceTemplatesResult {
-    fn lower(&mut self, step: &dyn Step) {
+    fn lower(&mut self, step: &dyn LowerStep) {
         self.resource_templates.lower(step);
         step.cache(&mut self.ttl_ms, &mut self.cache_scope);
         walk_meta(&mut self.meta, step);
@@ -369,14 +369,14 @@ impl Lower for ListResourceTemplatesResult {
 }
 
 impl Lower for ReadResourceParams {
-    fn lower(&mut self, step: &dyn Step) {
+    fn lower(&mut self, step: &dyn LowerStep) {
         walk_meta(&mut self.meta, step);
         step.members(self);
     }
 }
 
 impl Lower for ReadResourceResult {
-    fn lower(&mut self, step: &dyn Step) {
+    fn lower(&mut self, step: &dyn LowerStep) {
         self.contents.lower(step);
         step.cache(&mut self.ttl_ms, &mut self.cache_scope);
         walk_meta(&mut self.meta, step);
@@ -385,13 +385,13 @@ impl Lower for ReadResourceResult {
 }
 
 impl Lower for Annotations {
-    fn lower(&mut self, step: &dyn Step) {
+    fn lower(&mut self, step: &dyn LowerStep) {
         step.members(self);
     }
 }
 
 impl Lower for ContentBlock {
-    fn lower(&mut self, step: &dyn Step) {
+    fn lower(&mut self, step: &dyn LowerStep) {
         step.content(self);
         match self {
             Self::Text(text) => text.lower(step),
@@ -407,7 +407,7 @@ impl Lower for ContentBlock {
 }
 
 impl Lower for SamplingBlock {
-    fn lower(&mut self, step: &dyn Step) {
+    fn lower(&mut self, step: &dyn LowerStep) {
         step.sampling_block(self);
         match self {
             Self::Text(text) => text.lower(step),
@@ -427,7 +427,7 @@ impl Lower for SamplingBlock {
 }
 
 impl Lower for SamplingContent {
-    fn lower(&mut self, step: &dyn Step) {
+    fn lower(&mut self, step: &dyn LowerStep) {
         match self {
             Self::One(block) => block.lower(step),
             Self::Many(blocks) => blocks.lower(step),
@@ -436,7 +436,7 @@ impl Lower for SamplingContent {
 }
 
 impl Lower for SamplingMessage {
-    fn lower(&mut self, step: &dyn Step) {
+    fn lower(&mut self, step: &dyn LowerStep) {
         self.content.lower(step);
         walk_meta(&mut self.meta, step);
         step.members(self);
@@ -444,7 +444,7 @@ impl Lower for SamplingMessage {
 }
 
 impl Lower for CreateMessageParams {
-    fn lower(&mut self, step: &dyn Step) {
+    fn lower(&mut self, step: &dyn LowerStep) {
         step.sampling_messages(&mut self.messages);
         self.messages.lower(step);
         self.tools.lower(step);
@@ -455,7 +455,7 @@ impl Lower for CreateMessageParams {
 }
 
 impl Lower for CreateMessageResult {
-    fn lower(&mut self, step: &dyn Step) {
+    fn lower(&mut self, step: &dyn LowerStep) {
         step.sampling_result(&mut self.content);
         self.content.lower(step);
         walk_meta(&mut self.meta, step);
@@ -464,7 +464,7 @@ impl Lower for CreateMessageResult {
 }
 
 impl Lower for ElicitParams {
-    fn lower(&mut self, step: &dyn Step) {
+    fn lower(&mut self, step: &dyn LowerStep) {
         match self {
             Self::Form(params) => params.lower(step),
             Self::Url(params) => params.lower(step),
@@ -473,7 +473,7 @@ impl Lower for ElicitParams {
 }
 
 impl Lower for ElicitFormParams {
-    fn lower(&mut self, step: &dyn Step) {
+    fn lower(&mut self, step: &dyn LowerStep) {
         step.elicit_form(self);
         walk_meta(&mut self.meta, step);
         step.question_meta(&mut self.meta);
@@ -482,7 +482,7 @@ impl Lower for ElicitFormParams {
 }
 
 impl Lower for ElicitUrlParams {
-    fn lower(&mut self, step: &dyn Step) {
+    fn lower(&mut self, step: &dyn LowerStep) {
         walk_meta(&mut self.meta, step);
         step.question_meta(&mut self.meta);
         step.members(self);
@@ -490,7 +490,7 @@ impl Lower for ElicitUrlParams {
 }
 
 impl Lower for ElicitResult {
-    fn lower(&mut self, step: &dyn Step) {
+    fn lower(&mut self, step: &dyn LowerStep) {
         walk_meta(&mut self.meta, step);
         step.question_meta(&mut self.meta);
         step.members(self);
@@ -498,7 +498,7 @@ impl Lower for ElicitResult {
 }
 
 impl Lower for UrlElicitationRequired {
-    fn lower(&mut self, step: &dyn Step) {
+    fn lower(&mut self, step: &dyn LowerStep) {
         for link in self.links_mut() {
             link.lower(step);
         }
@@ -506,7 +506,7 @@ impl Lower for UrlElicitationRequired {
 }
 
 impl Lower for ListRootsResult {
-    fn lower(&mut self, step: &dyn Step) {
+    fn lower(&mut self, step: &dyn LowerStep) {
         for root in &mut self.roots {
             walk_meta(&mut root.meta, step);
             step.members(root);
@@ -518,7 +518,7 @@ impl Lower for ListRootsResult {
 }
 
 impl Lower for CompleteParams {
-    fn lower(&mut self, step: &dyn Step) {
+    fn lower(&mut self, step: &dyn LowerStep) {
         if let Reference::Prompt(reference) = &mut self.reference {
             step.members(reference);
         }
@@ -528,7 +528,7 @@ impl Lower for CompleteParams {
 }
 
 impl Lower for ProgressParams {
-    fn lower(&mut self, step: &dyn Step) {
+    fn lower(&mut self, step: &dyn LowerStep) {
         walk_meta(&mut self.meta, step);
         step.members(self);
     }

@@ -8,7 +8,7 @@ use alloc::{borrow::ToOwned, boxed::Box};
 
 use super::{
     degrade,
-    step::{Members, Step},
+    step::{LowerStep, Members},
 };
 use crate::{
     protocol::{
@@ -66,7 +66,7 @@ impl Span {
     }
 }
 
-impl Step for Only {
+impl LowerStep for Only {
     fn members(&self, thing: &mut dyn Members) {
         thing.keep(self.0);
     }

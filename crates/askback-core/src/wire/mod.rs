@@ -27,7 +27,7 @@ use serde_json::value::RawValue;
 pub use lower::Lower;
 
 use members::Only;
-use step::Step;
+use step::LowerStep;
 
 use crate::{
     forms::{Defaults, Dialect},
@@ -202,8 +202,8 @@ impl Method for ServerNotification {
 }
 
 /// The steps that lead down to a revision: none to the newest, in whose shape the vocabulary is.
-fn steps(revision: Revision) -> &'static [&'static dyn Step] {
-    const CHAIN: &[&dyn Step] = &[
+fn steps(revision: Revision) -> &'static [&'static dyn LowerStep] {
+    const CHAIN: &[&dyn LowerStep] = &[
         &v2025_11_25::Down,
         &v2025_06_18::Down,
         &v2025_03_26::Down,

@@ -13,7 +13,7 @@ use crate::{
 /// One step on the way down. It says, for each kind of thing, what becomes of it; what it does not
 /// mention stays.
 #[expect(unused_variables, reason = "most steps leave most things alone")]
-pub trait Step {
+pub trait LowerStep {
     /// The members of any thing, after all else was done to them.
     fn members(&self, thing: &mut dyn Members) {}
     /// The `_meta` of a question to a client, or of its answer.

@@ -1,11 +1,11 @@
 //! 2024-11-05: no sound.
 
-use super::{degrade, step::Step};
+use super::{degrade, step::LowerStep};
 use crate::protocol::{ContentBlock, SamplingBlock};
 
 pub(super) struct Down;
 
-impl Step for Down {
+impl LowerStep for Down {
     fn content(&self, block: &mut ContentBlock) {
         if let ContentBlock::Audio(audio) = block {
             *block = ContentBlock::Text(degrade::audio(audio));

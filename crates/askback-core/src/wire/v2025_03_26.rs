@@ -1,11 +1,11 @@
 //! 2025-03-26: tools have no title of their own; results are not structured and do not link.
 
-use super::{degrade, step::Step};
+use super::{degrade, step::LowerStep};
 use crate::protocol::{CallToolResult, ContentBlock, Tool};
 
 pub(super) struct Down;
 
-impl Step for Down {
+impl LowerStep for Down {
     /// The annotations of a tool had a title before tools themselves had one.
     fn tool(&self, tool: &mut Tool) {
         if let Some(title) = tool.title.take() {

@@ -3,12 +3,12 @@
 
 use alloc::{boxed::Box, vec::Vec};
 
-use super::{degrade, step::Step};
+use super::{degrade, step::LowerStep};
 use crate::protocol::{ClientCapabilities, SamplingBlock, SamplingContent, SamplingMessage};
 
 pub(super) struct Down;
 
-impl Step for Down {
+impl LowerStep for Down {
     /// A client that takes only links has nothing to declare.
     fn client_capabilities(&self, capabilities: &mut ClientCapabilities) {
         if !capabilities.elicits_form() {

@@ -4,12 +4,12 @@ use alloc::string::String;
 
 use serde::Deserialize;
 
-use super::{degrade, step::Step};
+use super::{degrade, step::LowerStep};
 use crate::protocol::{CallToolResult, SamplingBlock, Schema, Tool};
 
 pub(super) struct Down;
 
-impl Step for Down {
+impl LowerStep for Down {
     fn tool(&self, tool: &mut Tool) {
         tool.output_schema = tool.output_schema.take().filter(describes_object);
     }

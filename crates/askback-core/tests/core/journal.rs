@@ -6,7 +6,7 @@ use std::{
 };
 
 use askback_core::{
-    ask::{Checked, Flow, FlowId, Identity, Outcome, Reply, State, TokenId, Verdict},
+    ask::{Checked, Flow, FlowId, FlowState, Identity, Reply, Settlement, TokenId, Verdict},
     limits::Limits,
     protocol::{InputRequest, RawJson},
 };
@@ -69,15 +69,15 @@ fn answered(request: InputRequest, reply: Reply, limits: &Arc<Limits>) -> (Flow,
     (flow, polled.map(|answer| answer.unwrap()))
 }
 
-fn suspended(flow: &Flow) -> State {
+fn suspended(flow: &Flow) -> FlowState {
     flow.suspend(identity(), TokenId([3; 16]), NOW)
 }
 
 /// What is recorded of an answer, as JSON.
-fn recorded(state: &State) -> Option<Value> {
+fn recorded(state: &FlowState) -> Option<Value> {
     let entry = state.journal.first()?;
     match &entry.outcome {
-        Outcome::Answered(answered) => match &answered.reply {
+        Settlement::Answered(answered) => match &answered.reply {
             Reply::Value(value) => Some(value.decode().unwrap()),
             other => panic!("{other:?}"),
         },

@@ -2,14 +2,14 @@
 
 use askback_core::{
     jsonrpc::{
-        self, ErrorObject, INVALID_REQUEST, Incoming, Malformed, Message, PARSE_ERROR, RequestId,
+        self, ErrorObject, INVALID_REQUEST, Malformed, Message, PARSE_ERROR, Payload, RequestId,
     },
     limits::Limits,
     protocol::ClientRequest,
 };
 use serde_json::{Value, json};
 
-fn parse(bytes: &[u8]) -> Result<Incoming, Malformed> {
+fn parse(bytes: &[u8]) -> Result<Payload, Malformed> {
     jsonrpc::parse(bytes, &Limits::default())
 }
 
@@ -17,7 +17,7 @@ fn number(id: i64) -> Option<RequestId> {
     Some(RequestId::Number(id))
 }
 
-fn refused(name: &str, result: Result<Incoming, Malformed>, code: i64, id: Option<RequestId>) {
+fn refused(name: &str, result: Result<Payload, Malformed>, code: i64, id: Option<RequestId>) {
     let bad = result.err().unwrap_or_else(|| panic!("accepted: {name}"));
     assert_eq!(bad.error.code, code, "{name}: {}", bad.error);
     assert_eq!(bad.id, id, "{name}: {}", bad.error);
@@ -304,7 +304,7 @@ fn messages_are_read_whatever_their_layout() {
         r#"{"jsonrpc":"2.0","error":{"code":-32700,"message":"?"}}"#,
     ];
     for text in cases {
-        let Ok(Incoming::Single(message)) = parse(text.as_bytes()) else {
+        let Ok(Payload::Single(message)) = parse(text.as_bytes()) else {
             panic!("refused: {text}");
         };
         let mut expected: Value = serde_json::from_str(text).unwrap();
@@ -319,13 +319,13 @@ fn messages_are_read_whatever_their_layout() {
 
 #[test]
 fn null_stands_for_no_params_and_an_unknown_id() {
-    let Ok(Incoming::Single(Message::Request(request))) =
+    let Ok(Payload::Single(Message::Request(request))) =
         parse(br#"{"jsonrpc":"2.0","id":1,"method":"ping","params":null}"#)
     else {
         panic!("refused");
     };
     assert!(request.params.is_none());
-    let Ok(Incoming::Single(Message::Response(response))) =
+    let Ok(Payload::Single(Message::Response(response))) =
         parse(br#"{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"?"}}"#)
     else {
         panic!("refused");
@@ -342,7 +342,7 @@ fn a_bad_message_in_a_batch_costs_only_itself() {
         {"jsonrpc":"2.0","method":"notifications/initialized"},
         {"jsonrpc":"2.0","id":3,"result":{}}
     ]"#;
-    let Ok(Incoming::Batch(messages)) = parse(batch) else {
+    let Ok(Payload::Batch(messages)) = parse(batch) else {
         panic!("refused");
     };
     let ids: Vec<_> = messages
@@ -440,7 +440,7 @@ fn depth_does_not_exhaust_the_stack() {
         for member in ["params", "unknown"] {
             let text =
                 format!(r#"{{"jsonrpc":"2.0","id":1,"method":"x","{member}":{{"a":{deep}}}}}"#);
-            let Ok(Incoming::Single(Message::Request(request))) =
+            let Ok(Payload::Single(Message::Request(request))) =
                 jsonrpc::parse(text.as_bytes(), &limits)
             else {
                 panic!("refused");
@@ -451,9 +451,9 @@ fn depth_does_not_exhaust_the_stack() {
             }
         }
         let alone = jsonrpc::parse(deep.as_bytes(), &limits);
-        assert!(!matches!(alone, Ok(Incoming::Single(_))));
+        assert!(!matches!(alone, Ok(Payload::Single(_))));
         let batch = format!("[{deep}]");
-        let Ok(Incoming::Batch(messages)) = jsonrpc::parse(batch.as_bytes(), &limits) else {
+        let Ok(Payload::Batch(messages)) = jsonrpc::parse(batch.as_bytes(), &limits) else {
             panic!("refused");
         };
         assert!(messages[0].is_err());

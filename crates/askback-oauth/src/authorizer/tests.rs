@@ -14,8 +14,8 @@ use url::Url;
 
 use super::{Attempt, Authorizer};
 use crate::{
-    Authorization, AuthorizationError, CredentialStore as _, Key, MemoryStore, Redirect, Secret,
-    SignIn, SignInError, Signing,
+    Authorization, AuthorizationError, CredentialKey, CredentialStore as _, MemoryCredentials,
+    Redirect, Secret, SignIn, SignInError, Signing,
     identity::Method as ClientMethod,
     key::SigningKey,
     records::{Grant, KeptClient, write},
@@ -69,9 +69,9 @@ async fn with_key(
         granted: None,
         key,
     };
-    let store = Arc::new(MemoryStore::new());
+    let store = Arc::new(MemoryCredentials::new());
     let record = write(&grant).expect("it can be written");
-    let key = Key::Tokens(server.to_owned());
+    let key = CredentialKey::Tokens(server.to_owned());
     store.save(&key, &record).await.expect("it is kept");
     let authorization = Authorization::person(person.clone()).store(store);
     authorization.authorizer(&url(server)).expect("a client")

@@ -8,7 +8,7 @@
 
 #[doc(inline)]
 pub use askback_oauth::{
-    Algorithm, Asserting, AssertionSource, Authorization, AuthorizationError, CredentialStore,
-    IdentityProvider, Keeping, Key, KeyLock, MemoryStore, Redirect, RegisteredClient, SignIn,
-    SignInError, SignInRequest, SignOut, SignedIn, Signing, SigningKey,
+    Algorithm, Asserting, AssertionSource, Authorization, AuthorizationError, CredentialKey,
+    CredentialStore, IdentityProvider, Keeping, KeyLock, MemoryCredentials, Redirect,
+    RegisteredClient, SignIn, SignInError, SignInRequest, SignOut, SignedIn, Signing, SigningKey,
 };

@@ -4,7 +4,6 @@ use std::{
     collections::{HashMap, VecDeque},
     future::pending,
     io,
-    pin::Pin,
     sync::Arc,
     time::Duration,
 };
@@ -15,6 +14,7 @@ use askback_core::{
         CallId, ClientError, ClientMessage, Connection, Event, HostQuestion, Output, Profile,
         QuestionId, ServerMessage, Timeouts,
     },
+    future::BoxFuture,
     jsonrpc::ErrorObject,
     limits::Limits,
     protocol::{ClientRequest, InputResponse, SubscriptionFilter},
@@ -102,20 +102,18 @@ struct Driver {
 /// The way to the server.
 enum Way {
     Closed(Box<dyn Connect>),
-    Opening(Future<(Box<dyn Connect>, io::Result<Link>)>),
+    Opening(BoxFuture<'static, (Box<dyn Connect>, io::Result<Link>)>),
     Open(Box<Open>),
     /// The server is gone, or going. The engine is told how it ended, unless it was the engine that
     /// wanted the end.
     Ending {
-        end: Future<(Box<dyn Connect>, String)>,
+        end: BoxFuture<'static, (Box<dyn Connect>, String)>,
         stderr: Stderr,
         tell: bool,
     },
     /// Between two of these.
     Moving,
 }
-
-type Future<T> = Pin<Box<dyn std::future::Future<Output = T> + Send>>;
 
 struct Open {
     connector: Box<dyn Connect>,

@@ -4,6 +4,7 @@ use std::{future::Future, sync::Arc};
 
 use askback_core::{
     engine::client::{Event, HostQuestion},
+    future::BoxFuture,
     jsonrpc::ErrorObject,
     protocol::{
         ClientCapabilities, CreateMessageParams, CreateMessageResult, ElicitFormParams,
@@ -13,10 +14,7 @@ use askback_core::{
     },
 };
 
-use crate::{
-    error::{Error, Result},
-    flow::BoxFuture,
-};
+use crate::error::{Error, Result};
 
 /// A function that answers questions of one kind.
 type Answerer<Q, A> = Arc<dyn Fn(HostQuestion<Q>) -> BoxFuture<'static, Result<A>> + Send + Sync>;

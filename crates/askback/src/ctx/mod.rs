@@ -21,8 +21,9 @@ use std::{
 #[cfg(feature = "sqlite")]
 use std::{collections::BTreeSet, sync::MutexGuard};
 
+pub use askback_core::ask::AskError;
 use askback_core::{
-    ask::{AskError, FlowId, Identity, Millis, Principal},
+    ask::{FlowId, Identity, Millis, Principal},
     engine::server::Changed,
     forms::{
         ANSWER, BooleanField, ChoiceField, Content, Elicitable, Field, FormSchema, FormValues,
@@ -55,7 +56,11 @@ pub use self::{
 use crate::{
     entropy::entropy,
     error::{Error, Result},
-    flow::{Asking, BoxFuture, Cell, Naming, Scope, Step, Timer},
+    flow::{Asking, BoxFuture, Cell, Naming, Scope, Timer},
+};
+pub use crate::{
+    flow::Step,
+    roots::{RemoteRoots, Roots},
 };
 
 /// What a handler is given: questions to the person, the model and the client behind a call, and
@@ -288,7 +293,7 @@ impl Ctx {
 
     /// Asks which folders the server may work in.
     ///
-    /// They are folders of the client's machine: [`Roots::local`](crate::Roots::local) opens them
+    /// They are folders of the client's machine: [`Roots::local`](crate::ctx::Roots::local) opens them
     /// where that is the server's machine too, and nowhere else.
     pub fn roots(&self) -> ListRoots {
         let request = InputRequest::Roots(RequestParams::default());

@@ -12,10 +12,8 @@ mod step;
 mod timer;
 
 use std::{
-    future::Future,
     io,
     ops::{Deref, DerefMut},
-    pin::Pin,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, Ordering},
@@ -28,6 +26,7 @@ use askback_core::{
     limits::Limits,
 };
 
+pub(crate) use askback_core::future::BoxFuture;
 pub(crate) use becoming::TaskStage;
 pub(crate) use drive::{Drive, Turn};
 pub(crate) use question::Asking;
@@ -38,9 +37,6 @@ pub(crate) use timer::Timer;
 
 use self::{becoming::NotDeclared, drive::Signal};
 use crate::{clock::Clock, entropy::entropy};
-
-/// A future that can be handed around.
-pub(crate) type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// A flow, shared between the drive and the futures of its handler.
 pub(crate) struct Cell {

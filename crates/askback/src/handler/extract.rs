@@ -51,7 +51,7 @@ pub enum Extraction<T> {
     message = "`{Self}` cannot be asked for",
     label = "`#[ask]` is for a parameter of type `Ask<_>`"
 )]
-pub trait Asked: Sized + Send + 'static {
+pub trait Askable: Sized + Send + 'static {
     /// Asks for it, with this message.
     fn ask(ctx: &Ctx, message: &str) -> BoxFuture<'static, Result<Self>>;
 }
@@ -120,7 +120,7 @@ impl<T: Elicitable> Extract for Ask<Answer<T>> {
 }
 
 #[diagnostic::do_not_recommend]
-impl<W: Words, A: Asked> Extract for Worded<W, A> {
+impl<W: Words, A: Askable> Extract for Worded<W, A> {
     fn extract(ctx: &Ctx) -> Extraction<Self> {
         let asking = A::ask(ctx, W::MESSAGE);
         Extraction::Asking(Box::pin(async move {
@@ -133,7 +133,7 @@ impl<W: Words, A: Asked> Extract for Worded<W, A> {
 }
 
 #[diagnostic::do_not_recommend]
-impl<T: Elicitable> Asked for Ask<T> {
+impl<T: Elicitable> Askable for Ask<T> {
     fn ask(ctx: &Ctx, message: &str) -> BoxFuture<'static, Result<Self>> {
         let asking = ctx.elicit::<T>(message);
         Box::pin(async move { Ok(Self(asking.await?.accepted()?)) })
@@ -141,7 +141,7 @@ impl<T: Elicitable> Asked for Ask<T> {
 }
 
 #[diagnostic::do_not_recommend]
-impl<T: Elicitable> Asked for Ask<Answer<T>> {
+impl<T: Elicitable> Askable for Ask<Answer<T>> {
     fn ask(ctx: &Ctx, message: &str) -> BoxFuture<'static, Result<Self>> {
         let asking = ctx.elicit::<T>(message);
         Box::pin(async move { Ok(Self(asking.await?)) })
@@ -168,7 +168,7 @@ impl<T> NoForm for Probe<T> {}
 pub fn is_parameter<T: Extract>() {}
 
 /// Compiles for what a person can be asked for.
-pub fn is_asked<T: Asked>() {}
+pub fn is_asked<T: Askable>() {}
 
 /// Reads the arguments by their form: what is missing is filled in from the defaults, what is
 /// there is checked, and every issue is named at once.

@@ -9,7 +9,9 @@ mod state;
 
 use std::{future::Future, pin::Pin, sync::Arc, task::Poll};
 
-pub use extract::{Extract, Extraction, NoForm, Probe, Worded, Words, is_asked, is_parameter};
+pub use extract::{Extract, Extraction};
+#[doc(hidden)]
+pub use extract::{NoForm, Probe, Worded, Words, is_asked, is_parameter};
 pub use output::{IntoPromptResult, IntoReadResult, IntoToolResult, Json};
 pub use state::State;
 

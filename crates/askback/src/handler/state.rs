@@ -12,7 +12,7 @@ use crate::{
 /// of a handler.
 ///
 /// ```
-/// use askback::{BuildError, Result, Server, State, Tool};
+/// use askback::{Result, Server, State, Tool, server::BuildError};
 ///
 /// #[derive(Clone)]
 /// struct Rates(u32);

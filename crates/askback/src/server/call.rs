@@ -10,7 +10,7 @@ use std::{
 };
 
 use askback_core::{
-    ask::{AskError, Flow, Millis, OpenQuestion, Reply, State, TokenId},
+    ask::{AskError, Flow, FlowState, Millis, OpenQuestion, Reply, TokenId},
     auth::Scopes,
     engine::server::Origin,
     jsonrpc::ErrorObject,
@@ -350,7 +350,7 @@ impl<T: Answer> Calling<T> {
     }
 
     /// Takes down what the retry needs, and drops the handler.
-    fn suspend(&self, drive: Drive<Outcome<T>>) -> Result<State> {
+    fn suspend(&self, drive: Drive<Outcome<T>>) -> Result<FlowState> {
         let now = self.shared.clock().now();
         let (identity, token) = (drive.cell().identity()?, TokenId(entropy()?));
         let state = drive.cell().flow().suspend(identity, token, now);

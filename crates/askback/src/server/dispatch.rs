@@ -17,8 +17,8 @@ use askback_core::{
     protocol::{
         CallToolParams, CallToolResult, ClientRequest, CompleteParams, CompleteResult, Completion,
         ElicitParams, ElicitUrlParams, EmptyResult, GetPromptParams, HasMeta, InputRequest,
-        MissingCapability, Outcome, PaginatedParams, ReadResourceParams, ReadResourceResult,
-        Reference, codes,
+        JsonObject, Meta, MissingCapability, Outcome, PaginatedParams, ReadResourceParams,
+        ReadResourceResult, Reference, codes,
     },
     quote::Quoted,
     revision::Era,

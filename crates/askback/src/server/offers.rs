@@ -25,7 +25,7 @@ pub(super) struct Changing {
 /// call that asked a person and is made again finds what there is by then.
 ///
 /// ```
-/// use askback::{BuildError, Ctx, Result, Server, Tool};
+/// use askback::{Ctx, Result, Server, Tool, server::BuildError};
 ///
 /// async fn log_in(ctx: Ctx) -> Result<&'static str> {
 ///     ctx.server().tools()?.enable("report");

@@ -4,7 +4,7 @@
 use std::{sync::Arc, task::Poll};
 
 use askback_core::{
-    ask::{Flow, Reply, State},
+    ask::{Flow, FlowState, Reply},
     jsonrpc::ErrorObject,
     protocol::{LoggingLevel, ServerNotification},
 };
@@ -32,7 +32,7 @@ struct Compared {
 impl<T: Answer> Calling<T> {
     /// Runs the handler again from its record, and fails loudly if it asks something else than it
     /// did.
-    pub(super) async fn check_replay(&self, state: State) -> Result<()> {
+    pub(super) async fn check_replay(&self, state: FlowState) -> Result<()> {
         let limits = self.shared.limits();
         let flow = Flow::rehearse(state.clone(), Arc::clone(&self.shared.profile.limits));
         let silent: Arc<dyn Peer> = Arc::new(Silent);
@@ -67,7 +67,7 @@ impl<T: Answer> Calling<T> {
     }
 }
 
-fn compare(state: &State, again: &Flow) -> Compared {
+fn compare(state: &FlowState, again: &Flow) -> Compared {
     let mut compared = Compared {
         changed: false,
         missing: false,
@@ -85,7 +85,7 @@ fn compare(state: &State, again: &Flow) -> Compared {
     compared
 }
 
-fn explain(state: &State, again: &Flow) -> String {
+fn explain(state: &FlowState, again: &Flow) -> String {
     let list = |keys: Vec<&str>| keys.join(", ");
     let asked = list(state.open.iter().map(|open| &*open.key).collect());
     let asks = list(again.open().map(|(key, _)| key).collect());

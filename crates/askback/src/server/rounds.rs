@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use askback_core::{
     ask::{
-        AskError, OpenQuestion, Reply, State,
+        AskError, FlowState, OpenQuestion, Reply,
         canonical::{self, CanonicalError},
         seal::{self, Binding, Entropy, SealError},
     },
@@ -76,7 +76,7 @@ impl Rounds {
         &self,
         shared: &Arc<Shared>,
         incoming: &Incoming,
-    ) -> Result<Option<State>> {
+    ) -> Result<Option<FlowState>> {
         let Some(token) = &self.state else {
             return Ok(None);
         };
@@ -119,7 +119,7 @@ impl Rounds {
 pub(super) async fn seal(
     shared: &Shared,
     incoming: &Incoming,
-    state: State,
+    state: FlowState,
     questions: Vec<OpenQuestion>,
 ) -> Result<InputRequiredResult> {
     if state.round >= shared.limits().rounds_warned {
@@ -147,7 +147,7 @@ pub(super) async fn seal(
 pub(super) async fn seal_by_hand(
     shared: &Shared,
     incoming: &Incoming,
-    mut state: State,
+    mut state: FlowState,
     mut by_hand: InputRequiredResult,
 ) -> Result<InputRequiredResult> {
     if let Some(asked) = by_hand.input_requests.take() {
@@ -174,13 +174,13 @@ fn requests(questions: Vec<(String, Permitted)>) -> InputRequests {
         .collect()
 }
 
-async fn open(shared: &Shared, incoming: &Incoming, token: &str) -> Result<State, NotOpened> {
+async fn open(shared: &Shared, incoming: &Incoming, token: &str) -> Result<FlowState, NotOpened> {
     let limits = shared.limits();
     let keys = shared.keys()?;
     let binding = binding(shared, incoming).map_err(|_| SealError::unreadable())?;
     let unseal = |token: &str, max_chars| {
         let bytes = seal::open(keys, &binding, token, max_chars)?;
-        serde_json::from_slice::<Sealed<State>>(&bytes).map_err(|_| SealError::unreadable())
+        serde_json::from_slice::<Sealed<FlowState>>(&bytes).map_err(|_| SealError::unreadable())
     };
     let state = match unseal(token, limits.state_bytes)? {
         Sealed::Here(state) => state,
@@ -200,7 +200,7 @@ async fn open(shared: &Shared, incoming: &Incoming, token: &str) -> Result<State
     Ok(state)
 }
 
-async fn seal_state(shared: &Shared, incoming: &Incoming, state: &State) -> Result<String> {
+async fn seal_state(shared: &Shared, incoming: &Incoming, state: &FlowState) -> Result<String> {
     let limits = shared.limits();
     let keys = shared.keys()?;
     let binding = binding(shared, incoming).map_err(Error::invalid_params)?;

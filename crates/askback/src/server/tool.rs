@@ -1,7 +1,7 @@
 //! Tools: what a model may call.
 
 use askback_core::{
-    http::params::Annotations,
+    http::params::HeaderAnnotations,
     protocol::{
         self, CallToolResult, Keyed, Outcome, RawJson, Schema, TaskSupport, ToolAnnotations,
     },
@@ -34,7 +34,7 @@ pub struct Tool {
     /// The headers of arguments, as far as they were not named by the schema itself.
     headers: Vec<(String, String)>,
     /// Which arguments a client repeats in the headers of its request.
-    pub(super) mirrored: Annotations,
+    pub(super) mirrored: HeaderAnnotations,
     pub(super) tasks: Option<Tasks>,
     pub(super) needs: Needs,
     pub(super) visibility: Visibility,
@@ -69,7 +69,7 @@ impl Tool {
             handler: erase(handler, IntoToolResult::into_tool_result),
             schema,
             headers: Vec::new(),
-            mirrored: Annotations::default(),
+            mirrored: HeaderAnnotations::default(),
             tasks: None,
             needs: Needs::default(),
             visibility: Visibility::default(),
@@ -173,7 +173,7 @@ impl Tool {
             *schema = with_header(schema, argument, header)
                 .ok_or_else(|| wrong(format!("there is no `{argument}` to name a header for")))?;
         }
-        let mirrored = Annotations::of(&self.description.input_schema);
+        let mirrored = HeaderAnnotations::of(&self.description.input_schema);
         self.mirrored = mirrored.map_err(|bad| wrong(bad.to_string()))?;
         Ok(())
     }

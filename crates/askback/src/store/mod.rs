@@ -55,10 +55,11 @@ pub mod share;
 mod sqlite;
 
 use std::error::Error;
-use std::pin::Pin;
 use std::time::Duration;
 
-pub use askback_core::ask::FlowId;
+use askback_core::future::BoxFuture;
+
+pub use askback_core::ask::{FlowId, Millis};
 pub use memory::MemoryStore;
 pub use owner::Owner;
 /// The SQLite whose transactions [`SqliteStore::claim_in`] takes.
@@ -67,11 +68,8 @@ pub use rusqlite;
 #[cfg(feature = "sqlite")]
 pub use sqlite::SqliteStore;
 
-/// A moment, in milliseconds since the Unix epoch.
-pub type Millis = u64;
-
 /// What a [`Store`] gives back: a future of its result.
-pub type StoreFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send + 'a>>;
+pub type StoreFuture<'a, T> = BoxFuture<'a, Result<T, StoreError>>;
 
 /// A commit to be claimed.
 #[derive(Debug, Clone, Copy)]

@@ -63,7 +63,7 @@ impl Channel {
     ///
     /// [`Server::serve`](crate::Server::serve) serves such a channel; for a client, a type that
     /// implements [`Connect`](super::Connect) makes one whenever it is wanted. The
-    /// [roots](crate::Roots) of the client at its other end are never opened: only a transport of
+    /// [roots](crate::ctx::Roots) of the client at its other end are never opened: only a transport of
     /// this crate knows that they are on this machine. `askback::testing::check_transport` (feature
     /// `testing`) checks a transport.
     pub fn new(

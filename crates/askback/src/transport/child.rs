@@ -2,14 +2,12 @@
 
 use std::{
     ffi::OsStr,
-    future::Future,
     io,
     path::Path,
-    pin::Pin,
     process::{ExitStatus, Stdio},
 };
 
-use askback_core::limits::Limits;
+use askback_core::{future::BoxFuture, limits::Limits};
 use tokio::{
     io::BufReader,
     process::{ChildStderr, Command},
@@ -192,10 +190,7 @@ impl Process {
 }
 
 impl Behind for Process {
-    fn end<'a>(
-        &'a mut self,
-        limits: &'a Limits,
-    ) -> Pin<Box<dyn Future<Output = String> + Send + 'a>> {
+    fn end<'a>(&'a mut self, limits: &'a Limits) -> BoxFuture<'a, String> {
         Box::pin(async {
             let status = self.wait(limits).await;
             self.kill_group();

@@ -1,10 +1,11 @@
 //! How a client reaches its server.
 
-use std::{future::Future, io, pin::Pin};
+use std::io;
 
 use askback_core::{
     auth::AuthorizationContext,
     engine::client::{Carrier, Lost},
+    future::BoxFuture,
     jsonrpc::RequestId,
     limits::Limits,
 };
@@ -23,7 +24,7 @@ pub trait Connect: Send + 'static {
 }
 
 /// A way that is being opened; an error says what could not be reached and why.
-pub type Connecting<'a> = Pin<Box<dyn Future<Output = io::Result<Link>> + Send + 'a>>;
+pub type Connecting<'a> = BoxFuture<'a, io::Result<Link>>;
 
 /// An open way to a server.
 pub struct Link {
@@ -56,10 +57,7 @@ pub(crate) enum Report {
 /// What is behind a channel and must not outlive it.
 pub(crate) trait Behind: Send {
     /// Waits until it is gone, or else makes it go; says how it ended.
-    fn end<'a>(
-        &'a mut self,
-        limits: &'a Limits,
-    ) -> Pin<Box<dyn Future<Output = String> + Send + 'a>>;
+    fn end<'a>(&'a mut self, limits: &'a Limits) -> BoxFuture<'a, String>;
 }
 
 impl From<Channel> for Link {

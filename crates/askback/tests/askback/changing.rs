@@ -3,8 +3,10 @@
 use std::{sync::Arc, time::Duration};
 
 use askback::{
-    BuildError, Changed, Completing, Ctx, Form, Principal, Prompt, Resource, ResourceTemplate,
-    Result, Revision, Server, ServerBuilder, State, Tool, protocol::CacheScope,
+    Changed, Ctx, Form, Principal, Prompt, Resource, ResourceTemplate, Result, Revision, Server,
+    ServerBuilder, State, Tool,
+    protocol::CacheScope,
+    server::{BuildError, Completing},
 };
 use serde_json::{Value, json};
 use tokio::{sync::Notify, time::timeout};

@@ -9,8 +9,8 @@ use std::{
 };
 
 use askback::{
-    Ctx, Result, Revision, RootsChanged, Server, ServerBuilder, Tool, protocol::LoggingLevel,
-    testing::Wire,
+    Ctx, Result, Revision, Server, ServerBuilder, Tool, protocol::LoggingLevel,
+    server::RootsChanged, testing::Wire,
 };
 use serde_json::{Value, json};
 use tokio::{

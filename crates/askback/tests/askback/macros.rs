@@ -1,12 +1,13 @@
 //! `#[tool]`, `#[prompt]` and `#[resource]`: what a server tells of them, and that they run.
 
 use askback::{
-    Answer, Ask, BuildError, Completing, Ctx, Form, Json, Prompt, Resource, ResourceTemplate,
-    Result, Server, ServerBuilder, State, Tool,
+    Answer, Ask, Ctx, Form, Json, Prompt, Resource, ResourceTemplate, Result, Server,
+    ServerBuilder, State, Tool,
     keys::{Key, KeyRing, KeySource},
     prompt,
     protocol::Schema,
     resource,
+    server::{BuildError, Completing},
     testing::Wire,
     tool, transport,
 };

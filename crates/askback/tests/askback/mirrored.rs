@@ -1,7 +1,7 @@
 //! Arguments that clients repeat in headers, as the schema of a tool says.
 
 use askback::{
-    BuildError, Form, Json, Result, Revision, Server, Tool, protocol::Schema, testing::Wire,
+    Form, Json, Result, Revision, Server, Tool, protocol::Schema, server::BuildError, testing::Wire,
 };
 use http::Request;
 use serde_json::{Value, json};

@@ -6,9 +6,10 @@ use std::{
 };
 
 use askback::{
-    BuildError, Completing, Ctx, Error, Form, Json, Prompt, Resource, ResourceTemplate, Result,
-    Revision, Server, ServerBuilder, Tool,
+    Ctx, Error, Form, Json, Prompt, Resource, ResourceTemplate, Result, Revision, Server,
+    ServerBuilder, Tool,
     protocol::{CacheScope, ElicitUrlParams, ResourceContents},
+    server::{BuildError, Completing},
     testing::Wire,
 };
 use serde_json::{Value, json};

@@ -6,9 +6,9 @@ use std::{
 };
 
 use askback::{
-    BuildError, Ctx, Form, Resource, ResourceTemplate, Result, Revision, Server, ServerBuilder,
-    State,
+    Ctx, Form, Resource, ResourceTemplate, Result, Revision, Server, ServerBuilder, State,
     protocol::{CacheScope, ReadResourceResult, ResourceContents},
+    server::BuildError,
     testing::Wire,
 };
 use serde_json::{Value, json};

@@ -8,7 +8,7 @@ use std::{
     sync::Arc,
 };
 
-use askback::{Ctx, Error, Form, Result, Roots, State, tool};
+use askback::{Ctx, Error, Form, Result, State, ctx::Roots, tool};
 use sha2::{Digest, Sha256};
 use tokio::{
     fs::{self, OpenOptions},

@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use askback::{
-    Clock, Server, ServerBuilder,
+    Server, ServerBuilder,
+    clock::Clock,
     forms::Timestamp,
     keys::{Key, KeyRing, KeySource},
     transport::{Receiver, Sender, memory},

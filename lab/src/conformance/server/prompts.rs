@@ -1,8 +1,9 @@
 //! The prompts of the suite.
 
 use askback::{
-    Completing, Ctx, Form, Result, prompt,
+    Ctx, Form, Result, prompt,
     protocol::{ContentBlock, PromptMessage, ResourceContents},
+    server::Completing,
 };
 
 use super::content::PNG;

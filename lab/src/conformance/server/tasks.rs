@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use askback::{Ctx, Error, ErrorObject, Form, Result, tool};
+use askback::{Ctx, Error, Form, Result, protocol::ErrorObject, tool};
 
 #[derive(Form)]
 pub(super) struct Greeting {

@@ -4,7 +4,7 @@
 use std::{fs, path::Path};
 
 use askback_core::{
-    jsonrpc::{self, Incoming, Message},
+    jsonrpc::{self, Message, Payload},
     limits::Limits,
     protocol::{
         CallToolResult, CompleteResult, DetailedTask, DiscoverResult, EmptyResult, GetPromptResult,
@@ -174,7 +174,7 @@ fn can_be_read(revision: Revision, kind: &str, method: &str, message: &Value) ->
         return serde_json::from_str::<InputRequest>(&text).is_ok();
     }
     let parsed = jsonrpc::parse(text.as_bytes(), &Limits::default());
-    let Ok(Incoming::Single(message)) = parsed else {
+    let Ok(Payload::Single(message)) = parsed else {
         return false;
     };
     match message {

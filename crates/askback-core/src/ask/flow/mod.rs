@@ -19,9 +19,9 @@ use core::{
 use self::slot::{Asked, Record, Slot, Wait};
 use super::{
     AskError, Millis,
-    journal::{Answered, Entry, Outcome, QuestionDigest, Reply},
+    journal::{Answered, Entry, QuestionDigest, Reply, Settlement},
     question::{Checked, CheckedRequest, Question},
-    state::{FlowId, Identity, OpenEntry, State, TimerEntry, TokenId},
+    state::{FlowId, FlowState, Identity, OpenEntry, TimerEntry, TokenId},
 };
 use crate::{
     limits::Limits,
@@ -144,7 +144,7 @@ impl Flow {
     /// were not asked are ignored.
     #[must_use]
     pub fn resume(
-        state: State,
+        state: FlowState,
         mut replies: BTreeMap<String, Reply>,
         now: Millis,
         limits: Arc<Limits>,
@@ -164,7 +164,7 @@ impl Flow {
                     question: *question,
                     reply,
                 };
-                flow.record(key.clone(), now, Outcome::Answered(answered));
+                flow.record(key.clone(), now, Settlement::Answered(answered));
             }
         }
         flow
@@ -253,7 +253,7 @@ impl Flow {
         let carried = self.carried.open.iter().find(|open| open.key == key);
         let fitting = carried.filter(|open| open.question == question.digest);
         let changed = |record: &Record| match &record.entry.outcome {
-            Outcome::Answered(old) => record.entry.key == key && old.question != question.digest,
+            Settlement::Answered(old) => record.entry.key == key && old.question != question.digest,
             _ => false,
         };
         if (carried.is_some() && fitting.is_none()) || self.journal.iter().any(changed) {
@@ -346,7 +346,7 @@ impl Flow {
             self.running -= 1;
         }
         let key = key.clone();
-        self.record(key, now, Outcome::Done(value));
+        self.record(key, now, Settlement::Done(value));
     }
 
     /// The value of a step, once delivered.
@@ -429,16 +429,16 @@ impl Flow {
         };
         if !self.is_recorded(slot) {
             let answered = Answered { question, reply };
-            self.record(key.to_string(), now, Outcome::Answered(answered));
+            self.record(key.to_string(), now, Settlement::Answered(answered));
         }
     }
 
     /// Returns the state to seal, from which a retry goes on as the flow of this
     /// [identity](Flow::identity).
     #[must_use]
-    pub fn suspend(&self, identity: Identity, token: TokenId, now: Millis) -> State {
+    pub fn suspend(&self, identity: Identity, token: TokenId, now: Millis) -> FlowState {
         let Carried { open, timers } = self.left();
-        State {
+        FlowState {
             identity,
             token,
             round: self.round,
@@ -465,7 +465,7 @@ impl Flow {
     /// no step starts and no timer runs out. Its verdict is [`Verdict::Ask`] whenever nothing more
     /// is recorded, also where no question is open.
     #[must_use]
-    pub fn rehearse(state: State, limits: Arc<Limits>) -> Self {
+    pub fn rehearse(state: FlowState, limits: Arc<Limits>) -> Self {
         let mut flow = Self::resume(state, BTreeMap::new(), 0, limits);
         flow.phase = Phase::Rehearsing;
         flow
@@ -499,7 +499,7 @@ impl Flow {
             timers: running,
         };
         for timer in due {
-            self.record(timer.key, timer.deadline, Outcome::Fired);
+            self.record(timer.key, timer.deadline, Settlement::Fired);
         }
     }
 
@@ -560,7 +560,7 @@ impl Flow {
         id
     }
 
-    fn record(&mut self, key: String, at: Millis, outcome: Outcome) {
+    fn record(&mut self, key: String, at: Millis, outcome: Settlement) {
         // Time does not run backwards for the handler, whatever a clock does.
         let last = self
             .journal

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::ask::{
     AskError, Millis,
-    journal::{Outcome, Reply},
+    journal::{Reply, Settlement},
 };
 
 /// The memory of a record beside its texts, in bytes.
@@ -23,9 +23,9 @@ impl Flow {
     pub fn kept_bytes(&self) -> usize {
         let recorded = self.journal.iter().map(|record| {
             let outcome = match &record.entry.outcome {
-                Outcome::Answered(answered) => reply_bytes(&answered.reply),
-                Outcome::Done(value) => value.as_str().len(),
-                Outcome::Fired => 0,
+                Settlement::Answered(answered) => reply_bytes(&answered.reply),
+                Settlement::Done(value) => value.as_str().len(),
+                Settlement::Fired => 0,
             };
             RECORD_BYTES + record.entry.key.len() + outcome
         });
@@ -69,10 +69,10 @@ impl Flow {
                 continue;
             };
             let settled = match (&mut slot.wait, &mut record.entry.outcome) {
-                (Wait::Question(asked), Outcome::Answered(answered)) => asked
+                (Wait::Question(asked), Settlement::Answered(answered)) => asked
                     .receive(&mut answered.reply, &self.limits)
                     .map(Wait::Answered),
-                (_, Outcome::Done(value)) => Some(Wait::Done(value.clone())),
+                (_, Settlement::Done(value)) => Some(Wait::Done(value.clone())),
                 _ => Some(Wait::Fired),
             };
             let Some(settled) = settled else {
@@ -123,7 +123,7 @@ impl Flow {
             return false;
         };
         let key = key.clone();
-        self.record(key, deadline, Outcome::Fired);
+        self.record(key, deadline, Settlement::Fired);
         true
     }
 

@@ -9,7 +9,7 @@ use core::task::Waker;
 use crate::{
     ask::{
         AskError, Millis,
-        journal::{Answered, Entry, Outcome, Reply},
+        journal::{Answered, Entry, Reply, Settlement},
         question::{Checked, Question},
         reading::unread,
     },
@@ -62,10 +62,12 @@ impl Record {
             return false;
         }
         match (&slot.wait, &self.entry.outcome) {
-            (Wait::Question(asked), Outcome::Answered(answered)) => {
+            (Wait::Question(asked), Settlement::Answered(answered)) => {
                 asked.question.digest == answered.question
             }
-            (Wait::Step { .. }, Outcome::Done(_)) | (Wait::Timer { .. }, Outcome::Fired) => true,
+            (Wait::Step { .. }, Settlement::Done(_)) | (Wait::Timer { .. }, Settlement::Fired) => {
+                true
+            }
             _ => false,
         }
     }
@@ -78,10 +80,10 @@ impl Record {
     pub(super) fn kept(&self, limits: &Limits) -> Option<Entry> {
         let Entry { key, at, outcome } = &self.entry;
         let outcome = match outcome {
-            Outcome::Answered(Answered {
+            Settlement::Answered(Answered {
                 question,
                 reply: Reply::Value(answer),
-            }) if !self.delivered => Outcome::Answered(Answered {
+            }) if !self.delivered => Settlement::Answered(Answered {
                 question: *question,
                 reply: Reply::Value(unread(answer, limits)?),
             }),

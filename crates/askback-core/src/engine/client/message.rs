@@ -3,7 +3,7 @@
 use alloc::{boxed::Box, string::String, vec::Vec};
 
 use crate::{
-    jsonrpc::{self, Incoming, Malformed, Message, RequestId},
+    jsonrpc::{self, Malformed, Message, Payload, RequestId},
     limits::Limits,
     protocol::{ClientNotification, ClientRequest},
     quote::excerpt,
@@ -50,7 +50,7 @@ pub struct SentRequest {
 #[derive(Debug)]
 pub struct ServerMessage {
     /// The message, or the reason why it is none.
-    pub content: Result<Incoming, Malformed>,
+    pub content: Result<Payload, Malformed>,
     /// The length of the message, in bytes.
     pub bytes: usize,
     /// The beginning of what is no message, as it may stand in a log. None where a part of it could
@@ -126,8 +126,8 @@ impl ServerMessage {
     #[must_use]
     pub fn kept_bytes(&self) -> usize {
         let in_batch = match &self.content {
-            Ok(Incoming::Batch(messages)) => messages.len(),
-            Ok(Incoming::Single(_)) | Err(_) => 0,
+            Ok(Payload::Batch(messages)) => messages.len(),
+            Ok(Payload::Single(_)) | Err(_) => 0,
         };
         self.bytes + in_batch * size_of::<Result<Message, Malformed>>()
     }

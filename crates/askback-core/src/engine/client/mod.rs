@@ -46,7 +46,7 @@ use self::{
     pace::Pace,
 };
 use crate::{
-    jsonrpc::{self, ErrorObject, Incoming, Malformed, Message, RequestId, Response},
+    jsonrpc::{self, ErrorObject, Malformed, Message, Payload, RequestId, Response},
     limits::Limits,
     protocol::{
         CancelledParams, ClientCapabilities, ClientNotification, ClientRequest, Implementation,
@@ -301,8 +301,8 @@ impl Connection {
     /// Takes what was read already, by a transport that looks at messages itself.
     pub fn handle_received(&mut self, message: ServerMessage, now: Duration) {
         match message.content {
-            Ok(Incoming::Single(content)) => self.handle(content, None, now),
-            Ok(Incoming::Batch(messages)) => self.handle_batch(messages, message.bytes, now),
+            Ok(Payload::Single(content)) => self.handle(content, None, now),
+            Ok(Payload::Batch(messages)) => self.handle_batch(messages, message.bytes, now),
             Err(malformed) => {
                 self.handle_malformed(malformed, None, message.excerpt.as_deref(), now);
             }

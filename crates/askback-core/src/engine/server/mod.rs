@@ -15,7 +15,7 @@ use alloc::{
 };
 
 pub use modern::{
-    Changed, Subscription, admit, discover, spoken, tells, unsupported, write_notification,
+    Changed, OpenSubscription, admit, discover, spoken, tells, unsupported, write_notification,
 };
 pub use origin::object_bytes;
 pub use tasks::{Full, Room, Tasks};
@@ -28,7 +28,7 @@ use self::{
 use crate::{
     ask::{CheckedRequest, Principal},
     jsonrpc::{
-        self, ErrorObject, Incoming, Malformed, Message, Notification, Request, RequestId, Response,
+        self, ErrorObject, Malformed, Message, Notification, Payload, Request, RequestId, Response,
     },
     limits::Limits,
     protocol::{
@@ -133,7 +133,7 @@ pub enum Output {
 
 /// A message of a client.
 #[derive(Debug, Clone)]
-pub enum Received {
+pub enum ReceivedMessage {
     /// A request, with its id.
     Request(RequestId, ClientRequest),
     /// A request of a method that is not known, or whose parameters do not fit, and what to answer
@@ -158,7 +158,7 @@ pub struct Connection {
     principal: Option<Arc<Principal>>,
     place: Place,
     session: Session,
-    subscriptions: Vec<Subscription>,
+    subscriptions: Vec<OpenSubscription>,
     calls: BTreeMap<RequestId, Running>,
     asks: BTreeMap<AskId, Asked>,
     /// Questions that wait for the client to say that it is initialized.
@@ -190,7 +190,7 @@ struct Batch {
     responses: Vec<Vec<u8>>,
 }
 
-impl Received {
+impl ReceivedMessage {
     /// Reads one message or one batch.
     ///
     /// # Errors
@@ -201,13 +201,13 @@ impl Received {
             return Ok(Self::Request(id, request));
         }
         Ok(match jsonrpc::parse(bytes, limits)? {
-            Incoming::Single(message) => message.into(),
-            Incoming::Batch(messages) => Self::Batch(messages),
+            Payload::Single(message) => message.into(),
+            Payload::Batch(messages) => Self::Batch(messages),
         })
     }
 }
 
-impl From<Message> for Received {
+impl From<Message> for ReceivedMessage {
     fn from(message: Message) -> Self {
         match message {
             Message::Request(request) => {
@@ -277,14 +277,14 @@ impl Connection {
 
     /// Takes one message, or one batch, as it was framed by the transport.
     pub fn handle_message(&mut self, bytes: &[u8]) {
-        match Received::parse(bytes, &self.profile.limits) {
+        match ReceivedMessage::parse(bytes, &self.profile.limits) {
             Ok(received) => self.handle_received(received),
             Err(malformed) => self.handle_malformed(&malformed, None),
         }
     }
 
     /// Takes what was read already, by a transport that looks at messages itself.
-    pub fn handle_received(&mut self, received: Received) {
+    pub fn handle_received(&mut self, received: ReceivedMessage) {
         self.handle(received, None);
     }
 
@@ -294,7 +294,7 @@ impl Connection {
     pub fn kept_bytes(&self) -> usize {
         let calls = self.calls.keys().map(|id| CALL_BYTES + id_bytes(id));
         let batches = self.batches.values().flat_map(|batch| &batch.responses);
-        let subscriptions = self.subscriptions.iter().map(Subscription::kept_bytes);
+        let subscriptions = self.subscriptions.iter().map(OpenSubscription::kept_bytes);
         let held = self.held.iter().map(|held| held.message.len());
         self.session.kept_bytes()
             + calls.sum::<usize>()
@@ -451,15 +451,15 @@ impl Connection {
         self.out.extend(batch.map(Output::Send));
     }
 
-    fn handle(&mut self, received: Received, batch: Option<u64>) {
+    fn handle(&mut self, received: ReceivedMessage, batch: Option<u64>) {
         match received {
-            Received::Request(id, request) => self.handle_request(&id, Ok(request), batch),
-            Received::Misfit(request, error) => {
+            ReceivedMessage::Request(id, request) => self.handle_request(&id, Ok(request), batch),
+            ReceivedMessage::Misfit(request, error) => {
                 self.handle_request(&request.id, Err(error), batch);
             }
-            Received::Notification(notification) => self.handle_notification(notification),
-            Received::Response(response) => self.handle_response(response),
-            Received::Batch(messages) => self.handle_batch(messages),
+            ReceivedMessage::Notification(notification) => self.handle_notification(notification),
+            ReceivedMessage::Response(response) => self.handle_response(response),
+            ReceivedMessage::Batch(messages) => self.handle_batch(messages),
         }
     }
 
@@ -534,7 +534,7 @@ impl Connection {
                 if self.subscriptions.len() >= most {
                     return Err(too_many(most));
                 }
-                let (subscription, message) = Subscription::open(&self.profile, &call, params)?;
+                let (subscription, message) = OpenSubscription::open(&self.profile, &call, params)?;
                 self.subscriptions.push(subscription);
                 self.out.push_back(Output::Send(message));
                 return Ok(None);

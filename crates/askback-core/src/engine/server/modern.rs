@@ -144,14 +144,14 @@ pub fn discover(profile: &Profile, call: &Call) -> Vec<u8> {
 ///
 /// Its messages are written here and sent by whoever holds it.
 #[derive(Debug)]
-pub struct Subscription {
+pub struct OpenSubscription {
     id: RequestId,
     revision: Revision,
     principal: Option<Arc<Principal>>,
     filter: SubscriptionFilter,
 }
 
-impl Subscription {
+impl OpenSubscription {
     /// Opens a subscription, and gives its acknowledgement: it says which part of the wish is
     /// granted, and is sent before anything else.
     ///
@@ -238,7 +238,7 @@ impl Subscription {
         }
     }
 
-    /// Writes the notification of a change, other than of a task ([`Subscription::task`]).
+    /// Writes the notification of a change, other than of a task ([`OpenSubscription::task`]).
     #[must_use]
     pub fn changed(&self, changed: &Changed) -> Option<Vec<u8>> {
         write_notification(self.revision, notification(changed, self.meta())?)

@@ -9,7 +9,7 @@ use alloc::{
 
 use serde_json::{Map, Value};
 
-use super::{Annotations, BadAnnotation, BadReason, Property, headers::PARAM_PREFIX};
+use super::{BadAnnotation, BadReason, HeaderAnnotations, Property, headers::PARAM_PREFIX};
 use crate::protocol::Schema;
 
 const ANNOTATION: &str = "x-mcp-header";
@@ -27,8 +27,8 @@ const NAMED: [&str; 6] = [
     "properties",
 ];
 
-pub(super) fn annotations(schema: &Schema) -> Result<Annotations, BadAnnotation> {
-    let mut annotations = Annotations::default();
+pub(super) fn annotations(schema: &Schema) -> Result<HeaderAnnotations, BadAnnotation> {
+    let mut annotations = HeaderAnnotations::default();
     let text = schema.as_str();
     // Most schemas have none. An escape may hide one.
     if !text.contains(ANNOTATION) && !text.contains("\\u") {

@@ -3,19 +3,21 @@
 use askback_core::{
     http::{
         Mismatch,
-        headers::{Body, Mirrored, Undecodable, check as agree, decode, encode, name_member},
+        headers::{
+            BodySummary, Mirrored, Undecodable, check as agree, decode, encode, name_member,
+        },
     },
     jsonrpc::ErrorObject,
 };
 
-const BODY: Body<'_> = Body {
+const BODY: BodySummary<'_> = BodySummary {
     version: "2026-07-28",
     method: "tools/call",
     name: Some("foo"),
 };
 
 #[track_caller]
-fn check(headers: &[(&str, &str)], body: Body<'_>, expected: Result<(), Mismatch>) {
+fn check(headers: &[(&str, &str)], body: BodySummary<'_>, expected: Result<(), Mismatch>) {
     let headers = headers
         .iter()
         .map(|(name, value)| (*name, value.as_bytes()));
@@ -25,7 +27,7 @@ fn check(headers: &[(&str, &str)], body: Body<'_>, expected: Result<(), Mismatch
 
 /// Checks the three headers with one of them replaced.
 #[track_caller]
-fn check_with(name: &str, value: &str, body: Body<'_>, expected: Result<(), Mismatch>) {
+fn check_with(name: &str, value: &str, body: BodySummary<'_>, expected: Result<(), Mismatch>) {
     let mut headers = [
         ("MCP-Protocol-Version", body.version),
         ("Mcp-Method", body.method),
@@ -103,13 +105,13 @@ fn values_are_compared_exactly() {
     check_with("Mcp-Name", "=?BASE64?Zm9v?=", BODY, differs("Mcp-Name"));
     check_with("Mcp-Name", "=?base64?Zm9?=", BODY, invalid("Mcp-Name"));
     // The same bytes on both sides are still no header.
-    let accented = Body {
+    let accented = BodySummary {
         name: Some("é"),
         ..BODY
     };
     check_with("Mcp-Name", "é", accented, invalid("Mcp-Name"));
     check_with("Mcp-Name", "=?base64?w6k=?=", accented, Ok(()));
-    let odd = Body {
+    let odd = BodySummary {
         method: "é",
         ..BODY
     };
@@ -118,7 +120,7 @@ fn values_are_compared_exactly() {
 
 #[test]
 fn a_name_without_counterpart_is_only_read() {
-    let list = Body {
+    let list = BodySummary {
         method: "tools/list",
         name: None,
         ..BODY

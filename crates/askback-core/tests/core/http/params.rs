@@ -3,7 +3,7 @@
 use askback_core::{
     http::{
         Mismatch,
-        params::{Annotations, BadReason},
+        params::{BadReason, HeaderAnnotations},
     },
     protocol::{RawObject, Schema},
 };
@@ -18,12 +18,12 @@ fn arguments(arguments: &str) -> RawObject {
 }
 
 /// A schema of these properties.
-fn tool(properties: Value) -> Annotations {
+fn tool(properties: Value) -> HeaderAnnotations {
     let schema = schema(&json!({"type": "object", "properties": properties}));
-    Annotations::of(&schema).expect("good annotations")
+    HeaderAnnotations::of(&schema).expect("good annotations")
 }
 
-fn sample() -> Annotations {
+fn sample() -> HeaderAnnotations {
     tool(json!({
         "region": {"type": "string", "x-mcp-header": "Region"},
         "count": {"type": "integer", "x-mcp-header": "Count"},
@@ -39,7 +39,7 @@ fn sample() -> Annotations {
 fn annotations_are_found_or_refused() {
     #[track_caller]
     fn check(given: Value, expected: Result<&[&str], (&str, BadReason)>) {
-        let found = Annotations::of(&schema(&given));
+        let found = HeaderAnnotations::of(&schema(&given));
         let names = found
             .as_ref()
             .map(|found| found.header_names().collect::<Vec<_>>());
@@ -175,7 +175,7 @@ fn annotations_stand_where_they_can_be_reached() {
             "/properties/a/not",
         ),
     ] {
-        let bad = Annotations::of(&schema(&given)).expect_err(place);
+        let bad = HeaderAnnotations::of(&schema(&given)).expect_err(place);
         assert_eq!(
             (bad.place.as_str(), bad.reason),
             (place, BadReason::Place),
@@ -189,19 +189,19 @@ fn annotations_stand_where_they_can_be_reached() {
         json!({"required": ["x-mcp-header"], "default": one, "examples": [one]}),
         json!({"properties": {"a": {"const": one, "enum": [one]}, "b": true}}),
     ] {
-        let found = Annotations::of(&schema(&given));
+        let found = HeaderAnnotations::of(&schema(&given));
         assert!(found.is_ok_and(|found| found.is_empty()), "{given}");
     }
     // An escape does not hide one.
     let hidden = r#"{"anyOf": [{"x-mcp-heade\u0072": "a"}]}"#;
-    assert!(Annotations::of(&Schema::from_text(hidden.into()).unwrap()).is_err());
+    assert!(HeaderAnnotations::of(&Schema::from_text(hidden.into()).unwrap()).is_err());
     // What cannot be looked through is refused only where there may be one.
     let deep = |inner: &str| format!("{}{inner}{}", r#"{"not":"#.repeat(200), "}".repeat(200));
     for (inner, fine) in [("{}", true), (r#"{"x-mcp-header": "a"}"#, false)] {
-        let found = Annotations::of(&Schema::from_text(deep(inner)).unwrap());
+        let found = HeaderAnnotations::of(&Schema::from_text(deep(inner)).unwrap());
         assert_eq!(found.is_ok(), fine);
     }
-    let bad = Annotations::of(&schema(&json!({"not": one}))).expect_err("not reachable");
+    let bad = HeaderAnnotations::of(&schema(&json!({"not": one}))).expect_err("not reachable");
     assert_eq!(
         bad.to_string(),
         "the x-mcp-header annotation of /not does not stand at a property reached through `properties` alone"

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use askback_core::{
     http::sse::{
-        Event, Parser, TooLong, write_comment, write_event, write_named_event, write_priming_event,
-        write_retry,
+        Parser, SseEvent, TooLong, write_comment, write_event, write_named_event,
+        write_priming_event, write_retry,
     },
     limits::Limits,
 };
@@ -14,7 +14,7 @@ use proptest::prelude::*;
 /// What a stream gives: id, name and data of each event.
 type Seen = Vec<(Option<String>, Option<String>, String)>;
 
-fn seen(events: Vec<Event>) -> Seen {
+fn seen(events: Vec<SseEvent>) -> Seen {
     let text = |data: Vec<u8>| String::from_utf8(data).expect("UTF-8");
     let events = events.into_iter();
     events
@@ -22,7 +22,11 @@ fn seen(events: Vec<Event>) -> Seen {
         .collect()
 }
 
-fn read_all(parser: &mut Parser, mut input: &[u8], events: &mut Vec<Event>) -> Result<(), TooLong> {
+fn read_all(
+    parser: &mut Parser,
+    mut input: &[u8],
+    events: &mut Vec<SseEvent>,
+) -> Result<(), TooLong> {
     while let Some(event) = parser.read(&mut input)? {
         events.push(event);
     }
@@ -31,7 +35,7 @@ fn read_all(parser: &mut Parser, mut input: &[u8], events: &mut Vec<Event>) -> R
 }
 
 /// Reads a stream that comes in pieces of this size, with empty ones between.
-fn read(stream: &[u8], size: usize) -> (Vec<Event>, Parser) {
+fn read(stream: &[u8], size: usize) -> (Vec<SseEvent>, Parser) {
     let mut parser = Parser::new(&Limits::default());
     let mut events = Vec::new();
     for piece in stream.chunks(size) {

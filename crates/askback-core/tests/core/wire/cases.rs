@@ -1,7 +1,7 @@
 //! Every message survives being read into its type and written back, in each of its revisions.
 
 use askback_core::{
-    jsonrpc::{self, ErrorObject, Incoming, Message, RequestId, Response},
+    jsonrpc::{self, ErrorObject, Message, Payload, RequestId, Response},
     limits::Limits,
     protocol::{
         CallToolResult, ClientNotification, ClientRequest, CompleteResult, CreateMessageParams,
@@ -77,8 +77,8 @@ pub(super) fn try_write_back(
     }
     let written = match jsonrpc::parse(text.as_bytes(), &Limits::default()) {
         Err(bad) => return Err(bad.error),
-        Ok(Incoming::Single(message)) => single(case, revision, message)?,
-        Ok(Incoming::Batch(batch)) => {
+        Ok(Payload::Single(message)) => single(case, revision, message)?,
+        Ok(Payload::Batch(batch)) => {
             let messages: Result<Vec<_>, _> = batch
                 .into_iter()
                 .map(|message| message.map(|message| message.to_vec()))

@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use askback_core::{
-    jsonrpc::{self, Incoming, Message},
+    jsonrpc::{self, Message, Payload},
     limits::Limits,
     protocol::{
         CallToolResult, ClientNotification, ClientRequest, CreateMessageResult, DetailedTask,
@@ -27,7 +27,7 @@ fn read_in_one_go(bytes: &[u8]) {
         return;
     };
     match jsonrpc::parse(bytes, &limits) {
-        Ok(Incoming::Single(Message::Request(call))) => {
+        Ok(Payload::Single(Message::Request(call))) => {
             assert_eq!(call.id, id);
             let params = call.params.as_deref();
             assert_eq!(ClientRequest::parse(&call.method, params), Ok(request));
@@ -40,8 +40,8 @@ fn read_in_one_go(bytes: &[u8]) {
 fn read_in_every_way(bytes: &[u8]) {
     read_in_one_go(bytes);
     let messages = match jsonrpc::parse(bytes, &Limits::default()) {
-        Ok(Incoming::Single(message)) => vec![message],
-        Ok(Incoming::Batch(messages)) => messages.into_iter().filter_map(Result::ok).collect(),
+        Ok(Payload::Single(message)) => vec![message],
+        Ok(Payload::Batch(messages)) => messages.into_iter().filter_map(Result::ok).collect(),
         Err(_) => return,
     };
     for message in messages {

@@ -1,10 +1,11 @@
 //! What a token is worth, and who says so.
 
-use std::{fmt, pin::Pin, sync::Arc};
+use std::{fmt, sync::Arc};
 
 use askback_core::{
     ask::{Millis, Principal},
     auth::Scopes,
+    future::BoxFuture,
 };
 
 /// Finds out what a token is worth.
@@ -24,13 +25,13 @@ pub trait TokenVerifier: Send + Sync + 'static {
 
     /// Gets ready what verifying needs, such as keys, so that the first request need not wait. It
     /// is called when the server begins, or a service of it is made within a tokio runtime.
-    fn prepare(&self, _now: Millis) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
+    fn prepare(&self, _now: Millis) -> BoxFuture<'_, ()> {
         Box::pin(std::future::ready(()))
     }
 }
 
 /// What a [`TokenVerifier`] gives back.
-pub type Verifying<'a> = Pin<Box<dyn Future<Output = Result<Access, Rejected>> + Send + 'a>>;
+pub type Verifying<'a> = BoxFuture<'a, Result<Access, Rejected>>;
 
 /// A token as it came with a request. It cannot be printed, kept or sent on:
 ///
@@ -158,7 +159,7 @@ impl<V: TokenVerifier + ?Sized> TokenVerifier for Arc<V> {
         (**self).verify(token)
     }
 
-    fn prepare(&self, now: Millis) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
+    fn prepare(&self, now: Millis) -> BoxFuture<'_, ()> {
         (**self).prepare(now)
     }
 }

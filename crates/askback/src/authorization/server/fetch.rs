@@ -16,7 +16,7 @@ use url::Url;
     "{0:?} cannot be used: write an https:// URL as browsers show it, with no user name and no \
      fragment; http:// is for this machine alone"
 )]
-pub struct BadUrl(pub(super) String);
+pub struct UnusableUrl(pub(super) String);
 
 /// Why nothing was fetched.
 #[derive(Debug, thiserror::Error)]
@@ -56,10 +56,10 @@ fn body(fetched: Fetched) -> Result<Vec<u8>, Unfetched> {
 
 /// Reads a URL that may be used. It is refused, and not repaired, where it is written otherwise
 /// than a browser would write it.
-pub(super) fn usable(text: &str) -> Result<Url, BadUrl> {
+pub(super) fn usable(text: &str) -> Result<Url, UnusableUrl> {
     let is_as_shown = |url: &Url| {
         url.as_str() == text || url.path() == "/" && url.as_str().strip_suffix('/') == Some(text)
     };
     let url = Reach::anywhere().url(text).filter(is_as_shown);
-    url.ok_or_else(|| BadUrl(text.to_owned()))
+    url.ok_or_else(|| UnusableUrl(text.to_owned()))
 }

@@ -43,7 +43,7 @@ mod protection;
 
 pub use access::{Access, PresentedToken, Rejected, TokenVerifier, Verifying};
 pub use development::{BadToken, DevelopmentTokens};
-pub use fetch::BadUrl;
+pub use fetch::UnusableUrl;
 pub use introspection::Introspection;
 pub use jwt::{BadKeys, JwtVerifier, SigningAlgorithm};
 pub use protection::{BadProtection, Protection};

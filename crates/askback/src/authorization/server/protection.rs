@@ -11,7 +11,7 @@ use tokio::time::Instant;
 use super::{
     access::TokenVerifier,
     dpop::Proofs,
-    fetch::{BadUrl, usable},
+    fetch::{UnusableUrl, usable},
     hierarchy::Hierarchy,
 };
 
@@ -43,7 +43,7 @@ pub struct Protection {
 pub enum BadProtection {
     /// The server, or an issuer, has a URL that cannot be used.
     #[error(transparent)]
-    Url(#[from] BadUrl),
+    Url(#[from] UnusableUrl),
     /// The URL of the server ends with a slash, or holds a query: clients would name it in
     /// different ways.
     #[error("{0:?} cannot name a server: leave out the slash at its end, and any query")]
@@ -77,7 +77,7 @@ impl Protection {
             return Err(BadProtection::Resource(resource));
         }
         let places =
-            ProtectedResource::well_known(&resource).map_err(|_| BadUrl(resource.clone()))?;
+            ProtectedResource::well_known(&resource).map_err(|_| UnusableUrl(resource.clone()))?;
         let metadata_url = places.into_iter().next().unwrap_or_default();
         let metadata_path = usable(&metadata_url)?.path().to_owned();
         let issuers = verifier.issuers();

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use askback_core::{
     ask::Principal,
-    engine::server::{self as engine, Call, Place, Profile, Received},
+    engine::server::{self as engine, Call, Place, Profile, ReceivedMessage},
     http::{
         Mismatch,
         headers::{self, Mirrored},
@@ -37,7 +37,7 @@ pub(super) fn admit(
 ) -> Result<Call, ErrorObject> {
     let headers = mirrored(&parts.headers)?;
     let principal = principal(parts);
-    if let Some(body) = headers::Body::of(&request) {
+    if let Some(body) = headers::BodySummary::of(&request) {
         headers::check(&headers, body)?;
         check_arguments(shared, principal.as_deref(), &parts.headers, &request)?;
     } else {
@@ -105,7 +105,7 @@ fn check_revision(
     wish: Option<&str>,
 ) -> Result<(), ErrorObject> {
     if let Some(version) = named {
-        let body = headers::Body {
+        let body = headers::BodySummary {
             version,
             method,
             name: None,
@@ -130,16 +130,18 @@ fn check_revision(
 }
 
 /// Whether this is a request that says that it is one of the stateless era, or a later one.
-pub(super) fn names_a_version(received: &Received) -> bool {
+pub(super) fn names_a_version(received: &ReceivedMessage) -> bool {
     match received {
-        Received::Request(_, ClientRequest::Initialize(_)) => false,
-        Received::Request(_, request) => request
+        ReceivedMessage::Request(_, ClientRequest::Initialize(_)) => false,
+        ReceivedMessage::Request(_, request) => request
             .meta()
             .is_some_and(|meta| meta.protocol_version.is_some()),
-        Received::Misfit(request, _) => {
+        ReceivedMessage::Misfit(request, _) => {
             request.method != INITIALIZE && version_in(request.params.as_deref()).is_some()
         }
-        Received::Notification(_) | Received::Response(_) | Received::Batch(_) => false,
+        ReceivedMessage::Notification(_)
+        | ReceivedMessage::Response(_)
+        | ReceivedMessage::Batch(_) => false,
     }
 }
 

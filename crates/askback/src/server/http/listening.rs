@@ -7,7 +7,7 @@ use std::{
 };
 
 use askback_core::{
-    engine::server::{Changed, Subscription},
+    engine::server::{Changed, OpenSubscription},
     http::sse,
 };
 
@@ -43,7 +43,7 @@ pub(super) struct Listening {
 }
 
 struct Listener {
-    subscription: Subscription,
+    subscription: OpenSubscription,
     untold: Mutex<Untold>,
 }
 
@@ -59,7 +59,7 @@ impl Listening {
     pub(super) fn new(
         shared: &Arc<Shared>,
         stop: &Stop,
-        subscription: Subscription,
+        subscription: OpenSubscription,
         acknowledged: Vec<u8>,
     ) -> Result<Self, NoRoom> {
         let mut room = shared.kept.open(subscription.principal());
@@ -85,7 +85,7 @@ impl Listening {
 }
 
 /// What a stream takes as long as it is open: what has changed is named once more while it is untold.
-fn lasting_bytes(subscription: &Subscription) -> usize {
+fn lasting_bytes(subscription: &OpenSubscription) -> usize {
     STREAM_BYTES + 2 * subscription.kept_bytes()
 }
 

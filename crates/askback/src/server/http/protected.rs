@@ -4,7 +4,7 @@
 #[cfg(feature = "oauth-server")]
 use std::sync::Arc;
 
-use askback_core::engine::server::Received;
+use askback_core::engine::server::ReceivedMessage;
 use http::{Response, request::Parts};
 
 use super::body::Body;
@@ -30,7 +30,7 @@ mod guarded {
     };
     use tokio::runtime::Handle;
 
-    use super::{Arc, Body, Parts, Protected, Protection, Received, Response, Shared};
+    use super::{Arc, Body, Parts, Protected, Protection, ReceivedMessage, Response, Shared};
     use crate::{
         authorization::server::{Granted, Refusal},
         server::http::{
@@ -111,17 +111,17 @@ mod guarded {
             &self,
             shared: &Shared,
             parts: &Parts,
-            received: &Received,
+            received: &ReceivedMessage,
         ) -> Option<Response<Body>> {
             let protection = self.by.as_ref()?;
             let principal = service::principal(parts);
             let needed: Vec<Arc<Scopes>> = match received {
-                Received::Request(_, request) => shared.needed(request, principal.as_ref()),
+                ReceivedMessage::Request(_, request) => shared.needed(request, principal.as_ref()),
                 // It is refused by whoever would answer it.
-                Received::Misfit(..) | Received::Notification(_) | Received::Response(_) => {
-                    Vec::new()
-                }
-                Received::Batch(messages) => {
+                ReceivedMessage::Misfit(..)
+                | ReceivedMessage::Notification(_)
+                | ReceivedMessage::Response(_) => Vec::new(),
+                ReceivedMessage::Batch(messages) => {
                     let messages = messages.iter().flatten();
                     messages
                         .flat_map(|message| needed(shared, message, principal.as_ref()))
@@ -195,7 +195,12 @@ impl Protected {
         response
     }
 
-    pub(super) fn refuse(&self, _: &Shared, _: &Parts, _: &Received) -> Option<Response<Body>> {
+    pub(super) fn refuse(
+        &self,
+        _: &Shared,
+        _: &Parts,
+        _: &ReceivedMessage,
+    ) -> Option<Response<Body>> {
         None
     }
 }

@@ -10,7 +10,7 @@ use std::{
 
 use askback_core::{
     ask::Principal,
-    engine::server::{self as engine, Call, Received, Subscription},
+    engine::server::{self as engine, Call, OpenSubscription, ReceivedMessage},
     http::{
         guard::{Guard, Refused},
         headers,
@@ -204,7 +204,7 @@ impl Inner {
             Err(Unread::NoRoom(why)) => return self.no_room(None, why),
             Err(unread) => return response::refusal(unread.status(), unread),
         };
-        let received = match Received::parse(&body, self.shared.limits()) {
+        let received = match ReceivedMessage::parse(&body, self.shared.limits()) {
             Ok(received) => received,
             Err(malformed) => {
                 let id = malformed.id.as_ref();
@@ -227,7 +227,7 @@ impl Inner {
     }
 
     /// Where a message belongs: the era is chosen here and nowhere below.
-    fn route(&self, parts: &Parts, received: &Received) -> Route {
+    fn route(&self, parts: &Parts, received: &ReceivedMessage) -> Route {
         let version = parts.headers.get(VERSION);
         let revision = version.and_then(|version| version.to_str().ok()?.parse::<Revision>().ok());
         let era = revision.map(Revision::era);
@@ -255,10 +255,12 @@ impl Inner {
         // A revision that is not known may be one without sessions.
         let stateless = self.stands_alone && version.is_some() && era.is_none();
         let (id, method) = match received {
-            Received::Request(id, request) => (id, request.method()),
-            Received::Misfit(request, _) => (&request.id, &*request.method),
-            Received::Notification(_) if stateless => return Route::Stateless,
-            Received::Notification(_) | Received::Response(_) | Received::Batch(_) => {
+            ReceivedMessage::Request(id, request) => (id, request.method()),
+            ReceivedMessage::Misfit(request, _) => (&request.id, &*request.method),
+            ReceivedMessage::Notification(_) if stateless => return Route::Stateless,
+            ReceivedMessage::Notification(_)
+            | ReceivedMessage::Response(_)
+            | ReceivedMessage::Batch(_) => {
                 return Route::Nowhere(nameless(None));
             }
         };
@@ -284,24 +286,24 @@ impl Inner {
         &self,
         parts: &Parts,
         accept: Accepted,
-        received: Received,
+        received: ReceivedMessage,
     ) -> Response<Body> {
         let (id, admitted) = match received {
-            Received::Request(id, request) => {
+            ReceivedMessage::Request(id, request) => {
                 let admitted = admit(&self.shared, parts, &id, request);
                 (id, admitted)
             }
-            Received::Misfit(request, error) => {
+            ReceivedMessage::Misfit(request, error) => {
                 let error = judge(&self.shared.profile, parts, &request, error);
                 (request.id, Err(error))
             }
             // There is none that a server would have to act on.
-            Received::Notification(_) => return response::accepted(),
-            Received::Response(_) => {
+            ReceivedMessage::Notification(_) => return response::accepted(),
+            ReceivedMessage::Response(_) => {
                 let why = "this revision has no requests that a client could answer";
                 return response::refusal(StatusCode::BAD_REQUEST, why);
             }
-            Received::Batch(_) => {
+            ReceivedMessage::Batch(_) => {
                 let why = "this revision has no batches";
                 return response::refusal(StatusCode::BAD_REQUEST, why);
             }
@@ -323,7 +325,7 @@ impl Inner {
                     let why = "a subscription is a stream: accept text/event-stream";
                     return response::refusal(StatusCode::NOT_ACCEPTABLE, why);
                 }
-                match Subscription::open(&self.shared.profile, &call, params) {
+                match OpenSubscription::open(&self.shared.profile, &call, params) {
                     Ok((subscription, acknowledged)) => {
                         let (shared, stop) = (&self.shared, &self.stop);
                         match Listening::new(shared, stop, subscription, acknowledged) {
@@ -342,7 +344,7 @@ impl Inner {
     }
 
     /// Opens a session.
-    fn initialize(&self, parts: &Parts, received: Received) -> Response<Body> {
+    fn initialize(&self, parts: &Parts, received: ReceivedMessage) -> Response<Body> {
         let session = Session::new(&self.shared, principal(parts), false);
         let (answer, opened) = session.open(received);
         if !opened {
@@ -369,13 +371,13 @@ impl Inner {
         &self,
         session: Arc<Session>,
         accept: Accepted,
-        received: Received,
+        received: ReceivedMessage,
     ) -> Response<Body> {
         if !session.paired && !accept.event_stream {
             let why = "accept text/event-stream: a session asks and tells on streams";
             return response::refusal(StatusCode::NOT_ACCEPTABLE, why);
         }
-        if matches!(received, Received::Batch(_)) && !session.has_batches() {
+        if matches!(received, ReceivedMessage::Batch(_)) && !session.has_batches() {
             let why = "the revision of this session has no batches";
             return response::refusal(StatusCode::BAD_REQUEST, why);
         }
@@ -593,19 +595,23 @@ fn nameless(id: Option<&RequestId>) -> Response<Body> {
 }
 
 /// What is to be answered.
-fn id_of(received: &Received) -> Option<&RequestId> {
+fn id_of(received: &ReceivedMessage) -> Option<&RequestId> {
     match received {
-        Received::Request(id, _) => Some(id),
-        Received::Misfit(request, _) => Some(&request.id),
-        Received::Notification(_) | Received::Response(_) | Received::Batch(_) => None,
+        ReceivedMessage::Request(id, _) => Some(id),
+        ReceivedMessage::Misfit(request, _) => Some(&request.id),
+        ReceivedMessage::Notification(_)
+        | ReceivedMessage::Response(_)
+        | ReceivedMessage::Batch(_) => None,
     }
 }
 
 /// Whether this is more than answers to what goes on already.
-fn begins_something(received: &Received) -> bool {
+fn begins_something(received: &ReceivedMessage) -> bool {
     match received {
-        Received::Request(..) | Received::Misfit(..) | Received::Batch(_) => true,
-        Received::Notification(_) | Received::Response(_) => false,
+        ReceivedMessage::Request(..) | ReceivedMessage::Misfit(..) | ReceivedMessage::Batch(_) => {
+            true
+        }
+        ReceivedMessage::Notification(_) | ReceivedMessage::Response(_) => false,
     }
 }
 

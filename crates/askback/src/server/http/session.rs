@@ -10,7 +10,7 @@ use std::{
 
 use askback_core::{
     ask::{Principal, Reply},
-    engine::server::{AskId, Call, Changed, Connection, Output, Received},
+    engine::server::{AskId, Call, Changed, Connection, Output, ReceivedMessage},
     jsonrpc::{self, ErrorObject, RequestId},
     protocol::{LoggingLevel, ServerNotification},
     revision::HttpFacts,
@@ -72,7 +72,7 @@ struct Running {
 /// What a message led to.
 pub(super) enum Taken {
     /// There is no room for it.
-    Refused(Received, NoRoom),
+    Refused(ReceivedMessage, NoRoom),
     /// Nothing that is answered.
     Nothing,
     /// It is answered already.
@@ -150,7 +150,7 @@ impl Session {
     }
 
     /// Opens the session: the answer to `initialize`, and whether it was granted.
-    pub(super) fn open(&self, received: Received) -> (Vec<u8>, bool) {
+    pub(super) fn open(&self, received: ReceivedMessage) -> (Vec<u8>, bool) {
         let mut answer = Vec::new();
         let mut state = self.lock();
         state.engine.handle_received(received);
@@ -159,7 +159,7 @@ impl Session {
     }
 
     /// Takes a message, or a batch of them.
-    pub(super) fn take(self: &Arc<Self>, received: Received) -> Taken {
+    pub(super) fn take(self: &Arc<Self>, received: ReceivedMessage) -> Taken {
         let mut guard = self.lock();
         let state = &mut *guard;
         state.used = Instant::now();

@@ -4,7 +4,7 @@ use std::{collections::VecDeque, time::Duration};
 
 use askback_core::{
     engine::client::ClientError,
-    http::sse::{Event, Parser, TooLong},
+    http::sse::{Parser, SseEvent, TooLong},
     limits::Limits,
 };
 use reqwest::Response;
@@ -15,7 +15,7 @@ use super::send::told;
 pub(super) struct Events {
     response: Response,
     parser: Parser,
-    ready: VecDeque<Event>,
+    ready: VecDeque<SseEvent>,
     /// Why nothing can be read after what is ready.
     failed: Option<TooLong>,
 }
@@ -49,7 +49,7 @@ impl Events {
     }
 
     /// The next event that holds something. Not cancel safe.
-    pub(super) async fn next(&mut self) -> Result<Event, NoEvent> {
+    pub(super) async fn next(&mut self) -> Result<SseEvent, NoEvent> {
         loop {
             while let Some(event) = self.ready.pop_front() {
                 if !event.data.is_empty() {
@@ -100,6 +100,6 @@ impl Events {
 }
 
 /// Whether an event holds a message of the protocol. Events of other names are for others.
-pub(super) fn is_message(event: &Event) -> bool {
+pub(super) fn is_message(event: &SseEvent) -> bool {
     event.event.as_deref().is_none_or(|name| name == "message")
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use askback_core::{
     engine::client::{ClientError, Lost, ServerMessage},
     http::{headers::SESSION_ID, media::Media},
-    jsonrpc::{Incoming, Message, RequestId, Response},
+    jsonrpc::{Message, Payload, RequestId, Response},
     protocol::codes,
 };
 use reqwest::{StatusCode, header::HeaderMap};
@@ -347,7 +347,7 @@ async fn give(way: &Way, request: &PendingRequest, answer: Answer) {
         }
         _ => {}
     }
-    let content = Ok(Incoming::Single(Message::Response(response)));
+    let content = Ok(Payload::Single(Message::Response(response)));
     way.deliver(ServerMessage {
         content,
         bytes,

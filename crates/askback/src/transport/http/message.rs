@@ -4,8 +4,8 @@ use std::str::FromStr;
 
 use askback_core::{
     engine::client::{SentRequest, ServerMessage},
-    http::headers::{self, Body, encode},
-    jsonrpc::{Incoming, Message, RequestId, Response},
+    http::headers::{self, BodySummary, encode},
+    jsonrpc::{Message, Payload, RequestId, Response},
     protocol::{ClientRequest, HasMeta, PaginatedParams, RawObject},
 };
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
@@ -64,13 +64,13 @@ impl PendingRequest {
 
     /// Whether it names its revision in its `_meta`. Otherwise it belongs to a session.
     pub(super) fn stands_alone(&self) -> bool {
-        Body::of(&self.sent.request).is_some()
+        BodySummary::of(&self.sent.request).is_some()
     }
 
     /// The headers that mirror it, for a request that stands alone.
     pub(super) fn mirrored(&self, tools: &Tools) -> HeaderMap {
         let mut mirrored = HeaderMap::new();
-        let Some(body) = Body::of(&self.sent.request) else {
+        let Some(body) = BodySummary::of(&self.sent.request) else {
             return mirrored;
         };
         put(&mut mirrored, headers::PROTOCOL_VERSION, body.version);
@@ -120,18 +120,18 @@ impl PendingRequest {
     pub(super) fn recognize(&self, message: ServerMessage) -> Reply {
         let id = Some(&self.sent.id);
         let mine = match message.content {
-            Ok(Incoming::Single(Message::Response(mut response))) => {
+            Ok(Payload::Single(Message::Response(mut response))) => {
                 if response.id.is_none() && response.outcome.is_err() {
                     response.id = id.cloned();
                 }
                 if response.id.as_ref() == id {
                     return Reply::Response(response, message.bytes);
                 }
-                let content = Ok(Incoming::Single(Message::Response(response)));
+                let content = Ok(Payload::Single(Message::Response(response)));
                 return Reply::Other(ServerMessage { content, ..message });
             }
-            Ok(Incoming::Single(_)) => false,
-            Ok(Incoming::Batch(ref messages)) => messages.iter().any(|message| match message {
+            Ok(Payload::Single(_)) => false,
+            Ok(Payload::Batch(ref messages)) => messages.iter().any(|message| match message {
                 Ok(Message::Response(response)) => response.id.as_ref() == id,
                 Ok(_) => false,
                 Err(malformed) => malformed.response && malformed.id.as_ref() == id,

@@ -17,13 +17,11 @@ mod stream;
 mod tools;
 
 use std::{
-    future::Future,
     io,
-    pin::Pin,
     sync::{Arc, Mutex, PoisonError},
 };
 
-use askback_core::{engine::client::Carrier, limits::Limits};
+use askback_core::{engine::client::Carrier, future::BoxFuture, limits::Limits};
 use reqwest::{
     Client, Url,
     header::{HeaderMap, HeaderName, HeaderValue},
@@ -217,7 +215,7 @@ impl Connect for Http {
 struct End(Arc<Mutex<Option<String>>>);
 
 impl Behind for End {
-    fn end<'a>(&'a mut self, _: &'a Limits) -> Pin<Box<dyn Future<Output = String> + Send + 'a>> {
+    fn end<'a>(&'a mut self, _: &'a Limits) -> BoxFuture<'a, String> {
         let mut why = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let why = why.take();
         Box::pin(async { why.unwrap_or_else(|| "the connection ended".to_owned()) })

@@ -7,7 +7,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use askback_core::{http::params::Annotations, limits::Limits, protocol::Schema};
+use askback_core::{http::params::HeaderAnnotations, limits::Limits, protocol::Schema};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -32,7 +32,7 @@ struct List {
 
 #[derive(Debug)]
 struct Annotated {
-    annotations: Arc<Annotations>,
+    annotations: Arc<HeaderAnnotations>,
     bytes: usize,
 }
 
@@ -59,7 +59,7 @@ pub(super) struct Read {
 }
 
 impl Tools {
-    pub(super) fn get(&self, tool: &str) -> Option<Arc<Annotations>> {
+    pub(super) fn get(&self, tool: &str) -> Option<Arc<HeaderAnnotations>> {
         let lists = self.lock();
         let current = lists.current.tools.get(tool);
         let known = current.or_else(|| lists.before.tools.get(tool))?;
@@ -84,7 +84,7 @@ impl Tools {
                 kept.push(raw);
                 continue;
             };
-            match Annotations::of(&tool.input_schema) {
+            match HeaderAnnotations::of(&tool.input_schema) {
                 Ok(annotations) => {
                     kept.push(raw);
                     lists.before.remove(&tool.name);
@@ -119,7 +119,7 @@ impl Tools {
 }
 
 impl List {
-    fn insert(&mut self, name: String, annotations: Annotations, listed: &RawValue) {
+    fn insert(&mut self, name: String, annotations: HeaderAnnotations, listed: &RawValue) {
         let bytes = listed.get().len();
         let annotations = Arc::new(annotations);
         self.tools.insert(name, Annotated { annotations, bytes });

@@ -1,8 +1,9 @@
 //! A client is asked what it said it can answer, and nothing else.
 
 use askback::{
-    Completing, Ctx, Prompt, Resource, ResourceTemplate, Result, Revision, Server, Tool,
+    Ctx, Prompt, Resource, ResourceTemplate, Result, Revision, Server, Tool,
     protocol::{CreateMessageParams, IncludeContext, InputRequiredResult},
+    server::Completing,
     testing::Wire,
 };
 use serde_json::{Value, json};

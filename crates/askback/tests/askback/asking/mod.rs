@@ -10,7 +10,8 @@ mod unfit;
 use std::task::Poll;
 
 use askback::{
-    Form, Handler, IntoToolResult, Server, ServerBuilder, Tool,
+    Form, Server, ServerBuilder, Tool,
+    handler::{Handler, IntoToolResult},
     testing::{self, Person, Run},
 };
 use serde_json::json;

@@ -3,11 +3,12 @@
 use std::fmt;
 
 use askback::{
-    Answer, Ask, Ctx, Form, Handler, IntoToolResult, Result, Revision,
+    Answer, Ask, Ctx, Form, Result, Revision,
     forms::{
         BooleanField, ChoiceField, ChoicesField, Date, Field, FormSchema, NumberField, TextField,
         Timestamp,
     },
+    handler::{Handler, IntoToolResult},
     testing::{self, Person},
 };
 use serde_json::{Value, json};

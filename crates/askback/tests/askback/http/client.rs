@@ -7,7 +7,7 @@ use askback::{
     Limits, Revision, Server,
     http::{Body, Service},
 };
-use askback_core::http::sse::{Event, Parser};
+use askback_core::http::sse::{Parser, SseEvent};
 use bytes::Bytes;
 use http::{HeaderMap, Request, StatusCode};
 use http_body::Body as _;
@@ -36,7 +36,7 @@ pub(crate) struct Response {
     pub(crate) headers: HeaderMap,
     body: Body,
     parser: Parser,
-    events: VecDeque<Event>,
+    events: VecDeque<SseEvent>,
 }
 
 impl Client {
@@ -206,7 +206,7 @@ impl Response {
     }
 
     /// The next event; none at the end.
-    pub(crate) async fn event(&mut self) -> Option<Event> {
+    pub(crate) async fn event(&mut self) -> Option<SseEvent> {
         assert!(self.is_stream(), "no stream, but {}", self.status);
         let since = Instant::now();
         loop {

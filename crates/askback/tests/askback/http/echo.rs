@@ -1,6 +1,6 @@
 //! What a client sent, where an error speaks of it.
 
-use askback::{Completing, Form, Prompt, ResourceTemplate, Result, Revision};
+use askback::{Form, Prompt, ResourceTemplate, Result, Revision, server::Completing};
 use serde_json::{Value, json};
 
 use super::{

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::SigningAlgorithm;
-use crate::authorization::server::fetch::BadUrl;
+use crate::authorization::server::fetch::UnusableUrl;
 
 /// The most keys of a set that are kept.
 const KEYS: usize = 64;
@@ -19,7 +19,7 @@ const KEYS: usize = 64;
 pub enum BadKeys {
     /// A URL cannot be used.
     #[error(transparent)]
-    Url(BadUrl),
+    Url(UnusableUrl),
     /// The set is no JSON Web Key Set.
     #[error("the keys are no JSON Web Key Set: {0}")]
     Unreadable(String),

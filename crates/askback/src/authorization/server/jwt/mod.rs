@@ -5,9 +5,9 @@ mod claims;
 mod keys;
 mod source;
 
-use std::{pin::Pin, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
-use askback_core::{ask::Millis, auth::Scopes};
+use askback_core::{ask::Millis, auth::Scopes, future::BoxFuture};
 use jsonwebtoken::{Header, Validation, crypto::CryptoProvider, crypto::aws_lc};
 
 pub use algorithm::SigningAlgorithm;
@@ -18,7 +18,7 @@ pub(super) use keys::Key;
 use self::{keys::KeySet, source::Source};
 use super::{
     access::{Access, PresentedToken, Rejected, TokenVerifier, Verifying},
-    fetch::{BadUrl, fetcher, usable},
+    fetch::{UnusableUrl, fetcher, usable},
 };
 
 /// How far the clocks of this machine and of an issuer may differ.
@@ -238,7 +238,7 @@ impl TokenVerifier for JwtVerifier {
         Box::pin(self.access(token))
     }
 
-    fn prepare(&self, now: Millis) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
+    fn prepare(&self, now: Millis) -> BoxFuture<'_, ()> {
         Box::pin(async move {
             if let Err(error) = self.source.prepare(now).await {
                 tracing::error!(%error, "the keys of the issuer could not be fetched");
@@ -247,8 +247,8 @@ impl TokenVerifier for JwtVerifier {
     }
 }
 
-impl From<BadUrl> for BadKeys {
-    fn from(bad: BadUrl) -> Self {
+impl From<UnusableUrl> for BadKeys {
+    fn from(bad: UnusableUrl) -> Self {
         Self::Url(bad)
     }
 }

@@ -17,7 +17,7 @@ use super::{
 use crate::{
     authorization::server::{
         access::Rejected,
-        fetch::{BadUrl, Unfetched, get, usable},
+        fetch::{Unfetched, UnusableUrl, get, usable},
     },
     clock::millis,
 };
@@ -76,7 +76,7 @@ pub(super) enum Missed {
     #[error("the document of the issuer {0} is another issuer's")]
     Issuer(String),
     #[error("the document of the issuer names no keys that may be fetched")]
-    Url(#[from] BadUrl),
+    Url(#[from] UnusableUrl),
     #[error("{0}")]
     Keys(#[from] BadKeys),
     #[error("a fetch was begun and failed a moment ago")]
@@ -96,9 +96,9 @@ impl Source {
         Self::new(Place::At(fetcher, url))
     }
 
-    pub(super) fn of_issuer(fetcher: Fetcher, issuer: &str) -> Result<Self, BadUrl> {
+    pub(super) fn of_issuer(fetcher: Fetcher, issuer: &str) -> Result<Self, UnusableUrl> {
         let documents = AuthorizationServer::well_known(issuer);
-        let documents = documents.map_err(|_| BadUrl(issuer.to_owned()))?;
+        let documents = documents.map_err(|_| UnusableUrl(issuer.to_owned()))?;
         let documents: Result<Vec<_>, _> = documents.iter().map(|url| usable(url)).collect();
         Ok(Self::new(Place::Named {
             fetcher,

@@ -1,7 +1,7 @@
 //! The room of a session: how many bytes it keeps, and whether there may be more.
 
 use askback_core::{
-    engine::server::{Changed, Received},
+    engine::server::{Changed, ReceivedMessage},
     protocol::ClientRequest,
 };
 
@@ -93,16 +93,18 @@ impl State {
 
 /// How much room a message needs for as long as it is not answered; none for one that is answered at
 /// once, or is an answer itself.
-pub(super) fn room_of(received: &Received) -> Option<usize> {
+pub(super) fn room_of(received: &ReceivedMessage) -> Option<usize> {
     match received {
-        Received::Request(_, request) => match request {
+        ReceivedMessage::Request(_, request) => match request {
             ClientRequest::Ping(_) | ClientRequest::SetLevel(_) | ClientRequest::Unsubscribe(_) => {
                 None
             }
             ClientRequest::Subscribe(params) => Some(params.uri.len()),
             _ => Some(RUNNING_BYTES),
         },
-        Received::Batch(messages) => Some(messages.len() * RUNNING_BYTES),
-        Received::Misfit(..) | Received::Notification(_) | Received::Response(_) => None,
+        ReceivedMessage::Batch(messages) => Some(messages.len() * RUNNING_BYTES),
+        ReceivedMessage::Misfit(..)
+        | ReceivedMessage::Notification(_)
+        | ReceivedMessage::Response(_) => None,
     }
 }

@@ -7,8 +7,8 @@ use askback::{
     authorization::{
         Secret,
         client::{
-            Algorithm, Authorization, CredentialStore as _, Key, RegisteredClient, SignInRequest,
-            SigningKey,
+            Algorithm, Authorization, CredentialKey, CredentialStore as _, RegisteredClient,
+            SignInRequest, SigningKey,
         },
     },
     client::ClientError,
@@ -98,7 +98,7 @@ async fn nothing_that_is_kept_leads_where_it_should_not() {
             .unwrap()
             .close()
             .await;
-        let key = Key::Tokens(world.server.url.clone());
+        let key = CredentialKey::Tokens(world.server.url.clone());
         let kept = world.store.load(&key).await.unwrap().unwrap();
         assert!(!kept.expose().contains("0x7f"), "{place}");
         let written = |base: &str| format!("\"{base}/{place}\"");

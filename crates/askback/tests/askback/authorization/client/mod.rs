@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex};
 
 use askback::{
     authorization::client::{
-        Authorization, AuthorizationError, MemoryStore, Redirect, SignIn, SignInError,
+        Authorization, AuthorizationError, MemoryCredentials, Redirect, SignIn, SignInError,
         SignInRequest, Signing,
     },
     client::{Client, ClientError},
@@ -35,7 +35,7 @@ struct World {
     server: Server,
     rules: Arc<Mutex<Rules>>,
     browser: Browser,
-    store: Arc<MemoryStore>,
+    store: Arc<MemoryCredentials>,
 }
 
 type Documents = Vec<(String, u16, Value)>;

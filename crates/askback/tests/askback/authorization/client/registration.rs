@@ -5,7 +5,8 @@ use std::sync::Arc;
 use askback::authorization::{
     Secret,
     client::{
-        Authorization, CredentialStore, Keeping, Key, KeyLock, MemoryStore, RegisteredClient,
+        Authorization, CredentialKey, CredentialStore, Keeping, KeyLock, MemoryCredentials,
+        RegisteredClient,
     },
 };
 use serde_json::{Value, json};
@@ -215,7 +216,7 @@ async fn a_secret_is_sent_as_the_issuer_wants() {
 
 /// Makes the next connection sign in anew.
 async fn forget_tokens(world: &World) {
-    let key = Key::Tokens(world.server.url.clone());
+    let key = CredentialKey::Tokens(world.server.url.clone());
     world.store.remove(&key).await.unwrap();
 }
 
@@ -234,7 +235,7 @@ async fn a_registration_is_kept_and_used_as_long_as_it_holds() {
     assert_eq!(registrations(&world).len(), 2);
 
     // It is for the scopes that were registered; many issuers allow the client no others.
-    let key = Key::Registration(world.base());
+    let key = CredentialKey::Registration(world.base());
     world.store.remove(&key).await.unwrap();
     for (scopes, count) in [("a b", 3), ("b", 3), ("b c", 4)] {
         let challenge = world.rules.lock().unwrap().challenge.clone();
@@ -422,7 +423,10 @@ async fn where_a_client_belongs_outlives_its_tokens() {
     world.change(|rules| rules.good = Some("access-1".to_owned()));
     let client = world.connect_with(&authorization).await.unwrap();
     client.close().await;
-    let kept = world.store.load(&Key::Issuer("by-hand".to_owned())).await;
+    let kept = world
+        .store
+        .load(&CredentialKey::Issuer("by-hand".to_owned()))
+        .await;
     assert_eq!(kept.unwrap().unwrap().expose(), issuer);
 }
 
@@ -448,10 +452,10 @@ async fn a_client_belongs_to_the_first_issuer_of_any_server() {
 }
 
 /// A store that takes a moment, in which others come to it.
-struct Slow(Arc<MemoryStore>);
+struct Slow(Arc<MemoryCredentials>);
 
 impl CredentialStore for Slow {
-    fn load<'a>(&'a self, key: &'a Key) -> Keeping<'a, Option<Secret>> {
+    fn load<'a>(&'a self, key: &'a CredentialKey) -> Keeping<'a, Option<Secret>> {
         Box::pin(async move {
             let loaded = self.0.load(key).await;
             for _ in 0..100 {
@@ -461,15 +465,15 @@ impl CredentialStore for Slow {
         })
     }
 
-    fn save<'a>(&'a self, key: &'a Key, value: &'a Secret) -> Keeping<'a, ()> {
+    fn save<'a>(&'a self, key: &'a CredentialKey, value: &'a Secret) -> Keeping<'a, ()> {
         self.0.save(key, value)
     }
 
-    fn remove<'a>(&'a self, key: &'a Key) -> Keeping<'a, ()> {
+    fn remove<'a>(&'a self, key: &'a CredentialKey) -> Keeping<'a, ()> {
         self.0.remove(key)
     }
 
-    fn lock<'a>(&'a self, key: &'a Key) -> Keeping<'a, KeyLock> {
+    fn lock<'a>(&'a self, key: &'a CredentialKey) -> Keeping<'a, KeyLock> {
         self.0.lock(key)
     }
 }

@@ -6,11 +6,11 @@ use std::sync::{
 };
 
 use askback::{
-    Clock,
     authorization::{
         Secret,
-        client::{CredentialStore, Keeping, Key, KeyLock, MemoryStore, SignOut},
+        client::{CredentialKey, CredentialStore, Keeping, KeyLock, MemoryCredentials, SignOut},
     },
+    clock::Clock,
 };
 use serde_json::json;
 use tokio::task::JoinSet;
@@ -233,18 +233,18 @@ async fn an_issuer_that_is_out_of_order_costs_no_sign_in() {
 /// A store that writes down in which order things happen.
 #[derive(Default)]
 struct Watched {
-    inner: MemoryStore,
+    inner: MemoryCredentials,
     saved: Mutex<Vec<(usize, Secret)>>,
     rules: Mutex<Option<Arc<Mutex<super::Rules>>>>,
 }
 
 impl CredentialStore for Watched {
-    fn load<'a>(&'a self, key: &'a Key) -> Keeping<'a, Option<Secret>> {
+    fn load<'a>(&'a self, key: &'a CredentialKey) -> Keeping<'a, Option<Secret>> {
         self.inner.load(key)
     }
 
-    fn save<'a>(&'a self, key: &'a Key, value: &'a Secret) -> Keeping<'a, ()> {
-        if matches!(key, Key::Tokens(_)) {
+    fn save<'a>(&'a self, key: &'a CredentialKey, value: &'a Secret) -> Keeping<'a, ()> {
+        if matches!(key, CredentialKey::Tokens(_)) {
             let rules = self.rules.lock().unwrap();
             let used = rules.as_ref().unwrap().lock().unwrap().used;
             self.saved.lock().unwrap().push((used, value.clone()));
@@ -252,11 +252,11 @@ impl CredentialStore for Watched {
         self.inner.save(key, value)
     }
 
-    fn remove<'a>(&'a self, key: &'a Key) -> Keeping<'a, ()> {
+    fn remove<'a>(&'a self, key: &'a CredentialKey) -> Keeping<'a, ()> {
         self.inner.remove(key)
     }
 
-    fn lock<'a>(&'a self, key: &'a Key) -> Keeping<'a, KeyLock> {
+    fn lock<'a>(&'a self, key: &'a CredentialKey) -> Keeping<'a, KeyLock> {
         self.inner.lock(key)
     }
 }
@@ -360,7 +360,7 @@ async fn a_registration_that_is_newer_stays() {
     let world = World::new().await;
     let client = world.connect().await.unwrap();
     // Another server of the issuer, or another program, has registered since.
-    let key = Key::Registration(world.base());
+    let key = CredentialKey::Registration(world.base());
     let kept = world.store.load(&key).await.unwrap().unwrap();
     let newer = Secret::new(kept.expose().replace("\"registered\"", "\"newer\""));
     world.store.save(&key, &newer).await.unwrap();
@@ -426,7 +426,7 @@ async fn a_running_process_does_not_undo_a_sign_out() {
         let error = call(&client, "book").await.unwrap_err();
         assert!(error.to_string().contains("sign-in"), "{error}");
         assert_eq!(grants(&world), ["authorization_code"], "{ahead}");
-        let key = Key::Tokens(world.server.url.clone());
+        let key = CredentialKey::Tokens(world.server.url.clone());
         assert!(world.store.load(&key).await.unwrap().is_none(), "{ahead}");
     }
 }
@@ -436,7 +436,7 @@ async fn a_sign_out_waits_for_a_renewal_and_takes_what_came_of_it() {
     let world = World::new().await;
     let client = world.connect().await.unwrap();
     let store = Arc::clone(&world.store);
-    let key = Key::Tokens(world.server.url.clone());
+    let key = CredentialKey::Tokens(world.server.url.clone());
     // Some process renews the tokens, and is not done.
     let renewing = store.lock(&key).await.unwrap();
     let authorization = world.authorization();

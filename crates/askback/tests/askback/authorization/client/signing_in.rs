@@ -5,8 +5,8 @@ use std::{sync::Arc, time::Duration};
 use askback::{
     Revision,
     authorization::client::{
-        Authorization, CredentialStore, Key, Redirect, SignIn, SignInRequest, SignOut, SignedIn,
-        Signing,
+        Authorization, CredentialKey, CredentialStore, Redirect, SignIn, SignInRequest, SignOut,
+        SignedIn, Signing,
     },
     client::ClientError,
     transport::Http,
@@ -124,7 +124,7 @@ async fn what_is_kept_is_used_by_the_next_run() {
     let asked = &world.server.asked()[before];
     assert_eq!(asked.header("authorization"), Some("Bearer access-1"));
 
-    let key = Key::Tokens(world.server.url.clone());
+    let key = CredentialKey::Tokens(world.server.url.clone());
     let kept = world.store.load(&key).await.unwrap().unwrap();
     let signed_in = SignedIn::read(&kept).unwrap();
     assert_eq!(signed_in.server, world.server.url);

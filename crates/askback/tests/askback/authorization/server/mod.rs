@@ -19,10 +19,11 @@ use std::sync::{
 };
 
 use askback::{
-    Clock, Completing, Ctx, Form, Prompt, Resource, ResourceTemplate, Result, Server,
-    ServerBuilder, State, Tool,
+    Ctx, Form, Prompt, Resource, ResourceTemplate, Result, Server, ServerBuilder, State, Tool,
     authorization::server::{JwtVerifier, Protection},
+    clock::Clock,
     keys::{Key, KeyRing, KeySource},
+    server::Completing,
 };
 use serde_json::{Value, json};
 

@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use askback::{
-    Completing, Ctx, Form, Limits, Principal, Prompt, Revision, Tool,
+    Ctx, Form, Limits, Principal, Prompt, Revision, Tool,
     authorization::server::Protection,
     protocol::{self, TaskSupport},
+    server::Completing,
 };
 use serde_json::{Value, json};
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use askback::{Clock, Revision, Server, Tool, testing::TestClock};
+use askback::{Revision, Server, Tool, clock::Clock, testing::TestClock};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
