@@ -85,6 +85,17 @@ pub struct Limits {
     pub request: Duration,
     /// How long a client lets a server work on one call in all, whatever progress it reports.
     pub request_in_all: Duration,
+    /// How often one principal may call one tool, or get one prompt, within [`Limits::calls_window`],
+    /// and as often read resources, and complete arguments. Calls that were not made are saved up, but
+    /// no more than these.
+    pub calls: u32,
+    /// How often all callers who are not known may do so together.
+    pub unknown_calls: u32,
+    /// The window of [`Limits::calls`] and [`Limits::unknown_calls`].
+    pub calls_window: Duration,
+    /// For how many pairs of a caller and what it calls the rate is counted at a time; for others it is
+    /// counted together.
+    pub call_rates: usize,
     /// How long a sealed `requestState` can be answered: a person's time for one round.
     pub round_ttl: Duration,
     /// How long a flow may last in all.
@@ -272,6 +283,10 @@ impl Default for Limits {
             run: Duration::from_secs(MINUTE),
             request: Duration::from_secs(5 * MINUTE),
             request_in_all: Duration::from_secs(60 * MINUTE),
+            calls: 60_000,
+            unknown_calls: 10_000_000,
+            calls_window: Duration::from_secs(MINUTE),
+            call_rates: 64 << 10,
             round_ttl: Duration::from_secs(15 * MINUTE),
             flow_ttl: Duration::from_secs(24 * 60 * MINUTE),
             state_bytes: 64 << 10,

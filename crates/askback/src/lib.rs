@@ -27,6 +27,7 @@ pub use askback_core::{
     ask::Principal,
     forms::{self, Form},
     future::BoxFuture,
+    jsonrpc::ErrorObject,
     limits::Limits,
     protocol,
     revision::Revision,
@@ -40,6 +41,7 @@ pub use error::{Error, Result};
 pub use handler::{Json, State};
 #[cfg(feature = "http-server")]
 pub use server::http;
+pub use server::middleware;
 pub use server::{
     Changed, Prompt, Resource, ResourceTemplate, RunError, Server, ServerBuilder, Tool,
 };

@@ -97,7 +97,7 @@ pub fn builder(directory: Option<&Path>, itineraries: Itineraries) -> Result<Ser
         Some(directory) => Bookings::in_file(directory.join("bookings.jsonl")),
         None => Bookings::default(),
     };
-    let (listed, typed) = (bookings.clone(), bookings.clone());
+    let listed = bookings.clone();
     let builder = Server::new("askback-travel", env!("CARGO_PKG_VERSION"))
         .title("Travel agency")
         .description("Books holidays, and asks before it does.")
@@ -110,9 +110,7 @@ pub fn builder(directory: Option<&Path>, itineraries: Itineraries) -> Result<Ser
         .tool(tailor_trip)
         .tool(find_best_flight)
         .prompt(plan_vacation)
-        .prompt(trip_report().complete("reference", move |reference| {
-            complete_reference(typed.clone(), reference)
-        }))
+        .prompt(trip_report().complete("reference", complete_reference))
         .prompt(show_destination)
         .prompt(packing_list)
         .resource(destinations)

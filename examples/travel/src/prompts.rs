@@ -148,7 +148,7 @@ async fn complete_month(typed: Completing) -> Result<Vec<String>> {
 
 /// Completes the reference of a booking, the latest first.
 pub(crate) async fn complete_reference(
-    bookings: Bookings,
+    State(bookings): State<Bookings>,
     typed: Completing,
 ) -> Result<Vec<String>> {
     let owner = Owner::of(typed.principal.as_deref());

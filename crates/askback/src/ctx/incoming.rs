@@ -7,7 +7,7 @@ use std::sync::{
 
 use askback_core::{
     ask::{AskError, Capability, CheckedRequest, Principal},
-    engine::server::{Origin, object_bytes},
+    engine::server::Origin,
     forms::Elicitable,
     limits::Limits,
     protocol::{
@@ -48,12 +48,18 @@ pub struct Incoming {
     pub(crate) method: &'static str,
     pub(crate) target: String,
     pub(crate) arguments: Arguments,
-    /// What its `_meta` says beside the protocol.
-    pub(crate) meta: JsonObject,
+    pub(crate) meta: RequestMeta,
     pub(crate) input_responses: InputResponses,
     pub(crate) request_state: Option<String>,
     /// Whether a handler has looked at who asks.
     pub(crate) principal_read: Seen,
+}
+
+/// What a client says in the `_meta` of a request, and about how many bytes that takes.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct RequestMeta {
+    pub(crate) said: JsonObject,
+    pub(crate) bytes: usize,
 }
 
 /// Whether something was looked at.
@@ -77,29 +83,30 @@ impl Clone for Seen {
 }
 
 impl Incoming {
-    /// The method: `tools/call`, `prompts/get` or `resources/read`.
+    /// The method: `tools/call`, `prompts/get` or `resources/read`, and `completion/complete` for
+    /// [middleware](crate::middleware).
     #[must_use]
     pub fn method(&self) -> &'static str {
         self.method
     }
 
-    /// The name of the tool or prompt, or the URI of the resource.
+    /// The name of the tool or prompt, or the URI of the resource or template.
     #[must_use]
     pub fn target(&self) -> &str {
         &self.target
     }
 
-    /// The arguments, as they came.
+    /// The arguments, as they came. In a completion, what was typed is the last of them.
     #[must_use]
     pub fn arguments(&self) -> &Arguments {
         &self.arguments
     }
 
-    /// Returns what the client says in `_meta` beside the protocol, in this round of the call: the
-    /// next may say something else.
+    /// Returns what the client says in `_meta` beside the protocol, such as `traceparent`, in this
+    /// round of the call: the next may say something else.
     #[must_use]
     pub fn meta(&self) -> &JsonObject {
-        &self.meta
+        &self.meta.said
     }
 
     /// The revision the request came in. Handlers rarely need it: what a client can be asked is
@@ -181,8 +188,11 @@ impl Incoming {
             }
         };
         let state = self.request_state.as_ref().map_or(0, String::len);
-        let beside = object_bytes(&self.meta) + responses_bytes(&self.input_responses);
-        self.target.len() + 2 * arguments + state + beside
+        self.target.len()
+            + 2 * arguments
+            + self.meta.bytes
+            + state
+            + responses_bytes(&self.input_responses)
     }
 
     pub(crate) fn facts(&self) -> &'static Facts {

@@ -44,7 +44,7 @@ pub use self::question::{Ask, Confirm, Elicit, ElicitUrl, ListRoots, Questions, 
 pub(crate) use self::{
     backing::Backing,
     changes::{Audience, CallServer, Changes, Observer, Observing},
-    incoming::{Permitted, Seen, responses_bytes},
+    incoming::{Permitted, RequestMeta, Seen, responses_bytes},
     parameters::{StateType, States},
     peer::Peer,
     question::by_action,

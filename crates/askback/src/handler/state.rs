@@ -4,8 +4,8 @@ use std::any::type_name;
 
 use super::{Extract, Extraction};
 use crate::{
-    ctx::{Ctx, Parameters, StateType},
-    error::Error,
+    ctx::{Ctx, Parameters, StateType, States},
+    error::{Error, Result},
 };
 
 /// Something of the server's own, such as a database or the client of another service: a parameter
@@ -40,9 +40,15 @@ impl<T: Clone + Send + Sync + 'static> Extract for State<T> {
     }
 
     fn extract(ctx: &Ctx) -> Extraction<Self> {
-        let state = ctx.states().get().map(Self);
+        Extraction::Ready(Self::among(ctx.states()))
+    }
+}
+
+impl<T: Clone + 'static> State<T> {
+    /// The state of this type.
+    pub(crate) fn among(states: &States) -> Result<Self> {
+        let state = states.get().map(Self);
         // A server is built only with all that its handlers take.
-        let missing = || Error::new(format!("the server has no {}", type_name::<T>()));
-        Extraction::Ready(state.ok_or_else(missing))
+        state.ok_or_else(|| Error::new(format!("the server has no {}", type_name::<T>())))
     }
 }

@@ -14,6 +14,7 @@ use askback_core::{
     auth::Scopes,
     engine::server::Origin,
     jsonrpc::ErrorObject,
+    limits::Limits,
     protocol::{
         CacheScope, CallToolResult, GetPromptResult, InputRequiredResult, InputResponses, Outcome,
         RawJson, ReadResourceResult,
@@ -27,7 +28,8 @@ use tokio::time::{Instant, Sleep, sleep};
 use super::{
     Shared,
     budget::{Charge, NoRoom},
-    dispatch,
+    dispatch, middleware,
+    registry::Home,
     rounds::{self, Rounds},
     tasks::Turning,
 };
@@ -48,11 +50,20 @@ const WAITING_BYTES: usize = 4 << 10;
 
 /// What a call answers.
 pub(super) trait Answer: wire::Lower + Serialize + Send + 'static {
+    /// Whether it says that the call failed.
+    fn is_error(&self) -> bool {
+        false
+    }
+
     /// It is for whoever asked, whatever its author says of it: no cache may hand it to others.
     fn keep_private(&mut self) {}
 }
 
-impl Answer for CallToolResult {}
+impl Answer for CallToolResult {
+    fn is_error(&self) -> bool {
+        self.is_error == Some(true)
+    }
+}
 
 impl Answer for GetPromptResult {}
 
@@ -71,10 +82,13 @@ impl Answer for ReadResourceResult {
 /// One call on its way.
 pub(super) struct Calling<T> {
     pub(super) shared: Arc<Shared>,
+    home: Home,
     peer: Arc<dyn Peer>,
     pub(super) incoming: Arc<Incoming>,
     handler: Erased<Outcome<T>>,
     task: Task,
+    /// Whether it is one from its beginning.
+    at_once: bool,
     /// What it needs of a token, where it may become a task.
     scopes: Option<Arc<Scopes>>,
     /// What an error of the handler comes to.
@@ -104,16 +118,19 @@ struct Asked {
 impl<T: Answer> Calling<T> {
     pub(super) fn new(
         shared: &Arc<Shared>,
+        home: Home,
         peer: &Arc<dyn Peer>,
         incoming: Incoming,
         handler: Erased<Outcome<T>>,
     ) -> Self {
         Self {
             shared: Arc::clone(shared),
+            home,
             peer: Arc::clone(peer),
             incoming: Arc::new(incoming),
             handler,
             task: Task::Undeclared,
+            at_once: false,
             scopes: None,
             fail: |_, error| Err(error),
             room: None,
@@ -145,32 +162,50 @@ impl<T: Answer> Calling<T> {
         self
     }
 
-    /// Runs the call to its end or, in the stateless era, to its next questions.
+    /// Makes the call a task from its beginning.
+    pub(super) fn is_task_at_once(mut self) -> Self {
+        self = self.may_become_task(true);
+        self.at_once = true;
+        self
+    }
+
+    /// Runs the call to its end or, in the stateless era, to its next questions, with the middleware
+    /// around it.
     pub(super) async fn run(mut self, rounds: Rounds) -> Result<Outcome<T>> {
         let bytes = self.incoming.kept_bytes() + rounds.kept_bytes();
         if bytes > WORTH_COUNTING {
             self.take_room(bytes)?;
         }
         let asked = rounds.continue_a_call();
-        let mut ended = match self.incoming.origin.revision.era() {
-            Era::Modern => self.run_round(rounds).await,
-            Era::Legacy => {
-                let drive = self.start();
-                self.keep(drive).await
-            }
+        let shared = Arc::clone(&self.shared);
+        let layers = &shared.household(self.home).layers;
+        let (ended, layer_read) = if layers.is_empty() {
+            (self.handle(rounds).await, false)
+        } else {
+            let call = Arc::clone(&self.incoming);
+            let ended = Box::pin(middleware::around(layers, &call, self.handle(rounds))).await;
+            (ended, call.principal_read.get())
         };
-        let depends_on_reader = asked || self.incoming.principal_read.get();
+        let mut ended = ended;
+        let depends_on_reader = asked || layer_read || self.incoming.principal_read.get();
         if let (true, Ok(Outcome::Done(result))) = (depends_on_reader, &mut ended) {
             result.keep_private();
         }
         ended.or_else(|error| (self.fail)(&self.incoming.origin, error).map(Outcome::Done))
     }
 
-    /// Makes the call a task from its beginning.
-    pub(super) fn run_as_task(self) -> Result<Outcome<T>> {
-        let mut calling = self.may_become_task(true);
-        let drive = calling.start();
-        calling.become_task(drive)
+    async fn handle(&mut self, rounds: Rounds) -> Result<Outcome<T>> {
+        if self.at_once {
+            let drive = self.start();
+            return self.become_task(drive);
+        }
+        match self.incoming.origin.revision.era() {
+            Era::Modern => self.run_round(rounds).await,
+            Era::Legacy => {
+                let drive = self.start();
+                self.keep(drive).await
+            }
+        }
     }
 
     /// Takes the room of the parameters.
@@ -179,6 +214,11 @@ impl<T: Answer> Calling<T> {
         room.cover(bytes).map_err(no_room)?;
         self.room = Some(room);
         Ok(())
+    }
+
+    /// The bounds of the server whose handler it is, also where that is mounted on another.
+    pub(super) fn limits(&self) -> &Arc<Limits> {
+        &self.shared.household(self.home).backing.limits
     }
 
     fn open_room(&self) -> Charge {
@@ -199,10 +239,12 @@ impl<T: Answer> Calling<T> {
         drive.cell().become_task();
         let mut working = Self {
             shared: Arc::clone(&self.shared),
+            home: self.home,
             peer: as_dyn,
             incoming: Arc::clone(&self.incoming),
             handler: self.handler.clone(),
             task: Task::Is,
+            at_once: false,
             scopes: None,
             fail: self.fail,
             room: self.room.take(),
@@ -237,8 +279,8 @@ impl<T: Answer> Calling<T> {
                 return Ok(outcome);
             };
             asked_by_hand += 1;
-            if asked_by_hand > self.shared.limits().rounds {
-                let most = self.shared.limits().rounds;
+            if asked_by_hand > self.limits().rounds {
+                let most = self.limits().rounds;
                 return Err(AskError::TooManyRounds(most).into());
             }
             Box::pin(self.answer_by_hand(by_hand)).await?;
@@ -254,17 +296,21 @@ impl<T: Answer> Calling<T> {
                 let replies = rounds.replies();
                 let by_hand = state.by_hand.clone();
                 (
-                    Flow::resume(state, replies, now, Arc::clone(self.shared.limits())),
+                    Flow::resume(state, replies, now, Arc::clone(self.limits())),
                     by_hand,
                 )
             }
             None => (self.start_flow(now), None),
         };
-        let incoming = Arc::make_mut(&mut self.incoming);
-        incoming.request_state = by_hand;
-        incoming.input_responses = rounds.into_responses();
+        let responses = rounds.into_responses();
+        // Middleware may look at the request meanwhile: then this makes another.
+        if by_hand.is_some() || !responses.is_empty() {
+            let incoming = Arc::make_mut(&mut self.incoming);
+            incoming.request_state = by_hand;
+            incoming.input_responses = responses;
+        }
         let mut drive = self.drive(flow, &self.peer);
-        let mut watch = Stopwatch::new(self.shared.limits().request);
+        let mut watch = Stopwatch::new(self.limits().request);
         let turn = std::future::poll_fn(|cx| match drive.poll_turn(cx) {
             Poll::Ready(turn) => Poll::Ready(Ok(turn)),
             Poll::Pending => watch.poll(cx).map(Err),
@@ -360,7 +406,7 @@ impl<T: Answer> Calling<T> {
 
     /// How long the handler may work, and a person may take to answer.
     fn patience(&self) -> (Duration, Duration) {
-        let limits = self.shared.limits();
+        let limits = self.limits();
         match self.task {
             Task::Is => (limits.task_ttl, limits.task_ttl),
             _ => (limits.request, limits.ask),
@@ -388,7 +434,7 @@ impl<T: Answer> Calling<T> {
     async fn answer_by_hand(&mut self, by_hand: InputRequiredResult) -> Result<()> {
         let mut answers = InputResponses::default();
         let requests = by_hand.input_requests.unwrap_or_default();
-        let limits = self.shared.limits();
+        let limits = self.limits();
         for (key, question) in self.incoming.permit_by_hand(requests, limits)? {
             match self.ask(&key, question).await {
                 Reply::Value(value) => {
@@ -415,7 +461,7 @@ impl<T: Answer> Calling<T> {
     }
 
     fn start_flow(&self, now: Millis) -> Flow {
-        Flow::start(now, Arc::clone(self.shared.limits()))
+        Flow::start(now, Arc::clone(self.limits()))
     }
 
     pub(super) fn drive(&self, flow: Flow, peer: &Arc<dyn Peer>) -> Drive<Outcome<T>> {
@@ -429,7 +475,7 @@ impl<T: Answer> Calling<T> {
         let cell = Cell::new(
             flow,
             clock,
-            Arc::clone(self.shared.limits()),
+            Arc::clone(self.limits()),
             self.shared.seed,
             stage,
         );
@@ -438,7 +484,7 @@ impl<T: Answer> Calling<T> {
             incoming: Arc::clone(&self.incoming),
             peer: Arc::clone(peer),
             server: Arc::clone(&self.shared) as _,
-            backing: Arc::clone(&self.shared.backing),
+            backing: Arc::clone(&self.shared.household(self.home).backing),
             parameters: Arc::clone(self.handler.parameters()),
             progressed: Mutex::new(f64::NEG_INFINITY),
             #[cfg(feature = "sqlite")]

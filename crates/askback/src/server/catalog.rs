@@ -18,9 +18,11 @@ use askback_core::{
 
 use super::{
     BuildError, Prompt, Resource, ResourceTemplate, Tool,
+    complete::Completers,
+    mount::Parts,
     offer::{Offer, Offered},
     offers::Changing,
-    registry::Registry,
+    registry::{Entry, Home, Registry},
     shared::Cache,
     visibility::Visibility,
 };
@@ -68,6 +70,7 @@ pub(super) struct Reading {
     pub(super) mime_type: Option<String>,
     /// Whether it is not for everybody.
     pub(super) private: bool,
+    pub(super) home: Home,
 }
 
 impl LiveCatalog {
@@ -103,10 +106,10 @@ impl LiveCatalog {
 
 impl Catalog {
     /// Adds a thing. The registry of its kind keeps the order in which they were added.
-    pub(super) fn add<T: Offer>(&mut self, mut item: T) -> Result<(), BuildError> {
+    pub(super) fn add<T: Offer>(&mut self, mut item: T, home: Home) -> Result<(), BuildError> {
         item.check()?;
         let needs_scopes = item.needs().are_some();
-        let added = T::registry_mut(self).add(item);
+        let added = T::registry_mut(self).add(item, home);
         added.map_err(|item| BuildError::Twice {
             kind: T::KIND,
             name: item.name().to_owned(),
@@ -115,21 +118,26 @@ impl Catalog {
         Ok(())
     }
 
-    /// All things of all kinds.
-    pub(super) fn all(&self) -> impl Iterator<Item = &dyn Offered> {
-        fn of<T: Offer>(registry: &Registry<T>) -> impl Iterator<Item = &dyn Offered> {
-            registry.all().map(|item| &**item as &dyn Offered)
+    /// All things of all kinds, with the households they belong to.
+    pub(super) fn all(&self) -> impl Iterator<Item = (&dyn Offered, Home)> {
+        fn of<T: Offer>(registry: &Registry<T>) -> impl Iterator<Item = (&dyn Offered, Home)> {
+            let entries = registry.entries().iter();
+            entries.map(|entry| (&*entry.item as &dyn Offered, entry.home))
         }
         let resources = of(&self.resources).chain(of(&self.templates));
         of(&self.tools).chain(of(&self.prompts)).chain(resources)
     }
 
     /// Checks that the server can keep to all that it offers.
-    pub(super) fn check(&self, rules: &Rules<'_>) -> Result<(), BuildError> {
-        if self.lists_of_each {
-            rules.allow_differing_lists()?;
+    pub(super) fn check(&self, cache: Cache, households: &[Parts]) -> Result<(), BuildError> {
+        if self.lists_of_each && cache.scope == CacheScope::Public {
+            return Err(BuildError::PublicCache);
         }
-        self.all().try_for_each(|item| rules.check(item))
+        let mut all = self.all();
+        all.try_for_each(|(item, home)| {
+            let states = &households[home.0].states;
+            Rules { states, cache }.check(item)
+        })
     }
 
     /// What clients are told that the server can do. It holds for all of the server's time: what
@@ -141,7 +149,8 @@ impl Catalog {
         declared: ServerCapabilities,
     ) -> ServerCapabilities {
         fn differs<T: Offer>(registry: &Registry<T>) -> bool {
-            registry.all().any(|item| item.visibility().differs())
+            let mut entries = registry.entries().iter();
+            entries.any(|entry| entry.item.visibility().differs())
         }
         let has = |there: bool| there.then(JsonObject::new);
         let list_changed = |changes: bool| changes.then_some(true);
@@ -152,7 +161,7 @@ impl Catalog {
         } = changing;
         let lists = !self.listers.is_empty();
         let has_resources = !(self.resources.is_empty() && self.templates.is_empty()) || lists;
-        let mut completers = self.all().filter_map(Offered::completers);
+        let mut completers = self.all().filter_map(|(item, _)| item.completers());
         let completes = completers.any(|completers| !completers.is_empty());
         let mut capabilities = ServerCapabilities {
             tools: (tools || !self.tools.is_empty()).then_some(ToolsCapability {
@@ -171,7 +180,7 @@ impl Catalog {
             logging: has(logs),
             ..declared
         };
-        if tools || self.all().any(Offered::becomes_task) {
+        if tools || self.all().any(|(item, _)| item.becomes_task()) {
             capabilities.declare_tasks_extension();
         }
         capabilities
@@ -181,15 +190,23 @@ impl Catalog {
     pub(super) fn reading(&self, uri: &str, caller: Option<&Principal>) -> Option<Reading> {
         let private = |item: &dyn Offered| item.needs().are_some() || item.visibility().differs();
         if let Some(resource) = self.resources.find(uri, caller) {
+            let Entry {
+                item: resource,
+                home,
+                ..
+            } = resource;
             return Some(Reading {
+                home: *home,
                 handler: resource.handler.clone(),
                 variables: BTreeMap::new(),
                 mime_type: resource.description.mime_type.clone(),
                 private: private(&**resource),
             });
         }
-        self.templates.list(caller).find_map(|template| {
+        self.templates.list(caller).find_map(|entry| {
+            let template = &entry.item;
             Some(Reading {
+                home: entry.home,
                 handler: template.handler.clone(),
                 variables: template.matches(uri)?,
                 mime_type: template.description.mime_type.clone(),
@@ -206,11 +223,11 @@ impl Catalog {
         caller: Option<&Principal>,
     ) -> Option<Arc<Scopes>> {
         if let Some(resource) = self.resources.find(uri, caller) {
-            return resource.needs.scopes().cloned();
+            return resource.item.needs.scopes().cloned();
         }
         let mut templates = self.templates.list(caller);
-        let template = templates.find(|template| template.matches(uri).is_some())?;
-        template.needs.scopes().cloned()
+        let template = templates.find(|template| template.item.matches(uri).is_some())?;
+        template.item.needs.scopes().cloned()
     }
 
     /// Who finds the resource at a URI, whether or not it is disabled.
@@ -218,9 +235,9 @@ impl Catalog {
         if let Some(resource) = self.resources.get(uri) {
             return Some(&resource.visibility);
         }
-        let mut templates = self.templates.all();
-        let template = templates.find(|template| template.matches(uri).is_some())?;
-        Some(&template.visibility)
+        let mut templates = self.templates.entries().iter();
+        let template = templates.find(|template| template.item.matches(uri).is_some())?;
+        Some(&template.item.visibility)
     }
 }
 
@@ -232,24 +249,20 @@ impl Rules<'_> {
         if parameters.described_twice {
             return Err(BuildError::Parameters(name.to_owned()));
         }
-        let mut taken = parameters.states.iter();
+        let completers = item.completers().into_iter();
+        let parameters = completers
+            .flat_map(Completers::parameters)
+            .chain([parameters]);
+        let mut taken = parameters.flat_map(|parameters| &parameters.states);
         if let Some(missing) = taken.find(|state| !self.states.has(**state)) {
             return Err(BuildError::State {
                 name: name.to_owned(),
                 state: missing.name,
             });
         }
-        if item.visibility().differs() {
-            self.allow_differing_lists()?;
+        if item.visibility().differs() && self.cache.scope == CacheScope::Public {
+            return Err(BuildError::PublicCache);
         }
         item.needs().check(name)
-    }
-
-    /// Checks that lists are not said to be the same for everybody.
-    fn allow_differing_lists(&self) -> Result<(), BuildError> {
-        match self.cache.scope {
-            CacheScope::Public => Err(BuildError::PublicCache),
-            CacheScope::Private => Ok(()),
-        }
     }
 }

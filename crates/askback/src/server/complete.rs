@@ -13,7 +13,12 @@ use askback_core::{
 };
 
 use super::BuildError;
-use crate::{error::Result, flow::BoxFuture};
+use crate::{
+    ctx::{Parameters, States},
+    error::Result,
+    flow::BoxFuture,
+    handler::{Extract, State},
+};
 
 /// What is to be completed.
 #[derive(Debug, Clone)]
@@ -26,13 +31,104 @@ pub struct Completing {
     pub principal: Option<Arc<Principal>>,
 }
 
-/// Completes one argument.
-type Completer = Arc<dyn Fn(Completing) -> BoxFuture<'static, Result<Vec<String>>> + Send + Sync>;
+/// An async function that completes an argument. It takes the [`Completing`], any number of
+/// [`State`]s, or both in any order.
+///
+/// `Marker` tells functions of different parameters apart and is always inferred.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` does not complete an argument",
+    note = "a completer is an `async fn` that returns `askback::Result<Vec<String>>`; its parameters \
+            are `Completing` or `State<_>`, of types that are written out"
+)]
+pub trait Completer<Marker>: Clone + Send + Sync + 'static {
+    /// What its parameters want of the server.
+    fn parameters() -> Parameters;
+
+    /// Completes.
+    fn complete(&self, typed: &Typed<'_>) -> BoxFuture<'static, Result<Vec<String>>>;
+}
+
+/// A parameter of a [`Completer`].
+pub trait CompleterParameter: Sized + Send + 'static {
+    /// Declares what it wants of the server.
+    fn describe(parameters: &mut Parameters) {
+        let _ = parameters;
+    }
+
+    /// Makes the parameter.
+    ///
+    /// # Errors
+    ///
+    /// Fails where the server does not have it.
+    fn extract(typed: &Typed<'_>) -> Result<Self>;
+}
+
+/// What the parameters of a completer are made of.
+pub struct Typed<'a> {
+    completing: Completing,
+    states: &'a States,
+}
+
+impl CompleterParameter for Completing {
+    fn extract(typed: &Typed<'_>) -> Result<Self> {
+        Ok(typed.completing.clone())
+    }
+}
+
+impl<T: Clone + Send + Sync + 'static> CompleterParameter for State<T> {
+    fn describe(parameters: &mut Parameters) {
+        <Self as Extract>::describe(parameters);
+    }
+
+    fn extract(typed: &Typed<'_>) -> Result<Self> {
+        Self::among(typed.states)
+    }
+}
+
+macro_rules! completer {
+    ($($parameter:ident),*) => {
+        impl<F, Fut, $($parameter),*> Completer<fn($($parameter),*)> for F
+        where
+            F: Fn($($parameter),*) -> Fut + Clone + Send + Sync + 'static,
+            Fut: Future<Output = Result<Vec<String>>> + Send + 'static,
+            $($parameter: CompleterParameter),*
+        {
+            #[allow(unused_mut, reason = "a completer without parameters wants nothing")]
+            fn parameters() -> Parameters {
+                let mut parameters = Parameters::default();
+                $($parameter::describe(&mut parameters);)*
+                parameters
+            }
+
+            #[allow(unused_variables, reason = "a completer without parameters takes nothing")]
+            fn complete(&self, typed: &Typed<'_>) -> BoxFuture<'static, Result<Vec<String>>> {
+                let completing = (|| Ok(self($($parameter::extract(typed)?),*)))();
+                match completing {
+                    Ok(completing) => Box::pin(completing),
+                    Err(error) => Box::pin(std::future::ready(Err(error))),
+                }
+            }
+        }
+    };
+}
+
+completer!();
+completer!(A);
+completer!(A, B);
+completer!(A, B, C);
+completer!(A, B, C, D);
+
+/// A completer with its type forgotten.
+#[derive(Clone)]
+struct Given {
+    run: Arc<dyn Fn(&Typed<'_>) -> BoxFuture<'static, Result<Vec<String>>> + Send + Sync>,
+    parameters: Arc<Parameters>,
+}
 
 /// The completers of a prompt or a resource template, by argument.
 #[derive(Clone, Default)]
 pub(super) struct Completers {
-    given: HashMap<String, Completer>,
+    given: HashMap<String, Given>,
     /// The options of choices complete themselves.
     options: HashMap<String, Vec<String>>,
 }
@@ -54,15 +150,17 @@ impl Completers {
         }
     }
 
-    pub(super) fn add<F, Fut>(&mut self, argument: String, completer: F)
-    where
-        F: Fn(Completing) -> Fut + Send + Sync + 'static,
-        Fut: Future<Output = Result<Vec<String>>> + Send + 'static,
-    {
-        self.given.insert(
-            argument,
-            Arc::new(move |completing| Box::pin(completer(completing))),
-        );
+    pub(super) fn add<M, C: Completer<M>>(&mut self, argument: String, completer: C) {
+        let given = Given {
+            run: Arc::new(move |typed| completer.complete(typed)),
+            parameters: Arc::new(C::parameters()),
+        };
+        self.given.insert(argument, given);
+    }
+
+    /// What the parameters of its completers want of the server.
+    pub(super) fn parameters(&self) -> impl Iterator<Item = &Parameters> {
+        self.given.values().map(|given| &*given.parameters)
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -89,10 +187,11 @@ impl Completers {
         &self,
         argument: &str,
         completing: Completing,
+        states: &States,
         most: usize,
     ) -> Result<Completion> {
-        let mut values = if let Some(completer) = self.given.get(argument) {
-            completer(completing).await?
+        let mut values = if let Some(given) = self.given.get(argument) {
+            (given.run)(&Typed { completing, states }).await?
         } else {
             let options = self.options.get(argument).into_iter().flatten();
             let typed = completing.value.to_lowercase();

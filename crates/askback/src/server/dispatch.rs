@@ -15,10 +15,10 @@ use askback_core::{
     jsonrpc::{self, ErrorObject},
     limits::Limits,
     protocol::{
-        CallToolParams, CallToolResult, ClientRequest, CompleteParams, CompleteResult, Completion,
+        CallToolParams, CallToolResult, ClientRequest, CompleteParams, CompleteResult,
         ElicitParams, ElicitUrlParams, EmptyResult, GetPromptParams, HasMeta, InputRequest,
-        JsonObject, Meta, MissingCapability, Outcome, PaginatedParams, ReadResourceParams,
-        ReadResourceResult, Reference, codes,
+        MissingCapability, Outcome, PaginatedParams, ReadResourceParams, ReadResourceResult,
+        Reference, codes,
     },
     quote::Quoted,
     revision::Era,
@@ -32,12 +32,15 @@ use super::{
     call::{Answer, Calling},
     catalog::Catalog,
     complete::Completing,
+    middleware,
+    mount::Household,
     offer::{Offer, Offered},
+    registry::Home,
     resource::complete_contents,
     rounds::Rounds,
 };
 use crate::{
-    ctx::{Arguments, Incoming, Peer, Seen, elicitation_id},
+    ctx::{Arguments, Incoming, Peer, RequestMeta, Seen, elicitation_id},
     error::{Error, Kind, Result},
 };
 
@@ -52,17 +55,23 @@ pub(crate) struct Answered {
 
 /// Answers a request. Code of the server's author that panics costs this request only.
 pub(crate) async fn answer(shared: Arc<Shared>, call: Call, peer: Arc<dyn Peer>) -> Answered {
+    let meta_bytes = call.meta_bytes();
     let Call {
         id,
         request,
+        meta,
         origin,
     } = call;
+    let meta = RequestMeta {
+        said: meta,
+        bytes: meta_bytes,
+    };
     let answering = Answering {
         shared,
         peer,
         origin,
     };
-    let mut answer = pin!(answering.answer(request, &id));
+    let mut answer = pin!(answering.answer(request, meta, &id));
     let answer = poll_fn(|cx| {
         let polled = catch_unwind(AssertUnwindSafe(|| answer.as_mut().poll(cx)));
         polled.unwrap_or_else(|panic| Poll::Ready(Err(Error::panicked(&*panic))))
@@ -89,19 +98,24 @@ struct Answering {
 }
 
 impl Answering {
-    async fn answer(&self, request: ClientRequest, id: &jsonrpc::RequestId) -> Result<Vec<u8>> {
+    async fn answer(
+        &self,
+        request: ClientRequest,
+        meta: RequestMeta,
+        id: &jsonrpc::RequestId,
+    ) -> Result<Vec<u8>> {
         let method = request.method();
         match request {
             ClientRequest::CallTool(params) => {
-                let outcome = self.call_tool(params).await?;
+                let outcome = self.call_tool(params, meta).await?;
                 Ok(self.write(id, outcome))
             }
             ClientRequest::GetPrompt(params) => {
-                let outcome = self.get_prompt(params).await?;
+                let outcome = self.get_prompt(params, meta).await?;
                 Ok(self.write(id, outcome))
             }
             ClientRequest::ReadResource(params) => {
-                let outcome = self.read_resource(params).await?;
+                let outcome = self.read_resource(params, meta).await?;
                 Ok(self.write(id, outcome))
             }
             ClientRequest::ListTools(params) => self.list::<Tool>(id, method, &params),
@@ -113,7 +127,7 @@ impl Answering {
             ClientRequest::Complete(params) => {
                 let declared = self.shared.profile.capabilities.completions.is_some();
                 self.declared(declared, method)?;
-                Ok(self.write(id, Outcome::Done(self.complete(params).await?)))
+                Ok(self.write(id, Outcome::Done(self.complete(params, meta).await?)))
             }
             ClientRequest::GetTask(params) => {
                 let owner = self.task_owner(method)?;
@@ -168,21 +182,31 @@ impl Answering {
         }
     }
 
-    async fn call_tool(&self, params: CallToolParams) -> Result<Outcome<CallToolResult>> {
-        let tool = self.find::<Tool>(&params.name)?;
+    async fn call_tool(
+        &self,
+        params: CallToolParams,
+        meta: RequestMeta,
+    ) -> Result<Outcome<CallToolResult>> {
+        let (tool, home) = self.find::<Tool>(&params.name)?;
+        if let Err(error) = self
+            .shared
+            .take_call(self.caller(), "tools/call", &params.name)
+        {
+            return tool_error(&self.origin, error).map(Outcome::Done);
+        }
         let incoming = Incoming {
             origin: Arc::clone(&self.origin),
             method: "tools/call",
             target: params.name,
             arguments: Arguments::Object(params.arguments.unwrap_or_default()),
-            meta: beside(params.meta),
+            meta,
             input_responses: Default::default(),
             request_state: None,
             principal_read: Seen::default(),
         };
         let handler = tool.handler.clone();
         let mut calling =
-            Calling::new(&self.shared, &self.peer, incoming, handler).fails_as(tool_error);
+            Calling::new(&self.shared, home, &self.peer, incoming, handler).fails_as(tool_error);
         if let Some(tasks) = tool.tasks {
             calling = calling.needs(tool.needs.scopes().cloned());
             let supported = takes_tasks(&self.origin);
@@ -192,9 +216,10 @@ impl Answering {
             }
             // A call that has begun as one of several rounds goes on as one.
             if tasks.at_once && supported && params.request_state.is_none() {
-                return calling.run_as_task();
+                calling = calling.is_task_at_once();
+            } else {
+                calling = calling.may_become_task(supported);
             }
-            calling = calling.may_become_task(supported);
         }
         let rounds = Rounds::new(params.request_state, params.input_responses);
         calling.run(rounds).await
@@ -203,21 +228,24 @@ impl Answering {
     async fn get_prompt(
         &self,
         params: GetPromptParams,
+        meta: RequestMeta,
     ) -> Result<Outcome<askback_core::protocol::GetPromptResult>> {
-        let prompt = self.find::<Prompt>(&params.name)?;
+        let (prompt, home) = self.find::<Prompt>(&params.name)?;
+        self.shared
+            .take_call(self.caller(), "prompts/get", &params.name)?;
         let incoming = Incoming {
             origin: Arc::clone(&self.origin),
             method: "prompts/get",
             target: params.name,
             arguments: Arguments::Texts(params.arguments.unwrap_or_default()),
-            meta: beside(params.meta),
+            meta,
             input_responses: Default::default(),
             request_state: None,
             principal_read: Seen::default(),
         };
         let rounds = Rounds::new(params.request_state, params.input_responses);
         let handler = prompt.handler.clone();
-        let mut outcome = Calling::new(&self.shared, &self.peer, incoming, handler)
+        let mut outcome = Calling::new(&self.shared, home, &self.peer, incoming, handler)
             .run(rounds)
             .await?;
         if let Outcome::Done(result) = &mut outcome
@@ -233,6 +261,7 @@ impl Answering {
     async fn read_resource(
         &self,
         params: ReadResourceParams,
+        meta: RequestMeta,
     ) -> Result<Outcome<ReadResourceResult>> {
         let reading = self
             .shared
@@ -240,18 +269,25 @@ impl Answering {
             .load()
             .reading(&params.uri, self.caller());
         let reading = reading.ok_or_else(|| self.not_found(&params.uri))?;
+        self.shared.take_call(self.caller(), "resources/read", "")?;
         let incoming = Incoming {
             origin: Arc::clone(&self.origin),
             method: "resources/read",
             target: params.uri.clone(),
             arguments: Arguments::Texts(reading.variables),
-            meta: beside(params.meta),
+            meta,
             input_responses: Default::default(),
             request_state: None,
             principal_read: Seen::default(),
         };
         let rounds = Rounds::new(params.request_state, params.input_responses);
-        let calling = Calling::new(&self.shared, &self.peer, incoming, reading.handler);
+        let calling = Calling::new(
+            &self.shared,
+            reading.home,
+            &self.peer,
+            incoming,
+            reading.handler,
+        );
         let mut outcome = calling
             .run(rounds)
             .await
@@ -308,7 +344,7 @@ impl Answering {
     fn listed<'a, T: Offer>(&self, catalog: &'a Catalog) -> Vec<Cow<'a, T::Description>> {
         let items = T::registry(catalog).list(self.caller());
         items
-            .map(|item| Cow::Borrowed(item.description()))
+            .map(|entry| Cow::Borrowed(entry.item.description()))
             .collect()
     }
 
@@ -331,37 +367,68 @@ impl Answering {
         self.declared(T::is_declared(&self.shared.profile.capabilities), method)
     }
 
-    async fn complete(&self, params: CompleteParams) -> Result<CompleteResult> {
-        let argument = &params.argument.name;
-        let completed = match &params.reference {
+    async fn complete(&self, params: CompleteParams, meta: RequestMeta) -> Result<CompleteResult> {
+        let argument = params.argument.name;
+        let (completed, home) = match &params.reference {
             Reference::Prompt(reference) => {
-                let prompt = self.find::<Prompt>(&reference.name)?;
-                known_argument(prompt.has_argument(argument), argument, &reference.name)?;
-                prompt as Arc<dyn Offered>
+                let (prompt, home) = self.find::<Prompt>(&reference.name)?;
+                known_argument(prompt.has_argument(&argument), &argument, &reference.name)?;
+                (prompt as Arc<dyn Offered>, home)
             }
             Reference::Resource(reference) => {
-                let template = self.find::<ResourceTemplate>(&reference.uri)?;
-                known_argument(template.has_variable(argument), argument, &reference.uri)?;
-                template
+                let (template, home) = self.find::<ResourceTemplate>(&reference.uri)?;
+                known_argument(template.has_variable(&argument), &argument, &reference.uri)?;
+                (template as Arc<dyn Offered>, home)
             }
         };
+        self.shared
+            .take_call(self.caller(), "completion/complete", "")?;
+        let Some(completers) = completed.completers() else {
+            return Ok(CompleteResult::default());
+        };
+        let context = params.context.and_then(|context| context.arguments);
         let completing = Completing {
-            value: params.argument.value.clone(),
-            arguments: params
-                .context
-                .and_then(|context| context.arguments)
-                .unwrap_or_default(),
+            value: params.argument.value,
+            arguments: context.unwrap_or_default(),
             principal: self.origin.principal.clone(),
         };
         let most = self.shared.limits().completion_values;
-        let completion = match completed.completers() {
-            Some(completers) => completers.complete(argument, completing, most).await?,
-            None => Completion::default(),
+        let Household { layers, backing } = self.shared.household(home);
+        let call = (!layers.is_empty())
+            .then(|| self.completion(completed.name(), &argument, &completing, meta));
+        let complete = async {
+            let completion = completers.complete(&argument, completing, &backing.states, most);
+            Ok(CompleteResult {
+                completion: completion.await?,
+                meta: None,
+            })
         };
-        Ok(CompleteResult {
-            completion,
-            meta: None,
-        })
+        match call {
+            None => complete.await,
+            Some(call) => middleware::around(layers, &call, complete).await,
+        }
+    }
+
+    /// A completion, as middleware sees it: what was typed is an argument among the others.
+    fn completion(
+        &self,
+        target: &str,
+        argument: &str,
+        completing: &Completing,
+        meta: RequestMeta,
+    ) -> Incoming {
+        let mut arguments = completing.arguments.clone();
+        arguments.insert(argument.to_owned(), completing.value.clone());
+        Incoming {
+            origin: Arc::clone(&self.origin),
+            method: "completion/complete",
+            target: target.to_owned(),
+            arguments: Arguments::Texts(arguments),
+            meta,
+            input_responses: Default::default(),
+            request_state: None,
+            principal_read: Seen::default(),
+        }
     }
 
     /// Who asks, where the server has found out.
@@ -370,13 +437,14 @@ impl Answering {
     }
 
     /// The thing of this name, if the caller finds it.
-    fn find<T: Offer>(&self, name: &str) -> Result<Arc<T>> {
+    fn find<T: Offer>(&self, name: &str) -> Result<(Arc<T>, Home)> {
         let catalog = self.shared.catalog.load();
         let registry = T::registry(&catalog);
-        if let Some(item) = registry.find(name, self.caller()) {
-            return Ok(Arc::clone(item));
+        if let Some(entry) = registry.find(name, self.caller()) {
+            return Ok((Arc::clone(&entry.item), entry.home));
         }
-        let known = registry.list(self.caller()).map(|item| item.name());
+        let known = registry.list(self.caller());
+        let known = known.map(|entry| entry.item.name());
         let known = known.take(20).collect::<Vec<_>>().join(", ");
         Err(Error::protocol(ErrorObject::invalid_params(format!(
             "there is no {} {}; there are: {known}",
@@ -458,11 +526,6 @@ fn missing_capability(error: &Error, capability: Capability) -> ErrorObject {
         required_capabilities: capability.required(),
     };
     missing.into_error(error.message())
-}
-
-/// What a request says in `_meta` beside the protocol.
-fn beside(meta: Option<Box<Meta>>) -> JsonObject {
-    meta.map(|meta| meta.extra).unwrap_or_default()
 }
 
 fn is_modern(origin: &Origin) -> bool {

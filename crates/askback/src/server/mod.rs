@@ -11,11 +11,14 @@ mod described;
 mod dispatch;
 #[cfg(feature = "http-server")]
 pub mod http;
+pub mod middleware;
+mod mount;
 mod needs;
 mod offer;
 mod offers;
 mod page;
 mod prompt;
+mod rate;
 mod registry;
 mod rehearsal;
 mod resource;
@@ -38,7 +41,7 @@ use askback_core::{
 };
 
 pub use askback_core::engine::server::Changed;
-pub use complete::Completing;
+pub use complete::{Completer, CompleterParameter, Completing, Typed};
 pub use offers::Offers;
 pub use prompt::Prompt;
 #[cfg(feature = "testing")]
@@ -51,17 +54,21 @@ pub use tool::Tool;
 
 use self::{
     budget::Budget,
-    catalog::{Catalog, LiveCatalog, Rules},
+    catalog::{Catalog, LiveCatalog},
     described::described,
+    middleware::Middleware,
+    mount::{Household, Parts},
     offer::Offer,
     offers::Changing,
     page::Pages,
+    rate::RateLimit,
+    registry::Home,
     shared::{Cache, Keys},
     tasks::Board,
 };
 use crate::{
     clock::{Clock, SystemClock, millis},
-    ctx::{Audience, Backing, Changes, States},
+    ctx::{Audience, Changes},
     error::Result,
     keys::KeySource,
     store::{MemoryStore, Store},
@@ -99,9 +106,10 @@ pub struct ServerBuilder {
     instructions: Option<String>,
     catalog: Catalog,
     changing: Changing,
-    states: States,
+    own: Parts,
+    mounted: Vec<Parts>,
+    unlimited: bool,
     revisions: Vec<Revision>,
-    limits: Limits,
     pages: Pages,
     cache: Cache,
     service: Option<String>,
@@ -233,9 +241,10 @@ impl Server {
             instructions: None,
             catalog: Catalog::default(),
             changing: Changing::default(),
-            states: States::default(),
+            own: Parts::default(),
+            mounted: Vec::new(),
+            unlimited: false,
             revisions: Revision::ALL.into_iter().rev().collect(),
-            limits: Limits::default(),
             pages: Pages::default(),
             cache: Cache {
                 ttl: Duration::ZERO,
@@ -372,7 +381,7 @@ impl ServerBuilder {
     }
 
     fn offer<T: Offer>(mut self, item: T) -> Self {
-        let added = self.catalog.add(item);
+        let added = self.catalog.add(item, Home::default());
         self.note(added);
         self
     }
@@ -407,6 +416,22 @@ impl ServerBuilder {
         self
     }
 
+    /// Adds code that runs around each call, inside of what was added before: see [`middleware`].
+    pub fn middleware(mut self, middleware: impl Middleware) -> Self {
+        self.own.layers.push(Arc::new(middleware));
+        self
+    }
+
+    /// Lets everybody call as often as they like. Otherwise each caller may call each tool and prompt
+    /// [`Limits::calls`] times within [`Limits::calls_window`], and as often read resources, and
+    /// complete arguments; those who are not known together [`Limits::unknown_calls`] times. Servers
+    /// have to limit calls (2026-07-28, server/tools, Security Considerations): leave it out only where
+    /// something in front of the server does.
+    pub fn without_rate_limit(mut self) -> Self {
+        self.unlimited = true;
+        self
+    }
+
     /// Sets what is done when a client of a handshake revision says that its roots changed: forget
     /// what was kept of them, so that the next call asks with [`Ctx::roots`](crate::Ctx::roots).
     ///
@@ -425,7 +450,7 @@ impl ServerBuilder {
     /// Gives the handlers something of the server's own, such as a database: those that take a
     /// [`State`](crate::State) of this type get a clone.
     pub fn state<T: Clone + Send + Sync + 'static>(mut self, state: T) -> Self {
-        if !self.states.add(state) {
+        if !self.own.states.add(state) {
             self.note(Err(BuildError::Twice {
                 kind: "states",
                 name: std::any::type_name::<T>().to_owned(),
@@ -447,7 +472,7 @@ impl ServerBuilder {
 
     /// Bears other [`Limits`] than the default ones.
     pub fn limits(mut self, limits: Limits) -> Self {
-        self.limits = limits;
+        self.own.limits = limits;
         self
     }
 
@@ -530,16 +555,15 @@ impl ServerBuilder {
         if let Some(wrong) = self.wrong {
             return Err(wrong);
         }
-        self.catalog.check(&Rules {
-            states: &self.states,
-            cache: self.cache,
-        })?;
+        let layers = self.own.layers.clone();
+        let limits = Arc::new(self.own.limits.clone());
+        let mounted = self.mounted.into_iter();
+        let mounted = mounted.map(|parts| parts.inside(&layers));
+        let parts: Vec<_> = [self.own].into_iter().chain(mounted).collect();
+        self.catalog.check(self.cache, &parts)?;
         let capabilities = self
             .catalog
             .capabilities(self.changing, self.logs, self.declared);
-        let tasks = Board::new(&self.limits);
-        let kept = Budget::of_bytes(&self.limits);
-        let store_bytes = self.limits.store_bytes;
         let logs = capabilities.logging.is_some();
         let profile = Profile {
             info: self.info,
@@ -547,14 +571,17 @@ impl ServerBuilder {
             instructions: self.instructions,
             revisions: self.revisions,
             ttl_ms: i64::try_from(millis(self.cache.ttl)).unwrap_or(i64::MAX),
-            limits: Arc::new(self.limits),
+            limits: Arc::clone(&limits),
         };
         let spills = self.store.is_some();
         let store = self
             .store
-            .unwrap_or_else(|| Arc::new(MemoryStore::new(store_bytes)));
-        let limits = Arc::clone(&profile.limits);
-        let backing = Backing::new(limits, self.states, self.clock, logs, store);
+            .unwrap_or_else(|| Arc::new(MemoryStore::new(limits.store_bytes)));
+        let clock = self.clock;
+        let households = parts.into_iter();
+        let households: Vec<_> = households
+            .map(|parts| Household::new(parts, &clock, &store, logs))
+            .collect();
         Ok(Server(Arc::new(Shared {
             signature: Signature::new(&profile.info),
             service: self.service.unwrap_or_else(|| profile.info.name.clone()),
@@ -569,9 +596,11 @@ impl ServerBuilder {
             seed: self.seed,
             checks_replay: self.checks_replay,
             roots_changed: self.roots_changed,
-            backing: Arc::new(backing),
-            tasks,
-            kept,
+            backing: Arc::clone(&households[0].backing),
+            households,
+            rate: (!self.unlimited).then(|| RateLimit::new(&limits)),
+            tasks: Board::new(&limits),
+            kept: Budget::of_bytes(&limits),
         })))
     }
 

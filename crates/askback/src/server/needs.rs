@@ -122,5 +122,5 @@ fn of<T: Offered>(
     name: &str,
     caller: Option<&Principal>,
 ) -> Option<Arc<Scopes>> {
-    registry.find(name, caller)?.needs().scopes().cloned()
+    registry.find(name, caller)?.item.needs().scopes().cloned()
 }

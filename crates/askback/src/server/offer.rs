@@ -54,6 +54,9 @@ pub(super) trait Offer: Offered + Sized + 'static {
 
     fn name_of(description: &Self::Description) -> &str;
 
+    /// Puts a prefix before its name, where its name is not a URI.
+    fn prefix(&mut self, prefix: &str);
+
     /// Checks what only a complete one shows.
     fn check(&mut self) -> Result<(), BuildError>;
 
@@ -122,6 +125,10 @@ macro_rules! offer {
 
             fn name_of(description: &Self::Description) -> &str {
                 &description.$name
+            }
+
+            fn prefix(&mut self, prefix: &str) {
+                $type::prefix(self, prefix);
             }
 
             fn check(&mut self) -> Result<(), BuildError> {

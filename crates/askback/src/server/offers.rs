@@ -6,7 +6,7 @@ use askback_core::ask::Principal;
 
 use super::{
     BuildError, Prompt, Resource, ResourceTemplate, Server, ServerBuilder, Shared, Tool,
-    offer::Offer, visibility::Visibility,
+    offer::Offer, registry::Home, visibility::Visibility,
 };
 use crate::ctx::{Audience, Ctx};
 
@@ -47,6 +47,17 @@ pub(super) struct Changing {
 pub struct Offers<T> {
     shared: Arc<Shared>,
     kind: PhantomData<fn() -> T>,
+}
+
+impl Changing {
+    /// What may change where both are one server.
+    pub(super) fn or(self, other: Self) -> Self {
+        Self {
+            tools: self.tools || other.tools,
+            prompts: self.prompts || other.prompts,
+            resources: self.resources || other.resources,
+        }
+    }
 }
 
 impl ServerBuilder {
@@ -156,7 +167,7 @@ impl<T: Offer> Offers<T> {
         let visibility = item.visibility().clone();
         self.shared.catalog.change(|catalog| {
             self.shared.rules().check(&item)?;
-            catalog.add(item)
+            catalog.add(item, Home::default())
         })?;
         self.tell(&visibility);
         Ok(())

@@ -1,20 +1,15 @@
 //! Prompts: messages a person picks like a command.
 
-use std::future::Future;
-
 use askback_core::protocol::{self, GetPromptResult, Outcome, PromptArgument};
 
 use super::{
     BuildError,
-    complete::{Completers, Completing},
+    complete::{Completer, Completers},
     described::described,
     needs::Needs,
     visibility::Visibility,
 };
-use crate::{
-    error::Result,
-    handler::{Erased, Handler, IntoPromptResult, erase},
-};
+use crate::handler::{Erased, Handler, IntoPromptResult, erase};
 
 /// A prompt and its handler.
 ///
@@ -63,11 +58,11 @@ impl Prompt {
     /// Completes an argument while it is typed, knowing what was typed for the others. At most
     /// [`Limits::completion_values`](crate::Limits::completion_values) values are sent.
     #[must_use]
-    pub fn complete<F, Fut>(mut self, argument: impl Into<String>, completer: F) -> Self
-    where
-        F: Fn(Completing) -> Fut + Send + Sync + 'static,
-        Fut: Future<Output = Result<Vec<String>>> + Send + 'static,
-    {
+    pub fn complete<M, C: Completer<M>>(
+        mut self,
+        argument: impl Into<String>,
+        completer: C,
+    ) -> Self {
         self.completers.add(argument.into(), completer);
         self
     }
@@ -78,6 +73,13 @@ impl Prompt {
             .iter()
             .flatten()
             .any(|argument| argument.name == name)
+    }
+
+    /// Puts the name of a server it is mounted from before its own. No dot is between them: models
+    /// are often called with names that may not have one.
+    pub(super) fn prefix(&mut self, prefix: &str) {
+        let name = &mut self.description.name;
+        *name = format!("{prefix}_{name}");
     }
 
     /// Checks what only a complete prompt shows.

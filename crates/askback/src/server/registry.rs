@@ -16,29 +16,33 @@ pub(super) struct Registry<T> {
 }
 
 /// A thing among others.
-struct Entry<T> {
-    item: Arc<T>,
+pub(super) struct Entry<T> {
+    pub(super) item: Arc<T>,
+    pub(super) home: Home,
     enabled: bool,
 }
 
+/// Which household a thing belongs to: the server's own is the first, and those of mounted servers
+/// come after it.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Home(pub(super) usize);
+
 impl<T: Offered> Registry<T> {
     /// The thing of this name, as this caller finds it.
-    pub(super) fn find(&self, name: &str, caller: Option<&Principal>) -> Option<&Arc<T>> {
+    pub(super) fn find(&self, name: &str, caller: Option<&Principal>) -> Option<&Entry<T>> {
         let entry = &self.entries[*self.by_name.get(name)?];
-        entry.is_for(caller).then_some(&entry.item)
+        entry.is_for(caller).then_some(entry)
     }
 
     /// All things that this caller finds.
-    pub(super) fn list(&self, caller: Option<&Principal>) -> impl Iterator<Item = &Arc<T>> {
+    pub(super) fn list(&self, caller: Option<&Principal>) -> impl Iterator<Item = &Entry<T>> {
         let entries = self.entries.iter();
-        entries
-            .filter(move |entry| entry.is_for(caller))
-            .map(|entry| &entry.item)
+        entries.filter(move |entry| entry.is_for(caller))
     }
 
     /// All things, whoever finds them.
-    pub(super) fn all(&self) -> impl Iterator<Item = &Arc<T>> {
-        self.entries.iter().map(|entry| &entry.item)
+    pub(super) fn entries(&self) -> &[Entry<T>] {
+        &self.entries
     }
 
     /// The thing of this name, whoever finds it.
@@ -51,7 +55,7 @@ impl<T: Offered> Registry<T> {
     }
 
     /// Adds an item at the end; hands it back where its name is taken.
-    pub(super) fn add(&mut self, item: T) -> Result<(), T> {
+    pub(super) fn add(&mut self, item: T, home: Home) -> Result<(), T> {
         if self.by_name.contains_key(item.name()) {
             return Err(item);
         }
@@ -59,6 +63,7 @@ impl<T: Offered> Registry<T> {
             .insert(item.name().to_owned(), self.entries.len());
         self.entries.push(Entry {
             item: Arc::new(item),
+            home,
             enabled: true,
         });
         Ok(())
@@ -109,6 +114,7 @@ impl<T> Clone for Entry<T> {
     fn clone(&self) -> Self {
         Self {
             item: Arc::clone(&self.item),
+            home: self.home,
             enabled: self.enabled,
         }
     }

@@ -33,8 +33,8 @@ impl<T: Answer> Calling<T> {
     /// Runs the handler again from its record, and fails loudly if it asks something else than it
     /// did.
     pub(super) async fn check_replay(&self, state: FlowState) -> Result<()> {
-        let limits = self.shared.limits();
-        let flow = Flow::rehearse(state.clone(), Arc::clone(&self.shared.profile.limits));
+        let limits = self.limits();
+        let flow = Flow::rehearse(state.clone(), Arc::clone(limits));
         let silent: Arc<dyn Peer> = Arc::new(Silent);
         let mut drive = self.drive(flow, &silent);
         let mut waited = false;

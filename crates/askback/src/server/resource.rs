@@ -1,6 +1,6 @@
 //! Resources: what a client may read.
 
-use std::{collections::BTreeMap, future::Future};
+use std::collections::BTreeMap;
 
 use askback_core::{
     protocol::{self, Annotations, Outcome, ReadResourceResult, ResourceContents},
@@ -9,15 +9,12 @@ use askback_core::{
 
 use super::{
     BuildError,
-    complete::{Completers, Completing},
+    complete::{Completer, Completers},
     described::described,
     needs::Needs,
     visibility::Visibility,
 };
-use crate::{
-    error::Result,
-    handler::{Erased, Handler, IntoReadResult, erase},
-};
+use crate::handler::{Erased, Handler, IntoReadResult, erase};
 
 /// A resource and its handler.
 #[derive(Clone)]
@@ -57,6 +54,10 @@ impl Resource {
         }
     }
 
+    /// A URI stays as it is: others know it.
+    #[expect(clippy::unused_self, reason = "other kinds have names")]
+    pub(super) fn prefix(&mut self, _: &str) {}
+
     /// Any URI can be that of a resource.
     #[expect(
         clippy::unused_self,
@@ -93,11 +94,11 @@ impl ResourceTemplate {
 
     /// Completes a variable while it is typed, knowing what was typed for the others.
     #[must_use]
-    pub fn complete<F, Fut>(mut self, variable: impl Into<String>, completer: F) -> Self
-    where
-        F: Fn(Completing) -> Fut + Send + Sync + 'static,
-        Fut: Future<Output = Result<Vec<String>>> + Send + 'static,
-    {
+    pub fn complete<M, C: Completer<M>>(
+        mut self,
+        variable: impl Into<String>,
+        completer: C,
+    ) -> Self {
         self.completers.add(variable.into(), completer);
         self
     }
@@ -108,6 +109,10 @@ impl ResourceTemplate {
             .flat_map(UriTemplate::variables)
             .any(|variable| variable == name)
     }
+
+    /// A URI stays as it is: others know it.
+    #[expect(clippy::unused_self, reason = "other kinds have names")]
+    pub(super) fn prefix(&mut self, _: &str) {}
 
     /// Checks what only a complete template shows.
     pub(super) fn check(&self) -> Result<(), BuildError> {

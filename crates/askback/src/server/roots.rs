@@ -16,6 +16,21 @@ use crate::flow::BoxFuture;
 /// What an author does then.
 pub(super) type Handler = Arc<dyn Fn(RootsChanged) -> BoxFuture<'static, ()> + Send + Sync>;
 
+/// What both do, one after the other.
+pub(super) fn both(first: Option<Handler>, second: Option<Handler>) -> Option<Handler> {
+    let (first, second) = match (first, second) {
+        (Some(first), Some(second)) => (first, second),
+        (first, second) => return first.or(second),
+    };
+    Some(Arc::new(move |changed: RootsChanged| {
+        let (first, second) = (first(changed.clone()), second(changed));
+        Box::pin(async move {
+            first.await;
+            second.await;
+        })
+    }))
+}
+
 /// A client of a handshake revision says that its roots changed (2025-11-25, client/roots, Root List
 /// Changes): see [`ServerBuilder::on_roots_changed`](super::ServerBuilder::on_roots_changed).
 #[derive(Debug, Clone)]

@@ -17,8 +17,11 @@ use askback_core::{
 use super::{
     budget::Budget,
     catalog::{LiveCatalog, Rules},
+    mount::Household,
     offers::Changing,
     page::Pages,
+    rate::RateLimit,
+    registry::Home,
     roots,
     tasks::Board,
 };
@@ -49,8 +52,12 @@ pub(crate) struct Shared {
     pub(super) checks_replay: bool,
     /// What is done when a client says that its roots changed.
     pub(super) roots_changed: Option<roots::Handler>,
-    /// What each call needs of it.
+    /// What the server's own calls need of it.
     pub(super) backing: Arc<Backing>,
+    /// What the handlers have: those of the server itself, and those of each that is mounted on it.
+    pub(super) households: Vec<Household>,
+    /// How often one may call, unless everybody may as often as they like.
+    pub(super) rate: Option<RateLimit>,
     pub(super) tasks: Board,
     /// The room for all that is kept for clients.
     pub(super) kept: Budget,
@@ -95,6 +102,40 @@ impl Keys {
 }
 
 impl Shared {
+    pub(super) fn household(&self, home: Home) -> &Household {
+        &self.households[home.0]
+    }
+
+    /// Takes one call of a thing, where calls are counted.
+    ///
+    /// # Errors
+    ///
+    /// An error that names the wait.
+    pub(super) fn take_call(
+        &self,
+        caller: Option<&Principal>,
+        method: &str,
+        name: &str,
+    ) -> Result<()> {
+        let Some(rate) = &self.rate else {
+            return Ok(());
+        };
+        let taken = rate.take(caller, method, name, self.clock().now());
+        taken.map_err(|wait| {
+            let seconds = wait.as_secs_f64().ceil();
+            let what = if name.is_empty() { method } else { name };
+            tracing::warn!(
+                method,
+                name,
+                seconds,
+                "a caller was refused by the rate limit"
+            );
+            Error::new(format!(
+                "`{what}` was called too often. Try again in {seconds} s."
+            ))
+        })
+    }
+
     pub(crate) fn limits(&self) -> &Arc<Limits> {
         &self.profile.limits
     }

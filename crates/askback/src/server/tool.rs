@@ -153,6 +153,13 @@ impl Tool {
         self
     }
 
+    /// Puts the name of a server it is mounted from before its own. No dot is between them: models
+    /// are often called with names that may not have one.
+    pub(super) fn prefix(&mut self, prefix: &str) {
+        let name = &mut self.description.name;
+        *name = format!("{prefix}_{name}");
+    }
+
     /// Checks what only a complete tool shows, and reads what its schema says of headers.
     pub(super) fn check(&mut self) -> Result<(), BuildError> {
         let name = &self.description.name;

@@ -15,8 +15,10 @@ mod lifecycle;
 mod log;
 #[cfg(feature = "macros")]
 mod macros;
+mod middleware;
 #[cfg(feature = "http-server")]
 mod mirrored;
+mod mounted;
 mod offered;
 #[cfg(feature = "http-server")]
 mod principal;

@@ -12,7 +12,7 @@ use alloc::{
 use super::{
     Call, Changed, Origin, Output, Place, Profile,
     modern::{notification, tells, unsupported, write_notification},
-    origin::{check_watched, keep_meta, known_capabilities, known_client, known_token},
+    origin::{check_watched, known_capabilities, known_client, known_token},
 };
 use crate::{
     ask::Principal,
@@ -203,7 +203,6 @@ impl Session {
             mut request => {
                 let meta = request.meta_slot().take().unwrap_or_default();
                 let progress_token = known_token(meta.progress_token, &profile.limits)?;
-                keep_meta(&mut request, meta.extra);
                 let origin = Arc::new(Origin {
                     progress_token,
                     ..open.origin.clone()
@@ -211,6 +210,7 @@ impl Session {
                 return Ok(Routed::Call(Call {
                     id,
                     request,
+                    meta: meta.extra,
                     origin,
                 }));
             }

@@ -17,13 +17,12 @@ use alloc::{
 pub use modern::{
     Changed, OpenSubscription, admit, discover, spoken, tells, unsupported, write_notification,
 };
-pub use origin::object_bytes;
 pub use tasks::{Full, Room, Tasks};
 
 use self::{
     legacy::{Asked, Sender, Session},
     modern::too_many,
-    origin::id_bytes,
+    origin::{id_bytes, object_bytes},
 };
 use crate::{
     ask::{CheckedRequest, Principal},
@@ -33,7 +32,7 @@ use crate::{
     limits::Limits,
     protocol::{
         CancelledParams, ClientCapabilities, ClientNotification, ClientRequest, DetailedTask,
-        Implementation, LoggingLevel, ProgressToken, RawJson, ServerCapabilities,
+        Implementation, JsonObject, LoggingLevel, ProgressToken, RawJson, ServerCapabilities,
         ServerNotification,
     },
     revision::{Era, Facts, Revision},
@@ -103,6 +102,8 @@ pub struct Call {
     pub id: RequestId,
     /// The request.
     pub request: ClientRequest,
+    /// The client's `_meta` beside the members that the protocol reads.
+    pub meta: JsonObject,
     /// The origin of the request.
     pub origin: Arc<Origin>,
 }
@@ -223,6 +224,12 @@ impl From<Message> for ReceivedMessage {
 }
 
 impl Call {
+    /// About how many bytes its `_meta` takes.
+    #[must_use]
+    pub fn meta_bytes(&self) -> usize {
+        object_bytes(&self.meta)
+    }
+
     /// The facts of the revision the request came in.
     #[must_use]
     pub fn facts(&self) -> &'static Facts {

@@ -4,9 +4,7 @@ use alloc::{boxed::Box, format, string::String, sync::Arc, vec::Vec};
 
 use super::{
     Call, Origin, Place, Profile,
-    origin::{
-        check_watched, id_bytes, keep_meta, known_capabilities, known_client, known_token, too_long,
-    },
+    origin::{check_watched, id_bytes, known_capabilities, known_client, known_token, too_long},
 };
 use crate::{
     ask::Principal,
@@ -76,10 +74,10 @@ pub fn admit(
         principal,
         place,
     };
-    keep_meta(&mut request, meta.extra);
     Ok(Call {
         id,
         request,
+        meta: meta.extra,
         origin: Arc::new(origin),
     })
 }

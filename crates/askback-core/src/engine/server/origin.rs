@@ -1,6 +1,6 @@
 //! The parts of a client's description that are kept, each with a bound.
 
-use alloc::{boxed::Box, format, string::String};
+use alloc::{format, string::String};
 
 use serde_json::Value;
 
@@ -9,7 +9,7 @@ use crate::{
     jsonrpc::{self, ErrorObject, RequestId},
     limits::Limits,
     protocol::{
-        ClientCapabilities, ClientRequest, ElicitationCapability, Implementation, JsonObject, Meta,
+        ClientCapabilities, ElicitationCapability, Implementation, JsonObject,
         ProgressToken, SamplingCapability,
     },
 };
@@ -102,23 +102,6 @@ pub(super) fn known_token(
     }
 }
 
-/// Leaves to a request that a handler works on what its `_meta` says beside the protocol. Others
-/// have nobody to read it.
-pub(super) fn keep_meta(request: &mut ClientRequest, extra: JsonObject) {
-    let slot = match request {
-        ClientRequest::CallTool(params) => &mut params.meta,
-        ClientRequest::GetPrompt(params) => &mut params.meta,
-        ClientRequest::ReadResource(params) => &mut params.meta,
-        _ => return,
-    };
-    if !extra.is_empty() {
-        *slot = Some(Box::new(Meta {
-            extra,
-            ..Meta::default()
-        }));
-    }
-}
-
 /// Checks the address of a resource that a client wants to watch.
 pub(super) fn check_watched(uri: &str, limits: &Limits) -> Result<(), ErrorObject> {
     if uri.len() > limits.watched_uri_bytes {
@@ -154,7 +137,7 @@ fn shorten(text: &mut String, most: usize) {
 }
 
 /// About how many bytes an object takes in memory.
-pub fn object_bytes(object: &JsonObject) -> usize {
+pub(super) fn object_bytes(object: &JsonObject) -> usize {
     if object.is_empty() {
         return 0;
     }

@@ -93,7 +93,7 @@ fn check_arguments(
         let values = headers.get_all(name).into_iter();
         values.map(HeaderValue::as_bytes)
     };
-    tool.mirrored.check(find, params.arguments.as_ref())
+    tool.item.mirrored.check(find, params.arguments.as_ref())
 }
 
 /// Checks what matters before parameters, where they could not be read or do not name a revision.

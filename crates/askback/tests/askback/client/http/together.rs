@@ -91,6 +91,7 @@ impl Served {
             .tool(Tool::new("endless", endless))
             .tool(Tool::new("later", reserve).task(TaskSupport::Optional))
             .limits(limits(|limits| limits.task_poll = Duration::from_millis(1)))
+            .changing_tools()
             .build()
             .unwrap();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();

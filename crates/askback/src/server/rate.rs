@@ -1,0 +1,199 @@
+//! How often one caller may call one thing (2026-07-28, server/tools, Security Considerations).
+//!
+//! Each pair of caller and thing has a bucket: it holds [`Limits::calls`] calls, and fills again within
+//! [`Limits::calls_window`]. A bucket that is full again is forgotten, so that only those who called of
+//! late take memory. Callers who are not known are one, with [`Limits::unknown_calls`]. Callers are
+//! known by the hash of their name: buckets keep nothing that a client sent.
+
+use std::{
+    collections::HashMap,
+    hash::{BuildHasher, RandomState},
+    sync::{Mutex, PoisonError},
+    time::Duration,
+};
+
+use askback_core::{
+    ask::{Millis, Principal},
+    limits::Limits,
+};
+
+use crate::clock::millis;
+
+/// How many parts the buckets are in, so that calls rarely wait for one another.
+const PARTS: usize = 16;
+
+/// The buckets of a server.
+pub(super) struct RateLimit {
+    known: u64,
+    unknown: u64,
+    /// In milliseconds.
+    window: u64,
+    /// The most buckets of one part.
+    most: usize,
+    parts: [Mutex<HashMap<u64, Bucket>>; PARTS],
+    hasher: RandomState,
+}
+
+/// What was taken of late: each call adds the milliseconds of the window, each millisecond that
+/// passes takes away the number of calls.
+#[derive(Debug, Clone, Copy)]
+struct Bucket {
+    /// How many calls it holds.
+    calls: u64,
+    taken: u64,
+    at: Millis,
+}
+
+impl RateLimit {
+    pub(super) fn new(limits: &Limits) -> Self {
+        Self {
+            known: limits.calls.max(1).into(),
+            unknown: limits.unknown_calls.max(1).into(),
+            window: millis(limits.calls_window).max(1),
+            most: (limits.call_rates / PARTS).max(1),
+            parts: Default::default(),
+            hasher: RandomState::new(),
+        }
+    }
+
+    /// Takes one call.
+    ///
+    /// # Errors
+    ///
+    /// How long the caller has to wait for it.
+    pub(super) fn take(
+        &self,
+        caller: Option<&Principal>,
+        method: &str,
+        name: &str,
+        now: Millis,
+    ) -> Result<(), Duration> {
+        let calls = caller.map_or(self.unknown, |_| self.known);
+        let key = (caller.map(Principal::owner), method, name);
+        let hash = self.hasher.hash_one(key);
+        let part = &self.parts[hash as usize % PARTS];
+        let mut buckets = part.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_new = !buckets.contains_key(&hash);
+        if is_new && buckets.len() >= self.most {
+            buckets.retain(|_, bucket| bucket.taken_by(now) > 0);
+        }
+        // Where there are too many, those who come then share one.
+        let is_shared = is_new && buckets.len() >= self.most;
+        let empty = Bucket {
+            calls,
+            taken: 0,
+            at: now,
+        };
+        let bucket = buckets.entry(if is_shared { 0 } else { hash });
+        bucket.or_insert(empty).take(self.window, now)
+    }
+}
+
+impl Bucket {
+    fn taken_by(self, now: Millis) -> u64 {
+        let passed = now.saturating_sub(self.at);
+        self.taken.saturating_sub(passed.saturating_mul(self.calls))
+    }
+
+    fn take(&mut self, window: u64, now: Millis) -> Result<(), Duration> {
+        let taken = self.taken_by(now).saturating_add(window);
+        let over = taken.saturating_sub(self.calls.saturating_mul(window));
+        if over > 0 {
+            return Err(Duration::from_millis(over.div_ceil(self.calls)));
+        }
+        (self.taken, self.at) = (taken, now);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn limits(calls: u32, window: Duration) -> Limits {
+        let mut limits = Limits::default();
+        (limits.calls, limits.unknown_calls) = (calls, calls * 2);
+        limits.calls_window = window;
+        limits
+    }
+
+    #[test]
+    fn a_bucket_gives_what_it_holds_and_fills_again_in_its_window() {
+        let rate = RateLimit::new(&limits(3, Duration::from_secs(60)));
+        let ada = Principal::new("ada");
+        // When, and how long the caller has to wait.
+        let cases = [
+            (0, 0),
+            (0, 0),
+            (0, 0),
+            (0, 20_000),
+            (5_000, 15_000),
+            (19_999, 1),
+            (20_000, 0),
+            (20_000, 20_000),
+            // As long as it is not called, it fills, but not over.
+            (1_000_000, 0),
+            (1_000_000, 0),
+            (1_000_000, 0),
+            (1_000_000, 20_000),
+            // A clock that is turned back gives nothing, and takes nothing.
+            (0, 20_000),
+            (1_020_000, 0),
+        ];
+        for (at, (now, wait)) in cases.into_iter().enumerate() {
+            let taken = rate.take(Some(&ada), "tools/call", "reserve", now);
+            let waits = taken.err().map_or(0, millis);
+            assert_eq!(waits, wait, "call {at}");
+        }
+    }
+
+    #[test]
+    fn each_caller_has_a_bucket_for_each_thing() {
+        let rate = RateLimit::new(&limits(1, Duration::from_secs(1)));
+        let other_client = Principal {
+            client_id: Some("other".into()),
+            ..Principal::new("ada")
+        };
+        let (ada, eve) = (Principal::new("ada"), Principal::new("eve"));
+        // Who calls what, and whether they may.
+        let cases = [
+            (Some(&ada), "tools/call", "a", true),
+            (Some(&ada), "tools/call", "a", false),
+            (Some(&other_client), "tools/call", "a", false),
+            (Some(&ada), "tools/call", "b", true),
+            (Some(&ada), "prompts/get", "a", true),
+            (Some(&eve), "tools/call", "a", true),
+            // All who are not known have a rate of their own together.
+            (None, "tools/call", "a", true),
+            (None, "tools/call", "a", true),
+            (None, "tools/call", "a", false),
+        ];
+        for (at, (who, method, name, may)) in cases.into_iter().enumerate() {
+            let taken = rate.take(who, method, name, 7);
+            assert_eq!(taken.is_ok(), may, "call {at}");
+        }
+    }
+
+    #[test]
+    fn buckets_are_bounded_and_forgotten_when_they_are_full_again() {
+        let mut limits = limits(1, Duration::from_secs(1));
+        limits.call_rates = 4 * PARTS;
+        let rate = RateLimit::new(&limits);
+        let call = |subject: usize, now: Millis| {
+            let who = Principal::new(subject.to_string());
+            rate.take(Some(&who), "tools/call", "a", now).is_ok()
+        };
+        let kept = || -> usize {
+            let parts = rate.parts.iter();
+            parts.map(|part| part.lock().unwrap().len()).sum()
+        };
+        let mut taken = (0..10_000).filter(|subject| call(*subject, 0)).count();
+        // One more of each part is shared by all others.
+        assert_eq!((taken, kept()), (5 * PARTS, 5 * PARTS));
+        taken = (10_000..10_004)
+            .filter(|subject| call(*subject, 1000))
+            .count();
+        assert_eq!(taken, 4);
+        assert!(kept() < 5 * PARTS, "{}", kept());
+    }
+}
