@@ -67,7 +67,7 @@ pub(crate) struct RequestMeta {
 pub(crate) struct Seen(AtomicBool);
 
 impl Seen {
-    fn set(&self) {
+    pub(crate) fn set(&self) {
         self.0.store(true, Ordering::Relaxed);
     }
 

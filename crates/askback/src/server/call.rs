@@ -163,10 +163,9 @@ impl<T: Answer> Calling<T> {
     }
 
     /// Makes the call a task from its beginning.
-    pub(super) fn is_task_at_once(mut self) -> Self {
-        self = self.may_become_task(true);
+    pub(super) fn begin_as_task(mut self) -> Self {
         self.at_once = true;
-        self
+        self.may_become_task(true)
     }
 
     /// Runs the call to its end or, in the stateless era, to its next questions, with the middleware
@@ -177,21 +176,28 @@ impl<T: Answer> Calling<T> {
             self.take_room(bytes)?;
         }
         let asked = rounds.continue_a_call();
-        let shared = Arc::clone(&self.shared);
-        let layers = &shared.household(self.home).layers;
-        let (ended, layer_read) = if layers.is_empty() {
-            (self.handle(rounds).await, false)
+        let mut ended = if self.shared.household(self.home).layers.is_empty() {
+            self.handle(rounds).await
         } else {
-            let call = Arc::clone(&self.incoming);
-            let ended = Box::pin(middleware::around(layers, &call, self.handle(rounds))).await;
-            (ended, call.principal_read.get())
+            // Apart, as it would make every call larger.
+            Box::pin(self.handle_inside_middleware(rounds)).await
         };
-        let mut ended = ended;
-        let depends_on_reader = asked || layer_read || self.incoming.principal_read.get();
+        let depends_on_reader = asked || self.incoming.principal_read.get();
         if let (true, Ok(Outcome::Done(result))) = (depends_on_reader, &mut ended) {
             result.keep_private();
         }
         ended.or_else(|error| (self.fail)(&self.incoming.origin, error).map(Outcome::Done))
+    }
+
+    async fn handle_inside_middleware(&mut self, rounds: Rounds) -> Result<Outcome<T>> {
+        let (shared, call) = (Arc::clone(&self.shared), Arc::clone(&self.incoming));
+        let layers = &shared.household(self.home).layers;
+        let ended = middleware::around(layers, &call, self.handle(rounds)).await;
+        // The handler may have been given another copy of the request.
+        if call.principal_read.get() {
+            self.incoming.principal_read.set();
+        }
+        ended
     }
 
     async fn handle(&mut self, rounds: Rounds) -> Result<Outcome<T>> {

@@ -102,8 +102,8 @@ macro_rules! completer {
 
             #[allow(unused_variables, reason = "a completer without parameters takes nothing")]
             fn complete(&self, typed: &Typed<'_>) -> BoxFuture<'static, Result<Vec<String>>> {
-                let completing = (|| Ok(self($($parameter::extract(typed)?),*)))();
-                match completing {
+                let begin = || -> Result<Fut> { Ok(self($($parameter::extract(typed)?),*)) };
+                match begin() {
                     Ok(completing) => Box::pin(completing),
                     Err(error) => Box::pin(std::future::ready(Err(error))),
                 }
@@ -118,10 +118,12 @@ completer!(A, B);
 completer!(A, B, C);
 completer!(A, B, C, D);
 
+type Run = dyn Fn(&Typed<'_>) -> BoxFuture<'static, Result<Vec<String>>> + Send + Sync;
+
 /// A completer with its type forgotten.
 #[derive(Clone)]
 struct Given {
-    run: Arc<dyn Fn(&Typed<'_>) -> BoxFuture<'static, Result<Vec<String>>> + Send + Sync>,
+    run: Arc<Run>,
     parameters: Arc<Parameters>,
 }
 

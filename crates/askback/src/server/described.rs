@@ -5,21 +5,21 @@ macro_rules! described {
     ($type:ident.$field:ident: $description:literal) => {
         impl $type {
             /// Sets the title that people see.
-            #[must_use]
+            #[must_use = "it is given back with the change"]
             pub fn title(mut self, title: impl Into<String>) -> Self {
                 self.$field.title = Some(title.into());
                 self
             }
 
             #[doc = $description]
-            #[must_use]
+            #[must_use = "it is given back with the change"]
             pub fn description(mut self, description: impl Into<String>) -> Self {
                 self.$field.description = Some(description.into());
                 self
             }
 
             /// Adds an icon.
-            #[must_use]
+            #[must_use = "it is given back with the change"]
             pub fn icon(mut self, icon: askback_core::protocol::Icon) -> Self {
                 self.$field.icons.get_or_insert_default().push(icon);
                 self

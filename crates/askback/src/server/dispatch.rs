@@ -194,16 +194,12 @@ impl Answering {
         {
             return tool_error(&self.origin, error).map(Outcome::Done);
         }
-        let incoming = Incoming {
-            origin: Arc::clone(&self.origin),
-            method: "tools/call",
-            target: params.name,
-            arguments: Arguments::Object(params.arguments.unwrap_or_default()),
+        let incoming = self.incoming(
+            "tools/call",
+            params.name,
+            Arguments::Object(params.arguments.unwrap_or_default()),
             meta,
-            input_responses: Default::default(),
-            request_state: None,
-            principal_read: Seen::default(),
-        };
+        );
         let handler = tool.handler.clone();
         let mut calling =
             Calling::new(&self.shared, home, &self.peer, incoming, handler).fails_as(tool_error);
@@ -216,7 +212,7 @@ impl Answering {
             }
             // A call that has begun as one of several rounds goes on as one.
             if tasks.at_once && supported && params.request_state.is_none() {
-                calling = calling.is_task_at_once();
+                calling = calling.begin_as_task();
             } else {
                 calling = calling.may_become_task(supported);
             }
@@ -233,16 +229,12 @@ impl Answering {
         let (prompt, home) = self.find::<Prompt>(&params.name)?;
         self.shared
             .take_call(self.caller(), "prompts/get", &params.name)?;
-        let incoming = Incoming {
-            origin: Arc::clone(&self.origin),
-            method: "prompts/get",
-            target: params.name,
-            arguments: Arguments::Texts(params.arguments.unwrap_or_default()),
+        let incoming = self.incoming(
+            "prompts/get",
+            params.name,
+            Arguments::Texts(params.arguments.unwrap_or_default()),
             meta,
-            input_responses: Default::default(),
-            request_state: None,
-            principal_read: Seen::default(),
-        };
+        );
         let rounds = Rounds::new(params.request_state, params.input_responses);
         let handler = prompt.handler.clone();
         let mut outcome = Calling::new(&self.shared, home, &self.peer, incoming, handler)
@@ -270,16 +262,12 @@ impl Answering {
             .reading(&params.uri, self.caller());
         let reading = reading.ok_or_else(|| self.not_found(&params.uri))?;
         self.shared.take_call(self.caller(), "resources/read", "")?;
-        let incoming = Incoming {
-            origin: Arc::clone(&self.origin),
-            method: "resources/read",
-            target: params.uri.clone(),
-            arguments: Arguments::Texts(reading.variables),
+        let incoming = self.incoming(
+            "resources/read",
+            params.uri.clone(),
+            Arguments::Texts(reading.variables),
             meta,
-            input_responses: Default::default(),
-            request_state: None,
-            principal_read: Seen::default(),
-        };
+        );
         let rounds = Rounds::new(params.request_state, params.input_responses);
         let calling = Calling::new(
             &self.shared,
@@ -419,11 +407,27 @@ impl Answering {
     ) -> Incoming {
         let mut arguments = completing.arguments.clone();
         arguments.insert(argument.to_owned(), completing.value.clone());
+        self.incoming(
+            "completion/complete",
+            target.to_owned(),
+            Arguments::Texts(arguments),
+            meta,
+        )
+    }
+
+    /// A request, as its handler and middleware look at it.
+    fn incoming(
+        &self,
+        method: &'static str,
+        target: String,
+        arguments: Arguments,
+        meta: RequestMeta,
+    ) -> Incoming {
         Incoming {
             origin: Arc::clone(&self.origin),
-            method: "completion/complete",
-            target: target.to_owned(),
-            arguments: Arguments::Texts(arguments),
+            method,
+            target,
+            arguments,
             meta,
             input_responses: Default::default(),
             request_state: None,

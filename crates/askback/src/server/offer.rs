@@ -94,7 +94,7 @@ macro_rules! offer {
     }) => {
         impl Offered for $type {
             fn name(&self) -> &str {
-                &self.description.$name
+                Self::name_of(&self.description)
             }
 
             fn parameters(&self) -> &Parameters {

@@ -1,6 +1,6 @@
 //! Who finds what a server offers.
 
-use std::{fmt, sync::Arc};
+use std::sync::Arc;
 
 use askback_core::ask::Principal;
 
@@ -22,12 +22,6 @@ impl Visibility {
     /// Whether callers differ in whether they find it.
     pub(super) fn differs(&self) -> bool {
         self.0.is_some()
-    }
-}
-
-impl fmt::Debug for Visibility {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Visibility").finish_non_exhaustive()
     }
 }
 

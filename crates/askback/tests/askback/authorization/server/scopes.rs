@@ -1,9 +1,13 @@
 //! What a token may be used for.
 
-use askback::{Ctx, Result, Revision, Tool, protocol::TaskSupport, testing::Wire};
+use std::sync::{Arc, atomic::AtomicU64};
+
+use askback::{Ctx, Result, Revision, Server, Tool, protocol::TaskSupport, testing::Wire};
 use serde_json::{Value, json};
 
-use super::{METADATA, Ran, bearer, builder, client, post, principal::about, protection, with};
+use super::{
+    Hand, METADATA, NOW, Ran, bearer, builder, client, post, principal::about, protection, with,
+};
 use crate::{
     asking::Seat,
     http::client::{Client, MESSAGE, Response, hello, stateless},
@@ -306,6 +310,7 @@ async fn what_becomes_of_a_task_needs_the_scopes_of_its_call() {
     let sweep = Tool::new("sweep", sweeping).task(TaskSupport::Required);
     let server = builder(&Ran::default())
         .tool(sweep.scopes(["notes:write", "notes:erase"]))
+        .changing_tools()
         .build()
         .unwrap();
     let client = Client(server.http().protect(protection()).service());
@@ -336,6 +341,8 @@ async fn what_becomes_of_a_task_needs_the_scopes_of_its_call() {
         message("subscriptions/listen", listen),
     ];
     let task = begun["result"]["taskId"].as_str().expect("a task");
+    // Also when the tool is gone.
+    assert!(server.tools().unwrap().remove("sweep"));
     for request in &requests {
         let refused = about(&client, task, &narrow, request).await;
         assert_asks_for(&refused, ERASE);
@@ -359,4 +366,29 @@ async fn what_becomes_of_a_task_needs_the_scopes_of_its_call() {
     // Nor does it read what came of it.
     let refused = about(&client, task, &narrow, get).await;
     assert_asks_for(&refused, ERASE);
+}
+
+#[tokio::test]
+async fn scopes_count_for_what_is_added_later_and_give_nothing_away_that_is_hidden() {
+    let clock = Hand(Arc::new(AtomicU64::new(NOW)));
+    let builder = Server::builder("notes", "1").clock(clock).changing_tools();
+    let server = builder.build().unwrap();
+    let client = Client(server.http().protect(protection()).service());
+    let tools = server.tools().unwrap();
+    let scoped = |name: &str| Tool::new(name, async || Ok("Hello!")).scopes(["notes:late"]);
+    let call = async |name: &str, scopes: &str| {
+        let call = stateless("tools/call", json!({"name": name}));
+        post(&client, &token(scopes), &call).await
+    };
+    let unknown = call("late", "notes:read").await;
+    let (status, unknown) = (unknown.status, unknown.answer().await);
+    tools.add(scoped("late").visible_to(|_| false)).unwrap();
+    let hidden = call("late", "notes:read").await;
+    assert_eq!((hidden.status, hidden.answer().await), (status, unknown));
+    assert!(tools.remove("late"));
+    tools.add(scoped("late")).unwrap();
+    let refused = call("late", "notes:read").await;
+    assert_asks_for(&refused, "notes:read notes:late");
+    let answered = call("late", "notes:read notes:late").await.answer().await;
+    assert_eq!(answered["result"]["content"][0]["text"], "Hello!");
 }
