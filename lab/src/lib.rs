@@ -28,6 +28,8 @@ mod documents {
     mod http {}
     #[doc = include_str!("../../docs/guide/limits.md")]
     mod limits {}
+    #[doc = include_str!("../../docs/guide/middleware.md")]
+    mod middleware {}
     #[doc = include_str!("../../docs/guide/prompts.md")]
     mod prompts {}
     #[doc = include_str!("../../README.md")]
