@@ -32,6 +32,19 @@ pub enum AskError {
     /// The flow has used all its rounds.
     #[error("too many rounds of questions (at most {0}); ask several questions in one round")]
     TooManyRounds(u32),
+    /// The flow has used all its rounds, and this question was another one whenever the handler was
+    /// run again, so that no answer fitted it. The author is to blame: what differs between two runs
+    /// must come from `ctx`.
+    #[error(
+        "the handler asks something else each time it is run again (`{key}`, in {rounds} rounds): \
+         what differs between two runs must come from `ctx`, such as `ctx.run`"
+    )]
+    Changing {
+        /// The key of the question.
+        key: String,
+        /// How many rounds there were.
+        rounds: u32,
+    },
     /// More questions are open at a time than one round may carry.
     #[error("too many questions at once (at most {0} in one round)")]
     TooManyQuestions(usize),

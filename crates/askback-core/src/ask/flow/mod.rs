@@ -256,7 +256,8 @@ impl Flow {
             Settlement::Answered(old) => record.entry.key == key && old.question != question.digest,
             _ => false,
         };
-        if (carried.is_some() && fitting.is_none()) || self.journal.iter().any(changed) {
+        let changed = (carried.is_some() && fitting.is_none()) || self.journal.iter().any(changed);
+        if changed {
             self.skewed.push(key.clone());
         }
         let asked = Asked {
@@ -264,6 +265,7 @@ impl Flow {
             reason: fitting.and_then(|open| open.reason.clone()),
             question,
             sent: false,
+            changed,
         };
         Ok(self.wait_for(key, Wait::Question(Box::new(asked))))
     }

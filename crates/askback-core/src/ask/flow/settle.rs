@@ -142,8 +142,17 @@ impl Flow {
     /// The rounds are used up: every open question fails, now and for good.
     fn fail_questions(&mut self) {
         for slot in self.slots.values_mut() {
-            if matches!(slot.wait, Wait::Question(_)) {
-                slot.wait = Wait::Answered(Err(AskError::TooManyRounds(self.limits.rounds)));
+            if let Wait::Question(asked) = &slot.wait {
+                let rounds = self.limits.rounds;
+                let error = if asked.changed {
+                    AskError::Changing {
+                        key: slot.key.clone(),
+                        rounds,
+                    }
+                } else {
+                    AskError::TooManyRounds(rounds)
+                };
+                slot.wait = Wait::Answered(Err(error));
                 if let Some(waker) = slot.waker.take() {
                     waker.wake();
                 }

@@ -41,6 +41,8 @@ pub(super) struct Asked {
     pub(super) attempts: u32,
     pub(super) reason: Option<String>,
     pub(super) sent: bool,
+    /// It was another question when its key was used before.
+    pub(super) changed: bool,
 }
 
 #[derive(Debug)]
