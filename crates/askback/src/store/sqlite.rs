@@ -18,7 +18,8 @@ use super::{
 };
 use crate::private_file;
 
-/// A store in an SQLite file.
+/// A store in an SQLite file. The feature `sqlite` links the SQLite of the system (3.37 or newer), or
+/// whichever another crate of the program brings; `sqlite-bundled` builds one.
 ///
 /// All processes that open the same file share its claims, and so do later ones: a claim survives
 /// whatever happens to the process, and a power failure too. The file belongs to its owner alone
