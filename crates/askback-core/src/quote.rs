@@ -27,7 +27,8 @@ impl fmt::Display for Quoted<'_> {
 
 /// The beginning of a text as it may stand in a log: at most 200 characters, with everything escaped
 /// that is not printed as itself.
-pub(crate) fn excerpt(text: &str) -> String {
+#[must_use]
+pub fn excerpt(text: &str) -> String {
     const MOST: usize = 200;
     let mut excerpt = String::new();
     for char in text.chars().take(MOST) {

@@ -30,6 +30,7 @@ mod sampling;
 mod subscribe;
 mod task;
 mod tool;
+mod trace;
 
 pub use crate::jsonrpc::ErrorObject;
 pub use capability::{
@@ -92,3 +93,4 @@ pub use tool::{
     CallToolParams, CallToolResult, ListToolsResult, TaskSupport, Tool, ToolAnnotations,
     ToolExecution, ToolResultError,
 };
+pub use trace::TraceContext;

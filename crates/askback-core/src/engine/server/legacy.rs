@@ -21,7 +21,7 @@ use crate::{
     protocol::{
         ClientRequest, ElicitParams, ElicitResult, ElicitationCompleteParams, EmptyResult, HasMeta,
         InitializeParams, InitializeResult, InputRequest, LoggingLevel, RawJson,
-        ServerNotification, ServerRequest,
+        ServerNotification, ServerRequest, TraceContext,
     },
     revision::{Era, Facts, Kind, Revision},
     wire,
@@ -202,9 +202,11 @@ impl Session {
             }
             mut request => {
                 let meta = request.meta_slot().take().unwrap_or_default();
+                let trace = TraceContext::of(&meta).map(Box::new);
                 let progress_token = known_token(meta.progress_token, &profile.limits)?;
                 let origin = Arc::new(Origin {
                     progress_token,
+                    trace,
                     ..open.origin.clone()
                 });
                 return Ok(Routed::Call(Call {
@@ -273,6 +275,7 @@ fn initialize(
         progress_token: None,
         principal: sender.principal.cloned(),
         place: sender.place,
+        trace: None,
     };
     let open = Open {
         origin,

@@ -33,7 +33,7 @@ use crate::{
     protocol::{
         CancelledParams, ClientCapabilities, ClientNotification, ClientRequest, DetailedTask,
         Implementation, JsonObject, LoggingLevel, ProgressToken, RawJson, ServerCapabilities,
-        ServerNotification,
+        ServerNotification, TraceContext,
     },
     revision::{Era, Facts, Revision},
 };
@@ -80,6 +80,8 @@ pub struct Origin {
     pub principal: Option<Arc<Principal>>,
     /// Where the client is.
     pub place: Place,
+    /// Where the request stands in a trace, where it says so.
+    pub trace: Option<Box<TraceContext>>,
 }
 
 /// Where a client is, as far as its transport knows.

@@ -14,7 +14,7 @@ use crate::{
         DiscoverResult, HasMeta, Meta, MissingCapability, NotificationParams,
         ResourceUpdatedParams, ServerCapabilities, ServerNotification, Signature,
         SubscriptionFilter, SubscriptionsAcknowledgedParams, SubscriptionsListenParams,
-        SubscriptionsListenResult, UnsupportedVersion,
+        SubscriptionsListenResult, TraceContext, UnsupportedVersion,
     },
     quote::{Quoted, clipped},
     revision::{Era, Kind, Revision},
@@ -60,10 +60,12 @@ pub fn admit(
     if !revision.has(Kind::ClientRequest, request.method()) {
         return Err(ErrorObject::method_not_found(request.method()));
     }
+    let trace = TraceContext::of(&meta).map(Box::new);
     let Some(capabilities) = meta.client_capabilities else {
         return Err(missing("clientCapabilities"));
     };
     let origin = Origin {
+        trace,
         revision,
         client: meta
             .client_info

@@ -9,8 +9,8 @@ use crate::{
     jsonrpc::{self, ErrorObject, RequestId},
     limits::Limits,
     protocol::{
-        ClientCapabilities, ElicitationCapability, Implementation, JsonObject,
-        ProgressToken, SamplingCapability,
+        ClientCapabilities, ElicitationCapability, Implementation, JsonObject, ProgressToken,
+        SamplingCapability, TraceContext,
     },
 };
 
@@ -33,8 +33,15 @@ impl Origin {
         let named = [&capabilities.extensions, &capabilities.experimental];
         let named = named.into_iter().flatten().map(object_bytes);
         let token = self.progress_token.as_ref().map_or(0, id_bytes);
-        client + named.sum::<usize>() + token
+        let trace = self.trace.as_deref().map_or(0, trace_bytes);
+        client + named.sum::<usize>() + token + trace
     }
+}
+
+fn trace_bytes(trace: &TraceContext) -> usize {
+    let texts = [&trace.traceparent, &trace.tracestate, &trace.baggage];
+    let bytes = texts.into_iter().flatten().map(String::len);
+    size_of::<TraceContext>() + bytes.sum::<usize>()
 }
 
 /// The client as it is shown and logged. Of each text only the beginning is kept, and of the rest
