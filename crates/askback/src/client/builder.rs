@@ -8,6 +8,7 @@ use askback_core::{
     protocol::{
         ClientCapabilities, CreateMessageParams, CreateMessageResult, ElicitFormParams,
         ElicitResult, ElicitUrlParams, Implementation, JsonObject, RequestParams, Root,
+        TraceContext,
     },
     revision::Revision,
 };
@@ -16,6 +17,7 @@ use serde::Serialize;
 use super::{
     Client, ClientError, Event, HostQuestion, driver,
     host::{Host, answerer},
+    trace::Propagate,
 };
 use crate::{error::Result, extension::settings, transport::Connect};
 
@@ -43,6 +45,7 @@ pub struct ClientBuilder {
     /// The extensions.
     declared: ClientCapabilities,
     wrong: Option<ClientError>,
+    propagate: Option<Propagate>,
 }
 
 impl ClientBuilder {
@@ -57,6 +60,7 @@ impl ClientBuilder {
             tasks: true,
             declared: ClientCapabilities::default(),
             wrong: None,
+            propagate: None,
         }
     }
 
@@ -232,6 +236,18 @@ impl ClientBuilder {
         self
     }
 
+    /// Sets what says where a request stands in its trace: called with the span of each request, it
+    /// gives what is written into its `_meta`, so that the server's span becomes a child of it
+    /// (SEP-414). An OpenTelemetry propagator injects into such a carrier.
+    #[must_use]
+    pub fn trace_context(
+        mut self,
+        propagate: impl Fn(&tracing::Span) -> TraceContext + Send + Sync + 'static,
+    ) -> Self {
+        self.propagate = Some(Arc::new(propagate));
+        self
+    }
+
     /// Connects to a server: starts it if it is a child process, finds out which revision it
     /// speaks and what it has. It must be called within a tokio runtime.
     ///
@@ -261,6 +277,13 @@ impl ClientBuilder {
             limits: self.limits,
         };
         let host = Arc::new(self.host);
-        driver::start(profile, host, self.timeouts, Box::new(transport)).await
+        driver::start(
+            profile,
+            host,
+            self.timeouts,
+            Box::new(transport),
+            self.propagate,
+        )
+        .await
     }
 }

@@ -25,7 +25,7 @@ use tokio::{
     time::{Instant, sleep_until, timeout},
 };
 
-use super::{Client, Shared, call::CallOutcome, host::Host};
+use super::{Client, Shared, call::CallOutcome, host::Host, trace::Propagate};
 use crate::transport::{Behind, Connect, Link, LinkReceiver, LinkSender, Pause, Report};
 
 /// Where the outcome of a call goes.
@@ -53,6 +53,7 @@ pub(super) async fn start(
     host: Arc<Host>,
     timeouts: Timeouts,
     connector: Box<dyn Connect>,
+    propagate: Option<Propagate>,
 ) -> Result<Client, ClientError> {
     let (commands, received) = mpsc::unbounded_channel();
     let (opened, is_open) = oneshot::channel();
@@ -75,7 +76,7 @@ pub(super) async fn start(
     };
     tokio::spawn(driver.run(received));
     let shared = is_open.await.unwrap_or(Err(ClientError::Closed))?;
-    Ok(Client::new(commands, shared, limits, timeouts))
+    Ok(Client::new(commands, shared, limits, timeouts, propagate))
 }
 
 struct Driver {

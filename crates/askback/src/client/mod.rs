@@ -46,6 +46,7 @@ mod pages;
 mod received;
 mod servers;
 mod subscription;
+mod trace;
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -105,6 +106,8 @@ struct Inner {
     shared: Arc<Shared>,
     limits: Limits,
     last_id: AtomicU64,
+    /// Says where a request stands in its trace.
+    propagate: Option<trace::Propagate>,
     /// What [`Client::subscribe`] has open where watching is a subscription of its own.
     watched: Mutex<HashMap<String, Subscription>>,
 }
@@ -430,6 +433,7 @@ impl Client {
         shared: Arc<Shared>,
         limits: Limits,
         timeouts: Timeouts,
+        propagate: Option<trace::Propagate>,
     ) -> Self {
         Self {
             inner: Arc::new(Inner {
@@ -437,6 +441,7 @@ impl Client {
                 shared,
                 limits,
                 last_id: AtomicU64::new(0),
+                propagate,
                 watched: Mutex::default(),
             }),
             timeouts,
@@ -459,11 +464,15 @@ impl Client {
         CallId(self.inner.last_id.fetch_add(1, Ordering::Relaxed))
     }
 
-    async fn request(&self, request: ClientRequest) -> Result<Box<RawValue>, ClientError> {
+    async fn request(&self, mut request: ClientRequest) -> Result<Box<RawValue>, ClientError> {
+        let revision = || self.greeting().revision;
+        let span = trace::begin(&mut request, revision, self.inner.propagate.as_ref());
+        let is_call = matches!(request, ClientRequest::CallTool(_));
         let (reply, result) = oneshot::channel();
         let calling = self.send(self.next_id(), request, reply, None)?;
         let result = result.await.unwrap_or(Err(ClientError::Closed));
         calling.end();
+        trace::end(&span, is_call, &result);
         result
     }
 

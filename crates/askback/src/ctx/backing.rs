@@ -16,7 +16,7 @@ use askback_core::{
 };
 use serde::{Serialize, de::DeserializeOwned};
 
-use super::States;
+use super::{Incoming, States};
 use crate::{
     clock::{Clock, millis},
     entropy::entropy,
@@ -99,7 +99,7 @@ impl Backing {
     /// Does something at most once in a flow.
     pub(crate) async fn commit<T, F, Fut>(
         &self,
-        principal: Option<&Principal>,
+        incoming: &Incoming,
         flow: FlowId,
         name: &str,
         effect: F,
@@ -110,7 +110,8 @@ impl Backing {
         Fut: Future<Output = Result<T>>,
     {
         self.purge_store().await;
-        let owner = principal.map(Owner::of);
+        let owner = incoming.principal().map(Owner::of);
+        let of = &*incoming.target;
         let (mut pause, longest) = COMMIT_WAIT;
         loop {
             let now = self.clock.now();
@@ -127,7 +128,7 @@ impl Backing {
             match claim.await? {
                 Claim::Granted => {
                     let value = Recorded::from(effect().await).to_json()?;
-                    let value = self.within_bounds(name, value)?;
+                    let value = self.within_bounds(of, name, value)?;
                     let kept = self
                         .store
                         .finish(flow, name, value.as_str().as_bytes())
@@ -135,7 +136,7 @@ impl Backing {
                     if let Err(error) = kept {
                         // It has happened all the same. Who claims it later is told that its
                         // outcome is unknown.
-                        tracing::error!(name, %error, "the value of a commit could not be kept");
+                        tracing::error!(target = of, name, %error, "the value of a commit could not be kept");
                     }
                     return value.decode::<Recorded<T>>()?.into();
                 }
@@ -159,12 +160,13 @@ impl Backing {
     /// The value of a commit as it is kept. The effect has happened, and must not happen again
     /// because its value is too large: then that is what everybody is told, the first one too, so
     /// that its author sees it at once.
-    fn within_bounds(&self, name: &str, value: RawJson) -> Result<RawJson> {
+    fn within_bounds(&self, of: &str, name: &str, value: RawJson) -> Result<RawJson> {
         let (bytes, most) = (value.as_str().len(), self.limits.commit_bytes);
         if bytes <= most {
             return Ok(value);
         }
         tracing::error!(
+            target = of,
             name,
             bytes,
             most,

@@ -33,7 +33,7 @@ use askback_core::{
     protocol::{
         ClientCapabilities, CreateMessageParams, ElicitParams, Implementation, InputRequest,
         JsonObject, LoggingLevel, LoggingMessageParams, ProgressParams, RawJson, RequestParams,
-        ServerNotification,
+        ServerNotification, TraceContext,
     },
 };
 use serde::{Serialize, de::DeserializeOwned};
@@ -368,10 +368,7 @@ impl Ctx {
             let name = name.to_owned();
             Box::pin(async move {
                 match flow {
-                    Some(flow) => {
-                        let principal = incoming.principal();
-                        backing.commit(principal, flow, &name, effect).await
-                    }
+                    Some(flow) => backing.commit(&incoming, flow, &name, effect).await,
                     // Nobody else can come here: no state has left the server yet.
                     None => effect().await,
                 }
@@ -670,6 +667,13 @@ impl Ctx {
     #[must_use]
     pub fn principal(&self) -> Option<&Principal> {
         self.incoming().principal()
+    }
+
+    /// Returns where the request stands in a trace, where its client says so: the trace, and the baggage
+    /// that travels along. Nobody has checked it.
+    #[must_use]
+    pub fn trace_context(&self) -> Option<&TraceContext> {
+        self.incoming().origin.trace.as_deref()
     }
 
     /// Lets go of the connection over which the response would come, so that none is held open

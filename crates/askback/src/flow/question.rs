@@ -76,12 +76,6 @@ impl Asking {
         let mut flow = self.cell.flow();
         let id = flow.ask(&new.key, new.request)?;
         let unanswerable = new.missing.filter(|_| !flow.is_recorded(id));
-        for key in flow.take_skewed() {
-            tracing::warn!(
-                key,
-                "a question changed since it was asked: it is asked again"
-            );
-        }
         drop(flow);
         let slot = Slot::new(&self.cell, id);
         match unanswerable {

@@ -32,6 +32,7 @@ use super::{
     registry::Home,
     rounds::{self, Rounds},
     tasks::Turning,
+    trace,
 };
 use crate::{
     ctx::{self, Ctx, Incoming, Peer, Permitted, responses_bytes},
@@ -299,6 +300,7 @@ impl<T: Answer> Calling<T> {
         let now = self.shared.clock().now();
         let (flow, by_hand) = match rounds.open(&self.shared, &self.incoming).await? {
             Some(state) => {
+                trace::count_replay(self.incoming.method);
                 let replies = rounds.replies();
                 let by_hand = state.by_hand.clone();
                 (
@@ -332,7 +334,7 @@ impl<T: Answer> Calling<T> {
             },
             Turn::BecomeTask => self.become_task(drive),
             Turn::Ask => {
-                let questions = drive.cell().flow().send_questions();
+                let questions = self.send_questions(drive.cell());
                 let state = self.suspend(drive)?;
                 if self.shared.checks_replay() {
                     Box::pin(self.check_replay(state.clone())).await?;
@@ -390,7 +392,7 @@ impl<T: Answer> Calling<T> {
                         + responses_bytes(&self.incoming.input_responses);
                     let room = room.get_or_insert_with(|| self.open_room());
                     room.cover(bytes).map_err(no_room)?;
-                    let questions = drive.cell().flow().send_questions();
+                    let questions = self.send_questions(drive.cell());
                     for OpenQuestion { key, request, .. } in questions {
                         let permitted = self.incoming.permit(request)?;
                         let reply = Box::pin(self.ask(&key, permitted));
@@ -399,6 +401,24 @@ impl<T: Answer> Calling<T> {
                 }
             }
         }
+    }
+
+    /// Takes the questions that are to be asked now.
+    fn send_questions(&self, cell: &Cell) -> Vec<OpenQuestion> {
+        let Incoming { method, target, .. } = &*self.incoming;
+        let mut flow = cell.flow();
+        for key in flow.take_skewed() {
+            tracing::warn!(
+                method,
+                target,
+                key,
+                "a question is another one than before: it is asked again; what differs between two \
+                 runs of a handler must come from `ctx`"
+            );
+        }
+        let questions = flow.send_questions();
+        trace::count_round(method, questions.len());
+        questions
     }
 
     /// Takes down what the retry needs, and drops the handler.

@@ -38,6 +38,7 @@ use super::{
     registry::Home,
     resource::complete_contents,
     rounds::Rounds,
+    trace::Trace,
 };
 use crate::{
     ctx::{Arguments, Incoming, Peer, RequestMeta, Seen, elicitation_id},
@@ -62,6 +63,7 @@ pub(crate) async fn answer(shared: Arc<Shared>, call: Call, peer: Arc<dyn Peer>)
         meta,
         origin,
     } = call;
+    let trace = Trace::begin(&shared, &request, &id, &origin);
     let meta = RequestMeta {
         said: meta,
         bytes: meta_bytes,
@@ -70,14 +72,17 @@ pub(crate) async fn answer(shared: Arc<Shared>, call: Call, peer: Arc<dyn Peer>)
         shared,
         peer,
         origin,
+        trace,
     };
     let mut answer = pin!(answering.answer(request, meta, &id));
     let answer = poll_fn(|cx| {
+        let _entered = answering.trace.enter();
         let polled = catch_unwind(AssertUnwindSafe(|| answer.as_mut().poll(cx)));
         polled.unwrap_or_else(|panic| Poll::Ready(Err(Error::panicked(&*panic))))
     });
     let error = match answer.await {
         Ok(message) => {
+            answering.trace.end(None);
             return Answered {
                 message,
                 error: None,
@@ -85,6 +90,7 @@ pub(crate) async fn answer(shared: Arc<Shared>, call: Call, peer: Arc<dyn Peer>)
         }
         Err(error) => error_object(&answering.origin, error),
     };
+    answering.trace.end(Some(&error));
     Answered {
         message: jsonrpc::write_error(Some(&id), &error),
         error: Some(error.code),
@@ -95,6 +101,7 @@ struct Answering {
     shared: Arc<Shared>,
     peer: Arc<dyn Peer>,
     origin: Arc<Origin>,
+    trace: Trace,
 }
 
 impl Answering {
@@ -108,6 +115,9 @@ impl Answering {
         match request {
             ClientRequest::CallTool(params) => {
                 let outcome = self.call_tool(params, meta).await?;
+                if matches!(&outcome, Outcome::Done(result) if result.is_error == Some(true)) {
+                    self.trace.note_failed_tool();
+                }
                 Ok(self.write(id, outcome))
             }
             ClientRequest::GetPrompt(params) => {
@@ -165,6 +175,7 @@ impl Answering {
         id: &jsonrpc::RequestId,
         outcome: Outcome<T>,
     ) -> Vec<u8> {
+        self.trace.note(&outcome);
         wire::write_outcome(
             self.origin.revision,
             id,

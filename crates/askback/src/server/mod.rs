@@ -28,6 +28,7 @@ mod run;
 mod shared;
 mod tasks;
 mod tool;
+mod trace;
 mod visibility;
 
 use std::{future::Future, sync::Arc, time::Duration};
@@ -118,6 +119,7 @@ pub struct ServerBuilder {
     clock: Arc<dyn Clock>,
     seed: Option<[u8; 32]>,
     checks_replay: bool,
+    trace_parent: Option<trace::Parent>,
     roots_changed: Option<roots::Handler>,
     logs: bool,
     /// The extensions.
@@ -256,6 +258,7 @@ impl Server {
             clock: Arc::new(SystemClock),
             seed: None,
             checks_replay: false,
+            trace_parent: None,
             roots_changed: None,
             logs: false,
             declared: ServerCapabilities::default(),
@@ -484,6 +487,18 @@ impl ServerBuilder {
         self
     }
 
+    /// Sets how the span of a request becomes a child of the trace its client says it is in: called
+    /// with the span, before it is entered, and with what the request says. An OpenTelemetry layer has a
+    /// function for that (`set_parent` of `tracing-opentelemetry`). It is not called where nobody listens
+    /// to the spans.
+    pub fn trace_parent(
+        mut self,
+        parent: impl Fn(&tracing::Span, &protocol::TraceContext) + Send + Sync + 'static,
+    ) -> Self {
+        self.trace_parent = Some(Arc::new(parent));
+        self
+    }
+
     /// Cuts lists into pages of this many items.
     pub fn page_size(mut self, size: usize) -> Self {
         self.pages.size = Some(size.max(1));
@@ -595,6 +610,7 @@ impl ServerBuilder {
             spills,
             seed: self.seed,
             checks_replay: self.checks_replay,
+            trace_parent: self.trace_parent,
             roots_changed: self.roots_changed,
             backing: Arc::clone(&households[0].backing),
             households,

@@ -14,7 +14,7 @@ use askback_core::{
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde::{Deserialize, Serialize};
 
-use super::Shared;
+use super::{Shared, trace};
 use crate::{
     ctx::{Arguments, Incoming, Permitted, responses_bytes},
     entropy::entropy,
@@ -85,6 +85,7 @@ impl Rounds {
             Ok(state) => Ok(Some(state)),
             Err(NotOpened::Failed(error)) => Err(error),
             Err(NotOpened::Refused(error)) => {
+                trace::count_refusal("state");
                 tracing::warn!(
                     target = incoming.target,
                     cause = ?error.cause(),

@@ -24,6 +24,7 @@ use super::{
     registry::Home,
     roots,
     tasks::Board,
+    trace::Parent,
 };
 use crate::{
     clock::Clock,
@@ -50,6 +51,8 @@ pub(crate) struct Shared {
     /// Where every flow's random values come from, in tests.
     pub(super) seed: Option<[u8; 32]>,
     pub(super) checks_replay: bool,
+    /// Makes the span of a request a child of what its client says.
+    pub(super) trace_parent: Option<Parent>,
     /// What is done when a client says that its roots changed.
     pub(super) roots_changed: Option<roots::Handler>,
     /// What the server's own calls need of it.

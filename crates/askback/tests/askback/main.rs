@@ -19,6 +19,7 @@ mod middleware;
 #[cfg(feature = "http-server")]
 mod mirrored;
 mod mounted;
+mod observability;
 mod offered;
 #[cfg(feature = "http-server")]
 mod principal;

@@ -1,0 +1,228 @@
+//! What is told of a request: a span, by the conventions of OpenTelemetry for MCP, and what is counted.
+//!
+//! Where nobody listens, a span is one comparison, and nothing of it is made.
+
+use std::{
+    sync::{Arc, OnceLock},
+    time::Instant,
+};
+
+use askback_core::{
+    engine::server::Origin,
+    jsonrpc::{ErrorObject, RequestId},
+    protocol::{ClientRequest, Outcome, TraceContext},
+    quote::excerpt,
+};
+use tracing::{Span, field::Empty, span::Entered};
+
+use super::Shared;
+
+/// Makes the span of a request a child of what its client says.
+pub(super) type Parent = Arc<dyn Fn(&Span, &TraceContext) + Send + Sync>;
+
+/// One request, as it is told.
+pub(super) struct Trace {
+    span: Span,
+    /// When it began, where its duration is counted.
+    started: Option<Instant>,
+    method: &'static str,
+    /// The tool or prompt that is called, where there is one.
+    name: Option<String>,
+    ended: OnceLock<Ended>,
+}
+
+/// What a request came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Ended {
+    Done,
+    Asked,
+    Task,
+    /// The result says that the tool failed.
+    ToolFailed,
+}
+
+impl Trace {
+    pub(super) fn begin(
+        shared: &Shared,
+        request: &ClientRequest,
+        id: &RequestId,
+        origin: &Origin,
+    ) -> Self {
+        let span = tracing::info_span!(
+            target: "askback",
+            "mcp.server",
+            "otel.name" = Empty,
+            "otel.kind" = "server",
+            "otel.status_code" = Empty,
+            "mcp.method.name" = Empty,
+            "mcp.protocol.version" = Empty,
+            "mcp.resource.uri" = Empty,
+            "jsonrpc.request.id" = Empty,
+            "gen_ai.operation.name" = Empty,
+            "gen_ai.tool.name" = Empty,
+            "gen_ai.prompt.name" = Empty,
+            "enduser.id" = Empty,
+            "askback.outcome" = Empty,
+            "rpc.response.status_code" = Empty,
+            "error.type" = Empty,
+        );
+        let counts = tracing::enabled!(target: "askback::metrics", tracing::Level::DEBUG);
+        let mut trace = Self {
+            span,
+            started: counts.then(Instant::now),
+            method: request.method(),
+            name: None,
+            ended: OnceLock::new(),
+        };
+        if trace.is_told() {
+            trace.describe(shared, request, id, origin);
+        }
+        trace
+    }
+
+    #[cold]
+    fn describe(
+        &mut self,
+        shared: &Shared,
+        request: &ClientRequest,
+        id: &RequestId,
+        origin: &Origin,
+    ) {
+        let span = &self.span;
+        if let (Some(parent), Some(context)) = (&shared.trace_parent, &origin.trace) {
+            parent(span, context);
+        }
+        span.record("mcp.method.name", self.method);
+        span.record("mcp.protocol.version", origin.revision.as_str());
+        span.record("jsonrpc.request.id", excerpt(&id.to_string()));
+        if let Some(principal) = &origin.principal {
+            span.record("enduser.id", excerpt(&principal.subject));
+        }
+        // A name that the server does not know is the client's, and there is no end of those.
+        let catalog = shared.catalog.load();
+        match request {
+            ClientRequest::CallTool(params) => {
+                span.record("gen_ai.operation.name", "execute_tool");
+                if catalog.tools.get(&params.name).is_some() {
+                    span.record("gen_ai.tool.name", &*params.name);
+                    self.name = Some(params.name.clone());
+                }
+            }
+            ClientRequest::GetPrompt(params) if catalog.prompts.get(&params.name).is_some() => {
+                span.record("gen_ai.prompt.name", &*params.name);
+                self.name = Some(params.name.clone());
+            }
+            ClientRequest::ReadResource(params) => {
+                span.record("mcp.resource.uri", excerpt(&params.uri));
+            }
+            _ => {}
+        }
+        match &self.name {
+            Some(name) => span.record("otel.name", format!("{} {name}", self.method)),
+            None => span.record("otel.name", self.method),
+        };
+    }
+
+    /// Whether anybody is told of it.
+    fn is_told(&self) -> bool {
+        !self.span.is_disabled() || self.started.is_some()
+    }
+
+    /// Enters the span, for as long as the request is worked on without a pause.
+    pub(super) fn enter(&self) -> Entered<'_> {
+        self.span.enter()
+    }
+
+    /// Notes what a request comes to.
+    pub(super) fn note<T>(&self, outcome: &Outcome<T>) {
+        if self.is_told() {
+            let ended = match outcome {
+                Outcome::Done(_) => Ended::Done,
+                Outcome::NeedInput(_) => Ended::Asked,
+                Outcome::Task(_) | Outcome::CoreTask(_) => Ended::Task,
+            };
+            self.ended.get_or_init(|| ended);
+        }
+    }
+
+    /// Notes that a result says that its tool failed.
+    pub(super) fn note_failed_tool(&self) {
+        if self.is_told() {
+            self.ended.get_or_init(|| Ended::ToolFailed);
+        }
+    }
+
+    /// Tells how the request ended.
+    pub(super) fn end(&self, error: Option<&ErrorObject>) {
+        if self.is_told() {
+            self.tell_end(error);
+        }
+    }
+
+    #[cold]
+    fn tell_end(&self, error: Option<&ErrorObject>) {
+        let ended = self.ended.get().copied().unwrap_or(Ended::Done);
+        let (outcome, kind) = match (error, ended) {
+            (Some(error), _) => ("error", Some(error.code.to_string())),
+            (None, Ended::ToolFailed) => ("error", Some("tool_error".to_owned())),
+            (None, Ended::Done) => ("done", None),
+            (None, Ended::Asked) => ("asked", None),
+            (None, Ended::Task) => ("task", None),
+        };
+        self.span.record("askback.outcome", outcome);
+        if let Some(error) = error {
+            self.span
+                .record("rpc.response.status_code", error.code.to_string());
+        }
+        if let Some(kind) = &kind {
+            self.span.record("error.type", &**kind);
+            self.span.record("otel.status_code", "ERROR");
+        }
+        let Some(started) = self.started else { return };
+        let (tool, prompt) = match self.method {
+            "tools/call" => (self.name.as_deref(), None),
+            _ => (None, self.name.as_deref()),
+        };
+        tracing::event!(
+            target: "askback::metrics",
+            tracing::Level::DEBUG,
+            histogram.mcp.server.operation.duration = started.elapsed().as_secs_f64(),
+            mcp.method.name = self.method,
+            gen_ai.tool.name = tool,
+            gen_ai.prompt.name = prompt,
+            askback.outcome = outcome,
+            error.type = kind,
+        );
+    }
+}
+
+/// Counts a round of questions.
+pub(super) fn count_round(method: &str, questions: usize) {
+    tracing::event!(
+        target: "askback::metrics",
+        tracing::Level::DEBUG,
+        monotonic_counter.askback.rounds = 1_u64,
+        monotonic_counter.askback.questions = questions as u64,
+        mcp.method.name = method,
+    );
+}
+
+/// Counts a handler that is run again from a sealed state.
+pub(super) fn count_replay(method: &str) {
+    tracing::event!(
+        target: "askback::metrics",
+        tracing::Level::DEBUG,
+        monotonic_counter.askback.replays = 1_u64,
+        mcp.method.name = method,
+    );
+}
+
+/// Counts a request that is refused before any handler sees it.
+pub(super) fn count_refusal(reason: &'static str) {
+    tracing::event!(
+        target: "askback::metrics",
+        tracing::Level::DEBUG,
+        monotonic_counter.askback.refusals = 1_u64,
+        askback.reason = reason,
+    );
+}
