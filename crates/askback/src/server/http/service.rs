@@ -4,7 +4,10 @@ use std::{
     convert::Infallible,
     future::poll_fn,
     pin::Pin,
-    sync::{Arc, Weak},
+    sync::{
+        Arc, Weak,
+        atomic::{AtomicBool, Ordering},
+    },
     task::{Context, Poll},
 };
 
@@ -19,6 +22,7 @@ use askback_core::{
     },
     jsonrpc::{self, ErrorObject, RequestId},
     protocol::ClientRequest,
+    quote::excerpt,
     revision::{Era, Revision},
 };
 use http::{
@@ -42,7 +46,7 @@ use super::{
     stop::{Phase, Stop},
     stream::EventId,
 };
-use crate::server::{Shared, budget::NoRoom};
+use crate::server::{Shared, budget::NoRoom, trace};
 
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static(headers::LAST_EVENT_ID);
 
@@ -67,6 +71,8 @@ struct Inner {
     stands_alone: bool,
     /// Whether it serves a pair of endpoints, and speaks the revision that has them.
     pairs: bool,
+    /// Whether its operator was warned of a request for another name.
+    warned: AtomicBool,
 }
 
 impl Service {
@@ -91,6 +97,7 @@ impl Service {
             handshakes,
             stands_alone,
             pairs,
+            warned: AtomicBool::new(false),
         }))
     }
 
@@ -128,7 +135,7 @@ impl Service {
     pub async fn respond<B: http_body::Body>(&self, request: Request<B>) -> Response<Body> {
         let (mut parts, body) = request.into_parts();
         if let Err(refused) = self.0.check_guard(&parts) {
-            return response::refusal(StatusCode::FORBIDDEN, refused);
+            return self.0.refuse(&parts, refused);
         }
         let methods = if self.0.handshakes {
             "POST, GET, DELETE"
@@ -184,6 +191,36 @@ impl Inner {
             self.guard.check(Some(host), origin)?;
         }
         self.guard.check(authority.or(host), origin)
+    }
+
+    /// Refuses a request, and tells which name was meant and what would allow it: its operator in the
+    /// log, the first time as a warning, since anybody can send such requests.
+    fn refuse(&self, parts: &Parts, refused: Refused) -> Response<Body> {
+        let (name, allow, reason) = match refused {
+            Refused::Origin => (&ORIGIN, "Guard::allow_origin", "origin"),
+            _ => (&HOST, "Guard::allow_host", "host"),
+        };
+        let authority = parts.uri.authority().map(|host| host.as_str().as_bytes());
+        let header = parts.headers.get(name).map(http::HeaderValue::as_bytes);
+        let named = match refused {
+            Refused::Origin => header,
+            _ => header.or(authority),
+        };
+        let named = named.map(|named| excerpt(&String::from_utf8_lossy(named)));
+        let named = named.unwrap_or_default();
+        trace::count_refusal(reason);
+        if self.warned.swap(true, Ordering::Relaxed) {
+            tracing::debug!(header = %name, value = named, "a request was refused: {refused}");
+        } else {
+            tracing::warn!(
+                header = %name,
+                value = named,
+                "a request was refused: {refused}. If it is one of yours, allow it with `{allow}`; more \
+                 such requests are logged as debug"
+            );
+        }
+        let why = format!("{refused}: `{named}`. Whoever runs the server can allow it (`{allow}`)");
+        response::refusal(StatusCode::FORBIDDEN, why)
     }
 
     async fn post<B: http_body::Body>(&self, parts: &Parts, body: B) -> Response<Body> {

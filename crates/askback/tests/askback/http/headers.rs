@@ -8,12 +8,56 @@ use super::{
     Stage,
     client::{Client, hello_tool, mirrored, stateless},
 };
+use crate::log::Log;
 
 const MISMATCH: i64 = -32020;
 const MISSING_CAPABILITY: i64 = -32021;
 const UNSUPPORTED: i64 = -32022;
 const NO_METHOD: i64 = -32601;
 const INVALID_PARAMS: i64 = -32602;
+
+#[tokio::test]
+async fn a_refused_name_is_told_with_what_allows_it() {
+    let log = Log::default();
+    let _listening = log.listen();
+    let client = Stage::default().client();
+    for (headers, said, allow) in [
+        (
+            vec![("host", "evil.example\u{e9}")],
+            "the Host header does not name this server: `evil.exampleé`",
+            "Guard::allow_host",
+        ),
+        (
+            vec![("host", "localhost"), ("origin", "https://evil.example")],
+            "pages of this Origin may not use this server: `https://evil.example`",
+            "Guard::allow_origin",
+        ),
+        (vec![], "the Host header is missing", "Guard::allow_host"),
+    ] {
+        let refused = client.send("POST", "/mcp", &headers, "").await;
+        assert_eq!(refused.status, 403);
+        let body = refused.text().await;
+        assert!(body.contains(said) && body.contains(allow), "{body}");
+    }
+    let log = log.text();
+    for (told, times) in [
+        ("header=host value=\"evil.exampleé\"", 1),
+        (
+            "If it is one of yours, allow it with `Guard::allow_host`",
+            1,
+        ),
+        (
+            "monotonic_counter.askback.refusals=1 askback.reason=\"host\"",
+            2,
+        ),
+        (
+            "monotonic_counter.askback.refusals=1 askback.reason=\"origin\"",
+            1,
+        ),
+    ] {
+        assert_eq!(log.matches(told).count(), times, "{told}\n{log}");
+    }
+}
 
 /// A request with a change in its body, and other headers than belong to it.
 struct Case {
