@@ -1,6 +1,6 @@
 //! Contracts: the rules that every implementation of a trait must keep to, as a test of them.
 
-use std::fmt;
+use std::{fmt, future::Future, pin::Pin};
 
 /// The rules of a contract that an implementation breaks, and how.
 #[derive(Debug, Default, Clone, PartialEq, Eq, thiserror::Error)]
@@ -46,6 +46,9 @@ impl fmt::Display for BrokenContract {
 
 /// Whether a rule is kept; if not, what happened instead.
 pub(super) type Kept = Result<(), String>;
+
+/// A rule that is being checked.
+pub(super) type Checking = Pin<Box<dyn Future<Output = Kept> + Send>>;
 
 /// Compares what an implementation did with what it must do.
 pub(super) fn expect<T: PartialEq + fmt::Debug>(what: &str, got: T, want: T) -> Kept {

@@ -5,11 +5,8 @@ use std::{collections::BTreeSet, sync::Arc, time::Duration};
 use askback_core::ask::FlowId;
 use tokio::task::JoinSet;
 
-use super::contract::{BrokenContract, Kept, expect};
-use crate::{
-    flow::BoxFuture,
-    store::{Claim, ClaimRequest, Millis, Owner, PutRequest, Store, StoreError},
-};
+use super::contract::{BrokenContract, Checking, Kept, expect};
+use crate::store::{Claim, ClaimRequest, Millis, Owner, PutRequest, Store, StoreError};
 
 const FLOW: FlowId = FlowId([1; 16]);
 const NOW: Millis = 1_800_000_000_000;
@@ -86,7 +83,7 @@ const RULES: &[(&str, usize, Rule)] = &[
     ),
 ];
 
-type Rule = fn(Stores) -> BoxFuture<'static, Kept>;
+type Rule = fn(Stores) -> Checking;
 
 /// One store, opened twice.
 struct Stores {

@@ -5,11 +5,8 @@ use std::{io, time::Duration};
 use serde_json::{Value, json};
 use tokio::{task::yield_now, time::timeout};
 
-use super::contract::{BrokenContract, Kept, expect};
-use crate::{
-    flow::BoxFuture,
-    transport::{Channel, Receiver, Sender},
-};
+use super::contract::{BrokenContract, Checking, Kept, expect};
+use crate::transport::{Channel, Receiver, Sender};
 
 /// The longest message of a channel that is checked, in bytes.
 const MAX: usize = 64 << 10;
@@ -22,7 +19,7 @@ const TOO_MANY: usize = 1024;
 /// How often something is sent to an end that is gone.
 const ATTEMPTS: usize = 2000;
 
-type Rule = fn(Channel, Channel) -> BoxFuture<'static, Kept>;
+type Rule = fn(Channel, Channel) -> Checking;
 
 const RULES: &[(&str, Rule)] = &[
     ("messages arrive whole and in order", |here, there| {
