@@ -16,6 +16,8 @@ mod documents {
     mod authorization_server {}
     #[doc = include_str!("../../docs/guide/authorization-client.md")]
     mod authorization_client {}
+    #[doc = include_str!("../../docs/guide/axum.md")]
+    mod axum {}
     #[doc = include_str!("../../docs/guide/client.md")]
     mod client {}
     #[doc = include_str!("../../docs/guide/extensions.md")]
@@ -30,6 +32,8 @@ mod documents {
     mod limits {}
     #[doc = include_str!("../../docs/guide/middleware.md")]
     mod middleware {}
+    #[doc = include_str!("../../docs/guide/observability.md")]
+    mod observability {}
     #[doc = include_str!("../../docs/guide/prompts.md")]
     mod prompts {}
     #[doc = include_str!("../../README.md")]
@@ -40,10 +44,14 @@ mod documents {
     mod sampling_and_roots {}
     #[doc = include_str!("../../docs/guide/sealed-state.md")]
     mod sealed_state {}
+    #[doc = include_str!("../../docs/guide/store.md")]
+    mod store {}
     #[doc = include_str!("../../docs/guide/tasks.md")]
     mod tasks {}
     #[doc = include_str!("../../docs/guide/testing.md")]
     mod testing {}
     #[doc = include_str!("../../docs/guide/tools.md")]
     mod tools {}
+    #[doc = include_str!("../../docs/guide/transport.md")]
+    mod transport {}
 }
