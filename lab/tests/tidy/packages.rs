@@ -126,6 +126,31 @@ fn core(tree: &str) -> Vec<Problem> {
     problems
 }
 
+/// What keeps askback from resolving beside another crate that links SQLite: a program links it once.
+fn sqlite(metadata: &Value) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    let packages = metadata["packages"].as_array().into_iter().flatten();
+    for package in packages.filter(|package| package["name"] == "askback") {
+        let dependencies = package["dependencies"].as_array().into_iter().flatten();
+        for rusqlite in dependencies.filter(|dependency| dependency["name"] == "rusqlite") {
+            // What sqlx 0.8 and what the newest rusqlite needs.
+            if rusqlite["req"] != ">=0.32, <0.42" {
+                problems.push(format!("askback takes rusqlite {} alone", rusqlite["req"]));
+            }
+            let bundled = json!("bundled");
+            let features = rusqlite["features"].as_array();
+            if features.is_some_and(|features| features.contains(&bundled)) {
+                problems.push("askback bundles SQLite unasked".to_owned());
+            }
+        }
+        let enabled = package["features"]["sqlite"].as_array();
+        if enabled.is_some_and(|enabled| enabled.contains(&json!("rusqlite/bundled"))) {
+            problems.push("the feature `sqlite` bundles it".to_owned());
+        }
+    }
+    problems
+}
+
 fn cargo(arguments: &[&str]) -> String {
     let cargo = std::env::var_os("CARGO").unwrap_or("cargo".into());
     let output = Command::new(cargo)
@@ -160,6 +185,20 @@ fn dependencies_point_down() {
         "askback-extra stands",
     ];
     assert_found(&floors(&bad), &wanted);
+}
+
+#[test]
+fn sqlite_may_be_that_of_another_crate() {
+    let metadata = cargo(&["metadata", "--no-deps", "--format-version", "1"]);
+    assert_none(sqlite(&serde_json::from_str(&metadata).expect("JSON")));
+
+    let rusqlite = json!({"name": "rusqlite", "req": "^0.41.1", "features": ["bundled"]});
+    let features = json!({"sqlite": ["dep:rusqlite", "rusqlite/bundled"]});
+    let bad = json!({"packages": [
+        {"name": "askback", "dependencies": [rusqlite], "features": features},
+    ]});
+    let wanted = ["rusqlite \"^0.41.1\" alone", "unasked", "`sqlite` bundles"];
+    assert_found(&sqlite(&bad), &wanted);
 }
 
 #[test]
