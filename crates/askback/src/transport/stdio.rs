@@ -139,19 +139,18 @@ fn write(mut writer: impl Write, mut sent: mpsc::Receiver<Sent>) {
     }
 }
 
-#[cfg(all(test, feature = "testing"))]
+#[cfg(test)]
 mod tests {
-    use std::io::{BufReader, pipe};
-
-    use super::threads;
-    use crate::testing::check_transport;
-
+    #[cfg(feature = "testing")]
     #[tokio::test]
     async fn streams_that_block_keep_the_contract() {
-        let checked = check_transport(async |max_bytes| {
+        use std::io::{BufReader, pipe};
+
+        let checked = crate::testing::check_transport(async |max_bytes| {
             let (ours, theirs) = (pipe().unwrap(), pipe().unwrap());
-            [(ours.0, theirs.1), (theirs.0, ours.1)]
-                .map(|(reader, writer)| threads(|| BufReader::new(reader), writer, max_bytes))
+            [(ours.0, theirs.1), (theirs.0, ours.1)].map(|(reader, writer)| {
+                super::threads(|| BufReader::new(reader), writer, max_bytes)
+            })
         });
         checked.await.unwrap_or_else(|broken| panic!("{broken}"));
     }
