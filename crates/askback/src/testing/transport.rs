@@ -243,7 +243,7 @@ async fn held_back(here: Channel, there: Channel) -> Kept {
         }
         sent += 1;
         if sent == TOO_MANY {
-            let mebibytes = TOO_MANY * MAX >> 20;
+            let mebibytes = (TOO_MANY * MAX) >> 20;
             return Err(format!("{mebibytes} MiB are taken that nobody receives"));
         }
     }

@@ -3,10 +3,13 @@
 use std::io;
 
 use askback::{
+    Ctx, Principal, Result, Server, Tool,
     testing::check_transport,
     transport::{Channel, ReadMessages, WriteMessages, lines, memory},
 };
 use tokio::sync::mpsc;
+
+use crate::client::builder;
 
 #[tokio::test]
 async fn memory_keeps_the_contract() {
@@ -112,5 +115,27 @@ async fn a_transport_that_breaks_the_contract_is_told_which_rule() {
             rules.is_empty(),
             "{fault:?}\n{broken}"
         );
+    }
+}
+
+#[tokio::test]
+async fn a_transport_may_know_who_is_at_its_other_end() {
+    let whoami = async |ctx: Ctx| -> Result<String> {
+        let principal = ctx.principal();
+        Ok(principal.map_or("nobody".to_owned(), |principal| principal.subject.clone()))
+    };
+    for known in [None, Some("ada")] {
+        let server = Server::builder("tests", "1").tool(Tool::new("whoami", whoami));
+        let server = server.build().unwrap();
+        let (here, mut there) = memory();
+        if let Some(subject) = known {
+            there = there.principal(Principal::new(subject));
+        }
+        tokio::spawn(async move { server.serve(there).await });
+        let client = builder(None).connect(here).await.unwrap();
+        let result = client.call_tool("whoami", None).await.unwrap();
+        let said = serde_json::to_value(&result.content[0]).unwrap();
+        assert_eq!(said["text"], known.unwrap_or("nobody"));
+        client.close().await;
     }
 }
