@@ -36,26 +36,43 @@ impl TraceContext {
         if meta.extra.is_empty() {
             return None;
         }
-        let text = |key| meta.extra.get(key).and_then(Value::as_str);
-        let bounded = |text: &&str, most| text.len() <= most && text.bytes().all(is_printable);
-        let traceparent = text(TRACEPARENT).filter(|text| is_traceparent(text));
-        let tracestate = text(TRACESTATE)
-            .filter(|text| traceparent.is_some() && bounded(text, Self::TRACESTATE_BYTES));
-        let baggage = text(BAGGAGE).filter(|text| bounded(text, Self::BAGGAGE_BYTES));
-        let context = Self {
-            traceparent: traceparent.map(ToString::to_string),
-            tracestate: tracestate.map(ToString::to_string),
-            baggage: baggage.map(ToString::to_string),
+        let text = |key| {
+            let text = meta.extra.get(key)?.as_str()?;
+            (text.len() <= Self::BAGGAGE_BYTES).then(|| text.to_string())
         };
+        let context = Self {
+            traceparent: text(TRACEPARENT),
+            tracestate: text(TRACESTATE),
+            baggage: text(BAGGAGE),
+        };
+        let context = context.in_format();
         (context != Self::default()).then_some(context)
     }
 
-    /// Writes the trace context into a `_meta`.
+    /// Leaves out what is too long or not in its format.
+    fn in_format(self) -> Self {
+        let bounded = |text: &String, most| text.len() <= most && text.bytes().all(is_printable);
+        let traceparent = self.traceparent.filter(|text| is_traceparent(text));
+        let tracestate = self
+            .tracestate
+            .filter(|text| traceparent.is_some() && bounded(text, Self::TRACESTATE_BYTES));
+        let baggage = self
+            .baggage
+            .filter(|text| bounded(text, Self::BAGGAGE_BYTES));
+        Self {
+            traceparent,
+            tracestate,
+            baggage,
+        }
+    }
+
+    /// Writes the trace context into a `_meta`; not what is too long or not in its format.
     pub fn write_to(self, meta: &mut Meta) {
+        let context = self.in_format();
         let values = [
-            (TRACEPARENT, self.traceparent),
-            (TRACESTATE, self.tracestate),
-            (BAGGAGE, self.baggage),
+            (TRACEPARENT, context.traceparent),
+            (TRACESTATE, context.tracestate),
+            (BAGGAGE, context.baggage),
         ];
         for (key, value) in values {
             if let Some(value) = value {
@@ -154,6 +171,18 @@ mod tests {
         let longer = [format!("{state}x"), format!("{baggage}y")];
         check([PARENT, &longer[0], &longer[1]], [Some(PARENT), None, None]);
         check([PARENT, "a\n", "b\u{1b}"], [Some(PARENT), None, None]);
+    }
+
+    #[test]
+    fn nothing_is_written_that_would_not_be_read() {
+        let mut meta = Meta::default();
+        let context = TraceContext {
+            traceparent: Some("wrong".to_string()),
+            tracestate: Some("a=1".to_string()),
+            baggage: Some("b\n".to_string()),
+        };
+        context.write_to(&mut meta);
+        assert!(meta.is_empty());
     }
 
     #[test]
