@@ -1,5 +1,7 @@
 //! The standard streams of this process, for a server that a client started.
 
+#[cfg(unix)]
+use std::{fs::File, io::BufReader};
 use std::{
     io::{self, BufRead, Write},
     sync::atomic::{AtomicBool, Ordering},
@@ -25,8 +27,9 @@ static TAKEN: AtomicBool = AtomicBool::new(false);
 ///
 /// On Unix, standard output belongs to the messages alone from here on: they are written to a
 /// duplicate of it, and whatever else the process prints, a C library or a child of it too, goes to
-/// standard error. It stays so until the process ends, as the client sees the end of the stream when
-/// the channel is closed. On other systems nothing may print to standard output while the channel is
+/// standard error. Standard input is duplicated as well, and is empty for everybody else: a child that
+/// reads it would take messages away. It stays so until the process ends, as the client sees the end of
+/// the stream when the channel is closed. On other systems nothing may print to standard output while the channel is
 /// in use: what is printed ends up between the messages.
 ///
 /// Each stream has a thread of its own: no system lets a program wait for them all, and a thread
@@ -37,7 +40,7 @@ static TAKEN: AtomicBool = AtomicBool::new(false);
 ///
 /// # Errors
 ///
-/// Fails where standard output cannot be duplicated, and where it was called before in this process.
+/// Fails where the streams cannot be duplicated, and where it was called before in this process.
 ///
 /// # Panics
 ///
@@ -48,11 +51,11 @@ pub fn stdio(max_message_bytes: usize) -> io::Result<Channel> {
             "the standard streams of this process serve a client already",
         ));
     }
-    let output = take_output()?;
+    let (input, output) = take_streams()?;
     Ok(Channel {
         // Whoever holds the other ends of these streams started this process.
         place: Place::Here,
-        ..threads(|| io::stdin().lock(), output, max_message_bytes)
+        ..threads(input, output, max_message_bytes)
     })
 }
 
@@ -93,21 +96,22 @@ fn threads<R: BufRead>(
     }
 }
 
-/// Takes standard output away from everything but the messages, which are written to what this
-/// gives.
+/// Takes the standard streams away from everything but the messages; gives what leads to them.
 #[cfg(unix)]
-fn take_output() -> io::Result<std::fs::File> {
+fn take_streams() -> io::Result<(impl FnOnce() -> BufReader<File>, File)> {
     use std::os::fd::AsFd;
-    // Not inherited by children, as the duplicate is closed when another program is executed.
-    let wire = io::stdout().as_fd().try_clone_to_owned()?;
+    // Duplicates are closed in children, when another program is executed.
+    let input = File::from(io::stdin().as_fd().try_clone_to_owned()?);
+    let output = File::from(io::stdout().as_fd().try_clone_to_owned()?);
+    rustix::stdio::dup2_stdin(File::open("/dev/null")?)?;
     rustix::stdio::dup2_stdout(io::stderr())?;
-    Ok(wire.into())
+    Ok((|| BufReader::new(input), output))
 }
 
-/// Gives standard output as it is: no safe way leads to another.
+/// Gives the standard streams as they are: no safe way leads to others.
 #[cfg(not(unix))]
-fn take_output() -> io::Result<io::Stdout> {
-    Ok(io::stdout())
+fn take_streams() -> io::Result<(impl FnOnce() -> io::StdinLock<'static>, io::Stdout)> {
+    Ok((|| io::stdin().lock(), io::stdout()))
 }
 
 /// Reads lines until the stream ends or nobody wants them any more. A stream that fails has ended.

@@ -106,7 +106,7 @@ fn agency() {
     exit(0);
 }
 
-/// A server whose handler prints, and has a child that does.
+/// A server whose handler prints, and has children that print and read.
 fn prints() {
     let print = async || -> Result<&'static str> {
         println!("printed a line");
@@ -114,6 +114,8 @@ fn prints() {
         std::io::stdout().flush()?;
         let child = Command::new("echo").arg(" and a child").status();
         assert!(child.unwrap().success());
+        // It would wait for messages of the client, and take them.
+        assert!(Command::new("cat").status().unwrap().success());
         Ok("done")
     };
     let server = Server::new("prints", "1").tool(Tool::new("print", print));
@@ -256,6 +258,7 @@ async fn a_server_is_started_called_and_ended() {
     }
 }
 
+// Shows ST-03.
 #[tokio::test]
 async fn what_a_server_prints_is_no_message() {
     for revision in Revision::ALL {
