@@ -15,7 +15,7 @@ use askback::{
 use serde_json::json;
 
 use crate::{
-    client::{Scripted, accept, builder},
+    client::{Hosted, Scripted, accept, builder},
     log::Log,
 };
 
@@ -34,7 +34,7 @@ async fn reserve(ctx: Ctx) -> Result<String> {
 }
 
 fn airline() -> ServerBuilder {
-    Server::builder("airline", "1")
+    Server::new("airline", "1")
         .keys(KeySource::Ring(KeyRing::new(Key::new(&[7; 32]))))
         .tool(Tool::new("reserve", reserve))
         .tool(Tool::new("fails", async || -> Result<String> {
@@ -63,9 +63,9 @@ async fn each_request_is_a_span_on_both_sides() {
         let log = Log::default();
         let _listening = log.listen();
         let client = connect(airline(), builder(Some(revision))).await;
-        client.call_tool("reserve", None).await.unwrap();
-        client.call_tool("fails", None).await.unwrap();
-        let unknown = client.call_tool("nothing", None).await.unwrap_err();
+        client.call_tool("reserve", ()).await.unwrap();
+        client.call_tool("fails", ()).await.unwrap();
+        let unknown = client.call_tool("nothing", ()).await.unwrap_err();
         assert!(matches!(unknown, ClientError::Server(_)), "{unknown:?}");
         client.close().await;
         let log = log.text();
@@ -123,7 +123,7 @@ async fn traced(revision: Revision, sent: TraceContext) -> Vec<TraceContext> {
         sent.clone()
     });
     let client = connect(server, client).await;
-    client.call_tool("traced", None).await.unwrap();
+    client.call_tool("traced", ()).await.unwrap();
     client.close().await;
     let seen = seen.lock().unwrap();
     seen.clone()
@@ -166,7 +166,7 @@ async fn a_handler_that_asks_something_else_each_time_is_told_so_and_named() {
     };
     let server = airline().tool(Tool::new("restless", restless));
     let client = connect(server, builder(Some(Revision::LATEST))).await;
-    let result = client.call_tool("restless", None).await.unwrap();
+    let result = client.call_tool("restless", ()).await.unwrap();
     let said = serde_json::to_value(&result.content[0]).unwrap();
     let said = said["text"].as_str().unwrap();
     assert!(

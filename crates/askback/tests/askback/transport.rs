@@ -125,7 +125,7 @@ async fn a_transport_may_know_who_is_at_its_other_end() {
         Ok(principal.map_or("nobody".to_owned(), |principal| principal.subject.clone()))
     };
     for known in [None, Some("ada")] {
-        let server = Server::builder("tests", "1").tool(Tool::new("whoami", whoami));
+        let server = Server::new("tests", "1").tool(Tool::new("whoami", whoami));
         let server = server.build().unwrap();
         let (here, mut there) = memory();
         if let Some(subject) = known {
@@ -133,7 +133,7 @@ async fn a_transport_may_know_who_is_at_its_other_end() {
         }
         tokio::spawn(async move { server.serve(there).await });
         let client = builder(None).connect(here).await.unwrap();
-        let result = client.call_tool("whoami", None).await.unwrap();
+        let result = client.call_tool("whoami", ()).await.unwrap();
         let said = serde_json::to_value(&result.content[0]).unwrap();
         assert_eq!(said["text"], known.unwrap_or("nobody"));
         client.close().await;

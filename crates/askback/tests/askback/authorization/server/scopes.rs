@@ -371,7 +371,7 @@ async fn what_becomes_of_a_task_needs_the_scopes_of_its_call() {
 #[tokio::test]
 async fn scopes_count_for_what_is_added_later_and_give_nothing_away_that_is_hidden() {
     let clock = Hand(Arc::new(AtomicU64::new(NOW)));
-    let builder = Server::builder("notes", "1").clock(clock).changing_tools();
+    let builder = Server::new("notes", "1").clock(clock).changing_tools();
     let server = builder.build().unwrap();
     let client = Client(server.http().protect(protection()).service());
     let tools = server.tools().unwrap();
