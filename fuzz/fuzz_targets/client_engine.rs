@@ -11,7 +11,7 @@ use std::{
 use arbitrary::Arbitrary;
 use askback_core::{
     engine::client::{CallId, Connection, Output, Profile, QuestionId},
-    jsonrpc::{self, ErrorObject, Payload, Message, RequestId},
+    jsonrpc::{self, ErrorObject, Message, Payload, RequestId},
     limits::Limits,
     protocol::{ClientRequest, Implementation, InputRequest, InputResponse},
     revision::{Kind, Revision},

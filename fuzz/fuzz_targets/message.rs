@@ -6,7 +6,7 @@
 #![no_main]
 
 use askback_core::{
-    jsonrpc::{self, Payload, Malformed, Message, RequestId, Response},
+    jsonrpc::{self, Malformed, Message, Payload, RequestId, Response},
     limits::Limits,
     protocol::{
         CallToolResult, ClientNotification, ClientRequest, CompleteResult, CreateMessageResult,

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use arbitrary::Arbitrary;
 use askback_core::{
     ask::{
-        Flow, Reply, FlowState, TokenId,
+        Flow, FlowState, Reply, TokenId,
         keys::{Key, KeyRing},
         seal::{Binding, Entropy, SealError, open, seal},
     },

@@ -13,7 +13,7 @@ use askback_core::{
     ask::CheckedRequest,
     engine::server::{AskId, Changed, Connection, Output, Profile},
     forms::FormSchema,
-    jsonrpc::{self, Payload, Message, RequestId},
+    jsonrpc::{self, Message, Payload, RequestId},
     limits::Limits,
     protocol::{
         ClientRequest, CreateMessageParams, ElicitParams, Implementation, InputRequest,

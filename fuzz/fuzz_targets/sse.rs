@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use askback_core::{
-    http::sse::{SseEvent, Parser, TooLong, write_comment, write_event, write_retry},
+    http::sse::{Parser, SseEvent, TooLong, write_comment, write_event, write_retry},
     limits::Limits,
 };
 use libfuzzer_sys::fuzz_target;

@@ -11,7 +11,7 @@ use askback::{
 };
 use askback_core::{
     ask::{
-        Flow, FlowId, Reply, State, TokenId,
+        Flow, FlowId, FlowState, Reply, TokenId,
         keys::{Key, KeyRing},
         seal::{self, Binding, Entropy},
     },
@@ -130,7 +130,8 @@ fn open() -> Box<dyn FnMut()> {
     let token = seal::seal(&ring, &binding(), &state, Entropy([7; 28]), most).expect("a token");
     Box::new(move || {
         let opened = seal::open(&ring, &binding(), black_box(&token), most);
-        let state: State = serde_json::from_slice(&opened.expect("the state")).expect("a state");
+        let state: FlowState =
+            serde_json::from_slice(&opened.expect("the state")).expect("a state");
         black_box(state);
     })
 }
@@ -174,7 +175,7 @@ fn question() -> InputRequest {
     InputRequest::Elicit(ElicitParams::form("What?", Echo::schema()))
 }
 
-fn state() -> State {
+fn state() -> FlowState {
     let mut flow = Flow::start(1, Arc::default());
     flow.ask("echo", question()).expect("a question");
     flow.send_questions();

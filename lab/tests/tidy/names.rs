@@ -82,10 +82,6 @@ fn an_accepted_double_is_still_one() {
         })
         .collect();
     let single = |name: &&str| declared.iter().filter(|known| known == name).count() < 2;
-    let stale: Vec<_> = ACCEPTED
-        .iter()
-        .copied()
-        .filter(|name| single(&name))
-        .collect();
+    let stale: Vec<_> = ACCEPTED.iter().copied().filter(single).collect();
     assert!(stale.is_empty(), "no longer doubles: {stale:?}");
 }

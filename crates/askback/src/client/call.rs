@@ -17,9 +17,9 @@ use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use tokio::sync::oneshot;
 
-use super::{Client, Received, driver::Command};
+use super::{Client, Received, driver::Command, trace::SentSpan};
 
-/// What comes of a call.
+/// The outcome of a call.
 pub(super) type CallOutcome = Result<Box<RawValue>, ClientError>;
 
 /// A call on its way to its result: a future that sends it when it is first polled, and cancels it
@@ -34,7 +34,7 @@ pub struct PendingCall<T> {
 
 enum Stage {
     Ready(Client, Box<ClientRequest>),
-    Sent(Calling, oneshot::Receiver<CallOutcome>),
+    Sent(Calling, oneshot::Receiver<CallOutcome>, SentSpan),
     /// It ends with this, or has ended.
     Ended(Option<ClientError>),
 }
@@ -73,35 +73,47 @@ impl<T: DeserializeOwned> Future for PendingCall<T> {
     ///
     /// If it is polled after it ended.
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let this = &mut *self;
-        loop {
-            let outcome = match &mut this.stage {
-                Stage::Ended(error) => Err(error.take().expect("a call that ended is not polled")),
-                Stage::Sent(_, result) => {
-                    ready!(Pin::new(result).poll(cx)).unwrap_or(Err(ClientError::Closed))
-                }
-                Stage::Ready(..) => {
-                    this.send();
-                    continue;
-                }
-            };
-            if let Stage::Sent(calling, _) = mem::replace(&mut this.stage, Stage::Ended(None)) {
-                calling.end();
-            }
-            return Poll::Ready(outcome.and_then(Received::read));
-        }
+        self.poll_outcome(cx)
+            .map(|outcome| outcome.and_then(Received::read))
     }
 }
 
 impl<T> PendingCall<T> {
+    /// Sends the call if that is still to be done, and polls for its result as it was received.
+    ///
+    /// # Panics
+    ///
+    /// If it is polled after it ended.
+    pub(super) fn poll_outcome(&mut self, cx: &mut Context<'_>) -> Poll<CallOutcome> {
+        loop {
+            let outcome = match &mut self.stage {
+                Stage::Ended(error) => Err(error.take().expect("a call that ended is not polled")),
+                Stage::Sent(_, result, _) => {
+                    ready!(Pin::new(result).poll(cx)).unwrap_or(Err(ClientError::Closed))
+                }
+                Stage::Ready(..) => {
+                    self.send();
+                    continue;
+                }
+            };
+            if let Stage::Sent(calling, _, span) = mem::replace(&mut self.stage, Stage::Ended(None))
+            {
+                calling.end();
+                span.end(&outcome);
+            }
+            return Poll::Ready(outcome);
+        }
+    }
+
     fn send(&mut self) {
-        let Stage::Ready(client, request) = mem::replace(&mut self.stage, Stage::Ended(None))
+        let Stage::Ready(client, mut request) = mem::replace(&mut self.stage, Stage::Ended(None))
         else {
             return;
         };
+        let span = SentSpan::begin(&client, &mut request);
         let (reply, result) = oneshot::channel();
         self.stage = match client.send(self.id, *request, reply, None) {
-            Ok(calling) => Stage::Sent(calling, result),
+            Ok(calling) => Stage::Sent(calling, result, span),
             Err(error) => Stage::Ended(Some(error)),
         };
     }

@@ -464,16 +464,9 @@ impl Client {
         CallId(self.inner.last_id.fetch_add(1, Ordering::Relaxed))
     }
 
-    async fn request(&self, mut request: ClientRequest) -> Result<Box<RawValue>, ClientError> {
-        let revision = || self.greeting().revision;
-        let span = trace::begin(&mut request, revision, self.inner.propagate.as_ref());
-        let is_call = matches!(request, ClientRequest::CallTool(_));
-        let (reply, result) = oneshot::channel();
-        let calling = self.send(self.next_id(), request, reply, None)?;
-        let result = result.await.unwrap_or(Err(ClientError::Closed));
-        calling.end();
-        trace::end(&span, is_call, &result);
-        result
+    async fn request(&self, request: ClientRequest) -> Result<Box<RawValue>, ClientError> {
+        let mut call = PendingCall::<()>::new(self, Ok(request));
+        std::future::poll_fn(|cx| call.poll_outcome(cx)).await
     }
 
     fn send(

@@ -1,4 +1,4 @@
-//! What is told of a request: a span, by the conventions of OpenTelemetry for MCP.
+//! The span of a request, by the conventions of OpenTelemetry for MCP.
 
 use std::sync::Arc;
 
@@ -8,18 +8,37 @@ use askback_core::{
     revision::Revision,
 };
 use serde::Deserialize;
-use serde_json::value::RawValue;
 use tracing::{Span, field::Empty};
+
+use super::{Client, call::CallOutcome};
 
 /// Says where the span of a request stands in its trace.
 pub(super) type Propagate = Arc<dyn Fn(&Span) -> TraceContext + Send + Sync>;
 
-/// Begins the span of a request, and writes into the request where that stands in its trace.
-pub(super) fn begin(
-    request: &mut ClientRequest,
-    revision: impl Fn() -> Revision,
-    propagate: Option<&Propagate>,
-) -> Span {
+/// The span of a request that was sent.
+pub(super) struct SentSpan {
+    span: Span,
+    is_call: bool,
+}
+
+impl SentSpan {
+    /// Begins the span of a request, and writes into the request where that stands in its trace.
+    pub(super) fn begin(client: &Client, request: &mut ClientRequest) -> Self {
+        let span = begin(request, || client.greeting().revision);
+        if let Some(propagate) = &client.inner.propagate {
+            propagate(&span).write_to(request.meta_mut());
+        }
+        let is_call = matches!(request, ClientRequest::CallTool(_));
+        Self { span, is_call }
+    }
+
+    /// Tells in the span how the request ended.
+    pub(super) fn end(&self, ended: &CallOutcome) {
+        end(&self.span, self.is_call, ended);
+    }
+}
+
+fn begin(request: &ClientRequest, revision: impl Fn() -> Revision) -> Span {
     let span = tracing::info_span!(
         target: "askback",
         "mcp.client",
@@ -37,9 +56,6 @@ pub(super) fn begin(
     );
     if !span.is_disabled() {
         describe(&span, request);
-    }
-    if let Some(propagate) = propagate {
-        propagate(&span).write_to(request.meta_mut());
     }
     span
 }
@@ -69,8 +85,7 @@ fn describe(span: &Span, request: &ClientRequest) {
     };
 }
 
-/// Tells in its span how a request ended.
-pub(super) fn end(span: &Span, is_call: bool, ended: &Result<Box<RawValue>, ClientError>) {
+fn end(span: &Span, is_call: bool, ended: &CallOutcome) {
     /// What a result of a tool says of itself.
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
