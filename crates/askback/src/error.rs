@@ -26,7 +26,8 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 /// Why a handler ended without its result.
 ///
 /// Any `std::error::Error` becomes one through `?`, and so does a person's no through
-/// [`Answer::accepted`](crate::Answer::accepted). What the client sees depends on what was called:
+/// [`Answer::accepted`](crate::Answer::accepted). A text becomes one with `.map_err(Error::new)?`, an
+/// `anyhow::Error` or a boxed error with `.map_err(Error::internal)?`. What the client sees depends on what was called:
 ///
 /// | the error | a tool answers | a prompt or resource answers |
 /// |---|---|---|
@@ -38,6 +39,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 /// | [`Error::invalid_params`] | a tool error | -32602 |
 /// | a panic | -32603, without its words | -32603, without its words |
 /// | an `io::Error`, a [`StoreError`](crate::store::StoreError), a [`KeyError`](crate::keys::KeyError), an error of SQLite | a tool error without its words, which are logged | -32603 without its words, which are logged |
+/// | [`Error::internal`] | a tool error without its words, which are logged | -32603 without its words, which are logged |
 /// | anything else | a tool error with its words | -32603 with its words |
 ///
 /// What the machine under a server says names paths, modes and addresses: the client is told that
@@ -77,6 +79,32 @@ impl Error {
     /// An error with words for whoever called.
     pub fn new(message: impl fmt::Display) -> Self {
         Self::of(Kind::Failed, message.to_string())
+    }
+
+    /// Makes an error whose words only the operator reads: they are logged, with those of its sources, and
+    /// the client is told that the server failed. For errors that do not implement `std::error::Error` or
+    /// that were not written for clients: `anyhow::Error`, a boxed error.
+    ///
+    /// ```
+    /// use askback::{Error, Result};
+    /// # fn load() -> std::result::Result<String, Box<dyn std::error::Error + Send + Sync>> {
+    /// #     Ok("a rate".to_owned())
+    /// # }
+    ///
+    /// async fn rate() -> Result<String> {
+    ///     // Where the client may read the words, it is `Error::new`.
+    ///     let rate = load().map_err(Error::internal)?;
+    ///     Ok(rate)
+    /// }
+    /// ```
+    pub fn internal(error: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
+        let error = error.into();
+        tracing::error!(cause = chain(&*error), "a handler failed");
+        Self {
+            kind: Kind::Failed,
+            message: FAILED.to_owned(),
+            source: Some(error),
+        }
     }
 
     /// Nothing was done because a person said no, as with
@@ -220,8 +248,27 @@ impl Error {
     }
 }
 
-impl<E: StdError + Send + Sync + 'static> From<E> for Error {
+/// What `?` makes an [`Error`] of: whatever implements `std::error::Error`. It is a trait of its own so that
+/// the compiler can say what to write for what does not.
+#[diagnostic::on_unimplemented(
+    message = "`?` cannot make an `askback::Error` of `{Self}`",
+    label = "write `.map_err(Error::new)?` if the client may read its words, else `.map_err(Error::internal)?`"
+)]
+pub trait Cause {
+    /// The error that a handler ends with.
+    fn into_error(self) -> Error;
+}
+
+impl<E: Cause> From<E> for Error {
     fn from(error: E) -> Self {
+        error.into_error()
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl<E: StdError + Send + Sync + 'static> Cause for E {
+    fn into_error(self) -> Error {
+        let error = self;
         let any: &dyn Any = &error;
         let message = match told(any) {
             Some(told) => {
@@ -237,12 +284,24 @@ impl<E: StdError + Send + Sync + 'static> From<E> for Error {
         } else {
             Kind::Failed
         };
-        Self {
+        Error {
             kind,
             message,
             source: Some(Box::new(error)),
         }
     }
+}
+
+/// The words of an error and of its sources.
+fn chain(error: &dyn StdError) -> String {
+    let mut words = error.to_string();
+    let mut source = error.source();
+    while let Some(error) = source {
+        words.push_str(": ");
+        words.push_str(&error.to_string());
+        source = error.source();
+    }
+    words
 }
 
 /// What a client is told of an error that comes from what a server runs on; `None` for any other,

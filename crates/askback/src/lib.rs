@@ -48,6 +48,7 @@ pub use server::{
 
 #[doc(hidden)]
 pub mod __private {
+    pub use crate::error::Cause;
     pub use crate::handler::{NoForm, Probe, Worded, Words, handling, is_asked, is_parameter};
     pub use askback_core::forms;
 }

@@ -91,7 +91,7 @@ const OF_ASKBACK: Map = &[
         &["clock", "keys", "server", "store", "transport"],
     ),
     // Paths for the code that macros write.
-    ("__private", &["handler"]),
+    ("__private", &["error", "handler"]),
 ];
 
 /// The only modules that may tell revisions apart by name.

@@ -1,9 +1,9 @@
 //! What a client is told when what a server runs on fails.
 
-use std::io;
+use std::{error::Error as StdError, fmt, io};
 
 use askback::{
-    Ctx, Limits, Prompt, Resource, Result, Revision, Server, ServerBuilder, Tool,
+    Ctx, Error, Limits, Prompt, Resource, Result, Revision, Server, ServerBuilder, Tool,
     keys::{Key, KeyRing, KeySource},
     store::{Claim, ClaimRequest, MemoryStore, Millis, PutRequest, Store, StoreError, StoreFuture},
     testing::Wire,
@@ -80,6 +80,22 @@ fn denied() -> Result<String> {
     Err(io::Error::other(format!("{CANARY}: permission denied")))?
 }
 
+/// An error whose cause is in its source alone.
+#[derive(Debug)]
+struct Outer(io::Error);
+
+impl fmt::Display for Outer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the rates cannot be loaded")
+    }
+}
+
+impl StdError for Outer {
+    fn source(&self) -> Option<&(dyn StdError + 'static)> {
+        Some(&self.0)
+    }
+}
+
 fn ring() -> KeySource {
     KeySource::Ring(KeyRing::new(Key::new(&[1; 32])))
 }
@@ -89,6 +105,13 @@ fn server() -> ServerBuilder {
         .keys(ring())
         .tool(Tool::new("book", book))
         .tool(Tool::new("read", async || denied()))
+        .tool(Tool::new("boxed", async || -> Result<()> {
+            let error: Box<dyn StdError + Send + Sync> = CANARY.into();
+            Err(error).map_err(Error::internal)
+        }))
+        .tool(Tool::new("source", async || -> Result<()> {
+            Err(Outer(io::Error::other(CANARY))).map_err(Error::internal)
+        }))
         .tool(Tool::new("step", async |ctx: Ctx| {
             ctx.run("read", async || denied()).await
         }))
@@ -149,7 +172,7 @@ async fn check(what: &str, server: ServerBuilder, revision: Revision, method: &s
 #[tokio::test]
 async fn the_cause_of_what_fails_under_a_server_stays_in_its_log() {
     for revision in [Revision::V2025_11_25, Revision::LATEST] {
-        for name in ["read", "step"] {
+        for name in ["read", "step", "boxed", "source"] {
             let params = json!({"name": name});
             check(name, server(), revision, "tools/call", params).await;
         }
