@@ -74,6 +74,16 @@ impl UriTemplate {
         Some(Self { parts })
     }
 
+    /// A URI of the template, with a letter for each variable: where this is no URI, none is.
+    #[must_use]
+    pub fn example(&self) -> String {
+        let texts = self.parts.iter().map(|part| match part {
+            Part::Text(text) => text.as_str(),
+            Part::Variable { .. } => "x",
+        });
+        texts.collect()
+    }
+
     /// The names of its variables.
     pub fn variables(&self) -> impl Iterator<Item = &str> {
         self.parts.iter().filter_map(|part| match part {

@@ -31,7 +31,7 @@ pub use error::{AskError, Capability};
 pub use flow::{Flow, OpenQuestion, SlotId, Verdict};
 pub use journal::{Answered, Entry, QuestionDigest, Reply, Settlement};
 pub use principal::Principal;
-pub use question::{Checked, CheckedRequest, Question};
+pub use question::{Checked, CheckedRequest, Question, check_form};
 pub use state::{FlowId, FlowState, Identity, OpenEntry, TimerEntry, TokenId};
 
 /// A point in time: milliseconds since the Unix epoch.

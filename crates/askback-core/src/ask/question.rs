@@ -17,11 +17,11 @@ use super::{
 };
 use crate::{
     address::is_loopback_host,
-    forms::{Issue, Issues},
+    forms::{FormSchema, Issue, Issues},
     limits::Limits,
     protocol::{
-        CreateMessageResult, ElicitAction, ElicitFormParams, ElicitParams, ElicitResult,
-        InputRequest, ListRootsResult, RawJson, Root,
+        CreateMessageResult, ElicitAction, ElicitParams, ElicitResult, InputRequest,
+        ListRootsResult, RawJson, Root,
     },
 };
 
@@ -116,7 +116,8 @@ impl CheckedRequest {
     pub fn new(request: InputRequest, limits: &Limits) -> Result<Self, AskError> {
         match &request {
             InputRequest::Elicit(ElicitParams::Form(form)) => {
-                check_form(form, limits).map_err(AskError::BadForm)?;
+                check_form(&form.requested_schema, &form.message, limits)
+                    .map_err(AskError::BadForm)?;
             }
             InputRequest::Elicit(ElicitParams::Url(link)) => check_link(&link.url)?,
             InputRequest::Sample(params) => {
@@ -140,11 +141,15 @@ impl CheckedRequest {
     }
 }
 
-/// A form that may be asked: one that keeps the rules, and asks for no secret, which must not pass
-/// through a client (2026-07-28, client/elicitation, User Interaction Model).
-fn check_form(form: &ElicitFormParams, limits: &Limits) -> Result<(), Issues> {
-    form.requested_schema.lint(limits)?;
-    match form.requested_schema.secret_field(&form.message) {
+/// Checks that a form may be asked with a message: it keeps the rules of forms, and asks for no secret,
+/// which must not pass through a client (2026-07-28, client/elicitation, User Interaction Model).
+///
+/// # Errors
+///
+/// What is wrong with its fields.
+pub fn check_form(form: &FormSchema, message: &str, limits: &Limits) -> Result<(), Issues> {
+    form.lint(limits)?;
+    match form.secret_field(message) {
         None => Ok(()),
         Some(field) => Err(Issues::from(Issue::new(
             field.name.clone(),
