@@ -1,0 +1,103 @@
+//! What an author can get wrong.
+
+/// Why a server cannot be built, or something cannot be added to one. The author is to blame.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum BuildError {
+    /// Two things of a kind have the same name.
+    #[error("two {kind} are called `{name}`")]
+    Twice {
+        /// What they are.
+        kind: &'static str,
+        /// The name.
+        name: String,
+    },
+    /// A tool's name is not one that clients accept.
+    #[error(
+        "`{0}` cannot name a tool: use 1 to 128 letters, digits, underscores, hyphens and dots"
+    )]
+    Name(String),
+    /// The form of a tool's arguments breaks the rules of forms, or its schema those of
+    /// `x-mcp-header`.
+    #[error("the arguments of `{name}`: {why}")]
+    Arguments {
+        /// The tool.
+        name: String,
+        /// What is wrong.
+        why: String,
+    },
+    /// A key of `_meta` is none, or one that the protocol sets itself.
+    #[error("the `_meta` of `{name}`: {why}")]
+    Meta {
+        /// The tool, the prompt, or the URI of the resource.
+        name: String,
+        /// What is wrong.
+        why: String,
+    },
+    /// An extension has a name or settings that clients do not accept.
+    #[error("the extension `{name}`: {why}")]
+    Extension {
+        /// The extension.
+        name: String,
+        /// What is wrong.
+        why: String,
+    },
+    /// Something is completed that is no argument.
+    #[error("`{name}` has no argument `{argument}` to complete")]
+    Completer {
+        /// The prompt or template.
+        name: String,
+        /// The argument.
+        argument: String,
+    },
+    /// A URI template has other expressions than simple variables, two side by side, two of one name,
+    /// or a percent sign that encodes nothing.
+    #[error(
+        "`{0}` is not a URI template with simple variables that are apart, or has a percent sign \
+         that encodes nothing"
+    )]
+    Template(String),
+    /// A handler has more than one parameter that describes its arguments.
+    #[error(
+        "`{0}` takes its arguments twice: gather them in one struct that derives `Form`, or make each \
+         a parameter of its own with `#[tool]`"
+    )]
+    Parameters(String),
+    /// A handler takes a state that the server was not given.
+    #[error(
+        "`{name}` takes a state of type `{state}`, which the server was not given: add it with \
+         `ServerBuilder::state`"
+    )]
+    State {
+        /// The tool, the prompt, or the URI of the resource.
+        name: String,
+        /// The type of the state.
+        state: &'static str,
+    },
+    /// What something needs of an access token are no scopes.
+    #[error("the scopes of `{name}`: {why}")]
+    Scopes {
+        /// The tool, the prompt, or the URI of the resource.
+        name: String,
+        /// What is wrong.
+        why: String,
+    },
+    /// Lists are said to be the same for everybody, and one is not.
+    #[error(
+        "`list_resources_for` and `visible_to` make lists that differ by caller, so `cache` must not \
+         say that lists are the same for everybody: use `CacheScope::Private`"
+    )]
+    PublicCache,
+    /// What the server offers of a kind was not declared to change while it runs.
+    #[error(
+        "the {kind} of this server were not declared to change: say so when it is built, as with \
+         `ServerBuilder::changing_tools`"
+    )]
+    Fixed {
+        /// What they are.
+        kind: &'static str,
+    },
+    /// The server would speak no revision.
+    #[error("the server speaks no revision")]
+    NoRevision,
+}
