@@ -58,6 +58,13 @@ pub struct Limits {
     /// The longest text a `pattern` is applied to, in bytes; a longer answer to such a field is
     /// refused. Matching takes time in proportion to this times the size of the program.
     pub pattern_text_bytes: usize,
+    /// The longest schema of a tool that is compiled to check values by it, in bytes of JSON.
+    pub schema_bytes: usize,
+    /// How deep such a schema may be nested, in levels, those its references lead to counted.
+    pub schema_depth: usize,
+    /// How much work checking one value may take: the values of JSON in the schema, those its references
+    /// lead to counted each time, times the values of JSON in what is checked. More is refused.
+    pub schema_steps: usize,
     /// The longest text answer accepted in one field, in bytes.
     pub answer_bytes: usize,
     /// The longest answer of a model that is read, in bytes of JSON; a longer one is refused. An
@@ -271,6 +278,9 @@ impl Default for Limits {
             pattern_bytes: 256,
             pattern_program_bytes: 256 << 10,
             pattern_text_bytes: 4 << 10,
+            schema_bytes: 256 << 10,
+            schema_depth: 64,
+            schema_steps: 64 << 20,
             answer_bytes: 64 << 10,
             sampled_bytes: 1 << 20,
             roots_bytes: 64 << 10,

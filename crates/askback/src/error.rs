@@ -6,7 +6,7 @@ use askback_core::{
     ask::AskError,
     forms::Issues,
     jsonrpc::{self, ErrorObject},
-    protocol::{ElicitUrlParams, RawJson, UrlElicitationRequired},
+    protocol::{CallToolResult, ElicitUrlParams, RawJson, UrlElicitationRequired},
 };
 use serde::{Deserialize, Serialize};
 
@@ -31,7 +31,8 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 ///
 /// | the error | a tool answers | a prompt or resource answers |
 /// |---|---|---|
-/// | a person declined or cancelled | a result that says that nothing was done and why | -32603 with the same words |
+/// | a person declined or cancelled | a result that says that nothing was done and why; of a tool with an output schema, with `isError` | -32603 with the same words |
+/// | a person declined or cancelled, with [`Answer::accepted_or`](crate::Answer::accepted_or) | the author's result | -32603 with the same words |
 /// | the client cannot be asked | a tool error; in 2026-07-28 the error -32021 | -32603 with the same words; in 2026-07-28 the error -32021 |
 /// | the tool only runs as a [task](crate::Tool::task), and the client takes none | a tool error; in 2026-07-28 the error -32021 | |
 /// | [`Error::protocol`] | that JSON-RPC error | that JSON-RPC error |
@@ -57,8 +58,8 @@ pub struct Error {
 pub(crate) enum Kind {
     /// The author's error, or any other that `?` brought.
     Failed,
-    /// A person's no.
-    NotDone,
+    /// A person's no, and the result of the tool for that, where its author gives one.
+    NotDone(Option<Box<CallToolResult>>),
     /// A question without an answer.
     Ask(AskError),
     /// What the peer sent is wrong.
@@ -111,7 +112,7 @@ impl Error {
     /// [`Answer::accepted`](crate::Answer::accepted): for a form in which the person can say so. In
     /// a client, that somebody refuses to let a model be asked or folders be named.
     pub fn not_done(message: impl fmt::Display) -> Self {
-        Self::of(Kind::NotDone, message.to_string())
+        Self::of(Kind::NotDone(None), message.to_string())
     }
 
     /// The caller sent something wrong: a tool error, or -32602. Such a message often names what was
@@ -178,7 +179,25 @@ impl Error {
     /// Whether a person declined or cancelled.
     #[must_use]
     pub fn is_not_done(&self) -> bool {
-        matches!(self.kind, Kind::NotDone)
+        matches!(self.kind, Kind::NotDone(_))
+    }
+
+    /// The same person's no, with what a tool answers then.
+    pub(crate) fn with_result(mut self, result: CallToolResult) -> Self {
+        self.kind = Kind::NotDone(Some(Box::new(result)));
+        self
+    }
+
+    /// The result that a tool's author gives for this error.
+    ///
+    /// # Errors
+    ///
+    /// The error, where there is none.
+    pub(crate) fn into_given_result(self) -> Result<CallToolResult> {
+        match self.kind {
+            Kind::NotDone(Some(result)) => Ok(*result),
+            _ => Err(self),
+        }
     }
 
     pub(crate) fn task_required() -> Self {
@@ -222,7 +241,7 @@ impl Error {
     #[cfg(feature = "client")]
     pub(crate) fn into_answer(self) -> ErrorObject {
         match self.kind {
-            Kind::NotDone => {
+            Kind::NotDone(_) => {
                 ErrorObject::new(askback_core::protocol::codes::USER_REJECTED, self.message)
             }
             _ => self.into_object(),
@@ -386,7 +405,7 @@ impl<T> From<Result<T>> for Recorded<T> {
             Err(error) => Self::Err(RecordedError {
                 whose: match error.kind {
                     Kind::InvalidParams => Some(Whose::Caller),
-                    Kind::NotDone => Some(Whose::Person),
+                    Kind::NotDone(_) => Some(Whose::Person),
                     _ => None,
                 },
                 message: error.message,
@@ -403,7 +422,7 @@ impl<T> From<Recorded<T>> for Result<T> {
         };
         let kind = match error.whose {
             Some(Whose::Caller) => Kind::InvalidParams,
-            Some(Whose::Person) => Kind::NotDone,
+            Some(Whose::Person) => Kind::NotDone(None),
             None => Kind::Failed,
         };
         Err(Error::of(kind, error.message))

@@ -16,6 +16,8 @@ pub mod handler;
 pub mod keys;
 mod private_file;
 mod roots;
+#[cfg(feature = "json-schema")]
+mod schema;
 pub mod server;
 pub mod store;
 #[cfg(feature = "testing")]
@@ -38,7 +40,11 @@ pub use askback_macros::{prompt, resource, tool};
 pub use clock::{Clock, SystemClock};
 pub use ctx::{Ask, Ctx};
 pub use error::{Error, Result};
-pub use handler::{Json, State};
+#[cfg(feature = "schemars")]
+pub use handler::Json;
+pub use handler::{Serde, State};
+#[cfg(feature = "schemars")]
+pub use schemars;
 #[cfg(feature = "http-server")]
 pub use server::http;
 pub use server::middleware;

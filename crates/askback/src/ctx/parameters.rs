@@ -5,7 +5,10 @@ use std::{
     collections::{BTreeMap, HashMap},
 };
 
-use askback_core::{forms::FormSchema, protocol::RawObject};
+use askback_core::{
+    forms::{Form, FormSchema},
+    protocol::{RawObject, Schema},
+};
 
 /// The arguments of a call, as they came.
 #[derive(Debug, Clone)]
@@ -22,8 +25,14 @@ pub enum Arguments {
 pub struct Parameters {
     /// The form that describes the arguments, where a parameter has one.
     pub form: Option<FormSchema>,
+    /// The schema of the arguments, where a parameter has one and no form.
+    pub schema: Option<Schema>,
     /// The type whose form that is.
     pub(crate) form_of: Option<TypeId>,
+    /// A parameter reads the arguments and does not describe them.
+    pub(crate) undescribed: bool,
+    /// The forms that are asked before the handler runs, with their messages.
+    pub(crate) asks: Vec<(FormSchema, &'static str)>,
     /// More than one parameter describes the arguments.
     pub(crate) described_twice: bool,
     /// What they take of the server's own.
@@ -40,6 +49,27 @@ pub(crate) struct StateType {
     id: TypeId,
     /// The name of the type, for messages.
     pub(crate) name: &'static str,
+}
+
+impl Parameters {
+    /// Describes the arguments by a form.
+    pub(crate) fn describe_by_form<T: Form>(&mut self) {
+        self.described_twice |= self.schema.is_some();
+        self.described_twice |= self.form.replace(T::schema()).is_some();
+        self.form_of = Some(TypeId::of::<T>());
+    }
+
+    /// Asks a form before the handler runs.
+    pub(crate) fn ask(&mut self, form: FormSchema, message: &'static str) {
+        self.asks.push((form, message));
+    }
+
+    /// Describes the arguments by a schema.
+    #[cfg(feature = "schemars")]
+    pub(crate) fn describe_by_schema(&mut self, schema: Schema) {
+        self.described_twice |= self.form.is_some();
+        self.described_twice |= self.schema.replace(schema).is_some();
+    }
 }
 
 impl StateType {

@@ -2,10 +2,8 @@
 
 use std::{any::TypeId, borrow::Cow, marker::PhantomData};
 
-use askback_core::forms::{Content, Elicitable, Form};
-use serde::de::DeserializeOwned;
+use askback_core::forms::{Content, Elicitable, Form, FormSchema};
 
-use super::Json;
 use crate::{
     answer::Answer,
     ctx::{Arguments, Ask, Ctx, Parameters},
@@ -19,13 +17,15 @@ use crate::{
 /// |---|---|
 /// | [`Ctx`] | the way back to the caller |
 /// | a type with `#[derive(Form)]` | the arguments, described by its schema and checked by it |
-/// | [`Json<T>`] | the arguments, read with serde; the tool gives their schema itself |
+/// | `Json<T>` | the arguments, read with serde, described and checked by the schema of their type (feature `schemars`) |
+/// | [`Serde<T>`](crate::Serde) | the arguments, read with serde; the tool gives their schema itself |
 /// | [`Ask<T>`] | a form the person fills in before the handler runs, or one value |
 /// | [`State<T>`](crate::State) | something of the server's own, such as a database |
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a parameter of a handler",
     label = "not a parameter",
-    note = "parameters are `Ctx`, a type with `#[derive(Form)]`, `Json<_>`, `Ask<_>` or `State<_>`",
+    note = "parameters are `Ctx`, a type with `#[derive(Form)]`, `Json<_>` of a type with \
+            `Deserialize` and `JsonSchema`, `Serde<_>`, `Ask<_>` or `State<_>`",
     note = "under `#[tool]`, `#[prompt]` and `#[resource]` also `String`, numbers, `bool` and other values; mark a choice with `#[arg]`"
 )]
 pub trait Extract: Sized + Send {
@@ -52,6 +52,9 @@ pub enum Extraction<T> {
     label = "`#[ask]` is for a parameter of type `Ask<_>`"
 )]
 pub trait Askable: Sized + Send + 'static {
+    /// The form it is asked with.
+    fn form() -> FormSchema;
+
     /// Asks for it, with this message.
     fn ask(ctx: &Ctx, message: &str) -> BoxFuture<'static, Result<Self>>;
 }
@@ -80,8 +83,7 @@ impl Extract for Ctx {
 #[diagnostic::do_not_recommend]
 impl<T: Form> Extract for T {
     fn describe(parameters: &mut Parameters) {
-        parameters.described_twice |= parameters.form.replace(T::schema()).is_some();
-        parameters.form_of = Some(TypeId::of::<T>());
+        parameters.describe_by_form::<T>();
     }
 
     fn extract(ctx: &Ctx) -> Extraction<Self> {
@@ -90,23 +92,11 @@ impl<T: Form> Extract for T {
 }
 
 #[diagnostic::do_not_recommend]
-impl<T: DeserializeOwned + Send> Extract for Json<T> {
-    fn extract(ctx: &Ctx) -> Extraction<Self> {
-        let read = match ctx.incoming().arguments() {
-            Arguments::Object(object) => object.decode(),
-            Arguments::Texts(texts) => serde_json::to_value(texts).and_then(serde_json::from_value),
-        };
-        Extraction::Ready(match read {
-            Ok(value) => Ok(Json::new(value)),
-            Err(error) => Err(Error::invalid_params(format!(
-                "the arguments do not fit: {error}"
-            ))),
-        })
-    }
-}
-
-#[diagnostic::do_not_recommend]
 impl<T: Elicitable> Extract for Ask<T> {
+    fn describe(parameters: &mut Parameters) {
+        parameters.ask(Self::form(), T::MESSAGE);
+    }
+
     fn extract(ctx: &Ctx) -> Extraction<Self> {
         Extraction::Asking(Self::ask(ctx, T::MESSAGE))
     }
@@ -114,6 +104,10 @@ impl<T: Elicitable> Extract for Ask<T> {
 
 #[diagnostic::do_not_recommend]
 impl<T: Elicitable> Extract for Ask<Answer<T>> {
+    fn describe(parameters: &mut Parameters) {
+        parameters.ask(Self::form(), T::MESSAGE);
+    }
+
     fn extract(ctx: &Ctx) -> Extraction<Self> {
         Extraction::Asking(Self::ask(ctx, T::MESSAGE))
     }
@@ -121,6 +115,10 @@ impl<T: Elicitable> Extract for Ask<Answer<T>> {
 
 #[diagnostic::do_not_recommend]
 impl<W: Words, A: Askable> Extract for Worded<W, A> {
+    fn describe(parameters: &mut Parameters) {
+        parameters.ask(A::form(), W::MESSAGE);
+    }
+
     fn extract(ctx: &Ctx) -> Extraction<Self> {
         let asking = A::ask(ctx, W::MESSAGE);
         Extraction::Asking(Box::pin(async move {
@@ -134,6 +132,10 @@ impl<W: Words, A: Askable> Extract for Worded<W, A> {
 
 #[diagnostic::do_not_recommend]
 impl<T: Elicitable> Askable for Ask<T> {
+    fn form() -> FormSchema {
+        T::schema()
+    }
+
     fn ask(ctx: &Ctx, message: &str) -> BoxFuture<'static, Result<Self>> {
         let asking = ctx.elicit::<T>(message);
         Box::pin(async move { Ok(Self(asking.await?.accepted()?)) })
@@ -142,6 +144,10 @@ impl<T: Elicitable> Askable for Ask<T> {
 
 #[diagnostic::do_not_recommend]
 impl<T: Elicitable> Askable for Ask<Answer<T>> {
+    fn form() -> FormSchema {
+        T::schema()
+    }
+
     fn ask(ctx: &Ctx, message: &str) -> BoxFuture<'static, Result<Self>> {
         let asking = ctx.elicit::<T>(message);
         Box::pin(async move { Ok(Self(asking.await?)) })

@@ -4,6 +4,7 @@
 //! the method answers with (see [`IntoToolResult`], [`IntoPromptResult`], [`IntoReadResult`]).
 
 mod extract;
+mod json;
 mod output;
 mod state;
 
@@ -12,7 +13,10 @@ use std::{future::Future, pin::Pin, sync::Arc, task::Poll};
 pub use extract::{Extract, Extraction};
 #[doc(hidden)]
 pub use extract::{NoForm, Probe, Worded, Words, is_asked, is_parameter};
-pub use output::{IntoPromptResult, IntoReadResult, IntoToolResult, Json};
+#[cfg(feature = "schemars")]
+pub use json::Json;
+pub use json::Serde;
+pub use output::{IntoPromptResult, IntoReadResult, IntoToolResult};
 pub use state::State;
 
 use crate::{
@@ -28,7 +32,7 @@ use crate::{
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a handler",
     note = "a handler is an `async fn` that returns `askback::Result<_>`; its parameters are \
-            `Ctx`, a type with `#[derive(Form)]`, `Json<_>`, `Ask<_>` or `State<_>`",
+            `Ctx`, a type with `#[derive(Form)]`, `Json<_>`, `Serde<_>`, `Ask<_>` or `State<_>`",
     note = "its future is `Send`: nothing like an `Rc` or a lock guard is kept across an `.await`"
 )]
 pub trait Handler<Marker>: Clone + Send + Sync + 'static {

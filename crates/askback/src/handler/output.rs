@@ -2,46 +2,30 @@
 
 use askback_core::protocol::{
     CallToolResult, ContentBlock, GetPromptResult, InputRequiredResult, Outcome, PromptMessage,
-    RawJson, ReadResourceResult, ResourceContents,
+    ReadResourceResult, ResourceContents, Schema,
 };
-use serde::Serialize;
 
-use crate::error::{Error, Result};
-
-/// A value that travels as JSON: the arguments of a handler, read with serde, or a tool's
-/// structured result.
-///
-/// As a result it becomes `structuredContent`, and its JSON text for clients that read only text;
-/// [`Json::with_text`] says it in words instead.
-#[derive(Debug, Clone)]
-pub struct Json<T> {
-    /// The value.
-    pub value: T,
-    text: Option<String>,
-}
-
-impl<T> Json<T> {
-    /// A value.
-    pub fn new(value: T) -> Self {
-        Self { value, text: None }
-    }
-
-    /// The same value, with words for clients that read only text.
-    #[must_use]
-    pub fn with_text(self, text: impl Into<String>) -> Self {
-        Self {
-            text: Some(text.into()),
-            ..self
-        }
-    }
-}
+use crate::{
+    answer::Answer,
+    error::{Error, Result},
+};
 
 /// What a tool may return.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not what a tool can return",
-    note = "a tool returns `()`, a text, a `ContentBlock` or several, `Json<_>`, `CallToolResult`, or an `Outcome` of it"
+    note = "a tool returns `()`, a text, a `ContentBlock` or several, `Json<_>` of a type with \
+            `Serialize` and `JsonSchema`, `Serde<_>`, `CallToolResult`, or an `Outcome` of it"
 )]
 pub trait IntoToolResult {
+    /// Returns the schema of the structured content, where the type has one: the output schema of tools
+    /// that return it.
+    fn output_schema() -> Option<Schema>
+    where
+        Self: Sized,
+    {
+        None
+    }
+
     /// The result, or the questions that come first.
     ///
     /// # Errors
@@ -112,20 +96,6 @@ impl IntoToolResult for Vec<ContentBlock> {
     fn into_tool_result(self) -> Result<Outcome<CallToolResult>> {
         Ok(Outcome::Done(CallToolResult {
             content: self,
-            ..CallToolResult::default()
-        }))
-    }
-}
-
-#[diagnostic::do_not_recommend]
-impl<T: Serialize> IntoToolResult for Json<T> {
-    fn into_tool_result(self) -> Result<Outcome<CallToolResult>> {
-        let json = RawJson::new(&self.value)
-            .map_err(|error| Error::new(format!("the result cannot be written: {error}")))?;
-        let text = self.text.unwrap_or_else(|| json.as_str().to_owned());
-        Ok(Outcome::Done(CallToolResult {
-            content: vec![ContentBlock::text(text)],
-            structured_content: Some(json),
             ..CallToolResult::default()
         }))
     }
@@ -222,4 +192,42 @@ rounds_by_hand! {
     IntoToolResult, into_tool_result, CallToolResult;
     IntoPromptResult, into_prompt_result, GetPromptResult;
     IntoReadResult, into_read_result, ReadResourceResult;
+}
+
+impl<T> Answer<T> {
+    /// Returns the answer, or an error that ends the call with this result of a tool: for a tool with an
+    /// output schema, whose clients want a value of it also where the person declined or cancelled.
+    ///
+    /// ```
+    /// # use askback::{Ctx, Form, Result, Serde};
+    /// # use serde_json::{Value, json};
+    /// #[derive(Form)]
+    /// struct Confirm {
+    ///     /// Nothing is booked otherwise.
+    ///     book: bool,
+    /// }
+    ///
+    /// async fn book(ctx: Ctx) -> Result<Serde<Value>> {
+    ///     let nothing = || Serde::new(json!({"reference": null})).with_text("Nothing was booked.");
+    ///     let confirm: Confirm = ctx.elicit("Book?").await?.accepted_or(nothing())?;
+    ///     # let _ = confirm;
+    ///     Ok(Serde::new(json!({"reference": "TRV-1"})))
+    /// }
+    /// ```
+    ///
+    /// A prompt or resource ends as with [`Answer::accepted`].
+    ///
+    /// # Errors
+    ///
+    /// Fails where the person declined or cancelled, and where the result cannot be made or is not yet
+    /// one, but questions.
+    pub fn accepted_or(self, result: impl IntoToolResult) -> Result<T> {
+        self.accepted()
+            .or_else(|no| match result.into_tool_result()? {
+                Outcome::Done(result) => Err(no.with_result(result)),
+                _ => Err(Error::new(
+                    "a call that ends with a person's no cannot ask or become a task",
+                )),
+            })
+    }
 }

@@ -28,6 +28,7 @@ use tokio::time::{Instant, Sleep, sleep};
 use super::{
     Shared,
     budget::{Charge, NoRoom},
+    checks::{InputCheck, OutputCheck},
     dispatch, middleware,
     registry::Home,
     rounds::{self, Rounds},
@@ -50,7 +51,13 @@ const WORTH_COUNTING: usize = 4 << 10;
 const WAITING_BYTES: usize = 4 << 10;
 
 /// What a call answers.
-pub(super) trait Answer: wire::Lower + Serialize + Send + 'static {
+pub(super) trait Answer: wire::Lower + Serialize + Send + Sized + 'static {
+    /// Says what the end of a call comes to for its client.
+    fn settle(ended: Result<Self>, origin: &Origin, output: Option<&OutputCheck>) -> Result<Self> {
+        let _ = (origin, output);
+        ended
+    }
+
     /// Whether it says that the call failed.
     fn is_error(&self) -> bool {
         false
@@ -61,6 +68,10 @@ pub(super) trait Answer: wire::Lower + Serialize + Send + 'static {
 }
 
 impl Answer for CallToolResult {
+    fn settle(ended: Result<Self>, origin: &Origin, output: Option<&OutputCheck>) -> Result<Self> {
+        dispatch::tool_result(ended, origin, output)
+    }
+
     fn is_error(&self) -> bool {
         self.is_error == Some(true)
     }
@@ -92,8 +103,10 @@ pub(super) struct Calling<T> {
     at_once: bool,
     /// What it needs of a token, where it may become a task.
     scopes: Option<Arc<Scopes>>,
-    /// What an error of the handler comes to.
-    fail: fn(&Origin, Error) -> Result<T>,
+    /// What its arguments must fit.
+    input: Option<Arc<InputCheck>>,
+    /// What its result must fit.
+    output: Option<Arc<OutputCheck>>,
     /// The room of its parameters, where they are large or stay for long.
     room: Option<Charge>,
 }
@@ -133,14 +146,19 @@ impl<T: Answer> Calling<T> {
             task: Task::Undeclared,
             at_once: false,
             scopes: None,
-            fail: |_, error| Err(error),
+            input: None,
+            output: None,
             room: None,
         }
     }
 
-    /// Says what an error of the handler comes to.
-    pub(super) fn fails_as(mut self, fail: fn(&Origin, Error) -> Result<T>) -> Self {
-        self.fail = fail;
+    /// Sets what the arguments and the result must fit.
+    pub(super) fn checks(
+        mut self,
+        input: Arc<InputCheck>,
+        output: Option<Arc<OutputCheck>>,
+    ) -> Self {
+        (self.input, self.output) = (Some(input), output);
         self
     }
 
@@ -187,7 +205,15 @@ impl<T: Answer> Calling<T> {
         if let (true, Ok(Outcome::Done(result))) = (depends_on_reader, &mut ended) {
             result.keep_private();
         }
-        ended.or_else(|error| (self.fail)(&self.incoming.origin, error).map(Outcome::Done))
+        match ended {
+            Ok(Outcome::Done(result)) => self.settle(Ok(result)).map(Outcome::Done),
+            Ok(outcome) => Ok(outcome),
+            Err(error) => self.settle(Err(error)).map(Outcome::Done),
+        }
+    }
+
+    fn settle(&self, ended: Result<T>) -> Result<T> {
+        T::settle(ended, &self.incoming.origin, self.output.as_deref())
     }
 
     async fn handle_inside_middleware(&mut self, rounds: Rounds) -> Result<Outcome<T>> {
@@ -202,6 +228,9 @@ impl<T: Answer> Calling<T> {
     }
 
     async fn handle(&mut self, rounds: Rounds) -> Result<Outcome<T>> {
+        if let Some(input) = &self.input {
+            input.check(self.incoming.arguments())?;
+        }
         if self.at_once {
             let drive = self.start();
             return self.become_task(drive);
@@ -253,7 +282,8 @@ impl<T: Answer> Calling<T> {
             task: Task::Is,
             at_once: false,
             scopes: None,
-            fail: self.fail,
+            input: None,
+            output: self.output.clone(),
             room: self.room.take(),
         };
         peer.work_on(async move {
@@ -266,12 +296,11 @@ impl<T: Answer> Calling<T> {
     /// What the call would have answered if it were none (SEP-2663, Task Execution Errors).
     fn result_of_task(&self, ended: Result<Outcome<T>>) -> Result<RawJson, ErrorObject> {
         let origin = &self.incoming.origin;
-        let result = match ended {
-            Ok(outcome) => outcome
-                .done()
-                .ok_or_else(|| Error::new("the call came to no result")),
-            Err(error) => (self.fail)(origin, error),
-        };
+        let ended = ended.and_then(|outcome| {
+            let result = outcome.done();
+            result.ok_or_else(|| Error::new("the call came to no result"))
+        });
+        let result = self.settle(ended);
         let result = result.map_err(|error| dispatch::error_object(origin, error))?;
         wire::result_json(origin.revision, result)
             .map_err(|error| ErrorObject::internal(error.to_string()))

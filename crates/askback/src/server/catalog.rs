@@ -9,7 +9,8 @@ use arc_swap::{ArcSwap, Guard};
 #[cfg(feature = "oauth-server")]
 use askback_core::auth::Scopes;
 use askback_core::{
-    ask::Principal,
+    ask::{Principal, check_form},
+    limits::Limits,
     protocol::{
         self, CacheScope, JsonObject, Outcome, PromptsCapability, ReadResourceResult,
         ResourcesCapability, ServerCapabilities, ToolsCapability,
@@ -60,6 +61,7 @@ pub(super) struct LiveCatalog {
 /// What is the same for all that a server offers, and has to fit it.
 pub(super) struct Rules<'a> {
     pub(super) states: &'a States,
+    pub(super) limits: &'a Limits,
     pub(super) cache: Cache,
 }
 
@@ -105,9 +107,9 @@ impl LiveCatalog {
 }
 
 impl Catalog {
-    /// Adds a thing. The registry of its kind keeps the order in which they were added.
-    pub(super) fn add<T: Offer>(&mut self, mut item: T, home: Home) -> Result<(), BuildError> {
-        item.check()?;
+    /// Adds a thing, which is [checked](Rules::check) before the server offers it. The registry of its
+    /// kind keeps the order in which they were added.
+    pub(super) fn add<T: Offer>(&mut self, item: T, home: Home) -> Result<(), BuildError> {
         let needs_scopes = item.needs().are_some();
         let added = T::registry_mut(self).add(item, home);
         added.map_err(|item| BuildError::Twice {
@@ -128,16 +130,26 @@ impl Catalog {
         of(&self.tools).chain(of(&self.prompts)).chain(resources)
     }
 
-    /// Checks that the server can keep to all that it offers.
-    pub(super) fn check(&self, cache: Cache, households: &[Parts]) -> Result<(), BuildError> {
+    /// Checks that the server can keep to all that it offers, and completes it.
+    pub(super) fn check(&mut self, cache: Cache, households: &[Parts]) -> Result<(), BuildError> {
         if self.lists_of_each && cache.scope == CacheScope::Public {
             return Err(BuildError::PublicCache);
         }
-        let mut all = self.all();
-        all.try_for_each(|(item, home)| {
-            let states = &households[home.0].states;
-            Rules { states, cache }.check(item)
-        })
+        let rules = |home: Home| {
+            let Parts { states, limits, .. } = &households[home.0];
+            Rules {
+                states,
+                limits,
+                cache,
+            }
+        };
+        self.tools.complete(|item, home| rules(home).check(item))?;
+        self.prompts
+            .complete(|item, home| rules(home).check(item))?;
+        self.resources
+            .complete(|item, home| rules(home).check(item))?;
+        self.templates
+            .complete(|item, home| rules(home).check(item))
     }
 
     /// What clients are told that the server can do. It holds for all of the server's time: what
@@ -242,12 +254,19 @@ impl Catalog {
 }
 
 impl Rules<'_> {
-    /// Checks that the handler can be given all that it takes, what tokens must have, and who finds
-    /// it.
-    pub(super) fn check(&self, item: &dyn Offered) -> Result<(), BuildError> {
+    /// Checks a thing by itself, that what its handler asks first may be asked, that the handler can be
+    /// given all that it takes, what tokens must have, and who finds it; completes what only is known then.
+    pub(super) fn check<T: Offer>(&self, item: &mut T) -> Result<(), BuildError> {
+        item.check(self.limits)?;
         let (name, parameters) = (item.name(), item.parameters());
         if parameters.described_twice {
             return Err(BuildError::Parameters(name.to_owned()));
+        }
+        for (form, message) in &parameters.asks {
+            check_form(form, message, self.limits).map_err(|issues| BuildError::Question {
+                name: name.to_owned(),
+                why: issues.to_string(),
+            })?;
         }
         let completers = item.completers().into_iter();
         let parameters = completers

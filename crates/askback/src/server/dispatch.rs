@@ -31,6 +31,7 @@ use super::{
     Prompt, Resource, ResourceTemplate, Shared, Tool,
     call::{Answer, Calling},
     catalog::Catalog,
+    checks::OutputCheck,
     complete::Completing,
     middleware,
     mount::Household,
@@ -199,11 +200,12 @@ impl Answering {
         meta: RequestMeta,
     ) -> Result<Outcome<CallToolResult>> {
         let (tool, home) = self.find::<Tool>(&params.name)?;
+        let output = tool.output.as_deref();
         if let Err(error) = self
             .shared
             .take_call(self.caller(), "tools/call", &params.name)
         {
-            return tool_error(&self.origin, error).map(Outcome::Done);
+            return tool_result(Err(error), &self.origin, output).map(Outcome::Done);
         }
         let incoming = self.incoming(
             "tools/call",
@@ -212,14 +214,14 @@ impl Answering {
             meta,
         );
         let handler = tool.handler.clone();
-        let mut calling =
-            Calling::new(&self.shared, home, &self.peer, incoming, handler).fails_as(tool_error);
+        let mut calling = Calling::new(&self.shared, home, &self.peer, incoming, handler)
+            .checks(Arc::clone(&tool.input), tool.output.clone());
         if let Some(tasks) = tool.tasks {
             calling = calling.needs(tool.needs.scopes().cloned());
             let supported = takes_tasks(&self.origin);
             if tasks.required && !supported {
-                return Err(Error::task_required())
-                    .or_else(|error| tool_error(&self.origin, error).map(Outcome::Done));
+                let refused = Err(Error::task_required());
+                return tool_result(refused, &self.origin, output).map(Outcome::Done);
             }
             // A call that has begun as one of several rounds goes on as one.
             if tasks.at_once && supported && params.request_state.is_none() {
@@ -480,12 +482,27 @@ impl Answering {
     }
 }
 
-/// A tool's error as a result, so that a model can read it; what is not the tool's own is handed
-/// on.
-fn tool_error(origin: &Origin, error: Error) -> Result<CallToolResult> {
+/// What the end of a tool's handler comes to: a result that fits the tool's output schema, where it has
+/// one; an error as a result, so that a model can read it; what is not the tool's own is handed on.
+pub(super) fn tool_result(
+    ended: Result<CallToolResult>,
+    origin: &Origin,
+    output: Option<&OutputCheck>,
+) -> Result<CallToolResult> {
+    let fits = |result: CallToolResult| match output {
+        Some(output) => output.check(&result).map(|()| result),
+        None => Ok(result),
+    };
+    let ended = ended.or_else(Error::into_given_result).and_then(fits);
+    ended.or_else(|error| tool_error(origin, error, output.is_some()))
+}
+
+fn tool_error(origin: &Origin, error: Error, is_structured: bool) -> Result<CallToolResult> {
     let error = as_client_takes(origin, error);
     match error.kind() {
-        Kind::NotDone => Ok(CallToolResult::new(error.message())),
+        // Clients want a value of a result that is no error.
+        Kind::NotDone(_) if is_structured => Ok(CallToolResult::error(error.message())),
+        Kind::NotDone(_) => Ok(CallToolResult::new(error.message())),
         Kind::Failed | Kind::InvalidParams | Kind::NotFound => {
             Ok(CallToolResult::error(error.message()))
         }

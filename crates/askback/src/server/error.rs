@@ -17,8 +17,8 @@ pub enum BuildError {
         "`{0}` cannot name a tool: use 1 to 128 letters, digits, underscores, hyphens and dots"
     )]
     Name(String),
-    /// The form of a tool's arguments breaks the rules of forms, or its schema those of
-    /// `x-mcp-header`.
+    /// The form of a tool's arguments breaks the rules of forms, its schema is none of an object, or
+    /// breaks the rules of `x-mcp-header`.
     #[error("the arguments of `{name}`: {why}")]
     Arguments {
         /// The tool.
@@ -26,6 +26,45 @@ pub enum BuildError {
         /// What is wrong.
         why: String,
     },
+    /// A schema of a tool is not one by which values can be checked, or none are in this build.
+    #[error("the {of} schema of `{name}` cannot be checked: {why}, or say `Tool::unchecked`")]
+    Schema {
+        /// The tool.
+        name: String,
+        /// Which of its schemas: `input` or `output`.
+        of: &'static str,
+        /// What is wrong.
+        why: String,
+    },
+    /// A tool reads arguments of which its clients are told nothing.
+    #[error(
+        "the arguments of `{0}` have no schema: take `Json<_>` instead of `Serde<_>`, or set one with \
+         `Tool::input_schema`"
+    )]
+    Undescribed(String),
+    /// A question that is asked before a handler runs may not be asked.
+    #[error("what `{name}` asks for: {why}")]
+    Question {
+        /// The tool, the prompt, or the URI of the resource.
+        name: String,
+        /// What is wrong.
+        why: String,
+    },
+    /// A handler reads a variable that its template does not have.
+    #[error(
+        "the handler of `{template}` reads `{variable}`, and the template has no such variable"
+    )]
+    Variable {
+        /// The template.
+        template: String,
+        /// The variable.
+        variable: String,
+    },
+    /// A resource has an address that is no URI.
+    #[error(
+        "`{0}` is no URI: begin it with a scheme, such as `notes:`, and encode what no URI may hold"
+    )]
+    Uri(String),
     /// A key of `_meta` is none, or one that the protocol sets itself.
     #[error("the `_meta` of `{name}`: {why}")]
     Meta {

@@ -5,6 +5,7 @@ mod beside;
 mod budget;
 mod call;
 mod catalog;
+mod checks;
 mod complete;
 mod connection;
 mod described;
@@ -466,7 +467,7 @@ impl ServerBuilder {
     /// # Errors
     ///
     /// The first thing that was wrong with what was added.
-    pub fn build(self) -> Result<Server, BuildError> {
+    pub fn build(mut self) -> Result<Server, BuildError> {
         if let Some(wrong) = self.wrong {
             return Err(wrong);
         }

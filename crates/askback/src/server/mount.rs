@@ -126,7 +126,7 @@ impl ServerBuilder {
     }
 
     /// Takes what another server offers of a kind. Its households come after those that are there.
-    fn take<T: Offer + Clone>(&mut self, catalog: &Catalog, prefix: &str, first: usize) {
+    fn take<T: Offer>(&mut self, catalog: &Catalog, prefix: &str, first: usize) {
         let registry: &Registry<T> = T::registry(catalog);
         for entry in registry.entries() {
             let mut item = T::clone(&entry.item);

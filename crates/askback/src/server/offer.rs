@@ -2,9 +2,12 @@
 
 use std::borrow::Cow;
 
-use askback_core::protocol::{
-    self, HasMeta, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
-    ListToolsResult, ServerCapabilities,
+use askback_core::{
+    limits::Limits,
+    protocol::{
+        self, HasMeta, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
+        ListToolsResult, ServerCapabilities,
+    },
 };
 use serde::Serialize;
 
@@ -39,7 +42,7 @@ pub(super) trait Offered: Send + Sync {
 }
 
 /// A kind of thing that a server offers: each has a registry of its own, and a list.
-pub(super) trait Offer: Offered + Sized + 'static {
+pub(super) trait Offer: Offered + Clone + 'static {
     /// What one is called, and what several are.
     const ONE: &'static str;
     const KIND: &'static str;
@@ -57,8 +60,8 @@ pub(super) trait Offer: Offered + Sized + 'static {
     /// Puts a prefix before its name, where its name is not a URI.
     fn prefix(&mut self, prefix: &str);
 
-    /// Checks what only a complete one shows.
-    fn check(&mut self) -> Result<(), BuildError>;
+    /// Checks what only a complete one shows, and takes down what calls need of that.
+    fn check(&mut self, limits: &Limits) -> Result<(), BuildError>;
 
     /// The registry of this kind.
     fn registry(catalog: &Catalog) -> &Registry<Self>;
@@ -131,9 +134,9 @@ macro_rules! offer {
                 $type::prefix(self, prefix);
             }
 
-            fn check(&mut self) -> Result<(), BuildError> {
+            fn check(&mut self, limits: &Limits) -> Result<(), BuildError> {
                 check_meta(self.name(), &self.description)?;
-                $type::check(self)
+                $type::check(self, limits)
             }
 
             fn registry(catalog: &Catalog) -> &Registry<Self> {

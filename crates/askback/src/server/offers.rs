@@ -163,12 +163,11 @@ impl<T: Offer> Offers<T> {
     ///
     /// As [`ServerBuilder::build`]: nothing is added that a server could not be built with.
     pub fn add(&self, item: impl Into<T>) -> Result<(), BuildError> {
-        let item = item.into();
+        let mut item = item.into();
+        self.shared.rules().check(&mut item)?;
         let visibility = item.visibility().clone();
-        self.shared.catalog.change(|catalog| {
-            self.shared.rules().check(&item)?;
-            catalog.add(item, Home::default())
-        })?;
+        let catalog = &self.shared.catalog;
+        catalog.change(|catalog| catalog.add(item, Home::default()))?;
         self.tell(&visibility);
         Ok(())
     }

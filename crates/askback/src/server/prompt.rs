@@ -1,6 +1,9 @@
 //! Prompts: messages a person picks like a command.
 
-use askback_core::protocol::{self, GetPromptResult, Outcome, PromptArgument};
+use askback_core::{
+    limits::Limits,
+    protocol::{self, GetPromptResult, Outcome, PromptArgument},
+};
 
 use super::{
     BuildError,
@@ -83,7 +86,16 @@ impl Prompt {
     }
 
     /// Checks what only a complete prompt shows.
-    pub(super) fn check(&self) -> Result<(), BuildError> {
+    pub(super) fn check(&self, _: &Limits) -> Result<(), BuildError> {
+        let parameters = self.handler.parameters();
+        let reads = parameters.undescribed || parameters.schema.is_some();
+        if reads && parameters.form.is_none() {
+            return Err(BuildError::Arguments {
+                name: self.description.name.clone(),
+                why: "clients are told of those of a form alone: take a struct that derives `Form`"
+                    .to_owned(),
+            });
+        }
         let known = |argument: &str| self.has_argument(argument);
         self.completers.check(&self.description.name, known)
     }

@@ -69,6 +69,18 @@ impl<T: Offered> Registry<T> {
         Ok(())
     }
 
+    /// Completes each item, none of which takes another name by that.
+    pub(super) fn complete<E>(
+        &mut self,
+        mut complete: impl FnMut(&mut T, Home) -> Result<(), E>,
+    ) -> Result<(), E>
+    where
+        T: Clone,
+    {
+        let mut entries = self.entries.iter_mut();
+        entries.try_for_each(|entry| complete(Arc::make_mut(&mut entry.item), entry.home))
+    }
+
     /// Takes an item out; those behind it move up.
     pub(super) fn remove(&mut self, name: &str) -> Option<Arc<T>> {
         let at = self.by_name.remove(name)?;

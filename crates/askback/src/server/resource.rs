@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 
 use askback_core::{
+    forms::TextFormat,
+    limits::Limits,
     protocol::{self, Annotations, Outcome, ReadResourceResult, ResourceContents},
     uri_template::UriTemplate,
 };
@@ -58,14 +60,9 @@ impl Resource {
     #[expect(clippy::unused_self, reason = "other kinds have names")]
     pub(super) fn prefix(&mut self, _: &str) {}
 
-    /// Any URI can be that of a resource.
-    #[expect(
-        clippy::unused_self,
-        clippy::unnecessary_wraps,
-        reason = "other kinds have rules"
-    )]
-    pub(super) fn check(&self) -> Result<(), BuildError> {
-        Ok(())
+    /// Checks what only a complete resource shows.
+    pub(super) fn check(&self, _: &Limits) -> Result<(), BuildError> {
+        check_uri(&self.description.uri, &self.description.uri)
     }
 }
 
@@ -115,9 +112,19 @@ impl ResourceTemplate {
     pub(super) fn prefix(&mut self, _: &str) {}
 
     /// Checks what only a complete template shows.
-    pub(super) fn check(&self) -> Result<(), BuildError> {
-        if self.template.is_none() {
+    pub(super) fn check(&self, _: &Limits) -> Result<(), BuildError> {
+        let Some(template) = &self.template else {
             return Err(BuildError::Template(self.description.uri_template.clone()));
+        };
+        check_uri(&self.description.uri_template, &template.example())?;
+        if let Some(form) = &self.handler.parameters().form {
+            let mut fields = form.fields.iter().map(|field| &field.name);
+            if let Some(field) = fields.find(|name| !self.has_variable(name)) {
+                return Err(BuildError::Variable {
+                    template: self.description.uri_template.clone(),
+                    variable: field.clone(),
+                });
+            }
         }
         let known = |variable: &str| self.has_variable(variable);
         self.completers.check(&self.description.name, known)
@@ -166,6 +173,14 @@ macro_rules! resource {
 }
 
 resource!(Resource, ResourceTemplate);
+
+/// Checks that an address, or an example of it, is a URI.
+fn check_uri(address: &str, example: &str) -> Result<(), BuildError> {
+    if TextFormat::Uri.matches(example) {
+        return Ok(());
+    }
+    Err(BuildError::Uri(address.to_owned()))
+}
 
 /// Fills in what a handler left empty: the URI that was read, and the media type of its resource.
 pub(super) fn complete_contents(contents: &mut [ResourceContents], uri: &str, mime: Option<&str>) {

@@ -176,6 +176,7 @@ impl Shared {
     pub(super) fn rules(&self) -> Rules<'_> {
         Rules {
             states: &self.backing.states,
+            limits: &self.backing.limits,
             cache: self.cache,
         }
     }

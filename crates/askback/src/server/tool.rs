@@ -1,13 +1,22 @@
 //! Tools: what a model may call.
 
+use std::sync::Arc;
+
 use askback_core::{
     http::params::HeaderAnnotations,
+    limits::Limits,
     protocol::{
         self, CallToolResult, Keyed, Outcome, RawJson, Schema, TaskSupport, ToolAnnotations,
     },
 };
 
-use super::{BuildError, described::described, needs::Needs, visibility::Visibility};
+use super::{
+    BuildError,
+    checks::{Described, InputCheck, Origin, OutputCheck},
+    described::described,
+    needs::Needs,
+    visibility::Visibility,
+};
 use crate::handler::{Erased, Handler, IntoToolResult, erase};
 
 /// A tool and its handler.
@@ -30,7 +39,12 @@ use crate::handler::{Erased, Handler, IntoToolResult, erase};
 pub struct Tool {
     pub(super) description: protocol::Tool,
     pub(super) handler: Erased<Outcome<CallToolResult>>,
-    pub(super) schema: Option<Result<(), String>>,
+    /// The author has given the schema of the arguments.
+    given: bool,
+    /// Neither arguments nor results are checked by the schemas.
+    unchecked: bool,
+    pub(super) input: Arc<InputCheck>,
+    pub(super) output: Option<Arc<OutputCheck>>,
     /// The headers of arguments, as far as they were not named by the schema itself.
     headers: Vec<(String, String)>,
     /// Which arguments a client repeats in the headers of its request.
@@ -50,24 +64,29 @@ pub(super) struct Tasks {
 }
 
 impl Tool {
-    /// A tool. Where a parameter of the handler has `#[derive(Form)]`, its schema is the tool's
-    /// input schema; [`Tool::input_schema`] gives another.
+    /// A tool. Where a parameter of the handler has `#[derive(Form)]`, or is a `Json`, its schema is the
+    /// tool's input schema; [`Tool::input_schema`] sets another. Where the handler returns a `Json`, its
+    /// schema is the output schema, and [`Tool::output_schema`] sets another.
     pub fn new<M, H>(name: impl Into<String>, handler: H) -> Self
     where
         H: Handler<M>,
         H::Output: IntoToolResult,
     {
-        let form = H::parameters().form;
-        let input = form.as_ref().map(|form| Schema::from_text(form.to_json()));
-        let schema = form.map(|form| {
-            form.lint(&askback_core::limits::Limits::default())
-                .map_err(|why| why.to_string())
-        });
-        let input = input.and_then(Result::ok).unwrap_or_default();
+        let handler = erase(handler, IntoToolResult::into_tool_result);
+        let parameters = handler.parameters();
+        let form = parameters.form.as_ref();
+        let form = form.and_then(|form| Schema::from_text(form.to_json()).ok());
+        let input = form.or_else(|| parameters.schema.clone());
         Self {
-            description: protocol::Tool::new(name, input),
-            handler: erase(handler, IntoToolResult::into_tool_result),
-            schema,
+            description: protocol::Tool {
+                output_schema: H::Output::output_schema(),
+                ..protocol::Tool::new(name, input.unwrap_or_default())
+            },
+            handler,
+            given: false,
+            unchecked: false,
+            input: Arc::default(),
+            output: None,
             headers: Vec::new(),
             mirrored: HeaderAnnotations::default(),
             tasks: None,
@@ -83,12 +102,14 @@ impl Tool {
         self
     }
 
-    /// The schema of its arguments, for handlers that take [`Json`](crate::Json).
+    /// Sets the schema of its arguments, for handlers that take [`Serde`](crate::Serde). Arguments that
+    /// do not fit it are refused before the handler runs (feature `json-schema`).
     ///
     /// A property with an `x-mcp-header` is one that [`Tool::header`] has named a header for.
     #[must_use]
     pub fn input_schema(mut self, schema: Schema) -> Self {
         self.description.input_schema = schema;
+        self.given = true;
         self
     }
 
@@ -105,10 +126,22 @@ impl Tool {
         self
     }
 
-    /// The schema of its structured result.
+    /// Sets the schema of its structured results. A result that does not fit it, or has no structured
+    /// content and is no error, is withheld, and its client told so (feature `json-schema`).
     #[must_use]
     pub fn output_schema(mut self, schema: Schema) -> Self {
         self.description.output_schema = Some(schema);
+        self
+    }
+
+    /// Declares that arguments and results are not checked by the schemas that were set by hand or made of
+    /// types, because the handler checks them itself, or others do behind it. Without the feature
+    /// `json-schema` no server is built with a tool whose schemas nobody checks, unless it says so.
+    ///
+    /// Forms are checked in any case.
+    #[must_use]
+    pub fn unchecked(mut self) -> Self {
+        self.unchecked = true;
         self
     }
 
@@ -160,8 +193,9 @@ impl Tool {
         *name = format!("{prefix}_{name}");
     }
 
-    /// Checks what only a complete tool shows, and reads what its schema says of headers.
-    pub(super) fn check(&mut self) -> Result<(), BuildError> {
+    /// Checks what only a complete tool shows, reads what its schema says of headers, and compiles its
+    /// schemas.
+    pub(super) fn check(&mut self, limits: &Limits) -> Result<(), BuildError> {
         let name = &self.description.name;
         // 2026-07-28, server/tools, Tool Names.
         let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
@@ -172,8 +206,11 @@ impl Tool {
             name: name.clone(),
             why,
         };
-        if let Some(Err(why)) = &self.schema {
-            return Err(wrong(why.clone()));
+        let parameters = self.handler.parameters();
+        if let Some(form) = &parameters.form {
+            form.lint(limits).map_err(|why| wrong(why.to_string()))?;
+        } else if parameters.undescribed && parameters.schema.is_none() && !self.given {
+            return Err(BuildError::Undescribed(name.clone()));
         }
         for (argument, header) in &self.headers {
             let schema = &mut self.description.input_schema;
@@ -182,6 +219,20 @@ impl Tool {
         }
         let mirrored = HeaderAnnotations::of(&self.description.input_schema);
         self.mirrored = mirrored.map_err(|bad| wrong(bad.to_string()))?;
+        let described = Described {
+            name,
+            unchecked: self.unchecked,
+            limits,
+        };
+        let origin = match parameters.form {
+            Some(_) if !self.given => Origin::Form,
+            _ => Origin::Schema,
+        };
+        let input = InputCheck::new(&described, &self.description.input_schema, origin)?;
+        self.input = Arc::new(input);
+        let output = self.description.output_schema.as_ref();
+        let output = output.map(|schema| OutputCheck::new(&described, schema));
+        self.output = output.transpose()?.map(Arc::new);
         Ok(())
     }
 }

@@ -107,10 +107,10 @@ fn server() -> ServerBuilder {
         .tool(Tool::new("read", async || denied()))
         .tool(Tool::new("boxed", async || -> Result<()> {
             let error: Box<dyn StdError + Send + Sync> = CANARY.into();
-            Err(error).map_err(Error::internal)
+            Err(Error::internal(error))
         }))
         .tool(Tool::new("source", async || -> Result<()> {
-            Err(Outer(io::Error::other(CANARY))).map_err(Error::internal)
+            Err(Error::internal(Outer(io::Error::other(CANARY))))
         }))
         .tool(Tool::new("step", async |ctx: Ctx| {
             ctx.run("read", async || denied()).await

@@ -27,6 +27,8 @@ mod proof;
 mod resources;
 #[cfg(all(feature = "http-client", feature = "http-server"))]
 mod running;
+#[cfg(feature = "schemars")]
+mod schemas;
 mod stopping;
 mod store;
 mod tasks;

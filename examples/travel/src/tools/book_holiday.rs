@@ -1,6 +1,6 @@
 //! A booking: two questions in the middle of one call.
 
-use askback::{Changed, Ctx, Error, Form, Json, Result, State, forms::Date, tool};
+use askback::{Changed, Ctx, Error, Form, Result, Serde, State, forms::Date, tool};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -90,7 +90,7 @@ pub(crate) async fn book_holiday(
     ctx: Ctx,
     State(bookings): State<Bookings>,
     trip: Trip,
-) -> Result<Json<Booking>> {
+) -> Result<Serde<Booking>> {
     let destination = Destination::named(&trip.destination)?;
     // Prices change: the one that was shown is the one that counts. Nobody is asked for their wishes
     // who cannot book.
@@ -144,7 +144,7 @@ pub(crate) async fn book_holiday(
         "Booked: {holiday}, {} USD in all. The reference is {}; the tickets go to {}.",
         booking.total, booking.reference, booking.contact.email
     );
-    Ok(Json::new(booking).with_text(text))
+    Ok(Serde::new(booking).with_text(text))
 }
 
 /// The reference belongs to the call, not to the attempt: it is the same however often the last

@@ -1,7 +1,7 @@
 //! Advice from the client's model, where it has one.
 
 use askback::{
-    Ctx, Form, Json, Result,
+    Ctx, Form, Result, Serde,
     protocol::{CreateMessageParams, ModelPreferences},
     tool,
 };
@@ -39,7 +39,7 @@ pub(crate) struct Recommendation {
 
 /// Compares flights and recommends three, with the help of the client's model where it has one.
 #[tool(title = "Find the best flight", read_only)]
-pub(crate) async fn find_best_flight(ctx: Ctx, wanted: Search) -> Result<Json<Recommendation>> {
+pub(crate) async fn find_best_flight(ctx: Ctx, wanted: Search) -> Result<Serde<Recommendation>> {
     let Search {
         destination,
         month,
@@ -60,7 +60,7 @@ pub(crate) async fn find_best_flight(ctx: Ctx, wanted: Search) -> Result<Json<Re
         by_ourselves(flights)
     };
     let text = in_words(destination, month, &recommendation);
-    Ok(Json::new(recommendation).with_text(text))
+    Ok(Serde::new(recommendation).with_text(text))
 }
 
 fn question(

@@ -1,7 +1,7 @@
 //! One form with every kind of field there is.
 
 use askback::{
-    Ctx, Form, Json, Result,
+    Ctx, Form, Result, Serde,
     forms::{Content, Date, Timestamp},
     tool,
 };
@@ -107,7 +107,7 @@ pub(crate) struct Tailored {
 
 /// Asks the person how they would like to travel, and gives back what they said.
 #[tool(title = "Tailor a trip", read_only)]
-pub(crate) async fn tailor_trip(ctx: Ctx, trip: Tailor) -> Result<Json<Tailored>> {
+pub(crate) async fn tailor_trip(ctx: Ctx, trip: Tailor) -> Result<Serde<Tailored>> {
     let destination = Destination::named(&trip.destination)?.name;
     let preferences: Preferences = ctx
         .elicit(format!("How would you like to travel to {destination}?"))
@@ -122,5 +122,5 @@ pub(crate) async fn tailor_trip(ctx: Ctx, trip: Tailor) -> Result<Json<Tailored>
         destination,
         preferences,
     };
-    Ok(Json::new(tailored).with_text(text))
+    Ok(Serde::new(tailored).with_text(text))
 }

@@ -10,7 +10,7 @@ use askback::{
     Ctx, Json, Result, Server, State, Tool,
     client::{CallId, Client, ClientError, Event},
     protocol::{RawObject, ToolResultError},
-    transport,
+    schemars, transport,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -24,7 +24,7 @@ struct Flight {
     seats: u8,
 }
 
-#[derive(Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 struct Price {
     usd: u32,
 }

@@ -21,6 +21,7 @@ use std::{sync::Arc, time::Duration};
 use askback::{
     Ctx, Json, Resource, Result, Server, ServerBuilder, State, Tool,
     keys::{Key, KeyRing, KeySource},
+    schemars,
 };
 use serde_json::Value;
 use tokio::sync::{Notify, watch};
@@ -154,7 +155,7 @@ async fn lets_go(ctx: Ctx, State(stage): State<Stage>) -> Result<&'static str> {
     Ok("You came back.")
 }
 
-#[derive(serde::Deserialize)]
+#[derive(serde::Deserialize, schemars::JsonSchema)]
 struct Flood {
     lines: usize,
     bytes: usize,

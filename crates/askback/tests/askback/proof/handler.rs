@@ -2,7 +2,7 @@
 
 use std::{future::Future, pin::Pin, sync::Arc, task::Poll, time::Duration};
 
-use askback::{Answer, Ctx, Error, Form, Json, Result, Tool};
+use askback::{Answer, Ctx, Error, Form, Result, Serde, Tool, protocol::Schema};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -41,7 +41,7 @@ struct Arguments {
 
 /// The tool that runs the program it is given.
 pub(super) fn tool(effects: Effects) -> Tool {
-    Tool::new("run", move |ctx: Ctx, arguments: Json<Arguments>| {
+    Tool::new("run", move |ctx: Ctx, arguments: Serde<Arguments>| {
         let Program { keyed, body } = arguments.value.program;
         let machine = Machine {
             ctx,
@@ -56,6 +56,7 @@ pub(super) fn tool(effects: Effects) -> Tool {
             Ok(Value::from(branch.branch.notes).to_string())
         }
     })
+    .input_schema(Schema::default())
 }
 
 /// A branch as it runs.

@@ -1,0 +1,193 @@
+//! Arguments and structured results that serde reads and writes.
+
+#[cfg(feature = "schemars")]
+use askback_core::protocol::Schema;
+use askback_core::protocol::{CallToolResult, ContentBlock, Outcome, RawJson};
+#[cfg(feature = "schemars")]
+use schemars::JsonSchema;
+use serde::{Serialize, de::DeserializeOwned};
+
+use super::{Extract, Extraction, IntoToolResult};
+#[cfg(feature = "schemars")]
+use crate::schema;
+use crate::{
+    ctx::{Arguments, Ctx, Parameters},
+    error::{Error, Result},
+};
+
+/// The arguments of a tool, or its structured result, with the schema of their type (feature `schemars`).
+///
+/// As a parameter it gives the tool its input schema, by which arguments are checked before the handler
+/// runs; as a result it gives the output schema. Types may be nested: everything with
+/// [`JsonSchema`](schemars::JsonSchema) and serde will do.
+///
+/// ```
+/// use askback::{Json, Result, Tool, schemars};
+/// use serde::{Deserialize, Serialize};
+///
+/// #[derive(Deserialize, schemars::JsonSchema)]
+/// struct Expense {
+///     items: Vec<Item>,
+/// }
+///
+/// #[derive(Deserialize, schemars::JsonSchema)]
+/// struct Item {
+///     /// What was bought.
+///     what: String,
+///     amount: f64,
+/// }
+///
+/// #[derive(Serialize, schemars::JsonSchema)]
+/// struct Total {
+///     total: f64,
+/// }
+///
+/// async fn add_up(expense: Json<Expense>) -> Result<Json<Total>> {
+///     let total = expense.value.items.iter().map(|item| item.amount).sum();
+///     Ok(Json::new(Total { total }))
+/// }
+///
+/// let tool = Tool::new("add_up", add_up);
+/// ```
+///
+/// As a result it becomes `structuredContent`, and its JSON text for clients that read only text;
+/// [`Json::with_text`] says it in words instead.
+#[cfg(feature = "schemars")]
+#[derive(Debug, Clone)]
+pub struct Json<T> {
+    /// The value.
+    pub value: T,
+    text: Option<String>,
+}
+
+/// The arguments of a tool, or its structured result, of whose type nothing is known but how serde reads
+/// and writes it.
+///
+/// The tool gives the schemas: that of its arguments with
+/// [`Tool::input_schema`](crate::Tool::input_schema), without which no server is built, that of its result
+/// with [`Tool::output_schema`](crate::Tool::output_schema). `Json`, of the feature `schemars`, makes them
+/// of the type.
+///
+/// ```
+/// use askback::{Result, Serde};
+/// use serde_json::{Value, json};
+///
+/// async fn weather() -> Result<Serde<Value>> {
+///     Ok(Serde::new(json!({"celsius": 21})).with_text("21 °C"))
+/// }
+/// ```
+///
+/// As a result it becomes `structuredContent`, and its JSON text for clients that read only text;
+/// [`Serde::with_text`] says it in words instead.
+#[derive(Debug, Clone)]
+pub struct Serde<T> {
+    /// The value.
+    pub value: T,
+    text: Option<String>,
+}
+
+macro_rules! structured {
+    ($name:ident) => {
+        impl<T> $name<T> {
+            /// Makes one of a value.
+            pub fn new(value: T) -> Self {
+                Self { value, text: None }
+            }
+
+            /// Sets the text for clients that read no structured results.
+            #[must_use]
+            pub fn with_text(self, text: impl Into<String>) -> Self {
+                Self {
+                    text: Some(text.into()),
+                    ..self
+                }
+            }
+        }
+    };
+}
+
+#[cfg(feature = "schemars")]
+structured!(Json);
+structured!(Serde);
+
+#[cfg(feature = "schemars")]
+#[diagnostic::do_not_recommend]
+impl<T: DeserializeOwned + JsonSchema + Send> Extract for Json<T> {
+    fn describe(parameters: &mut Parameters) {
+        parameters.describe_by_schema(schema::of_arguments::<T>());
+    }
+
+    fn extract(ctx: &Ctx) -> Extraction<Self> {
+        Extraction::Ready(read_arguments(ctx).map(Self::new))
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl<T: DeserializeOwned + Send> Extract for Serde<T> {
+    fn describe(parameters: &mut Parameters) {
+        parameters.undescribed = true;
+    }
+
+    fn extract(ctx: &Ctx) -> Extraction<Self> {
+        Extraction::Ready(read_arguments(ctx).map(Self::new))
+    }
+}
+
+#[cfg(feature = "schemars")]
+#[diagnostic::do_not_recommend]
+impl<T: Serialize + JsonSchema> IntoToolResult for Json<T> {
+    fn output_schema() -> Option<Schema> {
+        schema::of_result::<T>()
+    }
+
+    fn into_tool_result(self) -> Result<Outcome<CallToolResult>> {
+        write_result(&self.value, self.text)
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl<T: Serialize> IntoToolResult for Serde<T> {
+    fn into_tool_result(self) -> Result<Outcome<CallToolResult>> {
+        write_result(&self.value, self.text)
+    }
+}
+
+/// Reads the arguments of a call. What does not fit is named by its path: whoever sent the arguments never
+/// saw the text they were sent as.
+fn read_arguments<T: DeserializeOwned>(ctx: &Ctx) -> Result<T> {
+    let read = match ctx.incoming().arguments() {
+        Arguments::Object(object) => {
+            let mut json = serde_json::Deserializer::from_str(object.as_str());
+            serde_path_to_error::deserialize(&mut json)
+        }
+        Arguments::Texts(texts) => {
+            let texts = texts
+                .iter()
+                .map(|(name, text)| (name.clone(), text.clone().into()));
+            let object = serde_json::Value::Object(texts.collect());
+            serde_path_to_error::deserialize(object)
+        }
+    };
+    read.map_err(|error| {
+        let path = error.path().to_string();
+        let inner = error.into_inner();
+        let why = inner.to_string();
+        let place = format!(" at line {} column {}", inner.line(), inner.column());
+        let why = why.strip_suffix(&place).unwrap_or(&why);
+        match path.as_str() {
+            "." => Error::invalid_params(format!("the arguments do not fit: {why}")),
+            path => Error::invalid_params(format!("the arguments do not fit: {path}: {why}")),
+        }
+    })
+}
+
+fn write_result<T: Serialize>(value: &T, text: Option<String>) -> Result<Outcome<CallToolResult>> {
+    let json = RawJson::new(value)
+        .map_err(|error| Error::new(format!("the result cannot be written: {error}")))?;
+    let text = text.unwrap_or_else(|| json.as_str().to_owned());
+    Ok(Outcome::Done(CallToolResult {
+        content: vec![ContentBlock::text(text)],
+        structured_content: Some(json),
+        ..CallToolResult::default()
+    }))
+}

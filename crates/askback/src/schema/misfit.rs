@@ -1,0 +1,155 @@
+//! Where a value does not fit its schema, in words.
+
+use std::fmt;
+
+use askback_core::quote::Quoted;
+use jsonschema::{
+    JsonType, ValidationError,
+    error::{TypeKind, ValidationErrorKind},
+    paths::{Location, LocationSegment},
+};
+use serde_json::Value;
+
+/// Where a value does not fit its schema, and what is expected there: `items[2].amount: expected a
+/// number`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Misfit {
+    path: String,
+    why: String,
+}
+
+/// How much is told of the choices of an `enum`, in bytes.
+const CHOICES: usize = 512;
+
+impl Misfit {
+    pub(super) fn of(error: &ValidationError<'_>) -> Self {
+        match error.kind() {
+            ValidationErrorKind::AnyOf { context }
+            | ValidationErrorKind::OneOfNotValid { context } => {
+                // The alternative that was meant is the one that fits furthest.
+                let depth = |error: &ValidationError<'_>| error.instance_path().segments().count();
+                let firsts = context.iter().filter_map(|errors| errors.first());
+                let deeper = firsts.filter(|inner| depth(inner) > depth(error));
+                match deeper.max_by_key(|inner| depth(inner)) {
+                    Some(inner) => Self::of(inner),
+                    None => Self::at(error, "fits none of the alternatives".to_owned()),
+                }
+            }
+            kind => Self::at(error, expected(kind, error)),
+        }
+    }
+
+    /// The value is no JSON that can be read.
+    pub(super) fn unreadable(error: &serde_json::Error) -> Self {
+        Self::whole(format!("it cannot be read: {error}"))
+    }
+
+    /// It does not fit somewhere.
+    pub(super) fn somewhere() -> Self {
+        Self::whole("something in it is not what the schema says".to_owned())
+    }
+
+    /// Nobody knows whether it fits.
+    pub(super) fn too_large() -> Self {
+        Self::whole("it is too large to be checked by the schema".to_owned())
+    }
+
+    fn at(error: &ValidationError<'_>, why: String) -> Self {
+        Self {
+            path: path(error.instance_path()),
+            why,
+        }
+    }
+
+    fn whole(why: String) -> Self {
+        Self {
+            path: String::new(),
+            why,
+        }
+    }
+}
+
+impl fmt::Display for Misfit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if !self.path.is_empty() {
+            write!(f, "{}: ", self.path)?;
+        }
+        f.write_str(&self.why)
+    }
+}
+
+fn expected(kind: &ValidationErrorKind, error: &ValidationError<'_>) -> String {
+    match kind {
+        ValidationErrorKind::Type { kind } => format!("expected {}", types(kind)),
+        ValidationErrorKind::Required { property } => {
+            let name = property.as_str().unwrap_or_default();
+            format!("{} is missing", Quoted(name))
+        }
+        ValidationErrorKind::AdditionalProperties { unexpected }
+        | ValidationErrorKind::UnevaluatedProperties { unexpected } => {
+            let name = unexpected.first().map_or("", String::as_str);
+            format!("{} is not known", Quoted(name))
+        }
+        ValidationErrorKind::Enum { options } => choices(options),
+        ValidationErrorKind::OneOfMultipleValid { .. } => {
+            "fits more than one of the alternatives".to_owned()
+        }
+        ValidationErrorKind::FalseSchema => "must not be there".to_owned(),
+        _ => error.masked_with("it").to_string(),
+    }
+}
+
+fn types(kind: &TypeKind) -> String {
+    let named = |kind: JsonType| match kind {
+        JsonType::Array => "an array",
+        JsonType::Boolean => "a boolean",
+        JsonType::Integer => "an integer",
+        JsonType::Null => "null",
+        JsonType::Number => "a number",
+        JsonType::Object => "an object",
+        JsonType::String => "a string",
+    };
+    match kind {
+        TypeKind::Single(kind) => named(*kind).to_owned(),
+        TypeKind::Multiple(kinds) => {
+            let mut names: Vec<_> = kinds.iter().map(named).collect();
+            // What may be missing is said last.
+            names.sort_by_key(|name| *name == "null");
+            names.join(" or ")
+        }
+    }
+}
+
+fn choices(options: &Value) -> String {
+    let options = options.as_array().map(Vec::as_slice).unwrap_or_default();
+    let mut words = String::from("must be one of ");
+    for (at, option) in options.iter().enumerate() {
+        let option = option.to_string();
+        if words.len() + option.len() > CHOICES {
+            words.push('…');
+            break;
+        }
+        if at > 0 {
+            words.push_str(", ");
+        }
+        words.push_str(&option);
+    }
+    words
+}
+
+/// A place in a value, as it is written in most languages.
+fn path(location: &Location) -> String {
+    let mut path = String::new();
+    for segment in location.segments() {
+        match segment {
+            LocationSegment::Index(at) => path.push_str(&format!("[{at}]")),
+            LocationSegment::Property(name) => {
+                if !path.is_empty() {
+                    path.push('.');
+                }
+                path.push_str(&name);
+            }
+        }
+    }
+    path
+}

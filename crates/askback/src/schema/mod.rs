@@ -1,0 +1,413 @@
+//! Schemas of tools, compiled: whether arguments and structured results fit them.
+//!
+//! A schema says its dialect; 2020-12, which is also meant where none is named, and draft-07 are
+//! interpreted (2026-07-28, basic, JSON Schema Usage). Nothing is fetched: a schema refers to what stands
+//! in it. `format` is told to models and not checked, as 2020-12 has it.
+//!
+//! A server that sends a schema also sends what is checked by it, so both count: how much work a check
+//! may take is known from the schema and the size of the value before it begins.
+
+mod misfit;
+#[cfg(feature = "schemars")]
+mod of_type;
+mod shape;
+
+use std::fmt;
+
+use askback_core::{limits::Limits, protocol::Schema, quote::Quoted};
+use jsonschema::{Draft, PatternOptions, Validator};
+use serde_json::Value;
+
+pub(crate) use self::misfit::Misfit;
+#[cfg(feature = "schemars")]
+pub(crate) use self::of_type::{of_arguments, of_result};
+use self::shape::{Extent, Shape};
+
+/// A schema that is ready to check values.
+pub(crate) struct CompiledSchema {
+    validator: Validator,
+    shape: Shape,
+    /// [`Limits::schema_steps`].
+    steps: usize,
+}
+
+/// Why a schema cannot be used to check anything.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum SchemaError {
+    /// It is longer than [`Limits::schema_bytes`].
+    #[error("it is longer than the {0} bytes that are read of a schema")]
+    TooLong(usize),
+    /// It is deeper than [`Limits::schema_depth`].
+    #[error("it is nested deeper than {0} levels, its references followed")]
+    TooDeep(usize),
+    /// Its references lead to the same parts too often.
+    #[error("it is too large to be checked once its references are followed")]
+    TooLarge,
+    /// Another dialect than those that are interpreted.
+    #[error("its dialect is {}, and 2020-12 and draft-07 are interpreted", Quoted(.0))]
+    Dialect(String),
+    /// A reference to what does not stand in it.
+    #[error("it refers to {}, which does not stand in it and is not fetched", Quoted(.0))]
+    Reference(String),
+    /// A part of it has a name of its own, so that references mean something else there.
+    #[error("a part of it has an `$id` of its own, {}", Quoted(.0))]
+    Identified(String),
+    /// It breaks the rules of its dialect, or holds a pattern that is not supported.
+    #[error("it is not valid: {0}")]
+    Invalid(String),
+}
+
+/// The dialects a `$schema` may name, without the `#` at its end.
+const DIALECTS: [(&str, Draft); 2] = [
+    (
+        "https://json-schema.org/draft/2020-12/schema",
+        Draft::Draft202012,
+    ),
+    ("http://json-schema.org/draft-07/schema", Draft::Draft7),
+];
+
+/// How many steps a check may take to find out where a value does not fit, and not only that it does
+/// not: what is found on the way is kept in memory.
+const STEPS_TO_LOCATE: usize = 1 << 20;
+
+impl CompiledSchema {
+    /// Compiles a schema.
+    ///
+    /// # Errors
+    ///
+    /// See [`SchemaError`].
+    pub(crate) fn new(schema: &Schema, limits: &Limits) -> Result<Self, SchemaError> {
+        let text = schema.as_str();
+        if text.len() > limits.schema_bytes {
+            return Err(SchemaError::TooLong(limits.schema_bytes));
+        }
+        let schema: Value =
+            serde_json::from_str(text).map_err(|error| SchemaError::Invalid(error.to_string()))?;
+        let draft = dialect(&schema)?;
+        let shape = Shape::of(&schema, limits.schema_depth)?;
+        if shape.values > limits.schema_steps {
+            return Err(SchemaError::TooLarge);
+        }
+        let patterns = PatternOptions::regex()
+            .size_limit(limits.pattern_program_bytes)
+            .dfa_size_limit(limits.pattern_program_bytes);
+        let validator = jsonschema::options()
+            .offline()
+            .with_draft(draft)
+            .with_pattern_options(patterns)
+            .should_validate_formats(false)
+            .build(&schema)
+            .map_err(|error| SchemaError::Invalid(Misfit::of(&error).to_string()))?;
+        Ok(Self {
+            validator,
+            shape,
+            steps: limits.schema_steps,
+        })
+    }
+
+    /// Checks a value, given as JSON text.
+    ///
+    /// # Errors
+    ///
+    /// Says where the value does not fit and what is expected there; of the value itself it holds
+    /// names of members and nothing else.
+    pub(crate) fn check(&self, text: &str) -> Result<(), Misfit> {
+        let value: Value =
+            serde_json::from_str(text).map_err(|error| Misfit::unreadable(&error))?;
+        // A value of JSON takes at least one byte of text.
+        let most = text.len().saturating_mul(self.shape.values);
+        if most > self.steps || self.shape.recursive {
+            let extent = Extent::of(&value);
+            if !self.shape.can_check(extent, self.steps) {
+                return Err(Misfit::too_large());
+            }
+        }
+        if self.validator.is_valid(&value) {
+            return Ok(());
+        }
+        // Where a schema refers to itself, looking for the place may take time without end.
+        if self.shape.recursive || most > STEPS_TO_LOCATE {
+            return Err(Misfit::somewhere());
+        }
+        match self.validator.validate(&value) {
+            Ok(()) => Ok(()),
+            Err(error) => Err(Misfit::of(&error)),
+        }
+    }
+}
+
+impl fmt::Debug for CompiledSchema {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CompiledSchema")
+            .field("shape", &self.shape)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The dialect a schema is written in.
+fn dialect(schema: &Value) -> Result<Draft, SchemaError> {
+    let Some(named) = schema.get("$schema") else {
+        return Ok(Draft::Draft202012);
+    };
+    let named = named.as_str().unwrap_or_default();
+    let uri = named.strip_suffix('#').unwrap_or(named);
+    let known = DIALECTS.iter().find(|(known, _)| *known == uri);
+    known
+        .map(|(_, draft)| *draft)
+        .ok_or_else(|| SchemaError::Dialect(named.to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use askback_core::{limits::Limits, protocol::Schema};
+    use serde_json::{Value, json};
+
+    use super::{CompiledSchema, SchemaError};
+
+    fn compile(schema: &Value) -> Result<CompiledSchema, SchemaError> {
+        CompiledSchema::new(&Schema::new(schema).unwrap(), &Limits::default())
+    }
+
+    /// What is wrong with a value, if anything is.
+    fn misfit(schema: &Value, value: &Value) -> Option<String> {
+        let schema = compile(schema).unwrap();
+        schema
+            .check(&value.to_string())
+            .err()
+            .map(|why| why.to_string())
+    }
+
+    #[test]
+    fn a_value_that_does_not_fit_is_told_where_and_what_is_expected() {
+        let nested = json!({
+            "type": "object",
+            "properties": {
+                "items": {"type": "array", "items": {"$ref": "#/$defs/item"}, "maxItems": 3},
+                "seat": {"enum": ["window", "aisle"]},
+                "note": {"anyOf": [{"$ref": "#/$defs/note"}, {"type": "null"}]},
+                "code": {"type": "string", "pattern": "^[A-Z]{3}$"},
+                "nights": {"type": "integer", "minimum": 1},
+            },
+            "required": ["items"],
+            "additionalProperties": false,
+            "$defs": {
+                "item": {
+                    "type": "object",
+                    "properties": {"amount": {"type": "number"}},
+                    "required": ["amount"],
+                },
+                "note": {
+                    "type": "object",
+                    "properties": {"text": {"type": ["string", "null"]}},
+                },
+            },
+        });
+        for (value, expected) in [
+            (json!({"items": [{"amount": 1}, {"amount": 2.5}]}), None),
+            (json!({"items": [], "note": null}), None),
+            (json!({"items": [], "nights": 3.0}), None),
+            (json!({}), Some("`items` is missing")),
+            (json!([]), Some("expected an object")),
+            (
+                json!({"items": [{"amount": 1}, {"amount": "many"}]}),
+                Some("items[1].amount: expected a number"),
+            ),
+            (
+                json!({"items": [{}]}),
+                Some("items[0]: `amount` is missing"),
+            ),
+            (
+                json!({"items": [], "note": {"text": 1}}),
+                Some("note.text: expected a string or null"),
+            ),
+            (
+                json!({"items": [], "note": 1}),
+                Some("note: fits none of the alternatives"),
+            ),
+            (
+                json!({"items": [], "seat": "lap"}),
+                Some(r#"seat: must be one of "window", "aisle""#),
+            ),
+            (
+                json!({"items": [], "extra": 1}),
+                Some("`extra` is not known"),
+            ),
+            (
+                json!({"items": [], "nights": 0}),
+                Some("nights: it is less than the minimum of 1"),
+            ),
+            (
+                json!({"items": [], "code": "abc"}),
+                Some(r#"code: it does not match "^[A-Z]{3}$""#),
+            ),
+        ] {
+            assert_eq!(misfit(&nested, &value).as_deref(), expected, "{value}");
+        }
+    }
+
+    // Shows BA-28, BA-29, BA-30, BA-70.
+    #[test]
+    fn a_schema_is_read_by_the_dialect_it_names() {
+        // `prefixItems` came with 2020-12, where `items` is what follows; in draft-07 a list of
+        // `items` was the same.
+        let newest = json!({"prefixItems": [{"type": "string"}]});
+        let tuple = json!({"items": [{"type": "string"}]});
+        let in_dialect = |schema: &Value, dialect: &str| {
+            let mut schema = schema.clone();
+            schema["$schema"] = dialect.into();
+            schema
+        };
+        let (newest_uri, draft_07) = (super::DIALECTS[0].0, super::DIALECTS[1].0);
+        for (schema, fits) in [
+            (newest.clone(), false),
+            (in_dialect(&newest, newest_uri), false),
+            (in_dialect(&newest, draft_07), true),
+            (in_dialect(&tuple, draft_07), false),
+            (in_dialect(&tuple, &format!("{draft_07}#")), false),
+        ] {
+            let found = misfit(&schema, &json!([1]));
+            assert_eq!(found.is_none(), fits, "{schema}: {found:?}");
+        }
+        for dialect in [
+            "http://json-schema.org/draft-04/schema#",
+            "https://json-schema.org/draft/2019-09/schema",
+            "https://example.com/mine",
+            "",
+        ] {
+            let refused = compile(&json!({"$schema": dialect})).err();
+            assert_eq!(refused, Some(SchemaError::Dialect(dialect.to_owned())));
+        }
+        let words = SchemaError::Dialect("https://example.com/mine".to_owned()).to_string();
+        let expected =
+            "its dialect is `https://example.com/mine`, and 2020-12 and draft-07 are interpreted";
+        assert_eq!(words, expected);
+    }
+
+    // Shows BA-33, BA-35, TO-42.
+    #[test]
+    fn a_schema_refers_to_what_stands_in_it() {
+        for reference in [
+            "https://example.com/schema.json",
+            "http://169.254.169.254/latest",
+            "file:///etc/passwd",
+            "other.json",
+            "#/$defs/missing",
+            "#missing",
+        ] {
+            for keyword in ["$ref", "$dynamicRef"] {
+                let schema = json!({"properties": {"a": {keyword: reference}}});
+                let refused = compile(&schema).err();
+                let expected = SchemaError::Reference(reference.to_owned());
+                assert_eq!(refused, Some(expected), "{schema}");
+            }
+        }
+        let part = json!({"$defs": {"a": {"$id": "https://example.com/a"}}});
+        let refused = compile(&part).err();
+        assert!(matches!(refused, Some(SchemaError::Identified(_))));
+        for schema in [
+            json!({"$id": "https://example.com/a", "$ref": "#/$defs/a~1b", "$defs": {"a/b": {}}}),
+            json!({"$ref": "#here", "$defs": {"a": {"$anchor": "here"}}}),
+            json!({"$ref": "#/$defs/a%20b", "$defs": {"a b": {}}}),
+            json!({"properties": {"$ref": {"type": "string"}, "$id": {"type": "string"}}}),
+            json!({"const": {"$ref": "https://example.com", "$id": "a"}}),
+        ] {
+            assert!(compile(&schema).is_ok(), "{schema}");
+        }
+    }
+
+    // Shows BA-32.
+    #[test]
+    fn a_schema_that_breaks_the_rules_of_its_dialect_is_refused() {
+        for (schema, why) in [
+            (
+                json!({"type": "thing"}),
+                "it is not valid: type: fits none of the alternatives",
+            ),
+            (
+                json!({"properties": {"a": {"minimum": "1"}}}),
+                "it is not valid: properties.a.minimum: expected a number",
+            ),
+            (
+                json!({"properties": {"a": {"pattern": "(?=a)b"}}}),
+                "it is not valid: properties.a.pattern: it is not a \"regex\"",
+            ),
+        ] {
+            let refused = compile(&schema).err().map(|error| error.to_string());
+            assert_eq!(refused.as_deref(), Some(why), "{schema}");
+        }
+    }
+
+    /// Each of `levels` parts refers twice to the next one.
+    fn doubling(levels: usize, keyword: &str) -> Value {
+        let mut parts = serde_json::Map::new();
+        for at in 0..levels {
+            let next = json!({"$ref": format!("#/$defs/{}", at + 1)});
+            parts.insert(at.to_string(), json!({keyword: [next, next]}));
+        }
+        parts.insert(levels.to_string(), json!({"type": "string"}));
+        json!({"$defs": parts, "$ref": "#/$defs/0"})
+    }
+
+    // Shows BA-36.
+    #[test]
+    fn a_schema_cannot_make_a_check_take_long() {
+        for keyword in ["allOf", "anyOf", "oneOf"] {
+            assert_eq!(
+                compile(&doubling(25, keyword)).err(),
+                Some(SchemaError::TooDeep(64)),
+                "{keyword}"
+            );
+            let mut limits = Limits::default();
+            limits.schema_depth = 1000;
+            let schema = Schema::new(&doubling(40, keyword)).unwrap();
+            let refused = CompiledSchema::new(&schema, &limits).err();
+            assert_eq!(refused, Some(SchemaError::TooLarge), "{keyword}");
+        }
+        let mut deep = json!({});
+        for _ in 0..40 {
+            deep = json!({"items": {"not": deep}});
+        }
+        assert_eq!(compile(&deep).err(), Some(SchemaError::TooDeep(64)));
+        let long = json!({"description": "x".repeat(Limits::default().schema_bytes)});
+        assert!(matches!(compile(&long), Err(SchemaError::TooLong(_))));
+        let twice = json!({"$defs": {"a": {"$anchor": "x"}, "b": {"$anchor": "x"}}});
+        assert!(compile(&twice).is_err());
+
+        // A schema that refers to itself takes as long as its value is deep: 3 to the power of 100 steps
+        // would not end.
+        let mut value = json!(1);
+        for _ in 0..100 {
+            value = json!({"a": value});
+        }
+        for keyword in ["allOf", "anyOf", "oneOf"] {
+            let again = json!({"properties": {"a": {"$ref": "#"}}});
+            let schema = json!({"type": "object", keyword: [again, again, again]});
+            let expected = "something in it is not what the schema says";
+            assert_eq!(
+                misfit(&schema, &value).as_deref(),
+                Some(expected),
+                "{keyword}"
+            );
+        }
+        assert_eq!(
+            misfit(&json!({"$ref": "#"}), &json!(1)),
+            None,
+            "a reference to itself says nothing"
+        );
+    }
+
+    #[test]
+    fn a_value_that_is_too_large_for_its_schema_is_refused() {
+        let mut limits = Limits::default();
+        limits.schema_steps = 1000;
+        let schema = Schema::new(&json!({"items": {"type": "integer"}})).unwrap();
+        let schema = CompiledSchema::new(&schema, &limits).unwrap();
+        let numbers = |count: usize| Value::from(vec![1; count]).to_string();
+        assert!(schema.check(&numbers(100)).is_ok());
+        let refused = schema.check(&numbers(1000)).unwrap_err();
+        assert_eq!(
+            refused.to_string(),
+            "it is too large to be checked by the schema"
+        );
+    }
+}

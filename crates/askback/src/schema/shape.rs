@@ -1,0 +1,244 @@
+//! How large a schema is once its references are followed, and how much work its checks take.
+
+use std::collections::{HashMap, hash_map::Entry};
+
+use percent_encoding::percent_decode_str;
+use serde_json::{Map, Value};
+
+use super::SchemaError;
+
+/// How large a schema is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Shape {
+    /// How many values of JSON it holds, those that its references lead to counted each time. A value
+    /// that is checked meets at most so many of them.
+    pub(super) values: usize,
+    /// How deep it is nested, its references followed.
+    pub(super) depth: usize,
+    /// Whether it refers to itself.
+    pub(super) recursive: bool,
+}
+
+/// How large a value is that is checked.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Extent {
+    values: usize,
+    depth: usize,
+}
+
+/// How deep checks by a schema that refers to itself go: levels of the schema for each of the value. Each
+/// takes room on the stack.
+const RECURSION: usize = 4 << 10;
+
+/// Keywords whose members are schemas by names of the author's.
+const SCHEMAS_BY_NAME: [&str; 6] = [
+    "$defs",
+    "definitions",
+    "dependencies",
+    "dependentSchemas",
+    "patternProperties",
+    "properties",
+];
+
+/// Keywords that hold data.
+const DATA: [&str; 4] = ["const", "default", "enum", "examples"];
+
+/// Keywords that refer to another schema.
+const REFERENCES: [&str; 2] = ["$ref", "$dynamicRef"];
+
+impl Shape {
+    /// Follows a schema.
+    ///
+    /// # Errors
+    ///
+    /// Fails where a reference leads out of the schema, and where the schema is too deep.
+    pub(super) fn of(schema: &Value, most_depth: usize) -> Result<Self, SchemaError> {
+        let mut walk = Walk {
+            root: schema,
+            anchors: HashMap::new(),
+            targets: HashMap::new(),
+            most_depth,
+            recursive: false,
+        };
+        walk.find_anchors(schema)?;
+        let size = walk.schema(schema, 0)?;
+        Ok(Self {
+            values: size.values,
+            depth: size.depth,
+            recursive: walk.recursive,
+        })
+    }
+
+    /// Whether a check of such a value stays within so many steps, and on the stack.
+    pub(super) fn can_check(&self, value: Extent, steps: usize) -> bool {
+        let deep = self.recursive && self.depth.saturating_mul(value.depth) > RECURSION;
+        !deep && self.values.saturating_mul(value.values) <= steps
+    }
+}
+
+impl Extent {
+    pub(super) fn of(value: &Value) -> Self {
+        fn with<'a>(parts: impl Iterator<Item = &'a Value>) -> Extent {
+            parts.map(Extent::of).fold(
+                Extent {
+                    values: 1,
+                    depth: 1,
+                },
+                |whole, part| Extent {
+                    values: whole.values + part.values,
+                    depth: whole.depth.max(part.depth + 1),
+                },
+            )
+        }
+        match value {
+            Value::Array(items) => with(items.iter()),
+            Value::Object(members) => with(members.values()),
+            _ => with(std::iter::empty()),
+        }
+    }
+}
+
+/// How large a part of a schema is.
+#[derive(Clone, Copy)]
+struct Size {
+    values: usize,
+    depth: usize,
+}
+
+impl Size {
+    const LEAF: Self = Self {
+        values: 1,
+        depth: 1,
+    };
+
+    fn add(&mut self, part: Self) {
+        self.values = self.values.saturating_add(part.values);
+        self.depth = self.depth.max(part.depth + 1);
+    }
+}
+
+/// What is known of the target of a reference.
+#[derive(Clone, Copy)]
+enum Target {
+    /// It is being followed, so that a reference to it closes a circle.
+    Open,
+    Known(Size),
+}
+
+struct Walk<'a> {
+    root: &'a Value,
+    anchors: HashMap<&'a str, &'a Value>,
+    targets: HashMap<&'a str, Target>,
+    most_depth: usize,
+    recursive: bool,
+}
+
+impl<'a> Walk<'a> {
+    fn find_anchors(&mut self, value: &'a Value) -> Result<(), SchemaError> {
+        match value {
+            Value::Array(items) => items.iter().try_for_each(|item| self.find_anchors(item)),
+            Value::Object(members) => {
+                let names = ["$anchor", "$dynamicAnchor"].map(|keyword| members.get(keyword));
+                for name in names.into_iter().flatten().filter_map(Value::as_str) {
+                    if self.anchors.insert(name, value).is_some() {
+                        let why = "two parts have the same anchor";
+                        return Err(SchemaError::Invalid(why.to_owned()));
+                    }
+                }
+                members
+                    .values()
+                    .try_for_each(|part| self.find_anchors(part))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn schema(&mut self, value: &'a Value, above: usize) -> Result<Size, SchemaError> {
+        let mut size = Size::LEAF;
+        self.check_depth(above, size)?;
+        match value {
+            Value::Array(items) => {
+                for item in items {
+                    size.add(self.schema(item, above + 1)?);
+                }
+            }
+            Value::Object(members) => self.members(members, above, &mut size)?,
+            _ => {}
+        }
+        Ok(size)
+    }
+
+    fn members(
+        &mut self,
+        members: &'a Map<String, Value>,
+        above: usize,
+        size: &mut Size,
+    ) -> Result<(), SchemaError> {
+        for (keyword, value) in members {
+            let keyword = keyword.as_str();
+            match value {
+                Value::String(reference) if REFERENCES.contains(&keyword) => {
+                    size.add(self.target(reference, above + 1)?);
+                }
+                Value::String(id) if keyword == "$id" && above > 0 => {
+                    return Err(SchemaError::Identified(id.clone()));
+                }
+                Value::Object(named) if SCHEMAS_BY_NAME.contains(&keyword) => {
+                    for schema in named.values() {
+                        size.add(self.schema(schema, above + 1)?);
+                    }
+                }
+                data if DATA.contains(&keyword) => {
+                    let Extent { values, depth } = Extent::of(data);
+                    let data = Size { values, depth };
+                    self.check_depth(above, data)?;
+                    size.add(data);
+                }
+                part => size.add(self.schema(part, above + 1)?),
+            }
+        }
+        Ok(())
+    }
+
+    fn target(&mut self, reference: &'a str, above: usize) -> Result<Size, SchemaError> {
+        match self.targets.entry(reference) {
+            Entry::Occupied(known) => match *known.get() {
+                Target::Open => {
+                    self.recursive = true;
+                    Ok(Size::LEAF)
+                }
+                Target::Known(size) => {
+                    self.check_depth(above, size)?;
+                    Ok(size)
+                }
+            },
+            Entry::Vacant(unknown) => {
+                unknown.insert(Target::Open);
+                let target = self
+                    .resolve(reference)
+                    .ok_or_else(|| SchemaError::Reference(reference.to_owned()))?;
+                let size = self.schema(target, above)?;
+                self.targets.insert(reference, Target::Known(size));
+                Ok(size)
+            }
+        }
+    }
+
+    /// What a reference leads to, if that stands in the schema.
+    fn resolve(&self, reference: &str) -> Option<&'a Value> {
+        let fragment = percent_decode_str(reference.strip_prefix('#')?);
+        let fragment = fragment.decode_utf8().ok()?;
+        if fragment.is_empty() || fragment.starts_with('/') {
+            self.root.pointer(&fragment)
+        } else {
+            self.anchors.get(&*fragment).copied()
+        }
+    }
+
+    fn check_depth(&self, above: usize, size: Size) -> Result<(), SchemaError> {
+        if above + size.depth > self.most_depth {
+            return Err(SchemaError::TooDeep(self.most_depth));
+        }
+        Ok(())
+    }
+}

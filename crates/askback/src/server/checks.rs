@@ -1,0 +1,206 @@
+//! What the schemas of a tool are good for: its arguments and structured results are checked by them.
+
+use std::fmt;
+
+use askback_core::{
+    limits::Limits,
+    protocol::{CallToolResult, Schema},
+};
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::BuildError;
+#[cfg(feature = "json-schema")]
+use crate::schema::CompiledSchema;
+use crate::{
+    ctx::Arguments,
+    error::{Error, Result},
+};
+
+/// Where a schema comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Origin {
+    /// From a form, by which the arguments are read.
+    Form,
+    /// From a type that serde reads or writes, or from the author.
+    Schema,
+}
+
+/// The schema of the arguments, compiled.
+#[derive(Debug, Default)]
+pub(super) struct InputCheck {
+    #[cfg(feature = "json-schema")]
+    schema: Option<CompiledSchema>,
+}
+
+/// The schema of the structured results, compiled.
+pub(super) struct OutputCheck {
+    tool: String,
+    #[cfg(feature = "json-schema")]
+    schema: Option<CompiledSchema>,
+}
+
+/// What a tool says of its schemas.
+pub(super) struct Described<'a> {
+    pub(super) name: &'a str,
+    pub(super) unchecked: bool,
+    pub(super) limits: &'a Limits,
+}
+
+impl InputCheck {
+    /// Compiles the schema of a tool's arguments.
+    ///
+    /// # Errors
+    ///
+    /// Fails where the schema is none of an object, or cannot be checked.
+    pub(super) fn new(
+        tool: &Described<'_>,
+        schema: &Schema,
+        origin: Origin,
+    ) -> Result<Self, BuildError> {
+        if !describes_object(schema) {
+            return Err(BuildError::Arguments {
+                name: tool.name.to_owned(),
+                why: "they are an object, so their schema says `\"type\": \"object\"`".to_owned(),
+            });
+        }
+        // A form is checked as it is read; and that arguments are an object is what their type says.
+        if origin == Origin::Form || *schema == Schema::default() {
+            return Ok(Self::default());
+        }
+        #[cfg(feature = "json-schema")]
+        {
+            let schema = tool.compile(schema, "input")?;
+            Ok(Self { schema })
+        }
+        #[cfg(not(feature = "json-schema"))]
+        {
+            tool.check_is_unchecked("input")?;
+            Ok(Self::default())
+        }
+    }
+
+    /// Checks the arguments of a call.
+    ///
+    /// # Errors
+    ///
+    /// Says what does not fit.
+    pub(super) fn check(&self, arguments: &Arguments) -> Result<()> {
+        #[cfg(feature = "json-schema")]
+        if let (Some(schema), Arguments::Object(arguments)) = (&self.schema, arguments) {
+            schema.check(arguments.as_str()).map_err(|misfit| {
+                Error::invalid_params(format!("the arguments do not fit: {misfit}"))
+            })?;
+        }
+        #[cfg(not(feature = "json-schema"))]
+        let _ = arguments;
+        Ok(())
+    }
+}
+
+impl OutputCheck {
+    /// Compiles the schema of a tool's structured results.
+    ///
+    /// # Errors
+    ///
+    /// Fails where the schema cannot be checked.
+    pub(super) fn new(tool: &Described<'_>, schema: &Schema) -> Result<Self, BuildError> {
+        #[cfg(feature = "json-schema")]
+        let schema = tool.compile(schema, "output")?;
+        #[cfg(not(feature = "json-schema"))]
+        {
+            let _ = schema;
+            tool.check_is_unchecked("output")?;
+        }
+        Ok(Self {
+            tool: tool.name.to_owned(),
+            #[cfg(feature = "json-schema")]
+            schema,
+        })
+    }
+
+    /// Checks a result: one that is no error has structured content that fits the schema
+    /// (2026-07-28, server/tools, Output Schema).
+    ///
+    /// # Errors
+    ///
+    /// Fails where it does not. The author is to blame.
+    pub(super) fn check(&self, result: &CallToolResult) -> Result<()> {
+        if result.failed() {
+            return Ok(());
+        }
+        let Some(content) = &result.structured_content else {
+            return Err(self.withheld("it has no structured content"));
+        };
+        #[cfg(feature = "json-schema")]
+        if let Some(schema) = &self.schema {
+            let checked = schema.check(content.as_str());
+            checked.map_err(|misfit| self.withheld(&misfit.to_string()))?;
+        }
+        #[cfg(not(feature = "json-schema"))]
+        let _ = content;
+        Ok(())
+    }
+
+    fn withheld(&self, why: &str) -> Error {
+        tracing::error!(
+            tool = self.tool,
+            "a result does not fit the output schema of its tool: {why}"
+        );
+        Error::new(format!(
+            "the result of this tool was withheld, because it does not fit the tool's output schema \
+             ({why}). The author of the server has to mend that"
+        ))
+    }
+}
+
+impl Described<'_> {
+    #[cfg(feature = "json-schema")]
+    fn compile(
+        &self,
+        schema: &Schema,
+        of: &'static str,
+    ) -> Result<Option<CompiledSchema>, BuildError> {
+        if self.unchecked {
+            return Ok(None);
+        }
+        let compiled = CompiledSchema::new(schema, self.limits);
+        compiled.map(Some).map_err(|error| BuildError::Schema {
+            name: self.name.to_owned(),
+            of,
+            why: error.to_string(),
+        })
+    }
+
+    #[cfg(not(feature = "json-schema"))]
+    fn check_is_unchecked(&self, of: &'static str) -> Result<(), BuildError> {
+        let _ = self.limits;
+        if self.unchecked {
+            return Ok(());
+        }
+        Err(BuildError::Schema {
+            name: self.name.to_owned(),
+            of,
+            why: "this build of askback checks none: add its feature `json-schema`".to_owned(),
+        })
+    }
+}
+
+impl fmt::Debug for OutputCheck {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OutputCheck")
+            .field("tool", &self.tool)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Whether a schema says `"type": "object"` at its root, as that of arguments must in all revisions.
+fn describes_object(schema: &Schema) -> bool {
+    #[derive(Deserialize)]
+    struct Root {
+        r#type: Option<Value>,
+    }
+    schema
+        .decode::<Root>()
+        .is_ok_and(|root| root.r#type.is_some_and(|kind| kind == "object"))
+}
