@@ -11,21 +11,27 @@ use std::{
 use askback_core::{
     auth::AuthorizationContext,
     engine::client::{
-        CallId, ClientError, ClientMessage, Connection, Event, HostQuestion, Output, Profile,
-        QuestionId, ServerMessage, Timeouts,
+        CallId, ClientError, ClientMessage, Connection, Event, Output, Profile, ServerMessage,
+        Timeouts,
     },
     future::BoxFuture,
     jsonrpc::ErrorObject,
     limits::Limits,
-    protocol::{ClientRequest, InputResponse, SubscriptionFilter},
+    protocol::{ClientRequest, SubscriptionFilter},
 };
 use tokio::{
     sync::{mpsc, oneshot},
-    task::{AbortHandle, Id, JoinError, JoinSet},
+    task::{Id, JoinError},
     time::{Instant, sleep_until, timeout},
 };
 
-use super::{Client, Shared, call::CallOutcome, host::Host, trace::Propagate};
+use super::{
+    Client, Shared,
+    call::CallOutcome,
+    host::Host,
+    questions::{Answered, Questions},
+    trace::Propagate,
+};
 use crate::transport::{Behind, Connect, Link, LinkReceiver, LinkSender, Pause, Report};
 
 /// Where the outcome of a call goes.
@@ -134,16 +140,6 @@ struct Outbox {
     bytes: usize,
     most: usize,
 }
-
-/// The questions that are with the host, each a task of its own.
-#[derive(Default)]
-struct Questions {
-    tasks: JoinSet<Answered>,
-    by_id: HashMap<QuestionId, AbortHandle>,
-    by_task: HashMap<Id, QuestionId>,
-}
-
-type Answered = Result<InputResponse, ErrorObject>;
 
 /// What happened.
 enum Happened {
@@ -429,7 +425,7 @@ impl Driver {
     async fn close(mut self) {
         self.calls.clear();
         self.granted.clear();
-        self.questions.tasks.shutdown().await;
+        self.questions.end().await;
         loop {
             match &self.way {
                 Way::Closed(_) | Way::Moving => return,
@@ -558,36 +554,6 @@ impl Outbox {
 
     fn has_room(&self) -> bool {
         self.bytes <= self.most
-    }
-}
-
-impl Questions {
-    fn ask(&mut self, host: &Arc<Host>, id: QuestionId, question: HostQuestion) {
-        let host = Arc::clone(host);
-        let task = self.tasks.spawn(async move { host.answer(question).await });
-        self.by_task.insert(task.id(), id);
-        self.by_id.insert(id, task);
-    }
-
-    fn withdraw(&mut self, id: QuestionId) {
-        if let Some(task) = self.by_id.remove(&id) {
-            self.by_task.remove(&task.id());
-            task.abort();
-        }
-    }
-
-    /// The question a task had; none if it was withdrawn.
-    fn finish(&mut self, task: Id) -> Option<QuestionId> {
-        let question = self.by_task.remove(&task)?;
-        self.by_id.remove(&question);
-        Some(question)
-    }
-
-    async fn next(&mut self) -> Result<(Id, Answered), JoinError> {
-        match self.tasks.join_next_with_id().await {
-            Some(joined) => joined,
-            None => pending().await,
-        }
     }
 }
 

@@ -43,6 +43,7 @@ mod clients;
 mod driver;
 mod host;
 mod pages;
+mod questions;
 mod received;
 mod servers;
 mod subscription;
