@@ -326,6 +326,10 @@ fn told(error: &ClientError) -> (Words, Option<PeerText>) {
             words!("the server did not answer within {} s", after.as_secs_f64()),
             None,
         ),
+        ClientError::Output { .. } | ClientError::OutputSchema { .. } => (
+            "the server broke the protocol:".into(),
+            quote(&error.to_string()),
+        ),
         ClientError::TooManyRounds(rounds) => (
             words!(
                 "the server asked for more than {} rounds; the call was given up",

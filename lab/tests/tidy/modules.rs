@@ -70,7 +70,7 @@ const OF_ASKBACK: Map = &[
     ("handler", &["answer", "ctx", "error", "flow", "schema"]),
     ("authorization", &["clock", "entropy"]),
     ("transport", &["authorization"]),
-    ("client", &["error", "extension", "transport"]),
+    ("client", &["error", "extension", "schema", "transport"]),
     (
         "server",
         &[

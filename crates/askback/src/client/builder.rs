@@ -16,6 +16,7 @@ use serde::Serialize;
 
 use super::{
     Client, ClientError, Event, HostQuestion, driver,
+    driver::Handles,
     host::{Host, answerer},
     trace::Propagate,
 };
@@ -42,6 +43,7 @@ pub struct ClientBuilder {
     protocol: Protocol,
     principal: Option<String>,
     tasks: bool,
+    checks_results: bool,
     /// The extensions.
     declared: ClientCapabilities,
     wrong: Option<ClientError>,
@@ -58,6 +60,7 @@ impl ClientBuilder {
             protocol: Protocol::Auto,
             principal: None,
             tasks: true,
+            checks_results: true,
             declared: ClientCapabilities::default(),
             wrong: None,
             propagate: None,
@@ -236,6 +239,15 @@ impl ClientBuilder {
         self
     }
 
+    /// Sets whether the structured results of tools are checked by the output schemas that the server has
+    /// listed (feature `json-schema`): they are by default. Without the check a result is what the server
+    /// sent, and a tool can be called whose schema is in a dialect that is not interpreted.
+    #[must_use]
+    pub fn check_results(mut self, check: bool) -> Self {
+        self.checks_results = check;
+        self
+    }
+
     /// Sets what says where a request stands in its trace: called with the span of each request, it
     /// gives what is written into its `_meta`, so that the server's span becomes a child of it
     /// (SEP-414). An OpenTelemetry propagator injects into such a carrier.
@@ -276,14 +288,11 @@ impl ClientBuilder {
             principal: self.principal,
             limits: self.limits,
         };
-        let host = Arc::new(self.host);
-        driver::start(
-            profile,
-            host,
-            self.timeouts,
-            Box::new(transport),
-            self.propagate,
-        )
-        .await
+        let handles = Handles {
+            timeouts: self.timeouts,
+            propagate: self.propagate,
+            checks_results: self.checks_results,
+        };
+        driver::start(profile, Arc::new(self.host), handles, Box::new(transport)).await
     }
 }

@@ -1,5 +1,7 @@
 //! Calls on their way.
 
+#[cfg(feature = "json-schema")]
+use std::sync::Arc;
 use std::{
     fmt,
     future::Future,
@@ -11,12 +13,14 @@ use std::{
 
 use askback_core::{
     engine::client::{CallId, ClientError},
-    protocol::ClientRequest,
+    protocol::{CallToolResult, ClientRequest, GetPromptResult, ReadResourceResult},
 };
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use tokio::sync::oneshot;
 
+#[cfg(feature = "json-schema")]
+use super::outputs::OutputSchema;
 use super::{Client, Received, driver::Command, trace::SentSpan};
 
 /// The outcome of a call.
@@ -29,8 +33,32 @@ pub(super) type CallOutcome = Result<Box<RawValue>, ClientError>;
 pub struct PendingCall<T> {
     id: CallId,
     stage: Stage,
+    /// What the result must fit; known when the call is sent.
+    #[cfg(feature = "json-schema")]
+    output: Option<Arc<OutputSchema>>,
     result: PhantomData<fn() -> T>,
 }
+
+/// What a call can come to.
+pub(super) trait CallResult: DeserializeOwned {
+    /// Checks it by the output schema of its tool.
+    #[cfg(feature = "json-schema")]
+    fn check(&self, output: &OutputSchema) -> Result<(), ClientError> {
+        let _ = output;
+        Ok(())
+    }
+}
+
+impl CallResult for CallToolResult {
+    #[cfg(feature = "json-schema")]
+    fn check(&self, output: &OutputSchema) -> Result<(), ClientError> {
+        output.check(self)
+    }
+}
+
+impl CallResult for GetPromptResult {}
+
+impl CallResult for ReadResourceResult {}
 
 enum Stage {
     Ready(Client, Box<ClientRequest>),
@@ -54,6 +82,8 @@ impl<T> PendingCall<T> {
                 Ok(request) => Stage::Ready(client.clone(), Box::new(request)),
                 Err(error) => Stage::Ended(Some(error)),
             },
+            #[cfg(feature = "json-schema")]
+            output: None,
             result: PhantomData,
         }
     }
@@ -66,15 +96,20 @@ impl<T> PendingCall<T> {
     }
 }
 
-impl<T: DeserializeOwned> Future for PendingCall<T> {
+impl<T: CallResult> Future for PendingCall<T> {
     type Output = Result<Received<T>, ClientError>;
 
     /// # Panics
     ///
     /// If it is polled after it ended.
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        self.poll_outcome(cx)
-            .map(|outcome| outcome.and_then(Received::read))
+        let received: Result<Received<T>, _> =
+            ready!(self.poll_outcome(cx)).and_then(Received::read);
+        #[cfg(feature = "json-schema")]
+        if let (Ok(received), Some(output)) = (&received, self.output.take()) {
+            received.check(&output)?;
+        }
+        Poll::Ready(received)
     }
 }
 
@@ -110,6 +145,14 @@ impl<T> PendingCall<T> {
         else {
             return;
         };
+        #[cfg(feature = "json-schema")]
+        match client.output_of(&request) {
+            Ok(output) => self.output = output,
+            Err(error) => {
+                self.stage = Stage::Ended(Some(error));
+                return;
+            }
+        }
         let span = SentSpan::begin(&client, &mut request);
         let (reply, result) = oneshot::channel();
         self.stage = match client.send(self.id, *request, reply, None) {

@@ -53,13 +53,20 @@ pub(super) enum Command {
     Close(oneshot::Sender<()>),
 }
 
+/// What the handles of a client are told from its beginning.
+pub(super) struct Handles {
+    pub(super) timeouts: Timeouts,
+    pub(super) propagate: Option<Propagate>,
+    /// Results are checked by the output schemas of their tools.
+    pub(super) checks_results: bool,
+}
+
 /// Starts the driver of a client and waits until the connection is open.
 pub(super) async fn start(
     profile: Profile,
     host: Arc<Host>,
-    timeouts: Timeouts,
+    handles: Handles,
     connector: Box<dyn Connect>,
-    propagate: Option<Propagate>,
 ) -> Result<Client, ClientError> {
     let (commands, received) = mpsc::unbounded_channel();
     let (opened, is_open) = oneshot::channel();
@@ -69,6 +76,7 @@ pub(super) async fn start(
         engine: Connection::new(profile),
         host,
         shared: None,
+        checks_results: handles.checks_results,
         way: Way::Closed(connector),
         outbox: Outbox::new(limits.message_bytes),
         calls: HashMap::new(),
@@ -82,7 +90,7 @@ pub(super) async fn start(
     };
     tokio::spawn(driver.run(received));
     let shared = is_open.await.unwrap_or(Err(ClientError::Closed))?;
-    Ok(Client::new(commands, shared, limits, timeouts, propagate))
+    Ok(Client::new(commands, shared, limits, handles))
 }
 
 struct Driver {
@@ -90,6 +98,7 @@ struct Driver {
     host: Arc<Host>,
     /// Where the handles look; none before the connection is open.
     shared: Option<Arc<Shared>>,
+    checks_results: bool,
     limits: Limits,
     way: Way,
     outbox: Outbox,
@@ -231,6 +240,7 @@ impl Driver {
         let context = self.authorization.number();
         if context != self.engine.authorization_context() {
             self.engine.set_authorization_context(context, self.now());
+            self.forget_tools();
         }
     }
 
@@ -257,7 +267,10 @@ impl Driver {
                 self.engine.cancel(id, now);
             }
             Command::RootsChanged => self.engine.roots_changed(),
-            Command::SetPrincipal(principal) => self.engine.set_principal(principal),
+            Command::SetPrincipal(principal) => {
+                self.engine.set_principal(principal);
+                self.forget_tools();
+            }
             Command::Close(_) => {}
         }
     }
@@ -299,9 +312,18 @@ impl Driver {
                     if let Event::Cancelled { reason } = &event {
                         tracing::debug!(reason, "the server cancelled a question or subscription");
                     }
+                    if matches!(event, Event::ToolsChanged) {
+                        self.forget_tools();
+                    }
                     self.host.event(event);
                 }
             }
+        }
+    }
+
+    fn forget_tools(&self) {
+        if let Some(shared) = &self.shared {
+            shared.forget_tools();
         }
     }
 
@@ -311,7 +333,10 @@ impl Driver {
         };
         match &self.shared {
             Some(shared) => shared.greet(greeting.clone()),
-            None => self.shared = Some(Arc::new(Shared::new(greeting.clone()))),
+            None => {
+                let shared = Shared::new(greeting.clone(), self.checks_results);
+                self.shared = Some(Arc::new(shared));
+            }
         }
         if let (Some(shared), Some(opened)) = (&self.shared, self.opened.take()) {
             // Whoever connects may have given up.

@@ -42,6 +42,8 @@ mod call;
 mod clients;
 mod driver;
 mod host;
+#[cfg(feature = "json-schema")]
+mod outputs;
 mod pages;
 mod questions;
 mod received;
@@ -86,7 +88,11 @@ pub use received::Received;
 pub use servers::{ServerCommand, ServerEntry, ServerUrl, ServersFile, ServersFileError};
 pub use subscription::Subscription;
 
-use self::{call::Calling, driver::Command, received::read};
+use self::{
+    call::Calling,
+    driver::{Command, Handles},
+    received::read,
+};
 
 /// A connection to a server. Clones are cheap and share it; it ends, and with it a server that is
 /// a child process, when the last one is dropped or one is [closed](Client::close).
@@ -116,6 +122,9 @@ struct Inner {
 /// What the driver tells all handles.
 struct Shared {
     greeting: Mutex<Arc<Greeting>>,
+    /// What the results of tools must fit; none where they are not checked.
+    #[cfg(feature = "json-schema")]
+    outputs: Option<outputs::Outputs>,
 }
 
 impl Client {
@@ -214,7 +223,14 @@ impl Client {
     ///
     /// As all calls: see [`ClientError`].
     pub async fn tools(&self) -> Result<Vec<Tool>, ClientError> {
-        self.pages::<ListToolsResult>().await
+        #[cfg(feature = "json-schema")]
+        let asked = self.outputs().map(outputs::Outputs::asked);
+        let tools = self.pages::<ListToolsResult>().await?;
+        #[cfg(feature = "json-schema")]
+        if let (Some(outputs), Some(asked)) = (self.outputs(), asked) {
+            outputs.note(asked, &tools, true, self.limits());
+        }
+        Ok(tools)
     }
 
     /// One page of the tools: the first, or the one a page before named in its `nextCursor`.
@@ -223,7 +239,17 @@ impl Client {
     ///
     /// See [`ClientError`].
     pub async fn tools_page(&self, cursor: Option<String>) -> Result<ListToolsResult, ClientError> {
-        self.page(cursor).await
+        #[cfg(feature = "json-schema")]
+        let (is_first, asked) = (
+            cursor.is_none(),
+            self.outputs().map(outputs::Outputs::asked),
+        );
+        let page: ListToolsResult = self.page(cursor).await?;
+        #[cfg(feature = "json-schema")]
+        if let (Some(outputs), Some(asked)) = (self.outputs(), asked) {
+            outputs.note(asked, &page.tools, is_first, self.limits());
+        }
+        Ok(page)
     }
 
     /// All prompts.
@@ -306,9 +332,14 @@ impl Client {
     /// # }
     /// ```
     ///
+    /// With the feature `json-schema`, the result of a tool that was listed with an output schema is
+    /// checked by it, unless [`ClientBuilder::check_results`] says otherwise.
+    ///
     /// # Errors
     ///
-    /// [`ClientError::Arguments`] where the arguments are no object; see [`ClientError`].
+    /// [`ClientError::Arguments`] where the arguments are no object, [`ClientError::Output`] where the
+    /// result does not fit the schema, and [`ClientError::OutputSchema`] where nothing can be checked by
+    /// it; see [`ClientError`].
     pub fn call_tool(&self, name: &str, arguments: impl Serialize) -> PendingCall<CallToolResult> {
         let params = object(&arguments).map(|arguments| CallToolParams {
             arguments,
@@ -433,8 +464,7 @@ impl Client {
         commands: mpsc::UnboundedSender<Command>,
         shared: Arc<Shared>,
         limits: Limits,
-        timeouts: Timeouts,
-        propagate: Option<trace::Propagate>,
+        handles: Handles,
     ) -> Self {
         Self {
             inner: Arc::new(Inner {
@@ -442,10 +472,10 @@ impl Client {
                 shared,
                 limits,
                 last_id: AtomicU64::new(0),
-                propagate,
+                propagate: handles.propagate,
                 watched: Mutex::default(),
             }),
-            timeouts,
+            timeouts: handles.timeouts,
             meta: None,
         }
     }
@@ -510,14 +540,26 @@ fn refused(name: &str, why: &serde_json::Error) -> ClientError {
 }
 
 impl Shared {
-    fn new(greeting: Greeting) -> Self {
+    #[cfg_attr(not(feature = "json-schema"), expect(unused_variables))]
+    fn new(greeting: Greeting, checks_results: bool) -> Self {
         Self {
             greeting: Mutex::new(Arc::new(greeting)),
+            #[cfg(feature = "json-schema")]
+            outputs: checks_results.then(outputs::Outputs::default),
+        }
+    }
+
+    /// The tools of the server may be others now.
+    fn forget_tools(&self) {
+        #[cfg(feature = "json-schema")]
+        if let Some(outputs) = &self.outputs {
+            outputs.forget();
         }
     }
 
     /// The server said something else of itself, as it was started again.
     fn greet(&self, greeting: Greeting) {
+        self.forget_tools();
         *self.lock() = Arc::new(greeting);
     }
 

@@ -8,7 +8,8 @@ use alloc::{
 use core::time::Duration;
 
 use crate::{
-    auth::AuthorizationError, jsonrpc::ErrorObject, protocol::ToolResultError, revision::Revision,
+    auth::AuthorizationError, jsonrpc::ErrorObject, protocol::ToolResultError, quote::Quoted,
+    revision::Revision,
 };
 
 /// Why a call came to nothing. Each kind names who is to blame.
@@ -61,6 +62,26 @@ pub enum ClientError {
     /// The server took too long. The time a person was asked is not counted.
     #[error("the server did not answer within {0:?}")]
     TimedOut(Duration),
+    /// The result of a tool does not fit the output schema the server has listed for it.
+    #[error("the result of the tool {} does not fit its output schema: {why}", Quoted(.tool))]
+    Output {
+        /// The tool.
+        tool: String,
+        /// Where it does not fit, and what is expected there.
+        why: String,
+    },
+    /// The output schema that a tool was listed with is none by which results can be checked. The tool was
+    /// not called.
+    #[error(
+        "the tool {} was not called, because its results could not be checked by its output schema: {why}",
+        Quoted(.tool)
+    )]
+    OutputSchema {
+        /// The tool.
+        tool: String,
+        /// What is wrong with the schema.
+        why: String,
+    },
     /// The server kept asking.
     #[error("the server asked for more than {0} rounds; the call was given up")]
     TooManyRounds(u32),

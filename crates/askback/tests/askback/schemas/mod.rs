@@ -2,6 +2,7 @@
 
 mod around;
 mod built;
+mod client;
 mod declined;
 
 use askback::{

@@ -1,0 +1,148 @@
+//! A client holds a server to the output schemas it lists.
+
+use askback::{
+    Limits, Result, Server, Tool,
+    client::{Client, ClientError},
+    protocol::CallToolResult,
+    transport,
+};
+use serde_json::{Value, json};
+
+use super::{gives, schema, structured};
+
+/// A client of a server with this tool, whose results no server checks.
+async fn connect(tool: Tool, limits: Limits, check: bool) -> Client {
+    let server = Server::new("desk", "1").tool(tool.unchecked());
+    let server = server.build().unwrap();
+    let (near, far) = transport::memory();
+    tokio::spawn(async move { server.serve(far).await });
+    let client = Client::builder("clerk", "1").limits(limits);
+    client.check_results(check).connect(near).await.unwrap()
+}
+
+/// What comes of a call, with and without the list being known.
+async fn outcomes(tool: &Tool) -> [Result<(), ClientError>; 3] {
+    let limits = Limits::default;
+    let unlisted = connect(tool.clone(), limits(), true).await;
+    let listed = connect(tool.clone(), limits(), true).await;
+    listed.tools().await.unwrap();
+    let unchecked = connect(tool.clone(), limits(), false).await;
+    unchecked.tools().await.unwrap();
+    let mut outcomes = [Ok(()), Ok(()), Ok(())];
+    for (client, outcome) in [unlisted, listed, unchecked].iter().zip(&mut outcomes) {
+        *outcome = client.call_tool("gives", ()).await.map(|_| ());
+    }
+    outcomes
+}
+
+fn misfit(why: &str) -> ClientError {
+    ClientError::Output {
+        tool: "gives".to_owned(),
+        why: why.to_owned(),
+    }
+}
+
+// Shows BA-29, TO-33.
+#[tokio::test]
+async fn a_result_is_checked_by_the_schema_its_tool_was_listed_with() {
+    for (result, why) in [
+        (structured(&json!({"total": 1})), None),
+        (CallToolResult::error("no luck"), None),
+        (
+            structured(&json!({"total": "many"})),
+            Some("total: expected a number"),
+        ),
+    ] {
+        let [unlisted, listed, unchecked] = outcomes(&gives(result)).await;
+        assert_eq!(unlisted, Ok(()));
+        assert_eq!(unchecked, Ok(()));
+        assert_eq!(listed.err(), why.map(misfit));
+    }
+    let words = misfit("total: expected a number").to_string();
+    let expected =
+        "the result of the tool `gives` does not fit its output schema: total: expected a number";
+    assert_eq!(words, expected);
+}
+
+// Shows BA-33, BA-35, BA-36, BA-70, TO-42.
+#[tokio::test]
+async fn a_tool_is_not_called_whose_results_could_not_be_checked() {
+    let mut long = json!({"type": "object"});
+    long["description"] = "x".repeat(Limits::default().schema_bytes).into();
+    for (output, why) in [
+        (
+            json!({"$schema": "http://json-schema.org/draft-04/schema#"}),
+            "its dialect is `http://json-schema.org/draft-04/schema#`, and 2020-12 and draft-07 are \
+             interpreted",
+        ),
+        (
+            json!({"$ref": "http://169.254.169.254/latest"}),
+            "it refers to `http://169.254.169.254/latest`, which does not stand in it and is not \
+             fetched",
+        ),
+        (
+            long,
+            "it is longer than the 262144 bytes that are read of a schema",
+        ),
+    ] {
+        let tool = gives(structured(&json!({"total": 1}))).output_schema(schema(&output));
+        let [unlisted, listed, unchecked] = outcomes(&tool).await;
+        assert_eq!(unlisted, Ok(()));
+        assert_eq!(unchecked, Ok(()));
+        let expected = ClientError::OutputSchema {
+            tool: "gives".to_owned(),
+            why: why.to_owned(),
+        };
+        assert_eq!(listed, Err(expected));
+    }
+}
+
+#[tokio::test]
+async fn what_is_known_of_tools_is_bounded_and_forgotten() {
+    let tool = || gives(structured(&json!({"total": "many"})));
+    let fails = async |client: &Client| client.call_tool("gives", ()).await.is_err();
+
+    let client = connect(tool(), Limits::default(), true).await;
+    client.tools_page(None).await.unwrap();
+    assert!(fails(&client).await);
+    // Somebody else may be listed other tools.
+    client.set_principal(Some("ada".to_owned()));
+    client.ping().await.ok();
+    assert!(!fails(&client).await);
+    client.tools().await.unwrap();
+    assert!(fails(&client).await);
+
+    let mut limits = Limits::default();
+    limits.list_bytes = 100;
+    let client = connect(tool(), limits, true).await;
+    let listed = client.tools_page(None).await;
+    assert!(listed.is_err(), "a list of more bytes is refused");
+    assert!(!fails(&client).await);
+}
+
+#[tokio::test]
+async fn a_list_that_changed_is_not_held_against_the_server() {
+    let changes = async |ctx: askback::Ctx| -> Result<CallToolResult> {
+        ctx.changed(askback::Changed::Tools);
+        Ok(structured(&json!({"total": "many"})))
+    };
+    let output: Value = json!({
+        "type": "object",
+        "properties": {"total": {"type": "number"}},
+    });
+    let tool = Tool::new("gives", changes).output_schema(schema(&output));
+    let server = Server::new("desk", "1").tool(tool.unchecked());
+    let server = server.build().unwrap();
+    let (near, far) = transport::memory();
+    tokio::spawn(async move { server.serve(far).await });
+    let client = Client::builder("clerk", "1")
+        .protocol(askback::client::Protocol::Only(
+            askback::Revision::V2025_11_25,
+        ))
+        .connect(near)
+        .await
+        .unwrap();
+    client.tools().await.unwrap();
+    assert!(client.call_tool("gives", ()).await.is_err());
+    assert!(client.call_tool("gives", ()).await.is_ok());
+}
