@@ -51,6 +51,7 @@ pub(crate) async fn run(run: &Run, client: &Program, place: &Place) -> Result<Ou
         let outcome = match scenario {
             Scenario::Crash => crash(run, client, &servers, place).await,
             Scenario::Cancellation => both(&mut seen, ["cancel", "stopped"]),
+            Scenario::Decline => both(&mut seen, ["decline", "no value"]),
             Scenario::Roots if run.transport == Transport::Stdio => saved(&mut seen, &file),
             _ => both(&mut seen, [scenario_name(scenario)]),
         };
@@ -129,7 +130,7 @@ fn judged(run: &Run, line: Line) -> Result<(), String> {
         false => wrong(&format!("expected {questions} questions and {says:?}")),
     };
     match scenario.as_str() {
-        "form" | "two" | "decline" | "cancelled question" if !forms => {
+        "form" | "two" | "decline" | "no value" | "cancelled question" if !forms => {
             match asked == 0 && seen["failed"] == true {
                 true => Ok(()),
                 false => wrong("a person was asked"),
@@ -168,6 +169,10 @@ fn judged(run: &Run, line: Line) -> Result<(), String> {
         }
         "two" => expect(2, "Booked: Barcelona"),
         "decline" => expect(2, "declined"),
+        // The tool has an output schema, so that a result without a value is a failure: clients that
+        // check results refuse any other.
+        "no value" if seen["failed"] != true => wrong("expected a failure"),
+        "no value" => expect(1, "declined"),
         "cancelled question" => expect(2, "cancel"),
         "sampling" => expect(1, ADVICE),
         "roots" if run.transport == Transport::Stdio => expect(0, "Saved to "),

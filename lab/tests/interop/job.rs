@@ -67,7 +67,7 @@ fn travelling(run: &Run, place: &Place, file: &Path) -> Value {
         call["answers"] = answers;
         call
     };
-    let form = call("form", "tailor_trip", json!({"destination": "Barcelona"}));
+    let form = |name: &str| call(name, "tailor_trip", json!({"destination": "Barcelona"}));
     let book = |name: &str| call(name, "book_holiday", trip());
     let mut sampling = call("sampling", "find_best_flight", flight());
     sampling["sample"] = ADVICE.into();
@@ -76,9 +76,10 @@ fn travelling(run: &Run, place: &Place, file: &Path) -> Value {
         {"name": "completion", "do": "complete",
             "prompt": "plan_vacation", "argument": "destination", "value": "Bar"},
         {"name": "prompt", "do": "prompt", "prompt": "plan_vacation", "arguments": plan},
-        asking(form, json!([accept("How would", &asked_for(run.revision))])),
+        asking(form("form"), json!([accept("How would", &asked_for(run.revision))])),
         asking(book("two"), json!([wishes, accept("Who is travelling", &contact)])),
         asking(book("decline"), json!([wishes, refuse("decline")])),
+        asking(form("no value"), json!([{"message": "How would", "action": "decline"}])),
         asking(book("cancelled question"), json!([wishes, refuse("cancel")])),
         sampling,
     ]);
