@@ -92,7 +92,7 @@ pub struct TargetArgs {
     pub command: Vec<String>,
 }
 
-/// What of a server in a file is the command's own.
+/// The members of a server's entry that only the command reads.
 #[derive(Debug, Default, Deserialize)]
 struct OwnMembers {
     #[serde(default)]

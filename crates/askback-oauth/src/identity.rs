@@ -35,17 +35,17 @@ impl RegisteredClient {
         }
     }
 
-    /// The issuer it is registered with, letter by letter as its metadata names it. It is used with
-    /// no other. Where none is given, it belongs to the first issuer it is used with, which a server
-    /// chooses: name it wherever no person sees to whom the client shows itself. Which was the first
-    /// is kept in the [`CredentialStore`](super::CredentialStore), and forgotten with it.
+    /// Sets the issuer it is registered with, letter by letter as its metadata names it. It is used
+    /// with no other. Where none is given, it belongs to the first issuer it is used with, which a
+    /// server chooses: name it wherever no person sees to whom the client shows itself. Which was
+    /// the first is kept in the [`CredentialStore`](super::CredentialStore), and forgotten with it.
     #[must_use]
     pub fn with_issuer(mut self, issuer: impl Into<String>) -> Self {
         self.issuer = Some(issuer.into());
         self
     }
 
-    /// It has a secret, which is sent as the issuer wants: `client_secret_basic` where it takes
+    /// Sets its secret, which is sent as the issuer wants: `client_secret_basic` where it takes
     /// that, else `client_secret_post`.
     #[must_use]
     pub fn with_secret(mut self, secret: Secret) -> Self {
@@ -53,7 +53,8 @@ impl RegisteredClient {
         self
     }
 
-    /// It has a key and signs for itself: `private_key_jwt` (RFC 7523). The key never leaves.
+    /// Sets the key with which it signs for itself: `private_key_jwt` (RFC 7523). The key never
+    /// leaves.
     #[must_use]
     pub fn with_key(mut self, key: SigningKey) -> Self {
         self.proof = Proof::Key(Arc::new(key));

@@ -227,15 +227,15 @@ impl Authorization {
         self.with(|config| config.store = Arc::new(store))
     }
 
-    /// A client that was registered by hand, to be used before any other way of becoming known. It
-    /// can be given several times, for several issuers.
+    /// Sets a client that was registered by hand, to be used before any other way of becoming
+    /// known. It can be given several times, for several issuers.
     #[must_use]
     pub fn client(self, client: RegisteredClient) -> Self {
         self.with(|config| config.clients.push(client))
     }
 
-    /// The document that describes this client, for issuers that take its URL as the client's id
-    /// (2026-07-28, basic/authorization/client-registration, Client ID Metadata Documents). The
+    /// Sets the document that describes this client, for issuers that take its URL as the client's
+    /// id (2026-07-28, basic/authorization/client-registration, Client ID Metadata Documents). The
     /// document must hold exactly this URL as its `client_id`, and the redirect URIs of the host.
     ///
     /// # Errors
@@ -305,7 +305,7 @@ impl Authorization {
         Ok(self.with(|config| config.proxy = Some(proxy)))
     }
 
-    /// The bounds on what is fetched, and on the time a person has.
+    /// Sets the bounds on what is fetched, and on the time a person has.
     #[must_use]
     pub fn limits(self, limits: &Limits) -> Self {
         self.with(|config| config.limits = limits.clone())

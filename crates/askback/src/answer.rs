@@ -1,8 +1,8 @@
-//! What a person did with a question.
+//! A person's answer to a question.
 
 use crate::error::Error;
 
-/// What a person did with a question.
+/// A person's answer to a question.
 ///
 /// A no is an answer like any other: declining ("I will not") and cancelling ("not now") are kept
 /// apart, and neither is an error until the author says so with [`Answer::accepted`].

@@ -1,4 +1,4 @@
-//! What ends a call without its result.
+//! The error of a call.
 
 use std::{any::Any, error::Error as StdError, fmt, io};
 
@@ -12,11 +12,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::{keys::KeyError, store::StoreError};
 
-/// What a client is told where the state of its call cannot be kept or read.
+/// The message for a client whose call's state cannot be stored or read.
 const NOT_KEPT: &str = "The server could not keep the state of this call; its operator finds the \
                         cause in the log.";
 
-/// What a client is told where anything else fails that a server runs on.
+/// The message for a client where anything else under the server fails.
 const FAILED: &str =
     "The server failed while it handled this request; its operator finds the cause in the log.";
 
@@ -43,9 +43,9 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 /// | [`Error::internal`] | a tool error without its words, which are logged | -32603 without its words, which are logged |
 /// | anything else | a tool error with its words | -32603 with its words |
 ///
-/// What the machine under a server says names paths, modes and addresses: the client is told that
-/// the server failed, and its operator finds the rest in the log. An author who wants the client to
-/// know says it in their own words, with [`Error::new`].
+/// Errors of the machine under a server name paths, modes and addresses. The client is told only
+/// that the server failed, and the operator finds the rest in the log. An author who wants the
+/// client to know more says so in their own words, with [`Error::new`].
 ///
 /// Like `anyhow::Error` it does not implement `std::error::Error` itself.
 pub struct Error {
@@ -62,7 +62,7 @@ pub(crate) enum Kind {
     NotDone(Option<Box<CallToolResult>>),
     /// A question without an answer.
     Ask(AskError),
-    /// What the peer sent is wrong.
+    /// The peer's message is wrong.
     InvalidParams,
     /// There is no such resource.
     NotFound,
@@ -267,8 +267,8 @@ impl Error {
     }
 }
 
-/// What `?` makes an [`Error`] of: whatever implements `std::error::Error`. It is a trait of its own so that
-/// the compiler can say what to write for what does not.
+/// A type that `?` turns into an [`Error`]: all that implement `std::error::Error`. It is a trait
+/// of its own so that the compiler can say what to write for others.
 #[diagnostic::on_unimplemented(
     message = "`?` cannot make an `askback::Error` of `{Self}`",
     label = "write `.map_err(Error::new)?` if the client may read its words, else `.map_err(Error::internal)?`"
@@ -323,8 +323,8 @@ fn chain(error: &dyn StdError) -> String {
     words
 }
 
-/// What a client is told of an error that comes from what a server runs on; `None` for any other,
-/// whose words are its author's.
+/// Returns the message for the client, where the error comes from the machine under the server;
+/// `None` for any other, whose words are the author's.
 fn told(error: &dyn Any) -> Option<&'static str> {
     match error.downcast_ref::<StoreError>() {
         // What its client can do something about.

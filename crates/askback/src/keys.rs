@@ -61,7 +61,7 @@ pub enum KeyWarning {
     Unusable {
         /// The key file.
         path: PathBuf,
-        /// What the operating system said.
+        /// The error of the operating system.
         error: io::Error,
     },
 }
@@ -78,7 +78,7 @@ pub enum KeyError {
     Unreadable {
         /// The key file.
         path: PathBuf,
-        /// What the operating system said.
+        /// The error of the operating system.
         error: io::Error,
     },
     /// Others than its owner may read or write a key file.
@@ -98,7 +98,7 @@ pub enum KeyError {
     Invalid {
         /// The key file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The fault.
         error: KeyRingError,
     },
     /// The operating system has no random bytes for a new key.

@@ -11,7 +11,11 @@ const HANDFUL: usize = 5;
 /// The first lines of the doc comments in a file, with their numbers and the line of code below.
 fn comments(text: &str) -> Vec<(usize, &str, String)> {
     let lines: Vec<_> = text.lines().map(str::trim_start).collect();
-    let doc = |line: &str| line.starts_with("///") || line.starts_with("//!");
+    let doc = |line: &str| {
+        ["///", "//!", "#[doc"]
+            .iter()
+            .any(|doc| line.starts_with(doc))
+    };
     let mut comments = Vec::new();
     for (index, line) in lines.iter().enumerate() {
         if !doc(line) || index > 0 && doc(lines[index - 1]) {
@@ -30,7 +34,12 @@ fn comments(text: &str) -> Vec<(usize, &str, String)> {
                 break;
             }
         }
-        comments.push((index + 1, line[3..].trim(), item));
+        // Where a macro writes the comment, its first words are in a literal, or come from elsewhere.
+        let words = match line.strip_prefix("#[doc") {
+            Some(written) => written.split('"').nth(1),
+            None => Some(&line[3..]),
+        };
+        comments.extend(words.map(|words| (index + 1, words.trim(), item)));
     }
     comments
 }

@@ -114,7 +114,7 @@ impl KeyRing {
         }
     }
 
-    /// The same ring, which also opens what `key` has sealed.
+    /// Adds a key that opens but does not seal.
     #[must_use]
     pub fn and_accept(mut self, key: Key) -> Self {
         if self.find(key.id).is_none() {

@@ -146,7 +146,7 @@ impl CheckedRequest {
 ///
 /// # Errors
 ///
-/// What is wrong with its fields.
+/// Fails with the issues of its fields.
 pub fn check_form(form: &FormSchema, message: &str, limits: &Limits) -> Result<(), Issues> {
     form.lint(limits)?;
     match form.secret_field(message) {

@@ -68,7 +68,7 @@ impl Challenge {
         })
     }
 
-    /// The same challenge with one parameter more, or with another value of it.
+    /// Sets a parameter.
     ///
     /// # Errors
     ///

@@ -32,7 +32,7 @@ pub struct ProtectedResource {
     /// The display name of the server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resource_name: Option<String>,
-    /// Where a developer reads about it.
+    /// Sets the URL of the documentation for developers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resource_documentation: Option<String>,
     /// With which algorithms a client may prove that it holds the key of a token (RFC 9449).

@@ -85,7 +85,7 @@ pub struct FieldBuilder<T> {
 }
 
 impl<T> FieldBuilder<T> {
-    /// Nothing secret is asked, whatever the words.
+    /// Declares that the form asks for nothing secret, whatever its words.
     pub fn not_secret(mut self) -> Self {
         self.field.not_secret = true;
         self

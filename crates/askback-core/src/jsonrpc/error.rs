@@ -45,7 +45,7 @@ impl ErrorObject {
         }
     }
 
-    /// The same error with data.
+    /// Sets the data.
     #[must_use]
     pub fn with_data(mut self, data: Value) -> Self {
         self.data = Some(data);

@@ -412,7 +412,7 @@ impl ResourceContents {
         }
     }
 
-    /// The same contents with a media type.
+    /// Sets the media type.
     #[must_use]
     pub fn with_mime_type(mut self, mime_type: impl Into<String>) -> Self {
         *match &mut self {

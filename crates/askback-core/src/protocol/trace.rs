@@ -123,7 +123,7 @@ mod tests {
     use super::TraceContext;
     use crate::protocol::Meta;
 
-    /// What is read of these three.
+    /// Checks the values that are read of these three.
     #[track_caller]
     fn check(written: [&str; 3], read: [Option<&str>; 3]) {
         let [traceparent, tracestate, baggage] = written;

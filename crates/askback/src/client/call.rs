@@ -33,13 +33,13 @@ pub(super) type CallOutcome = Result<Box<RawValue>, ClientError>;
 pub struct PendingCall<T> {
     id: CallId,
     stage: Stage,
-    /// What the result must fit; known when the call is sent.
+    /// The schema that the result must fit; known when the call is sent.
     #[cfg(feature = "json-schema")]
     output: Option<Arc<OutputSchema>>,
     result: PhantomData<fn() -> T>,
 }
 
-/// What a call can come to.
+/// The result type of a call.
 pub(super) trait CallResult: DeserializeOwned {
     /// Checks it by the output schema of its tool.
     #[cfg(feature = "json-schema")]

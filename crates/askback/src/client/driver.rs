@@ -37,7 +37,7 @@ use crate::transport::{Behind, Connect, Link, LinkReceiver, LinkSender, Pause, R
 /// Where the outcome of a call goes.
 pub(super) type Reply = oneshot::Sender<CallOutcome>;
 
-/// What the handles of a client want.
+/// The commands of a client's handles.
 pub(super) enum Command {
     Call {
         id: CallId,
@@ -53,7 +53,7 @@ pub(super) enum Command {
     Close(oneshot::Sender<()>),
 }
 
-/// What the handles of a client are told from its beginning.
+/// The values that the handles of a client are given at its start.
 pub(super) struct Handles {
     pub(super) timeouts: Timeouts,
     pub(super) propagate: Option<Propagate>,
@@ -142,15 +142,15 @@ struct Open {
 
 type Stderr = Option<mpsc::Receiver<String>>;
 
-/// What is to be sent. A server that does not read it is not listened to either: it could make
-/// this grow by asking.
+/// The messages to send. While a server does not read them, the client does not read the server
+/// either: otherwise the server could make this grow by asking.
 struct Outbox {
     messages: VecDeque<ClientMessage>,
     bytes: usize,
     most: usize,
 }
 
-/// What happened.
+/// The events that a driver waits for.
 enum Happened {
     Command(Option<Command>),
     Message(io::Result<Option<ServerMessage>>),

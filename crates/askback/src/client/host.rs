@@ -19,7 +19,7 @@ use crate::error::{Error, Result};
 /// A function that answers questions of one kind.
 type Answerer<Q, A> = Arc<dyn Fn(HostQuestion<Q>) -> BoxFuture<'static, Result<A>> + Send + Sync>;
 
-/// Whoever is behind a client: one function for each kind of question. What has no function is not
+/// The host of a client: one function for each kind of question. A kind without a function is not
 /// declared, so that no server asks it.
 #[derive(Clone, Default)]
 pub(super) struct Host {
@@ -28,7 +28,7 @@ pub(super) struct Host {
     pub(super) sample: Option<Answerer<CreateMessageParams, CreateMessageResult>>,
     pub(super) roots: Option<Answerer<RequestParams, Vec<Root>>>,
     pub(super) event: Option<Arc<dyn Fn(Event) + Send + Sync>>,
-    /// What a model that is sampled can do beside.
+    /// The further capabilities of sampling.
     pub(super) sampling: SamplingCapability,
 }
 
@@ -43,7 +43,7 @@ where
 }
 
 impl Host {
-    /// What a client with these functions declares.
+    /// Returns the capabilities of a client with these functions.
     pub(super) fn capabilities(&self) -> ClientCapabilities {
         let mode = |is_there: bool| is_there.then(JsonObject::new);
         let elicits = self.elicit.is_some() || self.elicit_url.is_some();

@@ -104,7 +104,7 @@ pub struct Client {
     inner: Arc<Inner>,
     /// Those of this handle.
     timeouts: Timeouts,
-    /// What this handle says in the `_meta` of its requests.
+    /// The `_meta` that this handle adds to its requests.
     meta: Option<Arc<Meta>>,
 }
 
@@ -115,14 +115,15 @@ struct Inner {
     last_id: AtomicU64,
     /// Says where a request stands in its trace.
     propagate: Option<trace::Propagate>,
-    /// What [`Client::subscribe`] has open where watching is a subscription of its own.
+    /// The open subscriptions of [`Client::subscribe`], where watching is a subscription of its
+    /// own.
     watched: Mutex<HashMap<String, Subscription>>,
 }
 
-/// What the driver tells all handles.
+/// The state that the driver shares with all handles.
 struct Shared {
     greeting: Mutex<Arc<Greeting>>,
-    /// What the results of tools must fit; none where they are not checked.
+    /// The output schemas of tools; `None` where results are not checked.
     #[cfg(feature = "json-schema")]
     outputs: Option<outputs::Outputs>,
 }
@@ -139,13 +140,13 @@ impl Client {
         self.greeting().revision
     }
 
-    /// What the server calls itself. Nobody vouches for it.
+    /// Returns the server's own name and version, unverified.
     #[must_use]
     pub fn server_info(&self) -> Option<Implementation> {
         self.greeting().server.clone()
     }
 
-    /// What the server can do.
+    /// Returns the server's capabilities.
     #[must_use]
     pub fn capabilities(&self) -> ServerCapabilities {
         self.greeting().capabilities.clone()

@@ -102,7 +102,7 @@ impl Client {
         self.inner.shared.outputs.as_ref()
     }
 
-    /// What the result of a request must fit.
+    /// Returns the schema that the result of a request must fit.
     pub(super) fn output_of(
         &self,
         request: &ClientRequest,

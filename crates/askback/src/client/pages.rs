@@ -23,7 +23,7 @@ use super::{Client, ClientError, received::read};
 pub(super) trait Page: DeserializeOwned {
     type Item;
 
-    /// What asks for it.
+    /// The request for a page.
     const REQUEST: fn(PaginatedParams) -> ClientRequest;
 
     /// Whether the server has such a list.
@@ -33,7 +33,7 @@ pub(super) trait Page: DeserializeOwned {
     /// many times as much once it is read.
     fn count(raw: &RawValue) -> Result<usize, ClientError>;
 
-    /// What is on it, and where the next one is.
+    /// Returns the items of the page, and the cursor of the next.
     fn split(self) -> (Vec<Self::Item>, Option<String>);
 }
 
@@ -73,7 +73,7 @@ pages! {
     ListResourceTemplatesResult, ResourceTemplate, resource_templates, ListResourceTemplates, resources;
 }
 
-/// What was fetched of one list so far.
+/// The pages of one list that were fetched so far.
 #[derive(Debug, Default)]
 struct Fetched {
     bytes: usize,

@@ -79,7 +79,7 @@ pub enum ServersFileError {
     Io {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The fault.
         why: io::Error,
     },
     /// It is not such a file.
@@ -93,12 +93,12 @@ pub enum ServersFileError {
         /// The names there are.
         known: Vec<String>,
     },
-    /// What it says of a server cannot be read.
+    /// The entry of a server cannot be read.
     #[error("server `{name}` cannot be read: {why}")]
     Entry {
-        /// The server.
+        /// Builds the server.
         name: String,
-        /// What is wrong with it.
+        /// The fault.
         why: serde_json::Error,
     },
     /// It does not say how the server is reached.

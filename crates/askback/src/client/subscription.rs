@@ -27,7 +27,7 @@ pub(super) enum Kind {
         id: CallId,
         ended: oneshot::Receiver<Result<Box<serde_json::value::RawValue>, ClientError>>,
     },
-    /// What a session is told of anyway, and resources that are watched under these ids.
+    /// Changes that a session is notified of anyway, and resources watched under these ids.
     Watching(Vec<(CallId, String)>),
 }
 

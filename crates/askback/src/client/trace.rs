@@ -86,7 +86,7 @@ fn describe(span: &Span, request: &ClientRequest) {
 }
 
 fn end(span: &Span, is_call: bool, ended: &CallOutcome) {
-    /// What a result of a tool says of itself.
+    /// The part of a tool's result that tells of a failure.
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
     struct Failed {

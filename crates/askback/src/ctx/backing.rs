@@ -1,4 +1,4 @@
-//! What a call needs of its server.
+//! The part of a server that a call needs.
 
 use std::{
     future::Future,
@@ -30,7 +30,7 @@ const COMMIT_WAIT: (Duration, Duration) = (Duration::from_millis(10), Duration::
 /// How often the store is rid of what has expired: once in so many commits and states.
 const WRITES_TO_PURGE: u32 = 256;
 
-/// What stands behind each call: what its server has for all of them.
+/// The part of a server that all its calls share.
 pub(crate) struct Backing {
     pub(crate) limits: Arc<Limits>,
     pub(crate) states: States,

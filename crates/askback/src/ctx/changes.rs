@@ -1,4 +1,4 @@
-//! Who is told that something the server offers has changed.
+//! The clients that are notified of a change.
 
 use std::{
     any::Any,
@@ -17,7 +17,7 @@ pub(crate) trait Observer: Send + Sync {
 /// Whom a change concerns.
 #[derive(Clone, Copy)]
 pub(crate) enum Audience<'a> {
-    /// Whoever wants to know.
+    /// Every subscriber.
     All,
     /// One principal, whichever client acts for it; or all who are not known.
     Only(Option<&'a Principal>),

@@ -24,7 +24,7 @@ use crate::{
     error::{Error, Result},
 };
 
-/// What a member of a map takes in memory beside its texts, in bytes.
+/// The memory of a map's member beside its texts, in bytes.
 const MEMBER_BYTES: usize = 128;
 
 /// A question that may go to the client of one request: it is one that may be asked at all, and the
@@ -55,7 +55,7 @@ pub struct Incoming {
     pub(crate) principal_read: Seen,
 }
 
-/// What a client says in the `_meta` of a request, and about how many bytes that takes.
+/// The client's `_meta` of a request, and about how many bytes it takes.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct RequestMeta {
     pub(crate) said: JsonObject,
@@ -116,20 +116,21 @@ impl Incoming {
         self.origin.revision
     }
 
-    /// What the client calls itself; nobody has checked it.
+    /// Returns the client's own name and version, unverified.
     #[must_use]
     pub fn client_info(&self) -> Option<&Implementation> {
         self.origin.client.as_ref()
     }
 
-    /// Who asks, where the server has found out by itself; nothing the client says counts.
+    /// Returns the principal, where the server's authentication identified one. The client's own
+    /// word does not count.
     #[must_use]
     pub fn principal(&self) -> Option<&Principal> {
         self.principal_read.set();
         self.origin.principal.as_deref()
     }
 
-    /// What the client said it supports.
+    /// Returns the capabilities that the client declared.
     #[must_use]
     pub fn capabilities(&self) -> &ClientCapabilities {
         &self.origin.capabilities
@@ -220,7 +221,7 @@ impl Incoming {
     ///
     /// # Errors
     ///
-    /// What is wrong with the first that may not be asked, or with their number.
+    /// Fails with the fault of the first question that may not be asked, or of their number.
     pub(crate) fn permit_by_hand(
         &self,
         requests: InputRequests,
@@ -237,8 +238,8 @@ impl Incoming {
         requests.into_iter().map(permit).collect()
     }
 
-    /// What the client would have to support to be asked this, and does not: down to the mode of
-    /// an elicitation and the features of sampling.
+    /// Returns the capability that this question needs and the client lacks: down to the mode of an
+    /// elicitation and the features of sampling.
     pub(crate) fn missing_for(&self, request: &InputRequest) -> Option<Capability> {
         let facts = self.facts();
         let client = self.capabilities();

@@ -1,4 +1,4 @@
-//! What a handler is given: the way back to whoever called.
+//! The context of a handler: the way back to the client.
 
 mod backing;
 mod changes;
@@ -63,7 +63,7 @@ pub use crate::{
     roots::{RemoteRoots, Roots},
 };
 
-/// What a handler is given: questions to the person, the model and the client behind a call, and
+/// The context of a handler: questions to the person, the model and the client behind a call, and
 /// the means to do things once although the handler may run several times.
 ///
 /// # The one thing to know
@@ -106,7 +106,7 @@ pub(crate) struct Call {
     pub(crate) peer: Arc<dyn Peer>,
     pub(crate) server: Arc<dyn CallServer>,
     pub(crate) backing: Arc<Backing>,
-    /// What the handler's parameters want.
+    /// The needs of the handler's parameters.
     pub(crate) parameters: Arc<Parameters>,
     pub(crate) progressed: Mutex<f64>,
     /// The names under which this execution has committed in transactions of its author's.
@@ -131,7 +131,7 @@ pub struct CompletionNotice {
     elicitation_id: String,
 }
 
-/// What [`Ctx::timeout`] answers when the time is over.
+/// The error of [`Ctx::timeout`] when the time is over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the time is over")]
 pub struct Elapsed;
@@ -551,7 +551,8 @@ impl Ctx {
         self.incoming().capabilities().roots()
     }
 
-    /// What the client calls itself: for display and logs only, since nobody has checked it.
+    /// Returns the client's own name and version: for display and logs only, because they are
+    /// unverified.
     #[must_use]
     pub fn client_info(&self) -> Option<&Implementation> {
         self.incoming().client_info()
@@ -563,7 +564,7 @@ impl Ctx {
         &self.0.backing.limits
     }
 
-    /// What the client said it supports.
+    /// Returns the capabilities that the client declared.
     #[must_use]
     pub fn client_capabilities(&self) -> &ClientCapabilities {
         self.incoming().capabilities()
@@ -662,8 +663,8 @@ impl Ctx {
         self.0.peer.notify(ServerNotification::Message(params));
     }
 
-    /// Who asks, where the server has found out: its own authentication, and nothing the client
-    /// says of itself. What is sealed for one principal opens for nobody else.
+    /// Returns the principal, where the server's own authentication identified one; the client's
+    /// own word does not count. A state sealed for one principal opens for no other.
     #[must_use]
     pub fn principal(&self) -> Option<&Principal> {
         self.incoming().principal()

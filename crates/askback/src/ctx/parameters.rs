@@ -1,4 +1,4 @@
-//! What the parameters of a handler want, and what they are made of.
+//! The needs of a handler's parameters.
 
 use std::{
     any::{Any, TypeId, type_name},
@@ -20,7 +20,7 @@ pub enum Arguments {
     Texts(BTreeMap<String, String>),
 }
 
-/// What the parameters of a handler want of a call.
+/// The arguments and state that a handler's parameters need.
 #[derive(Debug, Clone, Default)]
 pub struct Parameters {
     /// The form that describes the arguments, where a parameter has one.
@@ -35,7 +35,7 @@ pub struct Parameters {
     pub(crate) asks: Vec<(FormSchema, &'static str)>,
     /// More than one parameter describes the arguments.
     pub(crate) described_twice: bool,
-    /// What they take of the server's own.
+    /// The states of the server that they take.
     pub(crate) states: Vec<StateType>,
 }
 

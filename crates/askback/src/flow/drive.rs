@@ -153,7 +153,7 @@ impl<T> Drive<T> {
         }
     }
 
-    /// What has ended is not polled again, and children end with their handler.
+    /// Drops the handler, so that it is not polled again, and its children with it.
     fn finish(&mut self) {
         self.children.clear();
         self.handler = None;

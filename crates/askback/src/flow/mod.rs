@@ -49,7 +49,7 @@ pub(crate) struct Cell {
     suspending: AtomicBool,
 }
 
-/// What a cell guards. No lock on it is held while a future of the handler is polled or dropped.
+/// The content of a cell. No lock on it is held while a future of the handler is polled or dropped.
 struct Held {
     flow: Flow,
     stage: TaskStage,
@@ -90,7 +90,7 @@ impl Cell {
         FlowGuard(lock(&self.held))
     }
 
-    /// Who the flow is, drawn when it is first asked for.
+    /// Returns the identity of the flow, drawn on first use.
     pub(crate) fn identity(&self) -> io::Result<Identity> {
         let mut flow = self.flow();
         let identity =
@@ -188,7 +188,7 @@ impl DerefMut for FlowGuard<'_> {
     }
 }
 
-/// What one future of a handler waits for; dropping it tells the flow.
+/// The slot of one future of a handler; the flow notices when it is dropped.
 pub(crate) struct Slot {
     cell: Arc<Cell>,
     id: SlotId,

@@ -29,7 +29,7 @@ enum State<T> {
     Over,
 }
 
-/// What becomes of a name that was used before.
+/// The treatment of a name that was used before.
 #[derive(Clone, Copy)]
 pub(crate) enum Naming {
     /// An ordinal tells the steps apart.

@@ -1,4 +1,4 @@
-//! What a handler's parameters are made of.
+//! The extraction of a handler's parameters.
 
 use std::{any::TypeId, borrow::Cow, marker::PhantomData};
 
@@ -162,7 +162,7 @@ impl<T: Form> Probe<T> {
     pub const IS_FORM: bool = true;
 }
 
-/// What holds of a type that is no form: a constant of the type itself goes before that of a trait.
+/// The value for a type that is no form: a constant of the type itself goes before that of a trait.
 pub trait NoForm {
     /// It is none.
     const IS_FORM: bool = false;

@@ -36,10 +36,10 @@ use crate::{
     note = "its future is `Send`: nothing like an `Rc` or a lock guard is kept across an `.await`"
 )]
 pub trait Handler<Marker>: Clone + Send + Sync + 'static {
-    /// What it returns.
+    /// The type it returns.
     type Output: Send + 'static;
 
-    /// What its parameters want of a call.
+    /// Declares the arguments and state that its parameters need.
     fn parameters() -> Parameters;
 
     /// Runs it.
@@ -69,7 +69,7 @@ impl<T> Erased<T> {
         (self.run)(ctx)
     }
 
-    /// What its parameters want of a call.
+    /// Declares the arguments and state that its parameters need.
     pub(crate) fn parameters(&self) -> &Arc<Parameters> {
         &self.parameters
     }

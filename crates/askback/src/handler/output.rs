@@ -1,4 +1,4 @@
-//! What a handler's result becomes.
+//! The conversion of a handler's result.
 
 use askback_core::protocol::{
     CallToolResult, ContentBlock, GetPromptResult, InputRequiredResult, Outcome, PromptMessage,
@@ -10,7 +10,7 @@ use crate::{
     error::{Error, Result},
 };
 
-/// What a tool may return.
+/// A type that a tool may return.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not what a tool can return",
     note = "a tool returns `()`, a text, a `ContentBlock` or several, `Json<_>` of a type with \
@@ -34,7 +34,7 @@ pub trait IntoToolResult {
     fn into_tool_result(self) -> Result<Outcome<CallToolResult>>;
 }
 
-/// What a prompt may return.
+/// A type that a prompt may return.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not what a prompt can return",
     note = "a prompt returns a text, a `PromptMessage` or several, `GetPromptResult`, or an `Outcome` of it"
@@ -48,8 +48,8 @@ pub trait IntoPromptResult {
     fn into_prompt_result(self) -> Result<Outcome<GetPromptResult>>;
 }
 
-/// What reading a resource may return. An empty URI or media type is filled in with that of the
-/// resource.
+/// A type that reading a resource may return. An empty URI or media type is filled in with that of
+/// the resource.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not what a resource can return",
     note = "a resource returns a text, `ResourceContents` or several, `ReadResourceResult`, or an `Outcome` of it"

@@ -1,4 +1,4 @@
-//! What a server gives its handlers of its own: a database, a client of some service.
+//! State of the server for its handlers: a database, a client of some service.
 
 use std::any::type_name;
 

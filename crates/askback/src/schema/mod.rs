@@ -168,7 +168,7 @@ mod tests {
         CompiledSchema::new(&Schema::new(schema).unwrap(), &Limits::default())
     }
 
-    /// What is wrong with a value, if anything is.
+    /// Returns the fault of a value, if it has one.
     fn misfit(schema: &Value, value: &Value) -> Option<String> {
         let schema = compile(schema).unwrap();
         schema

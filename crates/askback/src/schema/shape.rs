@@ -117,7 +117,7 @@ impl Size {
     }
 }
 
-/// What is known of the target of a reference.
+/// The state of a reference's target.
 #[derive(Clone, Copy)]
 enum Target {
     /// It is being followed, so that a reference to it closes a circle.
@@ -224,7 +224,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// What a reference leads to, if that stands in the schema.
+    /// Returns the target of a reference, if it is in the schema.
     fn resolve(&self, reference: &str) -> Option<&'a Value> {
         let fragment = percent_decode_str(reference.strip_prefix('#')?);
         let fragment = fragment.decode_utf8().ok()?;

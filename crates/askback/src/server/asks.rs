@@ -12,7 +12,7 @@ use tokio::sync::oneshot;
 
 use crate::{ctx::Permitted, flow::BoxFuture};
 
-/// Who can send a question to its client.
+/// A connection that can send a question to its client.
 pub(super) trait Asker: Send + Sync + 'static {
     /// Asks for a call.
     ///
@@ -31,7 +31,7 @@ pub(super) trait Asker: Send + Sync + 'static {
     fn withdraw(&self, call: &RequestId, ask: AskId);
 }
 
-/// Who waits for which answer.
+/// The calls that wait for answers.
 #[derive(Default)]
 pub(super) struct Asks(HashMap<AskId, oneshot::Sender<Reply>>);
 

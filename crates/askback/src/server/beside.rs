@@ -1,4 +1,4 @@
-//! What a server says beside the core of the protocol: `_meta` of what it offers, and extensions.
+//! The `_meta` of a server's offers, and its extensions.
 
 use askback_core::protocol::HasMeta;
 use serde::Serialize;

@@ -3,11 +3,11 @@
 //! Whatever outlives the moment in which a client's bytes are handled holds a [`Charge`]: it grows
 //! with what is kept, and gives its room back when it is dropped.
 //!
-//! What one owner may have depends on what there is left. Three quarters of the room are for whoever
-//! comes first: an owner who is alone may have its share of the whole, one part in
-//! [`Limits::owner_share`], and each that comes after about such a part of what is left of them. The
-//! last quarter is for small holdings: each owner may have a thousandth of the whole, whatever others
-//! have. So hundreds of owners have to act together before there is no room for one more.
+//! The share of an owner depends on the room that is left. Three quarters of the room are given in
+//! order of arrival: an owner who is alone may have its share of the whole, one part in
+//! [`Limits::owner_share`], and each later one about such a part of the rest. The last quarter is
+//! for small holdings: each owner may have a thousandth of the whole, whatever others have. So
+//! hundreds of owners have to act together before there is no room for one more.
 //!
 //! Callers who are not known are one owner. It may have all but one share: where nobody is known, as
 //! on a server of one's own machine, it is the only one.
@@ -52,7 +52,7 @@ struct Inner {
     hasher: RandomState,
 }
 
-/// What one owner has.
+/// The holdings of one owner.
 struct Account {
     used: AtomicUsize,
     /// Where it is found, for one who is known.
@@ -161,7 +161,7 @@ impl Budget {
         Ok(charge)
     }
 
-    /// Who has taken the most, and how much that is.
+    /// Returns the owner with the most, and its bytes.
     #[cfg(feature = "http-server")]
     pub(crate) fn largest(&self) -> (Option<Owner>, usize) {
         let of_part = |part: &Mutex<HashMap<Owner, Weak<Account>>>| {

@@ -47,10 +47,10 @@ use crate::{
 /// bounded by the number of connections and of calls of a session.
 const WORTH_COUNTING: usize = 4 << 10;
 
-/// What a call that waits takes beside what it holds of its client's, in bytes.
+/// The memory of a waiting call beside its client's data, in bytes.
 const WAITING_BYTES: usize = 4 << 10;
 
-/// What a call answers.
+/// The result type of a call.
 pub(super) trait Answer: wire::Lower + Serialize + Send + Sized + 'static {
     /// Says what the end of a call comes to for its client.
     fn settle(ended: Result<Self>, origin: &Origin, output: Option<&OutputCheck>) -> Result<Self> {
@@ -101,11 +101,11 @@ pub(super) struct Calling<T> {
     task: Task,
     /// Whether it is one from its beginning.
     at_once: bool,
-    /// What it needs of a token, where it may become a task.
+    /// The scopes it needs, where it may become a task.
     scopes: Option<Arc<Scopes>>,
-    /// What its arguments must fit.
+    /// The schema that its arguments must fit.
     input: Option<Arc<InputCheck>>,
-    /// What its result must fit.
+    /// The schema that its result must fit.
     output: Option<Arc<OutputCheck>>,
     /// The room of its parameters, where they are large or stay for long.
     room: Option<Charge>,
@@ -293,7 +293,8 @@ impl<T: Answer> Calling<T> {
         Ok(Outcome::Task(task))
     }
 
-    /// What the call would have answered if it were none (SEP-2663, Task Execution Errors).
+    /// Returns the result that the call would have had without the task (SEP-2663, Task Execution
+    /// Errors).
     fn result_of_task(&self, ended: Result<Outcome<T>>) -> Result<RawJson, ErrorObject> {
         let origin = &self.incoming.origin;
         let ended = ended.and_then(|outcome| {

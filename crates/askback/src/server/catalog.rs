@@ -50,15 +50,15 @@ pub(super) struct Catalog {
     pub(super) needs_scopes: bool,
 }
 
-/// What a server offers by now. A change makes another catalog, so that a request is answered from
-/// one that stays as it is.
+/// The current catalog of a server. A change makes another catalog, so that a request is answered
+/// from one that stays the same.
 pub(super) struct LiveCatalog {
     now: ArcSwap<Catalog>,
     /// Held by whoever makes the next one.
     changing: Mutex<()>,
 }
 
-/// What is the same for all that a server offers, and has to fit it.
+/// The rules that everything a server offers has to fit.
 pub(super) struct Rules<'a> {
     pub(super) states: &'a States,
     pub(super) limits: &'a Limits,
@@ -152,8 +152,8 @@ impl Catalog {
             .complete(|item, home| rules(home).check(item))
     }
 
-    /// What clients are told that the server can do. It holds for all of the server's time: what
-    /// comes later is declared before.
+    /// Returns the capabilities that clients are shown. They hold for the server's lifetime: offers
+    /// that come later are declared before.
     pub(super) fn capabilities(
         &self,
         changing: Changing,
@@ -227,7 +227,8 @@ impl Catalog {
         })
     }
 
-    /// What reading a URI needs of a token: of what [`Catalog::reading`] finds.
+    /// Returns the scopes that reading a URI needs: those of the resource that [`Catalog::reading`]
+    /// finds.
     #[cfg(feature = "oauth-server")]
     pub(super) fn scopes_of_resource(
         &self,
@@ -242,7 +243,7 @@ impl Catalog {
         template.item.needs.scopes().cloned()
     }
 
-    /// Who finds the resource at a URI, whether or not it is disabled.
+    /// Returns the visibility of the resource at a URI, whether or not it is disabled.
     pub(super) fn visibility_of_resource(&self, uri: &str) -> Option<&Visibility> {
         if let Some(resource) = self.resources.get(uri) {
             return Some(&resource.visibility);

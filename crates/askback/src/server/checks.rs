@@ -1,4 +1,4 @@
-//! What the schemas of a tool are good for: its arguments and structured results are checked by them.
+//! The checks of a tool's arguments and structured results by its schemas.
 
 use std::fmt;
 
@@ -40,7 +40,7 @@ pub(super) struct OutputCheck {
     schema: Option<CompiledSchema>,
 }
 
-/// What a tool says of its schemas.
+/// The schemas of a tool.
 pub(super) struct Described<'a> {
     pub(super) name: &'a str,
     pub(super) unchecked: bool,

@@ -20,14 +20,15 @@ use crate::{
     handler::{Extract, State},
 };
 
-/// What is to be completed.
+/// An argument to complete.
 #[derive(Debug, Clone)]
 pub struct Completing {
-    /// What was typed so far.
+    /// The text typed so far.
     pub value: String,
     /// The other arguments, as far as they are known.
     pub arguments: BTreeMap<String, String>,
-    /// Who types, where the server has found out; see [`Ctx::principal`](crate::Ctx::principal).
+    /// The principal, where the server's authentication identified one; see
+    /// [`Ctx::principal`](crate::Ctx::principal).
     pub principal: Option<Arc<Principal>>,
 }
 
@@ -41,7 +42,7 @@ pub struct Completing {
             are `Completing` or `State<_>`, of types that are written out"
 )]
 pub trait Completer<Marker>: Clone + Send + Sync + 'static {
-    /// What its parameters want of the server.
+    /// Declares the state that its parameters need.
     fn parameters() -> Parameters;
 
     /// Completes.
@@ -63,7 +64,7 @@ pub trait CompleterParameter: Sized + Send + 'static {
     fn extract(typed: &Typed<'_>) -> Result<Self>;
 }
 
-/// What the parameters of a completer are made of.
+/// The source of a completer's parameters.
 pub struct Typed<'a> {
     completing: Completing,
     states: &'a States,
@@ -160,7 +161,7 @@ impl Completers {
         self.given.insert(argument, given);
     }
 
-    /// What the parameters of its completers want of the server.
+    /// Returns the needs of its completers' parameters.
     pub(super) fn parameters(&self) -> impl Iterator<Item = &Parameters> {
         self.given.values().map(|given| &*given.parameters)
     }

@@ -32,7 +32,7 @@ use crate::{
     transport::{Channel, Sender},
 };
 
-/// What the calls are told that a server which stops does not begin, or does not wait for.
+/// The message for calls that a stopping server does not begin, or does not wait for.
 const STOPPING: &str = "the server is stopping";
 
 /// Of how many bytes at a time it is waited that they are written, before more of the client is
@@ -109,7 +109,7 @@ async fn over(stopping: &mut Option<Pin<Box<Sleep>>>) {
     }
 }
 
-/// What the tasks of a connection share: the engine, and what it wants done.
+/// The state that the tasks of a connection share: the engine and its outputs.
 struct Link {
     state: Mutex<State>,
     shared: Arc<Shared>,
@@ -133,12 +133,12 @@ struct State {
     last_task: u64,
     outgoing: Vec<Vec<u8>>,
     outgoing_bytes: usize,
-    /// What changed while the client did not read: each thing is told once, when it does again.
+    /// The changes while the client did not read: each is notified once, when it reads again.
     untold: BTreeSet<Changed>,
     finished: bool,
 }
 
-/// What answers a call. A later call may have the id of one that was cancelled.
+/// The task that answers a call. A later call may have the id of one that was cancelled.
 struct Task {
     number: u64,
     handle: AbortHandle,
@@ -192,7 +192,7 @@ impl Link {
         self.lock().outgoing_bytes <= self.most_bytes
     }
 
-    /// What was taken has been written.
+    /// Notes that these bytes were written.
     fn wrote(&self, bytes: usize) {
         self.with(|state| {
             state.outgoing_bytes -= bytes;

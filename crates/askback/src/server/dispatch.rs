@@ -185,7 +185,7 @@ impl Answering {
         )
     }
 
-    /// What a server does not offer it does not answer either.
+    /// Refuses a method of a feature that the server does not offer.
     fn declared(&self, declared: bool, method: &str) -> Result<()> {
         if declared {
             Ok(())
@@ -341,7 +341,7 @@ impl Answering {
         self.page::<Resource>(id, all, params)
     }
 
-    /// What the caller finds of a kind.
+    /// Lists the offers of a kind that the caller can see.
     fn listed<'a, T: Offer>(&self, catalog: &'a Catalog) -> Vec<Cow<'a, T::Description>> {
         let items = T::registry(catalog).list(self.caller());
         items
@@ -448,7 +448,7 @@ impl Answering {
         }
     }
 
-    /// Who asks, where the server has found out.
+    /// Returns the principal, where the server's authentication identified one.
     fn caller(&self) -> Option<&Principal> {
         self.origin.principal.as_deref()
     }
@@ -482,8 +482,9 @@ impl Answering {
     }
 }
 
-/// What the end of a tool's handler comes to: a result that fits the tool's output schema, where it has
-/// one; an error as a result, so that a model can read it; what is not the tool's own is handed on.
+/// Settles the end of a tool's handler: a result that fits the tool's output schema, where it has
+/// one; an error as a result, so that a model can read it. An error that is not the tool's own is
+/// handed on.
 pub(super) fn tool_result(
     ended: Result<CallToolResult>,
     origin: &Origin,

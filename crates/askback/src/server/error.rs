@@ -1,4 +1,4 @@
-//! What an author can get wrong.
+//! The errors of building a server.
 
 /// Why a server cannot be built, or something cannot be added to one. The author is to blame.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -7,7 +7,7 @@ pub enum BuildError {
     /// Two things of a kind have the same name.
     #[error("two {kind} are called `{name}`")]
     Twice {
-        /// What they are.
+        /// Their kind.
         kind: &'static str,
         /// The name.
         name: String,
@@ -23,7 +23,7 @@ pub enum BuildError {
     Arguments {
         /// The tool.
         name: String,
-        /// What is wrong.
+        /// The fault.
         why: String,
     },
     /// A schema of a tool is not one by which values can be checked, or none are in this build.
@@ -33,7 +33,7 @@ pub enum BuildError {
         name: String,
         /// Which of its schemas: `input` or `output`.
         of: &'static str,
-        /// What is wrong.
+        /// The fault.
         why: String,
     },
     /// A tool reads arguments of which its clients are told nothing.
@@ -47,7 +47,7 @@ pub enum BuildError {
     Question {
         /// The tool, the prompt, or the URI of the resource.
         name: String,
-        /// What is wrong.
+        /// The fault.
         why: String,
     },
     /// A handler reads a variable that its template does not have.
@@ -70,7 +70,7 @@ pub enum BuildError {
     Meta {
         /// The tool, the prompt, or the URI of the resource.
         name: String,
-        /// What is wrong.
+        /// The fault.
         why: String,
     },
     /// An extension has a name or settings that clients do not accept.
@@ -78,7 +78,7 @@ pub enum BuildError {
     Extension {
         /// The extension.
         name: String,
-        /// What is wrong.
+        /// The fault.
         why: String,
     },
     /// Something is completed that is no argument.
@@ -113,12 +113,12 @@ pub enum BuildError {
         /// The type of the state.
         state: &'static str,
     },
-    /// What something needs of an access token are no scopes.
+    /// The required scopes are not scopes.
     #[error("the scopes of `{name}`: {why}")]
     Scopes {
         /// The tool, the prompt, or the URI of the resource.
         name: String,
-        /// What is wrong.
+        /// The fault.
         why: String,
     },
     /// Lists are said to be the same for everybody, and one is not.
@@ -127,13 +127,13 @@ pub enum BuildError {
          say that lists are the same for everybody: use `CacheScope::Private`"
     )]
     PublicCache,
-    /// What the server offers of a kind was not declared to change while it runs.
+    /// The offers of this kind were not declared to change while the server runs.
     #[error(
         "the {kind} of this server were not declared to change: say so when it is built, as with \
          `ServerBuilder::changing_tools`"
     )]
     Fixed {
-        /// What they are.
+        /// Their kind.
         kind: &'static str,
     },
     /// The server would speak no revision.

@@ -1,4 +1,4 @@
-//! What runs around each call, whatever its transport and revision.
+//! Middleware: code that runs around each call, whatever its transport and revision.
 //!
 //! A [`Middleware`] sees every request that reaches a handler: `tools/call`, `prompts/get`,
 //! `resources/read` and `completion/complete`. It may let it go on, refuse it in words of its own, and
@@ -59,9 +59,9 @@ use crate::{
 /// questions travel while the call is under way, and it passes once. A request whose response is lost may
 /// be sent again, as any other may: do nothing here that must happen only once.
 ///
-/// What does not exist for the caller reaches no middleware, nor does a call that the
-/// [rate limit](crate::ServerBuilder::without_rate_limit) refuses. Of a call that becomes a
-/// [task](crate::Tool::task), the middleware sees how it began.
+/// A call of something that does not exist for the caller reaches no middleware, nor does a call
+/// that the [rate limit](crate::ServerBuilder::without_rate_limit) refuses. Of a call that becomes
+/// a [task](crate::Tool::task), the middleware sees how it began.
 pub trait Middleware: Send + Sync + 'static {
     /// Handles a call, most often by running what is [next](Next::run).
     ///
@@ -115,7 +115,7 @@ impl Next<'_> {
     ///
     /// # Errors
     ///
-    /// What the rest of the middleware refuses it with, and the handler's error.
+    /// Fails with the refusal of the rest of the middleware, or the handler's error.
     pub async fn run(self) -> Result<Handled> {
         match self.rest.split_first() {
             None => self.handler.await,
@@ -144,7 +144,7 @@ impl Handled {
     }
 }
 
-/// What a handler can come to.
+/// The result of a handler.
 pub(super) trait Answered: Send {
     fn handled(&self) -> Handled;
 }

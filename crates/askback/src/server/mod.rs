@@ -250,7 +250,7 @@ impl Server {
         self.0.kept.used()
     }
 
-    /// What the server offers, as it tells its clients.
+    /// Returns the capabilities that clients are shown.
     #[must_use]
     pub fn capabilities(&self) -> &ServerCapabilities {
         &self.0.profile.capabilities
@@ -258,7 +258,7 @@ impl Server {
 }
 
 impl ServerBuilder {
-    /// How a model should use the server.
+    /// Sets the instructions: how a model should use the server.
     pub fn instructions(mut self, instructions: impl Into<String>) -> Self {
         self.instructions = Some(instructions.into());
         self
@@ -374,7 +374,7 @@ impl ServerBuilder {
         self
     }
 
-    /// Bears other [`Limits`] than the default ones.
+    /// Sets the [`Limits`].
     pub fn limits(mut self, limits: Limits) -> Self {
         self.own.limits = limits;
         self
@@ -413,7 +413,7 @@ impl ServerBuilder {
         self
     }
 
-    /// The name under which the processes of this service know each other's sealed states: all
+    /// Sets the name under which the processes of this service know each other's sealed states: all
     /// that share it and the [keys](ServerBuilder::keys) serve one flow. It is the server's name
     /// unless told otherwise.
     pub fn service(mut self, name: impl Into<String>) -> Self {
@@ -421,20 +421,21 @@ impl ServerBuilder {
         self
     }
 
-    /// The keys of the seal: a file of the service's own, made on first use, unless told otherwise.
+    /// Sets the keys of the seal. By default they come from a file of the service's own, made on
+    /// first use.
     pub fn keys(mut self, keys: KeySource) -> Self {
         self.keys = keys;
         self
     }
 
-    /// Where commits are claimed, and states too large for their clients are kept. Without one,
-    /// commits are claimed in memory: at most once in this process.
+    /// Sets the store for claims of commits, and for states too large for their clients. Without
+    /// one, commits are claimed in memory: at most once in this process.
     pub fn store(mut self, store: impl Store + 'static) -> Self {
         self.store = Some(Arc::new(store));
         self
     }
 
-    /// Another clock than the machine's.
+    /// Sets the clock, in place of the machine's.
     pub fn clock(mut self, clock: impl Clock) -> Self {
         self.clock = Arc::new(clock);
         self
@@ -462,7 +463,7 @@ impl ServerBuilder {
         self
     }
 
-    /// The server.
+    /// Builds the server.
     ///
     /// # Errors
     ///

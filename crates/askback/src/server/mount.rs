@@ -18,8 +18,8 @@ use crate::{
     store::Store,
 };
 
-/// What the handlers of one server have for themselves, before it is built: also where it is mounted
-/// on another.
+/// The parts that the handlers of one server have for themselves, before it is built: also where it
+/// is mounted on another.
 #[derive(Default)]
 pub(super) struct Parts {
     pub(super) states: States,
@@ -27,10 +27,10 @@ pub(super) struct Parts {
     pub(super) layers: Vec<Layer>,
 }
 
-/// What the handlers of one server have for themselves.
+/// The parts that the handlers of one server have for themselves.
 pub(super) struct Household {
     pub(super) backing: Arc<Backing>,
-    /// What runs around their calls, the outermost first.
+    /// The middleware around their calls, the outermost first.
     pub(super) layers: Vec<Layer>,
 }
 

@@ -1,4 +1,4 @@
-//! What single tools, prompts and resources need of an access token.
+//! The scopes that single tools, prompts and resources need.
 
 use std::sync::Arc;
 
@@ -52,7 +52,7 @@ impl Needs {
 macro_rules! needing {
     ($($name:ident: $used:literal),*) => {$(
         impl $name {
-            #[doc = concat!("The scopes an access token must have for ", $used, ", beside those that")]
+            #[doc = concat!("Sets the scopes an access token must have for ", $used, ", beside those that")]
             /// every request needs. A request whose token lacks any is refused before the handler,
             /// with all of them named at once, so that the client can ask for them (2026-07-28,
             /// basic/authorization, Runtime Insufficient Scope Errors).
@@ -78,8 +78,8 @@ needing!(
 
 #[cfg(feature = "oauth-server")]
 impl Shared {
-    /// What a request of this principal needs beside what every request does. What becomes of a task
-    /// needs what the call did that it was.
+    /// Returns the scopes that a request of this principal needs beside those of every request. A
+    /// request about a task needs the scopes of the call that it was.
     pub(super) fn needed(
         &self,
         request: &ClientRequest,

@@ -1,4 +1,4 @@
-//! What the four kinds of things that a server offers have in common.
+//! The common part of the four kinds of offers.
 
 use std::borrow::Cow;
 
@@ -23,7 +23,7 @@ pub(super) trait Offered: Send + Sync {
     /// The name or URI by which clients ask for it.
     fn name(&self) -> &str;
 
-    /// What its handler's parameters want.
+    /// Returns the needs of its handler's parameters.
     fn parameters(&self) -> &Parameters;
 
     fn needs(&self) -> &Needs;
@@ -43,11 +43,11 @@ pub(super) trait Offered: Send + Sync {
 
 /// A kind of thing that a server offers: each has a registry of its own, and a list.
 pub(super) trait Offer: Offered + Clone + 'static {
-    /// What one is called, and what several are.
+    /// The words for one and for several.
     const ONE: &'static str;
     const KIND: &'static str;
 
-    /// What clients are shown of one.
+    /// The description that clients are shown.
     type Description: Clone + 'static;
 
     /// One page of the list.
@@ -68,7 +68,7 @@ pub(super) trait Offer: Offered + Clone + 'static {
 
     fn registry_mut(catalog: &mut Catalog) -> &mut Registry<Self>;
 
-    /// What clients are told when the list changes.
+    /// Returns the notification of a changed list.
     fn changed() -> Changed;
 
     /// Whether the list may change.

@@ -1,4 +1,4 @@
-//! What a server offers, changed while it runs.
+//! The handle that changes a server's offers while it runs.
 
 use std::{marker::PhantomData, sync::Arc};
 
@@ -50,7 +50,7 @@ pub struct Offers<T> {
 }
 
 impl Changing {
-    /// What may change where both are one server.
+    /// Returns the lists that may change where both are one server.
     pub(super) fn or(self, other: Self) -> Self {
         Self {
             tools: self.tools || other.tools,

@@ -34,8 +34,8 @@ pub(super) struct RateLimit {
     hasher: RandomState,
 }
 
-/// What was taken of late: each call adds the milliseconds of the window, each millisecond that
-/// passes takes away the number of calls.
+/// The recent calls of one caller: each call adds the milliseconds of the window, each millisecond
+/// that passes takes away the number of calls.
 #[derive(Debug, Clone, Copy)]
 struct Bucket {
     /// How many calls it holds.

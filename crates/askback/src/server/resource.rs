@@ -130,7 +130,7 @@ impl ResourceTemplate {
         self.completers.check(&self.description.name, known)
     }
 
-    /// What the variables match in a URI that fits.
+    /// Returns the values of the variables in a URI that fits.
     pub(super) fn matches(&self, uri: &str) -> Option<BTreeMap<String, String>> {
         self.template.as_ref()?.matches(uri)
     }

@@ -13,10 +13,10 @@ use tokio::time::timeout;
 use super::Shared;
 use crate::flow::BoxFuture;
 
-/// What an author does then.
+/// The author's handler.
 pub(super) type Handler = Arc<dyn Fn(RootsChanged) -> BoxFuture<'static, ()> + Send + Sync>;
 
-/// What both do, one after the other.
+/// Returns a handler that runs both, one after the other.
 pub(super) fn both(first: Option<Handler>, second: Option<Handler>) -> Option<Handler> {
     let (first, second) = match (first, second) {
         (Some(first), Some(second)) => (first, second),
@@ -58,7 +58,7 @@ impl RootsChanged {
         self.origin.principal.as_deref()
     }
 
-    /// What the client calls itself; nobody has checked it.
+    /// Returns the client's own name and version, unverified.
     #[must_use]
     pub fn client_info(&self) -> Option<&Implementation> {
         self.origin.client.as_ref()

@@ -21,13 +21,14 @@ use crate::{
     error::{Error, Result},
 };
 
-/// What a retry brings.
+/// The content of a retry.
 pub(super) struct Rounds {
     state: Option<String>,
     responses: InputResponses,
 }
 
-/// What is sealed: the state, or where the store keeps it. The store keeps it as the first.
+/// The sealed content: the state, or its place in the store. In the store it is sealed as the
+/// state.
 #[derive(Serialize, Deserialize)]
 enum Sealed<S> {
     #[serde(rename = "s")]
@@ -254,7 +255,7 @@ fn spilled_id(text: &str) -> Option<[u8; 32]> {
     URL_SAFE_NO_PAD.decode(text).ok()?.try_into().ok()
 }
 
-/// What a state is bound to: it opens for this request and no other.
+/// Returns the binding of a state: it opens for this request and no other.
 fn binding<'a>(shared: &'a Shared, incoming: &'a Incoming) -> Result<Binding<'a>, CanonicalError> {
     let arguments = match incoming.arguments() {
         Arguments::Object(object) => canonical::digest_of(object)?,

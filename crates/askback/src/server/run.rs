@@ -28,7 +28,7 @@ pub enum RunError {
     Listen {
         /// The addresses that were tried.
         address: String,
-        /// What the system says.
+        /// The error of the operating system.
         why: io::Error,
     },
     /// The connections cannot be served any longer.
@@ -90,7 +90,7 @@ impl ServerBuilder {
     }
 }
 
-/// What to do about an address that cannot be listened on.
+/// The hint for an address that cannot be listened on.
 fn way_out(why: &io::Error) -> &'static str {
     match why.kind() {
         io::ErrorKind::AddrInUse => " Stop the program that listens there, or choose another port.",

@@ -1,4 +1,4 @@
-//! What all requests of a server share.
+//! The state that all requests of a server share.
 
 use std::{
     any::Any,
@@ -33,15 +33,15 @@ use crate::{
     keys::{KeyError, KeyOrigin, KeySource, state_dir},
 };
 
-/// What all requests of a server share.
+/// The state that all requests of a server share.
 pub(crate) struct Shared {
     pub(super) profile: Arc<Profile>,
-    /// What stands under each result.
+    /// The signature of each result.
     pub(super) signature: Signature,
     pub(super) catalog: LiveCatalog,
     /// Which lists may change.
     pub(super) changing: Changing,
-    /// Who is told of changes.
+    /// The clients that are notified of changes.
     pub(super) changes: Changes,
     pub(super) pages: Pages,
     pub(super) cache: Cache,
@@ -53,11 +53,12 @@ pub(crate) struct Shared {
     pub(super) checks_replay: bool,
     /// Makes the span of a request a child of what its client says.
     pub(super) trace_parent: Option<Parent>,
-    /// What is done when a client says that its roots changed.
+    /// The handler for changed roots.
     pub(super) roots_changed: Option<roots::Handler>,
-    /// What the server's own calls need of it.
+    /// The part that the server's own calls need.
     pub(super) backing: Arc<Backing>,
-    /// What the handlers have: those of the server itself, and those of each that is mounted on it.
+    /// The parts of the handlers: those of the server itself, and those of each that is mounted on
+    /// it.
     pub(super) households: Vec<Household>,
     /// How often one may call, unless everybody may as often as they like.
     pub(super) rate: Option<RateLimit>,
@@ -66,7 +67,7 @@ pub(crate) struct Shared {
     pub(super) kept: Budget,
 }
 
-/// What clients are told about keeping what they read (2026-07-28, server/utilities/caching).
+/// The caching hints for clients (2026-07-28, server/utilities/caching).
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Cache {
     pub(super) ttl: Duration,
@@ -172,7 +173,7 @@ impl Shared {
         shared.expect("calls are handled by servers")
     }
 
-    /// What all that is offered has to fit.
+    /// Returns the rules that all offers have to fit.
     pub(super) fn rules(&self) -> Rules<'_> {
         Rules {
             states: &self.backing.states,

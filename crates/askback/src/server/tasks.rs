@@ -50,9 +50,9 @@ struct TaskRoom {
 
 struct Inner {
     tasks: Tasks<TaskRoom>,
-    /// What goes on for each task that has not ended.
+    /// The running work of each unfinished task.
     work: HashMap<String, Work>,
-    /// What each task needs of a token: as much as the call that it was.
+    /// The scopes that each task needs: those of the call that it was.
     scopes: HashMap<String, Arc<Scopes>>,
     /// Whether somebody looks over the tasks.
     watched: bool,
@@ -156,7 +156,7 @@ impl Shared {
         Ok((peer, seed))
     }
 
-    /// What a task of this owner needs of a token.
+    /// Returns the scopes that a task of this owner needs.
     #[cfg(feature = "oauth-server")]
     pub(super) fn scopes_of_task(
         &self,
@@ -402,7 +402,7 @@ fn full(full: Full) -> Error {
     Error::protocol(ErrorObject::internal(full.to_string()))
 }
 
-/// What a task that is over and one that never was have in common (Protocol Errors).
+/// Returns the error for a task that is gone or never existed (Protocol Errors).
 fn unknown() -> Error {
     Error::protocol(ErrorObject::invalid_params(
         "there is no such task, or it has expired",

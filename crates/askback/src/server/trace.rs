@@ -1,4 +1,4 @@
-//! What is told of a request: a span, by the conventions of OpenTelemetry for MCP, and what is counted.
+//! The span of a request, by the conventions of OpenTelemetry for MCP, and the counts.
 //!
 //! Where nobody listens, a span is one comparison, and nothing of it is made.
 
@@ -31,7 +31,7 @@ pub(super) struct Trace {
     ended: OnceLock<Ended>,
 }
 
-/// What a request came to.
+/// The outcome of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Ended {
     Done,

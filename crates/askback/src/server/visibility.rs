@@ -1,4 +1,4 @@
-//! Who finds what a server offers.
+//! The visibility of offers.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use askback_core::ask::Principal;
 
 use super::{Prompt, Resource, ResourceTemplate, Tool};
 
-/// Who finds a thing: everybody, unless its author says whom it is for.
+/// The callers that can see an offer: all, unless its author restricts it.
 #[derive(Clone, Default)]
 pub(super) struct Visibility(Option<Arc<IsFor>>);
 

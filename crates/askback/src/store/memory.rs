@@ -29,7 +29,7 @@ struct Shelves {
 enum ClaimState {
     Running {
         lease_end: Millis,
-        /// What is set aside for the value.
+        /// The bytes reserved for the value.
         value_bytes: usize,
     },
     Done(Vec<u8>),
@@ -168,14 +168,14 @@ struct Shelf<K, V> {
     slots: HashMap<K, Slot<V>>,
     bytes: usize,
     by_expiry: BTreeSet<(Millis, K)>,
-    /// What each owner has, and what is of nobody known.
+    /// The holdings of each owner, and of unknown callers.
     owners: HashMap<Option<Owner>, Holding<K>>,
 }
 
 struct Slot<V> {
     value: V,
     owner: Option<Owner>,
-    /// What the slot counts for.
+    /// The bytes that the slot counts for.
     size: usize,
     expires: Millis,
 }
@@ -198,7 +198,7 @@ impl Slot<ClaimState> {
     }
 }
 
-/// What one owner has.
+/// The holdings of one owner.
 struct Holding<K> {
     bytes: usize,
     by_expiry: BTreeSet<(Millis, K)>,

@@ -1,5 +1,5 @@
-//! What a server remembers between two rounds: claims, so that an effect happens at most once,
-//! and states too large for their clients.
+//! The storage of a server between two rounds: claims, so that an effect happens at most once, and
+//! states too large for their clients.
 //!
 //! A client may send a round twice, lose the answer and ask again, or go back to an older round.
 //! The seal cannot tell (2026-07-28, basic/patterns/mrtr, Server Requirements: what may be
@@ -13,11 +13,11 @@
 //!                                +--lease over--> Abandoned --finish, late--+
 //! ```
 //!
-//! Whoever is granted the claim performs the effect and finishes it with the value; everybody
-//! else gets that value. A claim is granted once and cannot be given back: a process that stops
-//! in between leaves it abandoned, and then nobody can know whether the effect happened. That is
-//! why there is no `release`: it would be one more way to do the effect twice, to save a person
-//! from a message they should read.
+//! The call that is granted the claim performs the effect and finishes the claim with the value;
+//! every other call gets that value. A claim is granted once and cannot be given back: a process
+//! that stops in between leaves it abandoned, and then no process can know whether the effect
+//! happened. That is why there is no `release`: it would be one more way to do the effect twice, to
+//! save a person from a message they should read.
 //!
 //! # Waiting
 //!
@@ -68,7 +68,7 @@ pub use rusqlite;
 #[cfg(feature = "sqlite")]
 pub use sqlite::SqliteStore;
 
-/// What a [`Store`] gives back: a future of its result.
+/// The future of a [`Store`].
 pub type StoreFuture<'a, T> = BoxFuture<'a, Result<T, StoreError>>;
 
 /// A commit to be claimed.
@@ -124,8 +124,8 @@ pub trait Store: Send + Sync {
 
     /// Keeps a state that a sealed one names by its id.
     ///
-    /// What is kept under an id never changes. Putting it again keeps the first bytes, their owner
-    /// and the later expiry.
+    /// Stores a state. The state under an id never changes: putting it again keeps the first bytes,
+    /// their owner and the later expiry.
     fn put<'a>(&'a self, state: PutRequest<'a>) -> StoreFuture<'a, ()>;
 
     /// The bytes kept under `id`, if they are still there.
@@ -159,7 +159,7 @@ impl<S: Store + ?Sized> Store for std::sync::Arc<S> {
     }
 }
 
-/// What became of an attempt to claim a commit.
+/// The outcome of an attempt to claim a commit.
 ///
 /// No other outcome is possible, so the enum is closed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -192,7 +192,7 @@ pub enum StoreError {
     /// to blame.
     #[error("the value of the commit is longer than the {max_bytes} bytes set aside for it")]
     TooLong {
-        /// What its claim said.
+        /// The bound of its claim.
         max_bytes: usize,
     },
     /// A commit was finished that nobody has claimed, or whose claim was purged. The caller is to
@@ -202,7 +202,7 @@ pub enum StoreError {
     /// A commit was finished before with another value. The caller is to blame.
     #[error("the commit was finished before, with another value")]
     Finished,
-    /// What the store stands on failed.
+    /// The storage below failed.
     #[error("the store failed: {0}")]
     Failed(Box<dyn Error + Send + Sync>),
 }

@@ -4,9 +4,8 @@
 //! [`Owner`](super::Owner). Before it keeps a claim it asks [`admit_claim`], before it keeps a state
 //! [`admit_state`], in the same transaction, and after what has expired was removed.
 //!
-//! What one owner may take depends on what is free, so that however many come, the next one finds
-//! something: a store that gave each a fixed part would be full for everybody once as many owners
-//! as there are parts have come.
+//! The share of an owner depends on the free room, so that however many come, the next one finds
+//! some: a store with fixed shares would be full for all once as many owners as shares have come.
 
 use super::StoreError;
 

@@ -125,7 +125,7 @@ impl Table {
         Ok(transaction.execute(delete, [integer(now)])?)
     }
 
-    /// What the table holds, in all and of an owner.
+    /// Returns the bytes in the table, in all and of an owner.
     fn held(self, transaction: &Transaction<'_>, owner: Option<Owner>) -> Result<Held, StoreError> {
         let bytes = |owner: &[u8]| {
             let bytes: Option<i64> = transaction

@@ -45,9 +45,9 @@
 //!
 //! # Contracts
 //!
-//! What others implement has rules that no type can hold. [`check_store`] runs them against a
-//! [`Store`](crate::store::Store), [`check_transport`] against what makes
-//! [`Channel`](crate::transport::Channel)s, and each says which are broken.
+//! The traits that others implement have rules that no type can hold. [`check_store`] runs them
+//! against a [`Store`](crate::store::Store), [`check_transport`] against a maker of
+//! [`Channel`](crate::transport::Channel)s, and each names the rules that are broken.
 
 mod clock;
 mod contract;

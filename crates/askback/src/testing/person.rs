@@ -1,4 +1,4 @@
-//! What a person does with the questions that come.
+//! The scripted person who answers questions.
 
 use std::time::Duration;
 
@@ -8,9 +8,8 @@ use super::report::Asked;
 
 /// A person, a model and a client's roots, as a script.
 ///
-/// What stands first for a question's key is used first, and what stands last for every further
-/// time. A question for which the script has nothing is a finding of the
-/// [`Report`](super::Report).
+/// The first answer for a question's key is used first, and the last one for every further time. A
+/// question without an answer in the script is a finding of the [`Report`](super::Report).
 ///
 /// ```
 /// use std::time::Duration;
@@ -40,7 +39,7 @@ struct Rule {
     used: bool,
 }
 
-/// What comes of a question, and after how long.
+/// The reaction to a question, and its delay.
 #[derive(Debug, Clone)]
 pub(super) enum Reaction {
     /// This result.
@@ -102,8 +101,8 @@ impl Person {
         self.does(Some(key), Reaction::Result(json!({"action": "cancel"})))
     }
 
-    /// Never says anything to the question of this key. In 2026-07-28 the client gives up after
-    /// ten minutes and comes back without the answer; asked once more, it stays away.
+    /// Leaves the question of this key unanswered. In 2026-07-28 the client gives up after ten
+    /// minutes and comes back without the answer; asked once more, it stays away.
     #[must_use]
     pub fn silent(self, key: &str) -> Self {
         self.does(Some(key), Reaction::Silence)
@@ -163,7 +162,7 @@ impl Person {
         &self.capabilities
     }
 
-    /// What comes of a question, if the script has something for it.
+    /// Returns the reaction to a question, if the script has one.
     pub(super) fn react(&mut self, asked: &Asked) -> Option<(Reaction, Duration)> {
         let key = Some(&asked.key);
         let is_named = self.rules.iter().any(|rule| rule.key.as_ref() == key);

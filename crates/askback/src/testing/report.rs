@@ -1,4 +1,4 @@
-//! What came of a call.
+//! The outcome of a call.
 
 use std::{collections::BTreeSet, fmt};
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::Trouble;
 
-/// What came of a call in every revision, and under every trouble.
+/// The outcome of a call in every revision, and under every trouble.
 #[derive(Debug, Clone)]
 pub struct Report {
     /// One run each.
@@ -19,18 +19,18 @@ pub struct Report {
 pub struct Run {
     /// The revision it was made in.
     pub revision: Revision,
-    /// What its client got up to.
+    /// The trouble that its client made.
     pub trouble: Trouble,
-    /// What the person was asked, in order.
+    /// The questions to the person, in order.
     pub asked: Vec<Asked>,
     /// How often the client sent the call: once in the handshake revisions.
     pub rounds: u32,
     /// How it ended.
     pub ended: Ended,
-    /// What the client was told on the way.
+    /// The notifications to the client.
     pub told: Vec<Told>,
-    /// What should not have happened, in words: where the handler is not safe to run again, and
-    /// what the script has nothing for.
+    /// The findings, in words: where the handler is not safe to run again, and questions that the
+    /// script has no answer for.
     pub findings: Vec<String>,
 }
 
@@ -41,7 +41,7 @@ pub struct Asked {
     pub key: String,
     /// Its method: `elicitation/create`, `sampling/createMessage` or `roots/list`.
     pub method: String,
-    /// What it asks.
+    /// The parameters of the question.
     pub params: Value,
 }
 
@@ -64,7 +64,7 @@ pub enum Ended {
     Left,
 }
 
-/// What a client was told while the call went on.
+/// A notification to the client during the call.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Told {
     /// A log line: its level and what it says.
@@ -224,8 +224,8 @@ impl Asked {
 }
 
 impl Ended {
-    /// What must be the same in every revision: no `_meta`, hints or words about the result as a
-    /// message.
+    /// Returns the part that must be the same in every revision: without `_meta`, hints and words
+    /// about the result as a message.
     pub(super) fn essence(&self) -> Value {
         match self {
             Self::Result(result) => {
@@ -243,7 +243,7 @@ impl Ended {
     }
 }
 
-/// What kinds of questions revisions tell apart.
+/// The kinds of questions that revisions tell apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Sort {
     Form,

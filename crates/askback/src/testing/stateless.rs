@@ -19,7 +19,7 @@ const ROUNDS: u32 = 32;
 /// The pause before a call is sent again that only wants to be sent again.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// What every server says to a state it cannot accept.
+/// The message of every server for a state it cannot accept.
 const REFUSED: &str = "Invalid or expired requestState";
 
 pub(super) async fn run(bench: Bench, revision: Revision, trouble: Trouble) -> Run {
@@ -46,7 +46,7 @@ struct Sent {
     at: Instant,
 }
 
-/// What came of a round.
+/// The response of a round.
 #[derive(Default)]
 struct Response {
     message: Value,
@@ -54,7 +54,7 @@ struct Response {
     questions: Keyed<Value>,
 }
 
-/// What the person did with the questions of a round.
+/// The person's answers to the questions of a round.
 enum Round {
     Answered(Map<String, Value>),
     Left,
@@ -272,7 +272,8 @@ impl Response {
         error["code"] == INVALID_PARAMS && error["message"] == REFUSED
     }
 
-    /// What makes two responses to one round the same: the same questions, or the same end.
+    /// Returns the part in which two responses to one round must agree: the same questions, or the
+    /// same end.
     fn outcome(&self) -> Value {
         if self.asks() {
             json!({"asking": self.message["result"]["inputRequests"]})

@@ -18,7 +18,7 @@ const VALUE: usize = 100_000;
 /// The room of a store in which nothing gets tight, in bytes.
 const AMPLE: usize = 64 << 20;
 
-/// What is checked, in how much room, and how.
+/// The rules, with the room and the check of each.
 const RULES: &[(&str, usize, Rule)] = &[
     ("a claim is granted once", AMPLE, |stores| {
         Box::pin(granted_once(stores))

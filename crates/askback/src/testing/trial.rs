@@ -54,8 +54,8 @@ pub struct Trial {
     person: Person,
 }
 
-/// What the client of a call gets up to. Only in 2026-07-28, where it carries the call's state, can
-/// it get up to anything.
+/// The trouble that the client of a call makes. Only in 2026-07-28, where the client carries the
+/// call's state, can it make any.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Trouble {
     /// Nothing.
@@ -167,7 +167,7 @@ impl Trial {
     }
 }
 
-/// What one run is made with.
+/// The set-up of one run.
 pub(super) struct Bench {
     server: Arc<dyn Fn() -> ServerBuilder + Send + Sync>,
     pub(super) method: &'static str,

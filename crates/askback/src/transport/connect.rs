@@ -30,13 +30,12 @@ pub type Connecting<'a> = BoxFuture<'a, io::Result<Link>>;
 pub struct Link {
     pub(crate) receiver: LinkReceiver,
     pub(crate) sender: LinkSender,
-    /// What the server says beside the protocol, line by line.
+    /// The lines that the server writes beside the protocol.
     pub(crate) stderr: Option<mpsc::Receiver<String>>,
     pub(crate) behind: Option<Box<dyn Behind>>,
     /// How messages travel.
     pub(crate) carrier: Carrier,
-    /// What the transport says itself. What it says of a request comes before the end of the
-    /// channel.
+    /// The reports of the transport. A report on a request comes before the end of the channel.
     pub(crate) reports: Option<mpsc::Receiver<Report>>,
     /// When the transport waits for others than the server.
     pub(crate) pause: Pause,
@@ -44,7 +43,7 @@ pub struct Link {
     pub(crate) authorization: AuthorizationContext,
 }
 
-/// What a transport has to say beside the messages it brings.
+/// A report of a transport beside the messages it brings.
 #[derive(Debug)]
 #[cfg_attr(not(feature = "http-client"), allow(dead_code))]
 pub(crate) enum Report {
@@ -54,7 +53,7 @@ pub(crate) enum Report {
     Note(String),
 }
 
-/// What is behind a channel and must not outlive it.
+/// The resource behind a channel, which must not outlive it.
 pub(crate) trait Behind: Send {
     /// Waits until it is gone, or else makes it go; says how it ended.
     fn end<'a>(&'a mut self, limits: &'a Limits) -> BoxFuture<'a, String>;

@@ -112,9 +112,9 @@ const AT_ONCE: usize = 4096;
 /// Messages that are written together: those that wait already, so that none waits for others.
 pub(super) struct Batch {
     pub(super) lines: Vec<u8>,
-    /// Who is to be told when these are written.
+    /// The senders that wait until these are written.
     flushed: Vec<oneshot::Sender<()>>,
-    /// What no longer fitted.
+    /// The message that no longer fitted.
     left: Option<Sent>,
 }
 
@@ -175,7 +175,7 @@ mod tests {
 
     use super::lines;
 
-    /// What a channel over a stream of these bytes receives.
+    /// Checks the messages that a channel receives over a stream of these bytes.
     async fn check(bytes: &str, messages: &[&str]) {
         let (mut peer, ours) = duplex(3);
         let (reader, writer) = tokio::io::split(ours);

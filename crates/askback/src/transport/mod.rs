@@ -60,7 +60,7 @@ pub struct Channel {
     sender: Sender,
     /// Where the other end is.
     place: Place,
-    /// Who is at the other end.
+    /// The principal at the other end.
     principal: Option<Arc<Principal>>,
 }
 
@@ -97,7 +97,7 @@ enum Room<'a> {
     Memory(mpsc::Permit<'a, Waiting<Vec<u8>>>),
 }
 
-/// What a writer is given.
+/// A command to the writer.
 #[derive(Debug)]
 enum Sent {
     Message(Vec<u8>),

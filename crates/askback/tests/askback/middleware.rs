@@ -302,6 +302,7 @@ fn limits() -> Limits {
     limits
 }
 
+// Shows TO-37, CO-08, CO-14.
 #[tokio::test(start_paused = true)]
 async fn whoever_calls_too_often_is_told_how_long_to_wait() {
     for revision in Revision::ALL {

@@ -79,7 +79,7 @@ pub enum ClientError {
     OutputSchema {
         /// The tool.
         tool: String,
-        /// What is wrong with the schema.
+        /// The fault of the schema.
         why: String,
     },
     /// The server kept asking.
@@ -119,7 +119,7 @@ pub enum ClientError {
     Extension {
         /// The extension.
         name: String,
-        /// What is wrong.
+        /// Returns the issues.
         why: String,
     },
     /// No server is known by this name, among several.

@@ -259,7 +259,7 @@ impl Connection {
         }
     }
 
-    /// Whose connection it is. All requests on it are theirs.
+    /// Sets the principal of the connection. All requests on it are the principal's.
     #[must_use]
     pub fn of(mut self, principal: Option<Arc<Principal>>) -> Self {
         self.principal = principal;

@@ -1,4 +1,4 @@
-//! What a token is worth, and who says so.
+//! The rights of a token, and the verifiers that know them.
 
 use std::{fmt, sync::Arc};
 
@@ -18,7 +18,7 @@ pub trait TokenVerifier: Send + Sync + 'static {
     /// while a server is developed.
     fn issuers(&self) -> Vec<String>;
 
-    /// What this token is worth.
+    /// Verifies a token and returns its rights.
     ///
     /// The future may be dropped when the client goes away.
     fn verify<'a>(&'a self, token: PresentedToken<'a>) -> Verifying<'a>;
@@ -30,7 +30,7 @@ pub trait TokenVerifier: Send + Sync + 'static {
     }
 }
 
-/// What a [`TokenVerifier`] gives back.
+/// The future of a [`TokenVerifier`].
 pub type Verifying<'a> = BoxFuture<'a, Result<Access, Rejected>>;
 
 /// A token as it came with a request. It cannot be printed, kept or sent on:
@@ -48,13 +48,13 @@ pub struct PresentedToken<'a> {
     now: Millis,
 }
 
-/// What a good token is worth.
+/// The rights of a valid token.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Access {
-    /// Who asks: sessions, sealed states, subscriptions and tasks are theirs.
+    /// The principal. Sessions, sealed states, subscriptions and tasks belong to it.
     pub principal: Principal,
-    /// What the token may be used for, without what those scopes imply.
+    /// The scopes of the token, without those they imply.
     pub scopes: Scopes,
     /// When the token ends, where that is known.
     pub expires: Option<Millis>,
@@ -124,7 +124,7 @@ impl fmt::Debug for PresentedToken<'_> {
 }
 
 impl Access {
-    /// What a token without an end is worth.
+    /// The rights of a token that does not expire.
     #[must_use]
     pub fn new(principal: Principal, scopes: Scopes) -> Self {
         Self {
@@ -135,14 +135,14 @@ impl Access {
         }
     }
 
-    /// The same until then.
+    /// Sets the expiry.
     #[must_use]
     pub fn until(mut self, expires: Millis) -> Self {
         self.expires = Some(expires);
         self
     }
 
-    /// The same for whoever holds the key with this thumbprint.
+    /// Binds the token to the key with this thumbprint.
     #[must_use]
     pub fn bound_to(mut self, key: Option<String>) -> Self {
         self.key = key;

@@ -1,5 +1,5 @@
-//! Who gets in with a request, and how the others are turned away
-//! (2026-07-28, basic/authorization, Access Token Usage and Error Handling; RFC 6750, 2.1 and 3).
+//! Admission of a request by its token, and the answers to those refused (2026-07-28,
+//! basic/authorization, Access Token Usage and Error Handling; RFC 6750, 2.1 and 3).
 
 use std::{
     sync::{Arc, PoisonError},
@@ -31,7 +31,7 @@ const COMPLAINTS: Duration = Duration::from_secs(10);
 /// The longest token that is looked at, in bytes.
 const TOKEN_BYTES: usize = 16 << 10;
 
-/// What the token of a request may be used for.
+/// The rights of a request.
 #[derive(Debug, Clone)]
 pub(crate) struct Granted {
     /// With all that those of the token imply.
@@ -53,7 +53,7 @@ pub(crate) struct Refusal {
     pub(crate) status: StatusCode,
     /// The value of `WWW-Authenticate`.
     pub(crate) challenge: Option<HeaderValue>,
-    /// What the next proof must hold (`DPoP-Nonce`).
+    /// The nonce for the next proof (`DPoP-Nonce`).
     pub(crate) nonce: Option<HeaderValue>,
     pub(crate) why: String,
 }

@@ -42,7 +42,7 @@ pub enum BadToken {
     /// A token could not be drawn: the environment is broken.
     #[error("there is no entropy for a token: {0}")]
     Entropy(String),
-    /// What it may be used for are no scopes.
+    /// The scopes of the token are not scopes.
     #[error(transparent)]
     Scopes(#[from] askback_core::auth::BadScopes),
 }

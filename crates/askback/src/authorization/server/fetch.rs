@@ -1,4 +1,4 @@
-//! What is fetched from an authorization server: keys, documents, and what it says of a token.
+//! Requests to an authorization server: for keys, documents, and the rights of a token.
 //!
 //! The URLs come from whoever runs the server, or from the document of the issuer they named, so
 //! that they may lead anywhere. A redirection is not followed.
@@ -27,7 +27,7 @@ pub(super) enum Unfetched {
     Status(u16),
 }
 
-/// What fetches from issuers, by the default limits.
+/// The fetcher for issuers, with the default limits.
 pub(super) fn fetcher() -> io::Result<Fetcher> {
     Fetcher::new(Reach::anywhere(), &Route::Environment, &Limits::default())
 }

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use askback_core::auth::{BadScopes, Scopes};
 
-/// What broader scopes imply (2026-07-28, basic/authorization, Step-Up Authorization Flow).
+/// The scopes that broader scopes imply (2026-07-28, basic/authorization, Step-Up Authorization
+/// Flow).
 #[derive(Debug, Clone, Default)]
 pub(super) struct Hierarchy(BTreeMap<String, Scopes>);
 

@@ -41,7 +41,8 @@ const ASKED: usize = 32;
 /// without end.
 const TURN: Duration = Duration::from_secs(2);
 
-/// What a form leaves as it is (the URL standard, application/x-www-form-urlencoded).
+/// The characters that a form does not encode (the URL standard,
+/// application/x-www-form-urlencoded).
 const FORM: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_');
 
 /// Asks the issuer what each token is worth.
@@ -50,13 +51,13 @@ const FORM: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_')
 /// (`sub`), at this time (`exp`, and `nbf` if it is there). An issuer that leaves any of these out
 /// lets nobody in: what it does not say cannot be known.
 ///
-/// What it said of a good token is kept for half a minute, so a token that is taken back may be
-/// good for so long; what it said of others is kept for a few seconds. Kept are digests, never
+/// Its answer about a valid token is cached for half a minute, so a revoked token may stay valid
+/// that long; an answer about another is cached for a few seconds. The cache holds digests, never
 /// tokens.
 pub struct Introspection {
     issuer: String,
     endpoint: Url,
-    /// Who this server is to the issuer, as a header says it.
+    /// The credentials of this server at the issuer, as a header.
     credentials: Zeroizing<String>,
     audiences: Vec<String>,
     tenant_claim: Option<String>,
@@ -68,7 +69,7 @@ pub struct Introspection {
     refused: Mutex<Kept<Rejected>>,
 }
 
-/// What was said of tokens, by their digests.
+/// The cached answers about tokens, by their digests.
 struct Kept<T> {
     answers: HashMap<[u8; 32], (T, Millis)>,
     /// The first to go stands first.
@@ -104,23 +105,24 @@ impl Introspection {
         })
     }
 
-    /// One more name under which the issuer knows this server, for issuers that cannot write its
-    /// URL into `aud`. A name that other servers share lets their tokens in here.
+    /// Adds a name under which the issuer knows this server, for issuers that cannot write its URL
+    /// into `aud`. A name that other servers share lets their tokens in here.
     #[must_use]
     pub fn audience(mut self, audience: impl Into<String>) -> Self {
         self.audiences.push(audience.into());
         self
     }
 
-    /// The member of the answer that holds the tenant, a text. A token without it is then refused.
+    /// Sets the member of the answer that holds the tenant, a text. A token without it is then
+    /// refused.
     #[must_use]
     pub fn tenant_claim(mut self, name: impl Into<String>) -> Self {
         self.tenant_claim = Some(name.into());
         self
     }
 
-    /// How long an answer about a good token is kept; 30 s unless told otherwise. One about another
-    /// is kept for 5 s, and no longer than this. With zero, each request asks.
+    /// Sets how long an answer about a valid token is cached; by default 30 s. One about another is
+    /// kept for 5 s, and no longer than this. With zero, each request asks.
     #[must_use]
     pub fn keep(mut self, time: Duration) -> Self {
         self.keep = time;
@@ -152,7 +154,7 @@ impl Introspection {
         judged
     }
 
-    /// What the issuer says.
+    /// Asks the issuer.
     async fn ask(&self, token: PresentedToken<'_>) -> Result<Claims, Rejected> {
         let unavailable = |why: &dyn fmt::Display| Rejected::Unavailable(why.to_string());
         let credentials = HeaderValue::from_str(&self.credentials);
@@ -266,8 +268,8 @@ fn lock<T>(kept: &Mutex<Kept<T>>) -> MutexGuard<'_, Kept<T>> {
     kept.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What an answer is kept under: the same token may be good at one of two servers that share the
-/// answers, and not at the other.
+/// The cache key of an answer: the same token may be valid at one of two servers that share the
+/// cache, and not at the other.
 fn digest_of(token: PresentedToken<'_>) -> [u8; 32] {
     let resource = token.resource();
     // With its length, so that nothing of the one can pass for the other.

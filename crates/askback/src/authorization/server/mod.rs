@@ -22,11 +22,11 @@
 //! # }
 //! ```
 //!
-//! What a token is worth says a [`TokenVerifier`]: [`JwtVerifier`] for signed tokens (RFC 9068),
+//! A [`TokenVerifier`] tells the rights of a token: [`JwtVerifier`] for signed tokens (RFC 9068),
 //! [`Introspection`] for those only their issuer can read (RFC 7662), [`DevelopmentTokens`] while
 //! there is no authorization server yet, or one of your own. A [`Protection`] puts it in front of
-//! an [`Endpoint`](crate::http::Endpoint), tells clients where tokens come from, and says which
-//! scopes they need.
+//! an [`Endpoint`](crate::http::Endpoint), tells clients where tokens come from, and which scopes
+//! they need.
 //!
 //! Handlers see the [`Principal`](crate::Principal) and never the token: it is taken out of the
 //! request before anybody else sees it, so that it cannot be passed on to another server.

@@ -1,4 +1,4 @@
-//! What stands in front of an endpoint.
+//! The protection of an endpoint by tokens.
 
 use std::sync::{Arc, Mutex};
 
@@ -26,7 +26,7 @@ pub struct Protection {
     /// Where the document stands.
     pub(super) metadata_url: String,
     pub(super) metadata_path: String,
-    /// What every request needs.
+    /// The scopes that every request needs.
     pub(super) required: Scopes,
     pub(super) hierarchy: Hierarchy,
     pub(super) verifier: Arc<dyn TokenVerifier>,
@@ -48,7 +48,7 @@ pub enum BadProtection {
     /// different ways.
     #[error("{0:?} cannot name a server: leave out the slash at its end, and any query")]
     Resource(String),
-    /// What are meant to be scopes are none.
+    /// The scopes are not scopes.
     #[error(transparent)]
     Scopes(#[from] BadScopes),
     /// A key for nonces could not be drawn: the environment is broken.
@@ -103,8 +103,8 @@ impl Protection {
         })
     }
 
-    /// The scopes that every request needs, whatever it asks for. Clients are told of them before
-    /// they sign in, so name no more than that: what single tools need besides says
+    /// Sets the scopes that every request needs. Clients are told of them before they sign in, so
+    /// name no more than that: what single tools need besides says
     /// [`Tool::scopes`](crate::Tool::scopes) (2026-07-28, basic/authorization, Scope Selection
     /// Strategy).
     ///
@@ -164,13 +164,13 @@ impl Protection {
         Ok(self)
     }
 
-    /// What the server is called, for the person who signs in.
+    /// Sets the server's display name for the person who signs in.
     pub fn name(mut self, name: impl Into<String>) -> Self {
         self.document.resource_name = Some(name.into());
         self
     }
 
-    /// Where a developer reads about it.
+    /// Sets the URL of the documentation for developers.
     pub fn documentation(mut self, url: impl Into<String>) -> Self {
         self.document.resource_documentation = Some(url.into());
         self
@@ -182,7 +182,7 @@ impl Protection {
         &self.document.resource
     }
 
-    /// What the server says of itself, as JSON.
+    /// Returns the server's metadata, as JSON.
     pub(crate) fn document(&self) -> Vec<u8> {
         // Texts and lists of them can always be written.
         serde_json::to_vec(&self.document).unwrap_or_default()

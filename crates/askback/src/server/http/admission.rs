@@ -1,5 +1,5 @@
-//! Who gets in with a request of the stateless era: its headers must say what its body says, in a
-//! revision that is spoken here (2026-07-28, basic/transports/streamable-http, Server Validation).
+//! Admission of a request of the stateless era: its headers must repeat its body, in a revision
+//! that is spoken here (2026-07-28, basic/transports/streamable-http, Server Validation).
 
 use std::borrow::Cow;
 
@@ -56,8 +56,7 @@ pub(super) fn admit(
     )
 }
 
-/// What is wrong with a request that could not be read: what matters before its parameters, else
-/// the error they came to.
+/// Returns the error of an unreadable request: of its headers, else of its parameters.
 pub(super) fn judge(
     profile: &Profile,
     parts: &Parts,

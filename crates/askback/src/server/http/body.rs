@@ -40,7 +40,7 @@ pub(super) trait Events: Send + 'static {
 }
 
 impl Outgoing {
-    /// What is short by itself: an error, a sign of life.
+    /// Wraps a short body: an error, a sign of life.
     pub(super) fn short(bytes: Vec<u8>) -> Self {
         Self(bytes.into())
     }
@@ -54,13 +54,13 @@ impl Outgoing {
         Ok(Self::with(bytes, room.transpose()?))
     }
 
-    /// What leaves where it was kept, and takes its room along.
+    /// Wraps bytes that leave their place and take their room along.
     pub(super) fn moved(bytes: Vec<u8>, from: &mut Charge) -> Self {
         let room = (bytes.len() > WORTH_COUNTING).then(|| from.split_off(bytes.capacity()));
         Self::with(bytes, room)
     }
 
-    /// What has room already, where it is worth counting.
+    /// Wraps bytes that have room already, where they are worth counting.
     pub(super) fn with(bytes: Vec<u8>, room: Option<Charge>) -> Self {
         Self(match room {
             Some(_room) => Bytes::from_owner(Counted { bytes, _room }),

@@ -178,7 +178,7 @@ pub(super) struct Patient {
     head: Head,
 }
 
-/// What has come of the head of a request.
+/// The part of a request's head that has arrived.
 struct Head {
     bytes: usize,
     room: Charge,
@@ -222,7 +222,7 @@ impl Patient {
         }
     }
 
-    /// What came of an attempt to write, unless the client has taken nothing for too long.
+    /// Judges an attempt to write: fails where the client has taken nothing for too long.
     fn judge<T>(
         &mut self,
         written: Poll<io::Result<T>>,

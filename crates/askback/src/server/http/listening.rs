@@ -25,7 +25,7 @@ use crate::{
     },
 };
 
-/// What an open stream takes beside its subscription, in bytes.
+/// The memory of an open stream beside its subscription, in bytes.
 const STREAM_BYTES: usize = 4 << 10;
 
 /// The stream of a subscription.
@@ -47,7 +47,7 @@ struct Listener {
     untold: Mutex<Untold>,
 }
 
-/// What changed since the stream was last written, each thing once.
+/// The changes since the stream was last written, each once.
 #[derive(Default)]
 struct Untold {
     changed: BTreeSet<Changed>,
@@ -84,13 +84,13 @@ impl Listening {
     }
 }
 
-/// What a stream takes as long as it is open: what has changed is named once more while it is untold.
+/// Returns the memory of an open stream: a change is stored once more until it is written.
 fn lasting_bytes(subscription: &OpenSubscription) -> usize {
     STREAM_BYTES + 2 * subscription.kept_bytes()
 }
 
 impl Listening {
-    /// What the stream begins with.
+    /// Returns the first message of the stream.
     fn acknowledge(&mut self, acknowledged: &[u8]) -> Outgoing {
         let mut event = Vec::with_capacity(FRAME_BYTES + acknowledged.len());
         sse::write_event(&mut event, None, acknowledged);
@@ -107,7 +107,7 @@ impl Listening {
         (events.len() > WORTH_COUNTING).then(take).transpose()
     }
 
-    /// What tells of a change; of a task, how it stands by now.
+    /// Returns the notification of a change; of a task, its current status.
     fn tells(&self, changed: &Changed) -> Option<Vec<u8>> {
         let subscription = &self.listener.subscription;
         match changed {

@@ -112,23 +112,23 @@ impl Server {
 }
 
 impl Endpoint {
-    /// Who may send requests: the names the server is known by, and the origins of pages that may
-    /// use it from a browser.
+    /// Sets the accepted hosts and origins: the names the server is known by, and the origins of
+    /// pages that may use it from a browser.
     pub fn guard(mut self, guard: Guard) -> Self {
         self.guard = guard;
         self
     }
 
-    /// Another path than `/mcp`.
+    /// Sets the path, in place of `/mcp`.
     pub fn path(mut self, path: impl Into<String>) -> Self {
         self.path = path.into();
         self
     }
 
-    /// Also serves the transport that 2024-11-05 had before Streamable HTTP (HTTP+SSE), a stream and a
-    /// second address, at the same path: for clients that know nothing else. It is deprecated, and
-    /// each open stream is a session that is kept, so it is served only where the operator says so.
-    /// Clients of that revision that know Streamable HTTP are served in any case.
+    /// Serves also the transport that 2024-11-05 had before Streamable HTTP (HTTP+SSE), a stream
+    /// and a second address, at the same path: for clients that know nothing else. It is
+    /// deprecated, and each open stream is a session that is kept, so it is served only where the
+    /// operator says so. Clients of that revision that know Streamable HTTP are served in any case.
     pub fn allow_http_sse(mut self) -> Self {
         self.pairs = true;
         self

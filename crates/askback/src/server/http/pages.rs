@@ -16,7 +16,8 @@ use super::{body::Body, response::empty};
 /// For how long a browser may remember what was allowed, in seconds.
 const MAX_AGE: HeaderValue = HeaderValue::from_static("600");
 
-/// What a page may read beside what every page may: the id of its session, and what it must show.
+/// The headers that a page may read beside the usual ones: the id of its session, and the challenge
+/// for credentials.
 const READABLE: HeaderValue =
     HeaderValue::from_static("mcp-session-id, www-authenticate, dpop-nonce");
 
@@ -27,7 +28,7 @@ pub(super) fn is_preflight(parts: &Parts) -> bool {
         && parts.headers.contains_key(ACCESS_CONTROL_REQUEST_METHOD)
 }
 
-/// What a page may send: these methods, and whatever headers it wishes to.
+/// Answers a preflight request: a page may send these methods, and any headers.
 pub(super) fn preflight(parts: &Parts, methods: &'static str) -> Response<Body> {
     let mut response = empty(StatusCode::NO_CONTENT);
     let headers = response.headers_mut();

@@ -12,7 +12,7 @@ use super::body::Body;
 use crate::authorization::server::Protection;
 use crate::server::Shared;
 
-/// What stands in front of an endpoint, if anything does.
+/// The protection of an endpoint, if it has one.
 #[derive(Clone, Default)]
 pub(super) struct Protected {
     #[cfg(feature = "oauth-server")]
@@ -41,7 +41,7 @@ mod guarded {
         },
     };
 
-    /// What the next proof must hold (RFC 9449, 8.2).
+    /// The header with the nonce for the next proof (RFC 9449, 8.2).
     const DPOP_NONCE: HeaderName = HeaderName::from_static("dpop-nonce");
 
     /// How long anybody may keep the document.
@@ -133,8 +133,8 @@ mod guarded {
         }
     }
 
-    /// What a message needs. One that cannot be read needs nothing: it is refused by whoever would
-    /// answer it, who reads it the same way.
+    /// Returns the scopes that a message needs. An unreadable message needs none: it is refused
+    /// where it would be answered, by the same reader.
     fn needed(
         shared: &Shared,
         message: &Message,
@@ -147,7 +147,7 @@ mod guarded {
         read.map_or_else(|_| Vec::new(), |request| shared.needed(&request, principal))
     }
 
-    /// What the server says of itself (RFC 9728).
+    /// Answers with the server's metadata (RFC 9728).
     fn document(protection: &Protection, parts: &Parts) -> Response<Body> {
         const METHODS: &str = "GET, HEAD";
         if pages::is_preflight(parts) {

@@ -31,14 +31,14 @@ pub(super) struct Reading {
     /// The pair of endpoints of 2024-11-05 has no other end of a session than that of its stream.
     ends: Option<Arc<Sessions>>,
     stop: Stop,
-    /// What belongs to no call ends as soon as the server stops and, where all calls share one
-    /// stream, none of them goes on.
+    /// Fires when the server stops. A stream that belongs to no call ends then, where all calls
+    /// share one stream as soon as none of them goes on.
     stopping: Option<BoxFuture<'static, ()>>,
     vigil: Vigil,
     ended: bool,
 }
 
-/// What came first.
+/// The first result.
 pub(super) enum First {
     /// The response, and nothing before it.
     Only(Outgoing),
@@ -83,7 +83,8 @@ impl Reading {
         self
     }
 
-    /// What comes first; it stays undecided for a while: most handlers are quick and say nothing.
+    /// Polls for the first result. It stays undecided for a while, because most handlers are quick
+    /// and send no notification.
     pub(super) fn poll_first(&mut self, json: bool, cx: &mut Context<'_>) -> Poll<First> {
         self.poll_work(cx);
         let mut state = self.session.lock();

@@ -72,7 +72,7 @@ pub(super) fn not_allowed(methods: &'static str) -> Response<Body> {
     response
 }
 
-/// What was sent is taken, and there is nothing to say.
+/// Answers a message that was accepted and has no response.
 pub(super) fn accepted() -> Response<Body> {
     empty(StatusCode::ACCEPTED)
 }

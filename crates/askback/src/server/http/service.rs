@@ -602,7 +602,7 @@ enum Route {
     Nowhere(Response<Body>),
 }
 
-/// Who asks: what stands before this service has put it there.
+/// Returns the principal that the layer before this service inserted.
 pub(super) fn principal(parts: &Parts) -> Option<Arc<Principal>> {
     parts.extensions.get::<Principal>().cloned().map(Arc::new)
 }
@@ -631,7 +631,7 @@ fn nameless(id: Option<&RequestId>) -> Response<Body> {
     response::error(StatusCode::BAD_REQUEST, id, &error)
 }
 
-/// What is to be answered.
+/// Returns the id of the request to answer.
 fn id_of(received: &ReceivedMessage) -> Option<&RequestId> {
     match received {
         ReceivedMessage::Request(id, _) => Some(id),

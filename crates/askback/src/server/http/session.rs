@@ -54,7 +54,7 @@ pub(super) struct State {
     shared: Arc<Shared>,
     pub(super) streams: Vec<Stream>,
     last_stream: u32,
-    /// What changed while nobody read the session's own stream, each thing once.
+    /// The changes while the session's own stream was not read, each once.
     untold: BTreeSet<Changed>,
     used: Instant,
     /// The room of all this.
@@ -69,7 +69,7 @@ struct Running {
     stop: Arc<Notify>,
 }
 
-/// What a message led to.
+/// The effect of a message.
 pub(super) enum Taken {
     /// There is no room for it.
     Refused(ReceivedMessage, NoRoom),
@@ -241,7 +241,7 @@ impl Session {
         state.settle();
     }
 
-    /// What a reader finds.
+    /// The content that a reader finds.
     pub(super) fn read(&self, number: u32, reader: u32, waker: &Waker) -> Found {
         let limits = self.shared.limits();
         let keep = (!self.paired).then_some(&**limits);
@@ -361,7 +361,7 @@ impl State {
         Some(only)
     }
 
-    /// What a stream begins with, so that its client can come back for it, where the revision
+    /// Returns the first event of a stream, with which its client can resume it, where the revision
     /// has that.
     pub(super) fn prime(&mut self, number: u32) -> Vec<u8> {
         let polling = self.facts().is_some_and(|facts| facts.polling);

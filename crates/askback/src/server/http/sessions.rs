@@ -34,7 +34,7 @@ const ENDED: usize = 16;
 /// How often sessions are ended to make room for one.
 const ATTEMPTS: usize = 3;
 
-/// What the calls of a session are told that is ended to make room.
+/// The message for the calls of a session that is ended to make room.
 const MADE_ROOM: &str = "the server needed the room of this session, which is over; open a new one \
                          and call again";
 

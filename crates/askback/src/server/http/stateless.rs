@@ -66,7 +66,7 @@ struct Answering {
     shared: Arc<Shared>,
 }
 
-/// What came first.
+/// The first result.
 enum First {
     Answered(Answered),
     Stream,
@@ -134,8 +134,8 @@ impl Answering {
         }
     }
 
-    /// What was told and is unread, and then the answer; an error in its place where there is no
-    /// room for it.
+    /// Returns the unread notifications, and then the answer; an error in its place where there is
+    /// no room for it.
     fn last_events(&mut self, mut answered: Answered) -> Outgoing {
         let mut told = self.peer.lock();
         let bytes = told.events.len() + answered.message.len();
@@ -186,7 +186,7 @@ struct Requester {
     told: Mutex<Told>,
 }
 
-/// What the client is told before the result, written as events.
+/// The notifications before the result, written as events.
 #[derive(Default)]
 struct Told {
     events: Vec<u8>,
@@ -196,7 +196,7 @@ struct Told {
 }
 
 impl Told {
-    /// What waits to be read goes out, with its room.
+    /// Takes the unread events, with their room.
     fn take(&mut self) -> Outgoing {
         Outgoing::with(std::mem::take(&mut self.events), self.room.take())
     }

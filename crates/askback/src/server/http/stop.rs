@@ -18,7 +18,7 @@ pub(super) enum Phase {
     Stopping,
     /// Nothing goes on that could be answered.
     Closing,
-    /// What still goes on is ended.
+    /// The grace is over: the calls that still run are ended.
     Over,
 }
 
@@ -26,7 +26,7 @@ pub(super) enum Phase {
 #[derive(Debug, Clone)]
 pub(super) struct Stop(watch::Sender<Phase>);
 
-/// What a wait ended with.
+/// The end of a wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Woken {
     /// It was quiet for the time given.

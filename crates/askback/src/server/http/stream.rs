@@ -11,13 +11,13 @@ use crate::server::budget::Charge;
 /// The stream of what belongs to no call. It is there as long as its session.
 pub(super) const OWN: u32 = 0;
 
-/// What the frame of an event takes at most, in bytes.
+/// The largest frame of an event, in bytes.
 pub(super) const FRAME_BYTES: usize = 64;
 
 /// One stream of a session (2025-11-25, basic/transports, Resumability and Redelivery).
 pub(super) struct Stream {
     pub(super) number: u32,
-    /// What is kept: read already, or waiting to be.
+    /// The stored events, read or unread.
     events: VecDeque<Vec<u8>>,
     /// The number of the first of these; the first event of a stream has the number 1.
     first: u64,
@@ -29,7 +29,7 @@ pub(super) struct Stream {
     open: bool,
     /// The connection is to be closed; the client comes back for the rest.
     letting_go: bool,
-    /// Who reads.
+    /// The reader.
     reader: Option<u32>,
     last_reader: u32,
     waker: Option<Waker>,
@@ -37,7 +37,7 @@ pub(super) struct Stream {
     pub(super) left: Instant,
 }
 
-/// What a reader finds.
+/// The content that a reader finds.
 pub(super) enum Found {
     Events(Outgoing),
     /// Nothing yet.
@@ -186,8 +186,8 @@ impl Stream {
         Some(Outgoing::moved(only, room))
     }
 
-    /// What this reader finds: it leaves with its part of the room. Without limits nothing is kept
-    /// for coming back.
+    /// Takes the events for this reader, with their part of the room. Without limits no events are
+    /// kept for resumption.
     pub(super) fn read(
         &mut self,
         reader: u32,
@@ -260,7 +260,7 @@ impl Stream {
     }
 }
 
-/// What ends a connection before its stream has ended.
+/// Returns the event that ends a connection before its stream has ended.
 pub(super) fn come_back(limits: &Limits) -> Vec<u8> {
     let mut out = Vec::new();
     sse::write_retry(&mut out, limits.retry);

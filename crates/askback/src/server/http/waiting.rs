@@ -29,8 +29,8 @@ struct Connections {
     last: u64,
 }
 
-/// What one connection is at. It waits until a whole request has come, works on it, and waits again
-/// when the response is written.
+/// The state of one connection. It waits until a whole request has arrived, works on it, and waits
+/// again when the response is written.
 pub(super) struct Standing {
     number: u64,
     /// In nanoseconds, from when the server began.

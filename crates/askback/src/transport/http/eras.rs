@@ -1,4 +1,4 @@
-//! What is remembered of servers.
+//! The memory of servers' eras.
 
 use std::{
     collections::HashMap,
@@ -7,9 +7,9 @@ use std::{
 
 use reqwest::Url;
 
-/// What is known of the servers that were reached over HTTP, so that the next client need not find
-/// it out again (2026-07-28, basic/versioning, Backward Compatibility). Clones share what they
-/// know; it is forgotten when it turns out wrong.
+/// The eras of the servers that were reached over HTTP, so that the next client need not probe
+/// again (2026-07-28, basic/versioning, Backward Compatibility). Clones share their entries; one
+/// that turns out wrong is dropped.
 ///
 /// It is kept by origin and path: a gateway has servers of both eras behind one origin.
 #[derive(Debug, Clone, Default)]

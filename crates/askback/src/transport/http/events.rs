@@ -70,7 +70,7 @@ impl Events {
         }
     }
 
-    /// What this stream said of how to resume it; what it did not say stays as it was.
+    /// Notes the stream's instructions for resumption; those it did not give stay as they were.
     pub(super) fn note_resumption(&self, resumption: &mut Resumption) {
         if let Some(id) = self.parser.last_event_id() {
             resumption.after = Some(id.to_owned());

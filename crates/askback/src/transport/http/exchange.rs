@@ -34,7 +34,7 @@ pub(super) enum Ended {
     },
 }
 
-/// What came back.
+/// The answer.
 enum Answer {
     /// The response.
     Response(Answered),

@@ -20,7 +20,7 @@ pub(super) struct PendingRequest {
     pub(super) bytes: Vec<u8>,
 }
 
-/// What came back to a request.
+/// The reply to a request.
 #[derive(Debug)]
 pub(super) enum Reply {
     /// Its response, which was so many bytes long.
@@ -116,7 +116,7 @@ impl PendingRequest {
         Self::write(SentRequest { id, request })
     }
 
-    /// What a message is to this request. An error that names no request is about this one.
+    /// Classifies a message for this request. An error that names no request is about this one.
     pub(super) fn recognize(&self, message: ServerMessage) -> Reply {
         let id = Some(&self.sent.id);
         let mine = match message.content {

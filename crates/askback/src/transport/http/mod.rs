@@ -72,9 +72,9 @@ pub enum BadUrl {
     /// It is not a URL.
     #[error("{url:?} is no URL: {why}")]
     Unreadable {
-        /// What was given.
+        /// The URL as given.
         url: String,
-        /// What is wrong with it.
+        /// The fault.
         why: String,
     },
     /// It is of another kind.

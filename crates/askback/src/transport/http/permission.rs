@@ -1,4 +1,4 @@
-//! What shows a server that requests may be made: a token, where there is authorization.
+//! The permission to make requests: a token, where there is authorization.
 
 #[cfg(feature = "oauth-client")]
 mod with_tokens {
@@ -22,7 +22,7 @@ mod with_tokens {
         pause: Pause,
     }
 
-    /// What one request is sent with.
+    /// The credentials of one request.
     pub(in super::super) type Pass = Option<Arc<oauth::Pass>>;
 
     /// One request, as often as it is sent.

@@ -28,9 +28,9 @@ use super::{
 };
 use crate::transport::{Report, inbox::Inbox};
 
-/// What all requests to one server share.
+/// The state that all requests to one server share.
 pub(super) struct Way {
-    /// What shows that requests may be made.
+    /// The permission to make requests.
     pub(super) permission: Permission,
     pub(super) http: Client,
     pub(super) url: Url,
@@ -45,7 +45,7 @@ pub(super) struct Way {
     pub(super) reports: mpsc::Sender<Report>,
 }
 
-/// What the handshake gave.
+/// The session from the handshake.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Session {
     pub(super) id: Option<HeaderValue>,
@@ -88,7 +88,7 @@ impl Way {
         }
     }
 
-    /// What is sent along with everything on a session.
+    /// Returns the headers of every request on the session.
     pub(super) fn session_headers(&self) -> HeaderMap {
         let Session { id, revision } = self.session().clone();
         let mut headers = HeaderMap::new();
@@ -226,7 +226,7 @@ impl Way {
     }
 }
 
-/// What the body of a response is: JSON where nothing is said of it.
+/// Returns the media type of a response's body: JSON where the response names none.
 pub(super) fn media(response: &Response) -> Option<Media> {
     match response.headers().get(CONTENT_TYPE) {
         Some(kind) => Media::of(kind.as_bytes()),
@@ -252,9 +252,8 @@ pub(super) async fn read(mut response: Response, limits: &Limits) -> Result<Vec<
     }
 }
 
-/// What a response without a message of the protocol means. A 401 or 403 that comes here is one
-/// that nothing could be done about: where authorization is wanted, it begins in
-/// [`Way::send`] (2026-07-28, basic/authorization).
+/// Returns the error for a response without a message of the protocol. A 401 or 403 here could not
+/// be resolved: authorization begins in [`Way::send`] (2026-07-28, basic/authorization).
 pub(super) fn refusal(response: &Response, why: Option<&str>) -> ClientError {
     let status = response.status();
     let challenges: Vec<String> = response

@@ -52,7 +52,7 @@ pub(super) async fn listen(way: Arc<Way>) -> Ended {
     }
 }
 
-/// What came of taking up an answer that broke off, since something last came of it.
+/// The failed attempts to resume a broken answer, since its last event.
 #[derive(Debug, Default)]
 pub(super) struct Attempts {
     /// How many there were in a row.

@@ -11,8 +11,8 @@ use askback_core::{http::params::HeaderAnnotations, limits::Limits, protocol::Sc
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-/// What the lists of tools said last, and the lists before that: until a new list was read to its
-/// end, a tool may stand in the old one alone.
+/// The last lists of tools, and those before: until a new list was read to its end, a tool may be
+/// in the old one alone.
 #[derive(Debug, Default)]
 pub(super) struct Tools(Mutex<Lists>);
 
@@ -49,7 +49,7 @@ struct Tool {
     input_schema: Schema,
 }
 
-/// What came of reading a page of tools.
+/// The result of reading a page of tools.
 #[derive(Debug, Default)]
 pub(super) struct Read {
     /// The page without the tools whose annotations are forbidden, if it has any.

@@ -1,4 +1,4 @@
-//! What a token says, and what it must say (RFC 9068, 2.2 and 4).
+//! The claims of a token, and the rules for them (RFC 9068, 2.2 and 4).
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ use crate::{authorization::server::access::Rejected, clock::millis};
 #[serde(transparent)]
 pub(crate) struct Claims(Map<String, Value>);
 
-/// What a token must say to be good here.
+/// The claims that a token must have to be valid here.
 pub(crate) struct Expected<'a> {
     pub(crate) issuer: &'a str,
     pub(crate) resource: &'a str,
@@ -85,7 +85,8 @@ impl Claims {
         }
     }
 
-    /// Who asks, as this issuer says. The tenant must be there where a claim is to hold it.
+    /// Returns the principal that this issuer names. The tenant must be there where a claim is to
+    /// hold it.
     pub(crate) fn principal(
         &self,
         issuer: &str,
@@ -121,7 +122,7 @@ impl Claims {
         Ok(Some(thumbprint.to_owned()))
     }
 
-    /// What it may be used for: nothing where it does not say.
+    /// Returns the scopes; none where the token names none.
     pub(crate) fn scopes(&self, name: &str) -> Result<Scopes, Rejected> {
         let scopes = match self.0.get(name) {
             None | Some(Value::Null) => return Ok(Scopes::new()),

@@ -38,7 +38,7 @@ pub(super) struct KeySet(Vec<Key>);
 #[derive(Debug)]
 pub(crate) struct Key {
     id: Option<String>,
-    /// What it may be used with.
+    /// The algorithms of the key.
     algorithms: Vec<SigningAlgorithm>,
     public: DecodingKey,
 }
@@ -119,7 +119,7 @@ impl Key {
     }
 }
 
-/// What a key of this kind can be used with. A shared secret is no key of an issuer.
+/// The algorithms of a key of this kind. A shared secret is no key of an issuer.
 fn algorithms(parameters: &AlgorithmParameters) -> &'static [SigningAlgorithm] {
     use SigningAlgorithm as Known;
     match parameters {

@@ -111,7 +111,7 @@ impl JwtVerifier {
         }
     }
 
-    /// The only algorithms by which a token may be signed. Unless told otherwise all of
+    /// Sets the only algorithms by which a token may be signed. By default all of
     /// [`SigningAlgorithm`] are, each with keys that are meant for it.
     #[must_use]
     pub fn algorithms(mut self, algorithms: impl IntoIterator<Item = SigningAlgorithm>) -> Self {
@@ -119,38 +119,39 @@ impl JwtVerifier {
         self
     }
 
-    /// One more name under which the issuer knows this server, for issuers that cannot write its
-    /// URL into `aud`. A name that other servers share lets their tokens in here.
+    /// Adds a name under which the issuer knows this server, for issuers that cannot write its URL
+    /// into `aud`. A name that other servers share lets their tokens in here.
     #[must_use]
     pub fn audience(mut self, audience: impl Into<String>) -> Self {
         self.audiences.push(audience.into());
         self
     }
 
-    /// The claim that holds the tenant, a text. A token without it is then refused.
+    /// Sets the claim that holds the tenant, a text. A token without it is then refused.
     #[must_use]
     pub fn tenant_claim(mut self, name: impl Into<String>) -> Self {
         self.tenant_claim = Some(name.into());
         self
     }
 
-    /// The claim that holds the scopes, where that is not `scope`: a text with spaces, or a list.
+    /// Sets the claim that holds the scopes, where that is not `scope`: a text with spaces, or a
+    /// list.
     #[must_use]
     pub fn scope_claim(mut self, name: impl Into<String>) -> Self {
         self.scope_claim = name.into();
         self
     }
 
-    /// Also takes tokens of the type `JWT`, and those without a type, for issuers that do not mark
-    /// their access tokens (RFC 9068, 2.1). What else the issuer signs is then told from an access
-    /// token by its audience alone.
+    /// Accepts also tokens of the type `JWT`, and those without a type, for issuers that do not
+    /// mark their access tokens (RFC 9068, 2.1). What else the issuer signs is then told from an
+    /// access token by its audience alone.
     #[must_use]
     pub fn accept_plain_type(mut self) -> Self {
         self.plain_type = true;
         self
     }
 
-    /// How far the clocks of this machine and of the issuer may differ; 30 s unless told otherwise.
+    /// Sets how far the clocks of this machine and of the issuer may differ; by default 30 s.
     #[must_use]
     pub fn leeway(mut self, leeway: Duration) -> Self {
         self.leeway = leeway;

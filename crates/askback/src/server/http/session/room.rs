@@ -11,16 +11,16 @@ use crate::server::{
     http::stream::Stream,
 };
 
-/// What a session takes beside what its engine and its streams keep, in bytes.
+/// The memory of a session beside its engine and its streams, in bytes.
 const SESSION_BYTES: usize = 2 << 10;
 
-/// What a call takes that goes on, in bytes.
+/// The memory of a running call, in bytes.
 const RUNNING_BYTES: usize = 4 << 10;
 
-/// What the error takes that answers such a call, in bytes.
+/// The memory of the error that answers such a call, in bytes.
 const ERROR_BYTES: usize = 512;
 
-/// What a stream takes beside its messages, in bytes.
+/// The memory of a stream beside its messages, in bytes.
 const STREAM_BYTES: usize = 256;
 
 impl Session {
