@@ -131,7 +131,8 @@ async fn a_list_that_changed_is_not_held_against_the_server() {
         "properties": {"total": {"type": "number"}},
     });
     let tool = Tool::new("gives", changes).output_schema(schema(&output));
-    let server = Server::new("desk", "1").tool(tool.unchecked());
+    let server = Server::new("desk", "1").changing_tools();
+    let server = server.tool(tool.unchecked());
     let server = server.build().unwrap();
     let (near, far) = transport::memory();
     tokio::spawn(async move { server.serve(far).await });
