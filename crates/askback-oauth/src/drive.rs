@@ -77,7 +77,7 @@ impl Means<'_> {
                 Action::Show(request) => Event::Redirected(match redirect.take() {
                     Some(redirect) => tokio::select! {
                         shown = timeout(self.sign_in, redirect.show(request)) => {
-                            shown.unwrap_or_else(|_| Err(SignInError::TimedOut))
+                            shown.unwrap_or(Err(SignInError::TimedOut))
                         }
                         () = waiting.closed() => Err(SignInError::Abandoned),
                     },
