@@ -29,6 +29,8 @@ pub(crate) struct CompiledSchema {
     shape: Shape,
     /// [`Limits::schema_steps`].
     steps: usize,
+    /// [`Limits::pattern_text_bytes`].
+    text_bytes: usize,
 }
 
 /// Why a schema cannot be used to check anything.
@@ -68,7 +70,10 @@ const DIALECTS: [(&str, Draft); 2] = [
 
 /// How many steps a check may take to find out where a value does not fit, and not only that it does
 /// not: what is found on the way is kept in memory.
-const STEPS_TO_LOCATE: usize = 1 << 20;
+const STEPS_TO_LOCATE: usize = 1 << 16;
+
+/// How many patterns of a schema may each take [`Limits::pattern_program_bytes`]; more of them share that.
+const PATTERNS: usize = 8;
 
 impl CompiledSchema {
     /// Compiles a schema.
@@ -88,9 +93,14 @@ impl CompiledSchema {
         if shape.values > limits.schema_steps {
             return Err(SchemaError::TooLarge);
         }
+        // All patterns of a schema together take no more than a few may.
+        let program_bytes = match shape.patterns {
+            0..=PATTERNS => limits.pattern_program_bytes,
+            many => limits.pattern_program_bytes * PATTERNS / many,
+        };
         let patterns = PatternOptions::regex()
-            .size_limit(limits.pattern_program_bytes)
-            .dfa_size_limit(limits.pattern_program_bytes);
+            .size_limit(program_bytes)
+            .dfa_size_limit(program_bytes);
         let validator = jsonschema::options()
             .offline()
             .with_draft(draft)
@@ -102,6 +112,7 @@ impl CompiledSchema {
             validator,
             shape,
             steps: limits.schema_steps,
+            text_bytes: limits.pattern_text_bytes,
         })
     }
 
@@ -116,9 +127,10 @@ impl CompiledSchema {
             serde_json::from_str(text).map_err(|error| Misfit::unreadable(&error))?;
         // A value of JSON takes at least one byte of text.
         let most = text.len().saturating_mul(self.shape.values);
-        if most > self.steps || self.shape.recursive {
+        let may_be_long = self.shape.patterns > 0 && text.len() > self.text_bytes;
+        if most > self.steps || self.shape.recursive || may_be_long {
             let extent = Extent::of(&value);
-            if !self.shape.can_check(extent, self.steps) {
+            if !self.shape.can_check(extent, self.steps, self.text_bytes) {
                 return Err(Misfit::too_large());
             }
         }
@@ -393,6 +405,88 @@ mod tests {
             misfit(&json!({"$ref": "#"}), &json!(1)),
             None,
             "a reference to itself says nothing"
+        );
+    }
+
+    #[test]
+    fn what_is_evaluated_again_and_again_is_refused() {
+        // Each level checks the one below again to find out what it evaluated.
+        for keyword in ["unevaluatedProperties", "unevaluatedItems"] {
+            let mut nested = json!({});
+            for _ in 0..25 {
+                nested = json!({"if": nested, "then": true, keyword: {"type": "number"}});
+            }
+            assert_eq!(
+                compile(&nested).err(),
+                Some(SchemaError::TooLarge),
+                "{keyword}"
+            );
+            let again = json!({"anyOf": [{"$ref": "#"}], keyword: false});
+            assert_eq!(
+                compile(&again).err(),
+                Some(SchemaError::TooLarge),
+                "{keyword}"
+            );
+        }
+        let closed = json!({"properties": {"a": {}}, "unevaluatedProperties": false});
+        assert_eq!(misfit(&closed, &json!({"a": 1})), None);
+        assert!(misfit(&closed, &json!({"b": 1})).is_some());
+    }
+
+    #[test]
+    fn a_part_in_another_dialect_is_refused() {
+        for (dialect, part) in [
+            (
+                "https://json-schema.org/draft/2019-09/schema",
+                json!({"$recursiveRef": "#"}),
+            ),
+            (
+                "http://json-schema.org/draft-04/schema#",
+                json!({"id": "http://example.com/a"}),
+            ),
+        ] {
+            let mut part = part;
+            part["$schema"] = dialect.into();
+            let schema = json!({"properties": {"a": {"anyOf": [part]}}});
+            let refused = Some(SchemaError::Dialect(dialect.to_owned()));
+            assert_eq!(compile(&schema).err(), refused, "{schema}");
+        }
+        let named = json!({"properties": {"$schema": {"type": "string"}}});
+        assert!(compile(&named).is_ok());
+    }
+
+    #[test]
+    fn patterns_are_given_no_long_text_and_take_little_room_together() {
+        let limits = Limits::default();
+        let pattern = json!({"properties": {"a": {"pattern": "^x*$"}}});
+        let fits = json!({"a": "x".repeat(limits.pattern_text_bytes)});
+        assert_eq!(misfit(&pattern, &fits), None);
+        let long = json!({"a": "x".repeat(limits.pattern_text_bytes + 1)});
+        assert!(misfit(&pattern, &long).is_some());
+        let named = json!({"patternProperties": {"^x*$": {}}});
+        let long = json!({"x".repeat(limits.pattern_text_bytes + 1): 1});
+        assert!(misfit(&named, &long).is_some());
+
+        let large = |index: usize| json!({"pattern": format!(r"\p{{L}}a{index}")});
+        let many: Vec<_> = (0..1000).map(large).collect();
+        assert!(matches!(
+            compile(&json!({"allOf": many})),
+            Err(SchemaError::Invalid(_))
+        ));
+        let one: Vec<_> = (0..1).map(large).collect();
+        assert!(compile(&json!({"allOf": one})).is_ok());
+    }
+
+    #[test]
+    fn a_long_text_that_many_parts_read_is_refused() {
+        let part = json!({"minLength": 1});
+        let mut schema = doubling(15, "allOf");
+        schema["$defs"]["15"] = part;
+        let long = json!("x".repeat(4 << 20));
+        let refused = misfit(&schema, &long);
+        assert!(
+            refused.is_some_and(|why| why.contains("too large")),
+            "a long text is read once"
         );
     }
 

@@ -17,18 +17,33 @@ pub(super) struct Shape {
     pub(super) depth: usize,
     /// Whether it refers to itself.
     pub(super) recursive: bool,
+    /// How many patterns it holds.
+    pub(super) patterns: usize,
 }
 
 /// How large a value is that is checked.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Extent {
+    /// Its values; a text counts once more for each 16 bytes, since it may be read by each part of a schema.
     values: usize,
     depth: usize,
+    /// The longest text or name in it, in bytes.
+    longest: usize,
 }
 
 /// How deep checks by a schema that refers to itself go: levels of the schema for each of the value. Each
 /// takes room on the stack.
 const RECURSION: usize = 4 << 10;
+
+/// How many values a schema may hold in which `unevaluatedProperties` or `unevaluatedItems` stand: each
+/// of its references is compiled anew there.
+const UNEVALUATED: usize = 1 << 16;
+
+/// How many bytes of a text count as a value.
+const TEXT: usize = 16;
+
+/// Keywords for which the parts beside them are looked at once more.
+const AGAIN: [&str; 2] = ["unevaluatedItems", "unevaluatedProperties"];
 
 /// Keywords whose members are schemas by names of the author's.
 const SCHEMAS_BY_NAME: [&str; 6] = [
@@ -59,18 +74,28 @@ impl Shape {
             targets: HashMap::new(),
             most_depth,
             recursive: false,
+            unevaluated: false,
+            patterns: 0,
         };
         walk.find_anchors(schema)?;
         let size = walk.schema(schema, 0)?;
+        if walk.unevaluated && (walk.recursive || size.values > UNEVALUATED) {
+            return Err(SchemaError::TooLarge);
+        }
         Ok(Self {
             values: size.values,
             depth: size.depth,
             recursive: walk.recursive,
+            patterns: walk.patterns,
         })
     }
 
-    /// Whether a check of such a value stays within so many steps, and on the stack.
-    pub(super) fn can_check(&self, value: Extent, steps: usize) -> bool {
+    /// Whether a check of such a value stays within so many steps, and on the stack, and gives patterns no
+    /// text that is longer than `text_bytes`.
+    pub(super) fn can_check(&self, value: Extent, steps: usize, text_bytes: usize) -> bool {
+        if self.patterns > 0 && value.longest > text_bytes {
+            return false;
+        }
         let deep = self.recursive && self.depth.saturating_mul(value.depth) > RECURSION;
         !deep && self.values.saturating_mul(value.values) <= steps
     }
@@ -78,22 +103,35 @@ impl Shape {
 
 impl Extent {
     pub(super) fn of(value: &Value) -> Self {
-        fn with<'a>(parts: impl Iterator<Item = &'a Value>) -> Extent {
-            parts.map(Extent::of).fold(
-                Extent {
-                    values: 1,
-                    depth: 1,
-                },
-                |whole, part| Extent {
-                    values: whole.values + part.values,
-                    depth: whole.depth.max(part.depth + 1),
-                },
-            )
-        }
         match value {
-            Value::Array(items) => with(items.iter()),
-            Value::Object(members) => with(members.values()),
-            _ => with(std::iter::empty()),
+            Value::String(text) => Self::text(text),
+            Value::Array(items) => items.iter().map(Self::of).fold(Self::LEAF, Self::with),
+            Value::Object(members) => members.iter().fold(Self::LEAF, |whole, (name, part)| {
+                whole.with(Self::text(name)).with(Self::of(part))
+            }),
+            _ => Self::LEAF,
+        }
+    }
+
+    const LEAF: Self = Self {
+        values: 1,
+        depth: 1,
+        longest: 0,
+    };
+
+    fn text(text: &str) -> Self {
+        Self {
+            values: 1 + text.len() / TEXT,
+            longest: text.len(),
+            ..Self::LEAF
+        }
+    }
+
+    fn with(self, part: Self) -> Self {
+        Self {
+            values: self.values + part.values,
+            depth: self.depth.max(part.depth + 1),
+            longest: self.longest.max(part.longest),
         }
     }
 }
@@ -131,6 +169,8 @@ struct Walk<'a> {
     targets: HashMap<&'a str, Target>,
     most_depth: usize,
     recursive: bool,
+    unevaluated: bool,
+    patterns: usize,
 }
 
 impl<'a> Walk<'a> {
@@ -174,28 +214,47 @@ impl<'a> Walk<'a> {
         above: usize,
         size: &mut Size,
     ) -> Result<(), SchemaError> {
+        let is_root = self
+            .root
+            .as_object()
+            .is_some_and(|root| std::ptr::eq(root, members));
         for (keyword, value) in members {
             let keyword = keyword.as_str();
             match value {
+                // A part in another dialect would mean something else than what is followed here.
+                Value::String(dialect) if keyword == "$schema" && !is_root => {
+                    return Err(SchemaError::Dialect(dialect.clone()));
+                }
                 Value::String(reference) if REFERENCES.contains(&keyword) => {
                     size.add(self.target(reference, above + 1)?);
                 }
-                Value::String(id) if keyword == "$id" && above > 0 => {
+                Value::String(id) if keyword == "$id" && !is_root => {
                     return Err(SchemaError::Identified(id.clone()));
                 }
                 Value::Object(named) if SCHEMAS_BY_NAME.contains(&keyword) => {
+                    if keyword == "patternProperties" {
+                        self.patterns += named.len();
+                    }
                     for schema in named.values() {
                         size.add(self.schema(schema, above + 1)?);
                     }
                 }
                 data if DATA.contains(&keyword) => {
-                    let Extent { values, depth } = Extent::of(data);
+                    let Extent { values, depth, .. } = Extent::of(data);
                     let data = Size { values, depth };
                     self.check_depth(above, data)?;
                     size.add(data);
                 }
-                part => size.add(self.schema(part, above + 1)?),
+                part => {
+                    self.patterns += usize::from(keyword == "pattern");
+                    size.add(self.schema(part, above + 1)?);
+                }
             }
+        }
+        // What was evaluated is found by checking the parts again, at each level below.
+        if AGAIN.iter().any(|keyword| members.contains_key(*keyword)) {
+            self.unevaluated = true;
+            size.values = size.values.saturating_mul(size.depth.saturating_add(2));
         }
         Ok(())
     }
