@@ -2,6 +2,7 @@
 
 use std::{
     collections::BTreeMap,
+    fmt,
     fs::File,
     io::{self, Read},
     path::{Path, PathBuf},
@@ -33,7 +34,7 @@ const MOST: u64 = 1 << 20;
 ///
 /// Other members, of the file and of a server, are left to those who know them
 /// ([`ServersFile::read_entry`]).
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct ServersFile {
     folder: PathBuf,
     servers: BTreeMap<String, Box<RawValue>>,
@@ -49,7 +50,7 @@ pub enum ServerEntry {
 }
 
 /// A command that starts a server.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Clone, PartialEq, Eq, Default)]
 pub struct ServerCommand {
     /// The program. A path is one from the folder of the file; a plain name is looked up in `PATH`.
     pub program: String,
@@ -62,7 +63,7 @@ pub struct ServerCommand {
 }
 
 /// The URL of a server.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Clone, PartialEq, Eq, Default)]
 pub struct ServerUrl {
     /// The URL.
     pub url: String,
@@ -291,4 +292,35 @@ fn in_folder(folder: &Path, program: String) -> String {
     let is_path = program.contains(std::path::is_separator);
     let joined = is_path.then(|| folder.join(&program).into_os_string().into_string());
     joined.and_then(Result::ok).unwrap_or(program)
+}
+
+// Such a file often holds tokens, in headers, variables and arguments, so that none of them is shown.
+
+impl fmt::Debug for ServersFile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ServersFile")
+            .field("folder", &self.folder)
+            .field("servers", &self.servers.keys())
+            .finish()
+    }
+}
+
+impl fmt::Debug for ServerCommand {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ServerCommand")
+            .field("program", &self.program)
+            .field("env", &self.env.keys())
+            .field("cwd", &self.cwd)
+            .finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for ServerUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let url = self.url.split(['?', '#']).next().unwrap_or_default();
+        f.debug_struct("ServerUrl")
+            .field("url", &url)
+            .field("headers", &self.headers.keys())
+            .finish()
+    }
 }

@@ -27,14 +27,15 @@ pub(super) struct Changing {
 /// ```
 /// use askback::{Ctx, Result, Server, Tool, server::BuildError};
 ///
-/// async fn log_in(ctx: Ctx) -> Result<&'static str> {
+/// // From now on, every client has the report.
+/// async fn publish(ctx: Ctx) -> Result<&'static str> {
 ///     ctx.server().tools()?.enable("report");
-///     Ok("Welcome.")
+///     Ok("The report is out.")
 /// }
 ///
 /// fn server() -> Result<Server, BuildError> {
 ///     let server = Server::new("agency", "1.0.0")
-///         .tool(Tool::new("log_in", log_in))
+///         .tool(Tool::new("publish", publish))
 ///         .tool(Tool::new("report", async || Ok("All is well.")))
 ///         .changing_tools()
 ///         .build()?;

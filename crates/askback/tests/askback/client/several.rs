@@ -49,6 +49,18 @@ fn a_server_is_read_as_most_hosts_write_it() {
 }
 
 #[test]
+fn what_a_file_holds_of_secrets_is_not_printed() {
+    let file = r#"{"mcpServers": {
+        "a": {"command": "x", "args": ["hidden"], "env": {"A": "hidden"}},
+        "b": {"url": "https://example.com/mcp?key=hidden", "headers": {"Authorization": "hidden"}}
+    }}"#;
+    let file = ServersFile::parse(file, "/etc").unwrap();
+    let shown = format!("{file:?} {:?} {:?}", file.server("a"), file.server("b"));
+    assert!(!shown.contains("hidden"), "{shown}");
+    assert!(shown.contains("Authorization"), "{shown}");
+}
+
+#[test]
 fn a_file_or_a_server_that_cannot_be_used_says_why() {
     #[track_caller]
     fn check(json: &str, says: &str) {
