@@ -150,6 +150,9 @@ impl Ctx {
     ///
     /// A handler that asks is run again: do in a [`Ctx::run`] or [`Ctx::commit`] what must not happen
     /// twice.
+    ///
+    /// In a [mounted](ServerBuilder::mount) server this is the whole server: names are those that
+    /// clients see, with their prefix, and what is added is outside of the mounted server's middleware.
     #[must_use]
     pub fn server(&self) -> Server {
         Server(Shared::behind(self))
