@@ -2,10 +2,9 @@
 
 use std::{future::Future, io};
 
-use askback_core::engine::server::Place;
 use tokio::sync::mpsc;
 
-use super::{Channel, Messages, Receiver, Sender, Sent, WAITING, inbox::Inbox};
+use super::{Channel, Sent, WAITING, inbox::Inbox};
 
 /// The receiving half of a transport, for [`Channel::new`].
 pub trait ReadMessages: Send + 'static {
@@ -79,18 +78,7 @@ impl Channel {
                 tracing::debug!(%error, "a connection could not be written to");
             }
         });
-        Self {
-            receiver: Receiver {
-                messages: incoming,
-                reader: Some(reading.abort_handle()),
-            },
-            sender: Sender {
-                messages: Some(Messages::Written(outgoing)),
-                writer: Some(writing),
-            },
-            place: Place::Elsewhere,
-            principal: None,
-        }
+        Self::elsewhere(incoming, Some(reading.abort_handle()), outgoing, writing)
     }
 }
 

@@ -2,13 +2,12 @@
 
 use std::io;
 
-use askback_core::engine::server::Place;
 use tokio::{
     io::{AsyncBufRead, AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader},
     sync::{mpsc, oneshot},
 };
 
-use super::{Channel, Messages, Receiver, Sender, Sent, WAITING, inbox::Inbox};
+use super::{Channel, Sent, WAITING, inbox::Inbox};
 
 /// A channel over any two byte streams, for messages of at most so many bytes: the framing of
 /// stdio, which works unchanged over sockets and pipes.
@@ -23,19 +22,8 @@ where
     let (outgoing, sent) = mpsc::channel(WAITING);
     let reading = tokio::spawn(read(reader, received, max_message_bytes));
     let writing = tokio::spawn(write(writer, sent));
-    Channel {
-        receiver: Receiver {
-            messages: incoming,
-            reader: Some(reading.abort_handle()),
-        },
-        sender: Sender {
-            messages: Some(Messages::Written(outgoing)),
-            writer: Some(writing),
-        },
-        // A stream may lead anywhere.
-        place: Place::Elsewhere,
-        principal: None,
-    }
+    // A stream may lead anywhere.
+    Channel::elsewhere(incoming, Some(reading.abort_handle()), outgoing, writing)
 }
 
 /// Reads a line without its end, or `None` at the end of the stream.

@@ -106,6 +106,28 @@ enum Sent {
 }
 
 impl Channel {
+    /// A channel that may lead to another machine, whose messages are read and written by
+    /// tasks.
+    fn elsewhere(
+        incoming: mpsc::Receiver<Waiting<Vec<u8>>>,
+        reader: Option<AbortHandle>,
+        outgoing: mpsc::Sender<Sent>,
+        writer: JoinHandle<()>,
+    ) -> Self {
+        Self {
+            receiver: Receiver {
+                messages: incoming,
+                reader,
+            },
+            sender: Sender {
+                messages: Some(Messages::Written(outgoing)),
+                writer: Some(writer),
+            },
+            place: Place::Elsewhere,
+            principal: None,
+        }
+    }
+
     /// Where the other end is.
     pub(crate) fn place(&self) -> Place {
         self.place

@@ -15,7 +15,7 @@ use tokio::{
 };
 
 use super::{
-    Channel, Messages, Receiver, Sender, Sent, WAITING,
+    Channel, Sent, WAITING,
     inbox::{Gone, Inbox},
     lines::{Batch, take},
 };
@@ -81,19 +81,8 @@ fn threads<R: BufRead>(
     });
     // The thread never sends: it is done when its end is dropped.
     let writer = tokio::spawn(async move { writing.await.unwrap_or_default() });
-    Channel {
-        receiver: Receiver {
-            messages: incoming,
-            reader: None,
-        },
-        sender: Sender {
-            messages: Some(Messages::Written(outgoing)),
-            writer: Some(writer),
-        },
-        // A stream may lead anywhere.
-        place: Place::Elsewhere,
-        principal: None,
-    }
+    // A stream may lead anywhere.
+    Channel::elsewhere(incoming, None, outgoing, writer)
 }
 
 /// Takes the standard streams away from everything but the messages; gives what leads to them.
