@@ -5,6 +5,7 @@ use std::sync::Arc;
 use askback_core::{
     engine::client::ClientError,
     protocol::{ClientRequest, HasMeta, TraceContext},
+    quote::excerpt,
     revision::Revision,
 };
 use serde::Deserialize;
@@ -60,21 +61,24 @@ fn begin(request: &ClientRequest, revision: impl Fn() -> Revision) -> Span {
     span
 }
 
+/// Names come from lists of the server: they are recorded as far as a log should hold them.
 #[cold]
 fn describe(span: &Span, request: &ClientRequest) {
     let method = request.method();
     let name = match request {
         ClientRequest::CallTool(params) => {
             span.record("gen_ai.operation.name", "execute_tool");
-            span.record("gen_ai.tool.name", &*params.name);
-            Some(&params.name)
+            let name = excerpt(&params.name);
+            span.record("gen_ai.tool.name", &*name);
+            Some(name)
         }
         ClientRequest::GetPrompt(params) => {
-            span.record("gen_ai.prompt.name", &*params.name);
-            Some(&params.name)
+            let name = excerpt(&params.name);
+            span.record("gen_ai.prompt.name", &*name);
+            Some(name)
         }
         ClientRequest::ReadResource(params) => {
-            span.record("mcp.resource.uri", &*params.uri);
+            span.record("mcp.resource.uri", excerpt(&params.uri));
             None
         }
         _ => None,

@@ -67,8 +67,10 @@ async fn each_request_is_a_span_on_both_sides() {
         client.call_tool("fails", ()).await.unwrap();
         let unknown = client.call_tool("nothing", ()).await.unwrap_err();
         assert!(matches!(unknown, ClientError::Server(_)), "{unknown:?}");
+        client.call_tool(&"x".repeat(1000), ()).await.unwrap_err();
         client.close().await;
         let log = log.text();
+        assert!(!log.contains(&"x".repeat(201)), "a name is clipped: {log}");
         let spoken = format!("mcp.protocol.version=\"{revision}\"");
         assert_told(
             &log,
