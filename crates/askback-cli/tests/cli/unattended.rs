@@ -91,7 +91,7 @@ fn run(
     (answer.to_string(), front.unanswered(), log.text())
 }
 
-/// What the relay answers a question with.
+/// The relay's answer to a question.
 async fn answer(relay: Relay, question: HostQuestion) -> askback::Result<Value> {
     let request = question.request.clone();
     Ok(match request {

@@ -1,4 +1,4 @@
-//! What a browser comes back with.
+//! The answers that a browser comes back with.
 
 use askback_core::auth::{AuthorizationError, Scopes};
 use askback_oauth::{AuthorizationRequest, PendingAuthorization, Provider};

@@ -9,7 +9,7 @@ use tokio::{
 };
 use url::form_urlencoded;
 
-/// What is answered: a status and a body.
+/// An answer: a status and a body.
 pub(crate) type Reply = (u16, String);
 
 /// An issuer that runs until it is dropped.

@@ -1,4 +1,4 @@
-//! What a token endpoint is sent, and what is made of its answer.
+//! The requests to a token endpoint, and the reading of its answers.
 
 use askback_core::{
     auth::{AuthorizationError, Scopes},

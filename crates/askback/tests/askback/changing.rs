@@ -1,4 +1,4 @@
-//! What a server offers changes while it runs, and differs by caller.
+//! Offers that change while a server runs, and differ by caller.
 
 use std::{sync::Arc, time::Duration};
 

@@ -1,7 +1,7 @@
 //! No message holds a member that the schema of its revision does not have, whatever revision its
 //! author or peer had in mind.
 //!
-//! What the schemas have stands in `members/`, a file a revision: each definition with its members,
+//! The members of the schemas are in `members/`, a file a revision: each definition with its members,
 //! and behind each member what stands there. `true` is anything, `"=x"` the text x, another text the
 //! definition of that name, a list one of several, an object its members (`*` is any other one). Of
 //! a list in a message, that holds for each element.
@@ -24,7 +24,7 @@ use super::{
 /// Keys in any `_meta` that begin like this belong to the specification.
 const RESERVED: &str = "io.modelcontextprotocol/";
 
-/// What a client of ours sends along with a no, also where an answer has no `_meta`.
+/// The member that our client sends along with a no, also where an answer has no `_meta`.
 const REASON: &str = "dev.askback/reason";
 
 /// How often messages of each kind were checked, by method and revision.

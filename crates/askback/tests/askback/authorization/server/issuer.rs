@@ -8,7 +8,7 @@ use tokio::{
     task::JoinHandle,
 };
 
-/// What is answered: a status and a body.
+/// An answer: a status and a body.
 pub(super) type Reply = (u16, String);
 
 /// An issuer that runs until it is dropped.
