@@ -18,7 +18,7 @@ fuzz_target!(|text: &str| {
     };
     let limits = Limits::default();
     let script = Script::parse(file).ok();
-    if let Ok(schema) = FormSchema::parse(form.as_bytes(), &limits) {
+    if let Ok(schema) = FormSchema::parse(form.as_bytes(), &limits.forms) {
         let message = "Which one?".to_owned();
         let question = asked(Ask::Form { message, schema });
         can_be_answered_by_a_rule(&question);
@@ -42,7 +42,7 @@ fuzz_target!(|text: &str| {
 fn answered(script: &Script, question: &Question, limits: &Limits) {
     match (script.answer(&asker(), question, limits), &question.ask) {
         (Answer::Given(Reply::Form(content), rule), Ask::Form { schema, .. }) => {
-            schema.check(&content, limits).expect("what is sent fits");
+            schema.check(&content, &limits.forms).expect("what is sent fits");
             assert!(rule.is_some(), "a rule gave it");
         }
         (Answer::Given(Reply::Link, rule), Ask::Link { url, .. }) => {

@@ -12,7 +12,7 @@ use arbitrary::Arbitrary;
 use askback_core::{
     engine::client::{CallId, Connection, Output, Profile, QuestionId},
     jsonrpc::{self, ErrorObject, Message, Payload, RequestId},
-    limits::Limits,
+    limits::{Limits, WireLimits},
     protocol::{ClientRequest, Implementation, InputRequest, InputResponse},
     revision::{Kind, Revision},
 };
@@ -114,9 +114,9 @@ impl Peer {
         let spoken = |at: usize| revisions & (1 << at) != 0;
         let all = Revision::ALL.into_iter().enumerate();
         let mut limits = Limits::default();
-        limits.requests_in_flight = IN_FLIGHT;
-        limits.asks = 8;
-        limits.batch_messages = 8;
+        limits.wire.requests_in_flight = IN_FLIGHT;
+        limits.client.asks = 8;
+        limits.wire.batch_messages = 8;
         let capabilities = json!({
             "elicitation": {"form": {}, "url": {}},
             "sampling": {},
@@ -309,7 +309,7 @@ impl Peer {
 
     fn sent(&mut self, message: &[u8]) {
         let parsed =
-            jsonrpc::parse(message, &Limits::default()).expect("what is sent is a message");
+            jsonrpc::parse(message, &WireLimits::default()).expect("what is sent is a message");
         let Payload::Single(message) = parsed else {
             return;
         };

@@ -7,12 +7,12 @@
 
 use askback_core::{
     forms::{Content, Defaults, Dialect, FormSchema, lower},
-    limits::Limits,
+    limits::FormLimits,
 };
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {
-    let limits = Limits::default();
+    let limits = FormLimits::default();
     let mut lines = data.splitn(2, |byte| *byte == b'\n');
     let (Some(form), Some(answer)) = (lines.next(), lines.next()) else {
         return;
@@ -29,7 +29,7 @@ fuzz_target!(|data: &[u8]| {
 });
 
 /// An answer that passes passes again with its defaults, and every issue has words.
-fn checked(form: &FormSchema, answer: &Content, limits: &Limits) {
+fn checked(form: &FormSchema, answer: &Content, limits: &FormLimits) {
     match form.check(answer, limits) {
         Ok(()) => {
             for (field, value) in answer.iter().filter(|(_, value)| !value.is_null()) {
@@ -52,7 +52,7 @@ fn checked(form: &FormSchema, answer: &Content, limits: &Limits) {
 }
 
 /// Text that is read as an answer is one.
-fn typed(form: &FormSchema, answer: &Content, limits: &Limits) {
+fn typed(form: &FormSchema, answer: &Content, limits: &FormLimits) {
     let texts: Vec<_> = answer
         .iter()
         .map(|(name, value)| {
@@ -71,7 +71,7 @@ fn typed(form: &FormSchema, answer: &Content, limits: &Limits) {
 }
 
 /// The answer of a lowered form is read back; a form that needed no lowering changes nothing.
-fn lifted(form: &FormSchema, answer: Content, limits: &Limits) {
+fn lifted(form: &FormSchema, answer: Content, limits: &FormLimits) {
     let all = Dialect {
         enum_names: false,
         multi_choice: true,

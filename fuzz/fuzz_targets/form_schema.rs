@@ -5,20 +5,20 @@
 
 use askback_core::{
     forms::{Content, Defaults, Dialect, FormSchema, lower},
-    limits::Limits,
+    limits::FormLimits,
 };
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {
-    let limits = Limits::default();
+    let limits = FormLimits::default();
     let Ok(form) = FormSchema::parse(data, &limits) else {
         return;
     };
     // What is written may be longer than what was read; that alone is no fault.
-    let roomy = Limits::default();
+    let roomy = FormLimits::default();
     let again = |form: &FormSchema| {
         let text = form.to_json();
-        if text.len() <= roomy.form_bytes {
+        if text.len() <= roomy.bytes {
             let read = FormSchema::parse(text.as_bytes(), &roomy);
             let read = read.unwrap_or_else(|error| panic!("{error}: {text}"));
             assert_eq!(read.to_json(), text);
@@ -41,7 +41,7 @@ fuzz_target!(|data: &[u8]| {
     for dialect in dialects() {
         let lowered = lower(&form, &dialect);
         again(&lowered.schema);
-        if may_be_asked && lowered.schema.fields.len() <= limits.form_fields {
+        if may_be_asked && lowered.schema.fields.len() <= limits.fields {
             lowered
                 .schema
                 .lint(&limits)

@@ -8,13 +8,13 @@
 
 use askback_core::{
     forms::{Content, Field, FormSchema},
-    limits::Limits,
+    limits::FormLimits,
     protocol::{RawObject, Schema},
 };
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {
-    let limits = Limits::default();
+    let limits = FormLimits::default();
     let Ok(text) = str::from_utf8(data) else {
         return;
     };
@@ -26,7 +26,7 @@ fuzz_target!(|data: &[u8]| {
     let Ok(form) = FormSchema::parse(schema.as_str().as_bytes(), &limits) else {
         return;
     };
-    assert!(form.fields.len() <= limits.form_fields);
+    assert!(form.fields.len() <= limits.fields);
     let mut content = Content::new();
     let mut fits = true;
     for (field, typed) in form
@@ -59,7 +59,7 @@ fn shown(field: &Field, longest: usize) {
 }
 
 /// What is typed, if it is an answer; the issue is shown otherwise, and the field asked again.
-fn answered(field: &Field, typed: &str, limits: &Limits) -> Option<serde_json::Value> {
+fn answered(field: &Field, typed: &str, limits: &FormLimits) -> Option<serde_json::Value> {
     if typed.is_empty() {
         return None;
     }
@@ -77,7 +77,7 @@ fn answered(field: &Field, typed: &str, limits: &Limits) -> Option<serde_json::V
 }
 
 /// Arguments whose fields all fit are sent as they were answered.
-fn sent(form: &FormSchema, content: Content, fits: bool, limits: &Limits) {
+fn sent(form: &FormSchema, content: Content, fits: bool, limits: &FormLimits) {
     let checked = form.check(&content, limits);
     assert_eq!(checked.is_ok(), fits, "{checked:?}");
     let arguments = RawObject::new(&content).expect("an object is an object");

@@ -7,7 +7,7 @@
 
 use askback_core::{
     jsonrpc::{self, Malformed, Message, Payload, RequestId, Response},
-    limits::Limits,
+    limits::WireLimits,
     protocol::{
         CallToolResult, ClientNotification, ClientRequest, CompleteResult, CreateMessageResult,
         DiscoverResult, ElicitResult, EmptyResult, GetPromptResult, HasMeta, InitializeResult,
@@ -48,12 +48,12 @@ fuzz_target!(|data: &[u8]| {
 });
 
 fn parse(text: &[u8]) -> Result<Payload, Malformed> {
-    jsonrpc::parse(text, &Limits::default())
+    jsonrpc::parse(text, &WireLimits::default())
 }
 
 /// What is read in one go is what reading step by step comes to.
 fn read_in_one_go(text: &[u8]) {
-    let Some((id, request)) = jsonrpc::parse_request::<ClientRequest>(text, &Limits::default())
+    let Some((id, request)) = jsonrpc::parse_request::<ClientRequest>(text, &WireLimits::default())
     else {
         return;
     };

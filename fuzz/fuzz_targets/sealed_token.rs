@@ -168,7 +168,7 @@ fn resume(state: &str, replies: BTreeMap<String, String>, later: u32) {
     );
 
     let now = state.issued.saturating_add(later.into());
-    let _ = state.check_fresh(now, &limits);
+    let _ = state.check_fresh(now, &limits.asking);
     let replies = replies
         .into_iter()
         .filter_map(|(key, value)| Some((key, Reply::Value(RawJson::from_text(value).ok()?))))

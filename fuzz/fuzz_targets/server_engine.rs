@@ -14,7 +14,7 @@ use askback_core::{
     engine::server::{AskId, Changed, Connection, Output, Profile},
     forms::FormSchema,
     jsonrpc::{self, Message, Payload, RequestId},
-    limits::Limits,
+    limits::{FormLimits, Limits, WireLimits},
     protocol::{
         ClientRequest, CreateMessageParams, ElicitParams, Implementation, InputRequest,
         LoggingLevel, LoggingMessageParams, PromptsCapability, RawJson, RequestParams,
@@ -105,9 +105,9 @@ impl Peer {
             .filter(spoken)
             .collect();
         let mut limits = Limits::default();
-        limits.requests_in_flight = IN_FLIGHT;
-        limits.subscriptions = SUBSCRIPTIONS;
-        limits.batch_messages = 8;
+        limits.wire.requests_in_flight = IN_FLIGHT;
+        limits.server.subscriptions = SUBSCRIPTIONS;
+        limits.wire.batch_messages = 8;
         let profile = Profile {
             info: Implementation {
                 name: "fuzzed".into(),
@@ -251,7 +251,7 @@ impl Peer {
             Err(malformed) if malformed.response || malformed.notification => {}
             Err(malformed) => expect(malformed.id.as_ref()),
         };
-        match jsonrpc::parse(bytes, &Limits::default()) {
+        match jsonrpc::parse(bytes, &WireLimits::default()) {
             Ok(Payload::Single(message)) => expect_one(&Ok(message)),
             Ok(Payload::Batch(messages)) => {
                 messages.iter().for_each(expect_one);
@@ -297,7 +297,7 @@ impl Peer {
     }
 
     fn sent(&mut self, message: &[u8]) {
-        match jsonrpc::parse(message, &Limits::default()).expect("what is sent is a message") {
+        match jsonrpc::parse(message, &WireLimits::default()).expect("what is sent is a message") {
             Payload::Single(message) => self.sent_one(message),
             Payload::Batch(messages) => {
                 for message in messages {
@@ -412,7 +412,7 @@ fn question(kind: u8) -> InputRequest {
 
 fn form() -> FormSchema {
     let form = br#"{"type": "object", "properties": {"yes": {"type": "boolean"}}}"#;
-    FormSchema::parse(form, &Limits::default()).expect("a plain form")
+    FormSchema::parse(form, &FormLimits::default()).expect("a plain form")
 }
 
 fn sample() -> CreateMessageParams {

@@ -7,13 +7,13 @@ use std::time::Duration;
 
 use askback_core::{
     http::sse::{Parser, SseEvent, TooLong, write_comment, write_event, write_retry},
-    limits::Limits,
+    limits::WireLimits,
 };
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: (u8, &[u8])| {
     let (size, stream) = data;
-    let mut limits = Limits::default();
+    let mut limits = WireLimits::default();
     limits.message_bytes = 64;
     limits.id_bytes = 16;
 
@@ -37,7 +37,11 @@ fuzz_target!(|data: (u8, &[u8])| {
     rewritten(&events, &limits);
 });
 
-fn read(stream: &[u8], size: usize, limits: &Limits) -> (Parser, Vec<SseEvent>, Option<TooLong>) {
+fn read(
+    stream: &[u8],
+    size: usize,
+    limits: &WireLimits,
+) -> (Parser, Vec<SseEvent>, Option<TooLong>) {
     let mut parser = Parser::new(limits);
     let mut events = Vec::new();
     for mut piece in stream.chunks(size) {
@@ -53,7 +57,7 @@ fn read(stream: &[u8], size: usize, limits: &Limits) -> (Parser, Vec<SseEvent>, 
 }
 
 /// What was read and is written reads the same, but for names, which are not written.
-fn rewritten(events: &[SseEvent], limits: &Limits) {
+fn rewritten(events: &[SseEvent], limits: &WireLimits) {
     let mut stream = Vec::new();
     for event in events {
         write_comment(&mut stream, "between");

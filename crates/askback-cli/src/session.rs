@@ -102,8 +102,8 @@ impl SessionArgs {
     fn limits(&self) -> Limits {
         let mut limits = Limits::default();
         if let Some(seconds) = self.timeout {
-            limits.request = Duration::from_secs(seconds);
-            limits.probe = limits.probe.min(limits.request);
+            limits.wire.request = Duration::from_secs(seconds);
+            limits.client.probe = limits.client.probe.min(limits.wire.request);
         }
         limits
     }
@@ -197,7 +197,7 @@ impl FrontEnd {
                 let offer = offer.and_then(|here| folder::root(&here).ok());
                 let desk = Desk::new(offer, shared, limits.clone());
                 let looks = LookSource::Read(Look::of_stderr);
-                let dialog = Dialog::new(desk, asker, looks, limits.message_shown);
+                let dialog = Dialog::new(desk, asker, looks, limits.host.message_shown);
                 return Self::Terminal(Box::new(Terminal::new(dialog, arrivals, limits)));
             }
             Answers::Script(script) => Some(script),

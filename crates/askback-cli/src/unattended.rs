@@ -148,7 +148,7 @@ impl Unattended {
             (_, _, Some(script)) => script.answer(&self.asker, question, &self.limits),
             (_, _, None) => Answer::Unmatched,
         };
-        let mut excerpt = Excerpt::new(page, self.limits.message_shown);
+        let mut excerpt = Excerpt::new(page, self.limits.host.message_shown);
         let reply = match answer {
             Answer::Given(reply, rule) => {
                 tell(&mut excerpt, question, &reply, rule);

@@ -486,8 +486,8 @@ impl Authorizer {
                 How::Company(_, source) | How::Vouched(source) => Some(source),
                 How::Person(_) | How::Client => None,
             },
-            sign_in: config.limits.sign_in,
-            lock: config.limits.credential_lock,
+            sign_in: config.limits.sign_in.person,
+            lock: config.limits.sign_in.credential_lock,
         }
     }
 

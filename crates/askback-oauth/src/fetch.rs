@@ -139,13 +139,13 @@ impl Fetcher {
         route: &Route,
         limits: &Limits,
     ) -> io::Result<Self> {
-        let header_bytes = u32::try_from(limits.header_bytes).unwrap_or(u32::MAX);
+        let header_bytes = u32::try_from(limits.http.header_bytes).unwrap_or(u32::MAX);
         let failed = |error| io::Error::other(format!("HTTP cannot be spoken here: {error}"));
         let mut builder = Client::builder()
             .user_agent(concat!("askback/", env!("CARGO_PKG_VERSION")))
             .redirect(Policy::none())
             .referer(false)
-            .connect_timeout(limits.connect)
+            .connect_timeout(limits.http.connect)
             .http2_max_header_list_size(header_bytes);
         let guarded = Guarded { reach, lookup };
         builder = match route {
@@ -160,8 +160,8 @@ impl Fetcher {
         Ok(Self {
             http: builder.build().map_err(failed)?,
             reach,
-            most: limits.document_bytes,
-            patience: limits.document_fetch,
+            most: limits.sign_in.document_bytes,
+            patience: limits.sign_in.document_fetch,
         })
     }
 

@@ -39,7 +39,8 @@ pub trait CredentialStore: Send + Sync + 'static {
     /// locks a key, loads, and then renews and saves, or removes; whoever comes next finds what came
     /// of it. The other methods are called with and without the lock, and do not wait for it.
     ///
-    /// A client waits for no longer than [`Limits::credential_lock`](askback_core::limits::Limits::credential_lock):
+    /// A client waits for no longer than
+    /// [`limits.sign_in.credential_lock`](askback_core::limits::SignInLimits::credential_lock):
     /// then it drops the future, which must leave nothing locked.
     fn lock<'a>(&'a self, key: &'a CredentialKey) -> Keeping<'a, KeyLock>;
 }

@@ -30,7 +30,7 @@ pub use askback_core::{
     forms::{self, Form},
     future::BoxFuture,
     jsonrpc::ErrorObject,
-    limits::Limits,
+    limits::{self, Limits},
     protocol,
     revision::Revision,
 };

@@ -27,7 +27,7 @@ impl Connect for Frames {
     fn connect<'a>(&'a mut self, limits: &'a Limits) -> Connecting<'a> {
         Box::pin(async {
             let stream = TcpStream::connect(self.0).await?;
-            Ok(channel(stream, limits.message_bytes)?.into())
+            Ok(channel(stream, limits.wire.message_bytes)?.into())
         })
     }
 }
@@ -42,7 +42,7 @@ pub async fn serve(server: Server, listener: TcpListener, limits: Limits) -> io:
     loop {
         tokio::select! {
             accepted = listener.accept() => {
-                let channel = channel(accepted?.0, limits.message_bytes)?;
+                let channel = channel(accepted?.0, limits.wire.message_bytes)?;
                 let server = server.clone();
                 connections.spawn(async move { server.serve(channel).await });
             }

@@ -60,7 +60,7 @@ fn floor() -> Box<dyn FnMut()> {
 fn parse() -> Box<dyn FnMut()> {
     let limits = Limits::default();
     Box::new(move || {
-        black_box(jsonrpc::parse(black_box(CALL.as_bytes()), &limits)).expect("a message");
+        black_box(jsonrpc::parse(black_box(CALL.as_bytes()), &limits.wire)).expect("a message");
     })
 }
 
@@ -91,7 +91,9 @@ fn form() -> Box<dyn FnMut()> {
         let schema = Echo::schema();
         let content: Content = black_box(&arguments).decode().expect("an object");
         let content = schema.with_defaults(content);
-        schema.check(&content, &limits).expect("what was asked");
+        schema
+            .check(&content, &limits.forms)
+            .expect("what was asked");
         black_box(Echo::read(&content).expect("a form").message);
     })
 }
@@ -117,7 +119,7 @@ fn seal() -> Box<dyn FnMut()> {
     let ring = ring();
     Box::new(move || {
         let entropy = Entropy([7; 28]);
-        let most = Limits::default().state_bytes;
+        let most = Limits::default().asking.state_bytes;
         black_box(seal::seal(&ring, &binding(), &state, entropy, most)).expect("a token");
     })
 }
@@ -126,7 +128,7 @@ fn seal() -> Box<dyn FnMut()> {
 fn open() -> Box<dyn FnMut()> {
     let state = serde_json::to_vec(&state()).expect("JSON");
     let ring = ring();
-    let most = Limits::default().state_bytes;
+    let most = Limits::default().asking.state_bytes;
     let token = seal::seal(&ring, &binding(), &state, Entropy([7; 28]), most).expect("a token");
     Box::new(move || {
         let opened = seal::open(&ring, &binding(), black_box(&token), most);

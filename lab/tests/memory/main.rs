@@ -355,9 +355,9 @@ async fn settle() {
 
 async fn assert_bounded(kind: Kind) {
     let mut limits = Limits::default();
-    limits.kept_bytes = MOST;
+    limits.server.kept_bytes = MOST;
     // Who is told nothing need not wait to see that the call goes on.
-    limits.undecided = Duration::from_millis(1);
+    limits.http.undecided = Duration::from_millis(1);
     let task = TaskSupport::Optional;
     let server = Server::new("memory", "1")
         .tool(Tool::new("asks", asks))

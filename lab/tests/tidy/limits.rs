@@ -5,27 +5,31 @@ use askback_core::limits::Limits;
 use crate::{Problem, assert_found, assert_none, code::words, tree::Tree};
 
 const PAGE: &str = "docs/guide/limits.md";
-const DEFINED: &str = "crates/askback-core/src/limits.rs";
+const DEFINED: &str = "crates/askback-core/src/limits/";
 
-/// Limits that no code looks at. `limits` is what `Debug` prints of them, a field a line.
+/// Limits that no code looks at. `limits` is what `Debug` prints of them, a group or a field a line.
 fn unused(tree: &Tree, limits: &str) -> Vec<Problem> {
     let code: Vec<String> = tree
         .sources()
-        .filter(|(path, _)| *path != DEFINED)
+        .filter(|(path, _)| !path.starts_with(DEFINED))
         .map(|(_, text)| words(text))
         .collect();
-    let is_used = |name: &str| {
-        let read = format!(".{name}");
+    let reads = |code: &str, read: &str| {
+        code.match_indices(read).any(|(at, _)| {
+            !code[at + read.len()..].starts_with(|c: char| c.is_alphanumeric() || "_(".contains(c))
+        })
+    };
+    // Some code is given only the group it needs.
+    let is_used = |limit: &Limit<'_>| {
+        let (whole, alone) = (format!(".{}", limit.path()), format!(".{}", limit.name));
         code.iter().any(|code| {
-            code.match_indices(&read).any(|(at, _)| {
-                !code[at + read.len()..]
-                    .starts_with(|c: char| c.is_alphanumeric() || "_(".contains(c))
-            })
+            reads(code, &whole) || code.contains(limit.group_type) && reads(code, &alone)
         })
     };
     fields(limits)
-        .filter(|(name, _)| !is_used(name))
-        .map(|(name, _)| format!("the limit {name} bounds nothing"))
+        .iter()
+        .filter(|limit| !is_used(limit))
+        .map(|limit| format!("the limit {} bounds nothing", limit.path()))
         .collect()
 }
 
@@ -37,8 +41,9 @@ fn table(tree: &Tree, limits: &str) -> Vec<Problem> {
         .filter(|line| line.starts_with("| `"))
         .collect();
     let mut problems = Vec::new();
-    for (name, value) in fields(limits) {
-        let begin = format!("| `{name}` | {} |", written(name, value));
+    for limit in fields(limits) {
+        let value = written(limit.name, limit.value);
+        let begin = format!("| `{}` | {value} |", limit.path());
         let before = rows.len();
         rows.retain(|row| !row.starts_with(&begin));
         if rows.len() + 1 != before {
@@ -52,14 +57,44 @@ fn table(tree: &Tree, limits: &str) -> Vec<Problem> {
     problems
 }
 
-fn fields(limits: &str) -> impl Iterator<Item = (&str, &str)> {
-    let lines = limits.lines().map(|line| line.trim().trim_end_matches(','));
-    lines.filter_map(|line| line.split_once(": "))
+/// A field of a group of limits.
+struct Limit<'a> {
+    group: &'a str,
+    group_type: &'a str,
+    name: &'a str,
+    value: &'a str,
+}
+
+impl Limit<'_> {
+    /// As one reaches it from `Limits`: `wire.message_bytes`.
+    fn path(&self) -> String {
+        format!("{}.{}", self.group, self.name)
+    }
+}
+
+fn fields(limits: &str) -> Vec<Limit<'_>> {
+    let (mut group, mut group_type) = ("", "");
+    let mut fields = Vec::new();
+    for line in limits.lines() {
+        let Some((name, value)) = line.trim().trim_end_matches(',').split_once(": ") else {
+            continue;
+        };
+        match value.strip_suffix(" {") {
+            Some(of) => (group, group_type) = (name, of),
+            None => fields.push(Limit {
+                group,
+                group_type,
+                name,
+                value,
+            }),
+        }
+    }
+    fields
 }
 
 /// A value as a person writes it.
 fn written(name: &str, value: &str) -> String {
-    if name.ends_with("_bytes") {
+    if name.ends_with("bytes") {
         return units(value, &[("MiB", 1 << 20), ("KiB", 1 << 10), ("B", 1)]);
     }
     if let Some(milliseconds) = value.strip_suffix("ms") {
@@ -87,14 +122,22 @@ fn every_limit_bounds_something() {
     ));
 
     let bad = Tree::of([
-        (DEFINED, "limits.a; limits.b; limits.c"),
-        ("crates/a/src/lib.rs", "x.a + limits.b() // limits.c"),
+        (
+            "crates/askback-core/src/limits/x.rs",
+            "limits.a; limits.b; limits.c",
+        ),
+        (
+            "crates/a/src/lib.rs",
+            "limits.x.a + limits.x.b() // limits.x.c",
+        ),
+        ("crates/b/src/lib.rs", "fn f(limits: &XLimits) { limits.d }"),
+        ("crates/c/src/lib.rs", "limits.c"),
         ("crates/a/tests/a/main.rs", "limits.c"),
     ]);
-    let limits = "Limits {\n    a: 1,\n    b: 1,\n    c: 1,\n}";
+    let limits = "Limits {\n    x: XLimits {\n        a: 1,\n        b: 1,\n        c: 1,\n        d: 1,\n    },\n}";
     assert_found(
         &unused(&bad, limits),
-        &["b bounds nothing", "c bounds nothing"],
+        &["x.b bounds nothing", "x.c bounds nothing"],
     );
 }
 
@@ -105,16 +148,17 @@ fn the_guide_lists_every_limit() {
         &format!("{:#?}", Limits::default()),
     ));
 
-    let limits = "Limits {\n    a_bytes: 65536,\n    b: 86400s,\n    c: 100ms,\n    d: 7,\n}";
-    let good =
-        "| `a_bytes` | 64 KiB | x |\n| `b` | 24 h | x |\n| `c` | 100 ms | x |\n| `d` | 7 | x |";
+    let limits = "Limits {\n    x: XLimits {\n        a_bytes: 65536,\n        b: 86400s,\n    },\n    \
+                  y: YLimits {\n        b: 100ms,\n        d: 7,\n    },\n}";
+    let good = "| `x.a_bytes` | 64 KiB | x |\n| `x.b` | 24 h | x |\n| `y.b` | 100 ms | x |\n\
+                | `y.d` | 7 | x |";
     assert_found(&table(&Tree::of([(PAGE, good)]), limits), &[]);
-    let bad = good.replace("24 h", "1 h").replace("`d`", "`e`");
+    let bad = good.replace("24 h", "1 h").replace("`y.d`", "`y.e`");
     let wanted = [
-        "`b` | 24 h",
-        "`d` | 7",
-        "no limit has this row: | `b` | 1 h",
-        "`e`",
+        "`x.b` | 24 h",
+        "`y.d` | 7",
+        "no limit has this row: | `x.b` | 1 h",
+        "`y.e`",
     ];
     assert_found(&table(&Tree::of([(PAGE, &bad)]), limits), &wanted);
 }

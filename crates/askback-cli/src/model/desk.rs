@@ -245,7 +245,7 @@ impl Desk {
             self.unanswered = true;
             return vec![answer(Reply::Cancelled(Why::Muted))];
         }
-        if self.waiting.len() >= self.limits.questions_waiting {
+        if self.waiting.len() >= self.limits.host.questions_waiting {
             self.unanswered = true;
             return vec![
                 answer(Reply::Cancelled(Why::Flood)),

@@ -28,7 +28,7 @@ impl Draft {
             .iter()
             .map(|field| {
                 let preset = preset.get(&field.name).cloned();
-                let passes = |value: &Value| field.check(value, &limits).is_ok();
+                let passes = |value: &Value| field.check(value, &limits.forms).is_ok();
                 preset
                     .filter(passes)
                     .or_else(|| field.default_value().filter(passes))

@@ -194,7 +194,7 @@ impl<'a> Repl<'a> {
             .filter_map(Value::as_str)
             .filter(|name| !given.contains_key(*name))
             .collect();
-        match FormSchema::parse(tool.input_schema.as_str().as_bytes(), &limits) {
+        match FormSchema::parse(tool.input_schema.as_str().as_bytes(), &limits.forms) {
             Ok(form) if !form.fields.is_empty() && (ask || !missing.is_empty()) => {
                 let question = Question {
                     call: Some(Call::Tool(tool.name.clone())),

@@ -42,7 +42,7 @@ impl Script {
                     Accept::Yes => Content::new(),
                 };
                 let content = schema.with_defaults(values);
-                match schema.check(&content, limits) {
+                match schema.check(&content, &limits.forms) {
                     Ok(()) => Ok(Reply::Form(content)),
                     Err(issues) => Err(issues.to_string()),
                 }

@@ -50,11 +50,11 @@ pub fn tools(page: &mut Page, tools: &[Tool]) {
         item(page, &tool.name, title, tool.description.as_ref());
         let schema = tool.input_schema.as_str().as_bytes();
         let limits = Limits::default();
-        match FormSchema::parse(schema, &limits) {
+        match FormSchema::parse(schema, &limits.forms) {
             Ok(schema) => screen::fields(page, ABOUT, &schema),
             Err(_) => {
                 let schema = tool.input_schema.decode().unwrap_or(Value::Null);
-                properties(page, &schema, limits.form_fields);
+                properties(page, &schema, limits.forms.fields);
             }
         }
     }

@@ -55,8 +55,8 @@ impl Remarks {
         Self {
             progress: None,
             lists: false,
-            most: limits.remarks,
-            window: limits.remarks_window,
+            most: limits.host.remarks,
+            window: limits.host.remarks_window,
             began: Duration::ZERO,
             told: 0,
             left_out: 0,

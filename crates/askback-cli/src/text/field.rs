@@ -48,7 +48,7 @@ pub fn read(field: &Field, written: &str) -> Result<Value, Words> {
 /// Fails with the issue. Options and patterns are not named: the person sees them in place, behind
 /// the gutter.
 pub fn check(field: &Field, value: &Value, limits: &Limits) -> Result<(), Words> {
-    let Err(issue) = field.check(value, limits) else {
+    let Err(issue) = field.check(value, &limits.forms) else {
         return Ok(());
     };
     Err(match &field.kind {
@@ -61,10 +61,12 @@ pub fn check(field: &Field, value: &Value, limits: &Limits) -> Result<(), Words>
                 _ => "must be some of the options, with commas between".into(),
             }
         }
-        FieldKind::Text(text) if text.pattern.is_some() => match bare(field).check(value, limits) {
-            Err(issue) => Words::of_core(&issue.message),
-            Ok(()) => "must match the pattern".into(),
-        },
+        FieldKind::Text(text) if text.pattern.is_some() => {
+            match bare(field).check(value, &limits.forms) {
+                Err(issue) => Words::of_core(&issue.message),
+                Ok(()) => "must match the pattern".into(),
+            }
+        }
         FieldKind::Text(_) | FieldKind::Number(_) | FieldKind::Boolean(_) => {
             Words::of_core(&issue.message)
         }

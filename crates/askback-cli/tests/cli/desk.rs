@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use askback_cli::model::{Ask, Call, Desk, Effect, Event, Question, Reply, Said};
 use askback_core::{
     forms::FormSchema,
-    limits::Limits,
+    limits::{FormLimits, Limits},
     protocol::{CreateMessageParams, Root},
 };
 use proptest::prelude::*;
@@ -75,7 +75,7 @@ fn settle(effects: &[Effect], asked: &mut Asked) -> Result<(), TestCaseError> {
             let schema = asked.remove(id);
             prop_assert!(schema.is_some(), "{id} was answered twice, or never asked");
             if let (Some(Some(schema)), Reply::Form(content)) = (schema, reply) {
-                let checked = schema.check(content, &Limits::default());
+                let checked = schema.check(content, &FormLimits::default());
                 prop_assert!(checked.is_ok(), "{content:?}: {checked:?}");
             }
         }

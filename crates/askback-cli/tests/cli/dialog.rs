@@ -47,7 +47,7 @@ const NARROW: Look = Look {
 /// The screen after a conversation. What is answered and done stands in lines that begin with `=`.
 fn play(look: Look, does: Vec<Do<'_>>) -> String {
     let limits = Limits::default();
-    let shown = limits.message_shown;
+    let shown = limits.host.message_shown;
     let offer = Root::new("file:///home/ada/trip");
     let mut dialog = Dialog::new(Desk::new(Some(offer), None, limits), travel(), look, shown);
     let mut screen = String::new();
@@ -390,7 +390,7 @@ screens! {
 #[test]
 fn a_long_message_is_shown_on_demand() {
     let limits = Limits::default();
-    let message = format!("{}the end", "bla ".repeat(limits.message_shown / 4));
+    let message = format!("{}the end", "bla ".repeat(limits.host.message_shown / 4));
     let ask = || Asks(form(&message, "", ""));
     let cut = play(WIDE, vec![ask(), Type("!cancel")]);
     assert!(cut.contains("  7 more characters; !more shows the whole") && !cut.contains("the end"));
@@ -400,7 +400,7 @@ fn a_long_message_is_shown_on_demand() {
 
 #[test]
 fn what_is_shown_of_a_question_is_bounded_in_all() {
-    let most = Limits::default().message_shown;
+    let most = Limits::default().host.message_shown;
     let asking = |messages: Vec<SamplingMessage>, hints: usize| Question {
         ask: Ask::Sample(Box::new(CreateMessageParams {
             messages,
@@ -483,7 +483,7 @@ fn a_link_longer_than_a_person_reads_is_declined() {
 fn a_flood_is_capped() {
     let limits = Limits::default();
     let mut desk = Desk::new(None, None, limits.clone());
-    for id in 0..=limits.questions_waiting as u64 {
+    for id in 0..=limits.host.questions_waiting as u64 {
         assert_eq!(desk.update(Event::Asked(id, booking())), []);
     }
     let effects = desk.update(Event::Asked(99, booking()));
@@ -494,7 +494,7 @@ fn a_flood_is_capped() {
     assert!(desk.unanswered());
     assert_eq!(
         desk.front().map(|front| front.total),
-        Some(limits.questions_waiting + 1)
+        Some(limits.host.questions_waiting + 1)
     );
 }
 
@@ -506,7 +506,7 @@ fn styles_are_the_only_escapes() {
         styled: true,
     };
     let limits = Limits::default();
-    let shown = limits.message_shown;
+    let shown = limits.host.message_shown;
     let mut dialog = Dialog::new(Desk::new(None, None, limits), travel(), look, shown);
     dialog.take(Event::Asked(1, link("https://login.calendar.example.com/")));
     dialog.show();
@@ -517,7 +517,7 @@ fn styles_are_the_only_escapes() {
 #[test]
 fn nothing_of_one_prompt_is_in_the_next() {
     let limits = Limits::default();
-    let shown = limits.message_shown;
+    let shown = limits.host.message_shown;
     let mut dialog = Dialog::new(Desk::new(None, None, limits), travel(), WIDE, shown);
     dialog.take(Event::Asked(1, sampling()));
     dialog.show();
@@ -548,7 +548,7 @@ fn a_link_is_shown_whole_before_it_is_agreed_to() {
     let url = format!("https://login.calendar.example.com/{path}?to=the%20end#here");
     for look in [NARROW, WIDE] {
         let limits = Limits::default();
-        let shown = limits.message_shown;
+        let shown = limits.host.message_shown;
         let mut dialog = Dialog::new(Desk::new(None, None, limits), travel(), look, shown);
         let mut effects = dialog.take(Event::Asked(1, link(&url)));
         dialog.show();

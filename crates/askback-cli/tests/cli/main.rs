@@ -30,7 +30,10 @@ use askback_cli::{
     model::{Ask, Asker, Call, Claims, Question, Reached},
     terminal::{self, Excerpt, Look, Page},
 };
-use askback_core::{forms::FormSchema, limits::Limits};
+use askback_core::{
+    forms::FormSchema,
+    limits::{FormLimits, Limits},
+};
 
 /// The travel agency, as a person has set it up.
 fn travel() -> Asker {
@@ -50,7 +53,7 @@ fn form(message: &str, properties: &str, required: &str) -> Question {
     let schema = format!(
         r#"{{"type": "object", "properties": {{{properties}}}, "required": [{required}]}}"#
     );
-    let schema = FormSchema::parse(schema.as_bytes(), &Limits::default());
+    let schema = FormSchema::parse(schema.as_bytes(), &FormLimits::default());
     Question {
         call: Some(Call::Tool("book_holiday".to_owned())),
         key: Some("wishes".to_owned()),
@@ -92,7 +95,7 @@ fn sign_in(url: &str) -> Question {
 /// A question with everything there is to know of it, as it is shown.
 fn in_full(asker: &Asker, question: &Question, look: Look) -> String {
     let mut page = Page::new(look);
-    let mut excerpt = Excerpt::new(&mut page, Limits::default().message_shown);
+    let mut excerpt = Excerpt::new(&mut page, Limits::default().host.message_shown);
     terminal::in_full(&mut excerpt, asker, question, 0);
     excerpt.end(terminal::LEFT_OUT);
     page.take().to_string()

@@ -80,7 +80,7 @@ fn ours(screen: &str) -> Vec<&str> {
 
 fn shown(question: &Question, columns: usize) -> String {
     let limits = Limits::default();
-    let shown = limits.message_shown;
+    let shown = limits.host.message_shown;
     let look = Look {
         columns,
         styled: false,

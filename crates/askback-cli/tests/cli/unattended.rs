@@ -151,7 +151,7 @@ fn what_is_not_answered_is_shown_in_full() {
 
 #[test]
 fn a_question_is_logged_as_far_as_a_person_reads() {
-    let most = Limits::default().message_shown;
+    let most = Limits::default().host.message_shown;
     let long = "bla ".repeat(1 << 20);
     let named = |name: &str| format!(r#""{name}": {{"type": "boolean"}}"#);
     let fields: Vec<_> = (0..60)
@@ -275,7 +275,7 @@ fn what_a_server_says_too_often_is_counted() {
     let out = Box::new(log.clone());
     let limits = Limits::default();
     let mut front = Unattended::new(None, travel(), None, arrivals, limits.clone(), out);
-    let most = limits.remarks as usize;
+    let most = limits.host.remarks as usize;
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .start_paused(true)
@@ -319,7 +319,7 @@ fn what_a_server_says_too_often_is_counted() {
     assert!(told.ends_with(&left_out(7)), "{told}");
     // Nothing more is told until the window is over.
     assert_eq!(hear(many(3), Duration::ZERO), "");
-    assert_eq!(hear(many(0), limits.remarks_window), "");
+    assert_eq!(hear(many(0), limits.host.remarks_window), "");
     let told = hear(many(1), Duration::ZERO);
     assert_eq!(told, format!("{}stderr | a\n", left_out(3)));
 }

@@ -4,7 +4,7 @@
 //! that a key can be replaced while people are answering. A token names its key by a [`KeyId`].
 //! To rotate across several processes: accept the new key everywhere, then make it the active
 //! one, and drop the old key when the last token under it has expired
-//! ([`Limits::round_ttl`](crate::limits::Limits::round_ttl)).
+//! ([`limits.asking.round_ttl`](crate::limits::AskingLimits::round_ttl)).
 
 use alloc::vec::Vec;
 use core::fmt;

@@ -96,11 +96,12 @@ impl Question {
         match self.request.get() {
             InputRequest::Elicit(asked) => check_elicit(asked, value, limits),
             InputRequest::Sample(_) => {
-                let mut result: CreateMessageResult = read_within(value, limits.sampled_bytes)?;
+                let mut result: CreateMessageResult =
+                    read_within(value, limits.asking.sampled_bytes)?;
                 result.meta = None;
                 Ok(Checked::Sample(Box::new(result)))
             }
-            InputRequest::Roots(_) => check_roots(read_within(value, limits.roots_bytes)?),
+            InputRequest::Roots(_) => check_roots(read_within(value, limits.asking.roots_bytes)?),
         }
     }
 }
@@ -121,7 +122,7 @@ impl CheckedRequest {
             }
             InputRequest::Elicit(ElicitParams::Url(link)) => check_link(&link.url)?,
             InputRequest::Sample(params) => {
-                sampling::check(params, limits).map_err(AskError::BadRequest)?;
+                sampling::check(params, &limits.asking).map_err(AskError::BadRequest)?;
             }
             InputRequest::Roots(_) => {}
         }
@@ -148,7 +149,7 @@ impl CheckedRequest {
 ///
 /// Fails with the issues of its fields.
 pub fn check_form(form: &FormSchema, message: &str, limits: &Limits) -> Result<(), Issues> {
-    form.lint(limits)?;
+    form.lint(&limits.forms)?;
     match form.secret_field(message) {
         None => Ok(()),
         Some(field) => Err(Issues::from(Issue::new(
@@ -191,13 +192,13 @@ impl Checked {
 
 fn check_elicit(asked: &ElicitParams, value: &RawJson, limits: &Limits) -> Result<Checked, String> {
     let mut result: ElicitResult = read(value)?;
-    result.meta = only_reason(result.meta, limits);
+    result.meta = only_reason(result.meta, &limits.asking);
     match asked {
         ElicitParams::Form(form) if result.action == ElicitAction::Accept => {
             let content = result.content.take().unwrap_or_default();
             let content = form.requested_schema.with_defaults(content);
             form.requested_schema
-                .check(&content, limits)
+                .check(&content, &limits.forms)
                 .map_err(|issues| issues.to_string())?;
             result.content = Some(content);
         }

@@ -6,7 +6,7 @@ use alloc::boxed::Box;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    limits::Limits,
+    limits::AskingLimits,
     protocol::{Meta, RawJson},
     quote::clipped,
 };
@@ -33,7 +33,7 @@ struct Members {
 
 /// An answer whose question its handler has not come to again, as it is kept until then; `None`
 /// where it is larger than any such answer may be, or no answer at all.
-pub(super) fn unread(answer: &RawJson, limits: &Limits) -> Option<RawJson> {
+pub(super) fn unread(answer: &RawJson, limits: &AskingLimits) -> Option<RawJson> {
     let mut members: Members = answer.decode().ok()?;
     members.meta = only_reason(members.meta, limits);
     let kept = RawJson::new(&members).ok()?;
@@ -41,7 +41,7 @@ pub(super) fn unread(answer: &RawJson, limits: &Limits) -> Option<RawJson> {
 }
 
 /// Of what travels beside an answer, a person's reason to decline.
-pub(super) fn only_reason(meta: Option<Box<Meta>>, limits: &Limits) -> Option<Box<Meta>> {
+pub(super) fn only_reason(meta: Option<Box<Meta>>, limits: &AskingLimits) -> Option<Box<Meta>> {
     let reason = clipped(meta?.reason()?, limits.reason_bytes);
     let mut meta = Box::<Meta>::default();
     meta.set_reason(reason);

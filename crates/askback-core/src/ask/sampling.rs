@@ -7,14 +7,14 @@ use alloc::{
 };
 
 use crate::{
-    limits::Limits,
+    limits::AskingLimits,
     protocol::{CreateMessageParams, Role, SamplingBlock, SamplingMessage},
 };
 
 /// Checks that every use of a tool is followed by a message that holds its result, and nothing but
 /// results (2025-11-25, client/sampling, Message Content Constraints), and that a model has not
 /// been given tools too often in one conversation.
-pub(super) fn check(params: &CreateMessageParams, limits: &Limits) -> Result<(), String> {
+pub(super) fn check(params: &CreateMessageParams, limits: &AskingLimits) -> Result<(), String> {
     let mut awaited = BTreeSet::new();
     let mut rounds = 0;
     for message in &params.messages {

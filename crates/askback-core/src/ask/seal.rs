@@ -168,7 +168,8 @@ impl core::error::Error for SealError {}
 /// # Errors
 ///
 /// When the token would be longer than `max_chars`
-/// ([`Limits::state_bytes`](crate::limits::Limits::state_bytes)). The handler keeps too much.
+/// ([`limits.asking.state_bytes`](crate::limits::AskingLimits::state_bytes)). The handler keeps too
+/// much.
 pub fn seal(
     ring: &KeyRing,
     binding: &Binding<'_>,

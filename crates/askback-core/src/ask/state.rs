@@ -10,7 +10,7 @@ use super::{
     journal::{Entry, QuestionDigest},
     seal::SealError,
 };
-use crate::limits::Limits;
+use crate::limits::AskingLimits;
 
 /// The name of a flow: one call of a handler, through all its rounds and forks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -98,7 +98,7 @@ impl FlowState {
     /// # Errors
     ///
     /// The seal's one error.
-    pub fn check_fresh(&self, now: Millis, limits: &Limits) -> Result<(), SealError> {
+    pub fn check_fresh(&self, now: Millis, limits: &AskingLimits) -> Result<(), SealError> {
         let fresh = now <= after(self.issued, limits.round_ttl)
             && now <= after(self.identity.started, limits.flow_ttl);
         if fresh {

@@ -119,7 +119,8 @@ pub enum SignInError {
     /// The person declined, in their own words if they gave any.
     #[error("the person declined{}", described(.0.as_deref().unwrap_or_default()))]
     Declined(Option<String>),
-    /// The person did not finish within [`Limits::sign_in`](crate::limits::Limits::sign_in).
+    /// The person did not finish within
+    /// [`limits.sign_in.person`](crate::limits::SignInLimits::person).
     #[error("the person did not finish in time")]
     TimedOut,
     /// The request that needed the sign-in is gone, or the server changed its mind.

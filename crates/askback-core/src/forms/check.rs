@@ -9,7 +9,7 @@ use super::{
     ChoicesField, Content, Field, FieldKind, FormSchema, Issue, Issues, NumberField, Opt,
     TextField, number, pattern::Pattern, words,
 };
-use crate::limits::Limits;
+use crate::limits::FormLimits;
 
 /// How many options a refusal names before it stops.
 const OPTIONS_NAMED: usize = 12;
@@ -21,7 +21,7 @@ impl FormSchema {
     ///
     /// One issue for each field that is missing or wrong, in the order of the form, then one for
     /// each value the form did not ask for.
-    pub fn check(&self, content: &Content, limits: &Limits) -> Result<(), Issues> {
+    pub fn check(&self, content: &Content, limits: &FormLimits) -> Result<(), Issues> {
         let mut issues = Issues::default();
         for field in &self.fields {
             match content.get(&field.name) {
@@ -34,7 +34,7 @@ impl FormSchema {
         }
         let unknown = content.keys().filter(|name| self.field(name).is_none());
         // As many as a form could have: a sender of more has made its point.
-        for name in unknown.take(limits.form_fields) {
+        for name in unknown.take(limits.fields) {
             issues.push(name, UNKNOWN);
         }
         issues.into_result()
@@ -60,7 +60,7 @@ impl Field {
     /// # Errors
     ///
     /// The issue, under the name of the field.
-    pub fn check(&self, value: &Value, limits: &Limits) -> Result<(), Issue> {
+    pub fn check(&self, value: &Value, limits: &FormLimits) -> Result<(), Issue> {
         match &self.kind {
             FieldKind::Text(text) => check_text(text, value, limits),
             FieldKind::Number(number) => check_number(number, value),
@@ -92,7 +92,7 @@ pub(super) const MISSING: &str = "must be given";
 /// The message for a value under a name that is no field.
 pub(super) const UNKNOWN: &str = "is not asked for";
 
-fn check_text(field: &TextField, value: &Value, limits: &Limits) -> Result<(), String> {
+fn check_text(field: &TextField, value: &Value, limits: &FormLimits) -> Result<(), String> {
     let Value::String(text) = value else {
         return Err("must be a text".into());
     };
@@ -129,7 +129,7 @@ fn check_length(field: &TextField, text: &str) -> Result<(), String> {
     }
 }
 
-fn check_pattern(pattern: &str, text: &str, limits: &Limits) -> Result<(), String> {
+fn check_pattern(pattern: &str, text: &str, limits: &FormLimits) -> Result<(), String> {
     let Ok(compiled) = Pattern::new(pattern, limits) else {
         // A pattern beyond this engine cannot be judged here; the one who asked will judge it.
         return Ok(());

@@ -7,7 +7,7 @@ use super::{
     ChoicesField, Field, FieldKind, FormSchema, Issues, NumberField, Opt, TextField, number,
     pattern::Pattern, write::ROOT_KEYWORDS,
 };
-use crate::limits::Limits;
+use crate::limits::FormLimits;
 
 impl FormSchema {
     /// Checks that the form can be asked and answered: names and options distinct and not empty,
@@ -16,10 +16,10 @@ impl FormSchema {
     /// # Errors
     ///
     /// The issues, for the author of the form.
-    pub fn lint(&self, limits: &Limits) -> Result<(), Issues> {
+    pub fn lint(&self, limits: &FormLimits) -> Result<(), Issues> {
         let mut issues = Issues::default();
-        if self.fields.len() > limits.form_fields {
-            issues.push("", format!("has more than {} fields", limits.form_fields));
+        if self.fields.len() > limits.fields {
+            issues.push("", format!("has more than {} fields", limits.fields));
             return Err(issues);
         }
         for (index, field) in self.fields.iter().enumerate() {
@@ -38,15 +38,15 @@ impl FormSchema {
             }
         }
         issues.into_result()?;
-        if self.to_json().len() > limits.form_bytes {
-            let message = format!("is longer than {} bytes", limits.form_bytes);
+        if self.to_json().len() > limits.bytes {
+            let message = format!("is longer than {} bytes", limits.bytes);
             return Err(super::Issue::new("", message).into());
         }
         Ok(())
     }
 }
 
-fn lint_field(field: &Field, limits: &Limits) -> Result<(), String> {
+fn lint_field(field: &Field, limits: &FormLimits) -> Result<(), String> {
     if field.name.is_empty() {
         return Err("a field must have a name".into());
     }
@@ -65,7 +65,7 @@ fn lint_field(field: &Field, limits: &Limits) -> Result<(), String> {
     }
 }
 
-fn lint_text(text: &TextField, limits: &Limits) -> Result<(), String> {
+fn lint_text(text: &TextField, limits: &FormLimits) -> Result<(), String> {
     if let (Some(min), Some(max)) = (text.min_length, text.max_length)
         && min > max
     {
@@ -96,7 +96,7 @@ fn lint_number(field: &NumberField) -> Result<(), String> {
     }
 }
 
-fn lint_choices(choices: &ChoicesField, limits: &Limits) -> Result<(), String> {
+fn lint_choices(choices: &ChoicesField, limits: &FormLimits) -> Result<(), String> {
     lint_options(&choices.options, limits)?;
     let most = choices.options.len() as u64;
     let most = choices.max_items.unwrap_or(most).min(most);
@@ -106,12 +106,12 @@ fn lint_choices(choices: &ChoicesField, limits: &Limits) -> Result<(), String> {
     }
 }
 
-fn lint_options(options: &[Opt], limits: &Limits) -> Result<(), String> {
+fn lint_options(options: &[Opt], limits: &FormLimits) -> Result<(), String> {
     if options.is_empty() {
         return Err("has no options".into());
     }
-    if options.len() > limits.form_options {
-        return Err(format!("has more than {} options", limits.form_options));
+    if options.len() > limits.options {
+        return Err(format!("has more than {} options", limits.options));
     }
     let titled = options.iter().filter(|o| o.title.is_some()).count();
     if titled != 0 && titled != options.len() {

@@ -5,9 +5,9 @@
 //! those checks are what every front end shows.
 //!
 //! ```
-//! use askback_core::{forms::FormSchema, limits::Limits};
+//! use askback_core::{forms::FormSchema, limits::FormLimits};
 //!
-//! let limits = Limits::default();
+//! let limits = FormLimits::default();
 //! let schema = r#"{"type": "object", "properties": {
 //!     "nights": {"type": "integer", "minimum": 1, "maximum": 30}
 //! }, "required": ["nights"]}"#;

@@ -12,7 +12,7 @@ use alloc::{
 
 use regex::{Regex, RegexBuilder};
 
-use crate::limits::Limits;
+use crate::limits::FormLimits;
 
 /// How deep groups may be nested; the parser of the engine uses the stack for them.
 const NESTING: u32 = 32;
@@ -22,7 +22,7 @@ pub(super) struct Pattern(Regex);
 
 impl Pattern {
     /// Compiles a pattern; the error says why it cannot be checked here.
-    pub(super) fn new(pattern: &str, limits: &Limits) -> Result<Self, String> {
+    pub(super) fn new(pattern: &str, limits: &FormLimits) -> Result<Self, String> {
         if pattern.len() > limits.pattern_bytes {
             return Err(format!("it is longer than {} bytes", limits.pattern_bytes));
         }

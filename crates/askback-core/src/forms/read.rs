@@ -15,7 +15,7 @@ use super::{
     BooleanField, ChoiceField, ChoicesField, Field, FieldKind, FormSchema, NumberField, Opt,
     TextField, TextFormat, number,
 };
-use crate::limits::Limits;
+use crate::limits::FormLimits;
 
 /// Why a JSON Schema is not one of a form.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -32,13 +32,14 @@ impl FormSchema {
     ///
     /// # Errors
     ///
-    /// Refused are text that is not JSON or longer than [`Limits::form_bytes`], more fields or
-    /// options than the limits allow, names given twice, and fields that a form cannot ask
-    /// (2026-07-28, client/elicitation, Requested Schema). Whether the form makes sense is a
-    /// question for [`FormSchema::lint`].
-    pub fn parse(json: &[u8], limits: &Limits) -> Result<Self, SchemaError> {
-        if json.len() > limits.form_bytes {
-            return Err(whole(format!("is longer than {} bytes", limits.form_bytes)));
+    /// Refused are text that is not JSON or longer than
+    /// [`limits.forms.bytes`](crate::limits::FormLimits::bytes), more fields or options than the
+    /// limits allow, names given twice, and fields that a form cannot ask (2026-07-28,
+    /// client/elicitation, Requested Schema). Whether the form makes sense is a question for
+    /// [`FormSchema::lint`].
+    pub fn parse(json: &[u8], limits: &FormLimits) -> Result<Self, SchemaError> {
+        if json.len() > limits.bytes {
+            return Err(whole(format!("is longer than {} bytes", limits.bytes)));
         }
         let draft: Draft = serde_json::from_slice(json)
             .map_err(|error| whole(format!("is not the JSON of a schema: {error}")))?;
@@ -46,11 +47,11 @@ impl FormSchema {
     }
 }
 
-/// Reads a schema within [`Limits::default`]; [`FormSchema::parse`] takes other limits.
+/// Reads a schema within [`FormLimits::default`]; [`FormSchema::parse`] takes other limits.
 impl<'de> Deserialize<'de> for FormSchema {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         Draft::deserialize(deserializer)?
-            .into_schema(&Limits::default())
+            .into_schema(&FormLimits::default())
             .map_err(D::Error::custom)
     }
 }
@@ -70,17 +71,14 @@ struct FieldDraft(Option<Keywords>);
 struct Keywords(Vec<(String, Value)>);
 
 impl Draft {
-    fn into_schema(mut self, limits: &Limits) -> Result<FormSchema, SchemaError> {
+    fn into_schema(mut self, limits: &FormLimits) -> Result<FormSchema, SchemaError> {
         match self.keywords.take("type").map_err(whole)? {
             Some(Value::String(root)) if root == "object" => {}
             _ => return Err(whole("must be of type `object`")),
         }
         let properties = self.properties.unwrap_or_default();
-        if properties.len() > limits.form_fields {
-            return Err(whole(format!(
-                "has more than {} fields",
-                limits.form_fields
-            )));
+        if properties.len() > limits.fields {
+            return Err(whole(format!("has more than {} fields", limits.fields)));
         }
         let mut fields: Vec<Field> = Vec::with_capacity(properties.len());
         for (name, FieldDraft(keywords)) in properties {
@@ -173,7 +171,7 @@ impl Keywords {
 /// A field without its name: title, description and kind.
 type Described = (Option<String>, Option<String>, FieldKind);
 
-fn read_field(keywords: Option<Keywords>, limits: &Limits) -> Result<Described, String> {
+fn read_field(keywords: Option<Keywords>, limits: &FormLimits) -> Result<Described, String> {
     let mut keywords = keywords.ok_or("its schema must be an object")?;
     let title = keywords.text("title")?;
     let description = keywords.text("description")?;
@@ -181,7 +179,7 @@ fn read_field(keywords: Option<Keywords>, limits: &Limits) -> Result<Described, 
     Ok((title, description, kind))
 }
 
-fn read_kind(keywords: &mut Keywords, limits: &Limits) -> Result<FieldKind, String> {
+fn read_kind(keywords: &mut Keywords, limits: &FormLimits) -> Result<FieldKind, String> {
     let kind = match keywords.take("type")? {
         Some(Value::String(kind)) => kind,
         Some(_) => return Err("its `type` must be one name".into()),
@@ -266,7 +264,7 @@ fn read_choice(
     })
 }
 
-fn read_choices(keywords: &mut Keywords, limits: &Limits) -> Result<ChoicesField, String> {
+fn read_choices(keywords: &mut Keywords, limits: &FormLimits) -> Result<ChoicesField, String> {
     const NOT_A_CHOICE: &str = "a list can be asked in a form only as a choice of options";
     let mut items = match keywords.take("items")? {
         Some(Value::Object(items)) => Keywords(items.into_iter().collect()),
@@ -297,7 +295,7 @@ fn read_choices(keywords: &mut Keywords, limits: &Limits) -> Result<ChoicesField
 /// Takes the options out of the keywords, and whether their titles came as `enumNames`.
 fn read_options(
     keywords: &mut Keywords,
-    limits: &Limits,
+    limits: &FormLimits,
 ) -> Result<Option<(Vec<Opt>, bool)>, String> {
     let values = keywords.take("enum")?;
     let names = keywords.take("enumNames")?;
@@ -309,8 +307,8 @@ fn read_options(
         (Some(values), None) => plain_options(values, names)?,
         (None, Some(titled)) => (titled_options(titled)?, false),
     };
-    if options.len() > limits.form_options {
-        return Err(format!("has more than {} options", limits.form_options));
+    if options.len() > limits.options {
+        return Err(format!("has more than {} options", limits.options));
     }
     Ok(Some((options, enum_names)))
 }

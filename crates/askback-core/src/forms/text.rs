@@ -15,7 +15,7 @@ use super::{
     check::{MISSING, UNKNOWN, choose_at_most, choose_from, one_of},
     number,
 };
-use crate::limits::Limits;
+use crate::limits::FormLimits;
 
 impl FormSchema {
     /// Reads an answer given as strings, such as the arguments of a prompt, and checks it. An
@@ -28,7 +28,7 @@ impl FormSchema {
     pub fn parse_strings<K, V>(
         &self,
         strings: impl IntoIterator<Item = (K, V)>,
-        limits: &Limits,
+        limits: &FormLimits,
     ) -> Result<Content, Issues>
     where
         K: AsRef<str>,
@@ -39,7 +39,7 @@ impl FormSchema {
         for (name, text) in strings {
             let (name, text) = (name.as_ref(), text.as_ref());
             let Some(field) = self.field(name) else {
-                if issues.0.len() < limits.form_fields {
+                if issues.0.len() < limits.fields {
                     issues.push(name, UNKNOWN);
                 }
                 continue;

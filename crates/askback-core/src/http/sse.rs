@@ -7,7 +7,7 @@ use alloc::{
 };
 use core::{mem, time::Duration};
 
-use crate::limits::Limits;
+use crate::limits::WireLimits;
 
 /// One event of a stream.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -54,9 +54,10 @@ pub struct Parser {
 }
 
 impl Parser {
-    /// A parser that accepts data of up to [`Limits::message_bytes`] and ids of up to
-    /// [`Limits::id_bytes`].
-    pub fn new(limits: &Limits) -> Self {
+    /// A parser that accepts data of up to
+    /// [`limits.wire.message_bytes`](crate::limits::WireLimits::message_bytes) and ids of up to
+    /// [`limits.wire.id_bytes`](crate::limits::WireLimits::id_bytes).
+    pub fn new(limits: &WireLimits) -> Self {
         Self {
             event_bytes: limits.message_bytes,
             id_bytes: limits.id_bytes,

@@ -21,17 +21,20 @@ use super::{
     ErrorObject, INVALID_REQUEST, Malformed, Message, Notification, PARSE_ERROR, Payload, Request,
     RequestId, Response, VERSION,
 };
-use crate::limits::Limits;
+use crate::limits::WireLimits;
 
 /// Reads one message or one batch.
 ///
 /// # Errors
 ///
 /// [`Malformed`] with [`PARSE_ERROR`] for what is not JSON in UTF-8, and [`INVALID_REQUEST`] for
-/// what is JSON but no message, or more than [`Limits::message_bytes`], [`Limits::message_values`] or
-/// [`Limits::batch_messages`] allow, or whose id is longer than [`Limits::request_id_bytes`]. A bad
+/// what is JSON but no message, or more than
+/// [`limits.wire.message_bytes`](crate::limits::WireLimits::message_bytes),
+/// [`limits.wire.message_values`](crate::limits::WireLimits::message_values) or
+/// [`limits.wire.batch_messages`](crate::limits::WireLimits::batch_messages) allow, or whose id is
+/// longer than [`limits.wire.request_id_bytes`](crate::limits::WireLimits::request_id_bytes). A bad
 /// message inside a batch costs only itself.
-pub fn parse(bytes: &[u8], limits: &Limits) -> Result<Payload, Malformed> {
+pub fn parse(bytes: &[u8], limits: &WireLimits) -> Result<Payload, Malformed> {
     if bytes.len() > limits.message_bytes {
         return Err(Malformed::invalid(format!(
             "the message has {} bytes, more than the {} accepted here",
@@ -51,7 +54,7 @@ pub fn parse(bytes: &[u8], limits: &Limits) -> Result<Payload, Malformed> {
 /// before them. It is then what [`parse`] and the method's own reading come to.
 ///
 /// `None` says nothing about the message: [`parse`] tells what it is, or what is wrong with it.
-pub fn parse_request<P: ReadParams>(bytes: &[u8], limits: &Limits) -> Option<(RequestId, P)> {
+pub fn parse_request<P: ReadParams>(bytes: &[u8], limits: &WireLimits) -> Option<(RequestId, P)> {
     if bytes.len() > limits.message_bytes {
         return None;
     }
@@ -105,7 +108,7 @@ impl Malformed {
     }
 }
 
-fn parse_single(text: &str, limits: &Limits) -> Result<Message, Malformed> {
+fn parse_single(text: &str, limits: &WireLimits) -> Result<Message, Malformed> {
     let envelope: Envelope<'_> =
         serde_json::from_str(text).map_err(|error| Malformed::from_json(&error))?;
     envelope.into_message(text, limits)
@@ -142,7 +145,7 @@ fn has_more_values(text: &str, most: usize) -> bool {
     false
 }
 
-fn parse_batch(text: &str, limits: &Limits) -> Result<Payload, Malformed> {
+fn parse_batch(text: &str, limits: &WireLimits) -> Result<Payload, Malformed> {
     let mut json = serde_json::Deserializer::from_str(text);
     let elements = json
         .deserialize_seq(BatchVisitor {
@@ -187,7 +190,7 @@ enum Member {
 }
 
 impl<'a> Envelope<'a> {
-    fn into_message(self, text: &str, limits: &Limits) -> Result<Message, Malformed> {
+    fn into_message(self, text: &str, limits: &WireLimits) -> Result<Message, Malformed> {
         let id = match (self.id, self.twice) {
             (Some(raw), twice) if twice != Some("id") => request_id(raw),
             _ => None,
@@ -285,7 +288,7 @@ fn string(raw: &RawValue) -> Option<Cow<'_, str>> {
 }
 
 /// Whether an id may be kept for as long as its request goes on.
-fn is_short(id: &RequestId, limits: &Limits) -> bool {
+fn is_short(id: &RequestId, limits: &WireLimits) -> bool {
     !matches!(id, RequestId::String(id) if id.len() > limits.request_id_bytes)
 }
 

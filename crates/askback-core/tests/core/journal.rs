@@ -223,7 +223,7 @@ fn an_answer_is_bounded() {
         let state = suspended(&flow);
         let told = state.open[0].reason.as_deref().unwrap();
         assert!(told.contains(reason), "{}", &told[..100.min(told.len())]);
-        assert!(told.len() <= limits.reason_bytes);
+        assert!(told.len() <= limits.asking.reason_bytes);
         assert_eq!(recorded(&state), None);
     }
     let answer = json!({"action": "decline", "_meta": {"dev.askback/reason": "ü".repeat(2000)}});
@@ -236,5 +236,5 @@ fn an_answer_is_bounded() {
         .as_ref()
         .and_then(|meta| meta.reason())
         .unwrap();
-    assert!(kept.ends_with("ü…") && kept.len() <= limits.reason_bytes);
+    assert!(kept.ends_with("ü…") && kept.len() <= limits.asking.reason_bytes);
 }

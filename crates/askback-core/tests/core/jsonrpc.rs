@@ -4,13 +4,13 @@ use askback_core::{
     jsonrpc::{
         self, ErrorObject, INVALID_REQUEST, Malformed, Message, PARSE_ERROR, Payload, RequestId,
     },
-    limits::Limits,
+    limits::{Limits, WireLimits},
     protocol::ClientRequest,
 };
 use serde_json::{Value, json};
 
 fn parse(bytes: &[u8]) -> Result<Payload, Malformed> {
-    jsonrpc::parse(bytes, &Limits::default())
+    jsonrpc::parse(bytes, &WireLimits::default())
 }
 
 fn number(id: i64) -> Option<RequestId> {
@@ -91,7 +91,7 @@ fn what_is_not_json_is_a_parse_error() {
     ];
     for (name, bytes) in cases {
         refused(name, parse(bytes), PARSE_ERROR, None);
-        let read = jsonrpc::parse_request::<ClientRequest>(bytes, &Limits::default());
+        let read = jsonrpc::parse_request::<ClientRequest>(bytes, &WireLimits::default());
         assert!(read.is_none(), "accepted: {name}");
     }
 }
@@ -370,17 +370,17 @@ fn a_bad_message_in_a_batch_costs_only_itself() {
 #[test]
 fn length_and_batches_are_bounded() {
     let mut limits = Limits::default();
-    limits.message_bytes = 40;
-    limits.batch_messages = 2;
+    limits.wire.message_bytes = 40;
+    limits.wire.batch_messages = 2;
     let ping = br#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
     assert_eq!(ping.len(), 40);
-    assert!(jsonrpc::parse(ping, &limits).is_ok());
-    let longer = jsonrpc::parse(&[ping.as_slice(), b" "].concat(), &limits);
+    assert!(jsonrpc::parse(ping, &limits.wire).is_ok());
+    let longer = jsonrpc::parse(&[ping.as_slice(), b" "].concat(), &limits.wire);
     refused("one byte too long", longer, INVALID_REQUEST, None);
-    assert!(jsonrpc::parse(b"[1,2]", &limits).is_ok());
+    assert!(jsonrpc::parse(b"[1,2]", &limits.wire).is_ok());
     refused(
         "one too many",
-        jsonrpc::parse(b"[1,2,3]", &limits),
+        jsonrpc::parse(b"[1,2,3]", &limits.wire),
         INVALID_REQUEST,
         None,
     );
@@ -389,7 +389,7 @@ fn length_and_batches_are_bounded() {
 #[test]
 fn values_are_bounded() {
     let limits = Limits::default();
-    let most = limits.message_values;
+    let most = limits.wire.message_values;
     // Beside these there are the message and its other members, and the parameters.
     let others = 5;
     for (value, each, id) in [
@@ -407,9 +407,9 @@ fn values_are_bounded() {
         let fits = text((most - others) / each - 2);
         let over = text(most / each + 1);
         for (text, taken) in [(fits, true), (over, false)] {
-            let read = jsonrpc::parse_request::<ClientRequest>(text.as_bytes(), &limits);
+            let read = jsonrpc::parse_request::<ClientRequest>(text.as_bytes(), &limits.wire);
             assert_eq!(read.is_some(), taken, "{value}");
-            match (jsonrpc::parse(text.as_bytes(), &limits), taken) {
+            match (jsonrpc::parse(text.as_bytes(), &limits.wire), taken) {
                 (Ok(_), true) => {}
                 (Err(refused), false) => {
                     assert_eq!(refused.id, Some(RequestId::Number(7)));
@@ -426,7 +426,7 @@ fn values_are_bounded() {
         r#"{{"jsonrpc":"2.0","id":7,"method":"ping","params":{{"a":"{}"}}}}"#,
         r#"\",[{"#.repeat(most)
     );
-    assert!(jsonrpc::parse(text.as_bytes(), &limits).is_ok());
+    assert!(jsonrpc::parse(text.as_bytes(), &limits.wire).is_ok());
 }
 
 #[test]
@@ -435,13 +435,13 @@ fn depth_does_not_exhaust_the_stack() {
     for (open, close) in [("[", "]"), (r#"{"a":"#, "}")] {
         let deep = format!("{}1{}", open.repeat(depth), close.repeat(depth));
         let mut limits = Limits::default();
-        limits.message_bytes = usize::MAX;
-        limits.message_values = usize::MAX;
+        limits.wire.message_bytes = usize::MAX;
+        limits.wire.message_values = usize::MAX;
         for member in ["params", "unknown"] {
             let text =
                 format!(r#"{{"jsonrpc":"2.0","id":1,"method":"x","{member}":{{"a":{deep}}}}}"#);
             let Ok(Payload::Single(Message::Request(request))) =
-                jsonrpc::parse(text.as_bytes(), &limits)
+                jsonrpc::parse(text.as_bytes(), &limits.wire)
             else {
                 panic!("refused");
             };
@@ -450,10 +450,10 @@ fn depth_does_not_exhaust_the_stack() {
                 assert!(decoded.is_err(), "decoding stops at a depth");
             }
         }
-        let alone = jsonrpc::parse(deep.as_bytes(), &limits);
+        let alone = jsonrpc::parse(deep.as_bytes(), &limits.wire);
         assert!(!matches!(alone, Ok(Payload::Single(_))));
         let batch = format!("[{deep}]");
-        let Ok(Payload::Batch(messages)) = jsonrpc::parse(batch.as_bytes(), &limits) else {
+        let Ok(Payload::Batch(messages)) = jsonrpc::parse(batch.as_bytes(), &limits.wire) else {
             panic!("refused");
         };
         assert!(messages[0].is_err());
@@ -509,7 +509,7 @@ fn a_request_is_read_in_one_go_where_nothing_is_wrong_with_it() {
     ];
     let limits = Limits::default();
     for text in &in_one_go {
-        let read = jsonrpc::parse_request::<ClientRequest>(text.as_bytes(), &limits);
+        let read = jsonrpc::parse_request::<ClientRequest>(text.as_bytes(), &limits.wire);
         let (id, request) = read.unwrap_or_else(|| panic!("not read: {text}"));
         assert!(
             matches!(id, RequestId::Number(7)) || id == RequestId::String("a".into()),
@@ -539,11 +539,11 @@ fn a_request_is_read_in_one_go_where_nothing_is_wrong_with_it() {
         format!(r#"[{{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{{{name}}}}}]"#),
     ];
     for text in &step_by_step {
-        let read = jsonrpc::parse_request::<ClientRequest>(text.as_bytes(), &limits);
+        let read = jsonrpc::parse_request::<ClientRequest>(text.as_bytes(), &limits.wire);
         assert_eq!(read, None, "{text}");
     }
     let mut short = Limits::default();
-    short.message_bytes = in_one_go[0].len() - 1;
-    let read = jsonrpc::parse_request::<ClientRequest>(in_one_go[0].as_bytes(), &short);
+    short.wire.message_bytes = in_one_go[0].len() - 1;
+    let read = jsonrpc::parse_request::<ClientRequest>(in_one_go[0].as_bytes(), &short.wire);
     assert_eq!(read, None);
 }

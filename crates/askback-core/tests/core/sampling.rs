@@ -99,7 +99,7 @@ fn every_use_of_a_tool_has_its_result() {
 // Shows SA-23.
 #[test]
 fn a_model_uses_tools_only_so_often() {
-    let most = usize::try_from(Limits::default().tool_rounds).unwrap();
+    let most = usize::try_from(Limits::default().asking.tool_rounds).unwrap();
     let rounds = |count: usize| {
         (0..count)
             .flat_map(|_| [says("assistant", uses("a")), says("user", result("a"))])

@@ -7,7 +7,7 @@ use askback_core::{
     engine::server::{Changed, Connection, Output, Profile},
     forms::FormSchema,
     jsonrpc::{self, RequestId},
-    limits::Limits,
+    limits::{Limits, WireLimits},
     protocol::{
         CompleteResult, ElicitParams, Implementation, InputRequest, JsonObject, LoggingLevel,
         LoggingMessageParams, PromptsCapability, ResourcesCapability, ServerCapabilities,
@@ -527,8 +527,8 @@ fn a_change_of_the_prompts_is_told_where_it_was_promised() {
 fn what_a_client_may_have_open_is_bounded() {
     let mut bench = Bench::with(|profile| {
         let limits = Arc::make_mut(&mut profile.limits);
-        limits.requests_in_flight = 2;
-        limits.subscriptions = 2;
+        limits.wire.requests_in_flight = 2;
+        limits.server.subscriptions = 2;
     });
     for id in 1..=2 {
         assert_eq!(bench.say(modern(id, "tools/list", json!({}))).len(), 1);
@@ -785,7 +785,7 @@ fn what_cannot_be_read_is_answered_as_far_as_it_can() {
     );
     bench.engine.handle_message(long.as_bytes());
     assert_eq!(code(&bench.drain()), -32600);
-    assert!(jsonrpc::parse(long.as_bytes(), &Limits::default()).is_err());
+    assert!(jsonrpc::parse(long.as_bytes(), &WireLimits::default()).is_err());
 }
 
 /// What a client says of itself, at length and beyond what is read.
@@ -879,7 +879,10 @@ fn of_a_client_what_is_read_is_kept_and_no_more() {
 #[test]
 fn what_names_something_that_is_kept_is_short() {
     let limits = Limits::default();
-    let (id, uri) = (limits.request_id_bytes, limits.watched_uri_bytes);
+    let (id, uri) = (
+        limits.wire.request_id_bytes,
+        limits.server.watched_uri_bytes,
+    );
     type Case = (&'static str, usize, fn(String) -> Value);
     let cases: [Case; 5] = [
         (

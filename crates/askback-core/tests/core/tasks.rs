@@ -57,8 +57,8 @@ impl Drop for Shelf {
 
 fn tasks() -> Tasks<Shelf> {
     let mut limits = Limits::default();
-    limits.task_ttl = Duration::from_millis(TTL);
-    Tasks::new(&limits)
+    limits.tasks.ttl = Duration::from_millis(TTL);
+    Tasks::new(&limits.tasks)
 }
 
 fn large() -> Shelf {

@@ -2,7 +2,7 @@
 
 use askback_core::{
     forms::{self, Content, Date, Form, FormChoice, FormField, FormSchema, Timestamp},
-    limits::Limits,
+    limits::FormLimits,
 };
 use askback_macros::Form;
 use serde_json::{Value, json};
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 #[track_caller]
 fn asks<F: Form>(properties: Value, required: &[&str]) {
     let schema = F::schema();
-    schema.lint(&Limits::default()).unwrap();
+    schema.lint(&FormLimits::default()).unwrap();
     let written = serde_json::to_value(&schema).unwrap();
     assert_eq!(written["properties"], properties);
     let names = schema
@@ -30,7 +30,7 @@ fn content(value: Value) -> Content {
 #[track_caller]
 fn reads<F: Form + PartialEq + std::fmt::Debug>(answer: Value, expected: F) {
     let answer = content(answer);
-    F::schema().check(&answer, &Limits::default()).unwrap();
+    F::schema().check(&answer, &FormLimits::default()).unwrap();
     assert_eq!(expected.write(), answer);
     assert_eq!(F::read(&answer).unwrap(), expected);
 }

@@ -125,7 +125,12 @@ impl Authorizer {
     /// Locks the tokens of this server against other processes.
     pub(super) async fn lock(&self) -> Result<KeyLock, AuthorizationError> {
         let config = &self.config;
-        locked(&*config.store, &self.key(), config.limits.credential_lock).await
+        locked(
+            &*config.store,
+            &self.key(),
+            config.limits.sign_in.credential_lock,
+        )
+        .await
     }
 
     /// Keeps tokens that an authorization gave, and uses them from now on.

@@ -218,7 +218,7 @@ async fn a_lock_that_is_not_given_back_is_waited_for_so_long() {
     let pass = pass.expect("it is kept");
     let (store, most) = (
         Arc::clone(&authorizer.config.store),
-        authorizer.config.limits.credential_lock,
+        authorizer.config.limits.sign_in.credential_lock,
     );
     let key = authorizer.key();
     let lock = store.lock(&key).await.expect("it is free");

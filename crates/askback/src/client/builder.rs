@@ -198,9 +198,10 @@ impl ClientBuilder {
         self
     }
 
-    /// Sets how long the server may take for each request: [`Limits::request`] where nothing is said.
-    /// The time a person is asked is not counted. A request that takes longer is cancelled and ends
-    /// with [`ClientError::TimedOut`]; [`Client::with_timeout`] sets another time for single requests.
+    /// Sets how long the server may take for each request:
+    /// [`limits.wire.request`](crate::limits::WireLimits::request) where nothing is said. The time
+    /// a person is asked is not counted. A request that takes longer is cancelled and ends with
+    /// [`ClientError::TimedOut`]; [`Client::with_timeout`] sets another time for single requests.
     #[must_use]
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeouts.request = Some(timeout);

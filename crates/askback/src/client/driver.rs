@@ -78,7 +78,7 @@ pub(super) async fn start(
         shared: None,
         checks_results: handles.checks_results,
         way: Way::Closed(connector),
-        outbox: Outbox::new(limits.message_bytes),
+        outbox: Outbox::new(limits.wire.message_bytes),
         calls: HashMap::new(),
         granted: HashMap::new(),
         questions: Questions::default(),
@@ -535,7 +535,7 @@ impl Open {
         };
         let end = async {
             // A server that no longer reads does not keep us from going on.
-            let _ = timeout(limits.exit, sender.close()).await;
+            let _ = timeout(limits.client.exit, sender.close()).await;
             match behind {
                 Some(mut behind) => behind.end(limits).await,
                 None => "the connection ended".to_owned(),

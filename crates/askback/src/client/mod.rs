@@ -97,8 +97,9 @@ use self::{
 /// A connection to a server. Clones are cheap and share it; it ends, and with it a server that is
 /// a child process, when the last one is dropped or one is [closed](Client::close).
 ///
-/// Dropping the future of a call cancels the call. A call that takes too long is cancelled, too: after
-/// [`Limits::request`], or what [`with_timeout`](Client::with_timeout) says.
+/// Dropping the future of a call cancels the call. A call that takes too long is cancelled, too:
+/// after [`limits.wire.request`](crate::limits::WireLimits::request), or what
+/// [`with_timeout`](Client::with_timeout) says.
 #[derive(Clone)]
 pub struct Client {
     inner: Arc<Inner>,
@@ -188,8 +189,9 @@ impl Client {
 
     /// Returns a handle of the same client that gives a call so much time in all, whatever progress
     /// the server reports, and a task it becomes as much again. The time a person is asked is not
-    /// counted, unless a task asks. Otherwise it is [`Limits::request_in_all`], and
-    /// [`Limits::task_in_all`] for a task.
+    /// counted, unless a task asks. Otherwise it is
+    /// [`limits.client.request_in_all`](crate::limits::ClientLimits::request_in_all), and
+    /// [`limits.tasks.in_all`](crate::limits::TaskLimits::in_all) for a task.
     #[must_use]
     pub fn with_timeout_in_all(&self, timeout: Duration) -> Self {
         let mut client = self.clone();

@@ -41,7 +41,8 @@ impl Outputs {
         self.lock().forgotten
     }
 
-    /// Takes in a list, or a page of one. Of what is more than [`Limits::list_bytes`], nothing is known.
+    /// Takes in a list, or a page of one. Of what is more than
+    /// [`limits.client.list_bytes`](crate::limits::ClientLimits::list_bytes), nothing is known.
     pub(super) fn note(&self, asked: u64, tools: &[Tool], is_first: bool, limits: &Limits) {
         let mut known = self.lock();
         if known.forgotten != asked {
@@ -54,7 +55,7 @@ impl Outputs {
         for tool in tools {
             known.remove(&tool.name);
             if let Some(schema) = &tool.output_schema
-                && known.bytes.saturating_add(bytes(&tool.name, schema)) <= limits.list_bytes
+                && known.bytes.saturating_add(bytes(&tool.name, schema)) <= limits.client.list_bytes
             {
                 known.insert(tool.name.clone(), schema.clone());
             }

@@ -86,12 +86,12 @@ impl Fetched {
     /// Counts a page that came.
     fn take<P: Page>(&mut self, raw: &RawValue, limits: &Limits) -> Result<(), ClientError> {
         self.bytes = self.bytes.saturating_add(raw.get().len());
-        if self.bytes > limits.list_bytes {
-            return Err(too_long(limits.list_bytes, "bytes"));
+        if self.bytes > limits.client.list_bytes {
+            return Err(too_long(limits.client.list_bytes, "bytes"));
         }
         self.items = self.items.saturating_add(P::count(raw)?);
-        if self.items > limits.list_items {
-            return Err(too_long(limits.list_items, "items"));
+        if self.items > limits.client.list_items {
+            return Err(too_long(limits.client.list_items, "items"));
         }
         Ok(())
     }
@@ -131,8 +131,11 @@ impl Client {
         read(&raw)
     }
 
-    /// All pages of a list, as far as a client goes along with it: [`Limits::pages`],
-    /// [`Limits::list_bytes`] and [`Limits::list_items`] bound what is kept of it.
+    /// All pages of a list, as far as a client goes along with it:
+    /// [`limits.client.pages`](crate::limits::ClientLimits::pages),
+    /// [`limits.client.list_bytes`](crate::limits::ClientLimits::list_bytes) and
+    /// [`limits.client.list_items`](crate::limits::ClientLimits::list_items) bound what is kept of
+    /// it.
     pub(super) async fn pages<P: Page>(&self) -> Result<Vec<P::Item>, ClientError> {
         let mut items = Vec::new();
         if !P::is_offered(&self.greeting().capabilities) {
@@ -141,7 +144,7 @@ impl Client {
         let mut fetched = Fetched::default();
         let mut cursor = None;
         let mut begun_again = false;
-        for _ in 0..self.limits().pages {
+        for _ in 0..self.limits().client.pages {
             let is_first = cursor.is_none();
             let page: P = match self.next_page(cursor, &mut fetched).await {
                 // The list has changed under its cursors.
@@ -166,6 +169,6 @@ impl Client {
                 None => return Ok(items),
             }
         }
-        Err(too_long(self.limits().pages, "pages"))
+        Err(too_long(self.limits().client.pages, "pages"))
     }
 }

@@ -85,7 +85,7 @@ impl Backing {
             id,
             bytes,
             now,
-            expires: now.saturating_add(millis(self.limits.round_ttl)),
+            expires: now.saturating_add(millis(self.limits.asking.round_ttl)),
         };
         self.store.put(state).await?;
         Ok(id)
@@ -119,11 +119,11 @@ impl Backing {
                 owner,
                 flow,
                 name,
-                value_bytes: self.limits.commit_bytes,
+                value_bytes: self.limits.asking.commit_bytes,
                 now,
-                lease: self.limits.run,
+                lease: self.limits.asking.run,
                 // A claim outlives every state that leads to it.
-                expires: now.saturating_add(2 * millis(self.limits.flow_ttl)),
+                expires: now.saturating_add(2 * millis(self.limits.asking.flow_ttl)),
             });
             match claim.await? {
                 Claim::Granted => {
@@ -161,7 +161,7 @@ impl Backing {
     /// because its value is too large: then that is what everybody is told, the first one too, so
     /// that its author sees it at once.
     fn within_bounds(&self, of: &str, name: &str, value: RawJson) -> Result<RawJson> {
-        let (bytes, most) = (value.as_str().len(), self.limits.commit_bytes);
+        let (bytes, most) = (value.as_str().len(), self.limits.asking.commit_bytes);
         if bytes <= most {
             return Ok(value);
         }
@@ -171,7 +171,7 @@ impl Backing {
             bytes,
             most,
             "the value of a commit is too large to be kept: return less, or raise \
-             `Limits::commit_bytes`"
+             `limits.asking.commit_bytes`"
         );
         let why = format!(
             "`{name}` was done and is not done again, but its result is larger than the {most} \

@@ -9,7 +9,7 @@ use askback_core::{
     ask::{AskError, Capability, CheckedRequest, Principal},
     engine::server::Origin,
     forms::Elicitable,
-    limits::Limits,
+    limits::{FormLimits, Limits},
     protocol::{
         ClientCapabilities, CreateMessageParams, ElicitParams, ElicitResult, Implementation,
         IncludeContext, InputRequest, InputRequests, InputResponses, JsonObject, ProgressToken,
@@ -167,7 +167,7 @@ impl Incoming {
             Answer::Accepted(content) => {
                 let schema = T::schema();
                 let content = schema.with_defaults(content);
-                schema.check(&content, &Limits::default())?;
+                schema.check(&content, &FormLimits::default())?;
                 Answer::Accepted(T::read(&content)?)
             }
             Answer::Declined { reason } => Answer::Declined { reason },
@@ -227,7 +227,7 @@ impl Incoming {
         requests: InputRequests,
         limits: &Limits,
     ) -> Result<Vec<(String, Permitted)>, AskError> {
-        let most = limits.questions_per_round;
+        let most = limits.asking.questions_per_round;
         if requests.len() > most {
             return Err(AskError::TooManyQuestions(most));
         }

@@ -315,10 +315,10 @@ impl Ctx {
     /// Does something whose result is recorded: it is not done again when the handler is run again
     /// after a question.
     ///
-    /// The closure owns what it uses: `async move || ..`, with clones of what is needed afterwards. Its
-    /// result is recorded, whether Ok or Err. It may not ask, and may take
-    /// [`Limits::run`](crate::Limits::run); a question beside it waits for it. Before the first question
-    /// it is done at least once: there is nothing yet that remembers it.
+    /// The closure owns what it uses: `async move || ..`, with clones of what is needed afterwards.
+    /// Its result is recorded, whether Ok or Err. It may not ask, and may take
+    /// [`limits.asking.run`](crate::limits::AskingLimits::run); a question beside it waits for it.
+    /// Before the first question it is done at least once: there is nothing yet that remembers it.
     ///
     /// # Errors
     ///
@@ -352,9 +352,9 @@ impl Ctx {
     ///
     /// As [`Ctx::run`]; where it was begun elsewhere and never finished, an error says that its
     /// outcome is unknown; a name that was used before is refused. A value that is larger than
-    /// [`Limits::commit_bytes`](crate::Limits::commit_bytes) is not kept: the effect has happened
-    /// and does not happen again, and every attempt is told that its value was too large. Where the
-    /// store has no room, nothing happens.
+    /// [`limits.asking.commit_bytes`](crate::limits::AskingLimits::commit_bytes) is not kept: the
+    /// effect has happened and does not happen again, and every attempt is told that its value was
+    /// too large. Where the store has no room, nothing happens.
     pub fn commit<T, F, Fut>(&self, name: impl Into<Cow<'static, str>>, effect: F) -> Step<T>
     where
         T: Serialize + DeserializeOwned + Send + 'static,

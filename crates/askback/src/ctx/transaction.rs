@@ -57,9 +57,10 @@ impl Ctx {
     ///
     /// # Errors
     ///
-    /// Those of the closure, of SQLite and of [`SqliteStore::claim_in`]. A name that was used before in
-    /// this call is refused, as is a value that is longer than
-    /// [`Limits::commit_bytes`](crate::Limits::commit_bytes): both undo what was done.
+    /// Those of the closure, of SQLite and of [`SqliteStore::claim_in`]. A name that was used
+    /// before in this call is refused, as is a value that is longer than
+    /// [`limits.asking.commit_bytes`](crate::limits::AskingLimits::commit_bytes): both undo what
+    /// was done.
     ///
     /// # Panics
     ///
@@ -92,13 +93,13 @@ impl Ctx {
             owner: self.principal().map(Owner::of),
             flow,
             name,
-            value_bytes: limits.commit_bytes,
+            value_bytes: limits.asking.commit_bytes,
             now,
-            lease: limits.run,
+            lease: limits.asking.run,
             // A claim outlives every state that leads to it.
-            expires: now.saturating_add(2 * millis(limits.flow_ttl)),
+            expires: now.saturating_add(2 * millis(limits.asking.flow_ttl)),
         };
-        match SqliteStore::claim_in(transaction, &claim, limits.store_bytes)? {
+        match SqliteStore::claim_in(transaction, &claim, limits.asking.store_bytes)? {
             Claim::Granted => {
                 let value = effect()?;
                 let recorded = RawJson::new(&Recorded::Ok(value))?;

@@ -75,7 +75,7 @@ impl<T: Serialize + DeserializeOwned + Send + 'static> Step<T> {
     fn run(&self, slot: Slot, start: Start<T>) -> State<T> {
         let key = self.cell.flow().step_key(slot.id).to_owned();
         let course = course_of_step(&key);
-        let limit = self.cell.limits().run;
+        let limit = self.cell.limits().asking.run;
         let effect = start(&key);
         let limited = async move {
             match tokio::time::timeout(limit, effect).await {

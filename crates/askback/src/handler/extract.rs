@@ -197,10 +197,10 @@ fn read_form<T: Form>(ctx: &Ctx) -> Result<T> {
             let texts = texts
                 .iter()
                 .map(|(name, text)| (name.as_str(), text.as_str()));
-            schema.parse_strings(texts, ctx.limits())?
+            schema.parse_strings(texts, &ctx.limits().forms)?
         }
     };
     let content = schema.with_defaults(content);
-    schema.check(&content, ctx.limits())?;
+    schema.check(&content, &ctx.limits().forms)?;
     Ok(T::read(&content)?)
 }

@@ -27,19 +27,19 @@ use self::shape::{Extent, Shape};
 pub(crate) struct CompiledSchema {
     validator: Validator,
     shape: Shape,
-    /// [`Limits::schema_steps`].
+    /// [`limits.forms.schema_steps`](crate::limits::FormLimits::schema_steps).
     steps: usize,
-    /// [`Limits::pattern_text_bytes`].
+    /// [`limits.forms.pattern_text_bytes`](crate::limits::FormLimits::pattern_text_bytes).
     text_bytes: usize,
 }
 
 /// Why a schema cannot be used to check anything.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum SchemaError {
-    /// It is longer than [`Limits::schema_bytes`].
+    /// It is longer than [`limits.forms.schema_bytes`](crate::limits::FormLimits::schema_bytes).
     #[error("it is longer than the {0} bytes that are read of a schema")]
     TooLong(usize),
-    /// It is deeper than [`Limits::schema_depth`].
+    /// It is deeper than [`limits.forms.schema_depth`](crate::limits::FormLimits::schema_depth).
     #[error("it is nested deeper than {0} levels, its references followed")]
     TooDeep(usize),
     /// Its references lead to the same parts too often.
@@ -72,7 +72,9 @@ const DIALECTS: [(&str, Draft); 2] = [
 /// not: what is found on the way is kept in memory.
 const STEPS_TO_LOCATE: usize = 1 << 16;
 
-/// How many patterns of a schema may each take [`Limits::pattern_program_bytes`]; more of them share that.
+/// How many patterns of a schema may each take
+/// [`limits.forms.pattern_program_bytes`](crate::limits::FormLimits::pattern_program_bytes); more
+/// of them share that.
 const PATTERNS: usize = 8;
 
 impl CompiledSchema {
@@ -83,20 +85,20 @@ impl CompiledSchema {
     /// See [`SchemaError`].
     pub(crate) fn new(schema: &Schema, limits: &Limits) -> Result<Self, SchemaError> {
         let text = schema.as_str();
-        if text.len() > limits.schema_bytes {
-            return Err(SchemaError::TooLong(limits.schema_bytes));
+        if text.len() > limits.forms.schema_bytes {
+            return Err(SchemaError::TooLong(limits.forms.schema_bytes));
         }
         let schema: Value =
             serde_json::from_str(text).map_err(|error| SchemaError::Invalid(error.to_string()))?;
         let draft = dialect(&schema)?;
-        let shape = Shape::of(&schema, limits.schema_depth)?;
-        if shape.values > limits.schema_steps {
+        let shape = Shape::of(&schema, limits.forms.schema_depth)?;
+        if shape.values > limits.forms.schema_steps {
             return Err(SchemaError::TooLarge);
         }
         // All patterns of a schema together take no more than a few may.
         let program_bytes = match shape.patterns {
-            0..=PATTERNS => limits.pattern_program_bytes,
-            many => limits.pattern_program_bytes * PATTERNS / many,
+            0..=PATTERNS => limits.forms.pattern_program_bytes,
+            many => limits.forms.pattern_program_bytes * PATTERNS / many,
         };
         let patterns = PatternOptions::regex()
             .size_limit(program_bytes)
@@ -111,8 +113,8 @@ impl CompiledSchema {
         Ok(Self {
             validator,
             shape,
-            steps: limits.schema_steps,
-            text_bytes: limits.pattern_text_bytes,
+            steps: limits.forms.schema_steps,
+            text_bytes: limits.forms.pattern_text_bytes,
         })
     }
 
@@ -370,7 +372,7 @@ mod tests {
                 "{keyword}"
             );
             let mut limits = Limits::default();
-            limits.schema_depth = 1000;
+            limits.forms.schema_depth = 1000;
             let schema = Schema::new(&doubling(40, keyword)).unwrap();
             let refused = CompiledSchema::new(&schema, &limits).err();
             assert_eq!(refused, Some(SchemaError::TooLarge), "{keyword}");
@@ -380,7 +382,7 @@ mod tests {
             deep = json!({"items": {"not": deep}});
         }
         assert_eq!(compile(&deep).err(), Some(SchemaError::TooDeep(64)));
-        let long = json!({"description": "x".repeat(Limits::default().schema_bytes)});
+        let long = json!({"description": "x".repeat(Limits::default().forms.schema_bytes)});
         assert!(matches!(compile(&long), Err(SchemaError::TooLong(_))));
         let twice = json!({"$defs": {"a": {"$anchor": "x"}, "b": {"$anchor": "x"}}});
         assert!(compile(&twice).is_err());
@@ -459,12 +461,12 @@ mod tests {
     fn patterns_are_given_no_long_text_and_take_little_room_together() {
         let limits = Limits::default();
         let pattern = json!({"properties": {"a": {"pattern": "^x*$"}}});
-        let fits = json!({"a": "x".repeat(limits.pattern_text_bytes)});
+        let fits = json!({"a": "x".repeat(limits.forms.pattern_text_bytes)});
         assert_eq!(misfit(&pattern, &fits), None);
-        let long = json!({"a": "x".repeat(limits.pattern_text_bytes + 1)});
+        let long = json!({"a": "x".repeat(limits.forms.pattern_text_bytes + 1)});
         assert!(misfit(&pattern, &long).is_some());
         let named = json!({"patternProperties": {"^x*$": {}}});
-        let long = json!({"x".repeat(limits.pattern_text_bytes + 1): 1});
+        let long = json!({"x".repeat(limits.forms.pattern_text_bytes + 1): 1});
         assert!(misfit(&named, &long).is_some());
 
         let large = |index: usize| json!({"pattern": format!(r"\p{{L}}a{index}")});
@@ -493,7 +495,7 @@ mod tests {
     #[test]
     fn a_value_that_is_too_large_for_its_schema_is_refused() {
         let mut limits = Limits::default();
-        limits.schema_steps = 1000;
+        limits.forms.schema_steps = 1000;
         let schema = Schema::new(&json!({"items": {"type": "integer"}})).unwrap();
         let schema = CompiledSchema::new(&schema, &limits).unwrap();
         let numbers = |count: usize| Value::from(vec![1; count]).to_string();

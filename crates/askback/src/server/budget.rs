@@ -5,9 +5,10 @@
 //!
 //! The share of an owner depends on the room that is left. Three quarters of the room are given in
 //! order of arrival: an owner who is alone may have its share of the whole, one part in
-//! [`Limits::owner_share`], and each later one about such a part of the rest. The last quarter is
-//! for small holdings: each owner may have a thousandth of the whole, whatever others have. So
-//! hundreds of owners have to act together before there is no room for one more.
+//! [`limits.server.owner_share`](crate::limits::ServerLimits::owner_share), and each later one
+//! about such a part of the rest. The last quarter is for small holdings: each owner may have a
+//! thousandth of the whole, whatever others have. So hundreds of owners have to act together before
+//! there is no room for one more.
 //!
 //! Callers who are not known are one owner. It may have all but one share: where nobody is known, as
 //! on a server of one's own machine, it is the only one.
@@ -98,18 +99,22 @@ pub(crate) struct Shortage {
 impl Budget {
     /// Room for so many bytes.
     pub(crate) fn of_bytes(limits: &Limits) -> Self {
-        Self::new(limits.kept_bytes, limits.owner_share, GRAIN)
+        Self::new(limits.server.kept_bytes, limits.server.owner_share, GRAIN)
     }
 
     /// Room for so many things.
     pub(crate) fn of_things(most: usize, limits: &Limits) -> Self {
-        Self::new(most, limits.owner_share, 1)
+        Self::new(most, limits.server.owner_share, 1)
     }
 
     /// Room for what clients send before anybody knows whose it is: the heads of their requests.
     #[cfg(feature = "http-server")]
     pub(crate) fn of_heads(limits: &Limits) -> Self {
-        Self::new(limits.kept_bytes / limits.owner_share.max(1), 1, GRAIN)
+        Self::new(
+            limits.server.kept_bytes / limits.server.owner_share.max(1),
+            1,
+            GRAIN,
+        )
     }
 
     fn new(most: usize, share: usize, grain: usize) -> Self {

@@ -316,8 +316,8 @@ impl<T: Answer> Calling<T> {
                 return Ok(outcome);
             };
             asked_by_hand += 1;
-            if asked_by_hand > self.limits().rounds {
-                let most = self.limits().rounds;
+            if asked_by_hand > self.limits().asking.rounds {
+                let most = self.limits().asking.rounds;
                 return Err(AskError::TooManyRounds(most).into());
             }
             Box::pin(self.answer_by_hand(by_hand)).await?;
@@ -348,7 +348,7 @@ impl<T: Answer> Calling<T> {
             incoming.input_responses = responses;
         }
         let mut drive = self.drive(flow, &self.peer);
-        let mut watch = Stopwatch::new(self.limits().request);
+        let mut watch = Stopwatch::new(self.limits().wire.request);
         let turn = std::future::poll_fn(|cx| match drive.poll_turn(cx) {
             Poll::Ready(turn) => Poll::Ready(Ok(turn)),
             Poll::Pending => watch.poll(cx).map(Err),
@@ -464,8 +464,8 @@ impl<T: Answer> Calling<T> {
     fn patience(&self) -> (Duration, Duration) {
         let limits = self.limits();
         match self.task {
-            Task::Is => (limits.task_ttl, limits.task_ttl),
-            _ => (limits.request, limits.ask),
+            Task::Is => (limits.tasks.ttl, limits.tasks.ttl),
+            _ => (limits.wire.request, limits.asking.answer),
         }
     }
 

@@ -81,7 +81,7 @@ pub(super) async fn serve(
                 break Ok(());
             }
             () = &mut signal, if stopping.is_none() => {
-                stopping = Some(Box::pin(sleep(shared.limits().shutdown)));
+                stopping = Some(Box::pin(sleep(shared.limits().server.shutdown)));
             }
             () = link.idle.notified(), if stopping.is_some() => {}
             () = over(&mut stopping), if stopping.is_some() => {
@@ -163,7 +163,7 @@ impl Link {
                 finished: false,
             }),
             shared: Arc::clone(shared),
-            most_bytes: shared.limits().message_bytes,
+            most_bytes: shared.limits().wire.message_bytes,
             queued: Notify::new(),
             drained: Notify::new(),
             idle: Notify::new(),
@@ -372,7 +372,7 @@ impl Running {
         };
         // What takes longer is dropped with its connection: servers should exit promptly then
         // (2026-07-28, basic/transports/stdio, Shutdown).
-        let _ = timeout(self.0.shared.limits().drain, all).await;
+        let _ = timeout(self.0.shared.limits().server.drain, all).await;
     }
 }
 

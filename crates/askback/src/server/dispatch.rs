@@ -393,7 +393,7 @@ impl Answering {
             arguments: context.unwrap_or_default(),
             principal: self.origin.principal.clone(),
         };
-        let most = self.shared.limits().completion_values;
+        let most = self.shared.limits().server.completion_values;
         let Household { layers, backing } = self.shared.household(home);
         let call = (!layers.is_empty())
             .then(|| self.completion(completed.name(), &argument, &completing, meta));

@@ -190,7 +190,7 @@ impl Server {
         &self,
         signal: impl Future<Output = ()> + Send,
     ) -> std::io::Result<()> {
-        let channel = crate::transport::stdio(self.0.limits().message_bytes)?;
+        let channel = crate::transport::stdio(self.0.limits().wire.message_bytes)?;
         self.serve_until(channel, signal).await
     }
 
@@ -203,10 +203,11 @@ impl Server {
         self.serve_until(channel, std::future::pending()).await
     }
 
-    /// Serves one client over a channel of messages, until it ends or the signal comes. From the signal
-    /// on nothing new is begun, and calls go on, with the questions in them, for as long as
-    /// [`Limits::shutdown`](crate::Limits::shutdown) says. Those that still go on then are answered with
-    /// an error that says why; subscriptions end with their result, and then the channel.
+    /// Serves one client over a channel of messages, until it ends or the signal comes. From the
+    /// signal on nothing new is begun, and calls go on, with the questions in them, for as long as
+    /// [`limits.server.shutdown`](crate::limits::ServerLimits::shutdown) says. Those that still go
+    /// on then are answered with an error that says why; subscriptions end with their result, and
+    /// then the channel.
     ///
     /// # Errors
     ///
@@ -244,7 +245,8 @@ impl Server {
     }
 
     /// How many bytes the server keeps for its clients now: at most
-    /// [`Limits::kept_bytes`](crate::Limits::kept_bytes). What is small is counted in steps of 4 KiB.
+    /// [`limits.server.kept_bytes`](crate::limits::ServerLimits::kept_bytes). What is small is
+    /// counted in steps of 4 KiB.
     #[must_use]
     pub fn kept_bytes(&self) -> usize {
         self.0.kept.used()
@@ -326,11 +328,13 @@ impl ServerBuilder {
         self
     }
 
-    /// Lets everybody call as often as they like. Otherwise each caller may call each tool and prompt
-    /// [`Limits::calls`] times within [`Limits::calls_window`], and as often read resources, and
-    /// complete arguments; those who are not known together [`Limits::unknown_calls`] times. Servers
-    /// have to limit calls (2026-07-28, server/tools, Security Considerations): leave it out only where
-    /// something in front of the server does.
+    /// Lets everybody call as often as they like. Otherwise each caller may call each tool and
+    /// prompt [`limits.server.calls`](crate::limits::ServerLimits::calls) times within
+    /// [`limits.server.calls_window`](crate::limits::ServerLimits::calls_window), and as often read
+    /// resources, and complete arguments; those who are not known together
+    /// [`limits.server.unknown_calls`](crate::limits::ServerLimits::unknown_calls) times. Servers
+    /// have to limit calls (2026-07-28, server/tools, Security Considerations): leave it out only
+    /// where something in front of the server does.
     pub fn without_rate_limit(mut self) -> Self {
         self.unlimited = true;
         self
@@ -340,8 +344,8 @@ impl ServerBuilder {
     /// what was kept of them, so that the next call asks with [`Ctx::roots`](crate::Ctx::roots).
     ///
     /// It runs at most once at a time for each connection, and once more where the client says so
-    /// meanwhile. It may take [`Limits::request`]. In 2026-07-28 clients do not say so: there, each
-    /// call asks.
+    /// meanwhile. It may take [`limits.wire.request`](crate::limits::WireLimits::request). In
+    /// 2026-07-28 clients do not say so: there, each call asks.
     pub fn on_roots_changed<F, Fut>(mut self, handler: F) -> Self
     where
         F: Fn(RootsChanged) -> Fut + Send + Sync + 'static,
@@ -493,7 +497,7 @@ impl ServerBuilder {
         let spills = self.store.is_some();
         let store = self
             .store
-            .unwrap_or_else(|| Arc::new(MemoryStore::new(limits.store_bytes)));
+            .unwrap_or_else(|| Arc::new(MemoryStore::new(limits.asking.store_bytes)));
         let clock = self.clock;
         let households = parts.into_iter();
         let households: Vec<_> = households

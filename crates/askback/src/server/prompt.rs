@@ -59,7 +59,8 @@ impl Prompt {
     }
 
     /// Completes an argument while it is typed, knowing what was typed for the others. At most
-    /// [`Limits::completion_values`](crate::Limits::completion_values) values are sent.
+    /// [`limits.server.completion_values`](crate::limits::ServerLimits::completion_values) values
+    /// are sent.
     #[must_use]
     pub fn complete<M, C: Completer<M>>(
         mut self,

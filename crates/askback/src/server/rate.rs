@@ -1,9 +1,11 @@
 //! How often one caller may call one thing (2026-07-28, server/tools, Security Considerations).
 //!
-//! Each pair of caller and thing has a bucket: it holds [`Limits::calls`] calls, and fills again within
-//! [`Limits::calls_window`]. A bucket that is full again is forgotten, so that only those who called of
-//! late take memory. Callers who are not known are one, with [`Limits::unknown_calls`]. Callers are
-//! known by the hash of their name: buckets keep nothing that a client sent.
+//! Each pair of caller and thing has a bucket: it holds
+//! [`limits.server.calls`](crate::limits::ServerLimits::calls) calls, and fills again within
+//! [`limits.server.calls_window`](crate::limits::ServerLimits::calls_window). A bucket that is full
+//! again is forgotten, so that only those who called of late take memory. Callers who are not known
+//! are one, with [`limits.server.unknown_calls`](crate::limits::ServerLimits::unknown_calls).
+//! Callers are known by the hash of their name: buckets keep nothing that a client sent.
 
 use std::{
     collections::HashMap,
@@ -47,10 +49,10 @@ struct Bucket {
 impl RateLimit {
     pub(super) fn new(limits: &Limits) -> Self {
         Self {
-            known: limits.calls.max(1).into(),
-            unknown: limits.unknown_calls.max(1).into(),
-            window: millis(limits.calls_window).max(1),
-            most: (limits.call_rates / PARTS).max(1),
+            known: limits.server.calls.max(1).into(),
+            unknown: limits.server.unknown_calls.max(1).into(),
+            window: millis(limits.server.calls_window).max(1),
+            most: (limits.server.call_rates / PARTS).max(1),
             parts: Default::default(),
             hasher: RandomState::new(),
         }
@@ -112,8 +114,8 @@ mod tests {
 
     fn limits(calls: u32, window: Duration) -> Limits {
         let mut limits = Limits::default();
-        (limits.calls, limits.unknown_calls) = (calls, calls * 2);
-        limits.calls_window = window;
+        (limits.server.calls, limits.server.unknown_calls) = (calls, calls * 2);
+        limits.server.calls_window = window;
         limits
     }
 
@@ -177,7 +179,7 @@ mod tests {
     #[test]
     fn buckets_are_bounded_and_forgotten_when_they_are_full_again() {
         let mut limits = limits(1, Duration::from_secs(1));
-        limits.call_rates = 4 * PARTS;
+        limits.server.call_rates = 4 * PARTS;
         let rate = RateLimit::new(&limits);
         let call = |subject: usize, now: Millis| {
             let who = Principal::new(subject.to_string());

@@ -58,7 +58,7 @@ impl<T: Answer> Calling<T> {
             Poll::Pending
         });
         // What it waits for may take as long as a step.
-        let is_safe = tokio::time::timeout(limits.run, rehearsal).await == Ok(true);
+        let is_safe = tokio::time::timeout(limits.asking.run, rehearsal).await == Ok(true);
         let why = (!is_safe).then(|| explain(&state, &drive.cell().flow()));
         drive.suspend();
         let Some(why) = why else { return Ok(()) };

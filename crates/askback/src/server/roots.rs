@@ -80,7 +80,7 @@ impl RootsWatch {
         if self.0.swap(AGAIN, Ordering::AcqRel) != IDLE {
             return;
         }
-        let limit = shared.limits().request;
+        let limit = shared.limits().wire.request;
         let changed = RootsChanged {
             origin: Arc::new(origin),
         };

@@ -124,7 +124,7 @@ pub(super) async fn seal(
     state: FlowState,
     questions: Vec<OpenQuestion>,
 ) -> Result<InputRequiredResult> {
-    if state.round >= shared.limits().rounds_warned {
+    if state.round >= shared.limits().asking.rounds_warned {
         tracing::warn!(
             target = incoming.target,
             round = state.round,
@@ -184,21 +184,21 @@ async fn open(shared: &Shared, incoming: &Incoming, token: &str) -> Result<FlowS
         let bytes = seal::open(keys, &binding, token, max_chars)?;
         serde_json::from_slice::<Sealed<FlowState>>(&bytes).map_err(|_| SealError::unreadable())
     };
-    let state = match unseal(token, limits.state_bytes)? {
+    let state = match unseal(token, limits.asking.state_bytes)? {
         Sealed::Here(state) => state,
         Sealed::Spilled(id) => {
             let id = spilled_id(&id).ok_or_else(SealError::unreadable)?;
             let kept = shared.backing.kept_state(id).await?;
             let kept = kept.ok_or_else(SealError::expired)?;
             let kept = String::from_utf8(kept).map_err(|_| SealError::unreadable())?;
-            match unseal(&kept, limits.spilled_bytes)? {
+            match unseal(&kept, limits.asking.spilled_bytes)? {
                 Sealed::Here(state) => state,
                 // The store keeps states, never names: to follow them could have no end.
                 Sealed::Spilled(_) => return Err(SealError::unreadable().into()),
             }
         }
     };
-    state.check_fresh(shared.clock().now(), limits)?;
+    state.check_fresh(shared.clock().now(), &limits.asking)?;
     Ok(state)
 }
 
@@ -213,13 +213,13 @@ async fn seal_state(shared: &Shared, incoming: &Incoming, state: &FlowState) -> 
              or give the server a store",
         ))
     };
-    if !shared.spills() || seal::sealed_chars(bytes.len()) <= limits.spill_bytes {
+    if !shared.spills() || seal::sealed_chars(bytes.len()) <= limits.asking.spill_bytes {
         return seal::seal(
             keys,
             &binding,
             &bytes,
             Entropy(entropy()?),
-            limits.state_bytes,
+            limits.asking.state_bytes,
         )
         .map_err(too_long);
     }
@@ -228,7 +228,7 @@ async fn seal_state(shared: &Shared, incoming: &Incoming, state: &FlowState) -> 
         &binding,
         &bytes,
         Entropy(entropy()?),
-        limits.spilled_bytes,
+        limits.asking.spilled_bytes,
     );
     let kept = kept.map_err(|_| {
         Error::protocol(ErrorObject::internal(
@@ -246,7 +246,7 @@ async fn seal_state(shared: &Shared, incoming: &Incoming, state: &FlowState) -> 
         &binding,
         &bytes,
         Entropy(entropy()?),
-        limits.state_bytes,
+        limits.asking.state_bytes,
     )
     .map_err(too_long)
 }

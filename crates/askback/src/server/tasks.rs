@@ -84,12 +84,12 @@ impl Board {
     pub(super) fn new(limits: &Limits) -> Self {
         Self {
             inner: Mutex::new(Inner {
-                tasks: Tasks::new(limits),
+                tasks: Tasks::new(&limits.tasks),
                 work: HashMap::new(),
                 scopes: HashMap::new(),
                 watched: false,
             }),
-            places: Budget::of_things(limits.tasks, limits),
+            places: Budget::of_things(limits.tasks.kept, limits),
         }
     }
 

@@ -208,7 +208,8 @@ impl Tool {
         };
         let parameters = self.handler.parameters();
         if let Some(form) = &parameters.form {
-            form.lint(limits).map_err(|why| wrong(why.to_string()))?;
+            form.lint(&limits.forms)
+                .map_err(|why| wrong(why.to_string()))?;
         } else if parameters.undescribed && parameters.schema.is_none() && !self.given {
             return Err(BuildError::Undescribed(name.clone()));
         }

@@ -53,10 +53,11 @@ impl MemoryStore {
     }
 }
 
-/// A store with the default of [`Limits::store_bytes`].
+/// A store with the default of
+/// [`limits.asking.store_bytes`](crate::limits::AskingLimits::store_bytes).
 impl Default for MemoryStore {
     fn default() -> Self {
-        Self::new(Limits::default().store_bytes)
+        Self::new(Limits::default().asking.store_bytes)
     }
 }
 

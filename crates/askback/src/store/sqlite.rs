@@ -30,8 +30,9 @@ use crate::private_file;
 /// ([`Ctx::commit_in`](crate::Ctx::commit_in)): they are committed together or not at all, and no
 /// outcome is ever unknown.
 ///
-/// It keeps at most [`Limits::store_bytes`] of claims and as many of states, unless it is opened with
-/// [another bound](Self::open_with). The file grows to about twice that, and does not shrink.
+/// It keeps at most [`limits.asking.store_bytes`](crate::limits::AskingLimits::store_bytes) of
+/// claims and as many of states, unless it is opened with [another bound](Self::open_with). The
+/// file grows to about twice that, and does not shrink.
 ///
 /// One thread of the store's own does the work. What was begun is done even if its future is
 /// dropped; dropping the store waits for it.
@@ -153,7 +154,7 @@ impl SqliteStore {
     ///
     /// When the file cannot be created or opened, is no database, or is open to other users.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
-        Self::open_with(path, Limits::default().store_bytes)
+        Self::open_with(path, Limits::default().asking.store_bytes)
     }
 
     /// [`SqliteStore::open`], with another bound on the bytes of claims, and again of states. All

@@ -196,7 +196,7 @@ impl Bench {
 
     /// How long a client waits for a person before it gives up on them.
     pub(super) fn patience() -> Duration {
-        Limits::default().ask
+        Limits::default().asking.answer
     }
 }
 

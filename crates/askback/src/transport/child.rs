@@ -27,12 +27,12 @@ use super::{
 /// [`Event::ServerStderr`](crate::client::Event::ServerStderr).
 ///
 /// It ends with the client: its input is closed; if it does not end by itself, it is asked to
-/// (SIGTERM) and at last killed, each after [`Limits::exit`]. On Unix it has a process group of its
+/// (SIGTERM) and at last killed, each after
+/// [`limits.client.exit`](crate::limits::ClientLimits::exit). On Unix it has a process group of its
 /// own, so that a Ctrl-C at the terminal reaches the client alone, and everything left in that
 /// group ends with it; elsewhere only the process itself is looked after. The same holds when the
-/// client is dropped or its task panics. Only if this process is itself killed outright can
-/// nothing be done but what the system does: the server's input ends, and servers should exit
-/// then.
+/// client is dropped or its task panics. Only if this process is itself killed outright can nothing
+/// be done but what the system does: the server's input ends, and servers should exit then.
 #[derive(Debug)]
 pub struct Child {
     command: Command,
@@ -113,11 +113,11 @@ impl Child {
             return Err(io::Error::other("the streams of the process are not ours"));
         };
         let (said, heard) = mpsc::channel(WAITING);
-        let listening = tokio::spawn(listen(stderr, said, limits.stderr_line_bytes));
+        let listening = tokio::spawn(listen(stderr, said, limits.client.stderr_line_bytes));
         Ok(Link {
             stderr: Some(heard),
             behind: Some(Box::new(Process::new(child, listening))),
-            ..lines(stdout, stdin, limits.message_bytes).into()
+            ..lines(stdout, stdin, limits.wire.message_bytes).into()
         })
     }
 }
@@ -151,11 +151,11 @@ impl Process {
     }
 
     async fn wait(&mut self, limits: &Limits) -> io::Result<ExitStatus> {
-        if let Ok(status) = timeout(limits.exit, self.child.wait()).await {
+        if let Ok(status) = timeout(limits.client.exit, self.child.wait()).await {
             return status;
         }
         self.terminate();
-        if let Ok(status) = timeout(limits.exit, self.child.wait()).await {
+        if let Ok(status) = timeout(limits.client.exit, self.child.wait()).await {
             return status;
         }
         self.child.kill().await?;
@@ -196,7 +196,7 @@ impl Behind for Process {
             self.kill_group();
             // What it said last is worth hearing, but something outside the group may still hold
             // the stream.
-            let _ = timeout(limits.exit, &mut self.listening).await;
+            let _ = timeout(limits.client.exit, &mut self.listening).await;
             match status {
                 Ok(status) => format!("its process ended ({status})"),
                 Err(error) => format!("its process cannot be waited for: {error}"),

@@ -52,7 +52,7 @@ impl LinkReceiver {
         match self {
             Self::Channel(channel) => {
                 let received = channel.receive().await?;
-                Ok(received.map(|bytes| ServerMessage::parse(&bytes, limits)))
+                Ok(received.map(|bytes| ServerMessage::parse(&bytes, &limits.wire)))
             }
             #[cfg(feature = "http-client")]
             Self::Exchanges(messages) => {

@@ -214,7 +214,7 @@ async fn the_cause_of_a_state_that_cannot_be_kept_stays_in_the_log() {
     check("no key file", server().keys(KeySource::File(path))).await;
 
     let mut limits = Limits::default();
-    limits.spill_bytes = 8;
+    limits.asking.spill_bytes = 8;
     check("a state", server().store(Broken).limits(limits.clone())).await;
     let unreadable = Unreadable(MemoryStore::default());
     check("a kept state", server().store(unreadable).limits(limits)).await;

@@ -297,8 +297,8 @@ async fn what_middleware_lets_some_read_is_kept_private() {
 
 fn limits() -> Limits {
     let mut limits = Limits::default();
-    (limits.calls, limits.unknown_calls) = (2, 3);
-    limits.calls_window = Duration::from_secs(60);
+    (limits.server.calls, limits.server.unknown_calls) = (2, 3);
+    limits.server.calls_window = Duration::from_secs(60);
     limits
 }
 
@@ -401,7 +401,7 @@ async fn each_round_of_a_call_is_counted() {
     let server = || {
         let builder = Server::new("tests", "1").tool(Tool::new("asks", asks_twice));
         let mut limits = limits();
-        limits.unknown_calls = 2;
+        limits.server.unknown_calls = 2;
         builder.limits(limits)
     };
     let seat = json!({"window": true});

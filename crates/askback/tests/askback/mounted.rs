@@ -27,7 +27,7 @@ struct Guest {
 struct Hotel(&'static str);
 
 async fn welcome(ctx: Ctx, State(hotel): State<Hotel>, guest: Guest) -> Result<String> {
-    let (hotel, rounds) = (hotel.0, ctx.limits().rounds);
+    let (hotel, rounds) = (hotel.0, ctx.limits().asking.rounds);
     Ok(format!("{hotel} welcomes {}; {rounds} rounds", guest.name))
 }
 
@@ -38,7 +38,7 @@ async fn guests(State(hotel): State<Hotel>, typed: Completing) -> Result<Vec<Str
 /// A server of one hotel, with something of each kind.
 fn hotel(name: &'static str, rounds: u32) -> ServerBuilder {
     let mut limits = Limits::default();
-    limits.rounds = rounds;
+    limits.asking.rounds = rounds;
     let family = format!("{name}://{{name}}");
     Server::new(name, "1")
         .limits(limits)

@@ -121,7 +121,10 @@ async fn what_takes_too_long_is_answered_with_an_error() {
         let started = Instant::now();
         stage.stop.send(()).unwrap();
         stage.served.await.unwrap().unwrap();
-        assert_eq!(started.elapsed(), askback::Limits::default().shutdown);
+        assert_eq!(
+            started.elapsed(),
+            askback::Limits::default().server.shutdown
+        );
         let refused = waiting.await.unwrap().unwrap_err();
         let ClientError::Server(error) = refused else {
             panic!("{refused:?}")

@@ -221,7 +221,7 @@ async fn a_store_that_breaks_the_contract_is_told_which_rule() {
 /// Runs a test with every store. What it gets opens the same store again at each call: for a
 /// store that outlives its process as another process would.
 fn with_every_store(test: impl Fn(&(dyn Fn() -> Arc<dyn Store> + Sync))) {
-    let max_bytes = askback::Limits::default().store_bytes;
+    let max_bytes = askback::Limits::default().asking.store_bytes;
     with_every_store_of(max_bytes, |open, _| test(open));
 }
 

@@ -5,7 +5,7 @@ use std::{fs, path::Path};
 
 use askback_core::{
     jsonrpc::{self, Message, Payload},
-    limits::Limits,
+    limits::WireLimits,
     protocol::{
         CallToolResult, CompleteResult, DetailedTask, DiscoverResult, EmptyResult, GetPromptResult,
         InitializeResult, InputRequest, ListPromptsResult, ListResourceTemplatesResult,
@@ -173,7 +173,7 @@ fn can_be_read(revision: Revision, kind: &str, method: &str, message: &Value) ->
     if kind == "input-request" {
         return serde_json::from_str::<InputRequest>(&text).is_ok();
     }
-    let parsed = jsonrpc::parse(text.as_bytes(), &Limits::default());
+    let parsed = jsonrpc::parse(text.as_bytes(), &WireLimits::default());
     let Ok(Payload::Single(message)) = parsed else {
         return false;
     };

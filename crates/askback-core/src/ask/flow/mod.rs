@@ -246,8 +246,10 @@ impl Flow {
             .slots
             .values()
             .filter(|slot| matches!(slot.wait, Wait::Question(_)));
-        if open.count() >= self.limits.questions_per_round {
-            return Err(AskError::TooManyQuestions(self.limits.questions_per_round));
+        if open.count() >= self.limits.asking.questions_per_round {
+            return Err(AskError::TooManyQuestions(
+                self.limits.asking.questions_per_round,
+            ));
         }
         let key = self.name(Kind::Question, key);
         let carried = self.carried.open.iter().find(|open| open.key == key);

@@ -52,7 +52,7 @@ impl Flow {
         if self.running > 0 || !self.slots.values().any(unsent) {
             return Verdict::Wait(self.next_deadline());
         }
-        if self.round < self.limits.rounds {
+        if self.round < self.limits.asking.rounds {
             return Verdict::Ask;
         }
         self.fail_questions();
@@ -143,7 +143,7 @@ impl Flow {
     fn fail_questions(&mut self) {
         for slot in self.slots.values_mut() {
             if let Wait::Question(asked) = &slot.wait {
-                let rounds = self.limits.rounds;
+                let rounds = self.limits.asking.rounds;
                 let error = if asked.changed {
                     AskError::Changing {
                         key: slot.key.clone(),

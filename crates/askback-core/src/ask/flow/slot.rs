@@ -87,7 +87,7 @@ impl Record {
                 reply: Reply::Value(answer),
             }) if !self.delivered => Settlement::Answered(Answered {
                 question: *question,
-                reply: Reply::Value(unread(answer, limits)?),
+                reply: Reply::Value(unread(answer, &limits.asking)?),
             }),
             outcome => outcome.clone(),
         };
@@ -113,7 +113,7 @@ impl Asked {
                     *value = read;
                     return Some(Ok(checked));
                 }
-                Err(reason) => clipped(&reason, limits.reason_bytes),
+                Err(reason) => clipped(&reason, limits.asking.reason_bytes),
             },
             Reply::Error { code, message } => {
                 return Some(Err(AskError::Client {
@@ -125,7 +125,7 @@ impl Asked {
             Reply::TimedOut => return Some(Err(AskError::TimedOut)),
         };
         self.attempts += 1;
-        if self.attempts <= limits.ask_attempts {
+        if self.attempts <= limits.asking.attempts {
             self.reason = Some(reason);
             self.sent = false;
             return None;

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::{
-    limits::Limits,
+    limits::ClientLimits,
     protocol::{CacheScope, ClientRequest},
 };
 
@@ -103,7 +103,7 @@ impl Key {
 }
 
 impl Cache {
-    pub(super) fn new(principal: Option<String>, limits: &Limits) -> Self {
+    pub(super) fn new(principal: Option<String>, limits: &ClientLimits) -> Self {
         Self {
             principal,
             most: limits.cache_entries,

@@ -147,14 +147,14 @@ impl Call {
             return None;
         };
         let begun = sent.listening?;
-        if now.saturating_sub(begun) >= limits.stream_retry_most {
+        if now.saturating_sub(begun) >= limits.http.stream_retry_most {
             self.pauses = 0;
         }
         let pauses = self.pauses;
         self.pauses += 1;
         let growth = 1 << pauses.checked_sub(1)?.min(16);
-        let pause = limits.stream_retry.saturating_mul(growth);
-        Some(pause.min(limits.stream_retry_most))
+        let pause = limits.http.stream_retry.saturating_mul(growth);
+        Some(pause.min(limits.http.stream_retry_most))
     }
 }
 

@@ -180,7 +180,7 @@ impl Connection {
         };
         let facts = session.revision.facts();
         admit(&mut request, &profile.capabilities, facts, &profile.limits)?;
-        if session.questions.len() >= profile.limits.requests_in_flight || !asks.admit(now) {
+        if session.questions.len() >= profile.limits.wire.requests_in_flight || !asks.admit(now) {
             return Err(self.refuse_flood());
         }
         let is_first = !session.is_asking();
@@ -384,7 +384,7 @@ impl Connection {
 
     pub(super) fn remember_link(&mut self, link: &ElicitUrlParams) {
         let limits = &self.profile.limits;
-        let (most, longest) = (limits.links, limits.id_bytes);
+        let (most, longest) = (limits.client.links, limits.wire.id_bytes);
         let id = link.elicitation_id.as_ref();
         // One that is longer is opened, but its end is not told.
         let id = id.filter(|id| id.len() <= longest);

@@ -4,7 +4,7 @@ use alloc::{boxed::Box, string::String, vec::Vec};
 
 use crate::{
     jsonrpc::{self, Malformed, Message, Payload, RequestId},
-    limits::Limits,
+    limits::WireLimits,
     protocol::{ClientNotification, ClientRequest},
     quote::excerpt,
     revision::Revision,
@@ -108,7 +108,7 @@ impl ServerMessage {
     /// Reads one message or one batch, as it was framed by the transport. The engine reports what
     /// is malformed.
     #[must_use]
-    pub fn parse(bytes: &[u8], limits: &Limits) -> Self {
+    pub fn parse(bytes: &[u8], limits: &WireLimits) -> Self {
         let content = jsonrpc::parse(bytes, limits);
         let excerpt = match &content {
             Err(malformed) if malformed.id.is_none() => Some(beginning(bytes)),

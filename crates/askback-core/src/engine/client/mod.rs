@@ -161,10 +161,10 @@ impl Connection {
             calls: BTreeMap::new(),
             sent: BTreeMap::new(),
             asked: BTreeMap::new(),
-            cache: Cache::new(profile.principal.clone(), limits),
+            cache: Cache::new(profile.principal.clone(), &limits.client),
             authorization_context: 0,
-            asks: Pace::new(limits.asks, limits.asks_window),
-            restarts: Pace::new(limits.restarts, limits.restarts_window),
+            asks: Pace::new(limits.client.asks, limits.client.asks_window),
+            restarts: Pace::new(limits.client.restarts, limits.client.restarts_window),
             log_level: None,
             watched: BTreeSet::new(),
             reports: 0,
@@ -294,7 +294,7 @@ impl Connection {
 
     /// Takes one message, or one batch, as it was framed by the transport.
     pub fn handle_message(&mut self, bytes: &[u8], now: Duration) {
-        let message = ServerMessage::parse(bytes, &self.profile.limits);
+        let message = ServerMessage::parse(bytes, &self.profile.limits.wire);
         self.handle_received(message, now);
     }
 
@@ -324,7 +324,7 @@ impl Connection {
         timeouts: Timeouts,
         now: Duration,
     ) {
-        let most = self.profile.limits.requests_in_flight;
+        let most = self.profile.limits.wire.requests_in_flight;
         if self.calls.len() >= most {
             self.out
                 .push_back(Output::Done(id, Err(ClientError::Busy(most))));
@@ -454,7 +454,7 @@ impl Connection {
 
     /// Reports what a server can make happen as often as it likes, and at last that it keeps on.
     fn report(&mut self, what: String) {
-        let most = self.profile.limits.malformed_reports;
+        let most = self.profile.limits.client.malformed_reports;
         self.reports = self.reports.saturating_add(1);
         if self.reports <= most {
             self.note(what);

@@ -180,10 +180,10 @@ impl Opening {
                     };
                     Next::Send(self.initialize(wish, Before::Silence(late), cx))
                 }
-                _ => Next::Fail(ClientError::TimedOut(cx.profile.limits.request)),
+                _ => Next::Fail(ClientError::TimedOut(cx.profile.limits.wire.request)),
             },
             Step::Initialize(..) => {
-                self.rejected(ClientError::TimedOut(cx.profile.limits.request), cx)
+                self.rejected(ClientError::TimedOut(cx.profile.limits.wire.request), cx)
             }
         }
     }
@@ -278,8 +278,8 @@ impl Opening {
     fn probe(&mut self, revision: Revision, cx: &mut Context<'_>) -> ClientMessage {
         // Silence means a handshake only where it means anything, and there is one to fall back to.
         let patience = match cx.newest(Era::Legacy) {
-            Some(_) if cx.carrier == Carrier::Stream => cx.profile.limits.probe,
-            _ => cx.profile.limits.request,
+            Some(_) if cx.carrier == Carrier::Stream => cx.profile.limits.client.probe,
+            _ => cx.profile.limits.wire.request,
         };
         self.expect(Step::Probe(revision), patience, cx);
         let mut request = ClientRequest::Discover(RequestParams::default());
@@ -295,7 +295,7 @@ impl Opening {
     ) -> ClientMessage {
         self.expect(
             Step::Initialize(wish, before),
-            cx.profile.limits.request,
+            cx.profile.limits.wire.request,
             cx,
         );
         let params = InitializeParams {

@@ -9,10 +9,11 @@ use crate::limits::Limits;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Timeouts {
     /// The time for each request of the call, which begins again with each sign of progress;
-    /// [`Limits::request`] where it is none.
+    /// [`limits.wire.request`](crate::limits::WireLimits::request) where it is none.
     pub request: Option<Duration>,
     /// The time for the call in all, whatever progress the server reports, and for the task it may
-    /// become; [`Limits::request_in_all`] and [`Limits::task_in_all`] where it is none.
+    /// become; [`limits.client.request_in_all`](crate::limits::ClientLimits::request_in_all) and
+    /// [`limits.tasks.in_all`](crate::limits::TaskLimits::in_all) where it is none.
     pub in_all: Option<Duration>,
 }
 
@@ -35,8 +36,8 @@ impl Patience {
     /// The patience with a new call; it does not run yet.
     pub(super) fn new(limits: &Limits, timeouts: Timeouts) -> Self {
         let Timeouts { request, in_all } = timeouts;
-        let step = request.unwrap_or(limits.request);
-        let whole = in_all.unwrap_or(limits.request_in_all.max(step));
+        let step = request.unwrap_or(limits.wire.request);
+        let whole = in_all.unwrap_or(limits.client.request_in_all.max(step));
         Self {
             step,
             left: step,
@@ -49,7 +50,7 @@ impl Patience {
 
     /// How long the call may be a task.
     pub(super) fn task(&self, limits: &Limits) -> Duration {
-        let longest = limits.task_in_all;
+        let longest = limits.tasks.in_all;
         self.task.map_or(longest, |task| task.min(longest))
     }
 
@@ -108,11 +109,9 @@ mod tests {
     // Shows LI25-27.
     #[test]
     fn it_stands_while_paused_and_progress_renews_it_within_the_whole() {
-        let limits = Limits {
-            request: s(10),
-            request_in_all: s(25),
-            ..Limits::default()
-        };
+        let mut limits = Limits::default();
+        limits.wire.request = s(10);
+        limits.client.request_in_all = s(25);
         let mut patience = Patience::new(&limits, Timeouts::default());
         assert_eq!(patience.deadline(), None);
         patience.run(s(100));

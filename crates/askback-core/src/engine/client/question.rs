@@ -179,7 +179,7 @@ fn drop_bad_defaults(form: &mut FormSchema, limits: &Limits) {
     for field in &mut form.fields {
         let bad = field
             .default_value()
-            .is_some_and(|value| field.check(&value, limits).is_err());
+            .is_some_and(|value| field.check(&value, &limits.forms).is_err());
         if bad {
             match &mut field.kind {
                 FieldKind::Text(text) => text.default = None,
@@ -241,7 +241,7 @@ fn check_elicit(
             let mut content = answer.content.take().unwrap_or_default();
             // Null stands for a field that was left empty, but no field takes it.
             content.retain(|_, value| !value.is_null());
-            let checked = form.requested_schema.check(&content, limits);
+            let checked = form.requested_schema.check(&content, &limits.forms);
             checked.map_err(|issues| issues.to_string())?;
             Some(content)
         }

@@ -155,7 +155,7 @@ impl Connection {
         beside: usize,
         now: Duration,
     ) -> Result<Asked, ClientError> {
-        let most = self.profile.limits.id_bytes;
+        let most = self.profile.limits.wire.id_bytes;
         if key.len() > most {
             let why =
                 format!("the key of a question is longer than the {most} bytes accepted here");
@@ -199,7 +199,7 @@ impl Connection {
             _ => 0,
         };
         let kept = of_calls.sum::<usize>().saturating_add(of_session);
-        let most = self.profile.limits.question_bytes;
+        let most = self.profile.limits.client.question_bytes;
         if kept.saturating_add(bytes) <= most {
             return Ok(());
         }
@@ -254,10 +254,14 @@ impl Connection {
         self.count_round(id, 0)?;
         let limits = &self.profile.limits;
         if let Some(call) = self.calls.get_mut(&id) {
-            let pause = limits.round_pause.saturating_mul(1 << call.pauses.min(16));
+            let pause = limits
+                .client
+                .round_pause
+                .saturating_mul(1 << call.pauses.min(16));
             call.pauses += 1;
             call.set_round(None, state);
-            call.stage = Stage::Pausing(now.saturating_add(pause.min(limits.round_pause_most)));
+            call.stage =
+                Stage::Pausing(now.saturating_add(pause.min(limits.client.round_pause_most)));
         }
         Ok(())
     }
@@ -274,14 +278,14 @@ impl Connection {
             );
             return Err(ClientError::Protocol(why));
         }
-        if questions > limits.questions_per_round {
-            let most = limits.questions_per_round;
+        if questions > limits.asking.questions_per_round {
+            let most = limits.asking.questions_per_round;
             let why = format!("it asks {questions} questions at once; the most is {most}");
             return Err(ClientError::Protocol(why));
         }
         call.rounds += 1;
-        if call.rounds > limits.rounds {
-            return Err(ClientError::TooManyRounds(limits.rounds));
+        if call.rounds > limits.asking.rounds {
+            return Err(ClientError::TooManyRounds(limits.asking.rounds));
         }
         call.restarted = false;
         if questions > 0 {
@@ -368,7 +372,7 @@ impl Connection {
         let limits = &self.profile.limits;
         let why = format!(
             "the server asked more than {} times within {:?}; its question was refused",
-            limits.asks, limits.asks_window
+            limits.client.asks, limits.client.asks_window
         );
         self.report(why.clone());
         ErrorObject::new(codes::USER_REJECTED, why)

@@ -76,7 +76,7 @@ impl Connection {
             let limits = &self.profile.limits;
             let why = format!(
                 "it was started again {} times within {:?}",
-                limits.restarts, limits.restarts_window
+                limits.client.restarts, limits.client.restarts_window
             );
             return self.fail_ready(&ClientError::Crashed(why));
         }

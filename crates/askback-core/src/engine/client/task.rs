@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     jsonrpc::{ErrorObject, INVALID_PARAMS},
-    limits::Limits,
+    limits::TaskLimits,
     protocol::{
         ClientRequest, DetailedTask, InputRequests, InputResponse, InputResponses, Outcome,
         TaskParams, TaskStatus, UpdateTaskParams,
@@ -58,12 +58,12 @@ enum Kind {
 }
 
 impl Held {
-    fn new(task: &DetailedTask, longest: Duration, limits: &Limits, now: Duration) -> Self {
+    fn new(task: &DetailedTask, longest: Duration, limits: &TaskLimits, now: Duration) -> Self {
         let mut held = Self {
             id: task.task_id.clone(),
             next: now,
             until: now.saturating_add(longest),
-            interval: limits.task_poll,
+            interval: limits.poll,
             flight: None,
             waits: false,
             asked: Vec::new(),
@@ -112,10 +112,10 @@ impl Held {
         }
     }
 
-    fn pace(&mut self, task: &DetailedTask, limits: &Limits, now: Duration) {
+    fn pace(&mut self, task: &DetailedTask, limits: &TaskLimits, now: Duration) {
         let wished = task.poll_interval_ms.map(Duration::from_millis);
-        let (least, most) = (limits.task_poll_least, limits.task_poll_most);
-        let wished = wished.unwrap_or(limits.task_poll);
+        let (least, most) = (limits.poll_least, limits.poll_most);
+        let wished = wished.unwrap_or(limits.poll);
         self.interval = wished.min(most).max(least);
         self.next = now.saturating_add(self.interval);
     }
@@ -153,14 +153,14 @@ impl Connection {
             );
             return self.finish(id, Err(ClientError::Protocol(why)));
         }
-        if task.task_id.len() > limits.id_bytes {
-            let most = limits.id_bytes;
+        if task.task_id.len() > limits.wire.id_bytes {
+            let most = limits.wire.id_bytes;
             let why = format!("the id of its task is longer than the {most} bytes accepted here");
             return self.finish(id, Err(ClientError::Protocol(why)));
         }
         call.restarted = false;
         let longest = call.patience.task(limits);
-        call.stage = Stage::Task(Box::new(Held::new(task, longest, limits, now)));
+        call.stage = Stage::Task(Box::new(Held::new(task, longest, &limits.tasks, now)));
         self.tell_task(id, task);
     }
 
@@ -220,7 +220,7 @@ impl Connection {
         call.restarted = false;
         if flight.is_some_and(|flight| matches!(flight.kind, Kind::Update(_))) {
             // What the answers led to can soon be seen.
-            held.next = now.saturating_add(self.profile.limits.task_poll_least);
+            held.next = now.saturating_add(self.profile.limits.tasks.poll_least);
             return self.step_task(id, now);
         }
         match Outcome::<DetailedTask>::parse(&result) {
@@ -251,7 +251,7 @@ impl Connection {
                 if let Some(call) = self.calls.get_mut(&id)
                     && let Stage::Task(held) = &mut call.stage
                 {
-                    held.pace(&task, limits, now);
+                    held.pace(&task, &limits.tasks, now);
                 }
                 return self.step_task(id, now);
             }
@@ -273,7 +273,7 @@ impl Connection {
         requests: InputRequests,
         now: Duration,
     ) -> Result<(), ClientError> {
-        let most = self.profile.limits.questions_per_round;
+        let most = self.profile.limits.asking.questions_per_round;
         if requests.len() > most {
             let count = requests.len();
             let why = format!("it asks {count} questions at once; the most is {most}");
@@ -300,7 +300,7 @@ impl Connection {
             self.out.push_back(Output::Withdraw(asked.id));
         }
         // As many as in the rounds of a call that is no task.
-        let rounds = usize::try_from(self.profile.limits.rounds).unwrap_or(usize::MAX);
+        let rounds = usize::try_from(self.profile.limits.asking.rounds).unwrap_or(usize::MAX);
         let most = most.saturating_mul(rounds);
         if ever > most {
             let why = format!("its task asks more than the {most} questions accepted here");

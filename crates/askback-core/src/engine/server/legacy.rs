@@ -190,7 +190,7 @@ impl Session {
             }
             ClientRequest::Subscribe(params) if watches(profile) => {
                 check_watched(&params.uri, &profile.limits)?;
-                open.watch(params.uri, profile.limits.subscriptions)?;
+                open.watch(params.uri, profile.limits.server.subscriptions)?;
             }
             ClientRequest::Unsubscribe(params) if watches(profile) => {
                 open.unwatch(&params.uri);

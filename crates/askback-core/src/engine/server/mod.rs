@@ -67,10 +67,11 @@ pub struct Origin {
     /// The revision of the request and its response.
     pub revision: Revision,
     /// The client's own name, title and version; unverified, for display only, each cut to
-    /// [`Limits::client_info_bytes`].
+    /// [`limits.server.client_info_bytes`](crate::limits::ServerLimits::client_info_bytes).
     pub client: Option<Implementation>,
     /// The capabilities that the client declared. Settings of known capabilities are not kept, and
-    /// others only up to [`Limits::client_extension_bytes`].
+    /// others only up to
+    /// [`limits.server.client_extension_bytes`](crate::limits::ServerLimits::client_extension_bytes).
     pub capabilities: ClientCapabilities,
     /// The least level of log lines the client wants, where the request says so.
     pub log_level: Option<LoggingLevel>,
@@ -200,10 +201,10 @@ impl ReceivedMessage {
     ///
     /// As [`jsonrpc::parse`]; parameters that do not fit are no error yet.
     pub fn parse(bytes: &[u8], limits: &Limits) -> Result<Self, Malformed> {
-        if let Some((id, request)) = jsonrpc::parse_request(bytes, limits) {
+        if let Some((id, request)) = jsonrpc::parse_request(bytes, &limits.wire) {
             return Ok(Self::Request(id, request));
         }
-        Ok(match jsonrpc::parse(bytes, limits)? {
+        Ok(match jsonrpc::parse(bytes, &limits.wire)? {
             Payload::Single(message) => message.into(),
             Payload::Batch(messages) => Self::Batch(messages),
         })
@@ -517,7 +518,7 @@ impl Connection {
             let why = format!("a request with the id {id} is in progress");
             return Err(ErrorObject::new(jsonrpc::INVALID_REQUEST, why));
         }
-        if self.calls.len() >= self.profile.limits.requests_in_flight {
+        if self.calls.len() >= self.profile.limits.wire.requests_in_flight {
             return Err(ErrorObject::new(
                 jsonrpc::INTERNAL_ERROR,
                 "too many requests in progress",
@@ -539,7 +540,7 @@ impl Connection {
         match &call.request {
             ClientRequest::Discover(_) => return Ok(Some(modern::discover(&self.profile, &call))),
             ClientRequest::Listen(params) => {
-                let most = self.profile.limits.subscriptions;
+                let most = self.profile.limits.server.subscriptions;
                 if self.subscriptions.len() >= most {
                     return Err(too_many(most));
                 }

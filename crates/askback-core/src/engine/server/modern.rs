@@ -43,7 +43,8 @@ pub enum Changed {
 /// # Errors
 ///
 /// -32602 where a required field of `_meta` is missing, or its progress token is longer than
-/// [`Limits::request_id_bytes`](crate::limits::Limits::request_id_bytes), -32022 for a revision not spoken here,
+/// [`limits.wire.request_id_bytes`](crate::limits::WireLimits::request_id_bytes), -32022 for a
+/// revision not spoken here,
 /// -32601 for a method the revision does not have.
 pub fn admit(
     profile: &Profile,
@@ -158,16 +159,17 @@ impl OpenSubscription {
     /// # Errors
     ///
     /// -32602 for more resources or tasks than
-    /// [`Limits::subscriptions`](crate::limits::Limits::subscriptions) allows, or longer names of
-    /// them than [`Limits::watched_uri_bytes`](crate::limits::Limits::watched_uri_bytes) and
-    /// [`Limits::request_id_bytes`](crate::limits::Limits::request_id_bytes) do, -32021 where a client
-    /// asks for tasks that takes none.
+    /// [`limits.server.subscriptions`](crate::limits::ServerLimits::subscriptions) allows, or
+    /// longer names of them than
+    /// [`limits.server.watched_uri_bytes`](crate::limits::ServerLimits::watched_uri_bytes) and
+    /// [`limits.wire.request_id_bytes`](crate::limits::WireLimits::request_id_bytes) do, -32021
+    /// where a client asks for tasks that takes none.
     pub fn open(
         profile: &Profile,
         call: &Call,
         params: &SubscriptionsListenParams,
     ) -> Result<(Self, Vec<u8>), ErrorObject> {
-        let most = profile.limits.subscriptions;
+        let most = profile.limits.server.subscriptions;
         let uris = params.notifications.resource_subscriptions.as_ref();
         let tasks = params.notifications.task_ids.as_ref();
         if uris.map_or(0, Vec::len).max(tasks.map_or(0, Vec::len)) > most {
@@ -176,7 +178,7 @@ impl OpenSubscription {
         for uri in uris.into_iter().flatten() {
             check_watched(uri, &profile.limits)?;
         }
-        let most = profile.limits.request_id_bytes;
+        let most = profile.limits.wire.request_id_bytes;
         if tasks.into_iter().flatten().any(|id| id.len() > most) {
             return Err(too_long("the id of a task", most));
         }

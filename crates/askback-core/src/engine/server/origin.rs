@@ -47,7 +47,7 @@ fn trace_bytes(trace: &TraceContext) -> usize {
 /// The client as it is shown and logged. Of each text only the beginning is kept, and of the rest
 /// nothing.
 pub(super) fn known_client(mut client: Implementation, limits: &Limits) -> Implementation {
-    let most = limits.client_info_bytes;
+    let most = limits.server.client_info_bytes;
     for text in [&mut client.name, &mut client.version] {
         shorten(text, most);
     }
@@ -68,7 +68,7 @@ pub(super) fn known_capabilities(
     capabilities: ClientCapabilities,
     limits: &Limits,
 ) -> ClientCapabilities {
-    let most = limits.client_extension_bytes;
+    let most = limits.server.client_extension_bytes;
     let small = |named: &JsonObject| object_bytes(named) <= most;
     let takes_tasks = capabilities.tasks_extension();
     let mut known = ClientCapabilities {
@@ -96,14 +96,15 @@ pub(super) fn known_capabilities(
 ///
 /// # Errors
 ///
-/// -32602 for one longer than [`Limits::request_id_bytes`].
+/// -32602 for one longer than
+/// [`limits.wire.request_id_bytes`](crate::limits::WireLimits::request_id_bytes).
 pub(super) fn known_token(
     token: Option<ProgressToken>,
     limits: &Limits,
 ) -> Result<Option<ProgressToken>, ErrorObject> {
     match token {
-        Some(token) if id_bytes(&token) > limits.request_id_bytes => {
-            Err(too_long("the progress token", limits.request_id_bytes))
+        Some(token) if id_bytes(&token) > limits.wire.request_id_bytes => {
+            Err(too_long("the progress token", limits.wire.request_id_bytes))
         }
         token => Ok(token),
     }
@@ -111,8 +112,11 @@ pub(super) fn known_token(
 
 /// Checks the address of a resource that a client wants to watch.
 pub(super) fn check_watched(uri: &str, limits: &Limits) -> Result<(), ErrorObject> {
-    if uri.len() > limits.watched_uri_bytes {
-        return Err(too_long("the URI to be watched", limits.watched_uri_bytes));
+    if uri.len() > limits.server.watched_uri_bytes {
+        return Err(too_long(
+            "the URI to be watched",
+            limits.server.watched_uri_bytes,
+        ));
     }
     Ok(())
 }

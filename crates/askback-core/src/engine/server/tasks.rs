@@ -16,7 +16,7 @@ use jiff::Timestamp;
 use crate::{
     ask::{CheckedRequest, Millis, Principal},
     jsonrpc::ErrorObject,
-    limits::Limits,
+    limits::TaskLimits,
     protocol::{DetailedTask, InputRequest, InputRequests, InputResponses, RawJson, TaskStatus},
 };
 
@@ -78,13 +78,13 @@ enum Stage {
 }
 
 impl<R: Room> Tasks<R> {
-    /// No tasks yet. Each is kept for [`Limits::task_ttl`].
+    /// No tasks yet. Each is kept for [`limits.tasks.ttl`](crate::limits::TaskLimits::ttl).
     #[must_use]
-    pub fn new(limits: &Limits) -> Self {
+    pub fn new(limits: &TaskLimits) -> Self {
         let millis = |span: core::time::Duration| u64::try_from(span.as_millis());
         Self {
-            ttl_ms: millis(limits.task_ttl).unwrap_or(u64::MAX),
-            poll_ms: millis(limits.task_poll).unwrap_or(u64::MAX),
+            ttl_ms: millis(limits.ttl).unwrap_or(u64::MAX),
+            poll_ms: millis(limits.poll).unwrap_or(u64::MAX),
             tasks: BTreeMap::new(),
             by_age: VecDeque::new(),
         }

@@ -362,7 +362,7 @@ fn only_so_many_bytes_are_kept_and_what_ends_first_goes_first() {
     };
     let check_within = |cache_bytes: usize, again: &str| {
         let mut bounded = profile();
-        bounded.limits.cache_bytes = cache_bytes;
+        bounded.limits.client.cache_bytes = cache_bytes;
         check_as(&bounded, &transcript(again));
     };
     let kept = format!(
@@ -384,7 +384,7 @@ fn only_so_many_bytes_are_kept_and_what_ends_first_goes_first() {
 #[test]
 fn only_so_much_is_kept_and_what_ends_first_goes_first() {
     let mut bounded = profile();
-    bounded.limits.cache_entries = 2;
+    bounded.limits.client.cache_entries = 2;
     check_as(
         &bounded,
         &modern(

@@ -7,8 +7,8 @@ use super::{capabilities, check_as, legacy, modern, only, profile};
 /// A client that keeps so few bytes of questions, and ids of 8 bytes.
 fn bounded(revision: &str, question_bytes: usize) -> Profile {
     let mut profile = only(revision);
-    profile.limits.question_bytes = question_bytes;
-    profile.limits.id_bytes = 8;
+    profile.limits.client.question_bytes = question_bytes;
+    profile.limits.wire.id_bytes = 8;
     profile
 }
 
@@ -186,8 +186,8 @@ fn a_task_has_an_id_and_questions_up_to_a_bound() {
     let mut profile = bounded("2026-07-28", 300);
     profile.capabilities = capabilities(r#"{"elicitation":{},"roots":{}}"#);
     profile.capabilities.declare_tasks_extension();
-    profile.limits.rounds = 2;
-    profile.limits.questions_per_round = 1;
+    profile.limits.asking.rounds = 2;
+    profile.limits.asking.questions_per_round = 1;
     let task = |id: u32, kind: &str, task: &str, more: &str| {
         format!(
             r#"< {{"id":{id},"result":{{"resultType":"{kind}","taskId":"{task}","createdAt":"","lastUpdatedAt":"","ttlMs":60000,"pollIntervalMs":1000{more}}}}}"#
@@ -265,8 +265,8 @@ fn of_what_a_server_grants_only_what_was_wished_for_is_kept() {
 #[test]
 fn what_a_server_says_as_often_as_it_likes_is_reported_a_bounded_number_of_times() {
     let mut bounded = bounded("2025-11-25", 0);
-    bounded.limits.malformed_reports = 2;
-    bounded.limits.asks = 0;
+    bounded.limits.client.malformed_reports = 2;
+    bounded.limits.client.asks = 0;
     let flood = "the server asked more than 0 times within 60s; its question was refused";
     let refused =
         |id: &str| format!(r#"> {{"id":"{id}","error":{{"code":-1,"message":"{flood}"}}}}"#);

@@ -141,7 +141,7 @@ fn a_server_that_cannot_be_started_again_ends_the_calls_that_wait_for_it() {
 #[test]
 fn a_server_is_started_again_only_so_often() {
     let mut bounded = profile();
-    bounded.limits.restarts = 1;
+    bounded.limits.client.restarts = 1;
     check_as(
         &bounded,
         &modern(

@@ -325,7 +325,7 @@ fn what_was_not_declared_is_not_asked() {
 #[test]
 fn a_server_that_asks_too_much_at_once_or_too_often_is_refused() {
     let mut bounded = profile();
-    bounded.limits.questions_per_round = 1;
+    bounded.limits.asking.questions_per_round = 1;
     check_as(
         &bounded,
         &modern(
@@ -338,7 +338,7 @@ fn a_server_that_asks_too_much_at_once_or_too_often_is_refused() {
         ),
     );
     let mut bounded = profile();
-    bounded.limits.asks = 2;
+    bounded.limits.client.asks = 2;
     check_as(
         &bounded,
         &modern(
@@ -480,7 +480,7 @@ fn the_log_level_is_said_with_each_request() {
 #[test]
 fn only_so_many_calls_are_in_progress() {
     let mut bounded = profile();
-    bounded.limits.requests_in_flight = 1;
+    bounded.limits.wire.requests_in_flight = 1;
     check_as(
         &bounded,
         &modern(

@@ -406,7 +406,7 @@ fn the_servers_time_stands_while_a_person_is_asked_and_progress_renews_it() {
 #[test]
 fn a_server_that_asks_too_often_is_refused_in_its_own_era() {
     let mut bounded = only("2025-11-25");
-    bounded.limits.asks = 1;
+    bounded.limits.client.asks = 1;
     check_as(
         &bounded,
         &legacy(

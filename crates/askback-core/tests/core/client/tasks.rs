@@ -265,7 +265,7 @@ fn patience_has_an_end() {
         "#,
     );
     let mut profile = taking_tasks();
-    profile.limits.task_in_all = Duration::from_millis(1500);
+    profile.limits.tasks.in_all = Duration::from_millis(1500);
     let still = stands(3, "working", "");
     check_as(
         &profile,

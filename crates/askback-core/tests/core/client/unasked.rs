@@ -29,9 +29,9 @@ fn progress_counts_if_it_grows_and_belongs_to_a_call_in_flight() {
 #[test]
 fn a_call_may_have_time_outs_of_its_own() {
     let mut bounded = profile();
-    bounded.limits.request = std::time::Duration::from_secs(10);
-    bounded.limits.request_in_all = std::time::Duration::from_secs(15);
-    bounded.limits.task_in_all = std::time::Duration::from_secs(60);
+    bounded.limits.wire.request = std::time::Duration::from_secs(10);
+    bounded.limits.client.request_in_all = std::time::Duration::from_secs(15);
+    bounded.limits.tasks.in_all = std::time::Duration::from_secs(60);
     let cases = [
         // The time-outs, those of the limits where there is none; when it ends without progress,
         // and where there is some after nine tenths of that.
@@ -100,8 +100,8 @@ fn a_person_who_is_asked_costs_a_call_no_time() {
 #[test]
 fn progress_buys_time_but_not_for_ever() {
     let mut bounded = profile();
-    bounded.limits.request = std::time::Duration::from_secs(10);
-    bounded.limits.request_in_all = std::time::Duration::from_secs(15);
+    bounded.limits.wire.request = std::time::Duration::from_secs(10);
+    bounded.limits.client.request_in_all = std::time::Duration::from_secs(15);
     check_as(
         &bounded,
         &modern(
@@ -223,7 +223,7 @@ fn a_request_of_the_server_is_nonsense_in_the_stateless_era_and_gets_no_answer()
 #[test]
 fn what_cannot_be_read_is_reported_a_bounded_number_of_times_and_never_fatal() {
     let mut bounded = profile();
-    bounded.limits.malformed_reports = 2;
+    bounded.limits.client.malformed_reports = 2;
     check_as(
         &bounded,
         &modern(

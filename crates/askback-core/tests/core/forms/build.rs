@@ -5,7 +5,7 @@ use askback_core::{
         BooleanField, ChoiceField, ChoicesField, Field, FieldKind, FormSchema, FormValues,
         NumberField, TextField, TextFormat,
     },
-    limits::Limits,
+    limits::FormLimits,
 };
 use serde_json::{Value, json};
 
@@ -15,7 +15,7 @@ use super::content;
 #[track_caller]
 fn check(kind: impl Into<FieldKind>, written: Value, required: bool) {
     let form = FormSchema::new([Field::new("f", kind)]);
-    form.lint(&Limits::default()).unwrap();
+    form.lint(&FormLimits::default()).unwrap();
     let json: Value = serde_json::from_str(&form.to_json()).unwrap();
     assert_eq!(json["properties"]["f"], written);
     assert_eq!(json["required"] == json!(["f"]), required, "{json}");

@@ -1,6 +1,9 @@
 //! Answers checked against their form.
 
-use askback_core::{forms::Field, limits::Limits};
+use askback_core::{
+    forms::Field,
+    limits::{FormLimits, Limits},
+};
 use serde_json::{Value, json};
 
 use super::{content, field, form, form_of, optional};
@@ -8,7 +11,7 @@ use super::{content, field, form, form_of, optional};
 /// Checks one value of a field; an expected message, or none.
 #[track_caller]
 fn check(field: &Field, value: Value, expected: Option<&str>) {
-    let issue = field.check(&value, &Limits::default()).err();
+    let issue = field.check(&value, &FormLimits::default()).err();
     let message = issue.as_ref().map(|issue| issue.message.as_str());
     assert_eq!(message, expected, "{value} for {field:?}");
     assert!(issue.is_none_or(|issue| issue.path == "f"));
@@ -345,7 +348,7 @@ fn a_whole_answer() {
     ]);
     let check = |value: Value, expected: &[&str]| {
         let issues = form
-            .check(&content(value.clone()), &Limits::default())
+            .check(&content(value.clone()), &FormLimits::default())
             .err();
         let issues: Vec<_> = issues
             .iter()
@@ -373,14 +376,14 @@ fn a_whole_answer() {
 fn a_long_answer_is_refused_and_many_unknown_names_are_not_all_told() {
     let limits = Limits::default();
     let field = field(json!({"type": "string"}));
-    let fits = "x".repeat(limits.answer_bytes);
-    field.check(&json!(fits), &limits).unwrap();
-    let issue = field.check(&json!(fits + "x"), &limits).unwrap_err();
+    let fits = "x".repeat(limits.forms.answer_bytes);
+    field.check(&json!(fits), &limits.forms).unwrap();
+    let issue = field.check(&json!(fits + "x"), &limits.forms).unwrap_err();
     assert_eq!(issue.message, "is longer than 65536 bytes");
 
     let many = (0..1000).map(|n| (n.to_string(), json!(1))).collect();
-    let issues = form(json!({})).check(&many, &limits).unwrap_err();
-    assert_eq!(issues.0.len(), limits.form_fields);
+    let issues = form(json!({})).check(&many, &limits.forms).unwrap_err();
+    assert_eq!(issues.0.len(), limits.forms.fields);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use askback_core::{
     forms::{Defaults, Dialect, Field, FormSchema, lower},
-    limits::Limits,
+    limits::FormLimits,
 };
 use serde_json::{Value, json};
 
@@ -27,7 +27,7 @@ const PLAIN: Dialect = Dialect {
 #[track_caller]
 fn lowered(original: &FormSchema, dialect: &Dialect, expected: Value) {
     let lowered = lower(original, dialect);
-    lowered.schema.lint(&Limits::default()).unwrap();
+    lowered.schema.lint(&FormLimits::default()).unwrap();
     let written = serde_json::to_value(&lowered.schema).unwrap();
     assert_eq!(written["properties"], expected);
     let names: Vec<_> = original
@@ -161,7 +161,7 @@ fn the_answers_are_read_back() {
         let form = form_of([field.clone()]);
         let answer = lower(&form, &PLAIN).lift(content(given.clone()));
         assert_eq!(answer, content(lifted), "{given}");
-        let issues = form.check(&answer, &Limits::default()).err();
+        let issues = form.check(&answer, &FormLimits::default()).err();
         assert_eq!(
             issues.map(|issues| issues.to_string()).as_deref(),
             fault,
@@ -229,7 +229,7 @@ fn names_do_not_collide() {
         "a.b-2": {"type": "string"},
     }));
     let lowered = lower(&form, &PLAIN);
-    lowered.schema.lint(&Limits::default()).unwrap();
+    lowered.schema.lint(&FormLimits::default()).unwrap();
     let names: Vec<_> = lowered
         .schema
         .fields
@@ -250,6 +250,6 @@ fn names_do_not_collide() {
 fn a_pattern_that_was_not_said_is_still_checked() {
     let form = form(json!({"f": {"type": "string", "pattern": "^a"}}));
     let answer = lower(&form, &PLAIN).lift(content(json!({"f": "b"})));
-    let issues = form.check(&answer, &Limits::default()).unwrap_err();
+    let issues = form.check(&answer, &FormLimits::default()).unwrap_err();
     assert_eq!(issues.to_string(), "`f`: must match the pattern ^a");
 }

@@ -2,7 +2,7 @@
 
 use askback_core::{
     forms::{Field, FormSchema},
-    limits::Limits,
+    limits::FormLimits,
 };
 use serde_json::{Value, json};
 
@@ -10,7 +10,9 @@ use super::{field, form, form_of};
 
 #[track_caller]
 fn fine(schema: Value) {
-    form(json!({"f": schema})).lint(&Limits::default()).unwrap();
+    form(json!({"f": schema}))
+        .lint(&FormLimits::default())
+        .unwrap();
 }
 
 #[track_caller]
@@ -20,7 +22,7 @@ fn faulty(schema: Value, expected: &str) {
 
 #[track_caller]
 fn told(form: &FormSchema, expected: &str) {
-    let issues = form.lint(&Limits::default()).unwrap_err();
+    let issues = form.lint(&FormLimits::default()).unwrap_err();
     assert_eq!(issues.to_string(), expected);
 }
 

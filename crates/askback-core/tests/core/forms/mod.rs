@@ -14,7 +14,7 @@ mod words;
 
 use askback_core::{
     forms::{Content, Field, FormSchema},
-    limits::Limits,
+    limits::FormLimits,
 };
 use serde_json::{Value, json};
 
@@ -23,7 +23,7 @@ use serde_json::{Value, json};
 fn form(properties: Value) -> FormSchema {
     let names: Vec<_> = properties.as_object().unwrap().keys().collect();
     let schema = json!({"type": "object", "properties": properties, "required": names});
-    FormSchema::parse(schema.to_string().as_bytes(), &Limits::default()).unwrap()
+    FormSchema::parse(schema.to_string().as_bytes(), &FormLimits::default()).unwrap()
 }
 
 /// The field `f` of that schema, required.

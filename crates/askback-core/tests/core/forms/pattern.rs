@@ -12,8 +12,8 @@ use super::field;
 fn check(pattern: &str, text: &str, expected: Option<bool>) {
     let field = field(json!({"type": "string", "pattern": pattern}));
     let limits = Limits::default();
-    let matched = field.check(&json!(text), &limits).is_ok();
-    let checked = super::form_of([field]).lint(&limits).is_ok();
+    let matched = field.check(&json!(text), &limits.forms).is_ok();
+    let checked = super::form_of([field]).lint(&limits.forms).is_ok();
     assert_eq!(checked.then_some(matched), expected, "{pattern} on {text}");
     // What cannot be checked is let through.
     assert!(checked || matched);
@@ -92,12 +92,12 @@ fn no_pattern_takes_long() {
         "([a-zA-Z0-9]+)*@",
     ];
     let limits = Limits::default();
-    let text = json!("a".repeat(limits.pattern_text_bytes));
+    let text = json!("a".repeat(limits.forms.pattern_text_bytes));
     for pattern in corpus {
         let field = field(json!({"type": "string", "pattern": pattern}));
         let start = Instant::now();
         // Whether it matches, or is refused as too large, is not the question here.
-        let _ = field.check(&text, &limits);
+        let _ = field.check(&text, &limits.forms);
         // A backtracking engine needs longer than the universe has; this one, built without
         // optimisation on a busy machine, some hundred milliseconds.
         assert!(start.elapsed() < Duration::from_secs(20), "{pattern}");
@@ -108,8 +108,8 @@ fn no_pattern_takes_long() {
 fn a_pattern_is_not_applied_to_a_long_text() {
     let limits = Limits::default();
     let field = field(json!({"type": "string", "pattern": "^a"}));
-    let text = "a".repeat(limits.pattern_text_bytes);
-    field.check(&json!(text), &limits).unwrap();
-    let issue = field.check(&json!(text + "a"), &limits).unwrap_err();
+    let text = "a".repeat(limits.forms.pattern_text_bytes);
+    field.check(&json!(text), &limits.forms).unwrap();
+    let issue = field.check(&json!(text + "a"), &limits.forms).unwrap_err();
     assert_eq!(issue.message, "is longer than 4096 bytes");
 }

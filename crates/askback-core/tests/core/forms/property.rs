@@ -5,7 +5,7 @@ use askback_core::{
         BooleanField, ChoiceField, ChoicesField, Content, Defaults, Dialect, Field, FieldKind,
         FormSchema, NumberField, Opt, TextField, TextFormat, lower,
     },
-    limits::Limits,
+    limits::{FormLimits, Limits},
 };
 use proptest::{collection::vec, option, prelude::*, sample::select};
 use serde_json::{Map, Number, Value, json};
@@ -183,7 +183,7 @@ fn sound_form() -> impl Strategy<Value = FormSchema> {
                 fields: vec![field.clone()],
                 ..FormSchema::default()
             };
-            alone.lint(&Limits::default()).is_ok()
+            alone.lint(&FormLimits::default()).is_ok()
         });
         form
     })
@@ -244,7 +244,7 @@ fn form_and_answer(
 
 /// The fields whose answer is one, and their answers.
 fn without_faults(mut form: FormSchema, mut content: Content) -> (FormSchema, Content) {
-    if let Err(issues) = form.check(&content, &Limits::default()) {
+    if let Err(issues) = form.check(&content, &FormLimits::default()) {
         let faulty = |name: &String| issues.0.iter().any(|issue| issue.path == *name);
         form.fields.retain(|field| !faulty(&field.name));
         content.retain(|name, _| !faulty(name));
@@ -339,7 +339,7 @@ fn framed_schema() -> impl Strategy<Value = Value> {
 proptest! {
     #[test]
     fn a_form_is_read_as_it_was_written(form in form()) {
-        let read = FormSchema::parse(form.to_json().as_bytes(), &Limits::default());
+        let read = FormSchema::parse(form.to_json().as_bytes(), &FormLimits::default());
         prop_assert_eq!(read, Ok(form));
     }
 
@@ -347,9 +347,9 @@ proptest! {
     fn an_answer_survives_the_plain_dialect((form, content) in form_and_answer(sound_form())) {
         let (form, content) = without_faults(form, content);
         let lowered = lower(&form, &PLAIN);
-        prop_assert_eq!(lowered.schema.lint(&Limits::default()), Ok(()));
+        prop_assert_eq!(lowered.schema.lint(&FormLimits::default()), Ok(()));
         let flat = flatten(&form, &lowered.schema, &content);
-        prop_assert_eq!(lowered.schema.check(&flat, &Limits::default()), Ok(()));
+        prop_assert_eq!(lowered.schema.check(&flat, &FormLimits::default()), Ok(()));
         prop_assert_eq!(lowered.lift(flat), content);
     }
 
@@ -361,7 +361,7 @@ proptest! {
             .should_validate_formats(true)
             .build(&schema)
             .unwrap();
-        let issues = form.check(&content, &Limits::default());
+        let issues = form.check(&content, &FormLimits::default());
         let valid = validator.is_valid(&Value::Object(content));
         prop_assert_eq!(issues.is_ok(), valid, "{:?} by {}", issues, schema);
     }
@@ -369,7 +369,7 @@ proptest! {
     #[test]
     fn an_answer_by_default_is_an_answer(form in sound_form()) {
         let content = form.with_defaults(Content::new());
-        let issues = form.check(&content, &Limits::default()).err().unwrap_or_default();
+        let issues = form.check(&content, &FormLimits::default()).err().unwrap_or_default();
         for issue in issues.0 {
             prop_assert_eq!(issue.message, "must be given");
         }
@@ -379,7 +379,7 @@ proptest! {
     fn what_is_shown_is_read_back((form, content) in form_and_answer(sound_form())) {
         for field in &form.fields {
             let Some(value) = content.get(&field.name) else { continue };
-            if field.check(value, &Limits::default()).is_err() {
+            if field.check(value, &FormLimits::default()).is_err() {
                 continue;
             }
             // Commas in options can leave it open what is meant.
@@ -396,20 +396,20 @@ proptest! {
     #[test]
     fn nothing_panics(schema in prop_oneof![schema_like(), framed_schema()], answer in schema_like(), typed in text()) {
         let limits = Limits::default();
-        let Ok(form) = FormSchema::parse(schema.to_string().as_bytes(), &limits) else {
+        let Ok(form) = FormSchema::parse(schema.to_string().as_bytes(), &limits.forms) else {
             return Ok(());
         };
-        let _ = form.lint(&limits);
+        let _ = form.lint(&limits.forms);
         let lowered = lower(&form, &PLAIN);
         for field in &form.fields {
             field.hint();
             field.looks_secret();
             field.show(&answer);
             let _ = field.parse(&typed);
-            let _ = field.check(&answer, &limits);
+            let _ = field.check(&answer, &limits.forms);
         }
         if let Value::Object(content) = answer {
-            let _ = form.check(&content, &limits);
+            let _ = form.check(&content, &limits.forms);
             form.with_defaults(lowered.lift(content));
         }
     }

@@ -2,7 +2,7 @@
 
 use askback_core::{
     forms::{FieldKind, FormSchema, NumberField, Opt},
-    limits::Limits,
+    limits::{FormLimits, Limits},
 };
 use serde_json::{Value, json};
 
@@ -12,10 +12,10 @@ use super::field;
 #[track_caller]
 fn kept(field: Value) {
     let schema = json!({"type": "object", "properties": {"f": field}, "required": ["f"]});
-    let form = FormSchema::parse(schema.to_string().as_bytes(), &Limits::default()).unwrap();
+    let form = FormSchema::parse(schema.to_string().as_bytes(), &FormLimits::default()).unwrap();
     assert_eq!(serde_json::to_value(&form).unwrap(), schema);
     assert_eq!(form, serde_json::from_value(schema).unwrap());
-    form.lint(&Limits::default()).unwrap();
+    form.lint(&FormLimits::default()).unwrap();
 }
 
 /// Reads a form whose only field is `f`, expects the refusal.
@@ -27,7 +27,7 @@ fn refused(field: Value, expected: &str) {
 
 #[track_caller]
 fn refused_text(schema: &str, expected: &str) {
-    let error = FormSchema::parse(schema.as_bytes(), &Limits::default()).unwrap_err();
+    let error = FormSchema::parse(schema.as_bytes(), &FormLimits::default()).unwrap_err();
     assert_eq!(error.to_string(), expected, "{schema}");
 }
 
@@ -58,7 +58,7 @@ fn every_kind_is_written_as_it_was_read() {
 #[test]
 fn the_order_of_the_fields_is_kept() {
     let json = r#"{"$schema":"s","type":"object","properties":{"z":{"type":"string"},"a":{"type":"boolean"},"m":{"type":"integer"}},"required":["m","z"]}"#;
-    let form = FormSchema::parse(json.as_bytes(), &Limits::default()).unwrap();
+    let form = FormSchema::parse(json.as_bytes(), &FormLimits::default()).unwrap();
     let names: Vec<_> = form.fields.iter().map(|field| &field.name).collect();
     assert_eq!(names, ["z", "a", "m"]);
     assert_eq!(form.to_json(), json.replace(r#"["m","z"]"#, r#"["z","m"]"#));
@@ -289,7 +289,7 @@ fn names_given_twice_are_refused() {
         "the form gives `x` twice",
     );
     let twice = r#"{"type":"object","properties":{},"properties":{}}"#;
-    assert!(FormSchema::parse(twice.as_bytes(), &Limits::default()).is_err());
+    assert!(FormSchema::parse(twice.as_bytes(), &FormLimits::default()).is_err());
 }
 
 #[test]
@@ -305,7 +305,7 @@ fn the_whole_form_is_refused_with_a_reason() {
         "the form gives a `required` that is no list of texts",
     );
     for broken in ["", "{", "[]", "1", r#"{"type":"object","properties":[]}"#] {
-        let error = FormSchema::parse(broken.as_bytes(), &Limits::default()).unwrap_err();
+        let error = FormSchema::parse(broken.as_bytes(), &FormLimits::default()).unwrap_err();
         assert!(
             error
                 .to_string()
@@ -318,11 +318,11 @@ fn the_whole_form_is_refused_with_a_reason() {
 #[test]
 fn the_limits_hold() {
     let mut limits = Limits::default();
-    limits.form_fields = 2;
-    limits.form_options = 2;
-    limits.form_bytes = 200;
+    limits.forms.fields = 2;
+    limits.forms.options = 2;
+    limits.forms.bytes = 200;
     let check = |schema: Value, expected: Option<&str>| {
-        let read = FormSchema::parse(schema.to_string().as_bytes(), &limits);
+        let read = FormSchema::parse(schema.to_string().as_bytes(), &limits.forms);
         let error = read.err().map(|error| error.to_string());
         assert_eq!(error.as_deref(), expected, "{schema}");
     };

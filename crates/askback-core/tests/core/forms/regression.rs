@@ -2,7 +2,7 @@
 
 use askback_core::{
     forms::{Content, FieldKind, Form, FormField, FormSchema},
-    limits::Limits,
+    limits::FormLimits,
 };
 use serde_json::json;
 
@@ -15,7 +15,7 @@ fn a_form_sent_with_the_box_unticked_is_not_a_yes() {
         "properties": {"confirm": {"type": "boolean", "default": false}}, "required": ["confirm"]}))
     .unwrap();
     let answer = content(json!({"confirm": false}));
-    form.check(&answer, &Limits::default()).unwrap();
+    form.check(&answer, &FormLimits::default()).unwrap();
     assert_eq!(bool::read(answer.get("confirm")), Ok(false));
     assert_eq!(bool::read(None), Err("must be given".into()));
 }
@@ -56,7 +56,7 @@ fn a_single_choice_is_not_read_as_a_text() {
 #[test]
 fn a_required_name_without_a_field_is_refused() {
     let schema = r#"{"type":"object","properties":{},"required":["gone"]}"#;
-    let error = FormSchema::parse(schema.as_bytes(), &Limits::default()).unwrap_err();
+    let error = FormSchema::parse(schema.as_bytes(), &FormLimits::default()).unwrap_err();
     assert_eq!(
         error.to_string(),
         "the form requires `gone`, which is no field of it"

@@ -1,6 +1,6 @@
 //! Values read from what was typed.
 
-use askback_core::{forms::Field, limits::Limits};
+use askback_core::{forms::Field, limits::FormLimits};
 use serde_json::{Value, json};
 
 use super::{content, field, form_of, optional};
@@ -146,7 +146,7 @@ fn strings_are_read_by_the_form() {
         },
     ]);
     let check = |strings: &[(&str, &str)], expected: Result<Value, &str>| {
-        let read = form.parse_strings(strings.iter().copied(), &Limits::default());
+        let read = form.parse_strings(strings.iter().copied(), &FormLimits::default());
         let read = read.map_err(|issues| issues.to_string());
         assert_eq!(
             read,

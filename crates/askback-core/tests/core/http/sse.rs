@@ -7,7 +7,7 @@ use askback_core::{
         Parser, SseEvent, TooLong, write_comment, write_event, write_named_event,
         write_priming_event, write_retry,
     },
-    limits::Limits,
+    limits::{Limits, WireLimits},
 };
 use proptest::prelude::*;
 
@@ -36,7 +36,7 @@ fn read_all(
 
 /// Reads a stream that comes in pieces of this size, with empty ones between.
 fn read(stream: &[u8], size: usize) -> (Vec<SseEvent>, Parser) {
-    let mut parser = Parser::new(&Limits::default());
+    let mut parser = Parser::new(&WireLimits::default());
     let mut events = Vec::new();
     for piece in stream.chunks(size) {
         read_all(&mut parser, piece, &mut events).expect("short enough");
@@ -121,7 +121,7 @@ fn comments_and_unknown_fields_are_skipped() {
         &[],
         None,
     );
-    let mut parser = Parser::new(&Limits::default());
+    let mut parser = Parser::new(&WireLimits::default());
     let mut events = Vec::new();
     // A comment without end takes no memory and is no error.
     read_all(&mut parser, b":", &mut events).expect("a comment");
@@ -198,11 +198,11 @@ fn the_pause_before_connecting_again_is_read() {
 #[test]
 fn a_stream_cannot_fill_the_memory() {
     let mut limits = Limits::default();
-    limits.message_bytes = 8;
-    limits.id_bytes = 3;
+    limits.wire.message_bytes = 8;
+    limits.wire.id_bytes = 3;
     let check = |stream: &str, expected: Result<usize, TooLong>| {
         for size in 1..=stream.len() {
-            let mut parser = Parser::new(&limits);
+            let mut parser = Parser::new(&limits.wire);
             let mut events = Vec::new();
             let mut pieces = stream.as_bytes().chunks(size);
             let outcome = pieces.try_for_each(|piece| read_all(&mut parser, piece, &mut events));
@@ -231,7 +231,7 @@ fn a_stream_cannot_fill_the_memory() {
     check("id: 123\ndata: 1\n\n", Ok(1));
     check("id: 1234\ndata: 1\n\n", Err(TooLong::Id(3)));
     // Other fields are not longer than what would be data.
-    let mut parser = Parser::new(&limits);
+    let mut parser = Parser::new(&limits.wire);
     let endless = "x".repeat(1000);
     assert_eq!(parser.read(&mut endless.as_bytes()), Err(TooLong::Event(8)));
 }

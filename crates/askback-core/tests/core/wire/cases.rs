@@ -2,7 +2,7 @@
 
 use askback_core::{
     jsonrpc::{self, ErrorObject, Message, Payload, RequestId, Response},
-    limits::Limits,
+    limits::WireLimits,
     protocol::{
         CallToolResult, ClientNotification, ClientRequest, CompleteResult, CreateMessageParams,
         CreateMessageResult, DetailedTask, DiscoverResult, ElicitParams, ElicitResult, EmptyResult,
@@ -75,7 +75,7 @@ pub(super) fn try_write_back(
         }
         _ => {}
     }
-    let written = match jsonrpc::parse(text.as_bytes(), &Limits::default()) {
+    let written = match jsonrpc::parse(text.as_bytes(), &WireLimits::default()) {
         Err(bad) => return Err(bad.error),
         Ok(Payload::Single(message)) => single(case, revision, message)?,
         Ok(Payload::Batch(batch)) => {

@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use askback_core::{
     jsonrpc::{self, Message, Payload},
-    limits::Limits,
+    limits::{Limits, WireLimits},
     protocol::{
         CallToolResult, ClientNotification, ClientRequest, CreateMessageResult, DetailedTask,
         DiscoverResult, ElicitResult, GetPromptResult, InitializeResult, ListRootsResult,
@@ -23,10 +23,10 @@ use crate::proptest_config;
 /// What is read in one go is what reading step by step comes to.
 fn read_in_one_go(bytes: &[u8]) {
     let limits = Limits::default();
-    let Some((id, request)) = jsonrpc::parse_request::<ClientRequest>(bytes, &limits) else {
+    let Some((id, request)) = jsonrpc::parse_request::<ClientRequest>(bytes, &limits.wire) else {
         return;
     };
-    match jsonrpc::parse(bytes, &limits) {
+    match jsonrpc::parse(bytes, &limits.wire) {
         Ok(Payload::Single(Message::Request(call))) => {
             assert_eq!(call.id, id);
             let params = call.params.as_deref();
@@ -39,13 +39,13 @@ fn read_in_one_go(bytes: &[u8]) {
 /// Reads bytes in every way there is, and writes what was understood for every revision.
 fn read_in_every_way(bytes: &[u8]) {
     read_in_one_go(bytes);
-    let messages = match jsonrpc::parse(bytes, &Limits::default()) {
+    let messages = match jsonrpc::parse(bytes, &WireLimits::default()) {
         Ok(Payload::Single(message)) => vec![message],
         Ok(Payload::Batch(messages)) => messages.into_iter().filter_map(Result::ok).collect(),
         Err(_) => return,
     };
     for message in messages {
-        assert!(jsonrpc::parse(&message.to_vec(), &Limits::default()).is_ok());
+        assert!(jsonrpc::parse(&message.to_vec(), &WireLimits::default()).is_ok());
         match message {
             Message::Request(call) => {
                 let (method, params) = (&call.method, call.params.as_deref());

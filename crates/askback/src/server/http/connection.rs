@@ -61,14 +61,14 @@ pub(super) async fn connection(
     });
     let mut http = http1::Builder::new();
     http.timer(TokioTimer::new())
-        .header_read_timeout(limits.header_read)
+        .header_read_timeout(limits.http.header_read)
         // What is read at once may hold more than that, up to twice as much.
-        .max_buf_size(limits.header_bytes.max(LEAST_HEADER_BYTES))
-        .max_header_size(limits.header_bytes)
+        .max_buf_size(limits.http.header_bytes.max(LEAST_HEADER_BYTES))
+        .max_header_size(limits.http.header_bytes)
         // One that came late has one thing to say.
         .keep_alive(until == Phase::Stopping);
-    if limits.headers != USUAL_HEADERS {
-        http.max_headers(limits.headers);
+    if limits.http.headers != USUAL_HEADERS {
+        http.max_headers(limits.http.headers);
     }
     let mut connection = pin!(http.serve_connection(TokioIo::new(io), respond));
     tokio::select! {
@@ -212,7 +212,7 @@ impl Patient {
     ) -> Self {
         Self {
             inner: stream.take(0),
-            limit: service.shared().limits().write_stall,
+            limit: service.shared().limits().http.write_stall,
             stalled: None,
             standing: Arc::clone(&present.0),
             head: Head {

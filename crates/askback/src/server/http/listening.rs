@@ -148,7 +148,7 @@ impl Events for Listening {
             }
         }
         if events.is_empty() {
-            let quiet = self.shared.limits().keep_alive;
+            let quiet = self.shared.limits().http.keep_alive;
             match self.vigil.poll(&self.stop, quiet, cx) {
                 Poll::Ready(Woken::Quiet) => sse::write_comment(&mut events, ""),
                 Poll::Ready(Woken::Over) => return Poll::Ready(None),

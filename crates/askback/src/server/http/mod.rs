@@ -174,10 +174,11 @@ impl Endpoint {
     /// The endpoint as a tower service that stops when the signal comes, for a router whose own server
     /// stops then: a graceful shutdown waits for open streams, which would not end by themselves.
     ///
-    /// From the signal on nothing new is begun (503), subscriptions and the streams of sessions end, and
-    /// calls go on for as long as [`Limits::shutdown`](crate::Limits::shutdown) says; those that still go
-    /// on then are answered with an error. [`Service::stopped`] says when the router may stop: until then
-    /// people can still answer what they were asked, on connections of their own.
+    /// From the signal on nothing new is begun (503), subscriptions and the streams of sessions
+    /// end, and calls go on for as long as
+    /// [`limits.server.shutdown`](crate::limits::ServerLimits::shutdown) says; those that still go
+    /// on then are answered with an error. [`Service::stopped`] says when the router may stop:
+    /// until then people can still answer what they were asked, on connections of their own.
     ///
     /// It must be called within a tokio runtime.
     ///
@@ -194,7 +195,7 @@ impl Endpoint {
     pub fn service_until(self, signal: impl Future<Output = ()> + Send + 'static) -> Service {
         let service = self.service();
         let (stop, sessions) = (service.stop().clone(), service.weak_sessions());
-        let grace = service.shared().limits().shutdown;
+        let grace = service.shared().limits().server.shutdown;
         tokio::spawn(async move {
             signal.await;
             serve::stop(&stop, &sessions, grace).await;
@@ -213,9 +214,9 @@ impl Endpoint {
 
     /// Serves whoever connects, until the signal comes. Then nothing new is begun, subscriptions
     /// end with their result, and calls go on, with the questions in them, for as long as
-    /// [`Limits::shutdown`](crate::Limits::shutdown) says: until the last has ended, clients may
-    /// still answer and come back for the rest of a stream. Calls that still go on when the time is
-    /// up are answered with an error that says why.
+    /// [`limits.server.shutdown`](crate::limits::ServerLimits::shutdown) says: until the last has
+    /// ended, clients may still answer and come back for the rest of a stream. Calls that still go
+    /// on when the time is up are answered with an error that says why.
     ///
     /// # Errors
     ///

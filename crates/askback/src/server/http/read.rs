@@ -33,7 +33,7 @@ pub(super) async fn read<B: Body>(
     limits: &Limits,
     open: impl Fn() -> Charge,
 ) -> Result<Bytes, Unread> {
-    let most = limits.message_bytes;
+    let most = limits.wire.message_bytes;
     if body.size_hint().lower() > most as u64 {
         return Err(Unread::TooLong(most));
     }
@@ -81,6 +81,6 @@ fn late(
     limits: &Limits,
     cx: &mut Context<'_>,
 ) -> Poll<Unread> {
-    let alarm = alarm.get_or_insert_with(|| Box::pin(sleep(limits.body_read)));
+    let alarm = alarm.get_or_insert_with(|| Box::pin(sleep(limits.http.body_read)));
     alarm.as_mut().poll(cx).map(|()| Unread::TooSlow)
 }

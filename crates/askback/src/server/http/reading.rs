@@ -95,7 +95,7 @@ impl Reading {
             return Poll::Ready(First::Stream);
         };
         stream.watch(cx.waker());
-        let undecided = self.session.shared.limits().undecided;
+        let undecided = self.session.shared.limits().http.undecided;
         if stream.has_news() || self.vigil.poll(&self.stop, undecided, cx).is_ready() {
             self.first = state.prime(self.stream);
             return Poll::Ready(First::Stream);
@@ -145,7 +145,7 @@ impl Events for Reading {
             // The last answer wakes this again.
             self.stopping = Some(Box::pin(std::future::ready(())));
         }
-        let quiet = self.session.shared.limits().keep_alive;
+        let quiet = self.session.shared.limits().http.keep_alive;
         self.vigil.poll(&self.stop, quiet, cx).map(|woken| {
             let mut alive = Vec::new();
             sse::write_comment(&mut alive, "");

@@ -56,7 +56,7 @@ pub(super) fn no_room(id: Option<&RequestId>, why: NoRoom, limits: &Limits) -> R
         NoRoom::All => StatusCode::SERVICE_UNAVAILABLE,
     };
     let mut response = error(status, id, &ErrorObject::internal(why.to_string()));
-    let seconds = limits.retry.as_secs().max(1);
+    let seconds = limits.http.retry.as_secs().max(1);
     response
         .headers_mut()
         .insert(RETRY_AFTER, HeaderValue::from(seconds));

@@ -42,7 +42,7 @@ pub(super) async fn serve(
         waiting: Waiting::new(),
         next: None,
         is_full: false,
-        room: Arc::new(Semaphore::new(service.shared().limits().connections)),
+        room: Arc::new(Semaphore::new(service.shared().limits().http.connections)),
         listener,
         path: path.into(),
         service,
@@ -80,7 +80,7 @@ async fn end(mut door: Door, mut connections: JoinSet<()>) {
         stop.enter(Phase::Closing);
         while late.join_next().await.is_some() {}
     };
-    if timeout(service.shared().limits().shutdown, finishing)
+    if timeout(service.shared().limits().server.shutdown, finishing)
         .await
         .is_ok()
     {

@@ -236,7 +236,7 @@ impl Session {
         if let Some(stream) = state.stream(stream) {
             stream.detach(reader);
         }
-        let keep = self.shared.limits().resume_streams;
+        let keep = self.shared.limits().http.resume_streams;
         state.trim(if self.paired { 0 } else { keep });
         state.settle();
     }
@@ -303,7 +303,7 @@ impl Session {
         state.room.shrink_to(bytes);
         state
             .idle_since()
-            .is_some_and(|since| now >= since + limits.session_idle)
+            .is_some_and(|since| now >= since + limits.http.session_idle)
     }
 
     /// Whether somebody uses it, and when it was used last.

@@ -63,7 +63,7 @@ impl Sessions {
         Arc::new_cyclic(|me| Self {
             parts: Default::default(),
             shared: Arc::clone(shared),
-            places: Budget::of_things(shared.limits().sessions, shared.limits()),
+            places: Budget::of_things(shared.limits().http.sessions, shared.limits()),
             begun: Mutex::new(None),
             me: Weak::clone(me),
         })

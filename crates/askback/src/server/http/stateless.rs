@@ -102,7 +102,7 @@ impl Answering {
         } else if self.peer.poll_told(cx).is_ready() {
             return Poll::Ready(First::Stream);
         }
-        let undecided = self.shared.limits().undecided;
+        let undecided = self.shared.limits().http.undecided;
         match self.vigil.poll(&self.stop, undecided, cx) {
             Poll::Ready(Woken::Over) => Poll::Ready(First::Answered(self.stopped())),
             Poll::Ready(Woken::Quiet) if self.peer.streams => Poll::Ready(First::Stream),
@@ -155,7 +155,7 @@ impl Events for Answering {
         let mut answered = self.poll_answer(cx);
         let told = self.peer.poll_told(cx);
         if answered.is_pending() && told.is_pending() {
-            let quiet = self.shared.limits().keep_alive;
+            let quiet = self.shared.limits().http.keep_alive;
             match self.vigil.poll(&self.stop, quiet, cx) {
                 Poll::Ready(Woken::Over) => answered = Poll::Ready(self.stopped()),
                 Poll::Ready(Woken::Quiet) => {
@@ -249,7 +249,7 @@ impl Peer for Requester {
         let mut told = self.lock();
         // What tells only of the way is left out where the client does not keep up.
         let bytes = told.events.len() + message.len();
-        let keeps_up = told.events.len() <= self.shared.limits().resume_bytes;
+        let keeps_up = told.events.len() <= self.shared.limits().http.resume_bytes;
         if !keeps_up || self.make_room(&mut told, bytes).is_err() {
             return;
         }

@@ -162,7 +162,7 @@ impl Stream {
 
     /// Whether what tells only of the way may still be added.
     pub(super) fn has_room(&self, limits: &Limits) -> bool {
-        self.unread_bytes <= limits.resume_bytes
+        self.unread_bytes <= limits.http.resume_bytes
     }
 
     pub(super) fn has_ended(&self) -> bool {
@@ -175,7 +175,7 @@ impl Stream {
 
     /// Whether nobody reads it any more, and nobody will miss it.
     pub(super) fn is_over(&self, now: Instant, limits: &Limits) -> bool {
-        !self.open && self.reader.is_none() && now >= self.left + limits.resume
+        !self.open && self.reader.is_none() && now >= self.left + limits.http.resume
     }
 
     /// The only event there is, where the stream has ended with it and nobody has read it.
@@ -241,8 +241,9 @@ impl Stream {
             self.next += 1;
         }
         self.unread_bytes = 0;
-        let (events, bytes) =
-            keep.map_or((0, 0), |limits| (limits.resume_events, limits.resume_bytes));
+        let (events, bytes) = keep.map_or((0, 0), |limits| {
+            (limits.http.resume_events, limits.http.resume_bytes)
+        });
         while self.events.len() > events || self.bytes > bytes {
             let Some(dropped) = self.events.pop_front() else {
                 break;
@@ -263,6 +264,6 @@ impl Stream {
 /// Returns the event that ends a connection before its stream has ended.
 pub(super) fn come_back(limits: &Limits) -> Vec<u8> {
     let mut out = Vec::new();
-    sse::write_retry(&mut out, limits.retry);
+    sse::write_retry(&mut out, limits.http.retry);
     out
 }

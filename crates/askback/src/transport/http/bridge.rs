@@ -50,7 +50,7 @@ enum Shape {
 impl Bridge {
     pub(super) fn new(way: Way, old: bool) -> Self {
         Self {
-            most: way.limits.requests_in_flight.saturating_mul(2),
+            most: way.limits.wire.requests_in_flight.saturating_mul(2),
             way: Arc::new(way),
             shape: if old {
                 Shape::RememberedOld

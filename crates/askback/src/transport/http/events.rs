@@ -42,7 +42,7 @@ impl Events {
     pub(super) fn new(response: Response, limits: &Limits) -> Self {
         Self {
             response,
-            parser: Parser::new(limits),
+            parser: Parser::new(&limits.wire),
             ready: VecDeque::new(),
             failed: None,
         }

@@ -93,7 +93,11 @@ pub(super) async fn exchange(way: Arc<Way>, request: PendingRequest) -> Ended {
 pub(super) async fn tell(way: Arc<Way>, message: Vec<u8>) -> Ended {
     let headers = way.session_headers();
     let in_session = headers.contains_key(SESSION_ID);
-    let posted = timeout(way.limits.request, way.post(&way.url, headers, &message)).await;
+    let posted = timeout(
+        way.limits.wire.request,
+        way.post(&way.url, headers, &message),
+    )
+    .await;
     let error = match posted {
         Ok(Ok(response)) if response.status().is_success() => return Ended::Done,
         Ok(Ok(response)) if is_over(&response, in_session) => {
@@ -147,7 +151,7 @@ async fn learn_headers(way: &Way, request: &PendingRequest) -> bool {
     let before = request.mirrored(&way.tools);
     let mut cursor = None;
     let mut bytes = 0;
-    for page in 0..way.limits.pages {
+    for page in 0..way.limits.client.pages {
         let id = RequestId::String(format!("{}-tools-{page}", request.id()));
         let first = cursor.is_none();
         let listing = request.list_tools(id, cursor.take());
@@ -158,7 +162,7 @@ async fn learn_headers(way: &Way, request: &PendingRequest) -> bool {
             return false;
         };
         bytes += tools.get().len();
-        if bytes > way.limits.list_bytes {
+        if bytes > way.limits.client.list_bytes {
             return false;
         }
         for note in way.tools.read(&tools, first, &way.limits).notes {
@@ -356,7 +360,7 @@ async fn give(way: &Way, request: &PendingRequest, answer: Answer) {
     .await;
     if let Some(mut rest) = rest {
         // A server that does not end the stream, as it should, costs a connection.
-        let _ = timeout(way.limits.exit, rest.read_over()).await;
+        let _ = timeout(way.limits.client.exit, rest.read_over()).await;
     }
 }
 

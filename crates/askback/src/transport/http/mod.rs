@@ -166,7 +166,7 @@ impl Http {
             None => self.client.insert(client(limits)?).clone(),
         };
         let known = self.eras.get(&self.url);
-        let (received, incoming) = Inbox::new(limits.message_bytes);
+        let (received, incoming) = Inbox::new(limits.wire.message_bytes);
         let (outgoing, sent) = mpsc::channel(WAITING);
         let (reported, reports) = mpsc::channel(WAITING);
         let pause = Pause::default();
@@ -237,7 +237,7 @@ const RESERVED: [&str; 10] = [
 ];
 
 fn client(limits: &Limits) -> io::Result<Client> {
-    let header_bytes = u32::try_from(limits.header_bytes).unwrap_or(u32::MAX);
+    let header_bytes = u32::try_from(limits.http.header_bytes).unwrap_or(u32::MAX);
     Client::builder()
         .user_agent(concat!("askback/", env!("CARGO_PKG_VERSION")))
         // Whether a redirection may be followed depends on where it leads.
@@ -245,8 +245,8 @@ fn client(limits: &Limits) -> io::Result<Client> {
         .referer(false)
         .tcp_nodelay(true)
         // A stream may be silent for hours; a dead one is noticed all the same.
-        .tcp_keepalive(limits.stream_retry_most)
-        .connect_timeout(limits.connect)
+        .tcp_keepalive(limits.http.stream_retry_most)
+        .connect_timeout(limits.http.connect)
         .http2_max_header_list_size(header_bytes)
         .build()
         .map_err(|error| io::Error::other(format!("HTTP cannot be spoken here: {error}")))

@@ -29,7 +29,7 @@ pub(super) async fn open(way: &Way) -> Result<(Url, Events), ClientError> {
         return Err(refusal(&response, None));
     }
     let mut events = Events::new(response, &way.limits);
-    let first = timeout(way.limits.connect, events.next()).await;
+    let first = timeout(way.limits.http.connect, events.next()).await;
     let endpoint = match first {
         Ok(Ok(event)) if event.event.as_deref() == Some("endpoint") => event.data,
         _ => {
@@ -66,11 +66,11 @@ pub(super) async fn tell(
     message: Vec<u8>,
 ) -> Ended {
     let posted = way.post(&endpoint, way.session_headers(), &message);
-    let lost = match timeout(way.limits.request, posted).await {
+    let lost = match timeout(way.limits.wire.request, posted).await {
         Ok(Ok(response)) if response.status().is_success() => return Ended::Done,
         Ok(Ok(response)) => Lost::Failed(refusal(&response, None)),
         Ok(Err(lost)) => lost,
-        Err(_) => Lost::Failed(ClientError::TimedOut(way.limits.request)),
+        Err(_) => Lost::Failed(ClientError::TimedOut(way.limits.wire.request)),
     };
     match id {
         Some(id) => way.lose(id, lost).await,

@@ -84,7 +84,7 @@ impl Way {
         if headers.contains_key(SESSION_ID) {
             let deleting = self.send(Method::DELETE, &self.url, headers, None);
             // A server that takes its time is not waited for.
-            let _ = tokio::time::timeout(self.limits.exit, deleting).await;
+            let _ = tokio::time::timeout(self.limits.client.exit, deleting).await;
         }
     }
 
@@ -130,7 +130,7 @@ impl Way {
 
     /// Reads a message.
     pub(super) fn parse(&self, bytes: &[u8]) -> ServerMessage {
-        ServerMessage::parse(bytes, &self.limits)
+        ServerMessage::parse(bytes, &self.limits.wire)
     }
 
     pub(super) async fn lose(&self, id: RequestId, lost: Lost) {
@@ -171,7 +171,7 @@ impl Way {
         body: Option<&[u8]>,
     ) -> Result<(Response, Url), Lost> {
         let mut url = url.clone();
-        for _ in 0..=self.limits.redirects {
+        for _ in 0..=self.limits.http.redirects {
             let mut request = self
                 .http
                 .request(method.clone(), url.clone())
@@ -186,8 +186,8 @@ impl Way {
             let size: usize = held
                 .map(|(name, value)| name.as_str().len() + value.len())
                 .sum();
-            if size > self.limits.header_bytes {
-                let most = self.limits.header_bytes;
+            if size > self.limits.http.header_bytes {
+                let most = self.limits.http.header_bytes;
                 let why = format!("its headers are longer than the {most} bytes accepted here");
                 return Err(Lost::Failed(ClientError::Protocol(why)));
             }
@@ -196,7 +196,10 @@ impl Way {
             }
             url = self.redirected(&url, &response)?;
         }
-        let why = format!("it redirects more than {} times", self.limits.redirects);
+        let why = format!(
+            "it redirects more than {} times",
+            self.limits.http.redirects
+        );
         Err(Lost::Failed(ClientError::Protocol(why)))
     }
 
@@ -236,7 +239,7 @@ pub(super) fn media(response: &Response) -> Option<Media> {
 
 /// The whole body.
 pub(super) async fn read(mut response: Response, limits: &Limits) -> Result<Vec<u8>, Lost> {
-    let mut body = BodyBuffer::new(limits.message_bytes);
+    let mut body = BodyBuffer::new(limits.wire.message_bytes);
     loop {
         match response.chunk().await {
             Ok(Some(chunk)) => body.push(&chunk).map_err(|too_long| {

@@ -74,7 +74,12 @@ impl Attempts {
     fn pause(&self, resumption: &Resumption, limits: &Limits) -> Duration {
         let pause = pause(resumption, self.count, limits);
         match self.unreachable {
-            Some(since) => pause.min(limits.stream_unreachable.saturating_sub(since.elapsed())),
+            Some(since) => pause.min(
+                limits
+                    .http
+                    .stream_unreachable
+                    .saturating_sub(since.elapsed()),
+            ),
             None => pause,
         }
     }
@@ -108,7 +113,7 @@ pub(super) async fn resume(
     why: String,
 ) -> Result<Events, Lost> {
     let mut why = why;
-    while attempts.count < way.limits.stream_resumptions {
+    while attempts.count < way.limits.http.stream_resumptions {
         let pause = attempts.pause(resumption, &way.limits);
         if pause > SILENCE {
             attempts.tell(way, &why).await;
@@ -131,7 +136,7 @@ pub(super) async fn resume(
             }
             Err(Lost::Failed(ClientError::Unreachable(again))) => {
                 let since = was_unreachable.unwrap_or_else(Instant::now);
-                if since.elapsed() >= way.limits.stream_unreachable {
+                if since.elapsed() >= way.limits.http.stream_unreachable {
                     return Err(Lost::Broken(again));
                 }
                 attempts.unreachable = Some(since);
@@ -172,9 +177,9 @@ pub(super) fn is_stream(response: &Response) -> bool {
 /// How long to wait before connecting again: as long as the server said, within bounds, and longer
 /// each time nothing comes of it.
 fn pause(resumption: &Resumption, attempts: u32, limits: &Limits) -> Duration {
-    let wish = resumption.retry.unwrap_or(limits.stream_retry);
+    let wish = resumption.retry.unwrap_or(limits.http.stream_retry);
     // A server that wants no pause gets the least one there is, so that it cannot keep us busy.
-    let pause = wish.max(limits.round_pause);
+    let pause = wish.max(limits.client.round_pause);
     let longer = pause.saturating_mul(1 << attempts.min(16));
-    longer.min(limits.stream_retry_most)
+    longer.min(limits.http.stream_retry_most)
 }

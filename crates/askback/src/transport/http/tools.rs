@@ -66,8 +66,9 @@ impl Tools {
         Some(Arc::clone(&known.annotations))
     }
 
-    /// Takes in a page. What cannot be read as one is for others to complain of; of what is too much
-    /// ([`Limits::list_bytes`]), nothing is mirrored.
+    /// Takes in a page. What cannot be read as one is for others to complain of; of what is too
+    /// much ([`limits.client.list_bytes`](crate::limits::ClientLimits::list_bytes)), nothing is
+    /// mirrored.
     pub(super) fn read(&self, page: &RawValue, is_first: bool, limits: &Limits) -> Read {
         let mut read = Read::default();
         let Ok(listed) = serde_json::from_str::<Listed<'_>>(page.get()) else {
@@ -89,14 +90,14 @@ impl Tools {
                     kept.push(raw);
                     lists.before.remove(&tool.name);
                     lists.current.remove(&tool.name);
-                    let room = limits.list_bytes.saturating_sub(lists.current.bytes);
+                    let room = limits.client.list_bytes.saturating_sub(lists.current.bytes);
                     if !annotations.is_empty() && raw.get().len() <= room {
                         lists.current.insert(tool.name, annotations, raw);
                     }
                 }
                 Err(bad) => {
                     left_out += 1;
-                    if left_out <= limits.malformed_reports {
+                    if left_out <= limits.client.malformed_reports {
                         let note = format!("the tool {:?} was left out: {bad}", tool.name);
                         read.notes.push(note.chars().take(LONGEST_NOTE).collect());
                     }
@@ -106,7 +107,7 @@ impl Tools {
         if left_out > 0 {
             read.mended = with_tools(page, &kept);
         }
-        let more = left_out.saturating_sub(limits.malformed_reports);
+        let more = left_out.saturating_sub(limits.client.malformed_reports);
         if more > 0 {
             read.notes.push(format!("{more} more tools were left out"));
         }

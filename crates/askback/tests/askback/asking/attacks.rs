@@ -192,7 +192,7 @@ async fn a_state_does_not_last() {
 
     // Each round is in time, and the flow grows too old all the same.
     let mut limits = Limits::default();
-    limits.rounds = 1000;
+    limits.asking.rounds = 1000;
     let server = builder(KeyRing::new(key(1)))
         .clock(TestClock::new())
         .limits(limits)
@@ -306,7 +306,7 @@ fn named(id: [u8; 32]) -> String {
 async fn a_kept_state_that_names_another_is_refused() {
     let store = std::sync::Arc::new(MemoryStore::default());
     let mut limits = Limits::default();
-    limits.spill_bytes = 8;
+    limits.asking.spill_bytes = 8;
     let server = builder(KeyRing::new(key(1)))
         .limits(limits)
         .store(store.clone())

@@ -237,7 +237,7 @@ async fn a_server_is_started_called_and_ended() {
         let host = seats();
         let client = builder(revision)
             .host(host.clone())
-            .limits(limits(|limits| limits.exit = PROMPT))
+            .limits(limits(|limits| limits.client.exit = PROMPT))
             .connect(child("agency"))
             .await
             .unwrap();
@@ -265,7 +265,7 @@ async fn what_a_server_prints_is_no_message() {
         let host = seats();
         let client = builder(Some(revision))
             .host(host.clone())
-            .limits(limits(|limits| limits.exit = PROMPT))
+            .limits(limits(|limits| limits.client.exit = PROMPT))
             .connect(child("prints"))
             .await
             .unwrap();
@@ -301,7 +301,7 @@ async fn a_server_ends_with_its_input_whatever_it_works_on() {
     let host = seats();
     let client = builder(None)
         .host(host.clone())
-        .limits(limits(|limits| limits.exit = PROMPT))
+        .limits(limits(|limits| limits.client.exit = PROMPT))
         .connect(child("agency"))
         .await
         .unwrap();
@@ -436,7 +436,9 @@ fn assert_dead(mut life: TcpStream) {
 async fn a_server_that_does_not_end_is_killed() {
     let witness = Witness::new();
     let client = builder(None)
-        .limits(limits(|limits| limits.exit = Duration::from_millis(50)))
+        .limits(limits(|limits| {
+            limits.client.exit = Duration::from_millis(50)
+        }))
         .connect(child("stubborn").env(WITNESS, witness.address()))
         .await
         .unwrap();

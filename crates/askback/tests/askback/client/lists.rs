@@ -17,9 +17,9 @@ async fn check(page: impl Fn(usize) -> (usize, usize, Value) + Send + 'static, e
         }})
     });
     let limits = limits(|limits| {
-        limits.pages = 100;
-        limits.list_items = 10;
-        limits.list_bytes = 10_000;
+        limits.client.pages = 100;
+        limits.client.list_items = 10;
+        limits.client.list_bytes = 10_000;
     });
     let client = builder(None).limits(limits).connect(channel).await.unwrap();
     let listed = match client.tools().await {
@@ -66,7 +66,7 @@ async fn a_page_alone_is_bounded_like_a_list() {
         let tool = json!({"name": "t", "inputSchema": {"type": "object"}});
         json!({"result": {"tools": vec![tool; 11]}})
     });
-    let limits = limits(|limits| limits.list_items = 10);
+    let limits = limits(|limits| limits.client.list_items = 10);
     let client = builder(None).limits(limits).connect(channel).await.unwrap();
     assert_eq!(
         client.tools_page(None).await.unwrap_err().to_string(),

@@ -198,8 +198,8 @@ async fn a_time_that_no_clock_shows_is_no_bound() {
     for protocol in ["2025-11-25", "2026-07-28"] {
         let client = builder(protocol.parse().ok())
             .limits(limits(|limits| {
-                limits.request = Duration::MAX;
-                limits.request_in_all = Duration::MAX;
+                limits.wire.request = Duration::MAX;
+                limits.client.request_in_all = Duration::MAX;
             }))
             .host(filling(&Arc::default()))
             .connect(ours())
@@ -619,7 +619,7 @@ async fn dropping_a_call_cancels_it() {
 async fn a_call_that_takes_too_long_is_given_up() {
     let (channel, heard) = Strange::start(|_, _| Value::Null);
     let seconds = Duration::from_secs;
-    let limits = limits(|limits| limits.request = seconds(20));
+    let limits = limits(|limits| limits.wire.request = seconds(20));
     let builder = builder(None).timeout(seconds(7)).limits(limits);
     let client = builder.connect(channel).await.unwrap();
     let hurried = client.with_timeout(seconds(2));
@@ -770,7 +770,7 @@ async fn a_server_that_asks_and_does_not_read_is_not_listened_to() {
     let (mut receiver, mut sender) = far.split();
     let connecting = tokio::spawn(
         builder(Some(Revision::V2025_11_25))
-            .limits(limits(|limits| limits.message_bytes = 1000))
+            .limits(limits(|limits| limits.wire.message_bytes = 1000))
             .connect(near),
     );
     receiver.receive().await.unwrap().unwrap();
@@ -821,7 +821,7 @@ async fn any_two_byte_streams_carry_a_message_a_line() {
     let (near, far) = tokio::io::duplex(16);
     let (reader, writer) = tokio::io::split(far);
     let served = tokio::spawn(async move {
-        let most = Limits::default().message_bytes;
+        let most = Limits::default().wire.message_bytes;
         server.serve(transport::lines(reader, writer, most)).await
     });
     let (reader, mut writer) = tokio::io::split(near);

@@ -4,10 +4,13 @@
 use std::{collections::VecDeque, future::poll_fn, pin::Pin, time::Duration};
 
 use askback::{
-    Limits, Revision, Server,
+    Revision, Server,
     http::{Body, Service},
 };
-use askback_core::http::sse::{Parser, SseEvent};
+use askback_core::{
+    http::sse::{Parser, SseEvent},
+    limits::WireLimits,
+};
 use bytes::Bytes;
 use http::{HeaderMap, Request, StatusCode};
 use http_body::Body as _;
@@ -164,7 +167,7 @@ impl Response {
             status: parts.status,
             headers: parts.headers,
             body,
-            parser: Parser::new(&Limits::default()),
+            parser: Parser::new(&WireLimits::default()),
             events: VecDeque::new(),
         }
     }

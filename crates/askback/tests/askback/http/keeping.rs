@@ -354,10 +354,14 @@ async fn makes_later() -> Result<String> {
 
 fn builder(kind: Kind) -> ServerBuilder {
     let mut limits = Limits::default();
-    limits.kept_bytes = MOST;
-    limits.sessions = 16 << 10;
+    limits.server.kept_bytes = MOST;
+    limits.http.sessions = 16 << 10;
     // Nothing is over before all is full.
-    for limit in [&mut limits.body_read, &mut limits.resume, &mut limits.ask] {
+    for limit in [
+        &mut limits.http.body_read,
+        &mut limits.http.resume,
+        &mut limits.asking.answer,
+    ] {
         *limit = Duration::from_secs(24 * 60 * 60);
     }
     let optional = TaskSupport::Optional;
@@ -524,8 +528,8 @@ async fn callers_who_are_not_known_have_all_but_one_share() {
 #[tokio::test(start_paused = true)]
 async fn sessions_in_use_of_whoever_has_the_most_are_ended_for_others() {
     let mut limits = Limits::default();
-    limits.sessions = 6;
-    limits.owner_share = 1;
+    limits.http.sessions = 6;
+    limits.server.owner_share = 1;
     let server = Stage::default().builder().limits(limits).build().unwrap();
     let service = server.http().service();
     let [many, few, new] =

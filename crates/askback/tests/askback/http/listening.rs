@@ -115,7 +115,7 @@ async fn whoever_does_not_read_is_told_each_change_once() {
 #[tokio::test(start_paused = true)]
 async fn subscriptions_are_streams_within_limits() {
     let client = Stage::default().client();
-    let most = Limits::default().subscriptions;
+    let most = Limits::default().server.subscriptions;
     for (count, status) in [(most, 200), (most + 1, 400)] {
         let uris: Vec<_> = (0..count).map(|at| format!("note://{at}")).collect();
         let params = json!({"notifications": {"resourceSubscriptions": uris}});

@@ -66,7 +66,7 @@ async fn a_batch_is_answered_as_one() {
 async fn a_batch_bears_no_more_messages_than_the_limit() {
     let session = Stage::default().client().open(Revision::V2025_03_26).await;
     let ping = |id: usize| json!({"jsonrpc": "2.0", "id": id, "method": "ping"});
-    let most = Limits::default().batch_messages;
+    let most = Limits::default().wire.batch_messages;
     for (count, status) in [(most, 200), (most + 1, 400)] {
         let batch: Vec<_> = (0..count).map(ping).collect();
         assert_eq!(session.post(&batch.into()).await.status, status, "{count}");
@@ -265,7 +265,7 @@ async fn a_pair_is_opened_only_where_it_is_allowed_and_its_revision_is_spoken() 
 #[tokio::test(start_paused = true)]
 async fn who_leaves_answers_unread_is_not_listened_to() {
     let mut pair = Pair::opened(&Stage::default().client()).await;
-    let id = "x".repeat(Limits::default().request_id_bytes);
+    let id = "x".repeat(Limits::default().wire.request_id_bytes);
     let ping = json!({"jsonrpc": "2.0", "id": id, "method": "ping"});
     let mut taken = 0;
     while pair.say(&ping).await == 202 {

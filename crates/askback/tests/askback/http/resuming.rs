@@ -200,7 +200,7 @@ async fn a_handler_may_have_its_client_come_back() {
             continue;
         }
         stream.assert_ended().await;
-        assert_eq!(stream.retry(), Some(Limits::default().retry));
+        assert_eq!(stream.retry(), Some(Limits::default().http.retry));
         drop(stream);
         stage.go_on();
         rest().await;
@@ -236,7 +236,7 @@ async fn what_is_not_kept_is_not_left_out_in_silence() {
     assert_eq!(count, 10);
 
     // A result of more bytes than are kept.
-    let most = Limits::default().resume_bytes;
+    let most = Limits::default().http.resume_bytes;
     let mut stream = session.call(2, "tools/call", flood(1, 1, most)).await;
     let (first, _) = stream.told().await.unwrap();
     while stream.told().await.is_some() {}
@@ -247,7 +247,7 @@ async fn what_is_not_kept_is_not_left_out_in_silence() {
 async fn what_tells_of_the_way_is_left_out_where_nobody_reads() {
     let stage = Stage::default();
     let session = stage.client().open(Revision::V2025_11_25).await;
-    let most = Limits::default().resume_bytes;
+    let most = Limits::default().http.resume_bytes;
     let mut stream = session.call(1, "tools/call", flood(400, 4096, 10)).await;
     let primed = stream.event().await.unwrap().id.unwrap();
     drop(stream);
@@ -272,7 +272,7 @@ async fn what_tells_of_the_way_is_left_out_where_nobody_reads() {
 async fn streams_that_ended_are_kept_for_a_while_and_not_too_many() {
     let stage = Stage::default();
     let session = stage.client().open(Revision::V2025_11_25).await;
-    let keep = Limits::default().resume_streams as u64;
+    let keep = Limits::default().http.resume_streams as u64;
     for id in 1..=keep + 4 {
         drop(calling(&session, id, "waits").await);
         stage.go_on();
@@ -291,7 +291,7 @@ async fn streams_that_ended_are_kept_for_a_while_and_not_too_many() {
         "{found:?}"
     );
     assert!(found[found.len() - 1]);
-    sleep(Limits::default().resume + Duration::from_secs(30)).await;
+    sleep(Limits::default().http.resume + Duration::from_secs(30)).await;
     assert!(!kept(keep + 4).await);
     assert!(kept(keep + 5).await, "a call that goes on");
     stage.go_on();

@@ -393,7 +393,7 @@ async fn a_flood_of_changes_is_told_once() {
         server.changed(Changed::Tools);
     }
     let bytes = own.chunk().await.unwrap().len();
-    let most = Limits::default().resume_bytes;
+    let most = Limits::default().http.resume_bytes;
     assert!(bytes < 2 * most, "{bytes}");
 }
 
@@ -424,7 +424,7 @@ async fn sessions_that_nobody_uses_are_forgotten() {
 async fn of_too_many_sessions_those_idle_for_the_longest_go() {
     let stage = Stage::default();
     let mut limits = Limits::default();
-    limits.sessions = 3;
+    limits.http.sessions = 3;
     let client = Client::of(&stage.builder().limits(limits).build().unwrap());
     let mut sessions = Vec::new();
     for _ in 0..3 {
@@ -503,7 +503,7 @@ async fn a_call_is_not_answered_by_one_whose_id_it_has_taken() {
 async fn a_session_bears_no_more_calls_than_the_limit() {
     let stage = Stage::default();
     let mut limits = Limits::default();
-    limits.requests_in_flight = 2;
+    limits.wire.requests_in_flight = 2;
     let client = Client::of(&stage.builder().limits(limits).build().unwrap());
     let session = client.open(Revision::V2025_11_25).await;
     for id in 1..=2 {

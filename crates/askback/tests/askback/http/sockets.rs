@@ -25,7 +25,7 @@ fn post(body: &str) -> String {
 #[tokio::test]
 async fn bodies_that_are_no_message_are_refused() {
     let mut limits = Limits::default();
-    limits.message_bytes = 256 << 10;
+    limits.wire.message_bytes = 256 << 10;
     let server = Serving::start(Stage::default().builder().limits(limits)).await;
     let good = call("hello");
     let twice = |key: &str| good.replacen('{', &format!("{{{key},"), 1);
@@ -86,9 +86,9 @@ async fn bodies_that_are_no_message_are_refused() {
 #[tokio::test]
 async fn too_much_is_refused_before_it_is_read() {
     let mut limits = Limits::default();
-    limits.message_bytes = 64 << 10;
-    limits.header_bytes = 16 << 10;
-    limits.headers = 20;
+    limits.wire.message_bytes = 64 << 10;
+    limits.http.header_bytes = 16 << 10;
+    limits.http.headers = 20;
     let server = Serving::start(Stage::default().builder().limits(limits)).await;
     let start = format!("POST /mcp HTTP/1.1\r\n{HEADERS}Connection: close\r\n");
     let chunk = format!("1000\r\n{}\r\n", "x".repeat(0x1000));
@@ -137,9 +137,9 @@ async fn too_much_is_refused_before_it_is_read() {
 
 #[tokio::test]
 async fn a_head_has_no_more_bytes_than_the_limit() {
-    for most in [1 << 10, 16 << 10, Limits::default().header_bytes] {
+    for most in [1 << 10, 16 << 10, Limits::default().http.header_bytes] {
         let mut limits = Limits::default();
-        limits.header_bytes = most;
+        limits.http.header_bytes = most;
         let server = Serving::start(Stage::default().builder().limits(limits)).await;
         let end = "\r\n\r\n".len();
         for (over, status) in [(0, "200"), (1, "431"), (most / 2, "431")] {
@@ -426,8 +426,8 @@ async fn other_ways_to_send_a_request_are_understood() {
 #[tokio::test]
 async fn the_slow_are_cut_off() {
     let mut limits = Limits::default();
-    limits.header_read = Duration::from_millis(100);
-    limits.body_read = Duration::from_millis(100);
+    limits.http.header_read = Duration::from_millis(100);
+    limits.http.body_read = Duration::from_millis(100);
     let server = Serving::start(Stage::default().builder().limits(limits)).await;
     let whole = hello("");
     let (head, body) = whole.split_once("\r\n\r\n").unwrap();
@@ -449,7 +449,7 @@ async fn the_slow_are_cut_off() {
 async fn whoever_never_reads_is_cut_off() {
     let stage = Stage::default();
     let mut limits = Limits::default();
-    limits.write_stall = Duration::from_millis(100);
+    limits.http.write_stall = Duration::from_millis(100);
     let server = Serving::start(stage.builder().limits(limits)).await;
     let arguments = json!({"lines": usize::MAX, "bytes": 64 << 10, "result": 1});
     let meta = json!({"progressToken": 1});
@@ -497,7 +497,7 @@ async fn whoever_leaves_costs_only_itself() {
 async fn more_connections_than_the_limit_wait() {
     let stage = Stage::default();
     let mut limits = Limits::default();
-    limits.connections = 2;
+    limits.http.connections = 2;
     let server = Serving::start(stage.builder().limits(limits)).await;
     let mut waiting = Vec::new();
     for at in 1..=2 {
@@ -520,7 +520,7 @@ async fn more_connections_than_the_limit_wait() {
 async fn connections_that_wait_give_way_to_new_ones() {
     let stage = Stage::default();
     let mut limits = Limits::default();
-    limits.connections = 3;
+    limits.http.connections = 3;
     let server = Serving::start(stage.builder().limits(limits)).await;
     let mut busy = server.connect().await;
     busy.send(calling("waits", "")).await;
@@ -545,9 +545,9 @@ async fn connections_that_wait_give_way_to_new_ones() {
 #[tokio::test]
 async fn heads_that_do_not_end_give_way_to_others() {
     let mut limits = Limits::default();
-    limits.kept_bytes = 1 << 20;
-    limits.header_read = Duration::from_secs(60 * 60);
-    let room = limits.kept_bytes / limits.owner_share;
+    limits.server.kept_bytes = 1 << 20;
+    limits.http.header_read = Duration::from_secs(60 * 60);
+    let room = limits.server.kept_bytes / limits.server.owner_share;
     let server = Serving::start(Stage::default().builder().limits(limits)).await;
     let head = format!("POST /mcp HTTP/1.1\r\nX-Long: {}", "x".repeat(50_000));
     let fit = room / head.len();
@@ -573,8 +573,8 @@ async fn heads_that_do_not_end_give_way_to_others() {
 #[tokio::test]
 async fn requests_that_do_not_end_give_way() {
     let mut limits = Limits::default();
-    limits.connections = 2;
-    limits.body_read = Duration::from_secs(60 * 60);
+    limits.http.connections = 2;
+    limits.http.body_read = Duration::from_secs(60 * 60);
     let server = Serving::start(Stage::default().builder().limits(limits)).await;
     let whole = hello("");
     let mut sockets = JoinSet::new();

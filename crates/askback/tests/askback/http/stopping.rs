@@ -148,7 +148,7 @@ async fn an_application_of_others_lets_calls_end_and_be_answered() {
 async fn an_application_of_others_does_not_wait_for_ever() {
     let stage = Stage::default();
     let mut limits = Limits::default();
-    limits.shutdown = Duration::from_millis(200);
+    limits.server.shutdown = Duration::from_millis(200);
     let mut server = in_axum(stage.builder().limits(limits)).await;
     let session = open(&server).await;
     let mut stateless = server.connect().await;
@@ -247,7 +247,7 @@ async fn a_broken_stream_may_still_be_resumed() {
 async fn what_takes_too_long_is_answered_with_an_error() {
     let stage = Stage::default();
     let mut limits = Limits::default();
-    limits.shutdown = Duration::from_millis(200);
+    limits.server.shutdown = Duration::from_millis(200);
     let mut server = Serving::start(stage.builder().limits(limits)).await;
     let session = open(&server).await;
     let mut stateless = server.connect().await;

@@ -278,11 +278,11 @@ impl World {
 impl Plan {
     fn server(&self) -> Server {
         let mut limits = Limits::default();
-        limits.rounds = 1000;
-        limits.rounds_warned = 1000;
-        limits.questions_per_round = 100;
+        limits.asking.rounds = 1000;
+        limits.asking.rounds_warned = 1000;
+        limits.asking.questions_per_round = 100;
         if self.spills {
-            limits.spill_bytes = 8;
+            limits.asking.spill_bytes = 8;
         }
         Server::new("proof", "1")
             .tool(handler::tool(Arc::clone(&self.effects)))

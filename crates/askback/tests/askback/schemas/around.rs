@@ -61,7 +61,7 @@ async fn what_middleware_refuses_is_a_failure_where_clients_want_a_value() {
 #[tokio::test(start_paused = true)]
 async fn a_call_that_a_check_refuses_counts_as_any_other() {
     let mut limits = Limits::default();
-    limits.unknown_calls = 1;
+    limits.server.unknown_calls = 1;
     let nothing = async |_: Json<Value>| -> Result<Json<Total>> { Err(Error::new("nothing")) };
     for tool in [Tool::new("t", add_up), Tool::new("t", nothing)] {
         let builder = Server::new("desk", "1").limits(limits.clone());

@@ -90,7 +90,7 @@ fn a_schema_that_cannot_be_used_is_the_authors_mistake() {
 #[test]
 fn the_limits_of_the_server_bound_its_schemas() {
     let mut limits = Limits::default();
-    limits.schema_bytes = 64;
+    limits.forms.schema_bytes = 64;
     let long = json!({"type": "object", "description": "x".repeat(64)});
     let tool = takes_any().input_schema(schema(&long));
     assert_eq!(wrong(builder().tool(tool.clone())), "nothing");
@@ -175,7 +175,7 @@ fn refused<T>(
     add: impl Fn(&askback::server::Offers<T>) -> Result<(), BuildError>,
 ) -> String {
     let mut limits = Limits::default();
-    limits.schema_bytes = 64;
+    limits.forms.schema_bytes = 64;
     let builder = builder().limits(limits).changing_tools().changing_prompts();
     let server = builder.changing_resources().build().unwrap();
     let added = add(&offers(&server).unwrap());
@@ -226,7 +226,7 @@ fn what_is_added_later_is_checked_as_what_was_there_before() {
 #[test]
 fn what_a_mounted_server_offers_is_checked_by_its_own_limits() {
     let mut limits = Limits::default();
-    limits.schema_bytes = 64;
+    limits.forms.schema_bytes = 64;
     let long = json!({"type": "object", "description": "x".repeat(64)});
     let tool = || takes_any().input_schema(schema(&long));
     let inner = |limits: Limits| builder().limits(limits).tool(tool());

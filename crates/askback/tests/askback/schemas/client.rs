@@ -68,7 +68,7 @@ async fn a_result_is_checked_by_the_schema_its_tool_was_listed_with() {
 #[tokio::test]
 async fn a_tool_is_not_called_whose_results_could_not_be_checked() {
     let mut long = json!({"type": "object"});
-    long["description"] = "x".repeat(Limits::default().schema_bytes).into();
+    long["description"] = "x".repeat(Limits::default().forms.schema_bytes).into();
     for (output, why) in [
         (
             json!({"$schema": "http://json-schema.org/draft-04/schema#"}),
@@ -113,7 +113,7 @@ async fn what_is_known_of_tools_is_bounded_and_forgotten() {
     assert!(fails(&client).await);
 
     let mut limits = Limits::default();
-    limits.list_bytes = 100;
+    limits.client.list_bytes = 100;
     let client = connect(tool(), limits, true).await;
     let listed = client.tools_page(None).await;
     assert!(listed.is_err(), "a list of more bytes is refused");

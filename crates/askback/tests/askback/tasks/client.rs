@@ -170,7 +170,7 @@ impl DropTold {
 #[tokio::test(start_paused = true)]
 async fn a_task_the_server_forgot_is_lost() {
     let server = builder()
-        .limits(limits(|limits| limits.task_ttl = WORK))
+        .limits(limits(|limits| limits.tasks.ttl = WORK))
         .build()
         .unwrap();
     let client = connecting(None).connect(to(server)).await.unwrap();

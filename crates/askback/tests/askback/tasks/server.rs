@@ -293,8 +293,8 @@ async fn a_cancelled_task_stops() {
 #[tokio::test(start_paused = true)]
 async fn a_task_expires() {
     let mut limits = Limits::default();
-    limits.task_ttl = WORK * 3;
-    limits.tasks = 2;
+    limits.tasks.ttl = WORK * 3;
+    limits.tasks.kept = 2;
     let server = builder().limits(limits).build().unwrap();
     let mut client = Client::new(&server);
     let first = client.begin("slow").await;

@@ -291,8 +291,8 @@ async fn documents_are_bounded_in_size_and_time() {
         change(&mut limits);
         limits
     };
-    let small = limits(|limits| limits.document_bytes = 1000);
-    let short = limits(|limits| limits.document_fetch = Duration::from_millis(100));
+    let small = limits(|limits| limits.sign_in.document_bytes = 1000);
+    let short = limits(|limits| limits.sign_in.document_fetch = Duration::from_millis(100));
     type Body = fn() -> Reply;
     let cases: [(&Limits, Body); 3] = [
         (&small, || {
@@ -341,7 +341,7 @@ async fn a_person_has_a_time_to_sign_in() {
     }
     let world = World::new().await;
     let mut limits = Limits::default();
-    limits.sign_in = Duration::from_millis(1);
+    limits.sign_in.person = Duration::from_millis(1);
     let authorization = Authorization::person(Never).limits(&limits);
     let error = super::why(world.connect_with(&authorization).await);
     assert_eq!(error, AuthorizationError::SignIn(SignInError::TimedOut));

@@ -256,8 +256,8 @@ async fn a_person_may_take_longer_than_a_server() {
         .unwrap()
         .authorize(&authorization);
     let short = limits(|limits| {
-        limits.request = Duration::from_secs(1);
-        limits.request_in_all = Duration::from_secs(1);
+        limits.wire.request = Duration::from_secs(1);
+        limits.client.request_in_all = Duration::from_secs(1);
     });
     let client = builder(None).limits(short).connect(http).await.unwrap();
     call(&client, "book").await.unwrap();

@@ -231,8 +231,8 @@ async fn a_session_is_its_principals() {
 #[tokio::test(start_paused = true)]
 async fn whoever_opens_too_many_sessions_ends_their_own() {
     let mut limits = Limits::default();
-    limits.sessions = 4;
-    limits.owner_share = 1;
+    limits.http.sessions = 4;
+    limits.server.owner_share = 1;
     let server = builder(&Ran::default()).limits(limits).build().unwrap();
     let client = Client(
         server

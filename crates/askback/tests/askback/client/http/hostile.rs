@@ -219,7 +219,7 @@ async fn a_stream_that_says_nothing_is_opened_ever_more_slowly() {
         _ => session(asked),
     })
     .await;
-    let slow = limits(|limits| limits.round_pause = Duration::from_millis(1));
+    let slow = limits(|limits| limits.client.round_pause = Duration::from_millis(1));
     let http = askback::transport::Http::new(&server.url).unwrap();
     let client = builder(None).limits(slow).connect(http).await.unwrap();
     server.until("GET", 1).await;
@@ -277,7 +277,7 @@ async fn tools_that_are_left_out_are_told_a_few_at_a_time() {
         other => panic!("{other:?}"),
     });
     let notes: Vec<&str> = notes.collect();
-    let told = Limits::default().malformed_reports as usize;
+    let told = Limits::default().client.malformed_reports as usize;
     assert_eq!(notes.len(), told + 1);
     assert!(notes.iter().all(|note| note.chars().count() <= 500));
     assert_eq!(notes[told], "984 more tools were left out");
@@ -307,7 +307,7 @@ async fn only_so_much_is_remembered_of_what_is_to_be_mirrored() {
     })
     .await;
     let http = askback::transport::Http::new(&server.url).unwrap();
-    let tight = limits(|limits| limits.list_bytes = 2 * least - 1);
+    let tight = limits(|limits| limits.client.list_bytes = 2 * least - 1);
     let client = builder(None).limits(tight).connect(http).await.unwrap();
     client.tools_page(None).await.unwrap();
     client.tools_page(Some("2".to_owned())).await.unwrap();

@@ -37,9 +37,9 @@ async fn connect_as(
 
 fn impatient() -> Limits {
     limits(|limits| {
-        limits.stream_retry = Duration::from_millis(1);
-        limits.round_pause = Duration::from_millis(1);
-        limits.stream_retry_most = Duration::from_millis(20);
+        limits.http.stream_retry = Duration::from_millis(1);
+        limits.client.round_pause = Duration::from_millis(1);
+        limits.http.stream_retry_most = Duration::from_millis(20);
     })
 }
 

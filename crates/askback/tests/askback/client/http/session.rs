@@ -311,8 +311,8 @@ async fn an_answer_is_given_up_where_nothing_listens_any_more() {
     let host = Noting::default();
     let mut limits = impatient();
     // However often it may be tried: nothing comes of it.
-    limits.stream_resumptions = u32::MAX;
-    limits.stream_unreachable = Duration::from_millis(50);
+    limits.http.stream_resumptions = u32::MAX;
+    limits.http.stream_unreachable = Duration::from_millis(50);
     let builder = builder(None).on_event(host.hearing()).limits(limits);
     let client = builder
         .connect(Http::new(&server.url).unwrap())

@@ -90,7 +90,9 @@ impl Served {
             .tool(Tool::new("roots", roots))
             .tool(Tool::new("endless", endless))
             .tool(Tool::new("later", reserve).task(TaskSupport::Optional))
-            .limits(limits(|limits| limits.task_poll = Duration::from_millis(1)))
+            .limits(limits(|limits| {
+                limits.tasks.poll = Duration::from_millis(1)
+            }))
             .changing_tools()
             .build()
             .unwrap();
@@ -220,7 +222,7 @@ async fn a_cancelled_call_is_cancelled_there_and_the_reason_is_logged() {
 async fn a_task_is_followed_to_its_end() {
     let served = Served::start().await;
     let host = host();
-    let impatient = limits(|limits| limits.task_poll_least = Duration::from_millis(1));
+    let impatient = limits(|limits| limits.tasks.poll_least = Duration::from_millis(1));
     let builder = builder(None).limits(impatient).host(host.clone());
     let client = builder
         .connect(Http::new(&served.url).unwrap())

@@ -73,9 +73,13 @@ async fn whoever_has_its_share_without_a_session_ends_no_session_of_others() {
     ] {
         let case = format!("{kind:?}, {share}");
         let mut limits = Limits::default();
-        limits.kept_bytes = MOST / 4;
-        limits.owner_share = share;
-        for limit in [&mut limits.body_read, &mut limits.resume, &mut limits.ask] {
+        limits.server.kept_bytes = MOST / 4;
+        limits.server.owner_share = share;
+        for limit in [
+            &mut limits.http.body_read,
+            &mut limits.http.resume,
+            &mut limits.asking.answer,
+        ] {
             *limit = Duration::from_secs(24 * 60 * 60);
         }
         let server = builder(kind).limits(limits).build().unwrap();
@@ -106,8 +110,8 @@ async fn whoever_has_its_share_without_a_session_ends_no_session_of_others() {
 #[tokio::test(start_paused = true)]
 async fn no_more_sessions_are_ended_than_are_in_the_way() {
     let mut limits = Limits::default();
-    limits.sessions = 40;
-    limits.owner_share = 1;
+    limits.http.sessions = 40;
+    limits.server.owner_share = 1;
     let server = Stage::default().builder().limits(limits).build().unwrap();
     let service = server.http().service();
     let [many, new] = ["many", "new"].map(|name| Guest::new(&service, Some(name.into())));
@@ -128,8 +132,8 @@ async fn no_more_sessions_are_ended_than_are_in_the_way() {
 #[tokio::test(start_paused = true)]
 async fn the_calls_of_a_session_that_makes_room_are_told_so() {
     let mut limits = Limits::default();
-    limits.sessions = 2;
-    limits.owner_share = 1;
+    limits.http.sessions = 2;
+    limits.server.owner_share = 1;
     let server = Stage::default().builder().limits(limits).build().unwrap();
     let service = server.http().service();
     let [many, new] = ["many", "new"].map(|name| Guest::new(&service, Some(name.into())));

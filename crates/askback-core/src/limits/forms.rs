@@ -1,0 +1,47 @@
+//! The bounds on forms and schemas.
+
+/// The bounds on forms, on the schemas of tools, and on what is checked by them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct FormLimits {
+    /// The most fields in a form.
+    pub fields: usize,
+    /// The most options of one choice in a form.
+    pub options: usize,
+    /// The longest form schema read from a peer, in bytes of JSON.
+    pub bytes: usize,
+    /// The longest `pattern` of a text field, in bytes; a longer one is shown but not checked.
+    pub pattern_bytes: usize,
+    /// The most memory a compiled `pattern` may take, in bytes; one that needs more is shown but
+    /// not checked.
+    pub pattern_program_bytes: usize,
+    /// The longest text a `pattern` is applied to, in bytes; a longer answer to such a field is
+    /// refused. Matching takes time in proportion to this times the size of the program.
+    pub pattern_text_bytes: usize,
+    /// The longest schema of a tool that is compiled to check values by it, in bytes of JSON.
+    pub schema_bytes: usize,
+    /// How deep such a schema may be nested, in levels, those its references lead to counted.
+    pub schema_depth: usize,
+    /// How much work checking one value may take: the values of JSON in the schema, those its references
+    /// lead to counted each time, times the values of JSON in what is checked. More is refused.
+    pub schema_steps: usize,
+    /// The longest text answer accepted in one field, in bytes.
+    pub answer_bytes: usize,
+}
+
+impl Default for FormLimits {
+    fn default() -> Self {
+        Self {
+            fields: 64,
+            options: 256,
+            bytes: 32 << 10,
+            pattern_bytes: 256,
+            pattern_program_bytes: 256 << 10,
+            pattern_text_bytes: 4 << 10,
+            schema_bytes: 256 << 10,
+            schema_depth: 64,
+            schema_steps: 64 << 20,
+            answer_bytes: 64 << 10,
+        }
+    }
+}

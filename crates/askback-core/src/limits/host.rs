@@ -1,0 +1,32 @@
+//! The bounds on what a host shows.
+
+use core::time::Duration;
+
+/// The bounds on what a host shows of a server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct HostLimits {
+    /// The most questions that wait behind the one a person is answering; a host cancels more.
+    pub questions_waiting: usize,
+    /// The most characters that a host shows at once of what a server says of one question, all
+    /// messages of a sampling request together; the rest is shown on demand. Where no person is
+    /// asked, fields and links count as well, and the rest is left out.
+    pub message_shown: usize,
+    /// The most lines that a host shows of what a server says without being asked (log lines, its
+    /// standard error, changes, notes) within [`remarks_window`](Self::remarks_window); how many
+    /// more there were is told in one line.
+    pub remarks: u32,
+    /// The window of [`remarks`](Self::remarks).
+    pub remarks_window: Duration,
+}
+
+impl Default for HostLimits {
+    fn default() -> Self {
+        Self {
+            questions_waiting: 16,
+            message_shown: 4 << 10,
+            remarks: 64,
+            remarks_window: Duration::from_secs(10),
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! Every bound askback puts on what a peer may make it do, grouped by who it bounds.
+
+mod asking;
+mod client;
+mod forms;
+mod host;
+mod http;
+mod server;
+mod sign_in;
+mod tasks;
+mod wire;
+
+pub use asking::AskingLimits;
+pub use client::ClientLimits;
+pub use forms::FormLimits;
+pub use host::HostLimits;
+pub use http::HttpLimits;
+pub use server::ServerLimits;
+pub use sign_in::SignInLimits;
+pub use tasks::TaskLimits;
+pub use wire::WireLimits;
+
+/// Seconds in a minute.
+const MINUTE: u64 = 60;
+
+/// The bounds on messages, forms, questions, tasks, servers, clients and HTTP.
+///
+/// Nothing a peer sends may make a server or client grow or wait without end; each way it could is
+/// bounded by a field here. The defaults suit a person answering and a server on the open
+/// internet; the `Default` of each group is the only place that sets them.
+///
+/// # Examples
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use askback_core::limits::Limits;
+///
+/// let mut limits = Limits::default();
+/// limits.asking.round_ttl = Duration::from_secs(3600);
+/// limits.http.sessions = 1000;
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Limits {
+    /// Messages and requests.
+    pub wire: WireLimits,
+    /// Forms and schemas.
+    pub forms: FormLimits,
+    /// Questions, and the calls that ask them.
+    pub asking: AskingLimits,
+    /// Tasks.
+    pub tasks: TaskLimits,
+    /// What a server keeps and does for its clients.
+    pub server: ServerLimits,
+    /// What a client takes from a server.
+    pub client: ClientLimits,
+    /// What a host shows of a server.
+    pub host: HostLimits,
+    /// Connections, sessions and streams over HTTP.
+    pub http: HttpLimits,
+    /// Signing in with OAuth.
+    pub sign_in: SignInLimits,
+}

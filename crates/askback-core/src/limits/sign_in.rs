@@ -1,0 +1,30 @@
+//! The bounds on signing in.
+
+use core::time::Duration;
+
+use super::MINUTE;
+
+/// The bounds on signing in to a server with OAuth.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SignInLimits {
+    /// The longest document, registration or token a client fetches for authorization, in bytes.
+    pub document_bytes: usize,
+    /// How long fetching one may take, redirections and all.
+    pub document_fetch: Duration,
+    /// How long a client waits while another process renews or forgets the same credentials.
+    pub credential_lock: Duration,
+    /// How long a person may take to sign in.
+    pub person: Duration,
+}
+
+impl Default for SignInLimits {
+    fn default() -> Self {
+        Self {
+            document_bytes: 256 << 10,
+            document_fetch: Duration::from_secs(10),
+            credential_lock: Duration::from_secs(30),
+            person: Duration::from_secs(10 * MINUTE),
+        }
+    }
+}
