@@ -9,7 +9,7 @@ use askback_core::{
     ask::{AskError, Capability, CheckedRequest, Principal},
     engine::server::Origin,
     forms::Elicitable,
-    limits::{FormLimits, Limits},
+    limits::Limits,
     protocol::{
         ClientCapabilities, CreateMessageParams, ElicitParams, ElicitResult, Implementation,
         IncludeContext, InputRequest, InputRequests, InputResponses, JsonObject, ProgressToken,
@@ -53,6 +53,8 @@ pub struct Incoming {
     pub(crate) request_state: Option<String>,
     /// Whether a handler has looked at who asks.
     pub(crate) principal_read: Seen,
+    /// The bounds of the server whose handler this is for.
+    pub(crate) limits: Arc<Limits>,
 }
 
 /// The client's `_meta` of a request, and about how many bytes it takes.
@@ -167,7 +169,7 @@ impl Incoming {
             Answer::Accepted(content) => {
                 let schema = T::schema();
                 let content = schema.with_defaults(content);
-                schema.check(&content, &FormLimits::default())?;
+                schema.check(&content, &self.limits.forms)?;
                 Answer::Accepted(T::read(&content)?)
             }
             Answer::Declined { reason } => Answer::Declined { reason },

@@ -208,6 +208,7 @@ impl Answering {
             return tool_result(Err(error), &self.origin, output).map(Outcome::Done);
         }
         let incoming = self.incoming(
+            home,
             "tools/call",
             params.name,
             Arguments::Object(params.arguments.unwrap_or_default()),
@@ -243,6 +244,7 @@ impl Answering {
         self.shared
             .take_call(self.caller(), "prompts/get", &params.name)?;
         let incoming = self.incoming(
+            home,
             "prompts/get",
             params.name,
             Arguments::Texts(params.arguments.unwrap_or_default()),
@@ -276,6 +278,7 @@ impl Answering {
         let reading = reading.ok_or_else(|| self.not_found(&params.uri))?;
         self.shared.take_call(self.caller(), "resources/read", "")?;
         let incoming = self.incoming(
+            reading.home,
             "resources/read",
             params.uri.clone(),
             Arguments::Texts(reading.variables),
@@ -396,7 +399,7 @@ impl Answering {
         let most = self.shared.limits().server.completion_values;
         let Household { layers, backing } = self.shared.household(home);
         let call = (!layers.is_empty())
-            .then(|| self.completion(completed.name(), &argument, &completing, meta));
+            .then(|| self.completion(home, completed.name(), &argument, &completing, meta));
         let complete = async {
             let completion = completers.complete(&argument, completing, &backing.states, most);
             Ok(CompleteResult {
@@ -413,6 +416,7 @@ impl Answering {
     /// A completion, as middleware sees it: what was typed is an argument among the others.
     fn completion(
         &self,
+        home: Home,
         target: &str,
         argument: &str,
         completing: &Completing,
@@ -421,6 +425,7 @@ impl Answering {
         let mut arguments = completing.arguments.clone();
         arguments.insert(argument.to_owned(), completing.value.clone());
         self.incoming(
+            home,
             "completion/complete",
             target.to_owned(),
             Arguments::Texts(arguments),
@@ -431,6 +436,7 @@ impl Answering {
     /// A request, as its handler and middleware look at it.
     fn incoming(
         &self,
+        home: Home,
         method: &'static str,
         target: String,
         arguments: Arguments,
@@ -445,6 +451,7 @@ impl Answering {
             input_responses: Default::default(),
             request_state: None,
             principal_read: Seen::default(),
+            limits: Arc::clone(&self.shared.household(home).backing.limits),
         }
     }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use askback::{
-    Ctx, Error, Prompt, Result, Revision, Server, State, Tool,
+    Ctx, Error, Form, Limits, Prompt, Result, Revision, Server, State, Tool,
     forms::FormSchema,
     protocol::{
         CallToolResult, CreateMessageParams, ElicitParams, ElicitUrlParams, GetPromptResult,
@@ -240,5 +240,41 @@ async fn a_link_that_is_not_encrypted_is_an_error_of_the_author() {
     for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
         let heard = called(&server, revision, "tools/call", "tool").await;
         assert!(heard.contains("a link must be https"), "{heard}");
+    }
+}
+
+#[derive(Form)]
+struct Guest {
+    name: String,
+}
+
+async fn welcome(ctx: Ctx) -> Result<String> {
+    let guest = ctx.incoming().answer::<Guest>("guest")?;
+    let guest = guest.expect("the client answers").accepted()?;
+    Ok(format!("Welcome, {}", guest.name))
+}
+
+/// Also where the server is part of another, the bounds are those of the one the handler is written for.
+#[tokio::test]
+async fn an_answer_to_a_round_written_by_hand_is_held_to_the_limits_of_its_server() {
+    let mut limits = Limits::default();
+    limits.forms.answer_bytes = 5;
+    let hotel = || {
+        Server::new("hotel", "1")
+            .limits(limits.clone())
+            .tool(Tool::new("welcome", welcome))
+    };
+    let whole = Server::new("whole", "1").mount("hotel", hotel());
+    for (server, tool) in [(hotel(), "welcome"), (whole, "hotel_welcome")] {
+        let server = server.build().unwrap();
+        for (name, says) in [("Grace", "Welcome, Grace"), ("Amelia", "5 bytes")] {
+            let answers = json!({"guest": {"action": "accept", "content": {"name": name}}});
+            let params = json!({"name": tool, "inputResponses": answers});
+            let mut wire = Wire::connect(&server);
+            wire.request("tools/call", stateless(params, &capabilities()))
+                .await;
+            let heard = wire.hear().await.expect("an answer").to_string();
+            assert!(heard.contains(says), "{tool}: {heard}");
+        }
     }
 }
