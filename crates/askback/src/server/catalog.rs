@@ -25,7 +25,6 @@ use super::{
     offers::Changing,
     registry::{Entry, Home, Registry},
     shared::Cache,
-    visibility::Visibility,
 };
 use crate::{ctx::States, error::Result, flow::BoxFuture, handler::Erased};
 
@@ -63,6 +62,13 @@ pub(super) struct Rules<'a> {
     pub(super) states: &'a States,
     pub(super) limits: &'a Limits,
     pub(super) cache: Cache,
+}
+
+/// What a caller finds at a URI.
+enum Found<'a> {
+    Resource(&'a Entry<Resource>),
+    /// With the values that the template takes out of the URI.
+    OfTemplate(&'a Entry<ResourceTemplate>, BTreeMap<String, String>),
 }
 
 /// How a URI is read.
@@ -198,59 +204,70 @@ impl Catalog {
         capabilities
     }
 
-    /// How a URI is read: as a resource of its own, else as one of the first template it fits.
+    /// How a URI is read.
     pub(super) fn reading(&self, uri: &str, caller: Option<&Principal>) -> Option<Reading> {
-        let private = |item: &dyn Offered| item.needs().are_some() || item.visibility().differs();
-        if let Some(resource) = self.resources.find(uri, caller) {
-            let Entry {
-                item: resource,
-                home,
-                ..
-            } = resource;
-            return Some(Reading {
+        let found = self.resource_at(uri, caller)?;
+        let offered = found.offered();
+        let private = offered.needs().are_some() || offered.visibility().differs();
+        Some(match found {
+            Found::Resource(Entry { item, home, .. }) => Reading {
                 home: *home,
-                handler: resource.handler.clone(),
+                handler: item.handler.clone(),
                 variables: BTreeMap::new(),
-                mime_type: resource.description.mime_type.clone(),
-                private: private(&**resource),
-            });
-        }
-        self.templates.list(caller).find_map(|entry| {
-            let template = &entry.item;
-            Some(Reading {
-                home: entry.home,
-                handler: template.handler.clone(),
-                variables: template.matches(uri)?,
-                mime_type: template.description.mime_type.clone(),
-                private: private(&**template),
-            })
+                mime_type: item.description.mime_type.clone(),
+                private,
+            },
+            Found::OfTemplate(Entry { item, home, .. }, variables) => Reading {
+                home: *home,
+                handler: item.handler.clone(),
+                variables,
+                mime_type: item.description.mime_type.clone(),
+                private,
+            },
         })
     }
 
-    /// Returns the scopes that reading a URI needs: those of the resource that [`Catalog::reading`]
-    /// finds.
+    /// Returns the scopes that reading a URI needs.
     #[cfg(feature = "oauth-server")]
     pub(super) fn scopes_of_resource(
         &self,
         uri: &str,
         caller: Option<&Principal>,
     ) -> Option<Arc<Scopes>> {
-        if let Some(resource) = self.resources.find(uri, caller) {
-            return resource.item.needs.scopes().cloned();
-        }
-        let mut templates = self.templates.list(caller);
-        let template = templates.find(|template| template.item.matches(uri).is_some())?;
-        template.item.needs.scopes().cloned()
+        let found = self.resource_at(uri, caller)?;
+        found.offered().needs().scopes().cloned()
     }
 
-    /// Returns the visibility of the resource at a URI, whether or not it is disabled.
-    pub(super) fn visibility_of_resource(&self, uri: &str) -> Option<&Visibility> {
-        if let Some(resource) = self.resources.get(uri) {
-            return Some(&resource.visibility);
+    /// Whether a caller may be told of what is at a URI. Of a URI that nothing offered has, anybody may.
+    pub(super) fn may_know(&self, uri: &str, caller: Option<&Principal>) -> bool {
+        self.resource_at(uri, caller).is_some() || !self.has_at(uri)
+    }
+
+    /// What this caller finds at a URI: a resource of its own, else one of the first template it fits.
+    fn resource_at(&self, uri: &str, caller: Option<&Principal>) -> Option<Found<'_>> {
+        if let Some(resource) = self.resources.find(uri, caller) {
+            return Some(Found::Resource(resource));
         }
+        self.templates.list(caller).find_map(|entry| {
+            let variables = entry.item.matches(uri)?;
+            Some(Found::OfTemplate(entry, variables))
+        })
+    }
+
+    /// Whether there is anything at a URI, whoever finds it.
+    fn has_at(&self, uri: &str) -> bool {
         let mut templates = self.templates.entries().iter();
-        let template = templates.find(|template| template.item.matches(uri).is_some())?;
-        Some(&template.item.visibility)
+        self.resources.get(uri).is_some()
+            || templates.any(|entry| entry.item.matches(uri).is_some())
+    }
+}
+
+impl Found<'_> {
+    fn offered(&self) -> &dyn Offered {
+        match self {
+            Self::Resource(entry) => &*entry.item,
+            Self::OfTemplate(entry, _) => &*entry.item,
+        }
     }
 }
 

@@ -182,7 +182,7 @@ impl Shared {
         }
     }
 
-    /// Tells of a change. Of a resource, only those are told who find it.
+    /// Tells of a change. Of what a server offers at a URI, only those are told who find it.
     pub(crate) fn changed(&self, changed: &Changed, to: Audience<'_>) {
         if !tells(&self.profile.capabilities, changed) {
             tracing::warn!(
@@ -192,19 +192,12 @@ impl Shared {
             );
             return;
         }
-        let catalog = self.catalog.load();
-        let visibility = match changed {
-            Changed::Resource(uri) => catalog.visibility_of_resource(uri),
-            _ => None,
+        let Changed::Resource(uri) = changed else {
+            return self.changes.tell(changed, to);
         };
-        match visibility.filter(|visibility| visibility.differs()) {
-            None => self.changes.tell(changed, to),
-            Some(visibility) => {
-                let finds =
-                    |caller: Option<&Principal>| to.has(caller) && visibility.is_for(caller);
-                self.changes.tell(changed, Audience::Those(&finds));
-            }
-        }
+        let catalog = self.catalog.load();
+        let may_know = |caller: Option<&Principal>| to.has(caller) && catalog.may_know(uri, caller);
+        self.changes.tell(changed, Audience::Those(&may_know));
     }
 }
 

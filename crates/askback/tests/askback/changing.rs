@@ -430,12 +430,25 @@ async fn a_hidden_thing_is_answered_as_one_that_is_not_there() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_stands_in_a_hidden_resource_is_told_to_nobody_it_is_hidden_from() {
+async fn a_change_of_a_resource_is_told_to_nobody_who_does_not_find_it() {
     let hidden = Things::new("hidden").visible_to(|_| false);
-    let server = hidden.add_to(builder()).build().unwrap();
+    let disabled = Things::new("disabled");
+    let server = disabled.add_to(hidden.add_to(changing()));
+    let server = server.build().unwrap();
+    server.resources().unwrap().disable("disabled:one");
+    server
+        .resource_templates()
+        .unwrap()
+        .disable("disabled://{name}");
     for revision in Revision::ALL {
         let mut peer = Peer::connect(&server, revision).await;
-        let watched = ["hidden:one", "hidden://Rome", "always:one"];
+        let watched = [
+            "hidden:one",
+            "hidden://Rome",
+            "disabled:one",
+            "disabled://Rome",
+            "always:one",
+        ];
         listen(&mut peer, revision, &watched).await;
         for uri in watched {
             server.changed(Changed::Resource(uri.to_owned()));

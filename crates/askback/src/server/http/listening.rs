@@ -176,7 +176,7 @@ impl Listener {
 impl Observer for Listener {
     fn changed(&self, changed: &Changed, to: Audience<'_>) {
         let principal = self.subscription.principal().map(|principal| &**principal);
-        if !to.has(principal) || !self.subscription.wants(changed) {
+        if !self.subscription.wants(changed) || !to.has(principal) {
             return;
         }
         let mut untold = self.lock();

@@ -217,8 +217,8 @@ impl Session {
     /// Something the server offers has changed for these.
     pub(super) fn changed(&self, changed: &Changed, to: Audience<'_>) {
         let mut state = self.lock();
-        let is_theirs = to.has(state.engine.principal().map(|principal| &**principal));
-        if !is_theirs || !state.engine.wants(changed) {
+        let caller = || state.engine.principal().map(|principal| &**principal);
+        if !state.engine.wants(changed) || !to.has(caller()) {
             return;
         }
         state.untold.insert(changed.clone());
