@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use askback_core::quote::Quoted;
+use askback_core::quote::{Quoted, excerpt};
 use jsonschema::{
     JsonType, ValidationError,
     error::{TypeKind, ValidationErrorKind},
@@ -20,6 +20,9 @@ pub(crate) struct Misfit {
 
 /// How much is told of the choices of an `enum`, in bytes.
 const CHOICES: usize = 512;
+
+/// How much is told of a path, in bytes.
+const PATH: usize = 256;
 
 impl Misfit {
     pub(super) fn of(error: &ValidationError<'_>) -> Self {
@@ -137,7 +140,8 @@ fn choices(options: &Value) -> String {
     words
 }
 
-/// A place in a value, as it is written in most languages.
+/// A place in a value, as it is written in most languages. Names that could be taken for something else
+/// are quoted; of a long path, the end is told.
 fn path(location: &Location) -> String {
     let mut path = String::new();
     for segment in location.segments() {
@@ -147,9 +151,23 @@ fn path(location: &Location) -> String {
                 if !path.is_empty() {
                     path.push('.');
                 }
-                path.push_str(&name);
+                if is_plain(&name) {
+                    path.push_str(&name);
+                } else {
+                    path.push_str(&format!("\"{}\"", excerpt(&name)));
+                }
             }
         }
     }
+    if path.len() > PATH {
+        let from = path.ceil_char_boundary(path.len() - PATH);
+        path.replace_range(..from, "…");
+    }
     path
+}
+
+/// Whether a name stands for itself in a path.
+fn is_plain(name: &str) -> bool {
+    let plain = |char: char| char.is_ascii_alphanumeric() || "_-$".contains(char);
+    !name.is_empty() && name.chars().all(plain)
 }

@@ -259,6 +259,34 @@ mod tests {
         }
     }
 
+    #[test]
+    fn the_place_of_a_misfit_is_short_and_in_one_line() {
+        let number = json!({"additionalProperties": {"additionalProperties": {"type": "number"}}});
+        let long = "x".repeat(1000);
+        for (outer, inner, expected) in [
+            ("$a-1", "b_2", "$a-1.b_2: expected a number".to_owned()),
+            ("a.b", "c d", r#""a.b"."c d": expected a number"#.to_owned()),
+            (
+                "a\u{1b}[2J\n",
+                "é",
+                r#""a\u{1b}[2J\n"."é": expected a number"#.to_owned(),
+            ),
+            (
+                &long,
+                "end",
+                format!("…{}.end: expected a number", "x".repeat(252)),
+            ),
+        ] {
+            let found = misfit(&number, &json!({outer: {inner: "no number"}}));
+            assert_eq!(found, Some(expected));
+        }
+        let odd = misfit(
+            &number,
+            &json!({"a": {"\u{1b}".repeat(1000): "no number"}}),
+        );
+        assert!(odd.is_some_and(|odd| odd.len() < 400));
+    }
+
     // Shows BA-28, BA-29, BA-30, BA-70.
     #[test]
     fn a_schema_is_read_by_the_dialect_it_names() {

@@ -44,6 +44,18 @@ struct Bucket {
     calls: u64,
     taken: u64,
     at: Millis,
+    /// Whether the last call found too few in it.
+    refused: bool,
+}
+
+/// A call that came too early.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct TooEarly {
+    /// How long the caller has to wait for it.
+    pub(super) wait: Duration,
+    /// Whether it is the first one after a call that was made: a log that tells of no other cannot be
+    /// filled.
+    pub(super) is_first: bool,
 }
 
 impl RateLimit {
@@ -62,14 +74,14 @@ impl RateLimit {
     ///
     /// # Errors
     ///
-    /// How long the caller has to wait for it.
+    /// Refused where the caller has to wait for it.
     pub(super) fn take(
         &self,
         caller: Option<&Principal>,
         method: &str,
         name: &str,
         now: Millis,
-    ) -> Result<(), Duration> {
+    ) -> Result<(), TooEarly> {
         let calls = caller.map_or(self.unknown, |_| self.known);
         let key = (caller.map(Principal::owner), method, name);
         let hash = self.hasher.hash_one(key);
@@ -79,14 +91,17 @@ impl RateLimit {
         if is_new && buckets.len() >= self.most {
             buckets.retain(|_, bucket| bucket.taken_by(now) > 0);
         }
-        // Where there are too many, those who come then share one.
+        // Where there are too many, those who come then share one, those who are known among
+        // themselves: what it holds differs.
         let is_shared = is_new && buckets.len() >= self.most;
+        let shared = u64::from(caller.is_some());
         let empty = Bucket {
             calls,
             taken: 0,
             at: now,
+            refused: false,
         };
-        let bucket = buckets.entry(if is_shared { 0 } else { hash });
+        let bucket = buckets.entry(if is_shared { shared } else { hash });
         bucket.or_insert(empty).take(self.window, now)
     }
 }
@@ -97,13 +112,16 @@ impl Bucket {
         self.taken.saturating_sub(passed.saturating_mul(self.calls))
     }
 
-    fn take(&mut self, window: u64, now: Millis) -> Result<(), Duration> {
+    fn take(&mut self, window: u64, now: Millis) -> Result<(), TooEarly> {
         let taken = self.taken_by(now).saturating_add(window);
         let over = taken.saturating_sub(self.calls.saturating_mul(window));
         if over > 0 {
-            return Err(Duration::from_millis(over.div_ceil(self.calls)));
+            return Err(TooEarly {
+                wait: Duration::from_millis(over.div_ceil(self.calls)),
+                is_first: !std::mem::replace(&mut self.refused, true),
+            });
         }
-        (self.taken, self.at) = (taken, now);
+        (self.taken, self.at, self.refused) = (taken, now, false);
         Ok(())
     }
 }
@@ -144,7 +162,7 @@ mod tests {
         ];
         for (at, (now, wait)) in cases.into_iter().enumerate() {
             let taken = rate.take(Some(&ada), "tools/call", "reserve", now);
-            let waits = taken.err().map_or(0, millis);
+            let waits = taken.err().map_or(0, |early| millis(early.wait));
             assert_eq!(waits, wait, "call {at}");
         }
     }
@@ -174,6 +192,43 @@ mod tests {
             let taken = rate.take(who, method, name, 7);
             assert_eq!(taken.is_ok(), may, "call {at}");
         }
+    }
+
+    #[test]
+    fn only_the_first_of_several_refusals_in_a_row_is_marked() {
+        let rate = RateLimit::new(&limits(1, Duration::from_secs(1)));
+        let ada = Principal::new("ada");
+        let refused = |who: Option<&Principal>| {
+            [0, 0, 0, 0, 1000, 1000, 1000].map(|now| {
+                let taken = rate.take(who, "tools/call", "a", now);
+                taken.err().map(|early| early.is_first)
+            })
+        };
+        let (no, first, later) = (None, Some(true), Some(false));
+        assert_eq!(
+            refused(Some(&ada)),
+            [no, first, later, later, no, first, later]
+        );
+        assert_eq!(refused(None), [no, no, first, later, no, no, first]);
+    }
+
+    #[test]
+    fn those_who_share_a_bucket_have_it_as_large_as_their_own() {
+        let mut limits = limits(1, Duration::from_secs(1));
+        limits.server.call_rates = 0;
+        let rate = RateLimit::new(&limits);
+        let known = |subject: &str| {
+            let who = Principal::new(subject);
+            rate.take(Some(&who), "tools/call", "a", 0).is_ok()
+        };
+        // Each part is full with its first bucket; the next callers of a part share.
+        for subject in 0..1000 {
+            known(&format!("first {subject}"));
+        }
+        let unknown =
+            (0..1000).filter(|name| rate.take(None, "tools/call", &name.to_string(), 0).is_ok());
+        // Two calls of those who are not known in each part, however few the known have there.
+        assert_eq!(unknown.count(), 2 * PARTS);
     }
 
     #[test]

@@ -125,15 +125,17 @@ impl Shared {
             return Ok(());
         };
         let taken = rate.take(caller, method, name, self.clock().now());
-        taken.map_err(|wait| {
-            let seconds = wait.as_secs_f64().ceil();
+        taken.map_err(|early| {
+            let seconds = early.wait.as_secs_f64().ceil();
             let what = if name.is_empty() { method } else { name };
-            tracing::warn!(
-                method,
-                name,
-                seconds,
-                "a caller was refused by the rate limit"
-            );
+            if early.is_first {
+                tracing::warn!(
+                    method,
+                    name,
+                    seconds,
+                    "a caller is refused by the rate limit"
+                );
+            }
             Error::new(format!(
                 "`{what}` was called too often. Try again in {seconds} s."
             ))
