@@ -1,10 +1,6 @@
 //! A question on its way: where the person is with it, and where what the person says leads.
 
-use askback_core::{
-    forms::{Content, Field},
-    limits::Limits,
-    protocol::Root,
-};
+use askback_core::{forms::Content, limits::Limits, protocol::Root};
 
 use super::{
     Ask, By, Draft, Question, Reply, Why,
@@ -92,9 +88,9 @@ impl Stage {
     /// told and the server answered.
     pub(super) fn first(ask: &Ask, limits: &Limits) -> Result<Self, (Notice, Reply)> {
         Ok(match ask {
-            Ask::Form { schema, .. } => {
+            Ask::Form { message, schema } => {
                 let draft = Draft::new(schema.clone(), &Content::new(), limits.clone());
-                if draft.fields().iter().any(Field::looks_secret) {
+                if schema.secret_fields(message).next().is_some() {
                     Self::Secret(draft)
                 } else {
                     Self::field(draft, 0)

@@ -64,7 +64,7 @@ fn said(excerpt: &mut Excerpt<'_>, question: &Question) {
 /// Puts what is wanted now on the page.
 pub(super) fn step(page: &mut Page, asker: &Asker, front: &Front<'_>) {
     match front.step {
-        Step::Secret(draft) => secret(page, draft),
+        Step::Secret(_) => secret(page, &front.question.ask),
         Step::Field {
             draft,
             index,
@@ -388,12 +388,14 @@ fn wishes(excerpt: &mut Excerpt<'_>, request: &CreateMessageParams) {
     }
 }
 
-fn secret(page: &mut Page, draft: &Draft) {
+fn secret(page: &mut Page, ask: &Ask) {
     page.blank();
     let words = "Careful: this seems to ask for a secret, which a server must not do in a form. What you type goes to it as it is.";
     page.say(Style::Warning, words);
-    for field in draft.fields().iter().filter(|field| field.looks_secret()) {
-        page.quote_line("  ", field.label());
+    if let Ask::Form { message, schema } = ask {
+        for field in schema.secret_fields(message) {
+            page.quote_line("  ", field.label());
+        }
     }
 }
 

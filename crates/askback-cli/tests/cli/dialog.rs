@@ -308,6 +308,10 @@ screens! {
         )),
         Type(""), Type("yes"), Type("ada"), Type("!decline"), Type(""),
     ];
+    a_secret_that_only_the_message_names_is_warned_of: WIDE, [
+        Asks(form("Type your password.", r#""value": {"type": "string", "title": "Answer"}"#, "")),
+        Type("!decline"), Type(""),
+    ];
     // Shows EL-16, EL25-05.
     a_link_is_opened: WIDE, [
         Asks(link("https://login.calendar.example.com/connect?id=7")), Type(""), Type("yes"), Type("what?"),

@@ -150,7 +150,7 @@ impl CheckedRequest {
 /// Fails with the issues of its fields.
 pub fn check_form(form: &FormSchema, message: &str, limits: &Limits) -> Result<(), Issues> {
     form.lint(&limits.forms)?;
-    match form.secret_field(message) {
+    match form.secret_fields(message).next() {
         None => Ok(()),
         Some(field) => Err(Issues::from(Issue::new(
             field.name.clone(),

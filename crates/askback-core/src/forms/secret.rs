@@ -70,17 +70,24 @@ const NUMERIC_SECRETS: &[&str] = &[
 /// words.
 const SECRET_NAMES: &[&str] = &["credential", "pin", "secret", "secrets"];
 
+/// Names of a field that do not say what it is.
+const SPEECHLESS: &[&str] = &[
+    ANSWER, "data", "field", "input", "reply", "response", "text", "value",
+];
+
 /// Words of scripts that put no space between words, looked for anywhere.
 const UNSPACED_SECRETS: &[&str] = &["密码", "密碼", "口令", "パスワード"];
 
 impl FormSchema {
-    /// The first field that seems to ask for a secret. Where the form asks for one value by itself
-    /// ([`ANSWER`]), its message says what that is, and is judged with it.
-    pub fn secret_field(&self, message: &str) -> Option<&Field> {
-        match &self.fields[..] {
-            [field] if field.name == ANSWER => Some(field).filter(|f| f.is_secret(message)),
-            fields => fields.iter().find(|field| field.looks_secret()),
-        }
+    /// Fields that seem to ask for a secret. Where the form has one field, whose name says nothing, its
+    /// message says what that is, and is judged with it.
+    pub fn secret_fields(&self, message: &str) -> impl Iterator<Item = &Field> {
+        let said_of = match &self.fields[..] {
+            [field] if SPEECHLESS.contains(&spaced_words(&field.name).trim()) => message,
+            _ => "",
+        };
+        let fields = self.fields.iter();
+        fields.filter(move |field| field.is_secret(said_of))
     }
 }
 

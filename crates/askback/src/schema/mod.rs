@@ -280,10 +280,7 @@ mod tests {
             let found = misfit(&number, &json!({outer: {inner: "no number"}}));
             assert_eq!(found, Some(expected));
         }
-        let odd = misfit(
-            &number,
-            &json!({"a": {"\u{1b}".repeat(1000): "no number"}}),
-        );
+        let odd = misfit(&number, &json!({"a": {"\u{1b}".repeat(1000): "no number"}}));
         assert!(odd.is_some_and(|odd| odd.len() < 400));
     }
 

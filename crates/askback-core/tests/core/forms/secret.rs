@@ -143,9 +143,10 @@ fn only_what_is_typed_freely_can_be_a_secret() {
 fn a_value_by_itself_is_judged_by_what_it_is_asked_with() {
     let is_secret = |name: &str, message: &str| {
         let form = form_of([Field::new(name, TextField::default())]);
-        form.secret_field(message).is_some()
+        form.secret_fields(message).next().is_some()
     };
     assert!(is_secret(ANSWER, "What is your password?"));
+    assert!(is_secret("Value", "Type your password."));
     assert!(is_secret("password", "Well?"));
     assert!(!is_secret(ANSWER, "Where to?"));
     assert!(!is_secret("city", "Your password was changed. Where to?"));
