@@ -1,0 +1,219 @@
+//! A public interface as lines, so that what changes in it is what a reader sees change.
+
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap},
+    fmt,
+    path::Path,
+};
+
+use public_api::{Builder, PublicItem, tokens::Token};
+
+/// The items of a crate, a line each, in the order in which they belong together.
+pub(crate) struct Listing {
+    lines: Vec<String>,
+    /// The public paths of the items.
+    paths: BTreeSet<String>,
+}
+
+/// The public paths of crates by their last name.
+///
+/// Where a signature names a type of another crate, rustdoc names the module it is written in, which may be
+/// private. That is of no interest to anybody who uses it, and changes when a file is moved.
+#[derive(Default)]
+pub(crate) struct Paths(BTreeMap<String, BTreeSet<String>>);
+
+impl Listing {
+    /// Lists the crate that a file of rustdoc describes.
+    pub(crate) fn of(json: &Path, others: &Paths) -> Result<Self, String> {
+        let api = Builder::from_rustdoc_json(json)
+            .omit_blanket_impls(true)
+            .build()
+            .map_err(|error| format!("{}: {error}", json.display()))?;
+        let impls: HashMap<_, _> = api
+            .items()
+            .map(|item| (item.id(), item.to_string()))
+            .filter(|(_, text)| of_trait(text))
+            .collect();
+        let mut seen = BTreeSet::new();
+        let lines = api
+            .items()
+            .filter(|item| {
+                let parent = item.parent_id().and_then(|id| impls.get(&id));
+                !is_implied(&item.to_string(), parent.is_some())
+            })
+            .map(|item| others.public(&item.to_string()))
+            .filter(|line| seen.insert(line.clone()))
+            .collect();
+        let paths = api.items().filter_map(path).collect();
+        Ok(Self { lines, paths })
+    }
+}
+
+impl fmt::Display for Listing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.lines.iter().try_for_each(|line| writeln!(f, "{line}"))
+    }
+}
+
+impl Paths {
+    /// Adds the public paths of another crate.
+    pub(crate) fn extend(&mut self, listing: &Listing) {
+        for path in &listing.paths {
+            let name = path.rsplit("::").next().unwrap_or_default();
+            let paths = self.0.entry(name.to_owned()).or_default();
+            paths.insert(path.clone());
+        }
+    }
+
+    /// The line with public paths instead of those of private modules.
+    fn public(&self, line: &str) -> String {
+        let is_path = |c: char| c.is_alphanumeric() || c == '_' || c == ':';
+        let mut out = String::with_capacity(line.len());
+        let mut rest = line;
+        while let Some(start) = rest.find(is_path) {
+            let (before, after) = rest.split_at(start);
+            let end = after.find(|c| !is_path(c)).unwrap_or(after.len());
+            let (path, after) = after.split_at(end);
+            out.push_str(before);
+            out.push_str(self.nearest(path));
+            rest = after;
+        }
+        out + rest
+    }
+
+    /// The public path that has most in common with a path.
+    fn nearest<'a>(&'a self, path: &'a str) -> &'a str {
+        let Some((modules, name)) = path.rsplit_once("::") else {
+            return path;
+        };
+        let modules: Vec<&str> = modules.split("::").collect();
+        let in_common = |other: &str| {
+            let both = other.split("::").zip(&modules);
+            both.take_while(|(a, b)| a == *b).count()
+        };
+        let same_name = self.0.get(name).into_iter().flatten();
+        let same_crate = same_name.filter(|other| in_common(other) > 0);
+        same_crate
+            .max_by_key(|other| (in_common(other), usize::MAX - other.len()))
+            .map_or(path, String::as_str)
+    }
+}
+
+/// Whether an item says nothing that is not known from another, or that anybody could use.
+fn is_implied(item: &str, is_of_trait: bool) -> bool {
+    let Some((of, _)) = item.strip_prefix("impl").and_then(split_impl) else {
+        // The methods of a trait stand there, and so do those that have a body.
+        return is_of_trait && !item.starts_with("pub type ");
+    };
+    let (not, of) = of.strip_prefix('!').map_or((false, of), |of| (true, of));
+    match of {
+        // Nearly everything can cross threads. What cannot is named.
+        "core::marker::Send" | "core::marker::Sync" => !not,
+        "core::marker::Freeze"
+        | "core::marker::StructuralPartialEq"
+        | "core::marker::Unpin"
+        | "core::marker::UnsafeUnpin"
+        | "core::panic::unwind_safe::RefUnwindSafe"
+        | "core::panic::unwind_safe::UnwindSafe" => true,
+        _ => false,
+    }
+}
+
+/// Whether an item is the implementation of a trait.
+fn of_trait(item: &str) -> bool {
+    item.strip_prefix("impl").and_then(split_impl).is_some()
+}
+
+/// The trait and the type of an implementation, from what follows `impl`.
+fn split_impl(rest: &str) -> Option<(&str, &str)> {
+    let mut depth = 0;
+    let mut start = 0;
+    let mut before = ' ';
+    for (at, c) in rest.char_indices() {
+        match c {
+            '<' => depth += 1,
+            '>' if before != '-' => {
+                depth -= 1;
+                // The parameters of the implementation.
+                if depth == 0 && start == 0 && rest.starts_with('<') {
+                    start = at + 1;
+                }
+            }
+            ' ' if depth == 0 && rest[at..].starts_with(" for ") => {
+                return Some((rest[start..at].trim(), &rest[at + " for ".len()..]));
+            }
+            _ => {}
+        }
+        before = c;
+    }
+    None
+}
+
+/// The path of a type or a trait.
+fn path(item: &PublicItem) -> Option<String> {
+    let mut tokens = item.tokens();
+    tokens.find(|token| {
+        let kind = matches!(token.text(), "struct" | "enum" | "trait" | "union");
+        kind && matches!(token, Token::Kind(_))
+    })?;
+    let is_path = |token: &&Token| {
+        let is_name = matches!(token, Token::Identifier(_) | Token::Type(_));
+        is_name || token.text() == "::"
+    };
+    let path = tokens.skip(1).take_while(is_path).map(Token::text);
+    Some(path.collect())
+}
+
+#[test]
+fn what_is_known_from_another_line_is_left_out() {
+    #[track_caller]
+    fn check(item: &str, is_of_trait: bool, wanted: bool) {
+        assert_eq!(is_implied(item, is_of_trait), wanted, "{item}");
+    }
+    check("pub fn a::A::new() -> Self", false, false);
+    check("pub fn a::A::clone(&self) -> Self", true, true);
+    check("pub type a::A::Error = a::E", true, false);
+    check("impl a::A", false, false);
+    check("impl core::clone::Clone for a::A", false, false);
+    check("impl core::marker::Send for a::A", false, true);
+    check(
+        "impl<T> core::marker::Sync for a::A<T> where T: Sync",
+        false,
+        true,
+    );
+    check("impl<'a> !core::marker::Sync for a::A<'a>", false, false);
+    check("impl core::marker::Freeze for a::A", false, true);
+    check(
+        "impl<F: for<'a> core::ops::Fn(&'a u8) -> u8> core::marker::Unpin for a::A<F>",
+        false,
+        true,
+    );
+}
+
+#[test]
+fn types_of_other_crates_have_the_path_by_which_they_are_used() {
+    let paths = [
+        "b::ask::Principal",
+        "b::jsonrpc::Error",
+        "b::protocol::Error",
+    ];
+    let listing = Listing {
+        lines: Vec::new(),
+        paths: paths.map(str::to_owned).into(),
+    };
+    let mut paths = Paths::default();
+    paths.extend(&listing);
+    for (line, wanted) in [
+        (
+            "pub fn a::f(b::ask::principal::Principal, &b::jsonrpc::error::Error)",
+            "pub fn a::f(b::ask::Principal, &b::jsonrpc::Error)",
+        ),
+        ("pub struct a::Principal", "pub struct a::Principal"),
+        (
+            "pub fn a::g() -> std::io::error::Error",
+            "pub fn a::g() -> std::io::error::Error",
+        ),
+    ] {
+        assert_eq!(paths.public(line), wanted);
+    }
+}

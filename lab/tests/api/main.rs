@@ -1,0 +1,74 @@
+//! The public interface of the published crates: it changes only on purpose.
+//!
+//! rustdoc says what is public, with all that macros write and features add, and `docs/api/` holds it a
+//! line an item. Where the two differ, the test names the lines; `ASKBACK_BLESS=1` writes them anew.
+//! What rustdoc writes is read by the version it comes from alone, so all that is listed is listed by one,
+//! the oldest Rust that the project supports.
+
+mod listing;
+mod rustdoc;
+
+use std::{collections::BTreeSet, env, fs, path::Path};
+
+use self::listing::{Listing, Paths};
+
+/// The crates whose interface is listed, each after those it uses.
+const CRATES: &[&str] = &["askback-core", "askback-macros", "askback-oauth", "askback"];
+
+/// A variable: with it, the files are written instead of compared.
+const BLESS: &str = "ASKBACK_BLESS";
+
+/// The lines of a listing that a file lacks, and those it has too many, or nothing where they agree.
+fn difference(crate_name: &str, listed: &str, kept: &str) -> Option<String> {
+    if listed == kept {
+        return None;
+    }
+    let (new, old): (BTreeSet<&str>, BTreeSet<&str>) =
+        (listed.lines().collect(), kept.lines().collect());
+    let added = new.difference(&old).map(|line| format!("+ {line}\n"));
+    let gone = old.difference(&new).map(|line| format!("- {line}\n"));
+    let lines: String = gone.chain(added).collect();
+    Some(format!("{crate_name}:\n{lines}"))
+}
+
+#[test]
+fn the_public_interface_changes_only_on_purpose() {
+    let project = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let documented =
+        rustdoc::documented(&project, CRATES).unwrap_or_else(|error| panic!("{error}"));
+    let mut paths = Paths::default();
+    let mut differences = String::new();
+    for (crate_name, json) in CRATES.iter().zip(&documented) {
+        let listing = Listing::of(json, &paths).unwrap_or_else(|error| panic!("{error}"));
+        paths.extend(&listing);
+        let file = project.join(format!("docs/api/{crate_name}.txt"));
+        let listed = listing.to_string();
+        if env::var_os(BLESS).is_some() {
+            fs::write(&file, &listed).expect("docs/api is there");
+        }
+        let kept = fs::read_to_string(&file).unwrap_or_default();
+        differences.extend(difference(crate_name, &listed, &kept));
+    }
+    assert!(
+        differences.is_empty(),
+        "\nthe public interface is not the one in docs/api. Lines with + are new, lines with - are gone:\n\n\
+         {differences}\nWhere that is meant, `{BLESS}=1 cargo test -p lab --all-features --test api` writes it \
+         down; CHANGELOG.md should name it.\n"
+    );
+}
+
+#[test]
+fn differences_are_named_by_the_line() {
+    #[track_caller]
+    fn check(listed: &str, kept: &str, wanted: Option<&str>) {
+        assert_eq!(difference("a", listed, kept).as_deref(), wanted);
+    }
+    check("fn x()\nfn y()\n", "fn x()\nfn y()\n", None);
+    check(
+        "fn x()\nfn y(u8)\n",
+        "fn x()\nfn y()\n",
+        Some("a:\n- fn y()\n+ fn y(u8)\n"),
+    );
+    check("fn x()\n", "fn x()\nfn y()\n", Some("a:\n- fn y()\n"));
+    check("fn x()\n", "", Some("a:\n+ fn x()\n"));
+}
