@@ -1,6 +1,8 @@
 //! Where the time comes from.
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+#[cfg(feature = "server")]
+use std::time::Duration;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use askback_core::ask::Millis;
 pub use askback_core::clock::Clock;
@@ -19,6 +21,7 @@ impl Clock for SystemClock {
 }
 
 /// A span of time in whole milliseconds, as it is written into records.
+#[cfg(feature = "server")]
 pub(crate) fn millis(span: Duration) -> u64 {
     u64::try_from(span.as_millis()).unwrap_or(u64::MAX)
 }

@@ -8,7 +8,7 @@
 //! may take is known from the schema and the size of the value before it begins.
 
 mod misfit;
-#[cfg(feature = "schemars")]
+#[cfg(all(feature = "schemars", feature = "server"))]
 mod of_type;
 mod shape;
 
@@ -19,7 +19,7 @@ use jsonschema::{Draft, PatternOptions, Validator};
 use serde_json::Value;
 
 pub(crate) use self::misfit::Misfit;
-#[cfg(feature = "schemars")]
+#[cfg(all(feature = "schemars", feature = "server"))]
 pub(crate) use self::of_type::{of_arguments, of_result};
 use self::shape::{Extent, Shape};
 

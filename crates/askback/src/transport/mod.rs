@@ -59,6 +59,7 @@ pub struct Channel {
     receiver: Receiver,
     sender: Sender,
     /// Where the other end is.
+    #[cfg_attr(not(feature = "server"), expect(dead_code))]
     place: Place,
     /// The principal at the other end.
     principal: Option<Arc<Principal>>,
@@ -129,6 +130,7 @@ impl Channel {
     }
 
     /// Where the other end is.
+    #[cfg(feature = "server")]
     pub(crate) fn place(&self) -> Place {
         self.place
     }
@@ -143,6 +145,7 @@ impl Channel {
     }
 
     /// Takes who is at the other end.
+    #[cfg(feature = "server")]
     pub(crate) fn take_principal(&mut self) -> Option<Arc<Principal>> {
         self.principal.take()
     }

@@ -1,18 +1,28 @@
 //! The error of a call.
 
+#[cfg(feature = "server")]
+mod handled;
+#[cfg(feature = "server")]
+mod recorded;
+
 use std::{any::Any, error::Error as StdError, fmt, io};
 
+#[cfg(feature = "server")]
+use askback_core::protocol::{ElicitUrlParams, UrlElicitationRequired};
 use askback_core::{
     ask::AskError,
     forms::Issues,
     jsonrpc::{self, ErrorObject},
-    protocol::{CallToolResult, ElicitUrlParams, RawJson, UrlElicitationRequired},
+    protocol::CallToolResult,
 };
-use serde::{Deserialize, Serialize};
 
+#[cfg(feature = "server")]
+pub(crate) use self::recorded::Recorded;
+#[cfg(feature = "server")]
 use crate::{keys::KeyError, store::StoreError};
 
 /// The message for a client whose call's state cannot be stored or read.
+#[cfg(feature = "server")]
 const NOT_KEPT: &str = "The server could not keep the state of this call; its operator finds the \
                         cause in the log.";
 
@@ -59,6 +69,7 @@ pub(crate) enum Kind {
     /// The author's error, or any other that `?` brought.
     Failed,
     /// A person's no, and the result of the tool for that, where its author gives one.
+    #[cfg_attr(not(feature = "server"), expect(dead_code))]
     NotDone(Option<Box<CallToolResult>>),
     /// A question without an answer.
     Ask(AskError),
@@ -69,10 +80,13 @@ pub(crate) enum Kind {
     /// A JSON-RPC error of the author's choice.
     Protocol(Box<ErrorObject>),
     /// Links must be opened first.
+    #[cfg(feature = "server")]
     UrlRequired(Box<UrlElicitationRequired>),
     /// It only runs as a task, and the client takes none.
+    #[cfg(feature = "server")]
     TaskRequired,
     /// The handler panicked.
+    #[cfg(feature = "server")]
     Panicked,
 }
 
@@ -149,6 +163,7 @@ impl Error {
     /// Only for clients of the revision that has this error, and that open links. Any other is
     /// answered as where it cannot be asked, and in 2026-07-28, where links are asked by
     /// [`Ctx::elicit_url`](crate::Ctx::elicit_url), with an error that says so.
+    #[cfg(feature = "server")]
     #[must_use]
     pub fn url_required(
         link: ElicitUrlParams,
@@ -180,61 +195,6 @@ impl Error {
     #[must_use]
     pub fn is_not_done(&self) -> bool {
         matches!(self.kind, Kind::NotDone(_))
-    }
-
-    /// The same person's no, with what a tool answers then.
-    pub(crate) fn with_result(mut self, result: CallToolResult) -> Self {
-        self.kind = Kind::NotDone(Some(Box::new(result)));
-        self
-    }
-
-    /// The result that a tool's author gives for this error.
-    ///
-    /// # Errors
-    ///
-    /// The error, where there is none.
-    pub(crate) fn into_given_result(self) -> Result<CallToolResult> {
-        match self.kind {
-            Kind::NotDone(Some(result)) => Ok(*result),
-            _ => Err(self),
-        }
-    }
-
-    pub(crate) fn task_required() -> Self {
-        let why = "this only runs as a task, and the client does not support tasks";
-        Self::of(Kind::TaskRequired, why.to_owned())
-    }
-
-    pub(crate) fn misplaced_step(name: &str) -> Self {
-        Self::new(format!(
-            "the step `{name}` can only run in the handler's own future, not in a detached task \
-             or inside another step"
-        ))
-    }
-
-    pub(crate) fn panicked(panic: &(dyn Any + Send)) -> Self {
-        let words = panic
-            .downcast_ref::<&str>()
-            .map(|text| (*text).to_owned())
-            .or_else(|| panic.downcast_ref::<String>().cloned());
-        tracing::error!(
-            panic = words.as_deref().unwrap_or("(no words)"),
-            "a handler panicked"
-        );
-        Self::of(
-            Kind::Panicked,
-            "the server failed while it handled this request".to_owned(),
-        )
-    }
-
-    /// The keys of the seal cannot be used.
-    pub(crate) fn no_keys(cause: &KeyError) -> Self {
-        tracing::error!(%cause, "the keys of the server cannot be used");
-        Self::of(Kind::Failed, NOT_KEPT.to_owned())
-    }
-
-    pub(crate) fn kind(&self) -> &Kind {
-        &self.kind
     }
 
     /// The error as a server is answered that asked.
@@ -326,12 +286,14 @@ fn chain(error: &dyn StdError) -> String {
 /// Returns the message for the client, where the error comes from the machine under the server;
 /// `None` for any other, whose words are the author's.
 fn told(error: &dyn Any) -> Option<&'static str> {
+    #[cfg(feature = "server")]
     match error.downcast_ref::<StoreError>() {
         // What its client can do something about.
         Some(StoreError::ShareFull) => return None,
         Some(_) => return Some(NOT_KEPT),
         None => {}
     }
+    #[cfg(feature = "server")]
     if error.is::<KeyError>() {
         return Some(NOT_KEPT);
     }
@@ -359,72 +321,5 @@ impl fmt::Debug for Error {
             .field("message", &self.message)
             .field("source", &self.source)
             .finish()
-    }
-}
-
-/// The result of a step as it is recorded: an error keeps its words and whose it was.
-#[derive(Serialize, Deserialize)]
-pub(crate) enum Recorded<T> {
-    #[serde(rename = "ok")]
-    Ok(T),
-    #[serde(rename = "err")]
-    Err(RecordedError),
-}
-
-#[derive(Serialize, Deserialize)]
-pub(crate) struct RecordedError {
-    #[serde(rename = "m")]
-    message: String,
-    #[serde(rename = "k", default, skip_serializing_if = "Option::is_none")]
-    whose: Option<Whose>,
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum Whose {
-    Caller,
-    Person,
-}
-
-impl<T: Serialize> Recorded<T> {
-    /// The record. A value that cannot be written as JSON is recorded as an error: the effect has
-    /// happened, and must not happen again.
-    pub(crate) fn to_json(&self) -> Result<RawJson> {
-        let json = RawJson::new(self).or_else(|error| {
-            let why = format!("the result of a step cannot be recorded: {error}");
-            RawJson::new(&Recorded::<()>::from(Err(Error::new(why))))
-        });
-        Ok(json?)
-    }
-}
-
-impl<T> From<Result<T>> for Recorded<T> {
-    fn from(result: Result<T>) -> Self {
-        match result {
-            Ok(value) => Self::Ok(value),
-            Err(error) => Self::Err(RecordedError {
-                whose: match error.kind {
-                    Kind::InvalidParams => Some(Whose::Caller),
-                    Kind::NotDone(_) => Some(Whose::Person),
-                    _ => None,
-                },
-                message: error.message,
-            }),
-        }
-    }
-}
-
-impl<T> From<Recorded<T>> for Result<T> {
-    fn from(recorded: Recorded<T>) -> Self {
-        let error = match recorded {
-            Recorded::Ok(value) => return Ok(value),
-            Recorded::Err(error) => error,
-        };
-        let kind = match error.whose {
-            Some(Whose::Caller) => Kind::InvalidParams,
-            Some(Whose::Person) => Kind::NotDone(None),
-            None => Kind::Failed,
-        };
-        Err(Error::of(kind, error.message))
     }
 }

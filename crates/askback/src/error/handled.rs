@@ -1,0 +1,65 @@
+//! The errors of handlers, as a server makes and reads them.
+
+use std::any::Any;
+
+use askback_core::protocol::CallToolResult;
+
+use super::{Error, Kind, NOT_KEPT, Result};
+use crate::keys::KeyError;
+
+impl Error {
+    /// The same person's no, with what a tool answers then.
+    pub(crate) fn with_result(mut self, result: CallToolResult) -> Self {
+        self.kind = Kind::NotDone(Some(Box::new(result)));
+        self
+    }
+
+    /// The result that a tool's author gives for this error.
+    ///
+    /// # Errors
+    ///
+    /// The error, where there is none.
+    pub(crate) fn into_given_result(self) -> Result<CallToolResult> {
+        match self.kind {
+            Kind::NotDone(Some(result)) => Ok(*result),
+            _ => Err(self),
+        }
+    }
+
+    pub(crate) fn task_required() -> Self {
+        let why = "this only runs as a task, and the client does not support tasks";
+        Self::of(Kind::TaskRequired, why.to_owned())
+    }
+
+    pub(crate) fn misplaced_step(name: &str) -> Self {
+        Self::new(format!(
+            "the step `{name}` can only run in the handler's own future, not in a detached task \
+             or inside another step"
+        ))
+    }
+
+    pub(crate) fn panicked(panic: &(dyn Any + Send)) -> Self {
+        let words = panic
+            .downcast_ref::<&str>()
+            .map(|text| (*text).to_owned())
+            .or_else(|| panic.downcast_ref::<String>().cloned());
+        tracing::error!(
+            panic = words.as_deref().unwrap_or("(no words)"),
+            "a handler panicked"
+        );
+        Self::of(
+            Kind::Panicked,
+            "the server failed while it handled this request".to_owned(),
+        )
+    }
+
+    /// The keys of the seal cannot be used.
+    pub(crate) fn no_keys(cause: &KeyError) -> Self {
+        tracing::error!(%cause, "the keys of the server cannot be used");
+        Self::of(Kind::Failed, NOT_KEPT.to_owned())
+    }
+
+    pub(crate) fn kind(&self) -> &Kind {
+        &self.kind
+    }
+}

@@ -1,0 +1,73 @@
+//! Results of steps, as they are recorded.
+
+use askback_core::protocol::RawJson;
+use serde::{Deserialize, Serialize};
+
+use super::{Error, Kind, Result};
+
+/// The result of a step as it is recorded: an error keeps its words and whose it was.
+#[derive(Serialize, Deserialize)]
+pub(crate) enum Recorded<T> {
+    #[serde(rename = "ok")]
+    Ok(T),
+    #[serde(rename = "err")]
+    Err(RecordedError),
+}
+
+#[derive(Serialize, Deserialize)]
+pub(crate) struct RecordedError {
+    #[serde(rename = "m")]
+    message: String,
+    #[serde(rename = "k", default, skip_serializing_if = "Option::is_none")]
+    whose: Option<Whose>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Whose {
+    Caller,
+    Person,
+}
+
+impl<T: Serialize> Recorded<T> {
+    /// The record. A value that cannot be written as JSON is recorded as an error: the effect has
+    /// happened, and must not happen again.
+    pub(crate) fn to_json(&self) -> Result<RawJson> {
+        let json = RawJson::new(self).or_else(|error| {
+            let why = format!("the result of a step cannot be recorded: {error}");
+            RawJson::new(&Recorded::<()>::from(Err(Error::new(why))))
+        });
+        Ok(json?)
+    }
+}
+
+impl<T> From<Result<T>> for Recorded<T> {
+    fn from(result: Result<T>) -> Self {
+        match result {
+            Ok(value) => Self::Ok(value),
+            Err(error) => Self::Err(RecordedError {
+                whose: match error.kind {
+                    Kind::InvalidParams => Some(Whose::Caller),
+                    Kind::NotDone(_) => Some(Whose::Person),
+                    _ => None,
+                },
+                message: error.message,
+            }),
+        }
+    }
+}
+
+impl<T> From<Recorded<T>> for Result<T> {
+    fn from(recorded: Recorded<T>) -> Self {
+        let error = match recorded {
+            Recorded::Ok(value) => return Ok(value),
+            Recorded::Err(error) => error,
+        };
+        let kind = match error.whose {
+            Some(Whose::Caller) => Kind::InvalidParams,
+            Some(Whose::Person) => Kind::NotDone(None),
+            None => Kind::Failed,
+        };
+        Err(Error::of(kind, error.message))
+    }
+}
