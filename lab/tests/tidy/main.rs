@@ -6,6 +6,7 @@
 
 mod code;
 mod documents;
+mod features;
 mod layout;
 mod limits;
 mod modules;

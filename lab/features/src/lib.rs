@@ -1,0 +1,48 @@
+//! Each feature of askback gates code: an item that is there with the feature is not there without it. Where that
+//! does not hold, this does not compile, with whichever features it is built.
+
+#![allow(unused_imports)] // That something can be imported is the check.
+
+/// Makes a module of each row: the item is there where the condition holds, and nowhere else. Of two items that
+/// globs bring by one name neither can be used, so a stand-in of that name can be used where askback has none.
+macro_rules! gated {
+    ($($(#[$given:meta])? $row:ident: $item:ident in $home:path, with $with:meta;)*) => {$(
+        $(#[$given])?
+        mod $row {
+            #[cfg($with)]
+            use $home::{$item as _};
+
+            #[cfg(not($with))]
+            mod without {
+                /// A module, a macro and a function of the item's name.
+                mod stand_in {
+                    pub(super) use std::{mem::drop as $item, vec as $item};
+                }
+                use stand_in::*;
+                use $home::*;
+                use $item as _;
+            }
+        }
+    )*};
+}
+
+gated! {
+    client: client in askback, with feature = "client";
+    http_client: Http in askback::transport, with feature = "http-client";
+    http_server: http in askback, with feature = "http-server";
+    macros: tool in askback, with feature = "macros";
+    oauth: authorization in askback, with any(feature = "oauth-client", feature = "oauth-server");
+    #[cfg(any(feature = "oauth-client", feature = "oauth-server"))]
+    oauth_client: client in askback::authorization, with feature = "oauth-client";
+    #[cfg(any(feature = "oauth-client", feature = "oauth-server"))]
+    oauth_server: server in askback::authorization, with feature = "oauth-server";
+    schemars: schemars in askback, with feature = "schemars";
+    json: Json in askback, with all(feature = "schemars", feature = "server");
+    server: server in askback, with feature = "server";
+    handlers: Ctx in askback, with feature = "server";
+    #[cfg(feature = "server")]
+    sqlite: rusqlite in askback::store, with feature = "sqlite";
+    stdio: stdio in askback::transport, with feature = "stdio";
+    child: Child in askback::transport, with all(feature = "stdio", feature = "client");
+    testing: testing in askback, with feature = "testing";
+}
