@@ -102,6 +102,13 @@ impl IntoToolResult for Vec<ContentBlock> {
 }
 
 #[diagnostic::do_not_recommend]
+impl<const N: usize> IntoToolResult for [ContentBlock; N] {
+    fn into_tool_result(self) -> Result<Outcome<CallToolResult>> {
+        Vec::from(self).into_tool_result()
+    }
+}
+
+#[diagnostic::do_not_recommend]
 impl IntoToolResult for CallToolResult {
     fn into_tool_result(self) -> Result<Outcome<CallToolResult>> {
         Ok(Outcome::Done(self))
@@ -112,6 +119,13 @@ impl IntoToolResult for CallToolResult {
 impl IntoPromptResult for String {
     fn into_prompt_result(self) -> Result<Outcome<GetPromptResult>> {
         PromptMessage::user(ContentBlock::text(self)).into_prompt_result()
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl IntoPromptResult for &'static str {
+    fn into_prompt_result(self) -> Result<Outcome<GetPromptResult>> {
+        self.to_owned().into_prompt_result()
     }
 }
 
@@ -133,6 +147,13 @@ impl IntoPromptResult for Vec<PromptMessage> {
 }
 
 #[diagnostic::do_not_recommend]
+impl<const N: usize> IntoPromptResult for [PromptMessage; N] {
+    fn into_prompt_result(self) -> Result<Outcome<GetPromptResult>> {
+        Vec::from(self).into_prompt_result()
+    }
+}
+
+#[diagnostic::do_not_recommend]
 impl IntoPromptResult for GetPromptResult {
     fn into_prompt_result(self) -> Result<Outcome<GetPromptResult>> {
         Ok(Outcome::Done(self))
@@ -143,6 +164,13 @@ impl IntoPromptResult for GetPromptResult {
 impl IntoReadResult for String {
     fn into_read_result(self) -> Result<Outcome<ReadResourceResult>> {
         ResourceContents::text("", self).into_read_result()
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl IntoReadResult for &'static str {
+    fn into_read_result(self) -> Result<Outcome<ReadResourceResult>> {
+        self.to_owned().into_read_result()
     }
 }
 
@@ -160,6 +188,13 @@ impl IntoReadResult for Vec<ResourceContents> {
             contents: self,
             ..ReadResourceResult::default()
         }))
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl<const N: usize> IntoReadResult for [ResourceContents; N] {
+    fn into_read_result(self) -> Result<Outcome<ReadResourceResult>> {
+        Vec::from(self).into_read_result()
     }
 }
 

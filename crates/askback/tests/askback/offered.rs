@@ -8,9 +8,9 @@ use std::{
 use askback::{
     Ctx, Error, Form, Json, Prompt, Resource, ResourceTemplate, Result, Revision, Server,
     ServerBuilder, Tool,
-    protocol::{CacheScope, ElicitUrlParams, ResourceContents},
+    protocol::{CacheScope, ContentBlock, ElicitUrlParams, PromptMessage, ResourceContents},
     server::{BuildError, Completing},
-    testing::Wire,
+    testing::{self, Wire},
 };
 use serde_json::{Value, json};
 
@@ -542,5 +542,39 @@ async fn codes_of_earlier_revisions_are_not_sent_in_the_newest() {
             };
             assert_eq!(code, expected, "{revision}: {uri}");
         }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_result_is_a_text_or_several_parts() {
+    const WORDS: [&str; 2] = ["One.", "Two."];
+    let server = || {
+        Server::new("library", "1")
+            .tool(Tool::new("text", async || Ok("One.")))
+            .tool(Tool::new("array", async || {
+                Ok(WORDS.map(ContentBlock::text))
+            }))
+            .tool(Tool::new("list", async || {
+                Ok(Vec::from(WORDS.map(ContentBlock::text)))
+            }))
+            .prompt(Prompt::new("text", async || Ok("One.")))
+            .prompt(Prompt::new("array", async || {
+                Ok(WORDS.map(|text| PromptMessage::user(ContentBlock::text(text))))
+            }))
+            .resource(Resource::new("text://", "text", async || Ok("One.")))
+            .resource(Resource::new("array://", "array", async || {
+                Ok(WORDS.map(|text| ResourceContents::text("", text)))
+            }))
+    };
+    for (trial, text) in [
+        (testing::call(server, "text", json!({})), "One."),
+        (testing::call(server, "array", json!({})), "One.\nTwo."),
+        (testing::call(server, "list", json!({})), "One.\nTwo."),
+        (testing::prompt(server, "text", json!({})), "One."),
+        (testing::prompt(server, "array", json!({})), "One.\nTwo."),
+        (testing::read(server, "text://"), "One."),
+        (testing::read(server, "array://"), "One.\nTwo."),
+    ] {
+        assert_eq!(trial.in_every_revision().await.assert_same().text(), text);
     }
 }
