@@ -137,7 +137,8 @@ impl Error {
     }
 
     /// There is no such thing: reading a resource answers with the code the revision has for that
-    /// (-32002, from 2026-07-28 on -32602), a tool with an error result.
+    /// (-32002, from 2026-07-28 on -32602), a tool with an error result. Reading says so in the server's
+    /// words, so that nobody can tell a resource that is hidden from one that never was.
     pub fn not_found(message: impl fmt::Display) -> Self {
         Self::of(Kind::NotFound, message.to_string())
     }
