@@ -8,7 +8,7 @@ use std::{
 
 use askback::{
     client::{Client, Event, Protocol},
-    protocol::{PromptReference, Reference},
+    protocol::Reference,
     transport::{Child, Http},
 };
 use tokio::{sync::Notify, time::timeout};
@@ -39,10 +39,7 @@ impl Ear {
 pub(crate) async fn completion(run: &Run, server: &Server) -> Result<()> {
     timeout(LIMIT, async {
         let client = connect(run, server, Ear::default()).await?;
-        let reference = Reference::Prompt(PromptReference {
-            name: "greeting".into(),
-            ..PromptReference::default()
-        });
+        let reference = Reference::prompt("greeting");
         let completed = client
             .complete(reference, ("name", "Ad"), BTreeMap::new())
             .await?;

@@ -8,7 +8,7 @@ use askback::client::{Client, ClientError, Subscription};
 use askback_core::{
     forms::{Content, FormSchema},
     limits::Limits,
-    protocol::{Prompt, PromptArgument, PromptReference, Reference, SubscriptionFilter, Tool},
+    protocol::{Prompt, PromptArgument, Reference, SubscriptionFilter, Tool},
 };
 use serde_json::{Map, Value};
 
@@ -290,10 +290,7 @@ impl<'a> Repl<'a> {
         start: &str,
         given: &BTreeMap<String, String>,
     ) -> Result<(), Error> {
-        let reference = Reference::Prompt(PromptReference {
-            name: prompt.name.clone(),
-            title: None,
-        });
+        let reference = Reference::prompt(prompt.name.clone());
         let asked = (argument.name.as_str(), start);
         let completing = self.client.complete(reference, asked, given.clone());
         let suggested = self.attend(completing).await?;

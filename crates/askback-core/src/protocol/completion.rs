@@ -18,6 +18,21 @@ pub enum Reference {
     Resource(ResourceTemplateReference),
 }
 
+impl Reference {
+    /// Refers to the prompt of this name.
+    pub fn prompt(name: impl Into<String>) -> Self {
+        Self::Prompt(PromptReference {
+            name: name.into(),
+            title: None,
+        })
+    }
+
+    /// Refers to the resource template of this URI template.
+    pub fn resource(uri: impl Into<String>) -> Self {
+        Self::Resource(ResourceTemplateReference { uri: uri.into() })
+    }
+}
+
 /// Names a prompt.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct PromptReference {

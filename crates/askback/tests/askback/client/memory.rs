@@ -16,7 +16,7 @@ use askback::{
     keys::{Key, KeyRing, KeySource},
     protocol::{
         CallToolResult, ElicitParams, InputRequest, InputResponse, ListRootsResult, LoggingLevel,
-        PromptReference, Reference, SubscriptionFilter, codes,
+        Reference, SubscriptionFilter, codes,
     },
     transport::{self, Channel, Receiver, Sender},
 };
@@ -670,10 +670,7 @@ async fn suggestions_are_taken_as_far_as_they_are_there() {
         let result = json!({"result": {"completion": completion}});
         let (channel, _) = Strange::start(move |_, _| result.clone());
         let client = builder(None).connect(channel).await.unwrap();
-        let reference = Reference::Prompt(PromptReference {
-            name: "p".into(),
-            title: None,
-        });
+        let reference = Reference::prompt("p");
         let found = client.complete(reference, ("a", ""), BTreeMap::new()).await;
         let found = found.unwrap();
         let (values, total, has_more) = expected;
@@ -704,10 +701,7 @@ async fn what_the_server_does_not_have_is_empty_or_unsupported() {
         Err(ClientError::Unsupported(_))
     ));
     client.set_log_level(LoggingLevel::Error).await.unwrap();
-    let reference = Reference::Prompt(PromptReference {
-        name: "p".into(),
-        title: None,
-    });
+    let reference = Reference::prompt("p");
     let context = BTreeMap::from([("a".to_owned(), "1".to_owned())]);
     let completion = client
         .complete(reference, ("b", "2"), context)
