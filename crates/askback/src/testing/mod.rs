@@ -43,6 +43,11 @@
 //! Tests run on tokio's paused time (`#[tokio::test(start_paused = true)]`), so that a person who
 //! takes an hour takes no time: the server's clock is a [`TestClock`].
 //!
+//! # Effects
+//!
+//! That every run has the same result does not say that every run did the same. A [`Fixture`] gives each
+//! run what it works with, such as an empty database, and counts the effects there.
+//!
 //! # Contracts
 //!
 //! The traits that others implement have rules that no type can hold. [`check_store`] runs them
@@ -51,6 +56,7 @@
 
 mod clock;
 mod contract;
+mod fixture;
 mod handshake;
 mod person;
 mod report;
@@ -62,6 +68,7 @@ mod wire;
 
 pub use clock::TestClock;
 pub use contract::BrokenContract;
+pub use fixture::Fixture;
 pub use person::Person;
 pub use report::{Asked, Ended, Report, Run, Told};
 pub use store::check_store;

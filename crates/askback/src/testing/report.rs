@@ -32,6 +32,8 @@ pub struct Run {
     /// The findings, in words: where the handler is not safe to run again, and questions that the
     /// script has no answer for.
     pub findings: Vec<String>,
+    /// How many effects it had, where a [`Fixture`](super::Fixture) counts them.
+    pub effects: Option<usize>,
 }
 
 /// A question, as the client got it.
@@ -90,7 +92,7 @@ impl Report {
     }
 
     /// Makes sure that the call went the same way in every revision and under every trouble: the
-    /// same questions, the same end, nothing that should not have happened. A revision that lacks
+    /// same questions, the same end, as many effects, nothing that should not have happened. A revision that lacks
     /// a kind of question which others asked is left out. Gives the run in the newest revision.
     ///
     /// # Panics
@@ -173,6 +175,13 @@ impl Run {
 
     #[track_caller]
     fn assert_like(&self, other: &Self) {
+        if let (Some(mine), Some(others)) = (self.effects, other.effects) {
+            assert!(
+                mine == others,
+                "the number of effects was {mine} in {self} and {others} in {other}: what must \
+                 happen at most once belongs in `Ctx::commit` or `Ctx::commit_in`"
+            );
+        }
         let (mine, others) = (self.questions(), other.questions());
         assert!(
             mine == others,

@@ -3,13 +3,22 @@
 use std::{fmt, sync::Arc, time::Duration};
 
 use askback_core::{
-    ask::keys::{Key, KeyRing},
+    ask::{
+        Principal,
+        keys::{Key, KeyRing},
+    },
     limits::Limits,
     revision::{Era, Revision},
 };
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use super::{Ended, Report, Run, TestClock, Told, Wire, handshake, person::Person, stateless};
+use super::{
+    Ended, Fixture, Report, Run, TestClock, Told, Wire,
+    fixture::{Stage, StartServer},
+    handshake,
+    person::Person,
+    stateless,
+};
 use crate::{
     keys::KeySource,
     server::{ServerBuilder, UNSAFE_REPLAY},
@@ -23,8 +32,7 @@ pub fn call<S>(server: S, tool: &str, arguments: Value) -> Trial
 where
     S: Fn() -> ServerBuilder + Send + Sync + 'static,
 {
-    let params = json!({"name": tool, "arguments": arguments});
-    Trial::new(server, "tools/call", params)
+    plain(server).call(tool, arguments)
 }
 
 /// Gets a prompt, as [`call`] calls a tool.
@@ -32,8 +40,7 @@ pub fn prompt<S>(server: S, name: &str, arguments: Value) -> Trial
 where
     S: Fn() -> ServerBuilder + Send + Sync + 'static,
 {
-    let params = json!({"name": name, "arguments": arguments});
-    Trial::new(server, "prompts/get", params)
+    plain(server).prompt(name, arguments)
 }
 
 /// Reads a resource, as [`call`] calls a tool.
@@ -41,17 +48,22 @@ pub fn read<S>(server: S, uri: &str) -> Trial
 where
     S: Fn() -> ServerBuilder + Send + Sync + 'static,
 {
-    Trial::new(server, "resources/read", json!({"uri": uri}))
+    plain(server).read(uri)
+}
+
+fn plain(server: impl Fn() -> ServerBuilder + Send + Sync + 'static) -> Fixture<()> {
+    Fixture::new(|| (), move |()| server())
 }
 
 /// A call that is tried out with a person in front of it.
 #[derive(Clone)]
 #[must_use = "a trial begins when its revision is chosen"]
 pub struct Trial {
-    server: Arc<dyn Fn() -> ServerBuilder + Send + Sync>,
+    stage: Arc<dyn Fn() -> Stage + Send + Sync>,
     method: &'static str,
     params: Value,
     person: Person,
+    principal: Option<Principal>,
 }
 
 /// The trouble that the client of a call makes. Only in 2026-07-28, where the client carries the
@@ -99,15 +111,17 @@ impl fmt::Display for Trouble {
 }
 
 impl Trial {
-    fn new<S>(server: S, method: &'static str, params: Value) -> Self
-    where
-        S: Fn() -> ServerBuilder + Send + Sync + 'static,
-    {
+    pub(super) fn new(
+        stage: impl Fn() -> Stage + Send + Sync + 'static,
+        method: &'static str,
+        params: Value,
+    ) -> Self {
         Self {
-            server: Arc::new(server),
+            stage: Arc::new(stage),
             method,
             params,
             person: Person::new(),
+            principal: None,
         }
     }
 
@@ -117,17 +131,20 @@ impl Trial {
         self
     }
 
+    /// Makes the call as this principal, whom the server's own authentication would have identified.
+    /// Without one, the server does not know who calls.
+    pub fn as_principal(mut self, principal: Principal) -> Self {
+        self.principal = Some(principal);
+        self
+    }
+
     /// Makes the call in one revision, without trouble.
     ///
     /// # Panics
     ///
     /// If the server cannot be built.
     pub async fn in_revision(&self, revision: Revision) -> Run {
-        let bench = self.bench();
-        match revision.era() {
-            Era::Legacy => handshake::run(bench, revision).await,
-            Era::Modern => stateless::run(bench, revision, Trouble::None).await,
-        }
+        self.run(revision, Trouble::None).await
     }
 
     /// Makes the call in 2026-07-28, with trouble.
@@ -136,7 +153,7 @@ impl Trial {
     ///
     /// If the server cannot be built.
     pub async fn in_trouble(&self, trouble: Trouble) -> Run {
-        stateless::run(self.bench(), Revision::LATEST, trouble).await
+        self.run(Revision::LATEST, trouble).await
     }
 
     /// Makes the call in every revision and under every trouble.
@@ -155,24 +172,33 @@ impl Trial {
         Report { runs }
     }
 
-    fn bench(&self) -> Bench {
-        Bench {
-            server: Arc::clone(&self.server),
+    async fn run(&self, revision: Revision, trouble: Trouble) -> Run {
+        let Stage { server, effects } = (self.stage)();
+        let bench = Bench {
+            server,
             method: self.method,
             params: self.params.clone(),
             person: self.person.clone(),
+            principal: self.principal.clone(),
             clock: TestClock::new(),
             store: Arc::new(MemoryStore::default()),
-        }
+        };
+        let mut run = match revision.era() {
+            Era::Legacy => handshake::run(bench, revision).await,
+            Era::Modern => stateless::run(bench, revision, trouble).await,
+        };
+        run.effects = effects.map(|count| count());
+        run
     }
 }
 
 /// The set-up of one run.
 pub(super) struct Bench {
-    server: Arc<dyn Fn() -> ServerBuilder + Send + Sync>,
+    server: StartServer,
     pub(super) method: &'static str,
     pub(super) params: Value,
     pub(super) person: Person,
+    principal: Option<Principal>,
     pub(super) clock: TestClock,
     store: Arc<dyn Store>,
 }
@@ -189,7 +215,7 @@ impl Bench {
             .check_replay(true)
             .build();
         match server {
-            Ok(server) => Wire::connect(&server),
+            Ok(server) => Wire::to(&server, self.principal.clone()),
             Err(error) => panic!("the server cannot be built: {error}"),
         }
     }
@@ -210,6 +236,7 @@ impl Run {
             ended: Ended::Left,
             told: Vec::new(),
             findings: Vec::new(),
+            effects: None,
         }
     }
 

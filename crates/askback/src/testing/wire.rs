@@ -1,6 +1,6 @@
 //! A client that is nothing but its messages.
 
-use askback_core::revision::Revision;
+use askback_core::{ask::Principal, revision::Revision};
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 
@@ -43,7 +43,20 @@ impl Wire {
     /// Connects to a server. Needs a tokio runtime.
     #[must_use]
     pub fn connect(server: &Server) -> Self {
-        let (near, far) = transport::memory();
+        Self::to(server, None)
+    }
+
+    /// Connects to a server as this principal. Needs a tokio runtime.
+    #[must_use]
+    pub fn connect_as(server: &Server, principal: Principal) -> Self {
+        Self::to(server, Some(principal))
+    }
+
+    pub(super) fn to(server: &Server, principal: Option<Principal>) -> Self {
+        let (near, mut far) = transport::memory();
+        if let Some(principal) = principal {
+            far = far.principal(principal);
+        }
         let server = server.clone();
         let serving = tokio::spawn(async move { server.serve(far).await });
         let (receiver, sender) = near.split();

@@ -1,6 +1,7 @@
 //! The scripted person, in front of handlers that are safe to run again and of some that are not.
 
 use std::{
+    panic::catch_unwind,
     sync::{
         Arc,
         atomic::{AtomicU32, Ordering},
@@ -9,9 +10,9 @@ use std::{
 };
 
 use askback::{
-    Ctx, Form, Result, Revision, Server, ServerBuilder, Tool,
+    Ctx, Form, Principal, Result, Revision, Server, ServerBuilder, State, Tool,
     protocol::LoggingLevel,
-    testing::{self, Ended, Person, Run, Told, Trouble},
+    testing::{self, Ended, Fixture, Person, Run, Told, Trouble},
 };
 use serde_json::json;
 
@@ -212,6 +213,89 @@ async fn an_effect_that_happens_twice_is_found_out() {
         assert_eq!(run(true).await.findings, [""; 0]);
         let repeats = matches!(trouble, Trouble::Twice | Trouble::Again);
         assert_eq!(!run(false).await.findings.is_empty(), repeats, "{trouble}");
+    }
+}
+
+/// A handler that sends something, in one way or another.
+async fn send(ctx: Ctx, State(sent): State<Sent>, how: How) -> Result<&'static str> {
+    let _: Seat = ctx.elicit("Which?").await?.accepted()?;
+    let counted = Arc::clone(&sent.0);
+    let effect = async move || Ok(counted.fetch_add(1, Ordering::Relaxed));
+    match &*how.how {
+        "commit" => drop(ctx.commit("send", effect).await?),
+        "run" => drop(ctx.run("send", effect).await?),
+        _ => drop(effect().await?),
+    }
+    // Time for a client that goes back to an older round.
+    let _: Guest = ctx.elicit("For whom?").await?.accepted()?;
+    Ok("It is sent.")
+}
+
+#[derive(Clone, Default)]
+struct Sent(Arc<AtomicU32>);
+
+#[derive(Form)]
+struct How {
+    how: String,
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_effect_done_twice_is_found_though_every_result_is_the_same() {
+    let server = |sent: &Sent| {
+        let tool = Tool::new("send", send);
+        Server::new("office", "1").state(sent.clone()).tool(tool)
+    };
+    let fixture = Fixture::new(Sent::default, server);
+    let counts = fixture
+        .clone()
+        .effects(|sent| sent.0.load(Ordering::Relaxed) as usize);
+    for (how, is_done_once) in [("commit", true), ("run", false), ("plain", false)] {
+        let arguments = json!({"how": how});
+        let uncounted = fixture.call("send", arguments.clone()).with(ada());
+        let uncounted = uncounted.in_every_revision().await;
+        assert_eq!(uncounted.assert_same().effects, None, "{how}");
+
+        let report = counts.call("send", arguments).with(ada());
+        let report = report.in_every_revision().await;
+        let checked = catch_unwind(|| report.assert_same().effects);
+        if is_done_once {
+            assert_eq!(checked.expect("all runs are the same"), Some(1));
+            continue;
+        }
+        let panic = checked.expect_err("the effects differ");
+        let found = panic.downcast::<String>().expect("a message");
+        assert!(found.starts_with("the number of effects was "), "{found}");
+        let remedy = "what must happen at most once belongs in `Ctx::commit`";
+        assert!(found.contains(remedy), "{found}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_is_made_as_the_principal_of_the_trial() {
+    async fn whoami(ctx: Ctx) -> Result<String> {
+        let _: Seat = ctx.elicit("Which?").await?.accepted()?;
+        let principal = ctx.principal().map(|principal| &*principal.subject);
+        Ok(principal.unwrap_or("nobody").to_owned())
+    }
+    let server = || {
+        let for_bob = |caller: Option<&Principal>| caller == Some(&Principal::new("bob"));
+        let tool = Tool::new("whoami", whoami);
+        let hidden = Tool::new("hidden", whoami).visible_to(for_bob);
+        Server::new("airline", "1").tool(tool).tool(hidden)
+    };
+    for (principal, subject) in [(Some("ada"), "ada"), (Some("bob"), "bob"), (None, "nobody")] {
+        let call = |tool| {
+            let trial = testing::call(server, tool, json!({})).with(ada());
+            match principal {
+                Some(name) => trial.as_principal(Principal::new(name)),
+                None => trial,
+            }
+        };
+        let report = call("whoami").in_every_revision().await;
+        assert_eq!(report.assert_same().text(), subject);
+        let report = call("hidden").in_every_revision().await;
+        let is_hidden = report.assert_same().text().starts_with("there is no tool");
+        assert_eq!(is_hidden, subject != "bob", "{subject}");
     }
 }
 

@@ -1,0 +1,132 @@
+//! What each run of a trial begins with.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use super::Trial;
+use crate::server::ServerBuilder;
+
+/// Starts the server of a run.
+pub(super) type StartServer = Box<dyn Fn() -> ServerBuilder + Send + Sync>;
+
+/// Counts the effects of a run.
+type CountEffects = Box<dyn Fn() -> usize + Send + Sync>;
+
+/// Counts the effects in a fixture.
+type CountIn<F> = Arc<dyn Fn(&F) -> usize + Send + Sync>;
+
+/// What each run of a trial begins with, such as an empty database, and the server that works with it.
+/// However often the server is started in a run, it is given the same one.
+///
+/// With [`effects`](Fixture::effects), a trial finds an effect that was done twice although every
+/// result is the same.
+///
+/// ```
+/// use std::sync::{Arc, atomic::{AtomicUsize, Ordering::Relaxed}};
+/// use askback::{Ctx, Result, Server, ServerBuilder, State, Tool, testing::{Fixture, Person}};
+/// use serde_json::json;
+///
+/// type Sent = Arc<AtomicUsize>;
+///
+/// async fn invite(ctx: Ctx, State(sent): State<Sent>) -> Result<&'static str> {
+///     if !ctx.confirm("Send the invitation?").await? {
+///         return Ok("Nothing was sent.");
+///     }
+///     // In a `ctx.run`, or in none, it would be sent twice where the client repeats its answer.
+///     ctx.commit("send", async move || Ok(sent.fetch_add(1, Relaxed))).await?;
+///     Ok("It is sent.")
+/// }
+///
+/// fn office(sent: &Sent) -> ServerBuilder {
+///     Server::new("office", "1.0.0").state(Arc::clone(sent)).tool(Tool::new("invite", invite))
+/// }
+///
+/// # #[tokio::main(flavor = "current_thread", start_paused = true)]
+/// # async fn main() {
+/// let trial = Fixture::new(Sent::default, office)
+///     .effects(|sent| sent.load(Relaxed))
+///     .call("invite", json!({}))
+///     .with(Person::new().answer("confirm", json!({"confirm": true})));
+/// let report = trial.in_every_revision().await;
+/// assert_eq!(report.assert_same().effects, Some(1));
+/// # }
+/// ```
+#[must_use = "a fixture is for a trial"]
+pub struct Fixture<F> {
+    make: Arc<dyn Fn() -> F + Send + Sync>,
+    server: Arc<dyn Fn(&F) -> ServerBuilder + Send + Sync>,
+    effects: Option<CountIn<F>>,
+}
+
+/// The beginning of one run.
+pub(super) struct Stage {
+    pub(super) server: StartServer,
+    pub(super) effects: Option<CountEffects>,
+}
+
+impl<F: Send + Sync + 'static> Fixture<F> {
+    /// Makes one: `make` is called once for each run, and `server` as often as the server is started.
+    pub fn new(
+        make: impl Fn() -> F + Send + Sync + 'static,
+        server: impl Fn(&F) -> ServerBuilder + Send + Sync + 'static,
+    ) -> Self {
+        Self {
+            make: Arc::new(make),
+            server: Arc::new(server),
+            effects: None,
+        }
+    }
+
+    /// Sets how the effects of a run are counted, when it has ended: the rows of a table, the mails
+    /// that a stand-in was given. All runs must come to the same number.
+    pub fn effects(mut self, count: impl Fn(&F) -> usize + Send + Sync + 'static) -> Self {
+        self.effects = Some(Arc::new(count));
+        self
+    }
+
+    /// Calls a tool, as [`call`](super::call) does.
+    pub fn call(&self, tool: &str, arguments: Value) -> Trial {
+        self.trial("tools/call", json!({"name": tool, "arguments": arguments}))
+    }
+
+    /// Gets a prompt, as [`prompt`](super::prompt) does.
+    pub fn prompt(&self, name: &str, arguments: Value) -> Trial {
+        self.trial("prompts/get", json!({"name": name, "arguments": arguments}))
+    }
+
+    /// Reads a resource, as [`read`](super::read) does.
+    pub fn read(&self, uri: &str) -> Trial {
+        self.trial("resources/read", json!({"uri": uri}))
+    }
+
+    fn trial(&self, method: &'static str, params: Value) -> Trial {
+        let Self {
+            make,
+            server,
+            effects,
+        } = self.clone();
+        let stage = move || {
+            let fixture = Arc::new(make());
+            let counted = Arc::clone(&fixture);
+            let server = Arc::clone(&server);
+            Stage {
+                server: Box::new(move || server(&fixture)),
+                effects: effects
+                    .clone()
+                    .map(|count| -> CountEffects { Box::new(move || count(&counted)) }),
+            }
+        };
+        Trial::new(stage, method, params)
+    }
+}
+
+impl<F> Clone for Fixture<F> {
+    fn clone(&self) -> Self {
+        Self {
+            make: Arc::clone(&self.make),
+            server: Arc::clone(&self.server),
+            effects: self.effects.clone(),
+        }
+    }
+}
