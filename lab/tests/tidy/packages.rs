@@ -17,6 +17,7 @@ const FLOORS: &[(&str, &[&str])] = &[
         &["askback-core", "askback-macros", "askback-oauth"],
     ),
     ("askback-delete", &["askback"]),
+    ("askback-expense", &["askback"]),
     ("askback-features", &["askback"]),
     ("askback-travel", &["askback"]),
     ("askback-seams", &["askback"]),

@@ -28,9 +28,12 @@ const WORDS: &[&str] = &[
 /// Made-up users whose directories may be named.
 const NOBODY: &[&str] = &[concat!("/ho", "me/ada")];
 
+/// Programs whose work is to print.
+const PRINTING: &[&str] = &["examples/expense/src/bin/split.rs"];
+
 fn macros(tree: &Tree) -> Vec<Problem> {
     let mut problems = Vec::new();
-    for (path, text) in tree.sources() {
+    for (path, text) in tree.sources().filter(|(path, _)| !PRINTING.contains(path)) {
         for (number, line) in words(text).lines().enumerate() {
             let called = |name: &&&str| {
                 line.match_indices(**name)

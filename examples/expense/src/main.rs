@@ -1,0 +1,30 @@
+//! Serves the expense desk: to the program that starts it, or over HTTP to callers with a token.
+
+use std::{env, error::Error};
+
+use askback::Principal;
+use askback_expense::{Claims, Tokens, router, server};
+use tokio::net::TcpListener;
+
+const USAGE: &str = "usage: expense DATABASE [ADDRESS]\n\
+    With an ADDRESS, EXPENSE_TOKENS has the callers: TOKEN=NAME, separated by spaces.";
+
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn Error + Send + Sync>> {
+    let mut arguments = env::args().skip(1);
+    let server = server(&Claims::open(arguments.next().ok_or(USAGE)?)?);
+    let Some(address) = arguments.next() else {
+        return Ok(server.run_stdio().await?);
+    };
+    let callers = env::var("EXPENSE_TOKENS").map_err(|_| USAGE)?;
+    let callers = callers
+        .split(' ')
+        .filter_map(|caller| caller.split_once('='));
+    let tokens = callers.map(|(token, name)| (token.to_owned(), Principal::new(name)));
+    let tokens = Tokens::new(tokens.collect());
+    let signal = async { tokio::signal::ctrl_c().await.unwrap_or_default() };
+    let mcp = server.build()?.http().service_until(signal);
+    let stopped = mcp.stopped();
+    let serving = axum::serve(TcpListener::bind(address).await?, router(mcp, tokens));
+    Ok(serving.with_graceful_shutdown(stopped).await?)
+}

@@ -1,0 +1,38 @@
+//! The desk in an axum application, with bearer tokens of its own.
+
+use std::{collections::HashMap, sync::Arc};
+
+use askback::{Principal, http::Service};
+use axum::{
+    Router,
+    extract::{Request, State},
+    http::{
+        StatusCode,
+        header::{AUTHORIZATION, WWW_AUTHENTICATE},
+    },
+    middleware::{Next, from_fn_with_state},
+    response::{IntoResponse, Response},
+    routing::get,
+};
+
+/// The callers, by their tokens.
+pub type Tokens = Arc<HashMap<String, Principal>>;
+
+/// Makes the application: the desk at `/mcp` for callers with a token, and a page for everybody.
+pub fn router(mcp: Service, tokens: Tokens) -> Router {
+    Router::new()
+        .route_service("/mcp", mcp)
+        .layer(from_fn_with_state(tokens, authenticate))
+        .route("/health", get(async || "The desk is open."))
+}
+
+async fn authenticate(State(tokens): State<Tokens>, mut request: Request, next: Next) -> Response {
+    let header = request.headers().get(AUTHORIZATION);
+    let token = header.and_then(|value| value.to_str().ok()?.strip_prefix("Bearer "));
+    let Some(caller) = token.and_then(|token| tokens.get(token)).cloned() else {
+        let challenge = [(WWW_AUTHENTICATE, "Bearer")];
+        return (StatusCode::UNAUTHORIZED, challenge).into_response();
+    };
+    request.extensions_mut().insert(caller);
+    next.run(request).await
+}
