@@ -54,4 +54,6 @@ mod documents {
     mod tools {}
     #[doc = include_str!("../../docs/guide/transport.md")]
     mod transport {}
+    #[doc = include_str!("../../docs/guide/tutorial.md")]
+    mod tutorial {}
 }

@@ -1,5 +1,63 @@
 //! Model Context Protocol servers and clients in which a plain `async fn` asks a person in the
 //! middle, unchanged in every protocol revision.
+//!
+//! A whole server that asks before it acts:
+//!
+//! ```no_run
+//! use askback::{Ctx, Result, RunError, Server, tool};
+//!
+//! #[tool(description = "Deletes a file, if a person agrees.")]
+//! async fn delete(ctx: Ctx, path: String) -> Result<&'static str> {
+//!     if !ctx.confirm(format!("Delete {path}?")).await? {
+//!         return Ok("Nothing was deleted.");
+//!     }
+//!     let delete = async || Ok(std::fs::remove_file(path)?);
+//!     ctx.commit("delete", delete).await.map(|()| "Deleted.")
+//! }
+//!
+//! #[tokio::main]
+//! async fn main() -> Result<(), RunError> {
+//!     Server::new("files", "1.0").tool(delete).run_stdio().await
+//! }
+//! ```
+//!
+//! Its dependencies:
+//!
+//! ```toml
+//! [dependencies]
+//! askback = "0.1"
+//! tokio = { version = "1", features = ["macros", "rt-multi-thread"] }
+//! ```
+//!
+//! - A parameter of a plain type is an argument, which the model fills in: see [`tool`].
+//! - [`Ctx::confirm`] asks for a yes or no, [`Ctx::elicit`] for a form or one value. The line goes on
+//!   with the answer.
+//! - [`Ctx::commit`] does something at most once after the answer, whatever the client repeats.
+//!   **A handler may run more than once**: [`Ctx`] says when, and what to do about it.
+//! - [`ServerBuilder::run_stdio`] serves the client that started the program; so logs go to standard
+//!   error: `tracing_subscriber::fmt().with_writer(std::io::stderr).init()`. With the feature
+//!   `http-server`, `run_http` serves over HTTP.
+//!
+//! Try it with the `askback` command, `askback open -- target/debug/files`, or name it in the `mcp.json`
+//! of a host: `{"mcpServers": {"files": {"command": "/path/to/files"}}}`.
+//!
+//! The guide, in `docs/guide` of the repository, begins with a tutorial of ten minutes.
+//!
+//! # Where to find what
+//!
+//! | module | what it is for |
+//! |---|---|
+//! | [`server`] | what a server offers, and how it is built and served |
+//! | [`ctx`] | the context of a handler: questions, steps, progress |
+//! | [`forms`](mod@forms) | what a person can be asked to fill in |
+//! | [`handler`] | parameters and results of handlers |
+//! | [`client`] | the other side: calling servers, and answering what they ask |
+//! | [`http`] | serving over HTTP (feature `http-server`) |
+//! | [`transport`] | standard streams, child processes, HTTP for clients, and your own |
+//! | [`authorization`] | who asks (feature `oauth-server`), and signing in (feature `oauth-client`) |
+//! | [`store`] | claims of commits, in memory and in SQLite |
+//! | [`testing`] | a scripted person in front of a handler (feature `testing`) |
+//! | [`protocol`] | the messages of the protocol as types |
 
 #[cfg(feature = "server")]
 mod answer;

@@ -3,6 +3,8 @@
 use crate::{Problem, assert_found, assert_none, tree::Tree};
 
 const GUIDE: &str = "docs/guide/";
+const TUTORIAL: &str = "docs/guide/tutorial.md";
+const TUTORIAL_PROGRAM: &str = "lab/tests/tutorial/main.rs";
 
 /// Links in Markdown files, other than to the web, that lead nowhere.
 fn links(tree: &Tree) -> Vec<Problem> {
@@ -61,6 +63,27 @@ fn unlinked(tree: &Tree) -> Vec<Problem> {
         .filter(|path| !linked.iter().any(|linked| linked == path))
         .map(|path| format!("{path} is not in the index of the guide"))
         .collect()
+}
+
+/// Parts of the tutorial's program, which is compiled and tested, that the page shows in other words.
+fn tutorial(tree: &Tree) -> Vec<Problem> {
+    let page = tree.get(TUTORIAL).unwrap_or_default();
+    let program = tree.get(TUTORIAL_PROGRAM).unwrap_or_default();
+    let at = program.find("#[cfg(test)]").unwrap_or(program.len());
+    let (program, tests) = program.split_at(at);
+    let mut problems = Vec::new();
+    for (name, part) in [("the program", program), ("its tests", tests)] {
+        let is_shown = page.split("```").any(|block| {
+            let code = block.split_once('\n').map(|(_, code)| code);
+            code.is_some_and(|code| !code.trim().is_empty() && code.trim() == part.trim())
+        });
+        if !is_shown {
+            problems.push(format!(
+                "{TUTORIAL} does not show {name} of {TUTORIAL_PROGRAM}"
+            ));
+        }
+    }
+    problems
 }
 
 fn changelog(tree: &Tree) -> Vec<Problem> {
@@ -190,6 +213,23 @@ fn every_page_of_the_guide_is_in_its_index() {
         ("docs/guide/b.md", ""),
     ]);
     assert_found(&unlinked(&bad), &["docs/guide/b.md"]);
+}
+
+#[test]
+fn the_tutorial_shows_what_is_tested() {
+    assert_none(tutorial(&Tree::project()));
+
+    let bad = Tree::of([
+        (
+            TUTORIAL_PROGRAM,
+            "fn a() {}\n\n#[cfg(test)]\nmod tests {}\n",
+        ),
+        (
+            TUTORIAL,
+            "a\n```rust\nfn a() {}\n```\nb\n```rust\nmod tests {}\n```\n",
+        ),
+    ]);
+    assert_found(&tutorial(&bad), &["its tests"]);
 }
 
 #[test]
