@@ -58,6 +58,17 @@
 //! | [`store`] | claims of commits, in memory and in SQLite |
 //! | [`testing`] | a scripted person in front of a handler (feature `testing`) |
 //! | [`protocol`] | the messages of the protocol as types |
+//!
+//! # Features
+//!
+//! | feature | what it brings |
+//! |---|---|
+//! | `client`, `macros`, `server`, `stdio` | the default features: clients, `#[tool]` and its like, servers, child processes and standard streams |
+//! | `http-server`, `http-client` | HTTP, for each side |
+//! | `oauth-server`, `oauth-client` | authorization, for each side, over HTTP |
+//! | `schemars`, `json-schema` | `Json<T>` with the schema of its type; checks by the schemas of tools |
+//! | `sqlite`, `sqlite-bundled` | commits in SQLite: that of the system, or one that is compiled in |
+//! | `testing` | [`testing`], for dev-dependencies |
 
 #[cfg(feature = "server")]
 mod answer;

@@ -3,6 +3,8 @@
 use crate::{Problem, assert_found, assert_none, tree::Tree};
 
 const GUIDE: &str = "docs/guide/";
+const FEATURES: &str = "docs/guide/features.md";
+const MANIFEST: &str = "crates/askback/Cargo.toml";
 const TUTORIAL: &str = "docs/guide/tutorial.md";
 const TUTORIAL_PROGRAM: &str = "lab/tests/tutorial/main.rs";
 
@@ -62,6 +64,53 @@ fn unlinked(tree: &Tree) -> Vec<Problem> {
         .filter(|path| path.starts_with(GUIDE) && *path != index)
         .filter(|path| !linked.iter().any(|linked| linked == path))
         .map(|path| format!("{path} is not in the index of the guide"))
+        .collect()
+}
+
+/// Features of `askback` that the page on them leaves out or makes up, and those whose row is wrong about
+/// the default.
+fn features(tree: &Tree) -> Vec<Problem> {
+    let manifest = tree.get(MANIFEST).unwrap_or_default();
+    let section = manifest.split("\n[features]\n").nth(1).unwrap_or_default();
+    let section = section.split("\n[").next().unwrap_or_default();
+    let mut declared: Vec<&str> = section
+        .lines()
+        .filter_map(|line| Some(line.split_once(" = [")?.0))
+        .collect();
+    declared.retain(|name| *name != "default");
+    let default = section.lines().find(|line| line.starts_with("default"));
+    let is_default = |name: &str| default.is_some_and(|all| all.contains(&format!("\"{name}\"")));
+
+    let page = tree.get(FEATURES).unwrap_or_default();
+    let table = page.split("\n| feature |").nth(1).unwrap_or_default();
+    let table = table.split("\n\n").next().unwrap_or_default();
+    let mut problems = Vec::new();
+    for row in table.lines().filter(|line| line.starts_with("| `")) {
+        let mut cells = row.split('|').skip(1).map(str::trim);
+        let name = cells.next().unwrap_or_default().trim_matches('`');
+        let before = declared.len();
+        declared.retain(|declared| *declared != name);
+        if declared.len() == before {
+            problems.push(format!("{FEATURES}: there is no feature {name}"));
+        } else if (cells.next() == Some("yes")) != is_default(name) {
+            problems.push(format!("{FEATURES}: the default is wrong for {name}"));
+        }
+    }
+    let missed = declared.iter();
+    problems.extend(missed.map(|name| format!("{FEATURES} leaves out {name}")));
+    problems
+}
+
+/// Pages that name another Rust than the manifest.
+fn rust_versions(tree: &Tree) -> Vec<Problem> {
+    let manifest = tree.get("Cargo.toml").unwrap_or_default();
+    let version = manifest.split("rust-version = \"").nth(1);
+    let version = version.and_then(|rest| rest.split('"').next());
+    let named = format!("Rust {} or newer", version.unwrap_or_default());
+    [FEATURES, TUTORIAL]
+        .into_iter()
+        .filter(|page| !tree.get(page).unwrap_or_default().contains(&named))
+        .map(|page| format!("{page} does not say: {named}"))
         .collect()
 }
 
@@ -213,6 +262,35 @@ fn every_page_of_the_guide_is_in_its_index() {
         ("docs/guide/b.md", ""),
     ]);
     assert_found(&unlinked(&bad), &["docs/guide/b.md"]);
+}
+
+#[test]
+fn the_guide_lists_every_feature() {
+    assert_none(features(&Tree::project()));
+
+    let manifest = "[package]\n[features]\ndefault = [\"a\", \"b\"]\na = []\nb = [\n    \"c\",\n]\n\
+                    c = []\n\n[dependencies]\nd = []\n";
+    let page = "\n| feature | default |\n|---|---|\n| `a` | yes | x |\n| `b` | | x |\n| `d` | | x |\n\n\
+                | `e` | |\n";
+    let manifest = format!("\n{manifest}");
+    let bad = Tree::of([(MANIFEST, &manifest), (FEATURES, page)]);
+    let wanted = ["wrong for b", "no feature d", "leaves out c"];
+    assert_found(&features(&bad), &wanted);
+}
+
+#[test]
+fn the_guide_names_the_oldest_rust() {
+    assert_none(rust_versions(&Tree::project()));
+
+    let bad = Tree::of([
+        ("Cargo.toml", "rust-version = \"1.95\""),
+        (FEATURES, "Rust 1.95 or newer"),
+        (TUTORIAL, "Rust 1.9 or newer"),
+    ]);
+    assert_found(
+        &rust_versions(&bad),
+        &["tutorial.md does not say: Rust 1.95"],
+    );
 }
 
 #[test]
