@@ -12,6 +12,7 @@ mod limits;
 mod modules;
 mod names;
 mod packages;
+mod reference;
 mod requirements;
 mod sources;
 mod tree;

@@ -1,0 +1,134 @@
+//! The reference of the guide: each attribute of the macros and each method of the context has its row.
+
+use std::collections::BTreeSet;
+
+use crate::{Problem, assert_found, assert_none, tree::Tree};
+
+const PAGE: &str = "docs/guide/reference.md";
+const MACROS: &str = "crates/askback-macros/src/";
+
+/// Where attributes are read, one list after the other, and the sections that show them.
+const ATTRIBUTES: [(&str, &[&str]); 4] = [
+    ("attribute/tool.rs", &["## `#[tool]`"]),
+    ("attribute/prompt.rs", &["## `#[prompt]`"]),
+    ("attribute/resource.rs", &["## `#[resource]`"]),
+    (
+        "form/attributes.rs",
+        &[
+            "### On the struct or enum",
+            "### On a field, and in `#[arg]`",
+            "### On a variant",
+        ],
+    ),
+];
+
+fn attributes(tree: &Tree) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    for (file, sections) in ATTRIBUTES {
+        let code = tree.get(&format!("{MACROS}{file}")).unwrap_or_default();
+        // The error for an unknown attribute names all there are.
+        let lists = code.split("Err(unknown(").skip(1);
+        let lists: Vec<_> = lists
+            .map(|list| names(list.split("))").next().unwrap_or_default()))
+            .collect();
+        if lists.len() != sections.len() {
+            problems.push(format!("{file} has {} lists of attributes", lists.len()));
+        }
+        for (list, section) in lists.iter().zip(sections) {
+            problems.extend(compare(list, &rows(tree, section), section));
+        }
+    }
+    problems
+}
+
+fn methods(tree: &Tree) -> Vec<Problem> {
+    let mut methods = BTreeSet::new();
+    for (_, text) in tree.sources() {
+        for body in text.split("\nimpl Ctx {\n").skip(1) {
+            let body = body.split("\n}\n").next().unwrap_or_default();
+            let public = body.lines().filter_map(|line| {
+                let item = line.strip_prefix("    pub ")?;
+                let item = item.strip_prefix("async ").unwrap_or(item);
+                item.strip_prefix("fn ").map(name)
+            });
+            methods.extend(public);
+        }
+    }
+    compare(&methods, &rows(tree, "## `Ctx`"), "## `Ctx`")
+}
+
+/// What stands in one and not in the other.
+fn compare(there: &BTreeSet<&str>, shown: &BTreeSet<&str>, section: &str) -> Vec<Problem> {
+    let missing = there.difference(shown);
+    let made_up = shown.difference(there);
+    missing
+        .map(|name| format!("{PAGE}: {section} leaves out {name}"))
+        .chain(made_up.map(|name| format!("{PAGE}: {section} has {name}, which there is not")))
+        .collect()
+}
+
+/// The names in the first cells of the tables below a heading.
+fn rows<'a>(tree: &'a Tree, heading: &str) -> BTreeSet<&'a str> {
+    let page = tree.get(PAGE).unwrap_or_default();
+    let below = page.lines().skip_while(|line| *line != heading).skip(1);
+    let section = below.take_while(|line| !line.starts_with('#'));
+    let cells = section.filter_map(|line| line.strip_prefix("| ")?.split(" | ").next());
+    cells.flat_map(names).collect()
+}
+
+/// The names at the beginning of what stands in backticks.
+fn names(text: &str) -> BTreeSet<&str> {
+    let quoted = text.split('`').skip(1).step_by(2);
+    quoted.map(name).filter(|name| !name.is_empty()).collect()
+}
+
+fn name(text: &str) -> &str {
+    let end = text.find(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+    &text[..end.unwrap_or(text.len())]
+}
+
+#[test]
+fn the_reference_has_every_attribute() {
+    assert_none(attributes(&Tree::project()));
+
+    let error = |names: &str| format!("_ => Err(unknown(&meta, \"{names}\")),");
+    let code = error("`name`, \\\n `title` and `uri`");
+    let page = "## `#[tool]`\n\n| attribute | |\n| `name = \"a\"`, `title` | `x` |\n| `uri` | |\n\
+                ## `#[prompt]`\n| `name` | |\n## `#[resource]`\n| `name`, `title`, `size` | |\n";
+    let bad = Tree::of([
+        ("crates/askback-macros/src/attribute/tool.rs", &*code),
+        ("crates/askback-macros/src/attribute/prompt.rs", &*code),
+        ("crates/askback-macros/src/attribute/resource.rs", &*code),
+        (PAGE, page),
+    ]);
+    let wanted = [
+        "`#[prompt]` leaves out title",
+        "`#[prompt]` leaves out uri",
+        "`#[resource]` leaves out uri",
+        "`#[resource]` has size",
+        "form/attributes.rs has 0 lists",
+    ];
+    assert_found(&attributes(&bad), &wanted);
+}
+
+#[test]
+fn the_reference_has_every_method_of_the_context() {
+    assert_none(methods(&Tree::project()));
+
+    let bad = Tree::of([
+        (
+            "crates/askback/src/ctx/mod.rs",
+            "\nimpl Ctx {\n    pub fn ask(&self) {}\n    pub(crate) fn cell(&self) {}\n}\n",
+        ),
+        (
+            "crates/askback/src/ctx/more.rs",
+            "\nimpl Ctx {\n    pub async fn wait(&self) {}\n    fn own(&self) {}\n}\n",
+        ),
+        (
+            PAGE,
+            "## `Ctx`\n| to ask | |\n| `tell()` | `x` |\n| `wait()` | |\n## More\n| `ask` | |\n",
+        ),
+    ]);
+    let wanted = ["`Ctx` leaves out ask", "`Ctx` has tell"];
+    assert_found(&methods(&bad), &wanted);
+}
