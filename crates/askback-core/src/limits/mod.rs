@@ -51,11 +51,11 @@ pub struct Limits {
     pub asking: AskingLimits,
     /// Tasks.
     pub tasks: TaskLimits,
-    /// What a server keeps and does for its clients.
+    /// Servers, for all their clients together.
     pub server: ServerLimits,
-    /// What a client takes from a server.
+    /// Clients, for one server.
     pub client: ClientLimits,
-    /// What a host shows of a server.
+    /// Hosts, for one server.
     pub host: HostLimits,
     /// Connections, sessions and streams over HTTP.
     pub http: HttpLimits,

@@ -259,6 +259,40 @@ mod tests {
         }
     }
 
+    /// A worker thread of tokio has 2 MiB, and a check is not the first thing on it.
+    #[test]
+    fn the_deepest_check_takes_half_of_a_worker_threads_stack() {
+        const STACK: usize = 1 << 20;
+        let deepest = |keyword: &'static str, levels: usize| {
+            let mut inner = json!({"$ref": "#"});
+            for _ in 0..levels {
+                inner = json!({keyword: [inner]});
+            }
+            json!({"properties": {"a": inner}})
+        };
+        let nested = |depth: usize| {
+            let mut value = json!({"a": 1});
+            for _ in 1..depth {
+                value = json!({"a": value});
+            }
+            value
+        };
+        let check = move || {
+            ["allOf", "anyOf", "oneOf"].map(|keyword| {
+                let schema = compile(&deepest(keyword, 14)).unwrap();
+                let fits = |depth: &usize| schema.check(&nested(*depth).to_string()).is_ok();
+                (1..127).filter(fits).count()
+            })
+        };
+        let thread = std::thread::Builder::new().stack_size(STACK);
+        let checked = thread.spawn(check).unwrap().join().unwrap();
+        // The deepest that are checked are among them, for those beyond are refused.
+        assert!(
+            checked.iter().all(|checked| (60..126).contains(checked)),
+            "{checked:?}"
+        );
+    }
+
     #[test]
     fn the_place_of_a_misfit_is_short_and_in_one_line() {
         let number = json!({"additionalProperties": {"additionalProperties": {"type": "number"}}});

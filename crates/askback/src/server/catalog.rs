@@ -64,7 +64,7 @@ pub(super) struct Rules<'a> {
     pub(super) cache: Cache,
 }
 
-/// What a caller finds at a URI.
+/// A resource, as a caller finds it at its URI.
 enum Found<'a> {
     Resource(&'a Entry<Resource>),
     /// With the values that the template takes out of the URI.
@@ -243,7 +243,7 @@ impl Catalog {
         self.resource_at(uri, caller).is_some() || !self.has_at(uri)
     }
 
-    /// What this caller finds at a URI: a resource of its own, else one of the first template it fits.
+    /// Finds what is at a URI for this caller: a resource of its own, else one of the first template it fits.
     fn resource_at(&self, uri: &str, caller: Option<&Principal>) -> Option<Found<'_>> {
         if let Some(resource) = self.resources.find(uri, caller) {
             return Some(Found::Resource(resource));

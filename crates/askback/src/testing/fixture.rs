@@ -1,4 +1,4 @@
-//! What each run of a trial begins with.
+//! Fixtures: what each run of a trial begins with.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ type CountEffects = Box<dyn Fn() -> usize + Send + Sync>;
 /// Counts the effects in a fixture.
 type CountIn<F> = Arc<dyn Fn(&F) -> usize + Send + Sync>;
 
-/// What each run of a trial begins with, such as an empty database, and the server that works with it.
+/// The beginning of each run of a trial, such as an empty database, and the server that works with it.
 /// However often the server is started in a run, it is given the same one.
 ///
 /// With [`effects`](Fixture::effects), a trial finds an effect that was done twice although every
