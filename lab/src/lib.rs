@@ -24,6 +24,8 @@ mod documents {
     mod extensions {}
     #[doc = include_str!("../../docs/guide/forms.md")]
     mod forms {}
+    #[doc = include_str!("../../docs/guide/from-rmcp.md")]
+    mod from_rmcp {}
     #[doc = include_str!("../../docs/guide/README.md")]
     mod guide {}
     #[doc = include_str!("../../docs/guide/http.md")]
@@ -36,6 +38,8 @@ mod documents {
     mod observability {}
     #[doc = include_str!("../../docs/guide/prompts.md")]
     mod prompts {}
+    #[doc = include_str!("../../docs/guide/proxy.md")]
+    mod proxy {}
     #[doc = include_str!("../../README.md")]
     mod readme {}
     #[doc = include_str!("../../docs/guide/resources.md")]
