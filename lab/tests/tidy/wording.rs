@@ -1,9 +1,19 @@
-//! Doc comments: they begin with the field's noun, or with the verb of what a method does.
+//! Doc comments: they begin with the field's noun, or with the verb of what a method does. And the guide,
+//! which uses plain words.
 
 use crate::{Problem, assert_found, assert_none, tree::Tree};
 
 /// Clauses that stand where the field has a noun.
 const CLAUSES: [&str; 3] = ["What", "Who", "Whoever"];
+
+/// Words of the guide that have a plainer one: again, the caller, is notified of, finishes, is in.
+const FOREIGN: [&str; 5] = [
+    "anew",
+    "whoever",
+    "hears of",
+    "comes to its end",
+    "stands in",
+];
 
 /// The most doc comments that may begin with a clause; a question of the specification's own may.
 const HANDFUL: usize = 5;
@@ -63,6 +73,27 @@ fn clauses(tree: &Tree) -> Vec<Problem> {
     problems
 }
 
+/// Lines of the guide and the README with such a word.
+fn foreign(tree: &Tree) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    for (path, text) in tree
+        .files()
+        .filter(|(path, _)| path.starts_with("docs/guide/") || *path == "README.md")
+    {
+        for (number, line) in (1..).zip(text.lines()) {
+            let words = format!(
+                " {} ",
+                line.to_lowercase().replace([',', '.', ':', ';'], " ")
+            );
+            let mut found = FOREIGN.iter();
+            if let Some(word) = found.find(|word| words.contains(&format!(" {word} "))) {
+                problems.push(format!("{path}:{number}: {word}"));
+            }
+        }
+    }
+    problems
+}
+
 /// Whether a method takes what it is called on and returns it changed.
 fn builds(item: &str) -> bool {
     let is_public = item.starts_with("pub fn ") || item.starts_with("pub const fn ");
@@ -113,6 +144,19 @@ fn doc_comments_begin_with_a_noun() {
         ),
     ]);
     assert_found(&clauses(&bad), &["a.rs:1", "b.rs:2"]);
+}
+
+#[test]
+fn the_guide_uses_plain_words() {
+    assert_none(foreign(&Tree::project()));
+
+    let bad = Tree::of([
+        ("README.md", "Whoever asks,\nasks again.\n"),
+        ("docs/guide/a.md", "It stands in the file, read\nanew."),
+        ("docs/performance.md", "anew"),
+    ]);
+    let wanted = ["README.md:1: whoever", "a.md:1: stands in", "a.md:2: anew"];
+    assert_found(&foreign(&bad), &wanted);
 }
 
 #[test]
