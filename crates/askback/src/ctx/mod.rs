@@ -303,7 +303,17 @@ impl Ctx {
         }
     }
 
-    /// Asks several forms in one round; the answers come together, in the same order.
+    /// Asks several questions of any kind in one round: a tuple of up to four. The answers come
+    /// together, in the same order.
+    ///
+    /// ```
+    /// # use askback::{Ctx, Result};
+    /// async fn stay(ctx: Ctx) -> Result<String> {
+    ///     let questions = (ctx.elicit::<u8>("How many nights?"), ctx.confirm("With breakfast?"));
+    ///     let (nights, breakfast) = ctx.elicit_all(questions).await?;
+    ///     Ok(format!("{} nights, breakfast: {breakfast}", nights.accepted()?))
+    /// }
+    /// ```
     ///
     /// # Errors
     ///

@@ -50,7 +50,7 @@ pub struct ListRoots {
     pub(super) place: Place,
 }
 
-/// Several questions of one round: a tuple of [`Elicit`]s.
+/// Several questions of one round: a tuple of [`Elicit`]s, [`Confirm`]s and the like.
 pub trait Questions: Send {
     /// Their answers.
     type Answers;
@@ -198,18 +198,22 @@ impl Future for ListRoots {
 }
 
 macro_rules! questions {
-    ($(($form:ident, $question:ident, $answer:ident)),+) => {
-        impl<$($form: Send),+> Questions for ($(Elicit<$form>,)+) {
-            type Answers = ($(Answer<$form>,)+);
+    ($(($question:ident, $answer:ident, $asked:ident, $answered:ident)),+) => {
+        impl<$($question, $answer),+> Questions for ($($question,)+)
+        where
+            $($question: Future<Output = Result<$answer, AskError>> + Send + Unpin,
+            $answer: Send),+
+        {
+            type Answers = ($($answer,)+);
 
             async fn ask(self) -> Result<Self::Answers, AskError> {
-                let ($(mut $question,)+) = self;
-                $(let mut $answer = None;)+
+                let ($(mut $asked,)+) = self;
+                $(let mut $answered = None;)+
                 std::future::poll_fn(|cx| {
                     let mut all = true;
-                    $(if $answer.is_none() {
-                        match Pin::new(&mut $question).poll(cx) {
-                            Poll::Ready(Ok(answer)) => $answer = Some(answer),
+                    $(if $answered.is_none() {
+                        match Pin::new(&mut $asked).poll(cx) {
+                            Poll::Ready(Ok(answer)) => $answered = Some(answer),
                             Poll::Ready(Err(error)) => return Poll::Ready(Err(error)),
                             Poll::Pending => all = false,
                         }
@@ -217,8 +221,8 @@ macro_rules! questions {
                     if !all {
                         return Poll::Pending;
                     }
-                    match ($($answer.take(),)+) {
-                        ($(Some($answer),)+) => Poll::Ready(Ok(($($answer,)+))),
+                    match ($($answered.take(),)+) {
+                        ($(Some($answered),)+) => Poll::Ready(Ok(($($answered,)+))),
                         _ => Poll::Pending,
                     }
                 })
@@ -228,14 +232,18 @@ macro_rules! questions {
     };
 }
 
-questions!((A, a, answer_a));
-questions!((A, a, answer_a), (B, b, answer_b));
-questions!((A, a, answer_a), (B, b, answer_b), (C, c, answer_c));
+questions!((A, AnswerA, a, answer_a));
+questions!((A, AnswerA, a, answer_a), (B, AnswerB, b, answer_b));
 questions!(
-    (A, a, answer_a),
-    (B, b, answer_b),
-    (C, c, answer_c),
-    (D, d, answer_d)
+    (A, AnswerA, a, answer_a),
+    (B, AnswerB, b, answer_b),
+    (C, AnswerC, c, answer_c)
+);
+questions!(
+    (A, AnswerA, a, answer_a),
+    (B, AnswerB, b, answer_b),
+    (C, AnswerC, c, answer_c),
+    (D, AnswerD, d, answer_d)
 );
 
 /// Whether a box was ticked: not answering is a no.

@@ -9,6 +9,7 @@ use askback::{
         Timestamp,
     },
     handler::{Handler, IntoToolResult},
+    protocol::CreateMessageParams,
     testing::{self, Person},
 };
 use serde_json::{Value, json};
@@ -68,6 +69,41 @@ async fn a_yes_or_no_is_taken_from_elsewhere_where_nobody_can_be_asked() {
         (Revision::LATEST, "false"),
     ] {
         assert_eq!(trial.in_revision(revision).await.text(), said, "{revision}");
+    }
+}
+
+async fn pack(ctx: Ctx) -> Result<String> {
+    let wanted = CreateMessageParams::new("What is it like?", 50);
+    let questions = (
+        ctx.elicit::<u8>("How many nights?"),
+        ctx.confirm("Pack it?"),
+        ctx.choose("Which bag?", ["a trunk", "a rucksack"]),
+        ctx.sample(wanted),
+    );
+    let (nights, pack, bag, words) = ctx.elicit_all(questions).await?;
+    let (nights, bag, words) = (nights.accepted()?, bag.accepted()?, words.content.text());
+    Ok(format!("{nights} {pack} {bag} {words}"))
+}
+
+#[tokio::test(start_paused = true)]
+async fn questions_of_any_kind_are_asked_in_one_round() {
+    let person = Person::new()
+        .answer("number", json!({"answer": 3}))
+        .answer("choice", json!({"answer": "a rucksack"}))
+        .reply("sample", "warm");
+    for (person, said) in [
+        (
+            person.clone().answer("confirm", json!({"confirm": true})),
+            "true",
+        ),
+        (person.decline("confirm"), "false"),
+    ] {
+        let run = everywhere(pack, person).await;
+        assert_eq!(run.text(), format!("3 {said} a rucksack warm"));
+        let mut keys = run.keys();
+        keys.sort_unstable();
+        assert_eq!(keys, ["choice", "confirm", "number", "sample"]);
+        assert_eq!(run.rounds, 2);
     }
 }
 
