@@ -582,12 +582,23 @@ impl Ctx {
 
     /// Returns the settings of an extension that the client declares, empty where it has none; `None`
     /// where the client, or its revision, does not have the extension (2026-07-28, basic/versioning,
-    /// Extension Negotiation). Then do without it, or refuse the call.
+    /// Extension Negotiation). Then do without it, or refuse the call with [`Ctx::require_extension`].
     #[must_use]
     pub fn extension(&self, name: &str) -> Option<&JsonObject> {
         let incoming = self.incoming();
         let known = incoming.facts().extensions;
         known.then(|| incoming.capabilities().extension(name))?
+    }
+
+    /// Requires an extension of the client, and returns its settings as [`Ctx::extension`] does.
+    ///
+    /// # Errors
+    ///
+    /// Where the client does not have it: in 2026-07-28 the error -32021 with the extension that is
+    /// required, before that an error in words.
+    pub fn require_extension(&self, name: &str) -> Result<&JsonObject> {
+        let settings = self.extension(name);
+        settings.ok_or_else(|| Error::extension_required(name))
     }
 
     /// Returns a value that the client says in `_meta` under a key of its own, such as

@@ -2,7 +2,10 @@
 
 use std::any::Any;
 
-use askback_core::protocol::CallToolResult;
+use askback_core::{
+    ask::Capability,
+    protocol::{CallToolResult, ClientCapabilities, JsonObject},
+};
 
 use super::{Error, Kind, NOT_KEPT, Result};
 use crate::keys::KeyError;
@@ -28,7 +31,17 @@ impl Error {
 
     pub(crate) fn task_required() -> Self {
         let why = "this only runs as a task, and the client does not support tasks";
-        Self::of(Kind::TaskRequired, why.to_owned())
+        let lacking = Capability::Tasks.required();
+        Self::of(Kind::ClientLacks(Box::new(lacking)), why.to_owned())
+    }
+
+    pub(crate) fn extension_required(name: &str) -> Self {
+        let mut lacking = ClientCapabilities::default();
+        if let Err(why) = lacking.declare_extension(name, JsonObject::new()) {
+            return Self::new(format!("the extension `{name}`: {why}"));
+        }
+        let why = format!("this needs the extension `{name}`, which the client does not support");
+        Self::of(Kind::ClientLacks(Box::new(lacking)), why)
     }
 
     pub(crate) fn misplaced_step(name: &str) -> Self {

@@ -8,7 +8,7 @@ mod recorded;
 use std::{any::Any, error::Error as StdError, fmt, io};
 
 #[cfg(feature = "server")]
-use askback_core::protocol::{ElicitUrlParams, UrlElicitationRequired};
+use askback_core::protocol::{ClientCapabilities, ElicitUrlParams, UrlElicitationRequired};
 use askback_core::{
     ask::AskError,
     forms::Issues,
@@ -45,6 +45,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 /// | a person declined or cancelled, with [`Answer::accepted_or`](crate::Answer::accepted_or) | the author's result | -32603 with the same words |
 /// | the client cannot be asked | a tool error; in 2026-07-28 the error -32021 | -32603 with the same words; in 2026-07-28 the error -32021 |
 /// | the tool only runs as a [task](crate::Tool::task), and the client takes none | a tool error; in 2026-07-28 the error -32021 | |
+/// | the client lacks an extension ([`Ctx::require_extension`](crate::Ctx::require_extension)) | a tool error; in 2026-07-28 the error -32021 | -32603 with the same words; in 2026-07-28 the error -32021 |
 /// | [`Error::protocol`] | that JSON-RPC error | that JSON-RPC error |
 /// | [`Error::url_required`] | -32042 to a client of 2025-11-25 that opens links, else as where the client cannot be asked | the same |
 /// | [`Error::invalid_params`] | a tool error | -32602 |
@@ -82,9 +83,9 @@ pub(crate) enum Kind {
     /// Links must be opened first.
     #[cfg(feature = "server")]
     UrlRequired(Box<UrlElicitationRequired>),
-    /// It only runs as a task, and the client takes none.
+    /// The client lacks these capabilities.
     #[cfg(feature = "server")]
-    TaskRequired,
+    ClientLacks(Box<ClientCapabilities>),
     /// The handler panicked.
     #[cfg(feature = "server")]
     Panicked,

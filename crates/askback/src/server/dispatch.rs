@@ -15,10 +15,10 @@ use askback_core::{
     jsonrpc::{self, ErrorObject},
     limits::Limits,
     protocol::{
-        CallToolParams, CallToolResult, ClientRequest, CompleteParams, CompleteResult,
-        ElicitParams, ElicitUrlParams, EmptyResult, GetPromptParams, HasMeta, InputRequest,
-        MissingCapability, Outcome, PaginatedParams, ReadResourceParams, ReadResourceResult,
-        Reference, codes,
+        CallToolParams, CallToolResult, ClientCapabilities, ClientRequest, CompleteParams,
+        CompleteResult, ElicitParams, ElicitUrlParams, EmptyResult, GetPromptParams, HasMeta,
+        InputRequest, MissingCapability, Outcome, PaginatedParams, ReadResourceParams,
+        ReadResourceResult, Reference, codes,
     },
     quote::Quoted,
     revision::Era,
@@ -514,8 +514,10 @@ fn tool_error(origin: &Origin, error: Error, is_structured: bool) -> Result<Call
         Kind::Failed | Kind::InvalidParams | Kind::NotFound => {
             Ok(CallToolResult::error(error.message()))
         }
-        Kind::Ask(AskError::Unsupported(_)) | Kind::TaskRequired if is_modern(origin) => Err(error),
-        Kind::Ask(_) | Kind::TaskRequired => Ok(CallToolResult::error(error.message())),
+        Kind::Ask(AskError::Unsupported(_)) | Kind::ClientLacks(_) if is_modern(origin) => {
+            Err(error)
+        }
+        Kind::Ask(_) | Kind::ClientLacks(_) => Ok(CallToolResult::error(error.message())),
         Kind::Protocol(_) | Kind::UrlRequired(_) | Kind::Panicked => Err(error),
     }
 }
@@ -525,9 +527,11 @@ pub(super) fn error_object(origin: &Origin, error: Error) -> ErrorObject {
     let error = as_client_takes(origin, error);
     match error.kind() {
         Kind::Ask(AskError::Unsupported(capability)) if is_modern(origin) => {
-            missing_capability(&error, *capability)
+            missing_capability(&error, capability.required())
         }
-        Kind::TaskRequired if is_modern(origin) => missing_capability(&error, Capability::Tasks),
+        Kind::ClientLacks(lacking) if is_modern(origin) => {
+            missing_capability(&error, ClientCapabilities::clone(lacking))
+        }
         Kind::UrlRequired(links) => {
             let mut data = links.clone();
             for link in data.links_mut() {
@@ -561,9 +565,9 @@ fn as_client_takes(origin: &Origin, error: Error) -> Error {
     wrong.map_or(error, Error::from)
 }
 
-fn missing_capability(error: &Error, capability: Capability) -> ErrorObject {
+fn missing_capability(error: &Error, required_capabilities: ClientCapabilities) -> ErrorObject {
     let missing = MissingCapability {
-        required_capabilities: capability.required(),
+        required_capabilities,
     };
     missing.into_error(error.message())
 }

@@ -189,3 +189,69 @@ async fn a_tool_names_the_user_interface_that_shows_its_result() {
         matches!(contents, ResourceContents::Text(text) if text.mime_type.as_deref() == Some(HTML))
     );
 }
+
+#[tokio::test(start_paused = true)]
+async fn an_extension_that_is_required_is_named_where_it_is_missing() {
+    let needs = |name: &'static str| {
+        let handler = move |ctx: Ctx| async move {
+            let settings = ctx.require_extension(name)?;
+            Ok(json!(settings).to_string())
+        };
+        let words = move |ctx: Ctx| async move {
+            ctx.require_extension(name)?;
+            Ok(String::new())
+        };
+        Server::new("atlas", "1")
+            .tool(Tool::new("needs", handler))
+            .prompt(Prompt::new("needs", words))
+    };
+    let told = format!("this needs the extension `{MAPS}`, which the client does not support");
+    for revision in Revision::ALL {
+        let has_extensions = revision == Revision::LATEST;
+        let client = || Client::builder("test", "1");
+        let with = client().extension(MAPS, json!({"zoom": 3}));
+        let with = connected(needs(MAPS), with, revision).await;
+        let result = with
+            .call_tool("needs", ())
+            .await
+            .map(|result| result.text());
+        let text = match result {
+            Ok(Ok(text)) => text,
+            other => format!("{other:?}"),
+        };
+        assert_eq!(
+            text == r#"{"zoom":3}"#,
+            has_extensions,
+            "{revision}: {text}"
+        );
+
+        let without = connected(needs(MAPS), client(), revision).await;
+        let refused = without.call_tool("needs", ()).await;
+        let prompt = without.get_prompt("needs", ()).await.unwrap_err();
+        let ClientError::Server(prompt) = prompt else {
+            panic!("{revision}: {prompt}");
+        };
+        assert_eq!(prompt.message, told, "{revision}");
+        if has_extensions {
+            let ClientError::Server(error) = refused.unwrap_err() else {
+                panic!("{revision}: not an error of the server's");
+            };
+            let required = json!({"requiredCapabilities": {"extensions": {MAPS: {}}}});
+            for error in [error, prompt] {
+                assert_eq!((error.code, &error.data), (-32021, &Some(required.clone())));
+                assert_eq!(error.message, told);
+            }
+        } else {
+            let failed = refused.unwrap().text().unwrap_err().to_string();
+            assert!(failed.contains(&told), "{revision}: {failed}");
+            assert_eq!(prompt.code, -32603, "{revision}");
+        }
+        let bad = connected(needs("maps"), client(), revision).await;
+        let failed = bad.call_tool("needs", ()).await.unwrap();
+        let failed = failed.text().unwrap_err().to_string();
+        assert!(
+            failed.contains("the extension `maps`: "),
+            "{revision}: {failed}"
+        );
+    }
+}
