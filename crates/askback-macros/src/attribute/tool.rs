@@ -20,6 +20,7 @@ pub(crate) struct Tool {
     open_world: Option<bool>,
     input_schema: Option<Expr>,
     output_schema: Option<Expr>,
+    unchecked: Option<bool>,
     task: Option<TokenStream>,
     may_become_task: Option<TokenStream>,
 }
@@ -34,6 +35,8 @@ pub(crate) fn tool(arguments: &Tool, item: ItemFn) -> Result<TokenStream> {
     let annotations = arguments.annotations(&krate);
     let input = arguments.input_schema.iter();
     let output = arguments.output_schema.iter();
+    let unchecked = arguments.unchecked.filter(|unchecked| *unchecked);
+    let unchecked = unchecked.map(|_| quote!(.unchecked()));
     let task = arguments.task.iter();
     let may_become_task = arguments.may_become_task.iter();
     function.expand(&krate, &quote!(Tool), |handler| {
@@ -43,6 +46,7 @@ pub(crate) fn tool(arguments: &Tool, item: ItemFn) -> Result<TokenStream> {
                 #annotations
                 #(.input_schema(#input))*
                 #(.output_schema(#output))*
+                #unchecked
                 #(.task(#krate::protocol::TaskSupport::#task))*
                 #(.may_become_task(#krate::protocol::TaskSupport::#may_become_task))*
         }
@@ -64,13 +68,14 @@ impl Tool {
             "open_world" => once(&mut self.open_world, meta, flag(meta)?),
             "input_schema" => once(&mut self.input_schema, meta, meta.value()?.parse()?),
             "output_schema" => once(&mut self.output_schema, meta, meta.value()?.parse()?),
+            "unchecked" => once(&mut self.unchecked, meta, flag(meta)?),
             "task" => once(&mut self.task, meta, support(meta)?),
             "may_become_task" => once(&mut self.may_become_task, meta, support(meta)?),
             _ => Err(unknown(
                 meta,
                 "`name`, `title`, `description`, `read_only`, `destructive`, `idempotent`, \
-                 `open_world`, `input_schema`, `output_schema`, `task`, `may_become_task` and \
-                 `crate`",
+                 `open_world`, `input_schema`, `output_schema`, `unchecked`, `task`, \
+                 `may_become_task` and `crate`",
             )),
         }
     }

@@ -85,6 +85,24 @@ fn a_schema_that_cannot_be_used_is_the_authors_mistake() {
     }
     let unchecked = takes_any().input_schema(schema(&object(json!({"$ref": "other.json"}))));
     assert_eq!(wrong(builder().tool(unchecked.unchecked())), "nothing");
+    assert_eq!(wrong(builder().tool(takes_unchecked)), "nothing");
+    let checked = takes_unchecked_not();
+    assert!(wrong(builder().tool(checked)).contains("cannot be checked"));
+}
+
+/// A schema that refers to what is not fetched.
+fn elsewhere() -> Schema {
+    schema(&json!({"type": "object", "$ref": "other.json"}))
+}
+
+#[tool(input_schema = elsewhere(), unchecked)]
+async fn takes_unchecked(_: Serde<Value>) -> Result<()> {
+    Ok(())
+}
+
+#[tool(input_schema = elsewhere(), unchecked = false)]
+async fn takes_unchecked_not(_: Serde<Value>) -> Result<()> {
+    Ok(())
 }
 
 #[test]
