@@ -3,7 +3,6 @@
 use std::{fmt, io};
 
 use super::BuildError;
-#[cfg(any(feature = "stdio", not(feature = "http-server")))]
 use super::ServerBuilder;
 
 /// The error of [`ServerBuilder::run_stdio`] and `ServerBuilder::run_http`.
@@ -86,6 +85,28 @@ pub trait HttpServerFeature {}
 impl ServerBuilder {
     #[doc(hidden)]
     pub fn run_http<A: HttpServerFeature>(self, _: A) -> std::future::Ready<Result<(), RunError>> {
+        std::future::ready(self.build().map(drop).map_err(RunError::from))
+    }
+}
+
+/// A stand-in for the program of `run_stdio`, which nothing is, in a build without the feature.
+#[cfg(not(feature = "stdio"))]
+#[doc(hidden)]
+#[diagnostic::on_unimplemented(
+    message = "`run_stdio` needs the feature `stdio` of `askback`",
+    label = "this server was built without standard input and output",
+    note = "add it in Cargo.toml: `askback = {{ version = \"..\", features = [\"stdio\"] }}`"
+)]
+pub trait StdioFeature {}
+
+#[cfg(not(feature = "stdio"))]
+impl ServerBuilder {
+    #[doc(hidden)]
+    pub fn run_stdio(self) -> std::future::Ready<Result<(), RunError>>
+    where
+        // A lifetime has the compiler look where this is called, and not here.
+        for<'a> &'a Self: StdioFeature,
+    {
         std::future::ready(self.build().map(drop).map_err(RunError::from))
     }
 }
