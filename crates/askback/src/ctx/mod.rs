@@ -53,6 +53,8 @@ pub use self::{
     incoming::Incoming,
     parameters::{Arguments, Parameters},
 };
+#[cfg(debug_assertions)]
+use crate::clock::Clock;
 use crate::{
     entropy::entropy,
     error::{Error, Result},
@@ -610,6 +612,11 @@ impl Ctx {
 
     pub(crate) fn parameters(&self) -> &Parameters {
         &self.0.parameters
+    }
+
+    #[cfg(debug_assertions)]
+    pub(crate) fn clock(&self) -> &dyn Clock {
+        &**self.0.cell.clock()
     }
 
     pub(crate) fn states(&self) -> &States {

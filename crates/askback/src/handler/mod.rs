@@ -3,6 +3,8 @@
 //! A handler's parameters are extracted from the call (see [`Extract`]), its result becomes what
 //! the method answers with (see [`IntoToolResult`], [`IntoPromptResult`], [`IntoReadResult`]).
 
+#[cfg(debug_assertions)]
+mod blocking;
 mod extract;
 mod json;
 mod output;
@@ -19,6 +21,8 @@ pub use json::Serde;
 pub use output::{IntoPromptResult, IntoReadResult, IntoToolResult};
 pub use state::State;
 
+#[cfg(debug_assertions)]
+use self::blocking::BlockingWatch;
 use crate::{
     ctx::{Ctx, Parameters},
     error::{Error, Result},
@@ -90,8 +94,14 @@ where
     H: Handler<M>,
     T: 'static,
 {
+    #[cfg(debug_assertions)]
+    let watch = BlockingWatch::default();
     Erased {
         run: Arc::new(move |ctx| {
+            // In other builds, the clock is not looked at for this.
+            #[cfg(debug_assertions)]
+            let running = watch.run(ctx.clone(), handler.call(ctx));
+            #[cfg(not(debug_assertions))]
             let running = handler.call(ctx);
             Box::pin(async move { convert(running.await?) })
         }),

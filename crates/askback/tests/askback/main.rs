@@ -2,6 +2,8 @@
 
 mod asking;
 mod authorization;
+#[cfg(debug_assertions)]
+mod blocking;
 mod changing;
 mod client;
 mod errors;

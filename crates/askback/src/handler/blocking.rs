@@ -1,0 +1,46 @@
+//! Finds handlers that block the thread they run on, in builds with debug assertions.
+
+use std::{
+    future::{Future, poll_fn},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+use askback_core::ask::Millis;
+
+use crate::{ctx::Ctx, error::Result, flow::BoxFuture};
+
+/// How long one poll of a handler may take: as long as Python's asyncio allows in its debug mode.
+const LONGEST_POLL: Millis = 100;
+
+/// Warns once of a handler that blocks its thread.
+#[derive(Clone, Default)]
+pub(super) struct BlockingWatch {
+    warned: Arc<AtomicBool>,
+}
+
+impl BlockingWatch {
+    /// Runs a handler, and looks at the clock before and after each poll.
+    pub(super) fn run<T: 'static>(
+        &self,
+        ctx: Ctx,
+        mut handler: BoxFuture<'static, Result<T>>,
+    ) -> impl Future<Output = Result<T>> + Send + 'static {
+        let Self { warned } = self.clone();
+        poll_fn(move |cx| {
+            let begun = ctx.clock().now();
+            let polled = handler.as_mut().poll(cx);
+            let took = ctx.clock().now().saturating_sub(begun);
+            if took >= LONGEST_POLL && !warned.swap(true, Ordering::Relaxed) {
+                tracing::warn!(
+                    target = ctx.incoming().target(),
+                    "the handler blocked its thread for {took} ms, and all that runs there with it: do \
+                     what blocks or computes for long in `tokio::task::spawn_blocking`"
+                );
+            }
+            polled
+        })
+    }
+}

@@ -1,0 +1,84 @@
+//! Handlers that block the thread they run on. Builds without debug assertions do not look.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
+};
+
+use askback::{Clock, Result, Server, State, Tool, client::Client, transport};
+use tokio::sync::Notify;
+
+use crate::log::Log;
+
+/// A clock that is moved by hand, in milliseconds.
+#[derive(Clone, Default)]
+struct Hands(Arc<AtomicU64>);
+
+impl Hands {
+    fn pass(&self, millis: u64) {
+        self.0.fetch_add(millis, Ordering::Relaxed);
+    }
+}
+
+impl Clock for Hands {
+    fn now(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+type Doors = Arc<(Notify, Notify)>;
+
+async fn waits(State(hands): State<Hands>, State(doors): State<Doors>) -> Result<()> {
+    hands.pass(60);
+    doors.0.notify_one();
+    doors.1.notified().await;
+    hands.pass(60);
+    Ok(())
+}
+
+async fn quick(State(hands): State<Hands>) -> Result<()> {
+    hands.pass(99);
+    Ok(())
+}
+
+async fn slow(State(hands): State<Hands>) -> Result<()> {
+    hands.pass(250);
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_handler_that_blocks_its_thread_is_named_once() {
+    let log = Log::default();
+    let _listening = log.listen();
+    let (hands, doors) = (Hands::default(), Doors::default());
+    let server = Server::new("office", "1")
+        .clock(hands.clone())
+        .state(hands.clone())
+        .state(Arc::clone(&doors))
+        .tool(Tool::new("waits", waits))
+        .tool(Tool::new("quick", quick))
+        .tool(Tool::new("slow", slow))
+        .build()
+        .unwrap();
+    let (near, far) = transport::memory();
+    tokio::spawn(async move { server.serve(far).await });
+    let client = Client::builder("test", "1").connect(near).await.unwrap();
+
+    let call = async |tool| client.call_tool(tool, ()).await.unwrap().text().unwrap();
+    let meanwhile = async {
+        doors.0.notified().await;
+        hands.pass(1000);
+        doors.1.notify_one();
+    };
+    tokio::join!(call("waits"), meanwhile);
+    call("quick").await;
+    let warned = || log.text().matches("blocked its thread").count();
+    assert_eq!(warned(), 0, "{}", log.text());
+
+    call("slow").await;
+    call("slow").await;
+    assert_eq!(warned(), 1, "{}", log.text());
+    let told = "the handler blocked its thread for 250 ms, and all that runs there with it: do what \
+                blocks or computes for long in `tokio::task::spawn_blocking` target=\"slow\"";
+    assert!(log.text().contains(told), "{}", log.text());
+}
