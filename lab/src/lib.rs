@@ -34,6 +34,8 @@ mod documents {
     mod limits {}
     #[doc = include_str!("../../docs/guide/middleware.md")]
     mod middleware {}
+    #[doc = include_str!("../../docs/guide/mistakes.md")]
+    mod mistakes {}
     #[doc = include_str!("../../docs/guide/observability.md")]
     mod observability {}
     #[doc = include_str!("../../docs/guide/prompts.md")]

@@ -135,6 +135,37 @@ fn tutorial(tree: &Tree) -> Vec<Problem> {
     problems
 }
 
+const MISTAKES: &str = "docs/guide/mistakes.md";
+
+/// Messages on the page of mistakes that the test beside them does not have.
+fn mistakes(tree: &Tree) -> Vec<Problem> {
+    let page = tree.get(MISTAKES).unwrap_or_default();
+    let rows = prose(page).filter(|line| line.starts_with("| ")).skip(1);
+    let mut problems = Vec::new();
+    for row in rows {
+        let mistake = row.split('|').nth(1).unwrap_or_default().trim();
+        let test = targets(row).find(|target| target.contains("/tests/"));
+        let test = test.and_then(|test| tree.get(&resolve(MISTAKES, test)));
+        let Some(test) = test.map(one_line) else {
+            problems.push(format!("{MISTAKES}: no test is linked for: {mistake}"));
+            continue;
+        };
+        let messages: Vec<&str> = row.split("``").skip(1).step_by(2).map(str::trim).collect();
+        if messages.is_empty() {
+            problems.push(format!("{MISTAKES}: nothing is said of: {mistake}"));
+        }
+        let missing = messages.iter().filter(|message| !test.contains(**message));
+        problems.extend(missing.map(|message| format!("{MISTAKES}: no test has: {message}")));
+    }
+    problems
+}
+
+/// A text without its line breaks and escapes, as strings in Rust are read.
+fn one_line(text: &str) -> String {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    words.join(" ").replace("\\ ", "").replace('\\', "")
+}
+
 fn changelog(tree: &Tree) -> Vec<Problem> {
     let text = tree.get("CHANGELOG.md").unwrap_or_default();
     let news = text.split("\n## Unreleased\n").nth(1);
@@ -308,6 +339,25 @@ fn the_tutorial_shows_what_is_tested() {
         ),
     ]);
     assert_found(&tutorial(&bad), &["its tests"]);
+}
+
+#[test]
+fn what_is_said_of_mistakes_is_tested() {
+    assert_none(mistakes(&Tree::project()));
+
+    let head = "| mistake | says |\n|---|---|";
+    let page = format!(
+        "{head}\n| A | [b](../../a/tests/a.rs): `` no `x` here `` |\n| B | [b](../../a/tests/a.rs): `` gone `` |\n\
+         | C | [b](../../a/tests/a.rs) |\n| D | `` x `` |"
+    );
+    let test = "let told = \"no `x` \\\n            here\";";
+    let bad = Tree::of([(MISTAKES, &page), ("a/tests/a.rs", test)]);
+    let wanted = [
+        "no test has: gone",
+        "nothing is said of: C",
+        "no test is linked for: D",
+    ];
+    assert_found(&mistakes(&bad), &wanted);
 }
 
 #[test]
