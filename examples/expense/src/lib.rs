@@ -132,10 +132,8 @@ async fn file_expenses(
         Department::Research => ["Batteries", "Solar cells"],
         Department::Sales => ["Fair in Berlin", "Key accounts"],
     };
-    let project = ctx
-        .choose("For which project?", projects)
-        .await?
-        .accepted_or(nothing)?;
+    let project = ctx.choose("For which project?", projects).key("project");
+    let project = project.await?.accepted_or(nothing)?;
     let caller = owner(ctx.principal());
     let row = (
         caller,

@@ -71,7 +71,7 @@ fn client(desk: &str) -> ClientBuilder {
 
 /// Fills in the forms that the program knows, each choice with its first option, and declines others.
 fn answer(question: &HostQuestion<ElicitFormParams>) -> ElicitResult {
-    if !matches!(question.key.as_deref(), Some("filing" | "choice")) {
+    if !matches!(question.key.as_deref(), Some("filing" | "project")) {
         return ElicitResult::decline();
     }
     let mut values = Map::new();

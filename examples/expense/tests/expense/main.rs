@@ -40,7 +40,7 @@ fn employee(revision: Revision) -> (ClientBuilder, UnboundedReceiver<Event>) {
         .on_elicit(async |question| {
             let values = match question.key.as_deref() {
                 Some("filing") => json!({"department": "sales"}),
-                Some("choice") => json!({"answer": "Key accounts"}),
+                Some("project") => json!({"answer": "Key accounts"}),
                 Some("confirm") => json!({"confirm": true}),
                 _ => return Ok(ElicitResult::decline()),
             };
@@ -114,6 +114,9 @@ async fn check_two_callers(ada: &Client, bob: &Client) {
     // The first bytes of every such image, in base64.
     assert!(stamp.data.starts_with("iVBORw0KGgo"), "{revision}");
 
+    let policy = bob.read_resource("expense://policy").await;
+    let policy = policy.expect("the rules").text();
+    assert_eq!(policy, "Items of 500 EUR and more are noted.", "{revision}");
     let read = bob
         .read_resource("expense://claims/1")
         .await

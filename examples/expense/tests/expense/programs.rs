@@ -34,6 +34,9 @@ async fn the_desk_serves_over_standard_streams() {
             .call_tool("file_expenses", bill())
             .await
             .expect("a result");
+        let signed_in = client.call_tool("sign_in", ()).await.expect("a result");
+        let refused = signed_in.text().expect_err("nobody is known").to_string();
+        assert!(refused.contains("Only callers with a token"), "{refused}");
         let tools = client.tools().await.expect("tools");
         client.close().await;
         let names: Vec<_> = tools.iter().map(|tool| &*tool.name).collect();

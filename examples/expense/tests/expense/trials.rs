@@ -1,7 +1,7 @@
 //! The call that files a claim, by a scripted person whose client makes trouble.
 
 use askback::{
-    Revision,
+    Principal, Revision,
     testing::{Fixture, Person},
 };
 use askback_expense::{Claims, server};
@@ -17,18 +17,19 @@ fn person(department: &str, project: &str) -> Person {
     Person::new()
         .reply("sample", "Lisbon")
         .answer("filing", json!({"department": department}))
-        .answer("choice", json!({"answer": project}))
+        .answer("project", json!({"answer": project}))
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_claim_is_filed_once_whatever_the_client_repeats() {
     let trial = fixture().call("file_expenses", bill());
     let report = trial
+        .as_principal(Principal::new("ada"))
         .with(person("sales", "Key accounts"))
         .in_every_revision()
         .await;
     let run = report.assert_same();
-    assert_eq!(run.keys(), ["sample", "filing", "choice"]);
+    assert_eq!(run.keys(), ["sample", "filing", "project"]);
     assert_eq!(run.messages()[1], "File 61550 cents for Lisbon?");
     assert_eq!(run.effects, Some(1));
     let claim = json!({"number": 1, "title": "Lisbon", "cents": 61550});
@@ -74,7 +75,7 @@ async fn a_no_files_nothing() {
     let filing = json!({"department": "sales"});
     for person in [
         asked.clone().decline("filing"),
-        asked.answer("filing", filing).cancel("choice"),
+        asked.answer("filing", filing).cancel("project"),
     ] {
         let report = fixture()
             .call("file_expenses", bill())
