@@ -2,14 +2,7 @@
 
 use std::{fmt, process::ExitCode};
 
-use crate::{
-    terminal::{Page, Style},
-    text::{PeerText, Words},
-    words,
-};
-
-/// The most characters of a peer's words that are shown of an error.
-const QUOTED: usize = 2048;
+use crate::text::{PeerText, Words};
 
 /// Why a run ended early.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -128,33 +121,6 @@ impl Error {
     }
 }
 
-impl Error {
-    /// Puts the error on a page, as what ends the run.
-    pub fn put(&self, page: &mut Page) {
-        page.line(words!("askback: {}", self.message));
-        self.put_rest(page, |page, hint| page.line(words!("  {}", hint)));
-    }
-
-    /// Puts the error on a page, as what came of a command: the person may give another.
-    pub fn put_below(&self, page: &mut Page) {
-        page.item("× ", Style::Warning, self.message.clone());
-        self.put_rest(page, |page, hint| page.note(Style::Plain, hint));
-    }
-
-    fn put_rest(&self, page: &mut Page, hint: impl Fn(&mut Page, Words)) {
-        if let Some(quoted) = &self.quoted {
-            let (head, more) = quoted.cut(QUOTED);
-            page.quote_at("  ", head);
-            if more > 0 {
-                page.note(Style::Dim, words!("{} more characters are left out", more));
-            }
-        }
-        for words in &self.hints {
-            hint(page, words.clone());
-        }
-    }
-}
-
 /// Our words alone: what a peer says is shown by a page.
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -171,7 +137,6 @@ impl std::error::Error for Error {}
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::terminal::Look;
 
     #[test]
     fn a_failure_outweighs_a_no_and_that_an_error_of_the_tool() {
@@ -196,49 +161,6 @@ mod tests {
         check(true, true, Some(Kind::Protocol), Exit::Failure);
         check(false, true, Some(Kind::SignIn), Exit::SignIn);
         check(false, true, Some(Kind::Interrupted), Exit::Interrupted);
-    }
-
-    #[test]
-    fn a_peers_words_stand_behind_the_gutter() {
-        #[track_caller]
-        fn check(error: &Error, ended: &str, below: &str) {
-            let page = |put: &dyn Fn(&mut Page)| {
-                let mut page = Page::new(Look {
-                    columns: 40,
-                    styled: false,
-                });
-                put(&mut page);
-                page.take().to_string()
-            };
-            assert_eq!(page(&|page| error.put(page)), ended);
-            assert_eq!(page(&|page| error.put_below(page)), below);
-        }
-        let plain = Error::usage("commands begin with a slash").hint("See /help.");
-        check(
-            &plain,
-            "askback: commands begin with a slash\n  See /help.\n",
-            "× commands begin with a slash\n  See /help.\n",
-        );
-        let quoting = Error::new(Kind::Server, "the server answered:")
-            .quoting("no\n\x1b[2Jaskback: yes")
-            .hint("Ask again.");
-        let quoted = "  | no\n  | <U+001B>[2Jaskback: yes\n  Ask again.\n";
-        check(
-            &quoting,
-            &format!("askback: the server answered:\n{quoted}"),
-            &format!("× the server answered:\n{quoted}"),
-        );
-        let long = Error::usage("x").quoting("ab".repeat(QUOTED));
-        let mut page = Page::new(Look {
-            columns: 80,
-            styled: false,
-        });
-        long.put(&mut page);
-        let shown = page.take().to_string();
-        assert!(
-            shown.ends_with("2048 more characters are left out\n"),
-            "{shown}"
-        );
     }
 
     #[test]

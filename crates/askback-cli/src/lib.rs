@@ -17,6 +17,8 @@ pub mod credentials;
 pub mod environment;
 pub mod error;
 pub mod folder;
+pub mod locate;
+pub mod lookup;
 pub mod model;
 pub mod private_file;
 pub mod relay;

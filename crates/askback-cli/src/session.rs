@@ -19,11 +19,12 @@ use askback_core::{
 use crate::{
     error::{Error, Kind},
     folder,
+    locate::TargetArgs,
     model::{Asker, Desk, Reached},
     relay::{Arrivals, Relay, claims},
     script::Script,
     sign_in::SignInArgs,
-    target::{Reach, Target, TargetArgs},
+    target::{Reach, Target},
     terminal::{Dialog, Look, LookSource, Terminal, out},
     text::{PeerText, Words, given},
     unattended::Unattended,

@@ -1,29 +1,13 @@
-//! Which server a command line means, and how it is reached.
+//! Servers, and how they are reached.
 
 use std::{
     collections::BTreeMap,
-    env,
     path::{Path, PathBuf},
 };
 
-use askback::{
-    client::{ServerCommand, ServerEntry, ServerUrl, ServersFile, ServersFileError},
-    transport::{Child, Http},
-};
-use serde::Deserialize;
+use askback::transport::{Child, Http};
 
-use crate::{
-    environment,
-    error::Error,
-    settings_file,
-    sign_in::SignInEntry,
-    text::{self, given},
-    trust::Found,
-    words,
-};
-
-/// The names under which a file of servers is looked for, from the working directory upward.
-const FILES: [&str; 2] = ["mcp.json", ".mcp.json"];
+use crate::{environment, error::Error, sign_in::SignInEntry, text};
 
 /// A server.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -72,83 +56,6 @@ pub struct Command {
     pub cwd: Option<PathBuf>,
 }
 
-/// The options of the command line that say which server is meant.
-#[derive(Debug, Clone, Default, clap::Args)]
-pub struct TargetArgs {
-    /// Call the server by this name in questions and answers files
-    #[arg(long, value_name = "NAME")]
-    pub name: Option<String>,
-    /// The address of a server
-    #[arg(long, value_name = "URL", conflicts_with_all = ["server", "command"])]
-    pub url: Option<String>,
-    /// A server of mcp.json
-    #[arg(long, value_name = "NAME", conflicts_with = "command")]
-    pub server: Option<String>,
-    /// The file of servers; else mcp.json here or in a folder above, if it is yours and you agree
-    #[arg(long, value_name = "FILE", requires = "server", conflicts_with_all = ["url", "command"])]
-    pub config: Option<PathBuf>,
-    /// The command that starts the server
-    #[arg(last = true, value_name = "CMD")]
-    pub command: Vec<String>,
-}
-
-/// The members of a server's entry that only the command reads.
-#[derive(Debug, Default, Deserialize)]
-struct OwnMembers {
-    #[serde(default)]
-    oauth: SignInEntry,
-}
-
-impl TargetArgs {
-    /// The server meant.
-    ///
-    /// # Errors
-    ///
-    /// A usage error where none or one that cannot be reached is named, or the file that should
-    /// name it does not, or may have been written by somebody else, or is not agreed to.
-    pub fn target(&self) -> Result<Target, Error> {
-        let mut target = if let Some(url) = &self.url {
-            Target::address(url)?
-        } else if let Some(name) = &self.server {
-            self.listed(name)?
-        } else if let Some((program, args)) = self.command.split_first() {
-            Target::child(program, args)
-        } else {
-            return Err(Error::usage("no server is named")
-                .hint("Write -- and the command that starts it: -- my-server --its-option")
-                .hint("or --url URL for one that runs somewhere, or --server NAME for one of mcp.json."));
-        };
-        if let Some(name) = &self.name {
-            target.name.clone_from(name);
-        }
-        Ok(target)
-    }
-
-    fn listed(&self, name: &str) -> Result<Target, Error> {
-        if let Some(file) = &self.config {
-            let json = settings_file::read_at(file).map_err(|error| {
-                let file = given(file.display());
-                Error::usage(words!("{} cannot be read: {}", file, given(error)))
-            })?;
-            return in_file(file, &json, name);
-        }
-        let here = env::current_dir().map_err(|error| {
-            Error::usage(words!(
-                "the working directory cannot be read: {}",
-                given(error)
-            ))
-        })?;
-        let file = find_upward(&here).ok_or_else(|| {
-            Error::usage("there is no mcp.json here or in a folder above")
-                .hint("Name one with --config FILE.")
-        })?;
-        let found = Found::open(file)?;
-        let target = in_file(found.path(), found.text(), name)?;
-        found.agree(&target)?;
-        Ok(target)
-    }
-}
-
 impl Target {
     /// A server that is a child process, named after its program.
     pub fn child(program: &str, args: &[String]) -> Self {
@@ -167,7 +74,11 @@ impl Target {
     }
 
     /// A server that runs somewhere, named after its host.
-    fn address(url: &str) -> Result<Self, Error> {
+    ///
+    /// # Errors
+    ///
+    /// A usage error where that is no URL.
+    pub fn address(url: &str) -> Result<Self, Error> {
         let address = Address {
             url: url.to_owned(),
             ..Address::default()
@@ -244,100 +155,6 @@ impl Command {
     }
 }
 
-/// The first file of servers in `folder` or above it.
-fn find_upward(folder: &Path) -> Option<PathBuf> {
-    folder
-        .ancestors()
-        .flat_map(|folder| FILES.map(|name| folder.join(name)))
-        .find(|file| file.is_file())
-}
-
-/// The server `name` of a file of servers.
-fn in_file(file: &Path, json: &str, name: &str) -> Result<Target, Error> {
-    // A program is looked for from the folder in which it is started.
-    let whole = std::path::absolute(file).unwrap_or_else(|_| file.to_owned());
-    match from_file(json, name, whole.parent().unwrap_or(Path::new(""))) {
-        Ok(target) => Ok(Target {
-            file: Some(file.to_owned()),
-            ..target
-        }),
-        Err(error) => Err(Error {
-            message: words!("{}: {}", given(file.display()), error.message),
-            ..error
-        }),
-    }
-}
-
-/// The server `name` of a file of servers that lies in `folder`. Whatever the file says is that of a
-/// peer in an error, too: nobody may have agreed to it yet.
-fn from_file(json: &str, name: &str, folder: &Path) -> Result<Target, Error> {
-    let file = ServersFile::parse(json, folder).map_err(unusable)?;
-    let own: OwnMembers = file.read_entry(name).map_err(unusable)?;
-    let reach = match file.server(name).map_err(unusable)? {
-        ServerEntry::Command(ServerCommand {
-            program,
-            args,
-            env,
-            cwd,
-        }) => Reach::Start(Command {
-            program,
-            args,
-            env,
-            withheld: withheld(&file)?,
-            cwd,
-        }),
-        ServerEntry::Url(ServerUrl { url, headers }) => {
-            let address = Address {
-                url,
-                headers,
-                sign_in: own.oauth,
-            };
-            address.http()?;
-            Reach::Address(address)
-        }
-    };
-    Ok(Target {
-        name: name.to_owned(),
-        reach,
-        file: None,
-    })
-}
-
-/// The variables in which a file says that secrets of ours are, for whichever server. One that cannot
-/// be read could name another.
-fn withheld(file: &ServersFile) -> Result<Vec<String>, Error> {
-    let mut withheld = Vec::new();
-    for name in file.names() {
-        let own: OwnMembers = file.read_entry(name).map_err(unusable)?;
-        withheld.extend(own.oauth.client_secret_env().map(str::to_owned));
-    }
-    Ok(withheld)
-}
-
-fn unusable(error: ServersFileError) -> Error {
-    match error {
-        ServersFileError::Unknown { name, known } if known.is_empty() => {
-            Error::usage(words!("no server is called `{}`", given(name)))
-                .hint("It names no server at all.")
-        }
-        ServersFileError::Unknown { name, known } => {
-            Error::usage(words!("no server is called `{}`, but these:", given(name)))
-                .quoting(known.join(", "))
-        }
-        ServersFileError::Entry { name, why } => {
-            Error::usage("a server in it is described wrongly:").quoting(format!("{name}: {why}"))
-        }
-        ServersFileError::Unreachable(name) => Error::usage(words!(
-            "server `{}` has no `command` and no `url`",
-            given(name)
-        )),
-        ServersFileError::Malformed(why) => {
-            Error::usage("it is no file of servers:").quoting(why.to_string())
-        }
-        other => Error::usage("the file of servers cannot be used:").quoting(other.to_string()),
-    }
-}
-
 /// A word as a shell would want it.
 fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@%+,".contains(c);
@@ -350,137 +167,6 @@ fn quoted(word: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::text::PeerText;
-
-    const FILE: &str = r#"{
-        "other": true,
-        "mcpServers": {
-            "travel": {"command": "askback", "args": ["serve", "travel"], "env": {"A": "b"}, "cwd": "sub", "disabled": false},
-            "bare": {"command": "server"},
-            "own": {"command": "bin/server"},
-            "remote": {"type": "http", "url": "https://example.com/mcp", "headers": {"Authorization": "Bearer x"}},
-            "private": {"url": "https://example.com/mcp", "oauth": {"clientId": "mine", "issuer": "https://auth.example.com", "scopes": ["read"], "callbackPort": 4321, "x": 1}},
-            "secret": {"url": "https://me:secret@example.com/mcp"},
-            "odd": {"url": "https://example.com/mcp", "headers": {"Mcp-Session-Id": "1"}},
-            "empty": {}
-        }
-    }"#;
-
-    #[test]
-    fn a_server_is_found_in_a_file() {
-        let target = from_file(FILE, "travel", Path::new("/etc")).expect("it is there");
-        assert_eq!(target.name, "travel");
-        assert_eq!(target.reach.shown(), "askback serve travel");
-        let Reach::Start(command) = target.reach else {
-            panic!("it is started");
-        };
-        assert_eq!(command.env["A"], "b");
-        assert_eq!(command.cwd, Some(PathBuf::from("/etc/sub")));
-        for (folder, name, program, cwd) in [
-            ("/etc", "bare", "server", "/etc"),
-            ("/etc", "own", "/etc/bin/server", "/etc"),
-        ] {
-            let target = from_file(FILE, name, Path::new(folder)).expect("it is there");
-            let Reach::Start(command) = target.reach else {
-                panic!("it is started");
-            };
-            assert_eq!(command.program, program);
-            assert_eq!(command.cwd, Some(PathBuf::from(cwd)));
-        }
-        let bare = from_file(FILE, "bare", Path::new("")).expect("it is there");
-        let program = "server".to_owned();
-        let expected = Command {
-            program,
-            ..Command::default()
-        };
-        assert_eq!(bare.reach, Reach::Start(expected));
-        let remote = from_file(FILE, "remote", Path::new("")).expect("it is there");
-        assert_eq!(
-            (&*remote.name, &*remote.reach.shown()),
-            ("remote", "https://example.com/mcp"),
-        );
-        let Reach::Address(address) = remote.reach else {
-            panic!("it runs somewhere");
-        };
-        assert_eq!(address.headers["Authorization"], "Bearer x");
-        assert!(address.is_authorized());
-        let private = from_file(FILE, "private", Path::new("")).expect("it is there");
-        let Reach::Address(address) = private.reach else {
-            panic!("it runs somewhere");
-        };
-        assert!(!address.is_authorized());
-        assert_ne!(address.sign_in, SignInEntry::default());
-    }
-
-    #[test]
-    fn a_server_that_cannot_be_started_is_refused() {
-        #[track_caller]
-        fn check(json: &str, name: &str, says: &str) {
-            let error = from_file(json, name, Path::new("")).expect_err("it cannot be started");
-            let quoted = error.quoted.as_ref().map_or("", PeerText::raw);
-            let told = format!("{error}\n{quoted}");
-            assert!(told.contains(says), "{told}");
-        }
-        check(
-            FILE,
-            "trave",
-            "no server is called `trave`, but these:\nbare, empty, odd, own, private, remote, secret, travel",
-        );
-        check(FILE, "secret", "the URL holds a name or a password");
-        check(FILE, "odd", "is set by the transport");
-        check(
-            FILE,
-            "empty",
-            "server `empty` has no `command` and no `url`",
-        );
-        check(r#"{"mcpServers": {}}"#, "x", "It names no server at all.");
-        check("{}", "x", "missing field `mcpServers`");
-        check("nonsense", "x", "line 1 column");
-        check(
-            r#"{"mcpServers": {"x": {"args": "a"}}}"#,
-            "x",
-            "line 1 column",
-        );
-    }
-
-    #[test]
-    fn options_choose_the_server() {
-        #[track_caller]
-        fn check(args: TargetArgs, name: &str) {
-            let target = args.target().expect("a server is named");
-            assert_eq!(target.name, name);
-        }
-        let command = vec!["/usr/bin/server.py".to_owned(), "-x".to_owned()];
-        check(
-            TargetArgs {
-                command: command.clone(),
-                ..TargetArgs::default()
-            },
-            "server",
-        );
-        let name = Some("mine".to_owned());
-        check(
-            TargetArgs {
-                command,
-                name,
-                ..TargetArgs::default()
-            },
-            "mine",
-        );
-
-        let error = TargetArgs::default()
-            .target()
-            .expect_err("no server is named");
-        assert!(error.message.as_str().contains("no server is named"));
-        let at = |url: &str| TargetArgs {
-            url: Some(url.to_owned()),
-            ..TargetArgs::default()
-        };
-        check(at("https://example.com:8080/mcp?x=1"), "example.com");
-        for url in ["example.com", "file:///mcp", "https://a:b@example.com"] {
-            assert!(at(url).target().is_err(), "{url}");
-        }
-    }
 
     #[test]
     fn a_command_is_shown_as_typed() {

@@ -2,17 +2,15 @@
 
 use std::path::PathBuf;
 
-use askback_core::protocol::Tool;
 use serde_json::Value;
 
 use super::answers;
 use crate::{
     args, content,
     error::{Error, Outcome},
+    lookup,
     session::{Session, SessionArgs, failed},
     terminal::out,
-    text::given,
-    words,
 };
 
 /// The format of an answers file.
@@ -81,7 +79,7 @@ async fn call(
 ) -> Result<(), Error> {
     let Session { client, front } = session;
     let tools = front.attend(client.tools()).await?.map_err(failed)?;
-    let tool = find(&tools, &args.tool)?;
+    let tool = lookup::tool(&tools, &args.tool)?;
     let schema = tool.input_schema.decode().unwrap_or(Value::Null);
     let arguments = args::for_tool(arguments, &schema)?;
     let call = client.call_tool(&tool.name, &arguments);
@@ -91,19 +89,4 @@ async fn call(
         true => out::print_json(&result.raw),
         false => out::print_text(content::tool_result(&result.value)),
     }
-}
-
-/// The tool of that name.
-///
-/// # Errors
-///
-/// A usage error that names those there are.
-pub fn find<'a>(tools: &'a [Tool], name: &str) -> Result<&'a Tool, Error> {
-    tools.iter().find(|tool| tool.name == name).ok_or_else(|| {
-        let names = tools.iter().map(|tool| tool.name.as_str());
-        super::unknown(
-            Error::usage(words!("there is no tool `{}`", given(name))),
-            names,
-        )
-    })
 }

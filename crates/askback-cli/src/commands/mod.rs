@@ -20,14 +20,3 @@ fn answers(file: Option<&std::path::Path>) -> Result<Answers, Error> {
         None => Answers::Nobody,
     })
 }
-
-/// An error for whoever asked for a name that the server does not have, with those it has.
-fn unknown<'a>(error: Error, names: impl Iterator<Item = &'a str>) -> Error {
-    let names: Vec<_> = names.collect();
-    match names.is_empty() {
-        true => error.hint("The server has none."),
-        false => error
-            .quoting(names.join(", "))
-            .hint("Those are what the server has."),
-    }
-}

@@ -2,16 +2,13 @@
 
 use std::path::PathBuf;
 
-use askback_core::protocol::Prompt;
-
 use super::answers;
 use crate::{
     args, content,
     error::{Error, Outcome},
+    lookup,
     session::{Session, SessionArgs, failed},
     terminal::out,
-    text::given,
-    words,
 };
 
 /// Get a prompt and print its messages
@@ -58,7 +55,7 @@ async fn get(
 ) -> Result<(), Error> {
     let Session { client, front } = session;
     let prompts = front.attend(client.prompts()).await?.map_err(failed)?;
-    let prompt = find(&prompts, &args.prompt)?;
+    let prompt = lookup::prompt(&prompts, &args.prompt)?;
     let arguments = args::for_prompt(arguments);
     let needed = prompt.arguments.iter().flatten();
     let missing: Vec<_> = needed
@@ -77,22 +74,4 @@ async fn get(
         true => out::print_json(&result.raw),
         false => out::print_text(content::prompt(&result.value)),
     }
-}
-
-/// The prompt of that name.
-///
-/// # Errors
-///
-/// A usage error that names those there are.
-pub fn find<'a>(prompts: &'a [Prompt], name: &str) -> Result<&'a Prompt, Error> {
-    prompts
-        .iter()
-        .find(|prompt| prompt.name == name)
-        .ok_or_else(|| {
-            let names = prompts.iter().map(|prompt| prompt.name.as_str());
-            super::unknown(
-                Error::usage(words!("there is no prompt `{}`", given(name))),
-                names,
-            )
-        })
 }

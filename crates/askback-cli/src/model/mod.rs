@@ -9,14 +9,16 @@ mod desk;
 mod draft;
 pub mod link;
 mod stage;
+mod step;
 
 use askback_core::{
     forms::{Content, FormSchema},
     protocol::{CreateMessageParams, Root},
 };
 
-pub use desk::{Desk, Effect, Event, Front, Notice, Said, Step};
+pub use desk::{Desk, Event, Front};
 pub use draft::{Draft, marks};
+pub use step::{Effect, Notice, Said, Step};
 
 use crate::text::PeerText;
 

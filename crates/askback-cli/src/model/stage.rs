@@ -4,8 +4,8 @@ use askback_core::{forms::Content, limits::Limits, protocol::Root};
 
 use super::{
     Ask, By, Draft, Question, Reply, Why,
-    desk::{Effect, Notice, Said, Step},
     link::{self, Link, Refusal},
+    step::{Effect, Notice, Said, Step},
 };
 use crate::{
     text::{Words, given},

@@ -14,9 +14,9 @@ use serde_json::{Map, Value};
 
 use self::command::{Command, HELP};
 use crate::{
-    args, commands, content,
+    args, content,
     error::{Error, Outcome},
-    folder,
+    folder, lookup,
     model::{Ask, Call, Question, Reply},
     session::failed,
     terminal::{Input, Page, Style, Terminal, catalog, out},
@@ -152,7 +152,7 @@ impl<'a> Repl<'a> {
         preset: Content,
     ) -> Result<(), Error> {
         let tools = self.attend(self.client.tools()).await?;
-        let tool = commands::call::find(&tools, name)?;
+        let tool = lookup::tool(&tools, name)?;
         let schema = tool.input_schema.decode().unwrap_or(Value::Null);
         let mut given = preset;
         given.extend(args::for_tool(args::parse(words)?, &schema)?);
@@ -222,7 +222,7 @@ impl<'a> Repl<'a> {
     /// Gets a prompt; arguments that are not given are asked for.
     async fn prompt(&mut self, name: &str, words: &[String]) -> Result<(), Error> {
         let prompts = self.attend(self.client.prompts()).await?;
-        let prompt = commands::prompt::find(&prompts, name)
+        let prompt = lookup::prompt(&prompts, name)
             .map_err(|error| error.hint("/help lists the commands."))?;
         let known = prompt.arguments.as_deref().unwrap_or_default();
         let mut given = named(words, known)?;

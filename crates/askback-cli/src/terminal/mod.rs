@@ -3,6 +3,7 @@
 pub mod catalog;
 mod dialog;
 mod excerpt;
+mod failure;
 mod input;
 mod lines;
 mod live;

@@ -1,0 +1,49 @@
+//! The tools and prompts of a server, by their names.
+
+use askback_core::protocol::{Prompt, Tool};
+
+use crate::{error::Error, text::given, words};
+
+/// The tool of that name.
+///
+/// # Errors
+///
+/// A usage error that names those there are.
+pub fn tool<'a>(tools: &'a [Tool], name: &str) -> Result<&'a Tool, Error> {
+    tools.iter().find(|tool| tool.name == name).ok_or_else(|| {
+        let names = tools.iter().map(|tool| tool.name.as_str());
+        unknown(
+            Error::usage(words!("there is no tool `{}`", given(name))),
+            names,
+        )
+    })
+}
+
+/// The prompt of that name.
+///
+/// # Errors
+///
+/// A usage error that names those there are.
+pub fn prompt<'a>(prompts: &'a [Prompt], name: &str) -> Result<&'a Prompt, Error> {
+    prompts
+        .iter()
+        .find(|prompt| prompt.name == name)
+        .ok_or_else(|| {
+            let names = prompts.iter().map(|prompt| prompt.name.as_str());
+            unknown(
+                Error::usage(words!("there is no prompt `{}`", given(name))),
+                names,
+            )
+        })
+}
+
+/// An error for whoever asked for a name that the server does not have, with those it has.
+fn unknown<'a>(error: Error, names: impl Iterator<Item = &'a str>) -> Error {
+    let names: Vec<_> = names.collect();
+    match names.is_empty() {
+        true => error.hint("The server has none."),
+        false => error
+            .quoting(names.join(", "))
+            .hint("Those are what the server has."),
+    }
+}
