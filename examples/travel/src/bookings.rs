@@ -4,11 +4,9 @@ mod file;
 
 use std::{collections::HashMap, path::PathBuf, sync::Arc, time::Duration};
 
-use askback::{Error, Principal, Result, forms::Date};
+use askback::{Error, Form, Principal, Result, forms::Date};
 use serde::{Deserialize, Serialize};
 use tokio::sync::{Mutex, MutexGuard};
-
-use crate::tools::{Contact, Room, Seat};
 
 /// A holiday that was booked.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -25,6 +23,51 @@ pub(crate) struct Booking {
     /// What it costs in all, in US dollars.
     pub(crate) total: u32,
     pub(crate) contact: Contact,
+}
+
+/// Where to sit on the plane.
+#[derive(Debug, Clone, Copy, Form, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Seat {
+    #[form(title = "At the window")]
+    Window,
+    #[form(title = "On the aisle")]
+    Aisle,
+    #[form(title = "No preference")]
+    NoPreference,
+}
+
+/// What to see from the room.
+#[allow(
+    clippy::enum_variant_names,
+    reason = "their names are what answers say"
+)]
+#[derive(Debug, Clone, Copy, Form, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Room {
+    #[form(title = "The sea")]
+    SeaView,
+    #[form(title = "The city")]
+    CityView,
+    #[form(title = "The garden")]
+    GardenView,
+}
+
+/// Who travels: the second question.
+#[derive(Debug, Clone, Form, Serialize, Deserialize)]
+pub(crate) struct Contact {
+    #[form(title = "Full name", min_length = 1, max_length = 100)]
+    name: String,
+    /// Where the tickets go to.
+    #[form(title = "Email", format = "email")]
+    pub(crate) email: String,
+    #[form(title = "Phone", max_length = 40)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    phone: Option<String>,
+    /// Whom to call if something happens.
+    #[form(title = "Emergency contact", max_length = 200)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    emergency_contact: Option<String>,
 }
 
 /// Who booked: whoever acts for the same person sees the same bookings. Nobody in particular where

@@ -190,11 +190,3 @@ impl fmt::Display for Month {
         fmt::Debug::fmt(self, f)
     }
 }
-
-/// Those that begin with what was typed, however that is capitalised.
-pub(crate) fn beginning_with(typed: &str, names: impl Iterator<Item = String>) -> Vec<String> {
-    let typed = typed.to_lowercase();
-    names
-        .filter(|name| name.to_lowercase().starts_with(&typed))
-        .collect()
-}

@@ -10,10 +10,12 @@
 //! | `tools/tailor_trip.rs` | a form with every kind of field |
 //! | `tools/find_best_flight.rs` | the client's model asked for advice |
 //! | `tools/save_itinerary.rs` | the client's folders, when they may be opened, and how to stay within them |
-//! | `prompts.rs` | prompts with typed arguments, completion, pictures and resources |
+//! | `prompts.rs` | prompts with typed arguments, pictures and resources |
+//! | `completion.rs` | completion of their arguments, while they are typed |
 //! | `resources.rs` | resources, templates, and a list that changes |
 
 mod bookings;
+mod completion;
 mod data;
 mod files;
 mod flights;
@@ -30,7 +32,8 @@ use askback::{Revision, Server, ServerBuilder, store::SqliteStore};
 
 use crate::{
     bookings::Bookings,
-    prompts::{complete_reference, packing_list, plan_vacation, show_destination, trip_report},
+    completion::complete_reference,
+    prompts::{packing_list, plan_vacation, show_destination, trip_report},
     resources::{booking, destination, destinations},
     tools::{
         Folder, book_holiday, find_best_flight, save_itinerary, save_itinerary_with_us, tailor_trip,

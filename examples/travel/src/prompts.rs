@@ -3,12 +3,12 @@
 use askback::{
     Ctx, Error, Form, Result, State, prompt,
     protocol::{ContentBlock, PromptMessage, ResourceContents},
-    server::Completing,
 };
 
 use crate::{
     bookings::{Bookings, Owner},
-    data::{DESTINATIONS, Destination, Month, Weather, beginning_with},
+    completion::{complete_destination, complete_month},
+    data::{Destination, Month, Weather},
     resources::booking_uri,
 };
 
@@ -125,34 +125,4 @@ pub(crate) async fn packing_list(packing: Packing) -> Result<Vec<PromptMessage>>
         )),
         PromptMessage::user("Write me a list of what to pack, in the order in which to pack it."),
     ])
-}
-
-/// Completes a destination.
-pub(crate) async fn complete_destination(typed: Completing) -> Result<Vec<String>> {
-    let names = DESTINATIONS.iter().map(|destination| destination.name);
-    Ok(beginning_with(&typed.value, names.map(str::to_owned)))
-}
-
-/// Completes a month: those in which the weather is neither hot nor cold come first, once the
-/// destination is known.
-async fn complete_month(typed: Completing) -> Result<Vec<String>> {
-    let mut months = Month::ALL;
-    if let Some(destination) = typed.arguments.get("destination")
-        && let Ok(destination) = Destination::named(destination)
-    {
-        months.sort_by_key(|month| destination.weather(*month) != Weather::Mild);
-    }
-    let months = months.map(|month| month.to_string().to_lowercase());
-    Ok(beginning_with(&typed.value, months.into_iter()))
-}
-
-/// Completes the reference of a booking, the latest first.
-pub(crate) async fn complete_reference(
-    State(bookings): State<Bookings>,
-    typed: Completing,
-) -> Result<Vec<String>> {
-    let owner = Owner::of(typed.principal.as_deref());
-    let bookings = bookings.all(&owner).await?.into_iter().rev();
-    let references = bookings.map(|booking| booking.reference);
-    Ok(beginning_with(&typed.value, references))
 }

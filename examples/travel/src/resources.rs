@@ -8,8 +8,8 @@ use serde_json::json;
 
 use crate::{
     bookings::{Bookings, Owner},
+    completion::complete_destination,
     data::{DESTINATIONS, Destination, Month, Weather},
-    prompts::complete_destination,
 };
 
 #[derive(Form)]

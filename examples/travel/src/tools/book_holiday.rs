@@ -1,10 +1,9 @@
 //! A booking: two questions in the middle of one call.
 
 use askback::{Changed, Ctx, Error, Form, Result, Serde, State, forms::Date, tool};
-use serde::{Deserialize, Serialize};
 
 use crate::{
-    bookings::{Booking, Bookings, Owner, day},
+    bookings::{Booking, Bookings, Contact, Owner, Room, Seat, day},
     data::{Destination, INSURANCE},
 };
 
@@ -36,51 +35,6 @@ struct Wishes {
     /// Costs 75 USD for each traveller.
     #[form(title = "Travel insurance", default = false)]
     travel_insurance: bool,
-}
-
-/// Where to sit on the plane.
-#[derive(Debug, Clone, Copy, Form, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum Seat {
-    #[form(title = "At the window")]
-    Window,
-    #[form(title = "On the aisle")]
-    Aisle,
-    #[form(title = "No preference")]
-    NoPreference,
-}
-
-/// What to see from the room.
-#[allow(
-    clippy::enum_variant_names,
-    reason = "their names are what answers say"
-)]
-#[derive(Debug, Clone, Copy, Form, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum Room {
-    #[form(title = "The sea")]
-    SeaView,
-    #[form(title = "The city")]
-    CityView,
-    #[form(title = "The garden")]
-    GardenView,
-}
-
-/// Who travels: the second question.
-#[derive(Debug, Clone, Form, Serialize, Deserialize)]
-pub(crate) struct Contact {
-    #[form(title = "Full name", min_length = 1, max_length = 100)]
-    name: String,
-    /// Where the tickets go to.
-    #[form(title = "Email", format = "email")]
-    email: String,
-    #[form(title = "Phone", max_length = 40)]
-    #[serde(skip_serializing_if = "Option::is_none")]
-    phone: Option<String>,
-    /// Whom to call if something happens.
-    #[form(title = "Emergency contact", max_length = 200)]
-    #[serde(skip_serializing_if = "Option::is_none")]
-    emergency_contact: Option<String>,
 }
 
 /// Books flights and a hotel. The person is asked for their wishes, sees the price, and confirms
