@@ -5,10 +5,13 @@ use alloc::string::String;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{MetaKeyError, TASKS_EXTENSION, meta::check_extension};
+use super::{MetaKeyError, meta_key::check_extension};
 
 /// A JSON object nobody here looks into.
 pub type JsonObject = Map<String, Value>;
+
+/// The name under which both sides declare the extension among their capabilities.
+pub const TASKS_EXTENSION: &str = "io.modelcontextprotocol/tasks";
 
 /// The capabilities of a client.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]

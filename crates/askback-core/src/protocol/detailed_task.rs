@@ -8,9 +8,6 @@ use serde::{Deserialize, Serialize};
 use super::{InputRequests, InputResponses, Meta, RawJson, TaskStatus, meta::has_meta, raw};
 use crate::jsonrpc::ErrorObject;
 
-/// The name under which both sides declare the extension among their capabilities.
-pub const TASKS_EXTENSION: &str = "io.modelcontextprotocol/tasks";
-
 /// A task of the extension, with what its status brings along.
 ///
 /// It is what a call answers that became a task (there, only how it stands), the result of

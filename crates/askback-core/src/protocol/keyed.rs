@@ -8,11 +8,17 @@ use serde::{
     de::{self, MapAccess, Visitor},
 };
 
+use super::RawJson;
+
 /// Values by key, in the order they were given, each key once.
 ///
 /// The order of questions is the order in which a person meets them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Keyed<V>(Vec<(String, V)>);
+
+/// The answers of a round, by the key of their question. What an answer is only its question
+/// tells, so it is kept as it came; [`InputRequest::read_response`](super::InputRequest::read_response) reads it.
+pub type InputResponses = Keyed<RawJson>;
 
 impl<V> Keyed<V> {
     /// An empty map.

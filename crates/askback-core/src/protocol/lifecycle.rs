@@ -5,57 +5,10 @@ use alloc::{boxed::Box, string::String, vec::Vec};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{CacheScope, ClientCapabilities, Meta, ServerCapabilities, codes, meta::has_meta};
+use super::{
+    CacheScope, ClientCapabilities, Implementation, Meta, ServerCapabilities, codes, meta::has_meta,
+};
 use crate::jsonrpc::ErrorObject;
-
-/// A program that speaks the protocol.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Implementation {
-    /// Its name for programs.
-    pub name: String,
-    /// Its name for people (from 2025-06-18 on).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub title: Option<String>,
-    /// Its version.
-    pub version: String,
-    /// The description (from 2025-11-25 on).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub description: Option<String>,
-    /// Pictures for it (from 2025-11-25 on).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub icons: Option<Vec<Icon>>,
-    /// Its web site (from 2025-11-25 on).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub website_url: Option<String>,
-}
-
-/// A picture that stands for something.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Icon {
-    /// Where it is: an `https:` or `data:` URI.
-    pub src: String,
-    /// Its media type.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub mime_type: Option<String>,
-    /// The sizes it is good for, such as `48x48`, or `any`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub sizes: Option<Vec<String>>,
-    /// The background it is made for.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub theme: Option<IconTheme>,
-}
-
-/// The background an icon is made for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum IconTheme {
-    /// A light one.
-    Light,
-    /// A dark one.
-    Dark,
-}
 
 /// The parameters of `initialize` (handshake revisions).
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -153,30 +106,4 @@ fn data<T: Serialize>(data: &T) -> Value {
 
 has_meta! {
     InitializeParams, InitializeResult, DiscoverResult,
-}
-
-impl Implementation {
-    /// A program of which only what is needed is said.
-    pub fn new(name: impl Into<String>, version: impl Into<String>) -> Self {
-        Self {
-            name: name.into(),
-            version: version.into(),
-            ..Self::default()
-        }
-    }
-
-    /// The name a person should read.
-    pub fn display_name(&self) -> &str {
-        self.title.as_deref().unwrap_or(&self.name)
-    }
-}
-
-impl Icon {
-    /// A picture of which only the place is said.
-    pub fn new(src: impl Into<String>) -> Self {
-        Self {
-            src: src.into(),
-            ..Self::default()
-        }
-    }
 }

@@ -15,7 +15,10 @@ use serde::{
 };
 use serde_json::{Map, Value};
 
-use super::{ClientCapabilities, Implementation, LoggingLevel, RawJson, RelatedTask};
+use super::{
+    ClientCapabilities, Implementation, LoggingLevel, MetaKeyError, RawJson,
+    meta_key::{check_free, key},
+};
 use crate::jsonrpc::RequestId;
 
 /// The token that names the progress of a request; the requester chooses it.
@@ -47,25 +50,12 @@ pub struct Meta {
     pub extra: Map<String, Value>,
 }
 
-/// The reason why something cannot be a key of `_meta`, or the name of an extension (2026-07-28,
-/// basic/index, `_meta`; basic/versioning, Extension Negotiation).
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum MetaKeyError {
-    /// It is not written as such keys are.
-    #[error(
-        "`{0}` cannot be a key of `_meta`: write a name of letters, digits, `-`, `_` and `.`, after a \
-         prefix of your own such as `com.example/`"
-    )]
-    Malformed(String),
-    /// The protocol, or this library, sets it.
-    #[error("the key `{0}` of `_meta` is set by the protocol itself; choose another")]
-    Reserved(String),
-    /// The name of an extension has no prefix.
-    #[error(
-        "`{0}` cannot name an extension: begin it with a prefix of your own such as `com.example/`"
-    )]
-    NoPrefix(String),
+/// Says to which task a message belongs.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RelatedTask {
+    /// The name of the task.
+    pub task_id: String,
 }
 
 /// A message with a `_meta` of its own.
@@ -119,76 +109,6 @@ macro_rules! has_meta {
     };
 }
 pub(super) use has_meta;
-
-mod key {
-    pub(super) const PROGRESS_TOKEN: &str = "progressToken";
-    pub(super) const PROTOCOL_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
-    pub(super) const CLIENT_INFO: &str = "io.modelcontextprotocol/clientInfo";
-    pub(super) const CLIENT_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
-    pub(super) const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
-    pub(super) const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
-    pub(super) const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
-    pub(super) const RELATED_TASK: &str = "io.modelcontextprotocol/related-task";
-    pub(super) const ASK_KEY: &str = "dev.askback/key";
-    pub(super) const REASON: &str = "dev.askback/reason";
-
-    /// Those that have a field, or are written beside an answer.
-    pub(super) const RESERVED: [&str; 10] = [
-        PROGRESS_TOKEN,
-        PROTOCOL_VERSION,
-        CLIENT_INFO,
-        CLIENT_CAPABILITIES,
-        LOG_LEVEL,
-        SUBSCRIPTION_ID,
-        SERVER_INFO,
-        RELATED_TASK,
-        ASK_KEY,
-        REASON,
-    ];
-}
-
-/// Checks the form of a key: an optional prefix of labels, and a name. Returns whether there is a
-/// prefix.
-fn check_key(key: &str) -> Result<bool, MetaKeyError> {
-    let malformed = || MetaKeyError::Malformed(key.to_owned());
-    let (prefix, name) = match key.rsplit_once('/') {
-        Some((prefix, name)) => (Some(prefix), name),
-        None => (None, key),
-    };
-    let is_label = |label: &str| {
-        label.starts_with(|c: char| c.is_ascii_alphabetic())
-            && label.ends_with(|c: char| c.is_ascii_alphanumeric())
-            && label.chars().all(|c| c.is_ascii_alphanumeric() || c == '-')
-    };
-    if !prefix.is_none_or(|prefix| prefix.split('.').all(is_label)) {
-        return Err(malformed());
-    }
-    let is_name = name.starts_with(|c: char| c.is_ascii_alphanumeric())
-        && name.ends_with(|c: char| c.is_ascii_alphanumeric())
-        && name
-            .chars()
-            .all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.'));
-    match is_name {
-        true => Ok(prefix.is_some()),
-        false => Err(malformed()),
-    }
-}
-
-/// Checks a key that is to be set beside those of the protocol.
-fn check_free(key: &str) -> Result<(), MetaKeyError> {
-    match key::RESERVED.contains(&key) {
-        true => Err(MetaKeyError::Reserved(key.to_owned())),
-        false => check_key(key).map(drop),
-    }
-}
-
-/// Checks the name of an extension: as a key of `_meta`, with a prefix.
-pub(super) fn check_extension(name: &str) -> Result<(), MetaKeyError> {
-    match check_key(name)? {
-        true => Ok(()),
-        false => Err(MetaKeyError::NoPrefix(name.to_owned())),
-    }
-}
 
 impl Meta {
     /// Sets the value of a key that no specification names.

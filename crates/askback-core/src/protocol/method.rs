@@ -1,6 +1,6 @@
 //! Methods: every request and notification with its parameters.
 
-use alloc::{boxed::Box, format, vec::Vec};
+use alloc::{boxed::Box, vec::Vec};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use serde_json::value::RawValue;
@@ -11,7 +11,7 @@ use super::{
     InputRequest, LoggingMessageParams, Meta, NotificationParams, PaginatedParams, ProgressParams,
     ReadResourceParams, RequestParams, ResourceUpdatedParams, SetLevelParams, SubscribeParams,
     SubscriptionsAcknowledgedParams, SubscriptionsListenParams, TaskParams, TaskState,
-    UpdateTaskParams,
+    UpdateTaskParams, raw::decode_params,
 };
 use crate::jsonrpc::{self, ErrorObject, RequestId};
 
@@ -55,7 +55,7 @@ macro_rules! methods {
             /// for parameters that do not fit.
             pub fn parse(method: &str, params: Option<&RawValue>) -> Result<Self, ErrorObject> {
                 match method {
-                    $($method => decode(params).map(Self::$variant),)*
+                    $($method => decode_params(params).map(Self::$variant),)*
                     _ => Err(ErrorObject::method_not_found(method)),
                 }
             }
@@ -279,12 +279,4 @@ impl From<InputRequest> for ServerRequest {
             InputRequest::Roots(params) => Self::Roots(params),
         }
     }
-}
-
-/// Reads parameters; absent ones are read as an object without members.
-pub(super) fn decode<'a, T: Deserialize<'a>>(
-    params: Option<&'a RawValue>,
-) -> Result<T, ErrorObject> {
-    serde_json::from_str(params.map_or("{}", RawValue::get))
-        .map_err(|error| ErrorObject::invalid_params(format!("invalid params: {error}")))
 }

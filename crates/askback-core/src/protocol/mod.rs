@@ -13,10 +13,14 @@ mod completion;
 mod content;
 mod detailed_task;
 mod elicit;
+mod implementation;
+mod input;
 mod keyed;
+mod level;
 mod lifecycle;
 mod logging;
 mod meta;
+mod meta_key;
 mod method;
 mod number;
 mod outcome;
@@ -37,7 +41,7 @@ pub use capability::{
     ClientCapabilities, ClientTaskRequests, ClientTasksCapability, ElicitationCapability,
     ElicitationTaskRequests, JsonObject, PromptsCapability, ResourcesCapability, RootsCapability,
     SamplingCapability, SamplingTaskRequests, ServerCapabilities, ServerTaskRequests,
-    ServerTasksCapability, ToolTaskRequests, ToolsCapability,
+    ServerTasksCapability, TASKS_EXTENSION, ToolTaskRequests, ToolsCapability,
 };
 pub use completion::{
     CompleteArgument, CompleteContext, CompleteParams, CompleteResult, Completion, PromptReference,
@@ -48,24 +52,24 @@ pub use content::{
     ResourceContents, ResourceLink, Role, SamplingBlock, TextContent, TextResourceContents,
     ToolResultContent, ToolUseContent,
 };
-pub use detailed_task::{DetailedTask, TASKS_EXTENSION, UpdateTaskParams};
+pub use detailed_task::{DetailedTask, UpdateTaskParams};
 pub use elicit::{
     ElicitAction, ElicitFormParams, ElicitParams, ElicitResult, ElicitUrlParams,
     ElicitationCompleteParams, FormMode, UrlElicitationRequired,
 };
-pub use keyed::Keyed;
+pub use implementation::{Icon, IconTheme, Implementation};
+pub use input::{InputRequest, InputRequests, InputRequiredResult, InputResponse};
+pub use keyed::{InputResponses, Keyed};
+pub use level::LoggingLevel;
 pub use lifecycle::{
-    DiscoverResult, Icon, IconTheme, Implementation, InitializeParams, InitializeResult,
-    MissingCapability, UnsupportedVersion,
+    DiscoverResult, InitializeParams, InitializeResult, MissingCapability, UnsupportedVersion,
 };
-pub use logging::{LoggingLevel, LoggingMessageParams, SetLevelParams};
+pub use logging::{LoggingMessageParams, SetLevelParams};
 pub use meta::Signature;
-pub use meta::{HasMeta, Meta, MetaKeyError, ProgressToken};
+pub use meta::{HasMeta, Meta, ProgressToken, RelatedTask};
+pub use meta_key::MetaKeyError;
 pub use method::{ClientNotification, ClientRequest, Params, ServerNotification, ServerRequest};
-pub use outcome::{
-    COMPLETE, INPUT_REQUIRED, InputRequest, InputRequests, InputRequiredResult, InputResponse,
-    InputResponses, Outcome, TASK,
-};
+pub use outcome::{COMPLETE, INPUT_REQUIRED, Outcome, TASK};
 pub use paging::{CacheScope, EmptyResult, NotificationParams, PaginatedParams, RequestParams};
 pub use progress::{CancelledParams, ProgressParams};
 pub use prompt::{
@@ -86,8 +90,7 @@ pub use subscribe::{
     SubscriptionsListenParams, SubscriptionsListenResult,
 };
 pub use task::{
-    CreateTaskResult, ListTasksResult, RelatedTask, Task, TaskMetadata, TaskParams, TaskState,
-    TaskStatus,
+    CreateTaskResult, ListTasksResult, Task, TaskMetadata, TaskParams, TaskState, TaskStatus,
 };
 pub use tool::{
     CallToolParams, CallToolResult, ListToolsResult, TaskSupport, Tool, ToolAnnotations,

@@ -5,11 +5,13 @@
 //! order) and nothing is built that nobody reads. Two of them are equal if they are the same
 //! value, however they are spelled.
 
-use alloc::{borrow::ToOwned, boxed::Box, string::String};
+use alloc::{borrow::ToOwned, boxed::Box, format, string::String};
 use core::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize, de};
 use serde_json::{Value, value::RawValue};
+
+use crate::jsonrpc::ErrorObject;
 
 /// Any JSON value, as text.
 #[derive(Clone, Serialize)]
@@ -239,6 +241,14 @@ where
     T: Deserialize<'de>,
 {
     T::deserialize(deserializer).map(Some)
+}
+
+/// Reads parameters; absent ones are read as an object without members.
+pub(super) fn decode_params<'a, T: Deserialize<'a>>(
+    params: Option<&'a RawValue>,
+) -> Result<T, ErrorObject> {
+    serde_json::from_str(params.map_or("{}", RawValue::get))
+        .map_err(|error| ErrorObject::invalid_params(format!("invalid params: {error}")))
 }
 
 /// Text that stands in this file and is JSON.

@@ -52,14 +52,6 @@ pub struct TaskMetadata {
     pub ttl: Option<u64>,
 }
 
-/// Says to which task a message belongs.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct RelatedTask {
-    /// The name of the task.
-    pub task_id: String,
-}
-
 /// The result of a request that became a task.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CreateTaskResult {

@@ -1,28 +1,21 @@
 //! A call on its way: what was asked for, and how far it has come.
 
-use alloc::{borrow::ToOwned, boxed::Box, format, string::String, vec::Vec};
+use alloc::{boxed::Box, string::String, vec::Vec};
 use core::time::Duration;
 
 use super::{
-    CallTarget, Greeting, HostQuestion, Profile, QuestionId,
+    CallTarget, QuestionId,
+    asked::{Asked, link_bytes},
+    held::Held,
     patience::{Patience, Timeouts},
-    question::check_answer,
-    task::Held,
+    writing::response_json,
 };
 use crate::{
-    jsonrpc::{self, ErrorObject, RequestId},
+    jsonrpc::ErrorObject,
     limits::Limits,
-    protocol::{
-        ClientRequest, ElicitAction, ElicitParams, ElicitUrlParams, HasMeta, InputRequest,
-        InputResponse, InputResponses, LoggingLevel, RawJson,
-    },
+    protocol::{ClientRequest, ElicitAction, ElicitUrlParams, InputResponse, InputResponses},
     revision::Revision,
-    wire,
 };
-
-/// The id of a call, chosen by the caller and never used twice on a connection.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct CallId(pub u64);
 
 #[derive(Debug)]
 pub(super) struct Call {
@@ -83,17 +76,6 @@ pub(super) enum Asking {
         asked: Asked,
         rest: alloc::vec::IntoIter<ElicitUrlParams>,
     },
-}
-
-/// A question of a round.
-#[derive(Debug)]
-pub(super) struct Asked {
-    pub(super) id: QuestionId,
-    pub(super) key: Option<String>,
-    pub(super) request: InputRequest,
-    /// How much it takes.
-    pub(super) bytes: usize,
-    pub(super) answer: Option<InputResponse>,
 }
 
 /// The step after an answer.
@@ -256,99 +238,4 @@ impl Asking {
             .filter(|asked| asked.answer.is_none())
             .map(|asked| asked.id)
     }
-}
-
-impl Asked {
-    pub(super) fn link(id: QuestionId, link: ElicitUrlParams) -> Self {
-        let bytes = link_bytes(&link);
-        Self {
-            id,
-            key: None,
-            request: InputRequest::Elicit(ElicitParams::Url(link)),
-            bytes,
-            answer: None,
-        }
-    }
-
-    /// The question as the host is asked it.
-    pub(super) fn question(
-        &self,
-        greeting: &Greeting,
-        call: CallId,
-        target: Option<CallTarget>,
-        retried: bool,
-    ) -> Box<HostQuestion> {
-        Box::new(HostQuestion {
-            server: greeting.server.clone(),
-            call: Some(call),
-            target,
-            key: self.key.clone(),
-            request: self.request.clone(),
-            retried,
-        })
-    }
-
-    pub(super) fn check(
-        &self,
-        answer: InputResponse,
-        limits: &Limits,
-    ) -> Result<InputResponse, String> {
-        check_answer(&self.request, answer, limits).map_err(|why| match &self.key {
-            Some(key) => format!("its answer to {key:?} cannot be sent: {why}"),
-            None => format!("its answer cannot be sent: {why}"),
-        })
-    }
-}
-
-pub(super) fn link_bytes(link: &ElicitUrlParams) -> usize {
-    let id = link.elicitation_id.as_ref().map_or(0, String::len);
-    link.url.len() + link.message.len() + id
-}
-
-/// Writes into a request what its revision wants beside the parameters: everything about this
-/// client where each request stands alone (2026-07-28, basic/index, `_meta`), and under which name
-/// to tell of progress. What the caller wrote there beside stays.
-pub(super) fn stamp(
-    request: &mut ClientRequest,
-    profile: &Profile,
-    revision: Revision,
-    log_level: Option<LoggingLevel>,
-    progress: Option<i64>,
-) {
-    let facts = revision.facts();
-    if !facts.request_meta && progress.is_none() {
-        return;
-    }
-    let meta = request.meta_mut();
-    meta.progress_token = progress.map(RequestId::Number);
-    if facts.request_meta {
-        meta.protocol_version = Some(revision.as_str().to_owned());
-        meta.client_info = Some(profile.info.clone());
-        meta.client_capabilities = Some(profile.capabilities.clone());
-        meta.log_level = log_level;
-    }
-}
-
-/// An answer as a response of its own.
-pub(super) fn write_response(
-    revision: Revision,
-    id: &RequestId,
-    response: InputResponse,
-) -> Vec<u8> {
-    match wire::lower(response, revision) {
-        InputResponse::Elicit(result) => jsonrpc::write_result(id, &result),
-        InputResponse::Sample(result) => jsonrpc::write_result(id, &result),
-        InputResponse::Roots(result) => jsonrpc::write_result(id, &result),
-    }
-}
-
-/// An answer as it stands in `inputResponses`.
-pub(super) fn response_json(response: InputResponse, revision: Revision) -> RawJson {
-    let json = match wire::lower(response, revision) {
-        InputResponse::Elicit(result) => RawJson::new(&result),
-        InputResponse::Sample(result) => RawJson::new(&result),
-        InputResponse::Roots(result) => RawJson::new(&result),
-    };
-    // Writing fails only for maps whose keys are not strings, and no result has one.
-    json.unwrap_or_default()
 }

@@ -13,8 +13,8 @@ use core::time::Duration;
 use super::{
     CallId, ClientError, ClientMessage, Connection, Event, HostQuestion, Output, QuestionId, State,
     batch::Batches,
-    call,
     question::{admit, check_answer, size},
+    writing::write_response,
 };
 use crate::{
     jsonrpc::{self, ErrorObject, Malformed, Message, Request, RequestId},
@@ -252,7 +252,7 @@ impl Connection {
         };
         match checked {
             Ok(answer) => {
-                let response = call::write_response(revision, &waiting.id, answer);
+                let response = write_response(revision, &waiting.id, answer);
                 self.respond(response, waiting.batch);
             }
             Err((error, bug)) => {
@@ -330,7 +330,7 @@ impl Connection {
             let response = match waiting.request {
                 InputRequest::Elicit(_) => {
                     let cancel = InputResponse::Elicit(ElicitResult::cancel());
-                    call::write_response(revision, &waiting.id, cancel)
+                    write_response(revision, &waiting.id, cancel)
                 }
                 InputRequest::Sample(_) | InputRequest::Roots(_) => {
                     let error = ErrorObject::new(codes::USER_REJECTED, "the call was cancelled");

@@ -1,11 +1,14 @@
 //! The client's side of one connection, in every revision.
 
+mod asked;
 mod batch;
 mod cache;
 mod call;
 mod carrier;
 mod error;
 mod event;
+mod greeting;
+mod held;
 mod legacy;
 mod listen;
 mod message;
@@ -15,7 +18,9 @@ mod patience;
 mod question;
 mod rounds;
 mod sending;
+mod target;
 mod task;
+mod writing;
 
 use alloc::{
     borrow::ToOwned,
@@ -29,14 +34,14 @@ use core::time::Duration;
 
 use serde_json::value::RawValue;
 
-pub use call::CallId;
 pub use carrier::{Carrier, Lost};
 pub use error::ClientError;
 pub use event::Event;
+pub use greeting::Greeting;
 pub use message::{ClientMessage, MessageKind, SentRequest, ServerMessage};
-pub use opening::Greeting;
 pub use patience::Timeouts;
-pub use question::{CallTarget, HostQuestion, QuestionId};
+pub use question::{HostQuestion, QuestionId};
+pub use target::{CallId, CallTarget};
 
 use self::{
     cache::{Cache, Key},

@@ -10,30 +10,15 @@ use core::time::Duration;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::{Carrier, ClientError, ClientMessage, Profile, call};
+use super::{Carrier, ClientError, ClientMessage, Greeting, Profile, writing::stamp};
 use crate::{
     jsonrpc::{ErrorObject, RequestId},
     protocol::{
-        ClientNotification, ClientRequest, DiscoverResult, Implementation, InitializeParams,
-        InitializeResult, NotificationParams, Outcome, RequestParams, ServerCapabilities, codes,
+        ClientNotification, ClientRequest, DiscoverResult, InitializeParams, InitializeResult,
+        NotificationParams, Outcome, RequestParams, codes,
     },
     revision::{Era, Revision},
 };
-
-/// A server's description of itself, from the opening of the connection.
-#[derive(Debug, Clone)]
-pub struct Greeting {
-    /// The revision that is spoken.
-    pub revision: Revision,
-    /// The server's own name and version, unverified.
-    pub server: Option<Implementation>,
-    /// The capabilities.
-    pub capabilities: ServerCapabilities,
-    /// How to use it, for a model.
-    pub instructions: Option<String>,
-    /// The result of `server/discover` or `initialize`, as it was received.
-    pub result: Box<RawValue>,
-}
 
 /// A connection that is being opened.
 #[derive(Debug)]
@@ -283,7 +268,7 @@ impl Opening {
         };
         self.expect(Step::Probe(revision), patience, cx);
         let mut request = ClientRequest::Discover(RequestParams::default());
-        call::stamp(&mut request, cx.profile, revision, None, None);
+        stamp(&mut request, cx.profile, revision, None, None);
         ClientMessage::request(revision, self.id, &request)
     }
 

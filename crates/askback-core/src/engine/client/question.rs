@@ -5,15 +5,15 @@ use alloc::{
     string::{String, ToString},
 };
 
-use super::CallId;
+use super::{CallId, CallTarget};
 use crate::{
     forms::{FieldKind, FormSchema},
     jsonrpc::ErrorObject,
     limits::Limits,
     protocol::{
-        ClientCapabilities, ClientRequest, CreateMessageParams, ElicitAction, ElicitParams,
-        ElicitResult, Implementation, InputRequest, InputResponse, ListRootsResult, RawJson, Root,
-        SamplingBlock, SamplingMessage,
+        ClientCapabilities, CreateMessageParams, ElicitAction, ElicitParams, ElicitResult,
+        Implementation, InputRequest, InputResponse, ListRootsResult, RawJson, Root, SamplingBlock,
+        SamplingMessage,
     },
     revision::Facts,
 };
@@ -43,17 +43,6 @@ pub struct HostQuestion<Q = InputRequest> {
     pub retried: bool,
 }
 
-/// The target of a call that may ask a person.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum CallTarget {
-    /// The tool of this name.
-    Tool(String),
-    /// The prompt of this name.
-    Prompt(String),
-    /// The resource of this URI.
-    Resource(String),
-}
-
 impl<Q> HostQuestion<Q> {
     /// Returns the same question with another request.
     pub fn with<R>(self, request: R) -> HostQuestion<R> {
@@ -72,19 +61,6 @@ impl<Q> HostQuestion<Q> {
             key,
             request,
             retried,
-        }
-    }
-}
-
-impl CallTarget {
-    /// The target of a request; `None` for requests that never ask (2026-07-28,
-    /// basic/patterns/mrtr, Supported Requests).
-    pub(super) fn of(request: &ClientRequest) -> Option<Self> {
-        match request {
-            ClientRequest::CallTool(params) => Some(Self::Tool(params.name.clone())),
-            ClientRequest::GetPrompt(params) => Some(Self::Prompt(params.name.clone())),
-            ClientRequest::ReadResource(params) => Some(Self::Resource(params.uri.clone())),
-            _ => None,
         }
     }
 }

@@ -8,8 +8,9 @@ use serde_json::value::RawValue;
 
 use super::{
     CallId, ClientError, Connection, Output, QuestionId, State,
+    asked::{Asked, link_bytes},
     cache::{Key, Stale},
-    call::{Answered, Asked, Asking, Refusal, Stage, link_bytes},
+    call::{Answered, Asking, Refusal, Stage},
     question::{admit, size},
 };
 use crate::{

@@ -6,8 +6,9 @@ use core::time::Duration;
 use serde_json::value::RawValue;
 
 use super::{
-    ClientError, ClientMessage, Connection, Greeting, Output, State,
-    call::{self, Call, CallId, Sent, Stage},
+    CallId, ClientError, ClientMessage, Connection, Greeting, Output, State,
+    call::{Call, Sent, Stage},
+    writing::stamp,
 };
 use crate::{
     protocol::{ClientRequest, EmptyResult},
@@ -121,7 +122,7 @@ impl Connection {
         self.last_id += 1;
         let number = self.last_id;
         let progress = call.target().is_some().then_some(number);
-        call::stamp(
+        stamp(
             &mut call.request,
             &self.profile,
             revision,

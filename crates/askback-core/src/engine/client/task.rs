@@ -1,6 +1,6 @@
 //! Calls that became tasks on the server (SEP-2663): they are asked after until they end.
 
-use alloc::{borrow::ToOwned, boxed::Box, collections::BTreeSet, format, string::String, vec::Vec};
+use alloc::{borrow::ToOwned, boxed::Box, format, vec::Vec};
 use core::time::Duration;
 
 use serde::de::IgnoredAny;
@@ -8,135 +8,15 @@ use serde_json::value::RawValue;
 
 use super::{
     CallId, ClientError, ClientMessage, Connection, Event, Output, QuestionId, State,
-    call::{self, Asked, Stage, response_json},
+    call::Stage,
+    held::{Flight, Held, Kind, task_params},
     rounds::refusal,
+    writing::{response_json, stamp},
 };
 use crate::{
     jsonrpc::{ErrorObject, INVALID_PARAMS},
-    limits::TaskLimits,
-    protocol::{
-        ClientRequest, DetailedTask, InputRequests, InputResponse, InputResponses, Outcome,
-        TaskParams, TaskStatus, UpdateTaskParams,
-    },
+    protocol::{ClientRequest, DetailedTask, InputRequests, InputResponse, Outcome, TaskStatus},
 };
-
-/// A task the server holds in place of a result.
-#[derive(Debug)]
-pub(super) struct Held {
-    id: String,
-    /// When to ask after it again.
-    next: Duration,
-    /// When it is given up.
-    until: Duration,
-    /// How often to ask.
-    interval: Duration,
-    flight: Option<Flight>,
-    /// Whether something is to be sent for which there was no transport.
-    pub(super) waits: bool,
-    /// The questions the host has.
-    asked: Vec<Asked>,
-    /// The keys of all questions there have been: each is put to the host once.
-    keys: BTreeSet<String>,
-    /// Answers that are to be sent.
-    answers: InputResponses,
-    /// How it stood when it was told last.
-    told: Option<(TaskStatus, Option<String>)>,
-}
-
-/// A request about a task that the server has.
-#[derive(Debug)]
-pub(super) struct Flight {
-    pub(super) number: i64,
-    kind: Kind,
-}
-
-#[derive(Debug)]
-enum Kind {
-    Get,
-    /// With these answers, in case they are lost on the way.
-    Update(InputResponses),
-}
-
-impl Held {
-    fn new(task: &DetailedTask, longest: Duration, limits: &TaskLimits, now: Duration) -> Self {
-        let mut held = Self {
-            id: task.task_id.clone(),
-            next: now,
-            until: now.saturating_add(longest),
-            interval: limits.poll,
-            flight: None,
-            waits: false,
-            asked: Vec::new(),
-            keys: BTreeSet::new(),
-            answers: InputResponses::new(),
-            told: None,
-        };
-        held.pace(task, limits, now);
-        if task.status.is_terminal() {
-            held.next = now;
-        }
-        held
-    }
-
-    /// When something must be done about it, where nothing is on its way.
-    pub(super) fn deadline(&self) -> Duration {
-        match self.flight {
-            Some(_) => self.until,
-            None => self.next.min(self.until),
-        }
-    }
-
-    /// The questions the host still has.
-    pub(super) fn open(&self) -> impl Iterator<Item = QuestionId> {
-        self.asked.iter().map(|asked| asked.id)
-    }
-
-    /// How much these take.
-    pub(super) fn question_bytes(&self) -> usize {
-        self.asked.iter().map(|asked| asked.bytes).sum()
-    }
-
-    /// The number of the request that is on its way.
-    pub(super) fn number(&self) -> Option<i64> {
-        self.flight.as_ref().map(|flight| flight.number)
-    }
-
-    /// The transport is gone, and with it what was on its way. Answers that may have arrived are
-    /// sent again: a server ignores those whose questions are settled.
-    pub(super) fn lose(&mut self) {
-        self.waits = true;
-        if let Some(Kind::Update(answers)) = self.flight.take().map(|flight| flight.kind) {
-            for (key, answer) in answers {
-                self.answers.insert(key, answer);
-            }
-        }
-    }
-
-    fn pace(&mut self, task: &DetailedTask, limits: &TaskLimits, now: Duration) {
-        let wished = task.poll_interval_ms.map(Duration::from_millis);
-        let (least, most) = (limits.poll_least, limits.poll_most);
-        let wished = wished.unwrap_or(limits.poll);
-        self.interval = wished.min(most).max(least);
-        self.next = now.saturating_add(self.interval);
-    }
-
-    /// The next request about the task, if one is due.
-    fn request(&mut self, now: Duration) -> Option<(Kind, ClientRequest)> {
-        let task_id = self.id.clone();
-        if !self.answers.is_empty() {
-            let answers = core::mem::take(&mut self.answers);
-            let params = UpdateTaskParams {
-                task_id,
-                input_responses: answers.clone(),
-                meta: None,
-            };
-            let request = ClientRequest::UpdateTask(params);
-            return Some((Kind::Update(answers), request));
-        }
-        let due = self.waits || self.next <= now;
-        due.then(|| (Kind::Get, ClientRequest::GetTask(task_params(task_id))))
-    }
-}
 
 impl Connection {
     /// A call became a task.
@@ -399,7 +279,7 @@ impl Connection {
             return;
         };
         let revision = greeting.revision;
-        call::stamp(request, &self.profile, revision, self.log_level, None);
+        stamp(request, &self.profile, revision, self.log_level, None);
         let message = ClientMessage::request(revision, number, request);
         self.out.push_back(Output::Send(message));
     }
@@ -432,13 +312,6 @@ impl Connection {
             Stage::Task(held) => Some(held),
             _ => None,
         }
-    }
-}
-
-fn task_params(task_id: String) -> TaskParams {
-    TaskParams {
-        task_id,
-        meta: None,
     }
 }
 
