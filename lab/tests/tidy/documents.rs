@@ -1,5 +1,7 @@
 //! What the documents promise: that what they name is there, and that they can be found.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use crate::{Problem, assert_found, assert_none, tree::Tree};
 
 const GUIDE: &str = "docs/guide/";
@@ -68,35 +70,47 @@ fn unlinked(tree: &Tree) -> Vec<Problem> {
 }
 
 /// Features of `askback` that the page on them leaves out or makes up, and those whose row is wrong about
-/// the default.
+/// the default or about what the feature implies.
 fn features(tree: &Tree) -> Vec<Problem> {
     let manifest = tree.get(MANIFEST).unwrap_or_default();
     let section = manifest.split("\n[features]\n").nth(1).unwrap_or_default();
     let section = section.split("\n[").next().unwrap_or_default();
-    let mut declared: Vec<&str> = section
-        .lines()
-        .filter_map(|line| Some(line.split_once(" = [")?.0))
+    // Each feature, with the features it implies; a dependency is none.
+    let mut declared: BTreeMap<&str, BTreeSet<&str>> = section
+        .split(']')
+        .filter_map(|feature| feature.split_once(" = ["))
+        .map(|(name, enables)| {
+            let enables = enables.split('"').skip(1).step_by(2);
+            let features = enables.filter(|enabled| !enabled.contains([':', '/']));
+            (name.trim(), features.collect())
+        })
         .collect();
-    declared.retain(|name| *name != "default");
-    let default = section.lines().find(|line| line.starts_with("default"));
-    let is_default = |name: &str| default.is_some_and(|all| all.contains(&format!("\"{name}\"")));
+    let default = declared.remove("default").unwrap_or_default();
 
     let page = tree.get(FEATURES).unwrap_or_default();
     let table = page.split("\n| feature |").nth(1).unwrap_or_default();
     let table = table.split("\n\n").next().unwrap_or_default();
     let mut problems = Vec::new();
     for row in table.lines().filter(|line| line.starts_with("| `")) {
-        let mut cells = row.split('|').skip(1).map(str::trim);
-        let name = cells.next().unwrap_or_default().trim_matches('`');
-        let before = declared.len();
-        declared.retain(|declared| *declared != name);
-        if declared.len() == before {
+        let cells: Vec<&str> = row.split('|').skip(1).map(str::trim).collect();
+        let [name, is_default, _, implies, ..] = cells[..] else {
+            problems.push(format!("{FEATURES}: a row is too short: {row}"));
+            continue;
+        };
+        let name = name.trim_matches('`');
+        let Some(implied) = declared.remove(name) else {
             problems.push(format!("{FEATURES}: there is no feature {name}"));
-        } else if (cells.next() == Some("yes")) != is_default(name) {
+            continue;
+        };
+        if (is_default == "yes") != default.contains(name) {
             problems.push(format!("{FEATURES}: the default is wrong for {name}"));
         }
+        let implies: BTreeSet<&str> = implies.split('`').skip(1).step_by(2).collect();
+        if implies != implied {
+            problems.push(format!("{FEATURES}: {name} implies {implied:?}"));
+        }
     }
-    let missed = declared.iter();
+    let missed = declared.keys();
     problems.extend(missed.map(|name| format!("{FEATURES} leaves out {name}")));
     problems
 }
@@ -299,13 +313,18 @@ fn every_page_of_the_guide_is_in_its_index() {
 fn the_guide_lists_every_feature() {
     assert_none(features(&Tree::project()));
 
-    let manifest = "[package]\n[features]\ndefault = [\"a\", \"b\"]\na = []\nb = [\n    \"c\",\n]\n\
+    let manifest = "\n[features]\ndefault = [\"a\", \"b\"]\na = []\nb = [\n    \"c\",\n    \"dep:d\",\n]\n\
                     c = []\n\n[dependencies]\nd = []\n";
-    let page = "\n| feature | default |\n|---|---|\n| `a` | yes | x |\n| `b` | | x |\n| `d` | | x |\n\n\
-                | `e` | |\n";
-    let manifest = format!("\n{manifest}");
-    let bad = Tree::of([(MANIFEST, &manifest), (FEATURES, page)]);
-    let wanted = ["wrong for b", "no feature d", "leaves out c"];
+    let page = "\n| feature | default | brings | implies |\n|---|---|---|---|\n| `a` | yes | x | |\n\
+                | `b` | | x | `a` |\n| `d` | | x | |\n| `e` |\n\n| `f` | | | |\n";
+    let bad = Tree::of([(MANIFEST, manifest), (FEATURES, page)]);
+    let wanted = [
+        "wrong for b",
+        "b implies {\"c\"}",
+        "no feature d",
+        "too short",
+        "leaves out c",
+    ];
     assert_found(&features(&bad), &wanted);
 }
 
