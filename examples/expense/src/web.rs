@@ -7,7 +7,7 @@ use axum::{
     Router,
     extract::{Request, State},
     http::{
-        StatusCode,
+        Method, StatusCode,
         header::{AUTHORIZATION, WWW_AUTHENTICATE},
     },
     middleware::{Next, from_fn_with_state},
@@ -27,6 +27,10 @@ pub fn router(mcp: Service, tokens: Tokens) -> Router {
 }
 
 async fn authenticate(State(tokens): State<Tokens>, mut request: Request, next: Next) -> Response {
+    // A browser asks what it may send before it sends a token. The endpoint answers that.
+    if request.method() == Method::OPTIONS {
+        return next.run(request).await;
+    }
     let header = request.headers().get(AUTHORIZATION);
     let token = header.and_then(|value| value.to_str().ok()?.strip_prefix("Bearer "));
     let Some(caller) = token.and_then(|token| tokens.get(token)).cloned() else {

@@ -8,7 +8,10 @@ use askback::{
     transport::Http,
 };
 use askback_expense::{Claims, Tokens, router, server};
-use tokio::net::TcpListener;
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::{TcpListener, TcpStream},
+};
 
 use crate::{check_two_callers, desk, employee};
 
@@ -54,5 +57,28 @@ async fn callers_without_a_known_token_are_refused() {
             let is_unauthorized = matches!(refused, Err(ClientError::Unauthorized { .. }));
             assert!(is_unauthorized, "{revision}, {authorization}: {refused:?}");
         }
+    }
+}
+
+#[tokio::test]
+async fn a_browser_is_told_what_it_may_send_before_it_sends_a_token() {
+    let address = serve(&desk()).await;
+    for (method, status) in [("OPTIONS", "204"), ("POST", "401")] {
+        let mut stream = TcpStream::connect(address).await.expect("a connection");
+        let request = format!(
+            "{method} /mcp HTTP/1.1\r\nHost: {address}\r\nOrigin: http://localhost\r\n\
+             Access-Control-Request-Method: POST\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+        );
+        stream
+            .write_all(request.as_bytes())
+            .await
+            .expect("a request");
+        let mut response = String::new();
+        stream
+            .read_to_string(&mut response)
+            .await
+            .expect("a response");
+        let line = format!("HTTP/1.1 {status} ");
+        assert!(response.starts_with(&line), "{method}: {response}");
     }
 }
