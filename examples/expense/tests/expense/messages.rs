@@ -3,7 +3,7 @@
 use askback::{
     Principal, Revision, Server,
     client::{Client, Event},
-    protocol::LoggingLevel,
+    protocol::{LoggingLevel, SubscriptionFilter},
     testing::TestClock,
     transport,
 };
@@ -27,18 +27,34 @@ async fn connect(
 }
 
 #[tokio::test(start_paused = true)]
-async fn each_caller_has_claims_and_tools_of_their_own() {
+async fn each_caller_has_claims_and_tools_of_their_own_and_is_told_of_them() {
     for revision in Revision::ALL {
         let server = server(&desk())
             .clock(TestClock::new())
             .build()
             .expect("the desk is whole");
-        let (ada, mut heard) = connect(&server, revision, "ada").await;
-        let (bob, _) = connect(&server, revision, "bob").await;
+        let (ada, mut to_ada) = connect(&server, revision, "ada").await;
+        let (bob, mut to_bob) = connect(&server, revision, "bob").await;
+        let tools = SubscriptionFilter {
+            tools_list_changed: Some(true),
+            ..SubscriptionFilter::default()
+        };
+        let listening = [
+            ada.listen(tools.clone()).await.expect("a subscription"),
+            bob.listen(tools).await.expect("a subscription"),
+        ];
         check_two_callers(&ada, &bob).await;
-        // In 2026-07-28 a client is told what it subscribed to.
-        if has_forms(revision) && revision < Revision::LATEST {
-            while heard.recv().await.expect("an event") != Event::ToolsChanged {}
+        drop(listening);
+        for (client, heard, is_told) in [
+            (ada, &mut to_ada, has_forms(revision)),
+            (bob, &mut to_bob, false),
+        ] {
+            client.close().await;
+            let mut told = Vec::new();
+            while let Some(event) = heard.recv().await {
+                told.extend((event == Event::ToolsChanged).then_some(event));
+            }
+            assert_eq!(!told.is_empty(), is_told, "{revision}");
         }
     }
 }
