@@ -16,15 +16,15 @@ use askback_core::{
     protocol::{CallToolResult, ClientRequest, GetPromptResult, ReadResourceResult},
 };
 use serde::de::DeserializeOwned;
-use serde_json::value::RawValue;
 use tokio::sync::oneshot;
 
 #[cfg(feature = "json-schema")]
 use super::outputs::OutputSchema;
-use super::{Client, Received, driver::Command, trace::SentSpan};
-
-/// The outcome of a call.
-pub(super) type CallOutcome = Result<Box<RawValue>, ClientError>;
+use super::{
+    Client, Received,
+    command::{CallOutcome, Command},
+    trace::SentSpan,
+};
 
 /// A call on its way to its result: a future that sends it when it is first polled, and cancels it
 /// at the server when it is dropped before it ended. It keeps the connection open, as a [`Client`]

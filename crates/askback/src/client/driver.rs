@@ -17,7 +17,7 @@ use askback_core::{
     future::BoxFuture,
     jsonrpc::ErrorObject,
     limits::Limits,
-    protocol::{ClientRequest, SubscriptionFilter},
+    protocol::SubscriptionFilter,
 };
 use tokio::{
     sync::{mpsc, oneshot},
@@ -27,31 +27,12 @@ use tokio::{
 
 use super::{
     Client, Shared,
-    call::CallOutcome,
+    command::{Command, Reply},
     host::Host,
     questions::{Answered, Questions},
     trace::Propagate,
 };
 use crate::transport::{Behind, Connect, Link, LinkReceiver, LinkSender, Pause, Report};
-
-/// Where the outcome of a call goes.
-pub(super) type Reply = oneshot::Sender<CallOutcome>;
-
-/// The commands of a client's handles.
-pub(super) enum Command {
-    Call {
-        id: CallId,
-        request: Box<ClientRequest>,
-        timeouts: Timeouts,
-        reply: Reply,
-        /// For a subscription: what was granted, once it begins.
-        granted: Option<oneshot::Sender<SubscriptionFilter>>,
-    },
-    Cancel(CallId),
-    RootsChanged,
-    SetPrincipal(Option<String>),
-    Close(oneshot::Sender<()>),
-}
 
 /// The values that the handles of a client are given at its start.
 pub(super) struct Handles {

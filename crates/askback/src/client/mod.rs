@@ -40,6 +40,7 @@
 mod builder;
 mod call;
 mod clients;
+mod command;
 mod driver;
 mod host;
 #[cfg(feature = "json-schema")]
@@ -90,7 +91,8 @@ pub use subscription::Subscription;
 
 use self::{
     call::Calling,
-    driver::{Command, Handles},
+    command::{Command, Reply},
+    driver::Handles,
     received::read,
 };
 
@@ -507,7 +509,7 @@ impl Client {
         &self,
         id: CallId,
         mut request: ClientRequest,
-        reply: driver::Reply,
+        reply: Reply,
         granted: Option<oneshot::Sender<SubscriptionFilter>>,
     ) -> Result<Calling, ClientError> {
         if let Some(meta) = &self.meta {

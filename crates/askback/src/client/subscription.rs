@@ -7,7 +7,7 @@ use askback_core::{
 };
 use tokio::sync::{mpsc, oneshot};
 
-use super::{Client, driver::Command};
+use super::{Client, command::Command};
 
 /// Changes the server tells of, until this is dropped. They come to the host as events; after a
 /// restart of the server, the subscription is opened again.

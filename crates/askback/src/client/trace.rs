@@ -11,7 +11,7 @@ use askback_core::{
 use serde::Deserialize;
 use tracing::{Span, field::Empty};
 
-use super::{Client, call::CallOutcome};
+use super::{Client, command::CallOutcome};
 
 /// Says where the span of a request stands in its trace.
 pub(super) type Propagate = Arc<dyn Fn(&Span) -> TraceContext + Send + Sync>;

@@ -12,24 +12,20 @@ use std::{
 use askback_core::{
     ask::{AskError, Flow, FlowState, Millis, OpenQuestion, Reply, TokenId},
     auth::Scopes,
-    engine::server::Origin,
     jsonrpc::ErrorObject,
     limits::Limits,
-    protocol::{
-        CacheScope, CallToolResult, GetPromptResult, InputRequiredResult, InputResponses, Outcome,
-        RawJson, ReadResourceResult,
-    },
+    protocol::{InputRequiredResult, InputResponses, Outcome, RawJson},
     revision::Era,
     wire,
 };
-use serde::Serialize;
 use tokio::time::{Instant, Sleep, sleep};
 
 use super::{
     Shared,
+    answer::{Answer, error_object},
     budget::{Charge, NoRoom},
     checks::{InputCheck, OutputCheck},
-    dispatch, middleware,
+    middleware,
     registry::Home,
     rounds::{self, Rounds},
     tasks::Turning,
@@ -49,47 +45,6 @@ const WORTH_COUNTING: usize = 4 << 10;
 
 /// The memory of a waiting call beside its client's data, in bytes.
 const WAITING_BYTES: usize = 4 << 10;
-
-/// The result type of a call.
-pub(super) trait Answer: wire::Lower + Serialize + Send + Sized + 'static {
-    /// Says what the end of a call comes to for its client.
-    fn settle(ended: Result<Self>, origin: &Origin, output: Option<&OutputCheck>) -> Result<Self> {
-        let _ = (origin, output);
-        ended
-    }
-
-    /// Whether it says that the call failed.
-    fn is_error(&self) -> bool {
-        false
-    }
-
-    /// It is for whoever asked, whatever its author says of it: no cache may hand it to others.
-    fn keep_private(&mut self) {}
-}
-
-impl Answer for CallToolResult {
-    fn settle(ended: Result<Self>, origin: &Origin, output: Option<&OutputCheck>) -> Result<Self> {
-        dispatch::tool_result(ended, origin, output)
-    }
-
-    fn is_error(&self) -> bool {
-        self.is_error == Some(true)
-    }
-}
-
-impl Answer for GetPromptResult {}
-
-impl Answer for ReadResourceResult {
-    fn keep_private(&mut self) {
-        if self.cache_scope == Some(CacheScope::Public) {
-            tracing::warn!(
-                "a resource that depends on who reads it is said to be the same for everybody: it is \
-                 kept private"
-            );
-            self.cache_scope = Some(CacheScope::Private);
-        }
-    }
-}
 
 /// One call on its way.
 pub(super) struct Calling<T> {
@@ -302,7 +257,7 @@ impl<T: Answer> Calling<T> {
             result.ok_or_else(|| Error::new("the call came to no result"))
         });
         let result = self.settle(ended);
-        let result = result.map_err(|error| dispatch::error_object(origin, error))?;
+        let result = result.map_err(|error| error_object(origin, error))?;
         wire::result_json(origin.revision, result)
             .map_err(|error| ErrorObject::internal(error.to_string()))
     }

@@ -1,32 +1,24 @@
 //! Everything that a server offers.
 
-use std::{
-    collections::BTreeMap,
-    sync::{Arc, Mutex, PoisonError},
-};
+use std::{collections::BTreeMap, sync::Arc};
 
-use arc_swap::{ArcSwap, Guard};
 #[cfg(feature = "oauth-server")]
 use askback_core::auth::Scopes;
 use askback_core::{
-    ask::{Principal, check_form},
-    limits::Limits,
+    ask::Principal,
     protocol::{
-        self, CacheScope, JsonObject, Outcome, PromptsCapability, ReadResourceResult,
-        ResourcesCapability, ServerCapabilities, ToolsCapability,
+        self, JsonObject, Outcome, PromptsCapability, ReadResourceResult, ResourcesCapability,
+        ServerCapabilities, ToolsCapability,
     },
 };
 
 use super::{
-    BuildError, Prompt, Resource, ResourceTemplate, Tool,
-    complete::Completers,
-    mount::Parts,
-    offer::{Offer, Offered},
-    offers::Changing,
+    Prompt, Resource, ResourceTemplate, Tool,
+    changing::Changing,
+    offered::Offered,
     registry::{Entry, Home, Registry},
-    shared::Cache,
 };
-use crate::{ctx::States, error::Result, flow::BoxFuture, handler::Erased};
+use crate::{error::Result, flow::BoxFuture, handler::Erased};
 
 /// Lists resources that come and go, for whoever asks.
 pub(super) type Lister = Arc<
@@ -49,21 +41,6 @@ pub(super) struct Catalog {
     pub(super) needs_scopes: bool,
 }
 
-/// The current catalog of a server. A change makes another catalog, so that a request is answered
-/// from one that stays the same.
-pub(super) struct LiveCatalog {
-    now: ArcSwap<Catalog>,
-    /// Held by whoever makes the next one.
-    changing: Mutex<()>,
-}
-
-/// The rules that everything a server offers has to fit.
-pub(super) struct Rules<'a> {
-    pub(super) states: &'a States,
-    pub(super) limits: &'a Limits,
-    pub(super) cache: Cache,
-}
-
 /// A resource, as a caller finds it at its URI.
 enum Found<'a> {
     Resource(&'a Entry<Resource>),
@@ -81,81 +58,17 @@ pub(super) struct Reading {
     pub(super) home: Home,
 }
 
-impl LiveCatalog {
-    pub(super) fn new(catalog: Catalog) -> Self {
-        Self {
-            now: ArcSwap::from_pointee(catalog),
-            changing: Mutex::new(()),
-        }
-    }
-
-    /// The catalog of this moment, for what does not wait.
-    pub(super) fn load(&self) -> Guard<Arc<Catalog>> {
-        self.now.load()
-    }
-
-    /// The catalog of this moment.
-    pub(super) fn snapshot(&self) -> Arc<Catalog> {
-        self.now.load_full()
-    }
-
-    /// Changes what is offered from now on, unless the change fails.
-    pub(super) fn change<T, E>(
-        &self,
-        change: impl FnOnce(&mut Catalog) -> Result<T, E>,
-    ) -> Result<T, E> {
-        let _changing = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut next = Catalog::clone(&self.now.load());
-        let changed = change(&mut next)?;
-        self.now.store(Arc::new(next));
-        Ok(changed)
-    }
-}
-
 impl Catalog {
-    /// Adds a thing, which is [checked](Rules::check) before the server offers it. The registry of its
-    /// kind keeps the order in which they were added.
-    pub(super) fn add<T: Offer>(&mut self, item: T, home: Home) -> Result<(), BuildError> {
-        let needs_scopes = item.needs().are_some();
-        let added = T::registry_mut(self).add(item, home);
-        added.map_err(|item| BuildError::Twice {
-            kind: T::KIND,
-            name: item.name().to_owned(),
-        })?;
-        self.needs_scopes |= needs_scopes;
-        Ok(())
-    }
-
     /// All things of all kinds, with the households they belong to.
     pub(super) fn all(&self) -> impl Iterator<Item = (&dyn Offered, Home)> {
-        fn of<T: Offer>(registry: &Registry<T>) -> impl Iterator<Item = (&dyn Offered, Home)> {
+        fn of<T: Offered + 'static>(
+            registry: &Registry<T>,
+        ) -> impl Iterator<Item = (&dyn Offered, Home)> {
             let entries = registry.entries().iter();
             entries.map(|entry| (&*entry.item as &dyn Offered, entry.home))
         }
         let resources = of(&self.resources).chain(of(&self.templates));
         of(&self.tools).chain(of(&self.prompts)).chain(resources)
-    }
-
-    /// Checks that the server can keep to all that it offers, and completes it.
-    pub(super) fn check(&mut self, cache: Cache, households: &[Parts]) -> Result<(), BuildError> {
-        if self.lists_of_each && cache.scope == CacheScope::Public {
-            return Err(BuildError::PublicCache);
-        }
-        let rules = |home: Home| {
-            let Parts { states, limits, .. } = &households[home.0];
-            Rules {
-                states,
-                limits,
-                cache,
-            }
-        };
-        self.tools.complete(|item, home| rules(home).check(item))?;
-        self.prompts
-            .complete(|item, home| rules(home).check(item))?;
-        self.resources
-            .complete(|item, home| rules(home).check(item))?;
-        self.templates
-            .complete(|item, home| rules(home).check(item))
     }
 
     /// Returns the capabilities that clients are shown. They hold for the server's lifetime: offers
@@ -166,7 +79,7 @@ impl Catalog {
         logs: bool,
         declared: ServerCapabilities,
     ) -> ServerCapabilities {
-        fn differs<T: Offer>(registry: &Registry<T>) -> bool {
+        fn differs<T: Offered>(registry: &Registry<T>) -> bool {
             let mut entries = registry.entries().iter();
             entries.any(|entry| entry.item.visibility().differs())
         }
@@ -268,38 +181,5 @@ impl Found<'_> {
             Self::Resource(entry) => &*entry.item,
             Self::OfTemplate(entry, _) => &*entry.item,
         }
-    }
-}
-
-impl Rules<'_> {
-    /// Checks a thing by itself, that what its handler asks first may be asked, that the handler can be
-    /// given all that it takes, what tokens must have, and who finds it; completes what only is known then.
-    pub(super) fn check<T: Offer>(&self, item: &mut T) -> Result<(), BuildError> {
-        item.check(self.limits)?;
-        let (name, parameters) = (item.name(), item.parameters());
-        if parameters.described_twice {
-            return Err(BuildError::Parameters(name.to_owned()));
-        }
-        for (form, message) in &parameters.asks {
-            check_form(form, message, self.limits).map_err(|issues| BuildError::Question {
-                name: name.to_owned(),
-                why: issues.to_string(),
-            })?;
-        }
-        let completers = item.completers().into_iter();
-        let parameters = completers
-            .flat_map(Completers::parameters)
-            .chain([parameters]);
-        let mut taken = parameters.flat_map(|parameters| &parameters.states);
-        if let Some(missing) = taken.find(|state| !self.states.has(**state)) {
-            return Err(BuildError::State {
-                name: name.to_owned(),
-                state: missing.name,
-            });
-        }
-        if item.visibility().differs() && self.cache.scope == CacheScope::Public {
-            return Err(BuildError::PublicCache);
-        }
-        item.needs().check(name)
     }
 }

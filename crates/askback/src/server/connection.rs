@@ -284,7 +284,7 @@ impl Link {
                     }
                 }
                 Output::Answer(ask, answer) => state.asks.answer(ask, answer),
-                Output::RootsChanged(origin) => state.roots.changed(&self.shared, *origin),
+                Output::RootsChanged(origin) => self.shared.roots_changed(&state.roots, *origin),
             }
         }
         if state.outgoing.len() > before {

@@ -10,39 +10,37 @@ use std::{
 };
 
 use askback_core::{
-    ask::{AskError, Capability, CheckedRequest, Principal},
+    ask::Principal,
     engine::server::{Call, Origin},
     jsonrpc::{self, ErrorObject},
-    limits::Limits,
     protocol::{
-        CallToolParams, CallToolResult, ClientCapabilities, ClientRequest, CompleteParams,
-        CompleteResult, ElicitParams, ElicitUrlParams, EmptyResult, GetPromptParams, HasMeta,
-        InputRequest, MissingCapability, Outcome, PaginatedParams, ReadResourceParams,
-        ReadResourceResult, Reference, codes,
+        CallToolParams, CallToolResult, ClientRequest, CompleteParams, CompleteResult, EmptyResult,
+        GetPromptParams, HasMeta, Outcome, PaginatedParams, ReadResourceParams, ReadResourceResult,
+        Reference,
     },
     quote::Quoted,
-    revision::Era,
     wire,
 };
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::{
     Prompt, Resource, ResourceTemplate, Shared, Tool,
-    call::{Answer, Calling},
+    answer::{Answer, error_object, is_modern, tool_result},
+    call::Calling,
     catalog::Catalog,
-    checks::OutputCheck,
     complete::Completing,
+    household::Household,
     middleware,
-    mount::Household,
-    offer::{Offer, Offered},
+    offer::Offer,
+    offered::Offered,
     registry::Home,
     resource::complete_contents,
     rounds::Rounds,
     trace::Trace,
 };
 use crate::{
-    ctx::{Arguments, Incoming, Peer, RequestMeta, Seen, elicitation_id},
+    ctx::{Arguments, Incoming, Peer, RequestMeta, Seen},
     error::{Error, Kind, Result},
 };
 
@@ -487,93 +485,6 @@ impl Answering {
         }
         Error::protocol(error)
     }
-}
-
-/// Settles the end of a tool's handler: a result that fits the tool's output schema, where it has
-/// one; an error as a result, so that a model can read it. An error that is not the tool's own is
-/// handed on.
-pub(super) fn tool_result(
-    ended: Result<CallToolResult>,
-    origin: &Origin,
-    output: Option<&OutputCheck>,
-) -> Result<CallToolResult> {
-    let fits = |result: CallToolResult| match output {
-        Some(output) => output.check(&result).map(|()| result),
-        None => Ok(result),
-    };
-    let ended = ended.or_else(Error::into_given_result).and_then(fits);
-    ended.or_else(|error| tool_error(origin, error, output.is_some()))
-}
-
-fn tool_error(origin: &Origin, error: Error, is_structured: bool) -> Result<CallToolResult> {
-    let error = as_client_takes(origin, error);
-    match error.kind() {
-        // Clients want a value of a result that is no error.
-        Kind::NotDone(_) if is_structured => Ok(CallToolResult::error(error.message())),
-        Kind::NotDone(_) => Ok(CallToolResult::new(error.message())),
-        Kind::Failed | Kind::InvalidParams | Kind::NotFound => {
-            Ok(CallToolResult::error(error.message()))
-        }
-        Kind::Ask(AskError::Unsupported(_)) | Kind::ClientLacks(_) if is_modern(origin) => {
-            Err(error)
-        }
-        Kind::Ask(_) | Kind::ClientLacks(_) => Ok(CallToolResult::error(error.message())),
-        Kind::Protocol(_) | Kind::UrlRequired(_) | Kind::Panicked => Err(error),
-    }
-}
-
-/// The error where no result can carry it: the one place where codes are assigned.
-pub(super) fn error_object(origin: &Origin, error: Error) -> ErrorObject {
-    let error = as_client_takes(origin, error);
-    match error.kind() {
-        Kind::Ask(AskError::Unsupported(capability)) if is_modern(origin) => {
-            missing_capability(&error, capability.required())
-        }
-        Kind::ClientLacks(lacking) if is_modern(origin) => {
-            missing_capability(&error, ClientCapabilities::clone(lacking))
-        }
-        Kind::UrlRequired(links) => {
-            let mut data = links.clone();
-            for link in data.links_mut() {
-                link.elicitation_id = link.elicitation_id.take().or_else(elicitation_id);
-            }
-            ErrorObject::new(codes::URL_ELICITATION_REQUIRED, error.message())
-                .with_data(serde_json::to_value(&data).unwrap_or(Value::Null))
-        }
-        _ => error.into_object(),
-    }
-}
-
-/// Links that must be opened first, as this client takes them: with an error of their own only where
-/// its revision has that, and it opens links (2025-11-25, client/elicitation, URL Elicitation Required
-/// Error); each of them one that may be asked.
-fn as_client_takes(origin: &Origin, error: Error) -> Error {
-    let Kind::UrlRequired(required) = error.kind() else {
-        return error;
-    };
-    let facts = origin.revision.facts();
-    if !(facts.elicitation_url && origin.capabilities.elicits_url()) {
-        return AskError::Unsupported(Capability::ElicitUrl).into();
-    }
-    if !facts.url_elicitation_error {
-        return Error::new("this revision has no error for links: ask with `Ctx::elicit_url`");
-    }
-    let link = |link: &ElicitUrlParams| InputRequest::Elicit(ElicitParams::Url(link.clone()));
-    let mut links = required.links().iter().map(link);
-    // No limit says anything of a link.
-    let wrong = links.find_map(|link| CheckedRequest::new(link, &Limits::default()).err());
-    wrong.map_or(error, Error::from)
-}
-
-fn missing_capability(error: &Error, required_capabilities: ClientCapabilities) -> ErrorObject {
-    let missing = MissingCapability {
-        required_capabilities,
-    };
-    missing.into_error(error.message())
-}
-
-fn is_modern(origin: &Origin) -> bool {
-    origin.revision.era() == Era::Modern
 }
 
 /// Whether a request may be answered with a task: what a client said before, or in a revision that

@@ -45,7 +45,7 @@ use std::{future::Future, sync::Arc};
 
 use askback_core::protocol::{CompleteResult, Outcome};
 
-use super::call::Answer;
+use super::answer::Answer;
 use crate::{
     ctx::Incoming,
     error::{Error, Result},

@@ -1,22 +1,30 @@
 //! Servers: what they offer, and how they are reached.
 
+mod answer;
 mod asks;
-mod beside;
+mod board;
 mod budget;
+mod cache;
 mod call;
 mod catalog;
+mod changing;
 mod checks;
 mod complete;
 mod connection;
 mod described;
 mod dispatch;
 mod error;
+mod extensions;
+mod household;
 #[cfg(feature = "http-server")]
 pub mod http;
+mod kinds;
+mod live;
 pub mod middleware;
 mod mount;
 mod needs;
 mod offer;
+mod offered;
 mod offers;
 mod page;
 mod prompt;
@@ -26,7 +34,10 @@ mod rehearsal;
 mod resource;
 mod roots;
 mod rounds;
+mod rules;
 mod run;
+#[cfg(feature = "oauth-server")]
+mod scopes;
 mod shared;
 mod tasks;
 mod tool;
@@ -57,18 +68,20 @@ pub(crate) use shared::Shared;
 pub use tool::Tool;
 
 use self::{
+    board::Board,
     budget::Budget,
-    catalog::{Catalog, LiveCatalog},
+    cache::Cache,
+    catalog::Catalog,
+    changing::Changing,
     described::described,
+    household::{Household, Parts},
+    live::LiveCatalog,
     middleware::Middleware,
-    mount::{Household, Parts},
     offer::Offer,
-    offers::Changing,
     page::Pages,
     rate::RateLimit,
     registry::Home,
-    shared::{Cache, Keys},
-    tasks::Board,
+    shared::{Keys, TraceParent},
 };
 use crate::{
     clock::{Clock, SystemClock, millis},
@@ -122,7 +135,7 @@ pub struct ServerBuilder {
     clock: Arc<dyn Clock>,
     seed: Option<[u8; 32]>,
     checks_replay: bool,
-    trace_parent: Option<trace::Parent>,
+    trace_parent: Option<TraceParent>,
     roots_changed: Option<roots::Handler>,
     logs: bool,
     /// The extensions.

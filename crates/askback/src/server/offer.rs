@@ -12,34 +12,11 @@ use askback_core::{
 use serde::Serialize;
 
 use super::{
-    BuildError, Changed, Prompt, Resource, ResourceTemplate, Tool, beside::check_meta,
-    catalog::Catalog, complete::Completers, needs::Needs, offers::Changing, registry::Registry,
-    shared::Cache, visibility::Visibility,
+    BuildError, Changed, Prompt, Resource, ResourceTemplate, Tool, cache::Cache, catalog::Catalog,
+    changing::Changing, complete::Completers, needs::Needs, offered::Offered, registry::Registry,
+    visibility::Visibility,
 };
 use crate::{clock::millis, ctx::Parameters};
-
-/// One thing that a server offers, of whatever kind.
-pub(super) trait Offered: Send + Sync {
-    /// The name or URI by which clients ask for it.
-    fn name(&self) -> &str;
-
-    /// Returns the needs of its handler's parameters.
-    fn parameters(&self) -> &Parameters;
-
-    fn needs(&self) -> &Needs;
-
-    fn visibility(&self) -> &Visibility;
-
-    /// The completers of its arguments, for kinds whose arguments are completed.
-    fn completers(&self) -> Option<&Completers> {
-        None
-    }
-
-    /// Whether calls of it become tasks.
-    fn becomes_task(&self) -> bool {
-        false
-    }
-}
 
 /// A kind of thing that a server offers: each has a registry of its own, and a list.
 pub(super) trait Offer: Offered + Clone + 'static {
@@ -82,6 +59,15 @@ pub(super) trait Offer: Offered + Clone + 'static {
         next_cursor: Option<String>,
         cache: Cache,
     ) -> Self::List;
+}
+
+/// Checks the `_meta` of something that is offered.
+fn check_meta(name: &str, offered: &impl HasMeta) -> Result<(), BuildError> {
+    let checked = offered.meta().map_or(Ok(()), |meta| meta.check());
+    checked.map_err(|why| BuildError::Meta {
+        name: name.to_owned(),
+        why: why.to_string(),
+    })
 }
 
 macro_rules! offer {

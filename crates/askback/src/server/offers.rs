@@ -10,14 +10,6 @@ use super::{
 };
 use crate::ctx::{Audience, Ctx};
 
-/// Which lists of a server may change while it runs.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Changing {
-    pub(super) tools: bool,
-    pub(super) prompts: bool,
-    pub(super) resources: bool,
-}
-
 /// The tools, prompts, resources or resource templates of a server that runs: they are added,
 /// removed, enabled and disabled while clients are connected. Cheap to clone.
 ///
@@ -48,17 +40,6 @@ pub(super) struct Changing {
 pub struct Offers<T> {
     shared: Arc<Shared>,
     kind: PhantomData<fn() -> T>,
-}
-
-impl Changing {
-    /// Returns the lists that may change where both are one server.
-    pub(super) fn or(self, other: Self) -> Self {
-        Self {
-            tools: self.tools || other.tools,
-            prompts: self.prompts || other.prompts,
-            resources: self.resources || other.resources,
-        }
-    }
 }
 
 impl ServerBuilder {

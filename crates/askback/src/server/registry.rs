@@ -4,7 +4,7 @@ use std::{collections::HashMap, sync::Arc};
 
 use askback_core::ask::Principal;
 
-use super::offer::Offered;
+use super::offered::Offered;
 
 /// Things with names, found by name and listed in order.
 ///

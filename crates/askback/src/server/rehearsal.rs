@@ -9,7 +9,7 @@ use askback_core::{
     protocol::{LoggingLevel, ServerNotification},
 };
 
-use super::call::{Answer, Calling};
+use super::{answer::Answer, call::Calling};
 use crate::{
     ctx::{Peer, Permitted},
     error::{Error, Result},

@@ -1,8 +1,11 @@
 //! Clients that say that their roots changed.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicU8, Ordering},
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU8, Ordering},
+    },
+    time::Duration,
 };
 
 use askback_core::{
@@ -10,7 +13,6 @@ use askback_core::{
 };
 use tokio::time::timeout;
 
-use super::Shared;
 use crate::flow::BoxFuture;
 
 /// The author's handler.
@@ -72,15 +74,14 @@ impl RootsChanged {
 }
 
 impl RootsWatch {
-    /// Has the handler run, if there is one.
-    pub(super) fn changed(&self, shared: &Shared, origin: Origin) {
-        let Some(handler) = shared.roots_changed.clone() else {
+    /// Has the handler run, if there is one, for no longer than this.
+    pub(super) fn changed(&self, handler: Option<&Handler>, limit: Duration, origin: Origin) {
+        let Some(handler) = handler.cloned() else {
             return;
         };
         if self.0.swap(AGAIN, Ordering::AcqRel) != IDLE {
             return;
         }
-        let limit = shared.limits().wire.request;
         let changed = RootsChanged {
             origin: Arc::new(origin),
         };

@@ -4,27 +4,28 @@ use std::{
     any::Any,
     path::PathBuf,
     sync::{Arc, OnceLock},
-    time::Duration,
 };
 
 use askback_core::{
     ask::{Principal, keys::KeyRing},
-    engine::server::{Changed, Profile, tells},
+    engine::server::{Changed, Origin, Profile, tells},
     limits::Limits,
-    protocol::{CacheScope, Signature},
+    protocol::{Signature, TraceContext},
 };
+use tracing::Span;
 
 use super::{
+    board::Board,
     budget::Budget,
-    catalog::{LiveCatalog, Rules},
-    mount::Household,
-    offers::Changing,
+    cache::Cache,
+    changing::Changing,
+    household::Household,
+    live::LiveCatalog,
     page::Pages,
     rate::RateLimit,
     registry::Home,
-    roots,
-    tasks::Board,
-    trace::Parent,
+    roots::{self, RootsWatch},
+    rules::Rules,
 };
 use crate::{
     clock::Clock,
@@ -32,6 +33,9 @@ use crate::{
     error::{Error, Result},
     keys::{KeyError, KeyOrigin, KeySource, state_dir},
 };
+
+/// Makes the span of a request a child of what its client says.
+pub(super) type TraceParent = Arc<dyn Fn(&Span, &TraceContext) + Send + Sync>;
 
 /// The state that all requests of a server share.
 pub(crate) struct Shared {
@@ -52,7 +56,7 @@ pub(crate) struct Shared {
     pub(super) seed: Option<[u8; 32]>,
     pub(super) checks_replay: bool,
     /// Makes the span of a request a child of what its client says.
-    pub(super) trace_parent: Option<Parent>,
+    pub(super) trace_parent: Option<TraceParent>,
     /// The handler for changed roots.
     pub(super) roots_changed: Option<roots::Handler>,
     /// The part that the server's own calls need.
@@ -65,13 +69,6 @@ pub(crate) struct Shared {
     pub(super) tasks: Board,
     /// The room for all that is kept for clients.
     pub(super) kept: Budget,
-}
-
-/// The caching hints for clients (2026-07-28, server/utilities/caching).
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Cache {
-    pub(super) ttl: Duration,
-    pub(super) scope: CacheScope,
 }
 
 /// The keys of the seal, read when they are first needed: a server that never asks makes none.
@@ -148,6 +145,12 @@ impl Shared {
 
     pub(crate) fn clock(&self) -> &Arc<dyn Clock> {
         &self.backing.clock
+    }
+
+    /// Tells the author's handler that a client's roots changed.
+    pub(super) fn roots_changed(&self, watch: &RootsWatch, origin: Origin) {
+        let limit = self.limits().wire.request;
+        watch.changed(self.roots_changed.as_ref(), limit, origin);
     }
 
     /// Whether large states go to the store.

@@ -4,26 +4,24 @@
 //! is asked, as in the handshake revisions.
 
 use std::{
-    collections::HashMap,
     future::Future,
-    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak},
+    sync::{Arc, OnceLock, Weak},
     time::Duration,
 };
 
 use askback_core::{
     ask::{Principal, Reply},
     auth::Scopes,
-    engine::server::{Changed, Full, Room, Tasks},
+    engine::server::{Changed, Full, Room},
     jsonrpc::ErrorObject,
-    limits::Limits,
     protocol::{DetailedTask, InputResponses, LoggingLevel, RawJson, ServerNotification},
 };
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
-use tokio::{sync::oneshot, task::AbortHandle};
+use tokio::sync::oneshot;
 
 use super::{
     Shared,
-    budget::{Budget, Charge},
+    board::{TaskRoom, Work},
 };
 use crate::{
     ctx::{Audience, Peer, Permitted},
@@ -34,35 +32,6 @@ use crate::{
 
 /// How often tasks are looked over whose time may be over.
 const ROUND: Duration = Duration::from_secs(10);
-
-/// The tasks of a server, and who works on them.
-pub(super) struct Board {
-    inner: Mutex<Inner>,
-    /// The room for so many of them.
-    places: Budget,
-}
-
-/// The room of one task: its place among the others, and what is kept of it.
-struct TaskRoom {
-    _place: Charge,
-    bytes: Charge,
-}
-
-struct Inner {
-    tasks: Tasks<TaskRoom>,
-    /// The running work of each unfinished task.
-    work: HashMap<String, Work>,
-    /// The scopes that each task needs: those of the call that it was.
-    scopes: HashMap<String, Arc<Scopes>>,
-    /// Whether somebody looks over the tasks.
-    watched: bool,
-}
-
-#[derive(Default)]
-struct Work {
-    handler: Option<AbortHandle>,
-    asks: HashMap<String, oneshot::Sender<Reply>>,
-}
 
 /// The client of a task: it is asked, and told, when it asks how the task stands.
 #[derive(Clone)]
@@ -79,49 +48,6 @@ pub(super) struct Turning {
 
 /// Ends a task that its work has not ended, so that no client waits for one whose work is gone.
 struct Worker(TaskPeer);
-
-impl Board {
-    pub(super) fn new(limits: &Limits) -> Self {
-        Self {
-            inner: Mutex::new(Inner {
-                tasks: Tasks::new(&limits.tasks),
-                work: HashMap::new(),
-                scopes: HashMap::new(),
-                watched: false,
-            }),
-            places: Budget::of_things(limits.tasks.kept, limits),
-        }
-    }
-
-    /// A panic while the lock was held cannot have left what it guards half-changed: it calls
-    /// nobody.
-    fn lock(&self) -> MutexGuard<'_, Inner> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Room for TaskRoom {
-    fn resize(&mut self, bytes: usize) -> Result<(), Full> {
-        self.bytes.resize(bytes)
-    }
-}
-
-impl Inner {
-    /// Forgets what is over.
-    fn sweep(&mut self, now: u64) {
-        for id in self.tasks.sweep(now) {
-            self.stop(&id);
-            self.scopes.remove(&id);
-        }
-    }
-
-    /// Stops the work for a task. Whoever waits for an answer is dropped with it.
-    fn stop(&mut self, id: &str) {
-        if let Some(handler) = self.work.remove(id).and_then(|work| work.handler) {
-            handler.abort();
-        }
-    }
-}
 
 impl Shared {
     /// Begins a task, on which somebody is about to work.

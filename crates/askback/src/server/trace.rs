@@ -2,23 +2,17 @@
 //!
 //! Where nobody listens, a span is one comparison, and nothing of it is made.
 
-use std::{
-    sync::{Arc, OnceLock},
-    time::Instant,
-};
+use std::{sync::OnceLock, time::Instant};
 
 use askback_core::{
     engine::server::Origin,
     jsonrpc::{ErrorObject, RequestId},
-    protocol::{ClientRequest, Outcome, TraceContext},
+    protocol::{ClientRequest, Outcome},
     quote::excerpt,
 };
 use tracing::{Span, field::Empty, span::Entered};
 
 use super::Shared;
-
-/// Makes the span of a request a child of what its client says.
-pub(super) type Parent = Arc<dyn Fn(&Span, &TraceContext) + Send + Sync>;
 
 /// One request, as it is told.
 pub(super) struct Trace {

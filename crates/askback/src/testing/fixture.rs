@@ -4,17 +4,44 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::Trial;
+use super::{
+    Trial,
+    bench::{CountEffects, Stage},
+};
 use crate::server::ServerBuilder;
-
-/// Starts the server of a run.
-pub(super) type StartServer = Box<dyn Fn() -> ServerBuilder + Send + Sync>;
-
-/// Counts the effects of a run.
-type CountEffects = Box<dyn Fn() -> usize + Send + Sync>;
 
 /// Counts the effects in a fixture.
 type CountIn<F> = Arc<dyn Fn(&F) -> usize + Send + Sync>;
+
+/// Calls a tool: `server` makes the server, as often as it is started.
+///
+/// The clock, the keys and, where the server has none, the store are those of the trial.
+pub fn call<S>(server: S, tool: &str, arguments: Value) -> Trial
+where
+    S: Fn() -> ServerBuilder + Send + Sync + 'static,
+{
+    plain(server).call(tool, arguments)
+}
+
+/// Gets a prompt, as [`call`] calls a tool.
+pub fn prompt<S>(server: S, name: &str, arguments: Value) -> Trial
+where
+    S: Fn() -> ServerBuilder + Send + Sync + 'static,
+{
+    plain(server).prompt(name, arguments)
+}
+
+/// Reads a resource, as [`call`] calls a tool.
+pub fn read<S>(server: S, uri: &str) -> Trial
+where
+    S: Fn() -> ServerBuilder + Send + Sync + 'static,
+{
+    plain(server).read(uri)
+}
+
+fn plain(server: impl Fn() -> ServerBuilder + Send + Sync + 'static) -> Fixture<()> {
+    Fixture::new(|| (), move |()| server())
+}
 
 /// The beginning of each run of a trial, such as an empty database, and the server that works with it.
 /// However often the server is started in a run, it is given the same one.
@@ -57,12 +84,6 @@ pub struct Fixture<F> {
     make: Arc<dyn Fn() -> F + Send + Sync>,
     server: Arc<dyn Fn(&F) -> ServerBuilder + Send + Sync>,
     effects: Option<CountIn<F>>,
-}
-
-/// The beginning of one run.
-pub(super) struct Stage {
-    pub(super) server: StartServer,
-    pub(super) effects: Option<CountEffects>,
 }
 
 impl<F: Send + Sync + 'static> Fixture<F> {

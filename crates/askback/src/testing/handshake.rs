@@ -6,8 +6,8 @@ use tokio::time::{Instant, sleep_until};
 
 use super::{
     Asked, Run, Trouble, Wire,
+    bench::Bench,
     person::{Person, Reaction},
-    trial::Bench,
 };
 
 /// Answers that a person is still thinking about.

@@ -54,6 +54,7 @@
 //! against a [`Store`](crate::store::Store), [`check_transport`] against a maker of
 //! [`Channel`](crate::transport::Channel)s, and each names the rules that are broken.
 
+mod bench;
 mod clock;
 mod contract;
 mod fixture;
@@ -64,14 +65,16 @@ mod stateless;
 mod store;
 mod transport;
 mod trial;
+mod trouble;
 mod wire;
 
 pub use clock::TestClock;
 pub use contract::BrokenContract;
-pub use fixture::Fixture;
+pub use fixture::{Fixture, call, prompt, read};
 pub use person::Person;
 pub use report::{Asked, Ended, Report, Run, Told};
 pub use store::check_store;
 pub use transport::check_transport;
-pub use trial::{Trial, Trouble, call, prompt, read};
+pub use trial::Trial;
+pub use trouble::Trouble;
 pub use wire::Wire;

@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use tokio::time::{Instant, sleep};
 
-use super::{Asked, Ended, Run, Trouble, Wire, person::Reaction, trial::Bench, wire::stateless};
+use super::{Asked, Ended, Run, Trouble, Wire, bench::Bench, person::Reaction, wire::stateless};
 
 /// More rounds than a server may ask for.
 const ROUNDS: u32 = 32;

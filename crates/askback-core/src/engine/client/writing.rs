@@ -1,4 +1,4 @@
-//! What goes into messages beside what their author wrote, and answers of the host as they are written.
+//! Requests and answers as they are written: with all that their revision wants beside the parameters.
 
 use alloc::{borrow::ToOwned, vec::Vec};
 

@@ -1,7 +1,7 @@
 //! Admission of a request of the stateless era: its headers must repeat its body, in a revision
 //! that is spoken here (2026-07-28, basic/transports/streamable-http, Server Validation).
 
-use std::borrow::Cow;
+use std::{borrow::Cow, sync::Arc};
 
 use askback_core::{
     ask::Principal,
@@ -18,7 +18,6 @@ use http::{HeaderMap, HeaderName, HeaderValue, request::Parts};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::service::principal;
 use crate::server::Shared;
 
 /// Opens a session.
@@ -26,6 +25,11 @@ pub(super) const INITIALIZE: &str = "initialize";
 pub(super) const VERSION: HeaderName = HeaderName::from_static(headers::PROTOCOL_VERSION);
 const METHOD: HeaderName = HeaderName::from_static(headers::METHOD);
 const NAME: HeaderName = HeaderName::from_static(headers::NAME);
+
+/// Returns the principal that the layer before this service inserted.
+pub(super) fn principal(parts: &Parts) -> Option<Arc<Principal>> {
+    parts.extensions.get::<Principal>().cloned().map(Arc::new)
+}
 
 /// Admits a request, or says the first thing that is wrong: headers before the revision, the
 /// revision before the method, the method before its parameters.

@@ -34,10 +34,10 @@ mod guarded {
     use crate::{
         authorization::server::{Granted, Refusal},
         server::http::{
+            admission::principal,
             body::Outgoing,
             pages,
             response::{self, OpenEnded},
-            service,
         },
     };
 
@@ -114,7 +114,7 @@ mod guarded {
             received: &ReceivedMessage,
         ) -> Option<Response<Body>> {
             let protection = self.by.as_ref()?;
-            let principal = service::principal(parts);
+            let principal = principal(parts);
             let needed: Vec<Arc<Scopes>> = match received {
                 ReceivedMessage::Request(_, request) => shared.needed(request, principal.as_ref()),
                 // It is refused by whoever would answer it.

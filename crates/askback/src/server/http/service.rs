@@ -32,7 +32,7 @@ use http::{
 };
 
 use super::{
-    admission::{INITIALIZE, VERSION, admit, judge, names_a_version, single},
+    admission::{INITIALIZE, VERSION, admit, judge, names_a_version, principal, single},
     body::{Body, Outgoing},
     listening::Listening,
     pages,
@@ -600,11 +600,6 @@ enum Route {
     Session(Arc<Session>),
     /// It is refused.
     Nowhere(Response<Body>),
-}
-
-/// Returns the principal that the layer before this service inserted.
-pub(super) fn principal(parts: &Parts) -> Option<Arc<Principal>> {
-    parts.extensions.get::<Principal>().cloned().map(Arc::new)
 }
 
 fn accept(headers: &HeaderMap) -> Accepted {

@@ -16,8 +16,9 @@ use tokio::{
 };
 
 use super::{
+    ended::Ended,
     eras::Known,
-    exchange::{Ended, exchange, tell},
+    exchange::{exchange, tell},
     message::PendingRequest,
     old,
     send::Way,

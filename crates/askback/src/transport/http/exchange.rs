@@ -13,26 +13,13 @@ use serde::Deserialize;
 use tokio::time::timeout;
 
 use super::{
+    ended::Ended,
     eras::Known,
     events::{Events, NoEvent, Resumption, is_message},
     message::{PendingRequest, Reply},
     send::{self, Way, media, refusal},
     stream::{self, Attempts},
 };
-
-/// How a task of the bridge ended.
-#[derive(Debug)]
-pub(super) enum Ended {
-    /// As it should.
-    Done,
-    /// Nothing more can be said on this connection, for the reason given.
-    Over(String),
-    /// The server does not take `initialize`, but may speak the older transport.
-    TryOld {
-        request: Box<PendingRequest>,
-        error: ClientError,
-    },
-}
 
 /// The answer.
 enum Answer {

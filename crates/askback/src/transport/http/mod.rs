@@ -6,6 +6,7 @@
 //! request with all that follows from it.
 
 mod bridge;
+mod ended;
 mod eras;
 mod events;
 mod exchange;

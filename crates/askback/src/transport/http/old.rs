@@ -11,8 +11,8 @@ use reqwest::Url;
 use tokio::time::timeout;
 
 use super::{
+    ended::Ended,
     events::Events,
-    exchange::Ended,
     send::{Way, refusal},
     stream::{forward, is_stream},
 };

@@ -13,8 +13,8 @@ use reqwest::{Response, StatusCode};
 use tokio::time::{Instant, sleep};
 
 use super::{
+    ended::Ended,
     events::{Events, NoEvent, Resumption, is_message},
-    exchange::Ended,
     send::{Way, media},
 };
 

@@ -1,0 +1,150 @@
+//! The ends of handlers, as their clients are told of them.
+
+use askback_core::{
+    ask::{AskError, Capability, CheckedRequest},
+    engine::server::Origin,
+    jsonrpc::ErrorObject,
+    limits::Limits,
+    protocol::{
+        CacheScope, CallToolResult, ClientCapabilities, ElicitParams, ElicitUrlParams,
+        GetPromptResult, InputRequest, MissingCapability, ReadResourceResult, codes,
+    },
+    revision::Era,
+    wire,
+};
+use serde::Serialize;
+use serde_json::Value;
+
+use super::checks::OutputCheck;
+use crate::{
+    ctx::elicitation_id,
+    error::{Error, Kind, Result},
+};
+
+/// The result type of a call.
+pub(super) trait Answer: wire::Lower + Serialize + Send + Sized + 'static {
+    /// Says what the end of a call comes to for its client.
+    fn settle(ended: Result<Self>, origin: &Origin, output: Option<&OutputCheck>) -> Result<Self> {
+        let _ = (origin, output);
+        ended
+    }
+
+    /// Whether it says that the call failed.
+    fn is_error(&self) -> bool {
+        false
+    }
+
+    /// It is for whoever asked, whatever its author says of it: no cache may hand it to others.
+    fn keep_private(&mut self) {}
+}
+
+impl Answer for CallToolResult {
+    fn settle(ended: Result<Self>, origin: &Origin, output: Option<&OutputCheck>) -> Result<Self> {
+        tool_result(ended, origin, output)
+    }
+
+    fn is_error(&self) -> bool {
+        self.is_error == Some(true)
+    }
+}
+
+impl Answer for GetPromptResult {}
+
+impl Answer for ReadResourceResult {
+    fn keep_private(&mut self) {
+        if self.cache_scope == Some(CacheScope::Public) {
+            tracing::warn!(
+                "a resource that depends on who reads it is said to be the same for everybody: it is \
+                 kept private"
+            );
+            self.cache_scope = Some(CacheScope::Private);
+        }
+    }
+}
+
+/// Settles the end of a tool's handler: a result that fits the tool's output schema, where it has
+/// one; an error as a result, so that a model can read it. An error that is not the tool's own is
+/// handed on.
+pub(super) fn tool_result(
+    ended: Result<CallToolResult>,
+    origin: &Origin,
+    output: Option<&OutputCheck>,
+) -> Result<CallToolResult> {
+    let fits = |result: CallToolResult| match output {
+        Some(output) => output.check(&result).map(|()| result),
+        None => Ok(result),
+    };
+    let ended = ended.or_else(Error::into_given_result).and_then(fits);
+    ended.or_else(|error| tool_error(origin, error, output.is_some()))
+}
+
+fn tool_error(origin: &Origin, error: Error, is_structured: bool) -> Result<CallToolResult> {
+    let error = as_client_takes(origin, error);
+    match error.kind() {
+        // Clients want a value of a result that is no error.
+        Kind::NotDone(_) if is_structured => Ok(CallToolResult::error(error.message())),
+        Kind::NotDone(_) => Ok(CallToolResult::new(error.message())),
+        Kind::Failed | Kind::InvalidParams | Kind::NotFound => {
+            Ok(CallToolResult::error(error.message()))
+        }
+        Kind::Ask(AskError::Unsupported(_)) | Kind::ClientLacks(_) if is_modern(origin) => {
+            Err(error)
+        }
+        Kind::Ask(_) | Kind::ClientLacks(_) => Ok(CallToolResult::error(error.message())),
+        Kind::Protocol(_) | Kind::UrlRequired(_) | Kind::Panicked => Err(error),
+    }
+}
+
+/// The error where no result can carry it: the one place where codes are assigned.
+pub(super) fn error_object(origin: &Origin, error: Error) -> ErrorObject {
+    let error = as_client_takes(origin, error);
+    match error.kind() {
+        Kind::Ask(AskError::Unsupported(capability)) if is_modern(origin) => {
+            missing_capability(&error, capability.required())
+        }
+        Kind::ClientLacks(lacking) if is_modern(origin) => {
+            missing_capability(&error, ClientCapabilities::clone(lacking))
+        }
+        Kind::UrlRequired(links) => {
+            let mut data = links.clone();
+            for link in data.links_mut() {
+                link.elicitation_id = link.elicitation_id.take().or_else(elicitation_id);
+            }
+            ErrorObject::new(codes::URL_ELICITATION_REQUIRED, error.message())
+                .with_data(serde_json::to_value(&data).unwrap_or(Value::Null))
+        }
+        _ => error.into_object(),
+    }
+}
+
+/// Links that must be opened first, as this client takes them: with an error of their own only where
+/// its revision has that, and it opens links (2025-11-25, client/elicitation, URL Elicitation Required
+/// Error); each of them one that may be asked.
+fn as_client_takes(origin: &Origin, error: Error) -> Error {
+    let Kind::UrlRequired(required) = error.kind() else {
+        return error;
+    };
+    let facts = origin.revision.facts();
+    if !(facts.elicitation_url && origin.capabilities.elicits_url()) {
+        return AskError::Unsupported(Capability::ElicitUrl).into();
+    }
+    if !facts.url_elicitation_error {
+        return Error::new("this revision has no error for links: ask with `Ctx::elicit_url`");
+    }
+    let link = |link: &ElicitUrlParams| InputRequest::Elicit(ElicitParams::Url(link.clone()));
+    let mut links = required.links().iter().map(link);
+    // No limit says anything of a link.
+    let wrong = links.find_map(|link| CheckedRequest::new(link, &Limits::default()).err());
+    wrong.map_or(error, Error::from)
+}
+
+fn missing_capability(error: &Error, required_capabilities: ClientCapabilities) -> ErrorObject {
+    let missing = MissingCapability {
+        required_capabilities,
+    };
+    missing.into_error(error.message())
+}
+
+pub(super) fn is_modern(origin: &Origin) -> bool {
+    origin.revision.era() == Era::Modern
+}

@@ -1,0 +1,52 @@
+//! The parts that the handlers of one server have for themselves.
+
+use std::sync::Arc;
+
+use askback_core::limits::Limits;
+
+use super::middleware::Layer;
+use crate::{
+    clock::Clock,
+    ctx::{Backing, States},
+    store::Store,
+};
+
+/// The parts that the handlers of one server have for themselves, before it is built: also where it
+/// is mounted on another.
+#[derive(Default)]
+pub(super) struct Parts {
+    pub(super) states: States,
+    pub(super) limits: Limits,
+    pub(super) layers: Vec<Layer>,
+}
+
+/// The parts that the handlers of one server have for themselves.
+pub(super) struct Household {
+    pub(super) backing: Arc<Backing>,
+    /// The middleware around their calls, the outermost first.
+    pub(super) layers: Vec<Layer>,
+}
+
+impl Parts {
+    /// The same with middleware of another server around its own.
+    pub(super) fn inside(mut self, layers: &[Layer]) -> Self {
+        self.layers.splice(0..0, layers.iter().cloned());
+        self
+    }
+}
+
+impl Household {
+    pub(super) fn new(
+        parts: Parts,
+        clock: &Arc<dyn Clock>,
+        store: &Arc<dyn Store>,
+        logs: bool,
+    ) -> Self {
+        let (clock, store) = (Arc::clone(clock), Arc::clone(store));
+        let backing = Backing::new(Arc::new(parts.limits), parts.states, clock, logs, store);
+        Self {
+            backing: Arc::new(backing),
+            layers: parts.layers,
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! The rules that everything a server offers has to fit.
+
+use askback_core::{ask::check_form, limits::Limits, protocol::CacheScope};
+
+use super::{
+    BuildError, cache::Cache, catalog::Catalog, complete::Completers, household::Parts,
+    offer::Offer, registry::Home,
+};
+use crate::ctx::States;
+
+/// The rules that everything a server offers has to fit.
+pub(super) struct Rules<'a> {
+    pub(super) states: &'a States,
+    pub(super) limits: &'a Limits,
+    pub(super) cache: Cache,
+}
+
+impl Catalog {
+    /// Adds a thing, which is [checked](Rules::check) before the server offers it. The registry of its
+    /// kind keeps the order in which they were added.
+    pub(super) fn add<T: Offer>(&mut self, item: T, home: Home) -> Result<(), BuildError> {
+        let needs_scopes = item.needs().are_some();
+        let added = T::registry_mut(self).add(item, home);
+        added.map_err(|item| BuildError::Twice {
+            kind: T::KIND,
+            name: item.name().to_owned(),
+        })?;
+        self.needs_scopes |= needs_scopes;
+        Ok(())
+    }
+
+    /// Checks that the server can keep to all that it offers, and completes it.
+    pub(super) fn check(&mut self, cache: Cache, households: &[Parts]) -> Result<(), BuildError> {
+        if self.lists_of_each && cache.scope == CacheScope::Public {
+            return Err(BuildError::PublicCache);
+        }
+        let rules = |home: Home| {
+            let Parts { states, limits, .. } = &households[home.0];
+            Rules {
+                states,
+                limits,
+                cache,
+            }
+        };
+        self.tools.complete(|item, home| rules(home).check(item))?;
+        self.prompts
+            .complete(|item, home| rules(home).check(item))?;
+        self.resources
+            .complete(|item, home| rules(home).check(item))?;
+        self.templates
+            .complete(|item, home| rules(home).check(item))
+    }
+}
+
+impl Rules<'_> {
+    /// Checks a thing by itself, that what its handler asks first may be asked, that the handler can be
+    /// given all that it takes, what tokens must have, and who finds it; completes what only is known then.
+    pub(super) fn check<T: Offer>(&self, item: &mut T) -> Result<(), BuildError> {
+        item.check(self.limits)?;
+        let (name, parameters) = (item.name(), item.parameters());
+        if parameters.described_twice {
+            return Err(BuildError::Parameters(name.to_owned()));
+        }
+        for (form, message) in &parameters.asks {
+            check_form(form, message, self.limits).map_err(|issues| BuildError::Question {
+                name: name.to_owned(),
+                why: issues.to_string(),
+            })?;
+        }
+        let completers = item.completers().into_iter();
+        let parameters = completers
+            .flat_map(Completers::parameters)
+            .chain([parameters]);
+        let mut taken = parameters.flat_map(|parameters| &parameters.states);
+        if let Some(missing) = taken.find(|state| !self.states.has(**state)) {
+            return Err(BuildError::State {
+                name: name.to_owned(),
+                state: missing.name,
+            });
+        }
+        if item.visibility().differs() && self.cache.scope == CacheScope::Public {
+            return Err(BuildError::PublicCache);
+        }
+        item.needs().check(name)
+    }
+}

@@ -1,0 +1,58 @@
+//! The scopes that a request needs.
+
+use std::sync::Arc;
+
+use askback_core::{
+    ask::Principal,
+    auth::Scopes,
+    protocol::{ClientRequest, Reference},
+};
+
+use super::{Shared, offered::Offered, registry::Registry};
+
+impl Shared {
+    /// Returns the scopes that a request of this principal needs beside those of every request. A
+    /// request about a task needs the scopes of the call that it was.
+    pub(super) fn needed(
+        &self,
+        request: &ClientRequest,
+        principal: Option<&Arc<Principal>>,
+    ) -> Vec<Arc<Scopes>> {
+        let catalog = self.catalog.load();
+        if !catalog.needs_scopes {
+            return Vec::new();
+        }
+        let caller = principal.map(|principal| &**principal);
+        let of_task = |id: &str| self.scopes_of_task(id, principal);
+        let of_resource = |uri: &str| catalog.scopes_of_resource(uri, caller);
+        let one = match request {
+            ClientRequest::CallTool(params) => of(&catalog.tools, &params.name, caller),
+            ClientRequest::GetPrompt(params) => of(&catalog.prompts, &params.name, caller),
+            ClientRequest::ReadResource(params) => of_resource(&params.uri),
+            ClientRequest::Subscribe(params) => of_resource(&params.uri),
+            ClientRequest::GetTask(params) => of_task(&params.task_id),
+            ClientRequest::UpdateTask(params) => of_task(&params.task_id),
+            ClientRequest::CancelTask(params) => of_task(&params.task_id),
+            ClientRequest::Listen(params) => {
+                let uris = params.notifications.resource_subscriptions.iter().flatten();
+                let tasks = params.notifications.task_ids.iter().flatten();
+                let uris = uris.filter_map(|uri| of_resource(uri));
+                return uris.chain(tasks.filter_map(|id| of_task(id))).collect();
+            }
+            ClientRequest::Complete(params) => match &params.reference {
+                Reference::Prompt(prompt) => of(&catalog.prompts, &prompt.name, caller),
+                Reference::Resource(template) => of(&catalog.templates, &template.uri, caller),
+            },
+            _ => None,
+        };
+        one.into_iter().collect()
+    }
+}
+
+fn of<T: Offered>(
+    registry: &Registry<T>,
+    name: &str,
+    caller: Option<&Principal>,
+) -> Option<Arc<Scopes>> {
+    registry.find(name, caller)?.item.needs().scopes().cloned()
+}

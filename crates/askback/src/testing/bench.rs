@@ -1,0 +1,122 @@
+//! A server that is tried once, and what is written down of it.
+
+use std::{sync::Arc, time::Duration};
+
+use askback_core::{
+    ask::{
+        Principal,
+        keys::{Key, KeyRing},
+    },
+    limits::Limits,
+    revision::Revision,
+};
+use serde_json::Value;
+
+use super::{Ended, Run, TestClock, Told, Trouble, Wire, person::Person};
+use crate::{
+    keys::KeySource,
+    server::{ServerBuilder, UNSAFE_REPLAY},
+    store::Store,
+};
+
+/// Starts the server of a run.
+pub(super) type StartServer = Box<dyn Fn() -> ServerBuilder + Send + Sync>;
+
+/// Counts the effects of a run.
+pub(super) type CountEffects = Box<dyn Fn() -> usize + Send + Sync>;
+
+/// The beginning of one run.
+pub(super) struct Stage {
+    pub(super) server: StartServer,
+    pub(super) effects: Option<CountEffects>,
+}
+
+/// The set-up of one run.
+pub(super) struct Bench {
+    pub(super) server: StartServer,
+    pub(super) method: &'static str,
+    pub(super) params: Value,
+    pub(super) person: Person,
+    pub(super) principal: Option<Principal>,
+    pub(super) clock: TestClock,
+    pub(super) store: Arc<dyn Store>,
+}
+
+impl Bench {
+    /// Starts the server, with the keys and store of the run, and connects to it.
+    pub(super) fn connect(&self) -> Wire {
+        let ring = KeyRing::new(Key::new(&[0x5a; 32]));
+        let server = (self.server)()
+            .clock(self.clock)
+            .keys(KeySource::Ring(ring))
+            .store_unless_set(Arc::clone(&self.store))
+            .seed([0xa5; 32])
+            .check_replay(true)
+            .build();
+        match server {
+            Ok(server) => Wire::to(&server, self.principal.clone()),
+            Err(error) => panic!("the server cannot be built: {error}"),
+        }
+    }
+
+    /// How long a client waits for a person before it gives up on them.
+    pub(super) fn patience() -> Duration {
+        Limits::default().asking.answer
+    }
+}
+
+impl Run {
+    pub(super) fn new(revision: Revision, trouble: Trouble) -> Self {
+        Self {
+            revision,
+            trouble,
+            asked: Vec::new(),
+            rounds: 1,
+            ended: Ended::Left,
+            told: Vec::new(),
+            findings: Vec::new(),
+            effects: None,
+        }
+    }
+
+    /// Notes the end of the call: a JSON-RPC response.
+    pub(super) fn end(&mut self, response: &Value) {
+        self.ended = Ended::from_response(response);
+        if let Ended::Error { message, .. } = &self.ended
+            && message.starts_with(UNSAFE_REPLAY)
+        {
+            self.findings.push(message.clone());
+        }
+    }
+
+    /// Notes what the client is told.
+    pub(super) fn tell(&mut self, notification: &Value) {
+        let params = &notification["params"];
+        let told = match notification["method"].as_str() {
+            Some("notifications/message") => Told::Log(
+                params["level"].as_str().unwrap_or_default().to_owned(),
+                params["data"].clone(),
+            ),
+            Some("notifications/progress") => Told::Progress(
+                params["progress"].as_f64().unwrap_or_default(),
+                params["message"].as_str().map(str::to_owned),
+            ),
+            _ => return,
+        };
+        self.told.push(told);
+    }
+}
+
+impl Ended {
+    pub(super) fn from_response(response: &Value) -> Self {
+        let error = &response["error"];
+        if error.is_null() {
+            return Self::Result(response["result"].clone());
+        }
+        Self::Error {
+            code: error["code"].as_i64().unwrap_or_default(),
+            message: error["message"].as_str().unwrap_or_default().to_owned(),
+            data: error["data"].clone(),
+        }
+    }
+}

@@ -1,0 +1,19 @@
+//! How the tasks of the bridge end.
+
+use askback_core::engine::client::ClientError;
+
+use super::message::PendingRequest;
+
+/// How a task of the bridge ended.
+#[derive(Debug)]
+pub(super) enum Ended {
+    /// As it should.
+    Done,
+    /// Nothing more can be said on this connection, for the reason given.
+    Over(String),
+    /// The server does not take `initialize`, but may speak the older transport.
+    TryOld {
+        request: Box<PendingRequest>,
+        error: ClientError,
+    },
+}
