@@ -4,6 +4,7 @@
 //! packages) to a list of problems. It is run over the project, where it must find none, and over
 //! a bad sample, where it must find what is wrong: a rule that cannot fail checks nothing.
 
+mod circles;
 mod code;
 mod documents;
 mod features;
