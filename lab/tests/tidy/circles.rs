@@ -12,6 +12,7 @@ use crate::{Problem, assert_found, assert_none, code::words, tree::Tree};
 type Module<'a> = Vec<&'a str>;
 
 /// The modules of one crate.
+#[derive(Default)]
 struct Modules<'a> {
     files: BTreeMap<Module<'a>, File<'a>>,
 }
@@ -43,14 +44,6 @@ fn root(path: &str) -> Option<&str> {
         .map(|(before, _)| (before.len() + "/src/".len(), ()))?;
     let inside = &path[source..];
     (!inside.starts_with("bin/") && !path.starts_with("fuzz/")).then_some(&path[..source])
-}
-
-impl Default for Modules<'_> {
-    fn default() -> Self {
-        Self {
-            files: BTreeMap::new(),
-        }
-    }
 }
 
 impl<'a> Modules<'a> {
