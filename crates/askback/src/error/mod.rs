@@ -50,7 +50,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 /// | [`Error::url_required`] | -32042 to a client of 2025-11-25 that opens links, else as where the client cannot be asked | the same |
 /// | [`Error::invalid_params`] | a tool error | -32602 |
 /// | a panic | -32603, without its words | -32603, without its words |
-/// | an `io::Error`, a [`StoreError`](crate::store::StoreError), a [`KeyError`](crate::keys::KeyError), an error of SQLite | a tool error without its words, which are logged | -32603 without its words, which are logged |
+/// | an `io::Error`, a [`StoreError`](crate::store::StoreError), a [`KeyError`](crate::keys::KeyError), an error of SQLite, a `tokio::task::JoinError` | a tool error without its words, which are logged | -32603 without its words, which are logged |
 /// | [`Error::internal`] | a tool error without its words, which are logged | -32603 without its words, which are logged |
 /// | anything else | a tool error with its words | -32603 with its words |
 ///
@@ -303,7 +303,9 @@ fn told(error: &dyn Any) -> Option<&'static str> {
     if error.is::<crate::store::rusqlite::Error>() {
         return Some(FAILED);
     }
-    error.is::<io::Error>().then_some(FAILED)
+    // A task that panicked says with which words.
+    let is_beneath = error.is::<io::Error>() || error.is::<tokio::task::JoinError>();
+    is_beneath.then_some(FAILED)
 }
 
 impl fmt::Display for Error {

@@ -112,6 +112,9 @@ fn server() -> ServerBuilder {
         .tool(Tool::new("source", async || -> Result<()> {
             Err(Error::internal(Outer(io::Error::other(CANARY))))
         }))
+        .tool(Tool::new("thread", async || -> Result<()> {
+            Ok(tokio::task::spawn_blocking(|| panic!("{CANARY}")).await?)
+        }))
         .tool(Tool::new("step", async |ctx: Ctx| {
             ctx.run("read", async || denied()).await
         }))
@@ -172,7 +175,7 @@ async fn check(what: &str, server: ServerBuilder, revision: Revision, method: &s
 #[tokio::test]
 async fn the_cause_of_what_fails_under_a_server_stays_in_its_log() {
     for revision in [Revision::V2025_11_25, Revision::LATEST] {
-        for name in ["read", "step", "boxed", "source"] {
+        for name in ["read", "step", "boxed", "source", "thread"] {
             let params = json!({"name": name});
             check(name, server(), revision, "tools/call", params).await;
         }
