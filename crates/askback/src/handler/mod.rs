@@ -37,6 +37,8 @@ use crate::{
     message = "`{Self}` is not a handler",
     note = "a handler is an `async fn` that returns `askback::Result<_>`; its parameters are \
             `Ctx`, a type with `#[derive(Form)]`, `Json<_>`, `Serde<_>`, `Ask<_>` or `State<_>`",
+    note = "it owns its parameters: none is a reference; a plain one such as a `String` is for functions \
+            under `#[tool]`, `#[prompt]` or `#[resource]`",
     note = "its future is `Send`: nothing like an `Rc` or a lock guard is kept across an `.await`"
 )]
 pub trait Handler<Marker>: Clone + Send + Sync + 'static {
