@@ -15,6 +15,16 @@ pub(crate) struct Listing {
     paths: BTreeSet<String>,
 }
 
+/// The items that belong together: a line alone, or an implementation and its items.
+///
+/// A type has one implementation of its own here, in however many places it is written.
+#[derive(Default)]
+struct Blocks {
+    blocks: Vec<(String, BTreeMap<String, String>)>,
+    /// Where the block of a line is.
+    at: HashMap<String, usize>,
+}
+
 /// The public paths of crates by their last name.
 ///
 /// Where a signature names a type of another crate, rustdoc names the module it is written in, which may be
@@ -29,23 +39,47 @@ impl Listing {
             .omit_blanket_impls(true)
             .build()
             .map_err(|error| format!("{}: {error}", json.display()))?;
-        let impls: HashMap<_, _> = api
+        let parents: HashMap<_, _> = api
             .items()
             .map(|item| (item.id(), item.to_string()))
-            .filter(|(_, text)| of_trait(text))
+            .filter(|(_, text)| text.starts_with("impl"))
             .collect();
-        let mut seen = BTreeSet::new();
-        let lines = api
-            .items()
-            .filter(|item| {
-                let parent = item.parent_id().and_then(|id| impls.get(&id));
-                !is_implied(&item.to_string(), parent.is_some())
-            })
-            .map(|item| others.public(&item.to_string()))
-            .filter(|line| seen.insert(line.clone()))
-            .collect();
+        let mut blocks = Blocks::default();
+        for item in api.items() {
+            let text = item.to_string();
+            let parent = item.parent_id().and_then(|id| parents.get(&id));
+            if !is_implied(&text, parent.is_some_and(|parent| of_trait(parent))) {
+                blocks.add(others.public(&text), parent.map(|it| others.public(it)));
+            }
+        }
+        let lines = blocks.lines();
         let paths = api.items().filter_map(path).collect();
         Ok(Self { lines, paths })
+    }
+}
+
+impl Blocks {
+    /// Adds a line, which may belong to an implementation.
+    fn add(&mut self, line: String, parent: Option<String>) {
+        match parent.and_then(|parent| self.at.get(&parent)) {
+            Some(at) => {
+                // The items have their path in common: they are in the order of their names.
+                let name = line.split_once("::").map_or(&*line, |(_, name)| name);
+                self.blocks[*at].1.insert(name.to_owned(), line);
+            }
+            None if self.at.contains_key(&line) => {}
+            None => {
+                self.at.insert(line.clone(), self.blocks.len());
+                self.blocks.push((line, BTreeMap::new()));
+            }
+        }
+    }
+
+    fn lines(self) -> Vec<String> {
+        let blocks = self.blocks.into_iter();
+        blocks
+            .flat_map(|(line, items)| [line].into_iter().chain(items.into_values()))
+            .collect()
     }
 }
 
@@ -188,6 +222,29 @@ fn what_is_known_from_another_line_is_left_out() {
         false,
         true,
     );
+}
+
+#[test]
+fn a_type_has_one_implementation_of_its_own() {
+    let mut blocks = Blocks::default();
+    for (line, parent) in [
+        ("pub struct a::A", None),
+        ("impl a::A", None),
+        ("pub async fn a::A::x()", Some("impl a::A")),
+        ("impl a::A", None),
+        ("pub fn a::A::b()", Some("impl a::A")),
+        ("impl core::fmt::Debug for a::A", None),
+    ] {
+        blocks.add(line.to_owned(), parent.map(str::to_owned));
+    }
+    let wanted = [
+        "pub struct a::A",
+        "impl a::A",
+        "pub fn a::A::b()",
+        "pub async fn a::A::x()",
+        "impl core::fmt::Debug for a::A",
+    ];
+    assert_eq!(blocks.lines(), wanted);
 }
 
 #[test]

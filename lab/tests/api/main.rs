@@ -18,17 +18,15 @@ const CRATES: &[&str] = &["askback-core", "askback-macros", "askback-oauth", "as
 /// A variable: with it, the files are written instead of compared.
 const BLESS: &str = "ASKBACK_BLESS";
 
-/// The lines of a listing that a file lacks, and those it has too many, or nothing where they agree.
+/// The lines of a listing that a file lacks, and those it has too many, in whichever order; nothing where they
+/// agree.
 fn difference(crate_name: &str, listed: &str, kept: &str) -> Option<String> {
-    if listed == kept {
-        return None;
-    }
     let (new, old): (BTreeSet<&str>, BTreeSet<&str>) =
         (listed.lines().collect(), kept.lines().collect());
     let added = new.difference(&old).map(|line| format!("+ {line}\n"));
     let gone = old.difference(&new).map(|line| format!("- {line}\n"));
     let lines: String = gone.chain(added).collect();
-    Some(format!("{crate_name}:\n{lines}"))
+    (!lines.is_empty()).then(|| format!("{crate_name}:\n{lines}"))
 }
 
 #[test]
@@ -64,6 +62,7 @@ fn differences_are_named_by_the_line() {
         assert_eq!(difference("a", listed, kept).as_deref(), wanted);
     }
     check("fn x()\nfn y()\n", "fn x()\nfn y()\n", None);
+    check("fn x()\nfn y()\n", "fn y()\nfn x()\n", None);
     check(
         "fn x()\nfn y(u8)\n",
         "fn x()\nfn y()\n",
