@@ -37,13 +37,11 @@ fn circles(tree: &Tree) -> Vec<Problem> {
     crates.into_values().flat_map(Modules::circles).collect()
 }
 
-/// The directory of the crate that a file belongs to, if it has others.
+/// The directory of the crate that a file is a module of.
 fn root(path: &str) -> Option<&str> {
-    let (source, _) = path
-        .split_once("/src/")
-        .map(|(before, _)| (before.len() + "/src/".len(), ()))?;
-    let inside = &path[source..];
-    (!inside.starts_with("bin/") && !path.starts_with("fuzz/")).then_some(&path[..source])
+    let source = path.find("/src/")? + "/src/".len();
+    let (root, inside) = path.split_at(source);
+    (!inside.starts_with("bin/") && !path.starts_with("fuzz/")).then_some(root)
 }
 
 impl<'a> Modules<'a> {
