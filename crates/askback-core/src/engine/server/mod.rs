@@ -3,6 +3,7 @@
 mod legacy;
 mod modern;
 mod origin;
+mod received;
 mod tasks;
 
 use alloc::{
@@ -17,6 +18,7 @@ use alloc::{
 pub use modern::{
     Changed, OpenSubscription, admit, discover, spoken, tells, unsupported, write_notification,
 };
+pub use received::ReceivedMessage;
 pub use tasks::{Full, Room, Tasks};
 
 use self::{
@@ -26,9 +28,7 @@ use self::{
 };
 use crate::{
     ask::{CheckedRequest, Principal},
-    jsonrpc::{
-        self, ErrorObject, Malformed, Message, Notification, Payload, Request, RequestId, Response,
-    },
+    jsonrpc::{self, ErrorObject, Malformed, Message, Notification, RequestId, Response},
     limits::Limits,
     protocol::{
         CancelledParams, ClientCapabilities, ClientNotification, ClientRequest, DetailedTask,
@@ -135,22 +135,6 @@ pub enum Output {
     RootsChanged(Box<Origin>),
 }
 
-/// A message of a client.
-#[derive(Debug, Clone)]
-pub enum ReceivedMessage {
-    /// A request, with its id.
-    Request(RequestId, ClientRequest),
-    /// A request of a method that is not known, or whose parameters do not fit, and what to answer
-    /// where nothing else is wrong.
-    Misfit(Request, ErrorObject),
-    /// A notification.
-    Notification(Notification),
-    /// The answer to a request of ours.
-    Response(Response),
-    /// A batch; whether the revision in use has batches is for the caller to say.
-    Batch(Vec<Result<Message, Malformed>>),
-}
-
 /// One connection to one client, which may use both eras on it.
 ///
 /// After each `handle_*`, [`respond`](Connection::respond), [`ask`](Connection::ask),
@@ -192,38 +176,6 @@ struct Held {
 struct Batch {
     open: usize,
     responses: Vec<Vec<u8>>,
-}
-
-impl ReceivedMessage {
-    /// Reads one message or one batch.
-    ///
-    /// # Errors
-    ///
-    /// As [`jsonrpc::parse`]; parameters that do not fit are no error yet.
-    pub fn parse(bytes: &[u8], limits: &Limits) -> Result<Self, Malformed> {
-        if let Some((id, request)) = jsonrpc::parse_request(bytes, &limits.wire) {
-            return Ok(Self::Request(id, request));
-        }
-        Ok(match jsonrpc::parse(bytes, &limits.wire)? {
-            Payload::Single(message) => message.into(),
-            Payload::Batch(messages) => Self::Batch(messages),
-        })
-    }
-}
-
-impl From<Message> for ReceivedMessage {
-    fn from(message: Message) -> Self {
-        match message {
-            Message::Request(request) => {
-                match ClientRequest::parse(&request.method, request.params.as_deref()) {
-                    Ok(read) => Self::Request(request.id, read),
-                    Err(error) => Self::Misfit(request, error),
-                }
-            }
-            Message::Notification(notification) => Self::Notification(notification),
-            Message::Response(response) => Self::Response(response),
-        }
-    }
 }
 
 impl Call {
