@@ -1,8 +1,10 @@
 //! The context of a handler: the way back to the client.
 
+mod asking;
 mod backing;
 mod changes;
 mod incoming;
+mod notice;
 mod parameters;
 mod peer;
 mod question;
@@ -11,7 +13,6 @@ mod transaction;
 
 use std::{
     borrow::Cow,
-    fmt,
     future::Future,
     pin::Pin,
     sync::{Arc, Mutex, PoisonError},
@@ -25,15 +26,10 @@ pub use askback_core::ask::AskError;
 use askback_core::{
     ask::{FlowId, Identity, Millis, Principal},
     engine::server::Changed,
-    forms::{
-        ANSWER, BooleanField, ChoiceField, Content, Elicitable, Field, FormSchema, FormValues,
-        Issue, Issues,
-    },
     limits::Limits,
     protocol::{
-        ClientCapabilities, CreateMessageParams, ElicitParams, Implementation, InputRequest,
-        JsonObject, LoggingLevel, LoggingMessageParams, ProgressParams, RawJson, RequestParams,
-        ServerNotification, TraceContext,
+        ClientCapabilities, Implementation, JsonObject, LoggingLevel, LoggingMessageParams,
+        ProgressParams, RawJson, ServerNotification, TraceContext,
     },
 };
 use serde::{Serialize, de::DeserializeOwned};
@@ -45,20 +41,21 @@ pub(crate) use self::{
     backing::Backing,
     changes::{Audience, CallServer, Changes, Observer, Observing},
     incoming::{Permitted, RequestMeta, Seen, responses_bytes},
+    notice::elicitation_id,
     parameters::{StateType, States},
     peer::Peer,
     question::by_action,
 };
 pub use self::{
     incoming::Incoming,
+    notice::CompletionNotice,
     parameters::{Arguments, Parameters},
 };
 #[cfg(debug_assertions)]
 use crate::clock::Clock;
 use crate::{
-    entropy::entropy,
     error::{Error, Result},
-    flow::{Asking, BoxFuture, Cell, Naming, Scope, Timer},
+    flow::{BoxFuture, Cell, Naming, Scope, Timer},
 };
 pub use crate::{
     flow::Step,
@@ -98,9 +95,6 @@ pub use crate::{
 #[derive(Clone)]
 pub struct Ctx(Arc<Call>);
 
-/// The key of a yes or no, and the name of its one field.
-const CONFIRM: &str = "confirm";
-
 /// One call, as its handler sees it.
 pub(crate) struct Call {
     pub(crate) cell: Arc<Cell>,
@@ -125,14 +119,6 @@ impl Call {
     }
 }
 
-/// Tells the client that what was behind a link is done (2025-11-25, client/elicitation, Completion
-/// Notifications): see [`Ctx::completion_notice`].
-#[derive(Clone)]
-pub struct CompletionNotice {
-    peer: Arc<dyn Peer>,
-    elicitation_id: String,
-}
-
 /// The error of [`Ctx::timeout`] when the time is over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the time is over")]
@@ -141,187 +127,6 @@ pub struct Elapsed;
 impl Ctx {
     pub(crate) fn new(call: Call) -> Self {
         Self(Arc::new(call))
-    }
-
-    /// Asks the person to fill in a form, or for one value of a type that a field of a form can
-    /// have.
-    ///
-    /// The key of the question is the type's name in snake case, and `-2`, `-3`, … for the next of
-    /// the same name; [`Elicit::key`] chooses another. Values of no name of their own have `text`,
-    /// `number`, `yes_or_no`, `date` and `time`.
-    ///
-    /// ```
-    /// # use askback::{Ctx, Form, Result};
-    /// #[derive(Form)]
-    /// enum Room {
-    ///     Sea,
-    ///     City,
-    /// }
-    ///
-    /// async fn stay(ctx: Ctx) -> Result<String> {
-    ///     let nights = ctx.elicit::<u8>("How many nights?").await?.accepted()?;
-    ///     let room = match ctx.elicit::<Room>("Which room?").await?.accepted()? {
-    ///         Room::Sea => "by the sea",
-    ///         Room::City => "in the city",
-    ///     };
-    ///     Ok(format!("{nights} nights {room}"))
-    /// }
-    /// ```
-    pub fn elicit<T: Elicitable>(&self, message: impl Into<String>) -> Elicit<T> {
-        self.form(T::KEY, message, T::schema(), T::read)
-    }
-
-    /// Asks the person for a yes or no. A yes is a ticked box; an unticked one, declining and
-    /// cancelling are a no. [`Ctx::elicit`] with a `bool` tells them apart.
-    ///
-    /// The key of the question is `confirm`.
-    ///
-    /// ```
-    /// # use askback::{Ctx, Result};
-    /// async fn delete(ctx: Ctx) -> Result<&'static str> {
-    ///     if !ctx.confirm("Delete it?").await? {
-    ///         return Ok("Nothing was deleted.");
-    ///     }
-    ///     ctx.commit("delete", async || Ok(())).await?;
-    ///     Ok("Deleted.")
-    /// }
-    /// ```
-    pub fn confirm(&self, message: impl Into<String>) -> Confirm {
-        // Clients that leave out a box which was not ticked mean no.
-        let kind = BooleanField::default().with_default(false);
-        let schema = FormSchema::new([Field::new(CONFIRM, kind).title("Confirm")]);
-        let ticked = |content: &Content| Ok(content.get(CONFIRM) == Some(&true.into()));
-        Confirm(self.form(CONFIRM, message, schema, ticked))
-    }
-
-    /// Asks the person to choose one of several, which they read as they are displayed; the answer
-    /// is the one chosen. Options that are known when the handler is written can be an enum that
-    /// derives `Form`, asked with [`Ctx::elicit`].
-    ///
-    /// The options must be displayed differently, and as the same texts whenever the handler is run
-    /// again. The key of the question is `choice`.
-    ///
-    /// ```
-    /// # use askback::{Ctx, Result};
-    /// async fn reserve(ctx: Ctx) -> Result<String> {
-    ///     let free = vec!["12A", "12C", "14F"];
-    ///     let seat = ctx.choose("Which seat?", free).await?.accepted()?;
-    ///     Ok(format!("{seat} is yours."))
-    /// }
-    /// ```
-    pub fn choose<T>(
-        &self,
-        message: impl Into<String>,
-        options: impl IntoIterator<Item = T>,
-    ) -> Elicit<T>
-    where
-        T: fmt::Display + Send + 'static,
-    {
-        let mut options: Vec<_> = options
-            .into_iter()
-            .map(|option| (option.to_string(), option))
-            .collect();
-        let kind = ChoiceField::new(options.iter().map(|(text, _)| text.as_str()));
-        let schema = FormSchema::new([Field::new(ANSWER, kind).title("Answer")]);
-        let chosen = move |content: &Content| {
-            let chosen = FormValues::new(content.clone()).get::<String>(ANSWER)?;
-            let at = options.iter().position(|(text, _)| *text == chosen);
-            let at = at.ok_or_else(|| Issue::new(ANSWER, "must be one of the options"))?;
-            Ok(options.swap_remove(at).1)
-        };
-        self.form("choice", message, schema, chosen)
-    }
-
-    /// Asks the person to fill in a form whose fields are known only at run time. The answer has the
-    /// values by the names of the fields.
-    ///
-    /// The key of the question is `form`.
-    ///
-    /// ```
-    /// use askback::{
-    ///     Ctx, Result,
-    ///     forms::{Field, FormSchema, NumberField, TextField},
-    /// };
-    ///
-    /// async fn order(ctx: Ctx) -> Result<String> {
-    ///     let extras = ["breakfast", "parking"].map(|name| {
-    ///         Field::new(name, NumberField::integer().min(0).max(9).with_default(0))
-    ///     });
-    ///     let name = Field::new("name", TextField::default().max_length(100));
-    ///     let form = FormSchema::new(extras.into_iter().chain([name]));
-    ///     let order = ctx.elicit_form("What would you like?", form).await?.accepted()?;
-    ///     let (name, parking) = (order.get::<String>("name")?, order.get::<u8>("parking")?);
-    ///     Ok(format!("{parking} parking lots for {name}"))
-    /// }
-    /// ```
-    pub fn elicit_form(&self, message: impl Into<String>, form: FormSchema) -> Elicit<FormValues> {
-        let values = |content: &Content| Ok(FormValues::new(content.clone()));
-        self.form("form", message, form, values)
-    }
-
-    /// Asks the person to open a link: for what must not pass through the client, such as
-    /// credentials or a payment.
-    ///
-    /// `Accepted` means that the person agreed to open the link, not that they have finished what
-    /// is behind it: read the real state afterwards, and again on each replay. The link must not
-    /// carry credentials or personal data.
-    pub fn elicit_url(&self, message: impl Into<String>, url: impl Into<String>) -> ElicitUrl {
-        let mut link = ElicitParams::url(message, url);
-        if let ElicitParams::Url(link) = &mut link {
-            link.elicitation_id = elicitation_id();
-        }
-        let request = InputRequest::Elicit(link);
-        ElicitUrl(self.asking("link", request))
-    }
-
-    /// The means to tell the client that what was behind a link is done, for whatever finishes it:
-    /// it outlives the call.
-    #[must_use]
-    pub fn completion_notice(&self, elicitation_id: impl Into<String>) -> CompletionNotice {
-        CompletionNotice {
-            peer: Arc::clone(&self.0.peer),
-            elicitation_id: elicitation_id.into(),
-        }
-    }
-
-    /// Asks the client's model for a completion.
-    ///
-    /// Requests that carry tools or the context of other servers go only to clients that declared
-    /// support for that; where tools were used, each must be matched by its result
-    /// (2025-11-25, client/sampling, Message Content Constraints).
-    pub fn sample(&self, params: CreateMessageParams) -> Sample {
-        Sample(self.asking("sample", InputRequest::Sample(Box::new(params))))
-    }
-
-    /// Asks which folders the server may work in.
-    ///
-    /// They are folders of the client's machine: [`Roots::local`](crate::ctx::Roots::local) opens them
-    /// where that is the server's machine too, and nowhere else.
-    pub fn roots(&self) -> ListRoots {
-        let request = InputRequest::Roots(RequestParams::default());
-        ListRoots {
-            asking: self.asking("roots", request),
-            place: self.incoming().origin.place,
-        }
-    }
-
-    /// Asks several questions of any kind in one round: a tuple of up to four. The answers come
-    /// together, in the same order.
-    ///
-    /// ```
-    /// # use askback::{Ctx, Result};
-    /// async fn stay(ctx: Ctx) -> Result<String> {
-    ///     let questions = (ctx.elicit::<u8>("How many nights?"), ctx.confirm("With breakfast?"));
-    ///     let (nights, breakfast) = ctx.elicit_all(questions).await?;
-    ///     Ok(format!("{} nights, breakfast: {breakfast}", nights.accepted()?))
-    /// }
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// The first error of any of them.
-    pub async fn elicit_all<Q: Questions>(&self, questions: Q) -> Result<Q::Answers, AskError> {
-        questions.ask().await
     }
 
     /// Does something whose result is recorded: it is not done again when the handler is run again
@@ -739,36 +544,6 @@ impl Ctx {
         let identity = self.0.cell.identity();
         identity.expect("the operating system has random bytes to give")
     }
-
-    fn form<T>(
-        &self,
-        key: &'static str,
-        message: impl Into<String>,
-        schema: FormSchema,
-        read: impl FnOnce(&Content) -> Result<T, Issues> + Send + 'static,
-    ) -> Elicit<T> {
-        let request = InputRequest::Elicit(ElicitParams::form(message, schema));
-        Elicit::new(self.asking(key, request), read)
-    }
-
-    fn asking(&self, key: &'static str, request: InputRequest) -> Asking {
-        let missing = self.incoming().missing_for(&request);
-        Asking::new(&self.0.cell, Cow::Borrowed(key), request, missing)
-    }
-}
-
-impl CompletionNotice {
-    /// Tells it, on the session of the call that asked. Revisions without such a notice hear
-    /// nothing: there the client finds out when it tries again.
-    pub fn send(self) {
-        self.peer.complete_elicitation(self.elicitation_id);
-    }
-}
-
-/// A name for an elicitation that no other has; `None` where the system has no random bytes to
-/// give.
-pub(crate) fn elicitation_id() -> Option<String> {
-    entropy::<16>().ok().map(|bytes| hex(&bytes))
 }
 
 /// How far a task has come, in words.

@@ -15,7 +15,7 @@ use askback_core::{
 };
 
 #[cfg(doc)]
-use super::{CompletionNotice, Ctx};
+use super::Ctx;
 use crate::{answer::Answer, flow::Asking, roots::Roots};
 #[cfg(doc)]
 use askback_core::forms::Elicitable;
@@ -136,7 +136,8 @@ impl Future for Confirm {
 }
 
 impl ElicitUrl {
-    /// Names this elicitation, so that its end can be told with a [`CompletionNotice`]. One is made
+    /// Names this elicitation, so that its end can be told with a
+    /// [`CompletionNotice`](super::CompletionNotice). One is made
     /// up where a revision needs it.
     pub fn id(mut self, id: impl Into<String>) -> Self {
         self.0.name_link(id.into());
