@@ -1,8 +1,10 @@
 //! Requests over HTTP, to where they belong.
 
+mod in_session;
+mod route;
+
 use std::{
     convert::Infallible,
-    future::poll_fn,
     pin::Pin,
     sync::{
         Arc, Weak,
@@ -16,39 +18,33 @@ use askback_core::{
     engine::server::{self as engine, Call, OpenSubscription, ReceivedMessage},
     http::{
         guard::{Guard, Refused},
-        headers,
         media::{Accepted, Media},
-        sse,
     },
-    jsonrpc::{self, ErrorObject, RequestId},
+    jsonrpc::{ErrorObject, RequestId},
     protocol::ClientRequest,
     quote::excerpt,
-    revision::{Era, Revision},
+    revision::Era,
 };
 use http::{
-    HeaderMap, HeaderName, Method, Request, Response, StatusCode,
+    HeaderMap, Method, Request, Response, StatusCode,
     header::{ACCEPT, CONTENT_TYPE, HOST, ORIGIN},
     request::Parts,
 };
 
+use self::route::Route;
 use super::{
-    admission::{INITIALIZE, VERSION, admit, judge, names_a_version, principal, single},
+    admission::{admit, judge, principal, single},
     body::{Body, Outgoing},
     listening::Listening,
     pages,
     protected::Protected,
     read::{Unread, read},
-    reading::{First, Reading},
-    response::{self, SESSION_ID},
-    session::{Session, Taken, Work},
-    sessions::{Sessions, Unkept},
+    response,
+    sessions::Sessions,
     stateless,
     stop::{Phase, Stop},
-    stream::EventId,
 };
 use crate::server::{Shared, budget::NoRoom, trace};
-
-const LAST_EVENT_ID: HeaderName = HeaderName::from_static(headers::LAST_EVENT_ID);
 
 /// The parameter of the message endpoint of 2024-11-05 that names its session.
 const PAIRED: &str = "sessionId=";
@@ -263,62 +259,6 @@ impl Inner {
         }
     }
 
-    /// Where a message belongs: the era is chosen here and nowhere below.
-    fn route(&self, parts: &Parts, received: &ReceivedMessage) -> Route {
-        let version = parts.headers.get(VERSION);
-        let revision = version.and_then(|version| version.to_str().ok()?.parse::<Revision>().ok());
-        let era = revision.map(Revision::era);
-        let stateless = !self.handshakes || era == Some(Era::Modern) || names_a_version(received);
-        if stateless && self.stands_alone {
-            return Route::Stateless;
-        }
-        let session = match single(&parts.headers, &SESSION_ID) {
-            Ok(session) => session.map(|id| std::str::from_utf8(id).unwrap_or_default()),
-            Err(repeated) => {
-                return Route::Nowhere(response::refusal(StatusCode::BAD_REQUEST, repeated));
-            }
-        };
-        let paired = parts
-            .uri
-            .query()
-            .and_then(|query| query.strip_prefix(PAIRED));
-        if let Some(id) = paired.or(session) {
-            if version.is_some() && !revision.is_some_and(|revision| self.speaks(revision)) {
-                return Route::Nowhere(unknown_version());
-            }
-            let session = self.session(parts, id, paired.is_some());
-            return session.map_or_else(|| Route::Nowhere(ended()), Route::Session);
-        }
-        // A revision that is not known may be one without sessions.
-        let stateless = self.stands_alone && version.is_some() && era.is_none();
-        let (id, method) = match received {
-            ReceivedMessage::Request(id, request) => (id, request.method()),
-            ReceivedMessage::Misfit(request, _) => (&request.id, &*request.method),
-            ReceivedMessage::Notification(_) if stateless => return Route::Stateless,
-            ReceivedMessage::Notification(_)
-            | ReceivedMessage::Response(_)
-            | ReceivedMessage::Batch(_) => {
-                return Route::Nowhere(nameless(None));
-            }
-        };
-        match method {
-            _ if stateless => Route::Stateless,
-            INITIALIZE => Route::New,
-            _ => Route::Nowhere(nameless(Some(id))),
-        }
-    }
-
-    /// A session, if it is theirs who asks.
-    fn session(&self, parts: &Parts, id: &str, paired: bool) -> Option<Arc<Session>> {
-        let session = self.sessions.get(id)?;
-        let theirs = session.is_of(principal(parts).as_ref());
-        (theirs && session.paired == paired).then_some(session)
-    }
-
-    fn speaks(&self, revision: Revision) -> bool {
-        self.shared.profile.revisions.contains(&revision)
-    }
-
     async fn stateless(
         &self,
         parts: &Parts,
@@ -380,160 +320,6 @@ impl Inner {
         }
     }
 
-    /// Opens a session.
-    fn initialize(&self, parts: &Parts, received: ReceivedMessage) -> Response<Body> {
-        let session = Session::new(&self.shared, principal(parts), false);
-        let (answer, opened) = session.open(received);
-        if !opened {
-            return response::json(StatusCode::BAD_REQUEST, Outgoing::short(answer));
-        }
-        let mut response = self.json(session.principal().as_ref(), None, answer);
-        if response.status() != StatusCode::OK {
-            return response;
-        }
-        // Ids are written in characters that every header may hold.
-        match self
-            .sessions
-            .add(session)
-            .map(|session| session.id().parse())
-        {
-            Ok(Ok(id)) => drop(response.headers_mut().insert(SESSION_ID, id)),
-            Ok(Err(_)) => {}
-            Err(unkept) => return self.refused(unkept),
-        }
-        response
-    }
-
-    async fn message(
-        &self,
-        session: Arc<Session>,
-        accept: Accepted,
-        received: ReceivedMessage,
-    ) -> Response<Body> {
-        if !session.paired && !accept.event_stream {
-            let why = "accept text/event-stream: a session asks and tells on streams";
-            return response::refusal(StatusCode::NOT_ACCEPTABLE, why);
-        }
-        if matches!(received, ReceivedMessage::Batch(_)) && !session.has_batches() {
-            let why = "the revision of this session has no batches";
-            return response::refusal(StatusCode::BAD_REQUEST, why);
-        }
-        if !session.has_room() {
-            let why = "read the stream of this session first: it is full";
-            return response::refusal(StatusCode::SERVICE_UNAVAILABLE, why);
-        }
-        match session.take(received) {
-            Taken::Refused(received, why) => self.no_room(id_of(&received), why),
-            Taken::Nothing => response::accepted(),
-            Taken::Answered(answer) if session.paired => match session.tell(answer) {
-                Ok(()) => response::accepted(),
-                Err(why) => self.no_room(None, why),
-            },
-            Taken::Answered(answer) => self.json(session.principal().as_ref(), None, answer),
-            Taken::Work(_, work) if session.paired => {
-                for work in work {
-                    tokio::spawn(work);
-                }
-                response::accepted()
-            }
-            Taken::Work(stream, work) => self.work(session, stream, work, accept).await,
-        }
-    }
-
-    /// Answers the calls of a message: with one object if they say nothing before.
-    async fn work(
-        &self,
-        session: Arc<Session>,
-        stream: u32,
-        mut work: Vec<Work>,
-        accept: Accepted,
-    ) -> Response<Body> {
-        let after = EventId { stream, event: 0 };
-        let Some((stream, reader)) = session.attach(Some(after)) else {
-            return ended();
-        };
-        // Of a batch, each is a task of its own: they must not wait for one another.
-        let last = work.pop();
-        for work in work {
-            tokio::spawn(work);
-        }
-        let mut reading = Reading::new(session, stream, reader, &self.stop).working(last);
-        match poll_fn(|cx| reading.poll_first(accept.json, cx)).await {
-            First::Only(answer) => response::json(StatusCode::OK, answer),
-            First::Stream => response::events(reading),
-        }
-    }
-
-    /// The stream of what belongs to no call, the rest of a stream that was left, or the one
-    /// stream of a session of 2024-11-05.
-    fn get(&self, parts: &Parts) -> Response<Body> {
-        let headers = &parts.headers;
-        let session = match self.named(parts) {
-            Route::Session(session) => Some(session),
-            Route::Nowhere(refusal) => return refusal,
-            Route::New | Route::Stateless => None,
-        };
-        if !accept(headers).event_stream {
-            let why = "accept text/event-stream";
-            return response::refusal(StatusCode::NOT_ACCEPTABLE, why);
-        }
-        let Some(session) = session else {
-            // Whoever names a revision knows sessions by their ids.
-            let pair = self.pairs && !headers.contains_key(VERSION);
-            return match pair {
-                true if self.stop.has_reached(Phase::Stopping) => stopping(),
-                true => self.pair(parts),
-                false => nameless(None),
-            };
-        };
-        let after = single(headers, &LAST_EVENT_ID).map(|id| id.map(EventId::parse));
-        let attached = match after {
-            Ok(None) => session.attach(None),
-            Ok(Some(Some(after))) => session.attach(Some(after)),
-            Ok(Some(None)) | Err(_) => None,
-        };
-        let Some((stream, reader)) = attached else {
-            let why = "Last-Event-ID names no stream of this session that can be resumed";
-            return response::refusal(StatusCode::BAD_REQUEST, why);
-        };
-        let prime = session.lock().prime(stream);
-        let reading = Reading::new(session, stream, reader, &self.stop);
-        response::open_ended(reading.beginning_with(prime))
-    }
-
-    /// Opens a session of 2024-11-05: its stream begins with where its messages are to be sent.
-    fn pair(&self, parts: &Parts) -> Response<Body> {
-        let session = match self
-            .sessions
-            .add(Session::new(&self.shared, principal(parts), true))
-        {
-            Ok(session) => session,
-            Err(unkept) => return self.refused(unkept),
-        };
-        let Some((stream, reader)) = session.attach(None) else {
-            return ended();
-        };
-        let endpoint = format!("{}?{PAIRED}{}", parts.uri.path(), session.id());
-        let mut first = Vec::new();
-        sse::write_named_event(&mut first, "endpoint", endpoint.as_bytes());
-        let reading = Reading::new(session, stream, reader, &self.stop)
-            .beginning_with(first)
-            .ending(Arc::clone(&self.sessions));
-        response::open_ended(reading)
-    }
-
-    /// There is no room for a session, or the environment is broken.
-    fn refused(&self, unkept: Unkept) -> Response<Body> {
-        match unkept {
-            Unkept::NoRoom(why) => self.no_room(None, why),
-            Unkept::Broken(error) => {
-                tracing::error!(%error, "a session could not be opened");
-                let error = ErrorObject::internal("the server cannot open a session now");
-                response::error(StatusCode::INTERNAL_SERVER_ERROR, None, &error)
-            }
-        }
-    }
-
     fn no_room(&self, id: Option<&RequestId>, why: NoRoom) -> Response<Body> {
         response::no_room(id, why, self.shared.limits())
     }
@@ -550,91 +336,11 @@ impl Inner {
             Err(why) => self.no_room(id, why),
         }
     }
-
-    fn delete(&self, parts: &Parts) -> Response<Body> {
-        match self.named(parts) {
-            Route::Session(session) => {
-                self.sessions.end(session.id());
-                response::empty(StatusCode::NO_CONTENT)
-            }
-            Route::Nowhere(refusal) => refusal,
-            Route::New | Route::Stateless => nameless(None),
-        }
-    }
-
-    /// Where a request without a message belongs: to the session it names, if it names one.
-    fn named(&self, parts: &Parts) -> Route {
-        let refused = |why| Route::Nowhere(response::refusal(StatusCode::BAD_REQUEST, why));
-        match single(&parts.headers, &VERSION) {
-            Ok(None) => {}
-            Ok(Some(version)) => {
-                let version = std::str::from_utf8(version).unwrap_or_default();
-                match version.parse::<Revision>() {
-                    Ok(revision) if revision.era() == Era::Modern => {
-                        return Route::Nowhere(response::not_allowed("POST"));
-                    }
-                    Ok(revision) if self.speaks(revision) => {}
-                    _ => return Route::Nowhere(unknown_version()),
-                }
-            }
-            Err(repeated) => return refused(repeated),
-        }
-        match single(&parts.headers, &SESSION_ID) {
-            Ok(None) => Route::New,
-            Ok(Some(id)) => {
-                let id = std::str::from_utf8(id).unwrap_or_default();
-                let session = self.session(parts, id, false);
-                session.map_or_else(|| Route::Nowhere(ended()), Route::Session)
-            }
-            Err(repeated) => refused(repeated),
-        }
-    }
-}
-
-/// Where a message belongs.
-enum Route {
-    /// It says all there is to know.
-    Stateless,
-    /// It opens a session.
-    New,
-    Session(Arc<Session>),
-    /// It is refused.
-    Nowhere(Response<Body>),
 }
 
 fn accept(headers: &HeaderMap) -> Accepted {
     let values = headers.get_all(ACCEPT).iter();
     Accepted::of(values.map(http::HeaderValue::as_bytes))
-}
-
-/// A session that is over, or never was, or is somebody else's: all are told the same.
-fn ended() -> Response<Body> {
-    let why = "there is no such session (any more): send `initialize` for a new one";
-    response::refusal(StatusCode::NOT_FOUND, why)
-}
-
-fn unknown_version() -> Response<Body> {
-    let why = "MCP-Protocol-Version names no revision spoken here";
-    response::refusal(StatusCode::BAD_REQUEST, why)
-}
-
-/// A client of either era may have sent this, so both are told what is missing.
-fn nameless(id: Option<&RequestId>) -> Response<Body> {
-    let why = "name a session in Mcp-Session-Id, or the protocol version in MCP-Protocol-Version \
-               and `_meta`";
-    let error = ErrorObject::new(jsonrpc::INVALID_REQUEST, why);
-    response::error(StatusCode::BAD_REQUEST, id, &error)
-}
-
-/// Returns the id of the request to answer.
-fn id_of(received: &ReceivedMessage) -> Option<&RequestId> {
-    match received {
-        ReceivedMessage::Request(id, _) => Some(id),
-        ReceivedMessage::Misfit(request, _) => Some(&request.id),
-        ReceivedMessage::Notification(_)
-        | ReceivedMessage::Response(_)
-        | ReceivedMessage::Batch(_) => None,
-    }
 }
 
 /// Whether this is more than answers to what goes on already.

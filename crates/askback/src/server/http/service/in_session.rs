@@ -1,0 +1,206 @@
+//! The requests of sessions.
+
+use std::{future::poll_fn, sync::Arc};
+
+use askback_core::{
+    engine::server::ReceivedMessage,
+    http::{headers, media::Accepted, sse},
+    jsonrpc::{ErrorObject, RequestId},
+};
+use http::{HeaderName, Response, StatusCode, request::Parts};
+
+use super::{
+    Inner, PAIRED, accept,
+    route::{Route, ended, nameless},
+    stopping,
+};
+use crate::server::http::{
+    admission::{VERSION, principal, single},
+    body::{Body, Outgoing},
+    reading::{First, Reading},
+    response::{self, SESSION_ID},
+    session::{Session, Taken, Work},
+    sessions::Unkept,
+    stop::Phase,
+    stream::EventId,
+};
+
+const LAST_EVENT_ID: HeaderName = HeaderName::from_static(headers::LAST_EVENT_ID);
+
+impl Inner {
+    /// Opens a session.
+    pub(super) fn initialize(&self, parts: &Parts, received: ReceivedMessage) -> Response<Body> {
+        let session = Session::new(&self.shared, principal(parts), false);
+        let (answer, opened) = session.open(received);
+        if !opened {
+            return response::json(StatusCode::BAD_REQUEST, Outgoing::short(answer));
+        }
+        let mut response = self.json(session.principal().as_ref(), None, answer);
+        if response.status() != StatusCode::OK {
+            return response;
+        }
+        // Ids are written in characters that every header may hold.
+        match self
+            .sessions
+            .add(session)
+            .map(|session| session.id().parse())
+        {
+            Ok(Ok(id)) => drop(response.headers_mut().insert(SESSION_ID, id)),
+            Ok(Err(_)) => {}
+            Err(unkept) => return self.refused(unkept),
+        }
+        response
+    }
+
+    pub(super) async fn message(
+        &self,
+        session: Arc<Session>,
+        accept: Accepted,
+        received: ReceivedMessage,
+    ) -> Response<Body> {
+        if !session.paired && !accept.event_stream {
+            let why = "accept text/event-stream: a session asks and tells on streams";
+            return response::refusal(StatusCode::NOT_ACCEPTABLE, why);
+        }
+        if matches!(received, ReceivedMessage::Batch(_)) && !session.has_batches() {
+            let why = "the revision of this session has no batches";
+            return response::refusal(StatusCode::BAD_REQUEST, why);
+        }
+        if !session.has_room() {
+            let why = "read the stream of this session first: it is full";
+            return response::refusal(StatusCode::SERVICE_UNAVAILABLE, why);
+        }
+        match session.take(received) {
+            Taken::Refused(received, why) => self.no_room(id_of(&received), why),
+            Taken::Nothing => response::accepted(),
+            Taken::Answered(answer) if session.paired => match session.tell(answer) {
+                Ok(()) => response::accepted(),
+                Err(why) => self.no_room(None, why),
+            },
+            Taken::Answered(answer) => self.json(session.principal().as_ref(), None, answer),
+            Taken::Work(_, work) if session.paired => {
+                for work in work {
+                    tokio::spawn(work);
+                }
+                response::accepted()
+            }
+            Taken::Work(stream, work) => self.work(session, stream, work, accept).await,
+        }
+    }
+
+    /// Answers the calls of a message: with one object if they say nothing before.
+    pub(super) async fn work(
+        &self,
+        session: Arc<Session>,
+        stream: u32,
+        mut work: Vec<Work>,
+        accept: Accepted,
+    ) -> Response<Body> {
+        let after = EventId { stream, event: 0 };
+        let Some((stream, reader)) = session.attach(Some(after)) else {
+            return ended();
+        };
+        // Of a batch, each is a task of its own: they must not wait for one another.
+        let last = work.pop();
+        for work in work {
+            tokio::spawn(work);
+        }
+        let mut reading = Reading::new(session, stream, reader, &self.stop).working(last);
+        match poll_fn(|cx| reading.poll_first(accept.json, cx)).await {
+            First::Only(answer) => response::json(StatusCode::OK, answer),
+            First::Stream => response::events(reading),
+        }
+    }
+
+    /// The stream of what belongs to no call, the rest of a stream that was left, or the one
+    /// stream of a session of 2024-11-05.
+    pub(super) fn get(&self, parts: &Parts) -> Response<Body> {
+        let headers = &parts.headers;
+        let session = match self.named(parts) {
+            Route::Session(session) => Some(session),
+            Route::Nowhere(refusal) => return refusal,
+            Route::New | Route::Stateless => None,
+        };
+        if !accept(headers).event_stream {
+            let why = "accept text/event-stream";
+            return response::refusal(StatusCode::NOT_ACCEPTABLE, why);
+        }
+        let Some(session) = session else {
+            // Whoever names a revision knows sessions by their ids.
+            let pair = self.pairs && !headers.contains_key(VERSION);
+            return match pair {
+                true if self.stop.has_reached(Phase::Stopping) => stopping(),
+                true => self.pair(parts),
+                false => nameless(None),
+            };
+        };
+        let after = single(headers, &LAST_EVENT_ID).map(|id| id.map(EventId::parse));
+        let attached = match after {
+            Ok(None) => session.attach(None),
+            Ok(Some(Some(after))) => session.attach(Some(after)),
+            Ok(Some(None)) | Err(_) => None,
+        };
+        let Some((stream, reader)) = attached else {
+            let why = "Last-Event-ID names no stream of this session that can be resumed";
+            return response::refusal(StatusCode::BAD_REQUEST, why);
+        };
+        let prime = session.lock().prime(stream);
+        let reading = Reading::new(session, stream, reader, &self.stop);
+        response::open_ended(reading.beginning_with(prime))
+    }
+
+    /// Opens a session of 2024-11-05: its stream begins with where its messages are to be sent.
+    pub(super) fn pair(&self, parts: &Parts) -> Response<Body> {
+        let session = match self
+            .sessions
+            .add(Session::new(&self.shared, principal(parts), true))
+        {
+            Ok(session) => session,
+            Err(unkept) => return self.refused(unkept),
+        };
+        let Some((stream, reader)) = session.attach(None) else {
+            return ended();
+        };
+        let endpoint = format!("{}?{PAIRED}{}", parts.uri.path(), session.id());
+        let mut first = Vec::new();
+        sse::write_named_event(&mut first, "endpoint", endpoint.as_bytes());
+        let reading = Reading::new(session, stream, reader, &self.stop)
+            .beginning_with(first)
+            .ending(Arc::clone(&self.sessions));
+        response::open_ended(reading)
+    }
+
+    /// There is no room for a session, or the environment is broken.
+    pub(super) fn refused(&self, unkept: Unkept) -> Response<Body> {
+        match unkept {
+            Unkept::NoRoom(why) => self.no_room(None, why),
+            Unkept::Broken(error) => {
+                tracing::error!(%error, "a session could not be opened");
+                let error = ErrorObject::internal("the server cannot open a session now");
+                response::error(StatusCode::INTERNAL_SERVER_ERROR, None, &error)
+            }
+        }
+    }
+
+    pub(super) fn delete(&self, parts: &Parts) -> Response<Body> {
+        match self.named(parts) {
+            Route::Session(session) => {
+                self.sessions.end(session.id());
+                response::empty(StatusCode::NO_CONTENT)
+            }
+            Route::Nowhere(refusal) => refusal,
+            Route::New | Route::Stateless => nameless(None),
+        }
+    }
+}
+
+/// Returns the id of the request to answer.
+fn id_of(received: &ReceivedMessage) -> Option<&RequestId> {
+    match received {
+        ReceivedMessage::Request(id, _) => Some(id),
+        ReceivedMessage::Misfit(request, _) => Some(&request.id),
+        ReceivedMessage::Notification(_)
+        | ReceivedMessage::Response(_)
+        | ReceivedMessage::Batch(_) => None,
+    }
+}

@@ -1,0 +1,134 @@
+//! Where a request belongs: to a session, or to none.
+
+use std::sync::Arc;
+
+use askback_core::{
+    engine::server::ReceivedMessage,
+    jsonrpc::{self, ErrorObject, RequestId},
+    revision::{Era, Revision},
+};
+use http::{Response, StatusCode, request::Parts};
+
+use super::{Inner, PAIRED};
+use crate::server::http::{
+    admission::{INITIALIZE, VERSION, names_a_version, principal, single},
+    body::Body,
+    response::{self, SESSION_ID},
+    session::Session,
+};
+
+/// Where a message belongs.
+pub(super) enum Route {
+    /// It says all there is to know.
+    Stateless,
+    /// It opens a session.
+    New,
+    Session(Arc<Session>),
+    /// It is refused.
+    Nowhere(Response<Body>),
+}
+
+impl Inner {
+    /// Where a message belongs: the era is chosen here and nowhere below.
+    pub(super) fn route(&self, parts: &Parts, received: &ReceivedMessage) -> Route {
+        let version = parts.headers.get(VERSION);
+        let revision = version.and_then(|version| version.to_str().ok()?.parse::<Revision>().ok());
+        let era = revision.map(Revision::era);
+        let stateless = !self.handshakes || era == Some(Era::Modern) || names_a_version(received);
+        if stateless && self.stands_alone {
+            return Route::Stateless;
+        }
+        let session = match single(&parts.headers, &SESSION_ID) {
+            Ok(session) => session.map(|id| std::str::from_utf8(id).unwrap_or_default()),
+            Err(repeated) => {
+                return Route::Nowhere(response::refusal(StatusCode::BAD_REQUEST, repeated));
+            }
+        };
+        let paired = parts
+            .uri
+            .query()
+            .and_then(|query| query.strip_prefix(PAIRED));
+        if let Some(id) = paired.or(session) {
+            if version.is_some() && !revision.is_some_and(|revision| self.speaks(revision)) {
+                return Route::Nowhere(unknown_version());
+            }
+            let session = self.session(parts, id, paired.is_some());
+            return session.map_or_else(|| Route::Nowhere(ended()), Route::Session);
+        }
+        // A revision that is not known may be one without sessions.
+        let stateless = self.stands_alone && version.is_some() && era.is_none();
+        let (id, method) = match received {
+            ReceivedMessage::Request(id, request) => (id, request.method()),
+            ReceivedMessage::Misfit(request, _) => (&request.id, &*request.method),
+            ReceivedMessage::Notification(_) if stateless => return Route::Stateless,
+            ReceivedMessage::Notification(_)
+            | ReceivedMessage::Response(_)
+            | ReceivedMessage::Batch(_) => {
+                return Route::Nowhere(nameless(None));
+            }
+        };
+        match method {
+            _ if stateless => Route::Stateless,
+            INITIALIZE => Route::New,
+            _ => Route::Nowhere(nameless(Some(id))),
+        }
+    }
+
+    /// A session, if it is theirs who asks.
+    pub(super) fn session(&self, parts: &Parts, id: &str, paired: bool) -> Option<Arc<Session>> {
+        let session = self.sessions.get(id)?;
+        let theirs = session.is_of(principal(parts).as_ref());
+        (theirs && session.paired == paired).then_some(session)
+    }
+
+    pub(super) fn speaks(&self, revision: Revision) -> bool {
+        self.shared.profile.revisions.contains(&revision)
+    }
+
+    /// Where a request without a message belongs: to the session it names, if it names one.
+    pub(super) fn named(&self, parts: &Parts) -> Route {
+        let refused = |why| Route::Nowhere(response::refusal(StatusCode::BAD_REQUEST, why));
+        match single(&parts.headers, &VERSION) {
+            Ok(None) => {}
+            Ok(Some(version)) => {
+                let version = std::str::from_utf8(version).unwrap_or_default();
+                match version.parse::<Revision>() {
+                    Ok(revision) if revision.era() == Era::Modern => {
+                        return Route::Nowhere(response::not_allowed("POST"));
+                    }
+                    Ok(revision) if self.speaks(revision) => {}
+                    _ => return Route::Nowhere(unknown_version()),
+                }
+            }
+            Err(repeated) => return refused(repeated),
+        }
+        match single(&parts.headers, &SESSION_ID) {
+            Ok(None) => Route::New,
+            Ok(Some(id)) => {
+                let id = std::str::from_utf8(id).unwrap_or_default();
+                let session = self.session(parts, id, false);
+                session.map_or_else(|| Route::Nowhere(ended()), Route::Session)
+            }
+            Err(repeated) => refused(repeated),
+        }
+    }
+}
+
+/// A session that is over, or never was, or is somebody else's: all are told the same.
+pub(super) fn ended() -> Response<Body> {
+    let why = "there is no such session (any more): send `initialize` for a new one";
+    response::refusal(StatusCode::NOT_FOUND, why)
+}
+
+fn unknown_version() -> Response<Body> {
+    let why = "MCP-Protocol-Version names no revision spoken here";
+    response::refusal(StatusCode::BAD_REQUEST, why)
+}
+
+/// A client of either era may have sent this, so both are told what is missing.
+pub(super) fn nameless(id: Option<&RequestId>) -> Response<Body> {
+    let why = "name a session in Mcp-Session-Id, or the protocol version in MCP-Protocol-Version \
+               and `_meta`";
+    let error = ErrorObject::new(jsonrpc::INVALID_REQUEST, why);
+    response::error(StatusCode::BAD_REQUEST, id, &error)
+}

@@ -1,0 +1,127 @@
+//! The way back to the client of a call of a session.
+
+use std::sync::Arc;
+
+use askback_core::{
+    ask::Reply,
+    engine::server::AskId,
+    jsonrpc::{ErrorObject, RequestId},
+    protocol::{LoggingLevel, ServerNotification},
+};
+use tokio::sync::oneshot;
+
+use super::{Session, State};
+use crate::{
+    ctx::{Peer, Permitted},
+    flow::BoxFuture,
+    server::asks::{self, Asker},
+};
+
+/// The client of one call of a session.
+pub(super) struct Caller {
+    pub(super) session: Arc<Session>,
+    pub(super) call: RequestId,
+}
+
+impl Caller {
+    fn with<T>(&self, act: impl FnOnce(&mut State, u32) -> T) -> T {
+        let mut state = self.session.lock();
+        let stream = state.stream_of(&self.call);
+        let result = act(&mut state, stream);
+        state.drain_to(stream);
+        result
+    }
+}
+
+impl Peer for Caller {
+    fn notify(&self, notification: ServerNotification) {
+        self.with(|state, stream| {
+            // What tells only of the way is left out where the client does not keep up.
+            let limits = self.session.shared.limits();
+            let keeps_up = state
+                .stream(stream)
+                .is_none_or(|stream| stream.has_room(limits));
+            if keeps_up {
+                state.engine.notify(&self.call, notification);
+            }
+            state.drain(|state, message| {
+                if state.reserve(message.len()).is_ok() {
+                    state.push(stream, message);
+                }
+            });
+        });
+    }
+
+    fn wants_log(&self, level: LoggingLevel) -> bool {
+        self.session.lock().engine.wants_log(&self.call, level)
+    }
+
+    fn complete_elicitation(&self, elicitation_id: String) {
+        self.with(|state, stream| {
+            let limits = self.session.shared.limits();
+            let stream = state.stream(stream);
+            if stream.is_none_or(|stream| stream.has_room(limits)) {
+                state.engine.complete_elicitation(elicitation_id);
+            }
+        });
+    }
+
+    fn close_stream(&self) {
+        self.with(|state, stream| {
+            let polling = state.facts().is_some_and(|facts| facts.polling);
+            match state.stream(stream) {
+                Some(stream) if polling && !self.session.paired => stream.let_go(),
+                _ => {}
+            }
+        });
+    }
+
+    fn ask(
+        &self,
+        key: &str,
+        question: Permitted,
+    ) -> BoxFuture<'static, Result<Reply, ErrorObject>> {
+        asks::ask(&self.session, &self.call, key, question)
+    }
+}
+
+impl Asker for Session {
+    fn send(
+        &self,
+        call: &RequestId,
+        key: &str,
+        question: Permitted,
+        reply: oneshot::Sender<Reply>,
+    ) -> Result<AskId, ErrorObject> {
+        let mut state = self.lock();
+        let ask = state
+            .engine
+            .ask(call, key, question.into_inner())
+            .ok_or_else(asks::over)?;
+        let stream = state.stream_of(call);
+        let mut refused = None;
+        state.drain(|state, message| match state.reserve(message.len()) {
+            Ok(()) => state.push(stream, message),
+            Err(why) => refused = Some(why),
+        });
+        if let Some(why) = refused {
+            state.engine.withdraw(ask);
+            // A question that was not sent need not be withdrawn.
+            drop(state.drain(|_, _| {}));
+            return Err(ErrorObject::internal(why.to_string()));
+        }
+        state.asks.add(ask, reply);
+        Ok(ask)
+    }
+
+    fn withdraw(&self, call: &RequestId, ask: AskId) {
+        let mut state = self.lock();
+        state.asks.remove(ask);
+        state.engine.withdraw(ask);
+        match state.running_on(call) {
+            Some(stream) => state.drain_to(stream),
+            // Whoever cancelled the call does not wait for its questions.
+            None => drop(state.drain(|_, _| {})),
+        }
+    }
+}
