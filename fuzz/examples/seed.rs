@@ -8,7 +8,7 @@ use std::{
 
 use askback_core::{
     forms::{Content, FormSchema},
-    limits::Limits,
+    limits::FormLimits,
     revision::Revision,
 };
 use serde_json::Value;
@@ -44,7 +44,7 @@ struct Seeds(PathBuf);
 impl Seeds {
     fn form(&mut self, number: usize, form: &str) -> io::Result<()> {
         self.write("form_schema", &number.to_string(), form.as_bytes())?;
-        let Ok(schema) = FormSchema::parse(form.as_bytes(), &Limits::default()) else {
+        let Ok(schema) = FormSchema::parse(form.as_bytes(), &FormLimits::default()) else {
             return Ok(());
         };
         let mut answer = schema.with_defaults(Content::new());
@@ -57,6 +57,7 @@ impl Seeds {
         let answer = Value::Object(answer);
         let seed = format!("{form}\n{answer}");
         self.write("form_answer", &number.to_string(), seed.as_bytes())?;
+        self.write("tool_schema", &number.to_string(), seed.as_bytes())?;
         let rules =
             format!("answers:\n- accept: {answer}\n- {{when: {{mode: url}}, accept: true}}");
         let seed = format!("{form}\nhttps://example.com/a\n{rules}");

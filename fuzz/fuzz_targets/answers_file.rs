@@ -42,7 +42,9 @@ fuzz_target!(|text: &str| {
 fn answered(script: &Script, question: &Question, limits: &Limits) {
     match (script.answer(&asker(), question, limits), &question.ask) {
         (Answer::Given(Reply::Form(content), rule), Ask::Form { schema, .. }) => {
-            schema.check(&content, &limits.forms).expect("what is sent fits");
+            schema
+                .check(&content, &limits.forms)
+                .expect("what is sent fits");
             assert!(rule.is_some(), "a rule gave it");
         }
         (Answer::Given(Reply::Link, rule), Ask::Link { url, .. }) => {
