@@ -180,7 +180,7 @@ fn an_answer_is_checked_by_the_form() {
     );
     check(
         "{confirm_booking: true, colour: red}",
-        "`colour`: is not asked for",
+        "`colour`: is not known",
     );
     check("true", "`confirm_booking`: must be given");
 }

@@ -90,7 +90,7 @@ impl Field {
 /// The message for a required field that is missing.
 pub(super) const MISSING: &str = "must be given";
 /// The message for a value under a name that is no field.
-pub(super) const UNKNOWN: &str = "is not asked for";
+pub(super) const UNKNOWN: &str = "is not known";
 
 fn check_text(field: &TextField, value: &Value, limits: &FormLimits) -> Result<(), String> {
     let Value::String(text) = value else {

@@ -18,7 +18,8 @@ pub const ANSWER: &str = "answer";
     message = "a person cannot be asked for `{Self}`",
     label = "neither a form nor the value of a field",
     note = "derive it: `#[derive(Form)]` on a struct with named fields, or on an enum without fields",
-    note = "one value is a `String`, a number, a `bool`, a `Date`, a `Timestamp`, an enum that derives `Form`, a `Vec` of such an enum, or an `Option` of one of these"
+    note = "one value is a `String`, a number, a `bool`, a `Date`, a `Timestamp`, an enum that derives `Form`, a `Vec` of such an enum, or an `Option` of one of these",
+    note = "where nothing says which is meant, name it: `ctx.elicit::<u8>(..)`"
 )]
 pub trait Elicitable: Sized + Send + 'static {
     /// The key under which it is asked where no other is chosen.

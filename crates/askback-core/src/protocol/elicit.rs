@@ -3,6 +3,7 @@
 use alloc::{borrow::Cow, boxed::Box, format, string::String, vec::Vec};
 
 use serde::{Deserialize, Deserializer, Serialize, de};
+use serde_json::Value;
 
 use super::{HasMeta, Meta, TaskMetadata, meta::has_meta};
 use crate::forms::{Content, Form, FormSchema};
@@ -207,11 +208,26 @@ impl ElicitResult {
         Self::accept(form.write())
     }
 
-    /// The form, filled in.
-    pub fn accept(content: Content) -> Self {
+    /// The form, filled in with the values of its fields by their names.
+    ///
+    /// ```
+    /// use askback_core::protocol::ElicitResult;
+    /// use serde_json::json;
+    ///
+    /// let confirmed = ElicitResult::accept([("confirm", true)]);
+    /// let booked = ElicitResult::accept([("guests", json!(4)), ("place", json!("inside"))]);
+    /// assert_ne!(confirmed, booked);
+    /// ```
+    pub fn accept<N, V>(values: impl IntoIterator<Item = (N, V)>) -> Self
+    where
+        N: Into<String>,
+        V: Into<Value>,
+    {
+        let values = values.into_iter();
+        let content = values.map(|(name, value)| (name.into(), value.into()));
         Self {
             action: ElicitAction::Accept,
-            content: Some(content),
+            content: Some(content.collect()),
             meta: None,
         }
     }

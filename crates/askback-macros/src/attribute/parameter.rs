@@ -47,6 +47,11 @@ impl Parameter {
         if !is_argument {
             return Ok(Self::Extracted { ty, message });
         }
+        if let Some(refused) = form::refusal(&ty) {
+            let argument = input.pat.to_token_stream();
+            let message = format!("argument `{argument}`: {}", refused.of_argument());
+            return Err(Error::new_spanned(ty, message));
+        }
         let attributes = attributes.map_or_else(Vec::new, |said| said.attributes);
         match &*input.pat {
             Pat::Ident(pat) if pat.subpat.is_none() && pat.by_ref.is_none() => Ok(Self::Argument {

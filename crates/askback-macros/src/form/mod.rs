@@ -9,7 +9,7 @@ use quote::quote;
 use syn::{Data, DeriveInput, Error, Result};
 
 use self::attributes::Container;
-pub(crate) use self::record::is_field;
+pub(crate) use self::record::{is_field, refusal};
 
 /// The implementation for a struct or an enum.
 pub(crate) fn derive(input: &DeriveInput) -> Result<TokenStream> {

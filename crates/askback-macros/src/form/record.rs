@@ -162,10 +162,10 @@ fn read_fields<'a>(fields: &'a Fields, container: &Container) -> Result<Vec<Fiel
             (None, Some(case)) => case.write(&own_name),
             (None, None) => own_name,
         };
-        if let Some(reason) = refusal(&field.ty) {
+        if let Some(refused) = refusal(&field.ty) {
             return Err(Error::new_spanned(
                 &field.ty,
-                format!("field `{name}`: {reason}"),
+                format!("field `{name}`: {}", refused.of_field()),
             ));
         }
         if !names.insert(name.clone()) {
@@ -234,15 +234,47 @@ pub(crate) fn is_field(ty: &Type) -> bool {
     is_plain(ty) || is_named(ty, "Option") || is_named(ty, "Vec") || refusal(ty).is_some()
 }
 
-/// Why a type that is known by its name cannot stand in a form. The trait says the same of every
+/// Why a type that is known by its name cannot be the type of a field. The trait says the same of every
 /// other type, but cannot name the field.
-fn refusal(ty: &Type) -> Option<&'static str> {
+pub(crate) enum Refusal {
+    /// It is of a kind that forms do not have; with what they have instead, if anything.
+    Kind(&'static str, Option<&'static str>),
+    /// Another type says the same.
+    Use(&'static str),
+}
+
+const LISTS: &str = "a list is a `Vec` of an enum that derives `Form`";
+
+impl Refusal {
+    pub(crate) fn of_field(&self) -> String {
+        match self {
+            Self::Kind(kind, Some(instead)) => {
+                format!("{kind} cannot be asked in a form; {instead}")
+            }
+            Self::Kind(kind, None) => format!("{kind} cannot be asked in a form"),
+            Self::Use(other) => (*other).to_owned(),
+        }
+    }
+
+    pub(crate) fn of_argument(&self) -> String {
+        match self {
+            Self::Kind(kind, _) => format!(
+                "{kind} is no plain argument; take all arguments as `Json<_>` of a struct that has it \
+                 (feature `schemars`)"
+            ),
+            Self::Use(other) => (*other).to_owned(),
+        }
+    }
+}
+
+/// Refuses a type by its name.
+pub(crate) fn refusal(ty: &Type) -> Option<Refusal> {
     match ty {
-        Type::Tuple(_) => Some("a tuple cannot be asked in a form"),
-        Type::Array(_) | Type::Slice(_) => Some(
-            "an array cannot be asked in a form; a list is a `Vec` of an enum that derives `Form`",
-        ),
-        Type::Reference(_) => Some("a form owns what it was answered; use `String` for a text"),
+        Type::Tuple(_) => Some(Refusal::Kind("a tuple", None)),
+        Type::Array(_) | Type::Slice(_) => Some(Refusal::Kind("an array", Some(LISTS))),
+        Type::Reference(_) => Some(Refusal::Use(
+            "a form owns what it was answered; use `String` for a text",
+        )),
         Type::Paren(inner) => refusal(&inner.elem),
         Type::Group(inner) => refusal(&inner.elem),
         Type::Path(path) => {
@@ -252,19 +284,19 @@ fn refusal(ty: &Type) -> Option<&'static str> {
                 first_argument(&last.arguments),
             ) {
                 ("Option", Some(inner)) => refusal(inner),
-                ("Vec", Some(inner)) if is_plain(inner) => Some(
-                    "a list of free values cannot be asked in a form; a list is a `Vec` of an enum that derives `Form`",
-                ),
-                ("HashMap" | "BTreeMap" | "IndexMap" | "Map", _) => {
-                    Some("a map cannot be asked in a form")
+                ("Vec", Some(inner)) if is_plain(inner) => {
+                    Some(Refusal::Kind("a list of free values", Some(LISTS)))
                 }
-                ("HashSet" | "BTreeSet" | "IndexSet", _) => Some(
-                    "a set cannot be asked in a form; a list is a `Vec` of an enum that derives `Form`",
-                ),
-                ("usize" | "isize" | "u128" | "i128", None) => Some(
+                ("HashMap" | "BTreeMap" | "IndexMap" | "Map", _) => {
+                    Some(Refusal::Kind("a map", None))
+                }
+                ("HashSet" | "BTreeSet" | "IndexSet", _) => {
+                    Some(Refusal::Kind("a set", Some(LISTS)))
+                }
+                ("usize" | "isize" | "u128" | "i128", None) => Some(Refusal::Use(
                     "the size of a number in a form is the same everywhere; use `u64` or `i64`",
-                ),
-                ("char" | "str", None) => Some("use `String` for a text"),
+                )),
+                ("char" | "str", None) => Some(Refusal::Use("use `String` for a text")),
                 _ => None,
             }
         }

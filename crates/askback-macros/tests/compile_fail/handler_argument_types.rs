@@ -37,4 +37,14 @@ async fn takes_what_is_unknown(#[arg] _unknown: Unknown) -> Result<()> {
     Ok(())
 }
 
+#[tool]
+async fn takes_a_list(names: Vec<String>) -> Result<String> {
+    Ok(names.concat())
+}
+
+#[tool]
+async fn takes_a_size(count: usize) -> Result<String> {
+    Ok(count.to_string())
+}
+
 fn main() {}

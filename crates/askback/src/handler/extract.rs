@@ -25,7 +25,7 @@ use crate::{
     message = "`{Self}` cannot be a parameter of a handler",
     label = "not a parameter",
     note = "parameters are `Ctx`, a type with `#[derive(Form)]`, `Json<_>` of a type with \
-            `Deserialize` and `JsonSchema`, `Serde<_>`, `Ask<_>` or `State<_>`",
+            `Deserialize` and `JsonSchema`, `Serde<_>`, `Ask<_>`, or `State<_>` of a type that is `Clone`",
     note = "under `#[tool]`, `#[prompt]` and `#[resource]` also `String`, numbers, `bool` and other values; mark a choice with `#[arg]`"
 )]
 pub trait Extract: Sized + Send {

@@ -98,8 +98,8 @@ pub enum BuildError {
     Template(String),
     /// A handler has more than one parameter that describes its arguments.
     #[error(
-        "`{0}` takes its arguments twice: gather them in one struct that derives `Form`, or make each \
-         a parameter of its own with `#[tool]`"
+        "`{0}` takes its arguments twice: gather them in one struct that derives `Form` or is taken as \
+         `Json<_>`, or make each a parameter of its own with `#[tool]`"
     )]
     Parameters(String),
     /// A handler takes a state that the server was not given.

@@ -428,8 +428,8 @@ fn a_handler_has_one_form_of_arguments() {
         let wrong = Server::new("agency", "1").tool(tool).build().err().unwrap();
         assert_eq!(wrong, BuildError::Parameters(name.to_owned()));
         let told = format!(
-            "`{name}` takes its arguments twice: gather them in one struct that derives `Form`, \
-             or make each a parameter of its own with `#[tool]`"
+            "`{name}` takes its arguments twice: gather them in one struct that derives `Form` or is \
+             taken as `Json<_>`, or make each a parameter of its own with `#[tool]`"
         );
         assert_eq!(wrong.to_string(), told);
     }

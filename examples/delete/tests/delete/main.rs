@@ -18,8 +18,7 @@ const BEFORE_FORMS: [Revision; 2] = [Revision::V2024_11_05, Revision::V2025_03_2
 
 /// The answer of a person who ticks the box, or leaves it.
 fn ticks(box_is_ticked: bool) -> ElicitResult {
-    let content = json!({"confirm": box_is_ticked});
-    ElicitResult::accept(content.as_object().cloned().expect("an object"))
+    ElicitResult::accept([("confirm", box_is_ticked)])
 }
 
 /// The program's result where a person gives this answer, and whether the file is still there.

@@ -11,7 +11,7 @@ use askback::{
     protocol::{ContentBlock, ElicitResult, Reference},
 };
 use askback_expense::Claims;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 /// A desk without claims.
@@ -38,26 +38,19 @@ fn employee(revision: Revision) -> (ClientBuilder, UnboundedReceiver<Event>) {
     let client = Client::builder("test", "1")
         .protocol(Protocol::Only(revision))
         .on_elicit(async |question| {
-            let values = match question.key.as_deref() {
-                Some("filing") => json!({"department": "sales"}),
-                Some("project") => json!({"answer": "Key accounts"}),
-                Some("confirm") => json!({"confirm": true}),
+            let value = match question.key.as_deref() {
+                Some("filing") => ("department", json!("sales")),
+                Some("project") => ("answer", json!("Key accounts")),
+                Some("confirm") => ("confirm", json!(true)),
                 _ => return Ok(ElicitResult::decline()),
             };
-            Ok(ElicitResult::accept(object(values)))
+            Ok(ElicitResult::accept([value]))
         })
         .on_event(move |event| {
             // A test may have heard enough.
             let _ = hear.send(event);
         });
     (client, heard)
-}
-
-fn object(value: Value) -> Map<String, Value> {
-    match value {
-        Value::Object(object) => object,
-        other => panic!("{other} is no object"),
-    }
 }
 
 /// Checks what a caller of the desk has who is not the only one: claims of their own, and the tool of

@@ -368,7 +368,7 @@ fn a_whole_answer() {
     );
     check(
         json!({"name": "Ada", "nick": "x"}),
-        &["`nick`: is not asked for"],
+        &["`nick`: is not known"],
     );
 }
 

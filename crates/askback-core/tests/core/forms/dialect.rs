@@ -216,7 +216,7 @@ fn the_answers_are_read_back() {
         &any,
         json!({"f.bag": "yes"}),
         json!({"f.bag": "yes"}),
-        Some("`f.bag`: is not asked for"),
+        Some("`f.bag`: is not known"),
     );
 }
 

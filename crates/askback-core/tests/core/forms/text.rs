@@ -172,7 +172,7 @@ fn strings_are_read_by_the_form() {
     check(
         &[("destination", "R"), ("days", "seven"), ("colour", "red")],
         Err(
-            "`destination`: needs 1 more character; `days`: must be a whole number; `colour`: is not asked for",
+            "`destination`: needs 1 more character; `days`: must be a whole number; `colour`: is not known",
         ),
     );
     check(

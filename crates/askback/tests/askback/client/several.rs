@@ -114,11 +114,7 @@ async fn a_server_that_fails_ends_no_other() {
     let file = ServersFile::read(&path).unwrap();
     let clients = Clients::connect(&file, |name| {
         assert_ne!(name, "nowhere", "there is nothing to connect to");
-        builder(None).on_elicit(|_| async {
-            Ok(ElicitResult::accept(serde_json::from_str(
-                r#"{"window": true}"#,
-            )?))
-        })
+        builder(None).on_elicit(|_| async { Ok(ElicitResult::accept([("window", true)])) })
     })
     .await;
     let failed: Vec<_> = clients.failed().map(|(name, _)| name).collect();
