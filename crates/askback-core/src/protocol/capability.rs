@@ -233,92 +233,58 @@ impl ClientCapabilities {
             .is_some_and(|sampling| sampling.context.is_some())
     }
 
-    /// Whether the client takes a task of the extension in place of a result.
-    pub fn tasks_extension(&self) -> bool {
-        has_extension(&self.extensions, TASKS_EXTENSION)
-    }
-
-    /// Declares that the client takes tasks of the extension.
-    pub fn declare_tasks_extension(&mut self) {
-        declare_extension(&mut self.extensions, TASKS_EXTENSION);
-    }
-
-    /// Returns the settings of an extension that the client declares; empty where it has none.
-    pub fn extension(&self, name: &str) -> Option<&JsonObject> {
-        settings(&self.extensions, name)
-    }
-
-    /// Declares an extension, with its settings.
-    ///
-    /// # Errors
-    ///
-    /// [`MetaKeyError`] for a name that is not written as those of extensions are.
-    pub fn declare_extension(
-        &mut self,
-        name: &str,
-        settings: JsonObject,
-    ) -> Result<(), MetaKeyError> {
-        declare(&mut self.extensions, name, settings)
-    }
-
     /// Whether the client says where a server may work.
     pub fn roots(&self) -> bool {
         self.roots.is_some()
     }
 }
 
-impl ServerCapabilities {
-    /// Whether calls may become tasks of the extension.
-    pub fn tasks_extension(&self) -> bool {
-        has_extension(&self.extensions, TASKS_EXTENSION)
-    }
+/// Implements the extensions of what a party declares.
+macro_rules! extensions {
+    ($($type:ident of $party:literal: $tasks:literal;)*) => {$(
+        impl $type {
+            #[doc = concat!("Whether ", $tasks, ".")]
+            pub fn tasks_extension(&self) -> bool {
+                self.extension(TASKS_EXTENSION).is_some()
+            }
 
-    /// Declares that calls may become tasks of the extension.
-    pub fn declare_tasks_extension(&mut self) {
-        declare_extension(&mut self.extensions, TASKS_EXTENSION);
-    }
+            #[doc = concat!("Declares that ", $tasks, ".")]
+            pub fn declare_tasks_extension(&mut self) {
+                if !self.tasks_extension() {
+                    declare(&mut self.extensions, TASKS_EXTENSION, JsonObject::new());
+                }
+            }
 
-    /// Returns the settings of an extension that the server declares; empty where it has none.
-    pub fn extension(&self, name: &str) -> Option<&JsonObject> {
-        settings(&self.extensions, name)
-    }
+            #[doc = concat!("Returns the settings of an extension that ", $party, " declares; empty where it")]
+            /// has none.
+            pub fn extension(&self, name: &str) -> Option<&JsonObject> {
+                self.extensions.as_ref()?.get(name)?.as_object()
+            }
 
-    /// Declares an extension, with its settings.
-    ///
-    /// # Errors
-    ///
-    /// [`MetaKeyError`] for a name that is not written as those of extensions are.
-    pub fn declare_extension(
-        &mut self,
-        name: &str,
-        settings: JsonObject,
-    ) -> Result<(), MetaKeyError> {
-        declare(&mut self.extensions, name, settings)
-    }
+            /// Declares an extension, with its settings.
+            ///
+            /// # Errors
+            ///
+            /// [`MetaKeyError`] for a name that is not written as those of extensions are.
+            pub fn declare_extension(
+                &mut self,
+                name: &str,
+                settings: JsonObject,
+            ) -> Result<(), MetaKeyError> {
+                check_extension(name)?;
+                declare(&mut self.extensions, name, settings);
+                Ok(())
+            }
+        }
+    )*};
 }
 
-fn settings<'a>(extensions: &'a Option<JsonObject>, name: &str) -> Option<&'a JsonObject> {
-    extensions.as_ref()?.get(name)?.as_object()
+extensions! {
+    ClientCapabilities of "the client": "the client takes a task of the extension in place of a result";
+    ServerCapabilities of "the server": "calls may become tasks of the extension";
 }
 
-fn declare(
-    extensions: &mut Option<JsonObject>,
-    name: &str,
-    settings: JsonObject,
-) -> Result<(), MetaKeyError> {
-    check_extension(name)?;
+fn declare(extensions: &mut Option<JsonObject>, name: &str, settings: JsonObject) {
     let declared = extensions.get_or_insert_default();
     declared.insert(name.into(), Value::Object(settings));
-    Ok(())
-}
-
-fn has_extension(extensions: &Option<JsonObject>, name: &str) -> bool {
-    settings(extensions, name).is_some()
-}
-
-fn declare_extension(extensions: &mut Option<JsonObject>, name: &str) {
-    extensions
-        .get_or_insert_default()
-        .entry(name)
-        .or_insert_with(|| Value::Object(JsonObject::new()));
 }
