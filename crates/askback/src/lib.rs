@@ -99,6 +99,8 @@ mod roots;
 mod schema;
 #[cfg(feature = "server")]
 pub mod server;
+#[cfg(any(feature = "client", feature = "server"))]
+mod span;
 #[cfg(feature = "server")]
 pub mod store;
 #[cfg(feature = "testing")]

@@ -55,6 +55,7 @@ const OF_ASKBACK: Map = &[
     ("roots", &[]),
     ("entropy", &[]),
     ("schema", &[]),
+    ("span", &[]),
     ("private_file", &["entropy"]),
     ("keys", &["entropy", "private_file"]),
     ("store", &["private_file"]),
@@ -70,7 +71,10 @@ const OF_ASKBACK: Map = &[
     ("handler", &["answer", "ctx", "error", "flow", "schema"]),
     ("authorization", &["clock", "entropy"]),
     ("transport", &["authorization"]),
-    ("client", &["error", "extension", "schema", "transport"]),
+    (
+        "client",
+        &["error", "extension", "schema", "span", "transport"],
+    ),
     (
         "server",
         &[
@@ -84,6 +88,7 @@ const OF_ASKBACK: Map = &[
             "handler",
             "keys",
             "schema",
+            "span",
             "store",
             "transport",
         ],

@@ -12,6 +12,7 @@ use serde::Deserialize;
 use tracing::{Span, field::Empty};
 
 use super::{Client, command::CallOutcome};
+use crate::span::{record_failure, record_target};
 
 /// Says where the span of a request stands in its trace.
 pub(super) type Propagate = Arc<dyn Fn(&Span) -> TraceContext + Send + Sync>;
@@ -64,29 +65,11 @@ fn begin(request: &ClientRequest, revision: impl Fn() -> Revision) -> Span {
 /// Names come from lists of the server: they are recorded as far as a log should hold them.
 #[cold]
 fn describe(span: &Span, request: &ClientRequest) {
-    let method = request.method();
-    let name = match request {
-        ClientRequest::CallTool(params) => {
-            span.record("gen_ai.operation.name", "execute_tool");
-            let name = excerpt(&params.name);
-            span.record("gen_ai.tool.name", &*name);
-            Some(name)
-        }
-        ClientRequest::GetPrompt(params) => {
-            let name = excerpt(&params.name);
-            span.record("gen_ai.prompt.name", &*name);
-            Some(name)
-        }
-        ClientRequest::ReadResource(params) => {
-            span.record("mcp.resource.uri", excerpt(&params.uri));
-            None
-        }
+    record_target(span, request, |request| match request {
+        ClientRequest::CallTool(params) => Some(excerpt(&params.name)),
+        ClientRequest::GetPrompt(params) => Some(excerpt(&params.name)),
         _ => None,
-    };
-    match name {
-        Some(name) => span.record("otel.name", format!("{method} {name}")),
-        None => span.record("otel.name", method),
-    };
+    });
 }
 
 fn end(span: &Span, is_call: bool, ended: &CallOutcome) {
@@ -100,22 +83,18 @@ fn end(span: &Span, is_call: bool, ended: &CallOutcome) {
     if span.is_disabled() {
         return;
     }
-    let kind = match ended {
+    let (kind, code) = match ended {
         Ok(result) if is_call => {
             let result = serde_json::from_str::<Failed>(result.get());
             if !result.is_ok_and(|result| result.is_error) {
                 return;
             }
-            "tool_error".to_owned()
+            ("tool_error".to_owned(), None)
         }
         Ok(_) => return,
-        Err(ClientError::Server(error)) => {
-            span.record("rpc.response.status_code", error.code.to_string());
-            error.code.to_string()
-        }
-        Err(ClientError::TimedOut(_)) => "timeout".to_owned(),
-        Err(_) => "_OTHER".to_owned(),
+        Err(ClientError::Server(error)) => (error.code.to_string(), Some(error.code)),
+        Err(ClientError::TimedOut(_)) => ("timeout".to_owned(), None),
+        Err(_) => ("_OTHER".to_owned(), None),
     };
-    span.record("error.type", kind);
-    span.record("otel.status_code", "ERROR");
+    record_failure(span, &kind, code);
 }

@@ -13,6 +13,7 @@ use askback_core::{
 use tracing::{Span, field::Empty, span::Entered};
 
 use super::Shared;
+use crate::span::{record_failure, record_target};
 
 /// One request, as it is told.
 pub(super) struct Trace {
@@ -94,27 +95,17 @@ impl Trace {
         }
         // A name that the server does not know is the client's, and there is no end of those.
         let catalog = shared.catalog.load();
-        match request {
+        self.name = record_target(span, request, |request| match request {
             ClientRequest::CallTool(params) => {
-                span.record("gen_ai.operation.name", "execute_tool");
-                if catalog.tools.get(&params.name).is_some() {
-                    span.record("gen_ai.tool.name", &*params.name);
-                    self.name = Some(params.name.clone());
-                }
+                let known = catalog.tools.get(&params.name).is_some();
+                known.then(|| params.name.clone())
             }
-            ClientRequest::GetPrompt(params) if catalog.prompts.get(&params.name).is_some() => {
-                span.record("gen_ai.prompt.name", &*params.name);
-                self.name = Some(params.name.clone());
+            ClientRequest::GetPrompt(params) => {
+                let known = catalog.prompts.get(&params.name).is_some();
+                known.then(|| params.name.clone())
             }
-            ClientRequest::ReadResource(params) => {
-                span.record("mcp.resource.uri", excerpt(&params.uri));
-            }
-            _ => {}
-        }
-        match &self.name {
-            Some(name) => span.record("otel.name", format!("{} {name}", self.method)),
-            None => span.record("otel.name", self.method),
-        };
+            _ => None,
+        });
     }
 
     /// Whether anybody is told of it.
@@ -164,13 +155,8 @@ impl Trace {
             (None, Ended::Task) => ("task", None),
         };
         self.span.record("askback.outcome", outcome);
-        if let Some(error) = error {
-            self.span
-                .record("rpc.response.status_code", error.code.to_string());
-        }
         if let Some(kind) = &kind {
-            self.span.record("error.type", &**kind);
-            self.span.record("otel.status_code", "ERROR");
+            record_failure(&self.span, kind, error.map(|error| error.code));
         }
         let Some(started) = self.started else { return };
         let (tool, prompt) = match self.method {

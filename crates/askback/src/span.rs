@@ -1,0 +1,42 @@
+//! The fields that the spans of both sides have in common, by the conventions of OpenTelemetry for MCP.
+
+use askback_core::{protocol::ClientRequest, quote::excerpt};
+use tracing::Span;
+
+/// Records the target of a request, and the name of the span. A tool or prompt is named as `name` says, if at all:
+/// names of the other side are not for a log as they are.
+pub(crate) fn record_target(
+    span: &Span,
+    request: &ClientRequest,
+    name: impl FnOnce(&ClientRequest) -> Option<String>,
+) -> Option<String> {
+    let name = name(request);
+    match request {
+        ClientRequest::CallTool(_) => {
+            span.record("gen_ai.operation.name", "execute_tool");
+            span.record("gen_ai.tool.name", name.as_deref());
+        }
+        ClientRequest::GetPrompt(_) => {
+            span.record("gen_ai.prompt.name", name.as_deref());
+        }
+        ClientRequest::ReadResource(params) => {
+            span.record("mcp.resource.uri", excerpt(&params.uri));
+        }
+        _ => {}
+    }
+    let method = request.method();
+    match &name {
+        Some(name) => span.record("otel.name", format!("{method} {name}")),
+        None => span.record("otel.name", method),
+    };
+    name
+}
+
+/// Records a failure, and its code where that of a response tells it.
+pub(crate) fn record_failure(span: &Span, kind: &str, code: Option<i64>) {
+    if let Some(code) = code {
+        span.record("rpc.response.status_code", code.to_string());
+    }
+    span.record("error.type", kind);
+    span.record("otel.status_code", "ERROR");
+}
