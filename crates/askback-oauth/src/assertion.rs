@@ -16,14 +16,11 @@ pub trait AssertionSource: Send + Sync + 'static {
     /// # Errors
     ///
     /// Words on why there is none.
-    fn assertion<'a>(&'a self, audience: &'a str) -> Asserting<'a>;
+    fn assertion<'a>(&'a self, audience: &'a str) -> BoxFuture<'a, Result<Secret, String>>;
 }
 
-/// An assertion, once it is there.
-pub type Asserting<'a> = BoxFuture<'a, Result<Secret, String>>;
-
 impl AssertionSource for Secret {
-    fn assertion<'a>(&'a self, _: &'a str) -> Asserting<'a> {
+    fn assertion<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<Secret, String>> {
         Box::pin(async { Ok(self.clone()) })
     }
 }
@@ -32,7 +29,7 @@ impl<F> AssertionSource for F
 where
     F: Fn(&str) -> Result<Secret, String> + Send + Sync + 'static,
 {
-    fn assertion<'a>(&'a self, audience: &'a str) -> Asserting<'a> {
+    fn assertion<'a>(&'a self, audience: &'a str) -> BoxFuture<'a, Result<Secret, String>> {
         Box::pin(async move { self(audience) })
     }
 }

@@ -103,7 +103,7 @@ pub use askback_core::{
     auth::{AuthorizationError, SignInError},
     future::BoxFuture,
 };
-pub use assertion::{Asserting, AssertionSource, IdentityProvider};
+pub use assertion::{AssertionSource, IdentityProvider};
 pub use authorizer::{Attempt, Authorizer, Pass};
 pub use code::{AuthorizationCode, AuthorizationRequest, PendingAuthorization};
 pub use fetch::{FetchError, Fetched, Fetcher, Redirects, Route};
@@ -113,8 +113,8 @@ pub use provider::Provider;
 pub use reach::Reach;
 pub use records::SignedIn;
 pub use secret::Secret;
-pub use sign_in::{Redirect, SignIn, SignInRequest, Signing};
-pub use store::{CredentialKey, CredentialStore, Keeping, KeyLock, MemoryCredentials};
+pub use sign_in::{Redirect, SignIn, SignInRequest};
+pub use store::{CredentialKey, CredentialStore, KeyLock, MemoryCredentials};
 pub use token::Tokens;
 pub use token_endpoint::TokenEndpoint;
 

@@ -18,7 +18,7 @@ pub trait SignIn: Send + Sync + 'static {
     /// # Errors
     ///
     /// Why the person cannot be asked.
-    fn ready(&self) -> Signing<'_, Box<dyn Redirect>>;
+    fn ready(&self) -> BoxFuture<'_, Result<Box<dyn Redirect>, SignInError>>;
 }
 
 /// One sign-in that is about to take place.
@@ -36,11 +36,11 @@ pub trait Redirect: Send {
     /// # Errors
     ///
     /// Why there is no answer.
-    fn show(self: Box<Self>, request: SignInRequest) -> Signing<'static, String>;
+    fn show(
+        self: Box<Self>,
+        request: SignInRequest,
+    ) -> BoxFuture<'static, Result<String, SignInError>>;
 }
-
-/// The future of a sign-in.
-pub type Signing<'a, T> = BoxFuture<'a, Result<T, SignInError>>;
 
 /// The request that a person is asked to agree to.
 #[derive(Clone, PartialEq, Eq)]

@@ -22,14 +22,18 @@ use crate::Secret;
 /// system's credential store.
 pub trait CredentialStore: Send + Sync + 'static {
     /// Returns the record under this key.
-    fn load<'a>(&'a self, key: &'a CredentialKey) -> Keeping<'a, Option<Secret>>;
+    fn load<'a>(&'a self, key: &'a CredentialKey) -> BoxFuture<'a, io::Result<Option<Secret>>>;
 
     /// Keeps this under the key, in place of what was there. It must be safe when this returns: a
     /// refresh token that is lost cannot be had again.
-    fn save<'a>(&'a self, key: &'a CredentialKey, value: &'a Secret) -> Keeping<'a, ()>;
+    fn save<'a>(
+        &'a self,
+        key: &'a CredentialKey,
+        value: &'a Secret,
+    ) -> BoxFuture<'a, io::Result<()>>;
 
     /// Keeps nothing under this key any more.
-    fn remove<'a>(&'a self, key: &'a CredentialKey) -> Keeping<'a, ()>;
+    fn remove<'a>(&'a self, key: &'a CredentialKey) -> BoxFuture<'a, io::Result<()>>;
 
     /// Locks the key: waits until nobody else who uses the store has it locked, in this process or
     /// in another, and keeps it locked until the [`KeyLock`] is dropped. What a process that ended
@@ -42,16 +46,13 @@ pub trait CredentialStore: Send + Sync + 'static {
     /// A client waits for no longer than
     /// [`limits.sign_in.credential_lock`](askback_core::limits::SignInLimits::credential_lock):
     /// then it drops the future, which must leave nothing locked.
-    fn lock<'a>(&'a self, key: &'a CredentialKey) -> Keeping<'a, KeyLock>;
+    fn lock<'a>(&'a self, key: &'a CredentialKey) -> BoxFuture<'a, io::Result<KeyLock>>;
 }
 
 /// A key of a [`CredentialStore`] is locked, until this is dropped.
 pub struct KeyLock {
     _held: Box<dyn Send>,
 }
-
-/// The future of a store.
-pub type Keeping<'a, T> = BoxFuture<'a, io::Result<T>>;
 
 /// The key of a record. It is not secret.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -110,22 +111,26 @@ impl MemoryCredentials {
 }
 
 impl CredentialStore for MemoryCredentials {
-    fn load<'a>(&'a self, key: &'a CredentialKey) -> Keeping<'a, Option<Secret>> {
+    fn load<'a>(&'a self, key: &'a CredentialKey) -> BoxFuture<'a, io::Result<Option<Secret>>> {
         let found = self.change(|kept| kept.get(key).cloned());
         Box::pin(ready(Ok(found)))
     }
 
-    fn save<'a>(&'a self, key: &'a CredentialKey, value: &'a Secret) -> Keeping<'a, ()> {
+    fn save<'a>(
+        &'a self,
+        key: &'a CredentialKey,
+        value: &'a Secret,
+    ) -> BoxFuture<'a, io::Result<()>> {
         self.change(|kept| kept.insert(key.clone(), value.clone()));
         Box::pin(ready(Ok(())))
     }
 
-    fn remove<'a>(&'a self, key: &'a CredentialKey) -> Keeping<'a, ()> {
+    fn remove<'a>(&'a self, key: &'a CredentialKey) -> BoxFuture<'a, io::Result<()>> {
         self.change(|kept| kept.remove(key));
         Box::pin(ready(Ok(())))
     }
 
-    fn lock<'a>(&'a self, key: &'a CredentialKey) -> Keeping<'a, KeyLock> {
+    fn lock<'a>(&'a self, key: &'a CredentialKey) -> BoxFuture<'a, io::Result<KeyLock>> {
         let mut locks = self.locks.lock().unwrap_or_else(PoisonError::into_inner);
         let lock = Arc::clone(locks.entry(key.clone()).or_default());
         Box::pin(async { Ok(KeyLock::new(lock.lock_owned().await)) })
@@ -133,19 +138,23 @@ impl CredentialStore for MemoryCredentials {
 }
 
 impl<T: CredentialStore + ?Sized> CredentialStore for Arc<T> {
-    fn load<'a>(&'a self, key: &'a CredentialKey) -> Keeping<'a, Option<Secret>> {
+    fn load<'a>(&'a self, key: &'a CredentialKey) -> BoxFuture<'a, io::Result<Option<Secret>>> {
         (**self).load(key)
     }
 
-    fn save<'a>(&'a self, key: &'a CredentialKey, value: &'a Secret) -> Keeping<'a, ()> {
+    fn save<'a>(
+        &'a self,
+        key: &'a CredentialKey,
+        value: &'a Secret,
+    ) -> BoxFuture<'a, io::Result<()>> {
         (**self).save(key, value)
     }
 
-    fn remove<'a>(&'a self, key: &'a CredentialKey) -> Keeping<'a, ()> {
+    fn remove<'a>(&'a self, key: &'a CredentialKey) -> BoxFuture<'a, io::Result<()>> {
         (**self).remove(key)
     }
 
-    fn lock<'a>(&'a self, key: &'a CredentialKey) -> Keeping<'a, KeyLock> {
+    fn lock<'a>(&'a self, key: &'a CredentialKey) -> BoxFuture<'a, io::Result<KeyLock>> {
         (**self).lock(key)
     }
 }

@@ -6,7 +6,10 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use askback::authorization::client::{Redirect, SignIn, SignInError, SignInRequest, Signing};
+use askback::{
+    BoxFuture,
+    authorization::client::{Redirect, SignIn, SignInError, SignInRequest},
+};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::TcpStream,
@@ -47,7 +50,7 @@ impl Person {
 }
 
 impl SignIn for Person {
-    fn ready(&self) -> Signing<'_, Box<dyn Redirect>> {
+    fn ready(&self) -> BoxFuture<'_, Result<Box<dyn Redirect>, SignInError>> {
         let way: Box<dyn Redirect> = Box::new(self.clone());
         Box::pin(async move { Ok(way) })
     }
@@ -58,7 +61,10 @@ impl Redirect for Person {
         ENDS_AT
     }
 
-    fn show(self: Box<Self>, request: SignInRequest) -> Signing<'static, String> {
+    fn show(
+        self: Box<Self>,
+        request: SignInRequest,
+    ) -> BoxFuture<'static, Result<String, SignInError>> {
         let scopes = request.scopes.as_ref().map(ToString::to_string);
         let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
         asked.push(scopes.unwrap_or_default());

@@ -1,18 +1,18 @@
 //! A server of ours that takes the tokens of one authorization server, and clients for it.
 
 use std::{
-    io::Write as _,
+    io::{self, Write as _},
     process::Command,
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 
 use askback::{
-    Ctx, Server, Tool,
+    BoxFuture, Ctx, Server, Tool,
     authorization::{
         Secret,
         client::{
-            Authorization, CredentialKey, CredentialStore, Keeping, KeyLock, MemoryCredentials,
+            Authorization, CredentialKey, CredentialStore, KeyLock, MemoryCredentials,
             RegisteredClient, SignOut,
         },
         server::{JwtVerifier, Protection},
@@ -189,11 +189,15 @@ impl Watched {
 }
 
 impl CredentialStore for Watched {
-    fn load<'a>(&'a self, key: &'a CredentialKey) -> Keeping<'a, Option<Secret>> {
+    fn load<'a>(&'a self, key: &'a CredentialKey) -> BoxFuture<'a, io::Result<Option<Secret>>> {
         self.store.load(key)
     }
 
-    fn save<'a>(&'a self, key: &'a CredentialKey, value: &'a Secret) -> Keeping<'a, ()> {
+    fn save<'a>(
+        &'a self,
+        key: &'a CredentialKey,
+        value: &'a Secret,
+    ) -> BoxFuture<'a, io::Result<()>> {
         if matches!(key, CredentialKey::Tokens(_)) {
             let mut tokens = self.tokens.lock().unwrap_or_else(PoisonError::into_inner);
             *tokens = Some(value.clone());
@@ -201,11 +205,11 @@ impl CredentialStore for Watched {
         self.store.save(key, value)
     }
 
-    fn remove<'a>(&'a self, key: &'a CredentialKey) -> Keeping<'a, ()> {
+    fn remove<'a>(&'a self, key: &'a CredentialKey) -> BoxFuture<'a, io::Result<()>> {
         self.store.remove(key)
     }
 
-    fn lock<'a>(&'a self, key: &'a CredentialKey) -> Keeping<'a, KeyLock> {
+    fn lock<'a>(&'a self, key: &'a CredentialKey) -> BoxFuture<'a, io::Result<KeyLock>> {
         self.store.lock(key)
     }
 }

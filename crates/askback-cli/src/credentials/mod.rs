@@ -9,9 +9,10 @@ mod lock;
 use std::{fmt, io, path::PathBuf, sync::Arc};
 
 use askback::{
+    BoxFuture,
     authorization::{
         Secret,
-        client::{CredentialKey, CredentialStore, Keeping, KeyLock, SignedIn},
+        client::{CredentialKey, CredentialStore, KeyLock, SignedIn},
     },
     keys::state_dir,
 };
@@ -187,7 +188,7 @@ impl Vault {
         &self,
         key: &CredentialKey,
         work: impl FnOnce(&Self, &str) -> io::Result<T> + Send + 'static,
-    ) -> Keeping<'static, T> {
+    ) -> BoxFuture<'static, io::Result<T>> {
         let (vault, key) = (self.clone(), key.to_string());
         Box::pin(async move {
             let working = tokio::task::spawn_blocking(move || work(&vault, &key));
@@ -197,20 +198,24 @@ impl Vault {
 }
 
 impl CredentialStore for Vault {
-    fn load<'a>(&'a self, key: &'a CredentialKey) -> Keeping<'a, Option<Secret>> {
+    fn load<'a>(&'a self, key: &'a CredentialKey) -> BoxFuture<'a, io::Result<Option<Secret>>> {
         self.aside(key, Self::load)
     }
 
-    fn save<'a>(&'a self, key: &'a CredentialKey, value: &'a Secret) -> Keeping<'a, ()> {
+    fn save<'a>(
+        &'a self,
+        key: &'a CredentialKey,
+        value: &'a Secret,
+    ) -> BoxFuture<'a, io::Result<()>> {
         let value = value.clone();
         self.aside(key, move |vault, key| Self::save(vault, key, &value))
     }
 
-    fn remove<'a>(&'a self, key: &'a CredentialKey) -> Keeping<'a, ()> {
+    fn remove<'a>(&'a self, key: &'a CredentialKey) -> BoxFuture<'a, io::Result<()>> {
         self.aside(key, Self::remove)
     }
 
-    fn lock<'a>(&'a self, key: &'a CredentialKey) -> Keeping<'a, KeyLock> {
+    fn lock<'a>(&'a self, key: &'a CredentialKey) -> BoxFuture<'a, io::Result<KeyLock>> {
         Box::pin(async move {
             match self.records.path() {
                 Some(path) => lock::hold(&path.with_extension("locks"), &key.to_string()).await,

@@ -6,7 +6,10 @@ mod listen;
 
 use std::{future::ready, io, net::Ipv4Addr, sync::Arc};
 
-use askback::authorization::client::{Redirect, SignIn, SignInError, SignInRequest, Signing};
+use askback::{
+    BoxFuture,
+    authorization::client::{Redirect, SignIn, SignInError, SignInRequest},
+};
 use tokio::net::TcpListener;
 
 pub use args::{SignInArgs, SignInEntry};
@@ -62,13 +65,13 @@ impl Browser {
 }
 
 impl SignIn for Browser {
-    fn ready(&self) -> Signing<'_, Box<dyn Redirect>> {
+    fn ready(&self) -> BoxFuture<'_, Result<Box<dyn Redirect>, SignInError>> {
         Box::pin(self.way())
     }
 }
 
 impl SignIn for Nobody {
-    fn ready(&self) -> Signing<'_, Box<dyn Redirect>> {
+    fn ready(&self) -> BoxFuture<'_, Result<Box<dyn Redirect>, SignInError>> {
         Box::pin(ready(Err(SignInError::Unattended)))
     }
 }
@@ -78,7 +81,10 @@ impl Redirect for Way {
         &self.uri
     }
 
-    fn show(self: Box<Self>, request: SignInRequest) -> Signing<'static, String> {
+    fn show(
+        self: Box<Self>,
+        request: SignInRequest,
+    ) -> BoxFuture<'static, Result<String, SignInError>> {
         Box::pin(async move {
             let question = question(&request, &self.uri);
             let request = Arc::new(request);

@@ -14,8 +14,8 @@ use url::Url;
 
 use super::{Attempt, Authorizer};
 use crate::{
-    Authorization, AuthorizationError, CredentialKey, CredentialStore as _, MemoryCredentials,
-    Redirect, Secret, SignIn, SignInError, Signing,
+    Authorization, AuthorizationError, BoxFuture, CredentialKey, CredentialStore as _,
+    MemoryCredentials, Redirect, Secret, SignIn, SignInError,
     identity::Method as ClientMethod,
     key::SigningKey,
     records::{Grant, KeptClient, write},
@@ -28,7 +28,7 @@ const SERVER: &str = "https://mcp.example.com/mcp";
 struct Unwilling(Arc<AtomicUsize>);
 
 impl SignIn for Unwilling {
-    fn ready(&self) -> Signing<'_, Box<dyn Redirect>> {
+    fn ready(&self) -> BoxFuture<'_, Result<Box<dyn Redirect>, SignInError>> {
         self.0.fetch_add(1, Ordering::Relaxed);
         Box::pin(async { Err(SignInError::host("no")) })
     }

@@ -8,7 +8,7 @@
 
 #[doc(inline)]
 pub use askback_oauth::{
-    Algorithm, Asserting, AssertionSource, Authorization, AuthorizationError, CredentialKey,
-    CredentialStore, IdentityProvider, Keeping, KeyLock, MemoryCredentials, Redirect,
-    RegisteredClient, SignIn, SignInError, SignInRequest, SignOut, SignedIn, Signing, SigningKey,
+    Algorithm, AssertionSource, Authorization, AuthorizationError, CredentialKey, CredentialStore,
+    IdentityProvider, KeyLock, MemoryCredentials, Redirect, RegisteredClient, SignIn, SignInError,
+    SignInRequest, SignOut, SignedIn, SigningKey,
 };

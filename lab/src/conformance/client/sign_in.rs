@@ -1,10 +1,13 @@
 //! Who signs in to what the suite's servers want: nobody is asked, and the answer is yes.
 
-use askback::authorization::{
-    Secret,
-    client::{
-        Algorithm, Authorization, IdentityProvider, Redirect, RegisteredClient, SignIn,
-        SignInError, SignInRequest, Signing, SigningKey,
+use askback::{
+    BoxFuture,
+    authorization::{
+        Secret,
+        client::{
+            Algorithm, Authorization, IdentityProvider, Redirect, RegisteredClient, SignIn,
+            SignInError, SignInRequest, SigningKey,
+        },
     },
 };
 use serde::Deserialize;
@@ -102,7 +105,7 @@ fn read<T: for<'de> Deserialize<'de>>(context: &Value) -> Result<T, String> {
 struct Yes;
 
 impl SignIn for Yes {
-    fn ready(&self) -> Signing<'_, Box<dyn Redirect>> {
+    fn ready(&self) -> BoxFuture<'_, Result<Box<dyn Redirect>, SignInError>> {
         Box::pin(async { Ok(Box::new(Yes) as Box<dyn Redirect>) })
     }
 }
@@ -112,7 +115,10 @@ impl Redirect for Yes {
         REDIRECT
     }
 
-    fn show(self: Box<Self>, request: SignInRequest) -> Signing<'static, String> {
+    fn show(
+        self: Box<Self>,
+        request: SignInRequest,
+    ) -> BoxFuture<'static, Result<String, SignInError>> {
         Box::pin(async move {
             let answer = get(request.url()).await.map_err(SignInError::host)?;
             let headers = answer.lines().take_while(|line| !line.is_empty());

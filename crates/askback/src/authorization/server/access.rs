@@ -21,7 +21,7 @@ pub trait TokenVerifier: Send + Sync + 'static {
     /// Verifies a token and returns its rights.
     ///
     /// The future may be dropped when the client goes away.
-    fn verify<'a>(&'a self, token: PresentedToken<'a>) -> Verifying<'a>;
+    fn verify<'a>(&'a self, token: PresentedToken<'a>) -> BoxFuture<'a, Result<Access, Rejected>>;
 
     /// Gets ready what verifying needs, such as keys, so that the first request need not wait. It
     /// is called when the server begins, or a service of it is made within a tokio runtime.
@@ -29,9 +29,6 @@ pub trait TokenVerifier: Send + Sync + 'static {
         Box::pin(std::future::ready(()))
     }
 }
-
-/// The future of a [`TokenVerifier`].
-pub type Verifying<'a> = BoxFuture<'a, Result<Access, Rejected>>;
 
 /// A token as it came with a request. It cannot be printed, kept or sent on:
 ///
@@ -155,7 +152,7 @@ impl<V: TokenVerifier + ?Sized> TokenVerifier for Arc<V> {
         (**self).issuers()
     }
 
-    fn verify<'a>(&'a self, token: PresentedToken<'a>) -> Verifying<'a> {
+    fn verify<'a>(&'a self, token: PresentedToken<'a>) -> BoxFuture<'a, Result<Access, Rejected>> {
         (**self).verify(token)
     }
 

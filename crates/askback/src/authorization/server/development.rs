@@ -1,11 +1,11 @@
 //! Tokens for development: they stand in the program or on its command line, never expire, and
 //! cannot be taken back.
 
-use askback_core::{ask::Principal, auth::Scopes};
+use askback_core::{ask::Principal, auth::Scopes, future::BoxFuture};
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use sha2::{Digest, Sha256};
 
-use super::access::{Access, PresentedToken, Rejected, TokenVerifier, Verifying};
+use super::access::{Access, PresentedToken, Rejected, TokenVerifier};
 use crate::entropy::entropy;
 
 /// A few fixed tokens, for trying a server out while there is no authorization server.
@@ -104,7 +104,7 @@ impl TokenVerifier for DevelopmentTokens {
         Vec::new()
     }
 
-    fn verify<'a>(&'a self, token: PresentedToken<'a>) -> Verifying<'a> {
+    fn verify<'a>(&'a self, token: PresentedToken<'a>) -> BoxFuture<'a, Result<Access, Rejected>> {
         let digest: [u8; 32] = Sha256::digest(token.reveal()).into();
         let mut found = None;
         for known in &self.0 {

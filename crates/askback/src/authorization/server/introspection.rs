@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use askback_core::ask::Millis;
+use askback_core::{ask::Millis, future::BoxFuture};
 use askback_oauth::Fetcher;
 use base64::{Engine, engine::general_purpose::STANDARD};
 use http::HeaderValue;
@@ -19,7 +19,7 @@ use url::Url;
 use zeroize::Zeroizing;
 
 use super::{
-    access::{Access, PresentedToken, Rejected, TokenVerifier, Verifying},
+    access::{Access, PresentedToken, Rejected, TokenVerifier},
     fetch::{fetcher, post_form, usable},
     jwt::{BadKeys, Claims, Expected},
 };
@@ -203,7 +203,7 @@ impl TokenVerifier for Introspection {
         vec![self.issuer.clone()]
     }
 
-    fn verify<'a>(&'a self, token: PresentedToken<'a>) -> Verifying<'a> {
+    fn verify<'a>(&'a self, token: PresentedToken<'a>) -> BoxFuture<'a, Result<Access, Rejected>> {
         Box::pin(self.access(token))
     }
 }

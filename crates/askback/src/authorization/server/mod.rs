@@ -41,7 +41,7 @@ mod introspection;
 mod jwt;
 mod protection;
 
-pub use access::{Access, PresentedToken, Rejected, TokenVerifier, Verifying};
+pub use access::{Access, PresentedToken, Rejected, TokenVerifier};
 pub use development::{BadToken, DevelopmentTokens};
 pub use fetch::UnusableUrl;
 pub use introspection::Introspection;

@@ -17,7 +17,7 @@ pub(super) use keys::Key;
 
 use self::{keys::KeySet, source::Source};
 use super::{
-    access::{Access, PresentedToken, Rejected, TokenVerifier, Verifying},
+    access::{Access, PresentedToken, Rejected, TokenVerifier},
     fetch::{UnusableUrl, fetcher, usable},
 };
 
@@ -235,7 +235,7 @@ impl TokenVerifier for JwtVerifier {
         vec![self.issuer.clone()]
     }
 
-    fn verify<'a>(&'a self, token: PresentedToken<'a>) -> Verifying<'a> {
+    fn verify<'a>(&'a self, token: PresentedToken<'a>) -> BoxFuture<'a, Result<Access, Rejected>> {
         Box::pin(self.access(token))
     }
 

@@ -3,12 +3,12 @@
 use std::{sync::Arc, time::Duration};
 
 use askback::{
-    Limits,
+    BoxFuture, Limits,
     authorization::{
         Secret,
         client::{
-            Algorithm, Authorization, CredentialKey, CredentialStore as _, RegisteredClient,
-            SignInRequest, SigningKey,
+            Algorithm, Authorization, CredentialKey, CredentialStore as _, Redirect,
+            RegisteredClient, SignIn, SignInRequest, SigningKey,
         },
     },
     client::ClientError,
@@ -318,24 +318,19 @@ async fn documents_are_bounded_in_size_and_time() {
 #[tokio::test]
 async fn a_person_has_a_time_to_sign_in() {
     struct Never;
-    impl askback::authorization::client::SignIn for Never {
-        fn ready(
-            &self,
-        ) -> askback::authorization::client::Signing<
-            '_,
-            Box<dyn askback::authorization::client::Redirect>,
-        > {
+    impl SignIn for Never {
+        fn ready(&self) -> BoxFuture<'_, Result<Box<dyn Redirect>, SignInError>> {
             Box::pin(async { Ok(Box::new(Never) as Box<_>) })
         }
     }
-    impl askback::authorization::client::Redirect for Never {
+    impl Redirect for Never {
         fn uri(&self) -> &str {
             "http://127.0.0.1:1/"
         }
         fn show(
             self: Box<Self>,
             _: SignInRequest,
-        ) -> askback::authorization::client::Signing<'static, String> {
+        ) -> BoxFuture<'static, Result<String, SignInError>> {
             Box::pin(std::future::pending())
         }
     }

@@ -13,9 +13,10 @@ mod steps;
 use std::sync::{Arc, Mutex};
 
 use askback::{
+    BoxFuture,
     authorization::client::{
         Authorization, AuthorizationError, MemoryCredentials, Redirect, SignIn, SignInError,
-        SignInRequest, Signing,
+        SignInRequest,
     },
     client::{Client, ClientError},
     transport::Http,
@@ -289,7 +290,7 @@ impl Browser {
 }
 
 impl SignIn for Browser {
-    fn ready(&self) -> Signing<'_, Box<dyn Redirect>> {
+    fn ready(&self) -> BoxFuture<'_, Result<Box<dyn Redirect>, SignInError>> {
         let uri = self.uri.lock().unwrap().clone();
         let ready = Ready {
             browser: self.clone(),
@@ -309,7 +310,10 @@ impl Redirect for Ready {
         &self.uri
     }
 
-    fn show(self: Box<Self>, request: SignInRequest) -> Signing<'static, String> {
+    fn show(
+        self: Box<Self>,
+        request: SignInRequest,
+    ) -> BoxFuture<'static, Result<String, SignInError>> {
         let url: url::Url = request.url().parse().unwrap();
         let redirected = (self.browser.redirected.lock().unwrap())(&url);
         self.browser.asked.lock().unwrap().push(url);

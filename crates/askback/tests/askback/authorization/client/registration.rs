@@ -1,12 +1,15 @@
 //! Becoming known to an issuer.
 
-use std::sync::Arc;
+use std::{io, sync::Arc};
 
-use askback::authorization::{
-    Secret,
-    client::{
-        Authorization, CredentialKey, CredentialStore, Keeping, KeyLock, MemoryCredentials,
-        RegisteredClient,
+use askback::{
+    BoxFuture,
+    authorization::{
+        Secret,
+        client::{
+            Authorization, CredentialKey, CredentialStore, KeyLock, MemoryCredentials,
+            RegisteredClient,
+        },
     },
 };
 use serde_json::{Value, json};
@@ -455,7 +458,7 @@ async fn a_client_belongs_to_the_first_issuer_of_any_server() {
 struct Slow(Arc<MemoryCredentials>);
 
 impl CredentialStore for Slow {
-    fn load<'a>(&'a self, key: &'a CredentialKey) -> Keeping<'a, Option<Secret>> {
+    fn load<'a>(&'a self, key: &'a CredentialKey) -> BoxFuture<'a, io::Result<Option<Secret>>> {
         Box::pin(async move {
             let loaded = self.0.load(key).await;
             for _ in 0..100 {
@@ -465,15 +468,19 @@ impl CredentialStore for Slow {
         })
     }
 
-    fn save<'a>(&'a self, key: &'a CredentialKey, value: &'a Secret) -> Keeping<'a, ()> {
+    fn save<'a>(
+        &'a self,
+        key: &'a CredentialKey,
+        value: &'a Secret,
+    ) -> BoxFuture<'a, io::Result<()>> {
         self.0.save(key, value)
     }
 
-    fn remove<'a>(&'a self, key: &'a CredentialKey) -> Keeping<'a, ()> {
+    fn remove<'a>(&'a self, key: &'a CredentialKey) -> BoxFuture<'a, io::Result<()>> {
         self.0.remove(key)
     }
 
-    fn lock<'a>(&'a self, key: &'a CredentialKey) -> Keeping<'a, KeyLock> {
+    fn lock<'a>(&'a self, key: &'a CredentialKey) -> BoxFuture<'a, io::Result<KeyLock>> {
         self.0.lock(key)
     }
 }

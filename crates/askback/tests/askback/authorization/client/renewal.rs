@@ -1,14 +1,18 @@
 //! New tokens for old ones.
 
-use std::sync::{
-    Arc, Mutex,
-    atomic::{AtomicU64, Ordering},
+use std::{
+    io,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicU64, Ordering},
+    },
 };
 
 use askback::{
+    BoxFuture,
     authorization::{
         Secret,
-        client::{CredentialKey, CredentialStore, Keeping, KeyLock, MemoryCredentials, SignOut},
+        client::{CredentialKey, CredentialStore, KeyLock, MemoryCredentials, SignOut},
     },
     clock::Clock,
 };
@@ -239,11 +243,15 @@ struct Watched {
 }
 
 impl CredentialStore for Watched {
-    fn load<'a>(&'a self, key: &'a CredentialKey) -> Keeping<'a, Option<Secret>> {
+    fn load<'a>(&'a self, key: &'a CredentialKey) -> BoxFuture<'a, io::Result<Option<Secret>>> {
         self.inner.load(key)
     }
 
-    fn save<'a>(&'a self, key: &'a CredentialKey, value: &'a Secret) -> Keeping<'a, ()> {
+    fn save<'a>(
+        &'a self,
+        key: &'a CredentialKey,
+        value: &'a Secret,
+    ) -> BoxFuture<'a, io::Result<()>> {
         if matches!(key, CredentialKey::Tokens(_)) {
             let rules = self.rules.lock().unwrap();
             let used = rules.as_ref().unwrap().lock().unwrap().used;
@@ -252,11 +260,11 @@ impl CredentialStore for Watched {
         self.inner.save(key, value)
     }
 
-    fn remove<'a>(&'a self, key: &'a CredentialKey) -> Keeping<'a, ()> {
+    fn remove<'a>(&'a self, key: &'a CredentialKey) -> BoxFuture<'a, io::Result<()>> {
         self.inner.remove(key)
     }
 
-    fn lock<'a>(&'a self, key: &'a CredentialKey) -> Keeping<'a, KeyLock> {
+    fn lock<'a>(&'a self, key: &'a CredentialKey) -> BoxFuture<'a, io::Result<KeyLock>> {
         self.inner.lock(key)
     }
 }

@@ -3,10 +3,10 @@
 use std::{sync::Arc, time::Duration};
 
 use askback::{
-    Revision,
+    BoxFuture, Revision,
     authorization::client::{
-        Authorization, CredentialKey, CredentialStore, Redirect, SignIn, SignInRequest, SignOut,
-        SignedIn, Signing,
+        Authorization, CredentialKey, CredentialStore, Redirect, SignIn, SignInError,
+        SignInRequest, SignOut, SignedIn,
     },
     client::ClientError,
     transport::Http,
@@ -231,7 +231,7 @@ async fn a_person_may_take_longer_than_a_server() {
     struct Slow(Browser);
     struct Waiting(Box<dyn Redirect>);
     impl SignIn for Slow {
-        fn ready(&self) -> Signing<'_, Box<dyn Redirect>> {
+        fn ready(&self) -> BoxFuture<'_, Result<Box<dyn Redirect>, SignInError>> {
             Box::pin(async {
                 let ready = self.0.ready().await?;
                 Ok(Box::new(Waiting(ready)) as Box<dyn Redirect>)
@@ -242,7 +242,10 @@ async fn a_person_may_take_longer_than_a_server() {
         fn uri(&self) -> &str {
             self.0.uri()
         }
-        fn show(self: Box<Self>, request: SignInRequest) -> Signing<'static, String> {
+        fn show(
+            self: Box<Self>,
+            request: SignInRequest,
+        ) -> BoxFuture<'static, Result<String, SignInError>> {
             let shown = self.0.show(request);
             Box::pin(async {
                 tokio::time::sleep(Duration::from_millis(1500)).await;
@@ -277,7 +280,7 @@ async fn nobody_is_asked_for_a_caller_who_left() {
         withdrawn: Arc<Notify>,
     }
     impl SignIn for Pending {
-        fn ready(&self) -> Signing<'_, Box<dyn Redirect>> {
+        fn ready(&self) -> BoxFuture<'_, Result<Box<dyn Redirect>, SignInError>> {
             Box::pin(async { Ok(Box::new(self.clone()) as Box<dyn Redirect>) })
         }
     }
@@ -285,7 +288,10 @@ async fn nobody_is_asked_for_a_caller_who_left() {
         fn uri(&self) -> &str {
             "http://127.0.0.1:1/callback"
         }
-        fn show(self: Box<Self>, _: SignInRequest) -> Signing<'static, String> {
+        fn show(
+            self: Box<Self>,
+            _: SignInRequest,
+        ) -> BoxFuture<'static, Result<String, SignInError>> {
             struct Told(Arc<Notify>);
             impl Drop for Told {
                 fn drop(&mut self) {

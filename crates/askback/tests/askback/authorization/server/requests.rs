@@ -12,10 +12,10 @@ use std::{
 };
 
 use askback::{
-    Principal, Server, Tool,
+    BoxFuture, Principal, Server, Tool,
     authorization::{
         BadScopes, Scopes,
-        server::{Access, PresentedToken, Protection, Rejected, TokenVerifier, Verifying},
+        server::{Access, PresentedToken, Protection, Rejected, TokenVerifier},
     },
 };
 use serde_json::{Value, json};
@@ -79,7 +79,7 @@ impl TokenVerifier for Slow {
         vec![ISSUER.to_owned()]
     }
 
-    fn verify<'a>(&'a self, _: PresentedToken<'a>) -> Verifying<'a> {
+    fn verify<'a>(&'a self, _: PresentedToken<'a>) -> BoxFuture<'a, Result<Access, Rejected>> {
         Box::pin(async {
             self.time.fetch_add(self.takes, Ordering::SeqCst);
             let access = Access::new(Principal::new("alice"), Scopes::new());
@@ -283,7 +283,7 @@ async fn a_token_that_cannot_be_judged_is_not_refused() {
             vec![ISSUER.to_owned()]
         }
 
-        fn verify<'a>(&'a self, _: PresentedToken<'a>) -> Verifying<'a> {
+        fn verify<'a>(&'a self, _: PresentedToken<'a>) -> BoxFuture<'a, Result<Access, Rejected>> {
             let why = Rejected::Unavailable("it is away".to_owned());
             Box::pin(std::future::ready(Err(why)))
         }
