@@ -8,7 +8,7 @@ use std::{
     process::{Command, Stdio},
 };
 
-/// Whatever keeps something from being installed.
+/// The reason why something cannot be installed.
 pub type Result<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
 
 /// Where Node is in a directory of [`npm`], which brings its own.

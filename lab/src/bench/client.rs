@@ -13,7 +13,7 @@ pub(super) struct Client {
     read: Vec<u8>,
 }
 
-/// What a response begins with.
+/// The beginning of a response.
 pub(super) struct Head {
     pub(super) status: u16,
     /// The length of the body; none where it comes in chunks.

@@ -22,10 +22,10 @@ const CONNECTIONS: &[usize] = &[1, 16, 64, 256];
 /// With how many of them questions are asked.
 const ASKING: &[usize] = &[1, 64];
 
-/// What is not yet counted.
+/// The bytes that are not yet counted.
 const WARM_UP: Duration = Duration::from_millis(300);
 
-/// What one connection does again and again.
+/// The exchange that one connection repeats.
 enum Task {
     Call(Vec<u8>),
     /// A question in the stateless era: its tool is called twice.

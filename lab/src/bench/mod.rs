@@ -30,7 +30,7 @@ pub struct Effort {
     pub built: bool,
 }
 
-/// Who is measured.
+/// The measured party.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Peer {
     /// A bare handler, or a plain loop.
@@ -48,7 +48,7 @@ pub enum Peer {
 /// One measurement of one thing.
 #[derive(Debug, Clone)]
 pub struct Sample {
-    /// What was measured.
+    /// The measurements.
     pub what: String,
     /// Of whom.
     pub peer: Peer,

@@ -29,7 +29,7 @@ pub(super) struct Running {
     pub(super) address: Option<SocketAddr>,
 }
 
-/// What a process has used up to now.
+/// The resources that a process has used up to now.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Memory {
     /// Its share of the memory it uses, in KiB.

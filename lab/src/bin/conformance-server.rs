@@ -20,7 +20,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         ["--addr", address] => address,
         _ => return Err("usage: conformance-server [--addr 127.0.0.1:8001]".into()),
     };
-    // What it seals need not outlive it, nor be secret.
+    // Its sealed states need not outlive it, nor be secret.
     let keys = KeySource::Ring(KeyRing::new(Key::new(&[7; 32])));
     let server = server::server().keys(keys).build()?;
     let listener = TcpListener::bind(address).await?;

@@ -13,7 +13,7 @@ use tokio::net::TcpListener;
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
-    // What it seals need not outlive it, nor be secret.
+    // Its sealed states need not outlive it, nor be secret.
     let keys = KeySource::Ring(KeyRing::new(Key::new(&[7; 32])));
     let mut server = server().keys(keys);
     let (mut http, mut sse) = (false, false);

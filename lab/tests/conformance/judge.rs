@@ -15,16 +15,16 @@ use crate::{
 /// How much of the suite's words is told; the rest is in its results.
 const LONGEST: usize = 200;
 
-/// What came of a run.
+/// The outcome of a run.
 #[derive(Default)]
 pub(crate) struct Verdict {
     /// How many scenarios were run.
     pub(crate) scenarios: usize,
     /// How many checks passed.
     pub(crate) checks: usize,
-    /// What did not pass, a line each.
+    /// The failures, a line each.
     pub(crate) wrong: Vec<String>,
-    /// What the suite itself left out.
+    /// The scenarios that the suite itself left out.
     pub(crate) skipped: Vec<Skipped>,
 }
 

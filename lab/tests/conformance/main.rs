@@ -26,7 +26,7 @@ use self::{
     suite::Suite,
 };
 
-/// Whatever keeps the suite from being run. That a check does not pass is no error.
+/// The reason why the suite cannot be run. A check that does not pass is no error.
 type Result<T, E = Box<dyn Error + Send + Sync>> = std::result::Result<T, E>;
 
 fn main() -> ExitCode {
@@ -48,7 +48,7 @@ fn run(words: &[String]) -> Result<bool> {
         return Ok(true);
     };
     let mut plan = Plan::of(&suite)?;
-    // What else begins like this is meant for the usual harness.
+    // Other options are meant for the usual harness.
     if words.iter().any(|word| word == "--list") {
         plan.runs.iter().for_each(|run| say(&run.title));
         return Ok(true);
@@ -133,7 +133,7 @@ fn run_all(suite: &Suite, runs: &[Run]) -> Result<Vec<Verdict>> {
         .collect())
 }
 
-/// What a worker that panicked left behind is whole: it changes it in one step.
+/// A worker that panicked leaves its results whole: it changes them in one step.
 fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
     shared.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -5,10 +5,10 @@ use crate::{Result, suite::Suite};
 /// The revisions of which the suite knows what must pass.
 const REQUIREMENTS: [&str; 2] = ["2025-11-25", "2026-07-28"];
 
-/// What askback does not do, by how the names of the scenarios begin.
+/// The features that askback does not have, by the beginnings of the scenarios' names.
 const LEFT_OUT: [(&str, &str); 1] = [("sep-2640-", "askback has no skills")];
 
-/// What is run, and what is not.
+/// The runs, and the scenarios that are left out.
 pub(crate) struct Plan {
     pub(crate) runs: Vec<Run>,
     /// Which scenarios are not run, and why.
@@ -17,7 +17,7 @@ pub(crate) struct Plan {
 
 /// One call of the suite.
 pub(crate) struct Run {
-    /// What it is called; no other has the same title.
+    /// Its title; no other has the same.
     pub(crate) title: String,
     /// With which others it is counted.
     pub(crate) group: String,
@@ -28,7 +28,7 @@ pub(crate) struct Run {
     pub(crate) scenarios: Vec<String>,
 }
 
-/// Who is under test.
+/// The party under test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Side {
     Server,
@@ -86,7 +86,7 @@ impl Side {
     }
 }
 
-/// What a revision requires, as the suite's authors froze it.
+/// The requirements of a revision, as the suite's authors froze them.
 fn required(side: Side, revision: &str) -> Run {
     let title = format!("{}, what {revision} requires", side.name());
     Run {
@@ -165,7 +165,7 @@ fn wanted(suite: &Suite, side: Side) -> Result<(Vec<Scenario>, Vec<String>)> {
     Ok((scenarios, left_out))
 }
 
-/// What the suite lists: `  - tools-list [2025-06-18,2025-11-25]`.
+/// The list of the suite: `  - tools-list [2025-06-18,2025-11-25]`.
 fn scenarios(suite: &Suite, side: Side) -> Result<Vec<Scenario>> {
     let list = format!("--{}", side.name());
     let output = suite.command().args(["list", &list]).output()?;

@@ -6,7 +6,7 @@ use lab::install;
 
 use crate::Result;
 
-/// What is installed, pinned to the last byte.
+/// The package of the suite, pinned to the last byte.
 const PACKAGE: &str = include_str!("../../conformance/package.json");
 const LOCK: &str = include_str!("../../conformance/package-lock.json");
 

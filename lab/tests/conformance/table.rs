@@ -9,7 +9,7 @@ const DOCUMENT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/conformance
 /// The heading under which the table stands, and nothing else.
 const HEADING: &str = "\n## Results\n";
 
-/// What passed, with a line for each group of runs.
+/// The table of passes, with a line for each group of runs.
 pub(crate) fn of(runs: &[Run], verdicts: &[Verdict]) -> String {
     let mut groups: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
     for (run, verdict) in runs.iter().zip(verdicts) {

@@ -21,7 +21,7 @@ const LIMIT: Duration = Duration::from_secs(120);
 /// How long a server may live on when its client has died.
 const GONE: Duration = Duration::from_secs(15);
 
-/// What a client says of a scenario, in a line.
+/// A client's report on a scenario, in a line.
 #[derive(Debug, Deserialize)]
 struct Line {
     scenario: String,

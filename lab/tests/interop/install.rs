@@ -16,11 +16,11 @@ use crate::{
     program::Program,
 };
 
-/// What is installed from npm, pinned to the last byte.
+/// The packages from npm, pinned to the last byte.
 const PACKAGE: &str = include_str!("../../interop/typescript/package.json");
 const LOCK: &str = include_str!("../../interop/typescript/package-lock.json");
 
-/// What is installed from PyPI, each list into an environment of its own.
+/// The packages from PyPI, each list for an environment of its own.
 const PYTHON_2: &str = include_str!("../../interop/python/requirements-2.txt");
 const PYTHON_1: &str = include_str!("../../interop/python/requirements-1.txt");
 
@@ -33,7 +33,7 @@ const PROGRAMS: &str = concat!(env!("CARGO_TARGET_TMPDIR"), "/interop-npm");
 /// Where the programs of the peers are.
 const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/interop");
 
-/// What is installed. What is not there is left out, and told.
+/// The installed packages. Those that are not there are left out, and named.
 pub(crate) struct Installed {
     npm: Option<PathBuf>,
     python_2: Option<PathBuf>,

@@ -56,7 +56,7 @@ pub(crate) fn deadly(run: &Run, servers: &Servers, place: &Place) -> Value {
     json!({"connections": [connection(run, servers, place, true, &json!([scenario]))]})
 }
 
-/// What is done at the agency.
+/// The jobs at the agency.
 fn travelling(run: &Run, place: &Place, file: &Path) -> Value {
     let trip = || json!({"destination": "Barcelona", "depart": "2026-06-15"});
     let plan = json!({"destination": "Barcelona", "days": "3", "budget": "900"});
@@ -99,7 +99,7 @@ fn sharing(tool: &str, arguments: Value, place: &Place) -> Value {
     call
 }
 
-/// What is done at the small server.
+/// The jobs at the small server.
 fn telling(run: &Run, place: &Place) -> Value {
     let mut scenarios = json!([
         {"name": "progress", "do": "progress", "tool": "progress"},

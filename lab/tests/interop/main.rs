@@ -37,10 +37,10 @@ use self::{
     plan::{Outcome, Run, Scenario, Side},
 };
 
-/// Whatever keeps something from being tried. That it fails is no error.
+/// The reason why something cannot be tried. A scenario that fails is no error.
 type Result<T, E = Box<dyn Error + Send + Sync>> = std::result::Result<T, E>;
 
-/// What came of the scenarios of a run.
+/// The outcomes of the scenarios of a run.
 type Outcomes = BTreeMap<Scenario, Outcome>;
 
 /// The word that chooses the reference servers.
@@ -65,7 +65,7 @@ async fn main() -> ExitCode {
 /// Runs what the words choose; false where something did not pass.
 async fn run(words: &[String]) -> Result<bool> {
     let mut runs = Run::all();
-    // What else begins like this is meant for the usual harness.
+    // Other options are meant for the usual harness.
     if words.iter().any(|word| word == "--list") {
         runs.iter().for_each(|run| say(&run.to_string()));
         return Ok(true);

@@ -31,7 +31,7 @@ pub(crate) struct Package {
     trials: Vec<Trial>,
 }
 
-/// What came of a package: what was tried, and what failed.
+/// The outcome of a package: the scenarios, and those that failed.
 pub(crate) struct Tried {
     pub(crate) passed: Vec<&'static str>,
     pub(crate) failed: Vec<String>,
@@ -195,7 +195,7 @@ impl Package {
             let command = Program::new(ASKBACK)
                 .args(&trial.words)
                 .env("XDG_STATE_HOME", place.path.join("state"));
-            // Who only looks is asked nothing.
+            // A run that only looks is asked nothing.
             let command = match trial.words[0].as_str() {
                 "inspect" => command,
                 _ => command.arg("--answers").arg(&answers),

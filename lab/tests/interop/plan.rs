@@ -15,7 +15,7 @@ pub(crate) enum Peer {
     Rmcp,
 }
 
-/// What the peer is; askback is the other.
+/// The side of the peer; askback is the other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Side {
     Client,
@@ -29,7 +29,7 @@ pub(crate) enum Transport {
     Http,
 }
 
-/// What is tried.
+/// A scenario.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Scenario {
     List,
@@ -55,7 +55,7 @@ pub(crate) struct Run {
     pub(crate) transport: Transport,
 }
 
-/// What came of a scenario.
+/// The outcome of a scenario.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Outcome {
     Passed,
@@ -66,7 +66,7 @@ pub(crate) enum Outcome {
     Failed(String),
 }
 
-/// What a peer does not do.
+/// The gaps of a peer.
 pub(crate) struct Gap {
     pub(crate) peer: Peer,
     pub(crate) side: Side,
@@ -97,7 +97,7 @@ impl Peer {
         }
     }
 
-    /// What it is called in the document.
+    /// Its name in the document.
     pub(crate) fn title(self) -> &'static str {
         match self {
             Self::TypeScript2 => "TypeScript, `@modelcontextprotocol/client` and `server` 2.4.0",
@@ -195,7 +195,7 @@ impl Run {
         runs
     }
 
-    /// What askback is told to speak: nothing, where it is to find the newest by itself.
+    /// The revision that askback is told to speak: none, where it is to find the newest by itself.
     pub(crate) fn pinned(&self) -> Option<Revision> {
         (self.revision != self.peer.newest()).then_some(self.revision)
     }
@@ -210,7 +210,7 @@ impl Run {
         has_it && self.transport == Transport::Http && !self.revision.facts().http.streamable
     }
 
-    /// What is known to be missing; nothing at all where `scenario` is none.
+    /// The known gaps; nothing works where `scenario` is none.
     pub(crate) fn gap(&self, gaps: &[Gap], scenario: Option<Scenario>) -> Option<&'static str> {
         let gap = gaps.iter().find(|gap| {
             gap.peer == self.peer

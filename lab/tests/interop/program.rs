@@ -18,7 +18,7 @@ pub(crate) const SERVER: &str = env!("CARGO_BIN_EXE_interop-server");
 /// How long a server may take to say where it is: some import half a library first.
 const START: Duration = Duration::from_secs(30);
 
-/// What came of a program.
+/// The outcome of a program.
 #[derive(Debug)]
 pub(crate) struct Ended {
     /// None where a signal ended it.
@@ -147,7 +147,7 @@ impl Program {
             return Err(self.failed(&format!("it does not say where it is: {line:?}")));
         };
         let url = url.trim().to_owned();
-        // What it writes later must not block it.
+        // Its later output must not block it.
         tokio::spawn(async move { while let Ok(Some(_)) = lines.next_line().await {} });
         let _child = Box::new(child);
         Ok(Serving { _child, url })

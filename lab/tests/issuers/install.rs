@@ -12,16 +12,16 @@ use lab::install;
 
 use crate::Result;
 
-/// What is installed from npm, pinned to the last byte.
+/// The packages from npm, pinned to the last byte.
 const PACKAGE: &str = include_str!("../../issuers/package.json");
 const LOCK: &str = include_str!("../../issuers/package-lock.json");
 const OIDC_PROVIDER: &str = include_str!("../../issuers/oidc-provider.mjs");
 
-/// What is installed from PyPI, and the program that uses it.
+/// The packages from PyPI, and the program that uses them.
 const REQUIREMENTS: &str = include_str!("../../issuers/requirements.txt");
 const AUTHLIB: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/issuers/authlib_server.py");
 
-/// What came of an installation: where it is, or nothing where it cannot be.
+/// The directory of an installation, or nothing where there can be none.
 type Installed = OnceLock<Result<Option<PathBuf>, String>>;
 
 /// The command that starts oidc-provider; nothing where there is no npm.

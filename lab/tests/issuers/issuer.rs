@@ -14,7 +14,7 @@ pub(crate) struct Issuer {
     /// Its name, and where it is.
     pub(crate) name: String,
     process: Child,
-    /// What else it says is of no interest, but it must be able to say it.
+    /// Its other output is of no interest, but it must be able to write it.
     _stdout: Option<BufReader<ChildStdout>>,
 }
 

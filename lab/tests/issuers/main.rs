@@ -18,7 +18,7 @@ use askback::authorization::{
 
 use self::stage::{Plan, Stage, User, call};
 
-/// Whatever keeps something from being tried.
+/// The reason why something cannot be tried.
 type Result<T, E = Box<dyn Error + Send + Sync>> = std::result::Result<T, E>;
 
 /// Tokens that outlast a test.
@@ -132,7 +132,7 @@ async fn steps_up(stage: Option<Stage>) -> Result<()> {
     Ok(())
 }
 
-/// What was signed out of is worth nothing, also to those who have a copy.
+/// Tokens are worth nothing after a sign-out, also to those who have a copy.
 async fn signs_out(stage: Option<Stage>) -> Result<()> {
     let Some(stage) = stage else { return Ok(()) };
     let user = stage.user("alice");

@@ -40,7 +40,7 @@ impl Person {
         }
     }
 
-    /// What they were asked to agree to so far, a list of scopes for each time.
+    /// The scopes that they were asked to agree to so far, a list for each time.
     pub(crate) fn asked(&self) -> Vec<String> {
         self.asked
             .lock()
@@ -83,7 +83,7 @@ struct Browser {
     cookies: BTreeMap<String, String>,
 }
 
-/// What a server answered.
+/// The answer of a server.
 struct Page {
     location: Option<String>,
     body: String,

@@ -24,7 +24,7 @@ use tokio::net::TcpListener;
 
 use crate::{Result, issuer::Issuer, person::Person};
 
-/// What an authorization server is to do.
+/// The features that an authorization server is to use.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Plan {
     /// How long its tokens last, in seconds.
@@ -56,7 +56,7 @@ pub(crate) struct Watched {
     tokens: Mutex<Option<Secret>>,
 }
 
-/// Who a tool was called by, as it was told: issuer, subject and client.
+/// The caller of a tool, as it was told: issuer, subject and client.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Principal {
     pub(crate) issuer: String,
@@ -174,7 +174,7 @@ pub(crate) async fn call(client: &Client, tool: &'static str) -> Result<Principa
 }
 
 impl Watched {
-    /// What is kept of the last sign-in or renewal.
+    /// The record of the last sign-in or renewal.
     pub(crate) fn tokens(&self) -> Option<Secret> {
         let tokens = self.tokens.lock();
         tokens.unwrap_or_else(PoisonError::into_inner).clone()

@@ -24,7 +24,7 @@ const MOST: usize = 16 << 20;
 /// its task needs.
 const CONNECTION: usize = 40 << 10;
 
-/// What may change by itself: tables that grow, and do not shrink.
+/// The bytes that may change by themselves: tables that grow, and do not shrink.
 const STRAY: usize = 1 << 20;
 
 /// How many bytes are allocated now.
@@ -68,7 +68,7 @@ impl Connection {
     }
 
     async fn send(&mut self, bytes: &[u8]) {
-        // Who is refused early need not take all.
+        // A client that is refused early need not take all.
         let _ = self.0.write_all(bytes).await;
     }
 
@@ -230,7 +230,7 @@ impl Kind {
         }
     }
 
-    /// What is sent each time.
+    /// The request that is sent each time.
     fn post(self) -> Post {
         let text = || "x".repeat(100_000);
         let message = match self {
@@ -356,7 +356,7 @@ async fn settle() {
 async fn assert_bounded(kind: Kind) {
     let mut limits = Limits::default();
     limits.server.kept_bytes = MOST;
-    // Who is told nothing need not wait to see that the call goes on.
+    // A client that is told nothing need not wait to see that the call goes on.
     limits.http.undecided = Duration::from_millis(1);
     let task = TaskSupport::Optional;
     let server = Server::new("memory", "1")
@@ -385,7 +385,7 @@ async fn assert_bounded(kind: Kind) {
     settle().await;
     let (held, kept) = (live() - before, server.kept_bytes());
     assert!(kept <= MOST, "{kind:?}: {kept}");
-    // What is said to be kept may be less than what is, by little, or by far more.
+    // The number that the server gives may be a little too small, or far too large.
     let allowed = kept + kept / 4 + open.len() * CONNECTION + STRAY;
     assert!(
         held <= allowed,

@@ -13,7 +13,7 @@ const LIBRARIES: [&str; 3] = [
 
 /// Names that two types have, with the reason.
 const ACCEPTED: [&str; 7] = [
-    // What the protocol says of it, in `protocol`; and the same with its handler.
+    // The protocol's type, in `protocol`; and the same with its handler.
     "Prompt",
     "Resource",
     "ResourceTemplate",

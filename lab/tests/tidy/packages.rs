@@ -86,7 +86,7 @@ const CORE: &[&str] = &[
     "thiserror",
 ];
 
-/// What `cargo metadata` says of the packages.
+/// The problems in the output of `cargo metadata`.
 fn floors(metadata: &Value) -> Vec<Problem> {
     let mut problems = Vec::new();
     let names = |value: &Value, key: &str| -> Vec<Value> {
@@ -109,7 +109,8 @@ fn floors(metadata: &Value) -> Vec<Problem> {
     problems
 }
 
-/// What `cargo tree` says the core is built from: a line for each package, with its features.
+/// The problems in the output of `cargo tree` for the core: a line for each package, with its
+/// features.
 fn core(tree: &str) -> Vec<Problem> {
     let mut problems = Vec::new();
     for line in tree.lines() {
@@ -128,14 +129,15 @@ fn core(tree: &str) -> Vec<Problem> {
     problems
 }
 
-/// What keeps askback from resolving beside another crate that links SQLite: a program links it once.
+/// The reasons why askback does not resolve beside another crate that links SQLite: a program links
+/// it once.
 fn sqlite(metadata: &Value) -> Vec<Problem> {
     let mut problems = Vec::new();
     let packages = metadata["packages"].as_array().into_iter().flatten();
     for package in packages.filter(|package| package["name"] == "askback") {
         let dependencies = package["dependencies"].as_array().into_iter().flatten();
         for rusqlite in dependencies.filter(|dependency| dependency["name"] == "rusqlite") {
-            // What sqlx 0.8 and what the newest rusqlite needs.
+            // The versions that sqlx 0.8 and the newest rusqlite need.
             if rusqlite["req"] != ">=0.32, <0.42" {
                 problems.push(format!("askback takes rusqlite {} alone", rusqlite["req"]));
             }

@@ -57,7 +57,7 @@ fn methods(tree: &Tree) -> Vec<Problem> {
     compare(&methods, &rows(tree, "## `Ctx`"), "## `Ctx`")
 }
 
-/// What stands in one and not in the other.
+/// The names in one and not in the other.
 fn compare(there: &BTreeSet<&str>, shown: &BTreeSet<&str>, section: &str) -> Vec<Problem> {
     let missing = there.difference(shown);
     let made_up = shown.difference(there);

@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// What cargo, fuzzing and version control leave behind.
+/// The directories that cargo, fuzzing and version control leave behind.
 const LEFT_OUT: &[&str] = &["target", ".git", "corpus", "artifacts"];
 
 /// The text files of a directory by their path in it, with `/` between the names.

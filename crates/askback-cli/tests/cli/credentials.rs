@@ -23,7 +23,7 @@ fn nobody_else_reads_it() {
     let path = scratch.path("askback/credentials.json");
     let records = Records::at(path.clone());
     assert!(records.read().expect("there is none yet").is_empty());
-    // What somebody else has put there is not written into.
+    // A folder that somebody else has put there is not written into.
     fs::create_dir_all(scratch.path("askback")).expect("the folder is ours");
     let draft = path.with_extension("new");
     fs::write(&draft, "").expect("the folder is ours");
@@ -101,7 +101,7 @@ async fn one_at_a_time_has_a_key_locked() {
     other.save(&key, &secret).await.expect("the folder is ours");
     let kept = other.load(&key).await.expect("the folder is ours");
     assert_eq!(kept, Some(secret));
-    // Whoever gave up waiting holds nothing.
+    // A caller that gave up waiting holds nothing.
     drop(held);
     assert!(lock(&other, &key).await.is_some());
     for file in fs::read_dir(scratch.path("askback/credentials.locks")).expect("it was made") {

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use crate::{form, in_full, link, sign_in, travel};
 
-/// What happens in a conversation.
+/// An event of a conversation.
 enum Do<'a> {
     /// The server asks; questions are numbered from 1.
     Ask(Question),

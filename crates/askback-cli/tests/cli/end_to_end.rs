@@ -35,7 +35,7 @@ struct Run {
     input: String,
 }
 
-/// What a run came to.
+/// The outcome of a run.
 struct Ran {
     scratch: Scratch,
     exit: Option<i32>,

@@ -254,7 +254,7 @@ fn over_http_everything_is_saved_within_the_folder_of_the_operator() {
     #[cfg(unix)]
     for kept in [home.path("bookings"), folder.clone()] {
         use std::os::unix::fs::PermissionsExt;
-        // What the agency was told of its clients is for its operator alone.
+        // Data of the agency's clients is for its operator alone.
         let within = files(&kept).into_iter().chain([kept]);
         let exposed = within.filter(|path| {
             let metadata = fs::metadata(path).unwrap();

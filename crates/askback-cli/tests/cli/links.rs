@@ -77,7 +77,7 @@ fn talk(scratch: &Scratch, lines: &str, url: &str) -> Child {
     child
 }
 
-/// What a conversation printed, and what it showed.
+/// The output of a conversation, and the pages it showed.
 fn end(child: Child) -> (String, String) {
     let output = child.wait_with_output().expect("it ends");
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("it writes text");

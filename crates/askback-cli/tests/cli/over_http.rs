@@ -147,7 +147,7 @@ fn accept(content: Value) -> Value {
     json!({"action": "accept", "content": content})
 }
 
-/// What the traveller answers to the question of this key.
+/// The traveller's answer to the question of this key.
 fn answer(key: &str) -> Value {
     match key {
         "wishes" => accept(json!({"confirm_booking": true})),
@@ -175,7 +175,7 @@ fn hello(revision: &str) -> Value {
 fn no_process_gives_a_session_the_id_that_another_gave() {
     let scratch = Scratch::new("over-http-ids");
     let mut ids = BTreeSet::new();
-    // Whatever an id could be made from is the same in both: keys, folder, messages, their order.
+    // Everything an id could be made from is the same in both: keys, folder, messages, their order.
     for _ in 0..2 {
         let agency = Agency::start(&scratch.path("state"), &scratch.path("agency"));
         for _ in 0..3 {
@@ -238,7 +238,7 @@ fn each_round_may_meet_another_process_that_shares_only_the_keys() {
             .map(|(result, answers)| (result, answers.clone()));
         let result = agency.round(before_it);
         if result["resultType"] != "input_required" {
-            // Whoever sends the round again is told the same.
+            // A client that sends the round again is told the same.
             let (last, answers) = before.unwrap();
             let again = agency.round(Some((&last, answers)));
             assert_eq!(again["structuredContent"], result["structuredContent"]);

@@ -14,7 +14,7 @@ use crate::scratch::Scratch;
 struct Agency {
     process: Child,
     address: String,
-    /// What it said when it began.
+    /// Its output when it began.
     said: Vec<String>,
 }
 

@@ -90,7 +90,7 @@ fn shown(question: &Question, columns: usize) -> String {
     dialog.show();
     let mut screen = dialog.page().take().to_string();
     for _ in 0..5 {
-        // What a person types ends the line.
+        // A person's input ends the line.
         screen.push('\n');
         let _ = dialog.hear("");
         dialog.show();

@@ -154,7 +154,7 @@ fn a_server_is_known_by_the_name_it_was_given() {
     }
     check("travel", true);
     check("other", false);
-    // What it calls itself.
+    // Its own name.
     check("travel-agency", false);
     check("Travel agency", false);
 }

@@ -105,7 +105,7 @@ impl Desk {
         }
     }
 
-    /// What the browser was given: how many arguments, and the arguments.
+    /// The input of the browser: the number of arguments, and the arguments.
     fn opened(&self) -> Vec<String> {
         let opened = fs::read_to_string(self.scratch.path("browser.log"));
         let opened = opened.expect("the browser writes");

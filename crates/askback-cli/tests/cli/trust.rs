@@ -111,7 +111,7 @@ fn what_was_found_is_agreed_to_once() {
     place.refuses(&one, &["nobody has agreed", "true; touch"]);
     fs::write(&file, FILE).expect("it is ours");
     place.starts(&one);
-    // What was named was chosen.
+    // A file that was named was chosen.
     place.starts(&["--server", "two", "--config", &shown]);
     // An agreement that others could have written is none.
     set_mode(&place.path("state/askback/agreed.json"), 0o622);
@@ -206,7 +206,7 @@ fn what_others_may_have_written_is_not_run() {
             &["--server", "one"],
             &[says, "Look at what it starts", "--config"],
         );
-        // Whoever names it has looked at it.
+        // A person who names it has looked at it.
         let file = place.path("project/mcp.json").display().to_string();
         place.starts(&["--server", "one", "--config", &file]);
     }
@@ -248,7 +248,7 @@ fn a_file_of_another_user_is_not_run() {
     if me == 0 {
         chown(&file, Some(1), None).expect("root may give it away");
     } else {
-        // What belongs to root is not one's own either.
+        // A file of root is not one's own either.
         fs::remove_file(&file).expect("it is ours");
         symlink("/etc/passwd", &file).expect("the folder is ours");
     }

@@ -66,7 +66,7 @@ fn wishes() -> HostQuestion {
     asked(InputRequest::Elicit(ElicitParams::form(message, schema)))
 }
 
-/// What the server gets, whether anything was left unanswered, and the log.
+/// The answers that the server gets, whether anything was left unanswered, and the log.
 fn run(
     script: Option<&str>,
     shared: Option<Vec<Root>>,

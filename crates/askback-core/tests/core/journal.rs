@@ -73,7 +73,7 @@ fn suspended(flow: &Flow) -> FlowState {
     flow.suspend(identity(), TokenId([3; 16]), NOW)
 }
 
-/// What is recorded of an answer, as JSON.
+/// The record of an answer, as JSON.
 fn recorded(state: &FlowState) -> Option<Value> {
     let entry = state.journal.first()?;
     match &entry.outcome {

@@ -421,7 +421,7 @@ fn values_are_bounded() {
             }
         }
     }
-    // What stands in a text is none.
+    // A member within a text is none.
     let text = format!(
         r#"{{"jsonrpc":"2.0","id":7,"method":"ping","params":{{"a":"{}"}}}}"#,
         r#"\",[{"#.repeat(most)

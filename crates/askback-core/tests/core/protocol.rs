@@ -25,7 +25,7 @@ fn read<T: DeserializeOwned>(text: &str) -> T {
     serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"))
 }
 
-/// What is said about text that is not of a type.
+/// The error for text that is not of a type.
 fn refused<T: DeserializeOwned + std::fmt::Debug>(text: &str) -> String {
     match serde_json::from_str::<T>(text) {
         Ok(value) => panic!("accepted {text} as {value:?}"),

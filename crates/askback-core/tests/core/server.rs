@@ -23,7 +23,7 @@ struct Bench {
     engine: Connection,
 }
 
-/// What the engine wanted done, as far as a case looks at it.
+/// The outputs of the engine, as far as a case looks at them.
 #[derive(Debug, PartialEq)]
 enum Seen {
     Sent(Value),
@@ -788,7 +788,7 @@ fn what_cannot_be_read_is_answered_as_far_as_it_can() {
     assert!(jsonrpc::parse(long.as_bytes(), &WireLimits::default()).is_err());
 }
 
-/// What a client says of itself, at length and beyond what is read.
+/// A client's description of itself, at length and beyond the part that is read.
 fn verbose(info: &str, icons: usize) -> (Value, Value) {
     let icon = json!({"src": "", "sizes": vec![""; 8]});
     let info = json!({
@@ -935,7 +935,7 @@ fn in_the_stateless_era_a_server_cancels_subscriptions_alone() {
     );
     let wish = json!({"notifications": {"toolsListChanged": true}});
     bench.say(modern(2, "subscriptions/listen", wish));
-    // What names no request in progress is ignored.
+    // A notification that names no request in progress is ignored.
     for params in [
         json!({}),
         json!({"requestId": null}),

@@ -92,7 +92,7 @@ fn the_room_of_a_task_is_what_is_kept_of_it() {
     assert!(shelf.used() > bare + 2010);
     tasks.withdraw("t", &key, 0);
     assert_eq!(shelf.used(), bare + 10 + key.len());
-    // What does not fit changes nothing.
+    // A message that does not fit changes nothing.
     assert!(!tasks.say("t", "x".repeat(8 << 10), 0));
     assert!(
         tasks
@@ -100,7 +100,7 @@ fn the_room_of_a_task_is_what_is_kept_of_it() {
             .is_err()
     );
     assert_eq!(shelf.used(), bare + 10 + key.len());
-    // What is over gives up its questions, so that its result may take their room.
+    // A task that is over gives up its questions, so that its result may take their room.
     tasks.ask("t", "r", question(&"x".repeat(2000)), 0).unwrap();
     tasks.end("t", Ok(text(7000)), 0);
     assert_eq!(tasks.get("t", None).unwrap().status, TaskStatus::Completed);
@@ -243,7 +243,7 @@ fn act() -> impl Strategy<Value = Act> {
 proptest! {
     #![proptest_config(proptest_config())]
 
-    /// Whatever happens, nothing is kept beyond its bounds, and nothing for good.
+    /// Nothing is kept beyond its bounds, and nothing for good.
     #[test]
     fn no_sequence_of_acts_keeps_too_much(acts in vec(act(), 0..60)) {
         let shelf = Shelf::of(3000);

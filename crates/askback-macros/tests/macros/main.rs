@@ -2,7 +2,7 @@
 
 mod form;
 
-/// What does not compile, and what the compiler says of it.
+/// The code that does not compile, and the words of the compiler.
 #[test]
 fn errors_are_told_where_they_are() {
     trybuild::TestCases::new().compile_fail("tests/compile_fail/*.rs");

@@ -20,7 +20,7 @@ fn document(url: &str) -> Value {
 
 #[tokio::test]
 async fn a_document_is_taken_where_it_is_about_this_issuer() {
-    /// What stands at a path, for an issuer at a URL.
+    /// The document at a path, for an issuer at a URL.
     type Stands = fn(&str, &str) -> (u16, Value);
     let cases: [(&str, Stands, Option<&str>); 8] = [
         ("as it should be", |url, _| (200, document(url)), None),

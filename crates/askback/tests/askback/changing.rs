@@ -253,7 +253,7 @@ async fn a_call_keeps_the_tool_it_began_with() {
             });
         }
         let id = peer.wire.request("tools/call", params).await;
-        // What was sent is read when nothing else is to be done.
+        // A sent message is read when nothing else is to be done.
         tokio::time::sleep(Duration::from_secs(1)).await;
         assert!(server.tools().unwrap().remove("waits"));
         go_on.notify_one();
@@ -374,7 +374,7 @@ fn a_list_that_does_not_change_is_not_said_to() {
     assert_eq!(templates, wrong("resource templates"));
 }
 
-/// Whatever names something of a kind.
+/// The requests that name something of a kind.
 fn requests(name: &str) -> Vec<(&'static str, Value)> {
     let argument = json!({"name": "name", "value": ""});
     let completing = |reference: Value| json!({"ref": reference, "argument": argument});

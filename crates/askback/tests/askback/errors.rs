@@ -123,7 +123,7 @@ fn server() -> ServerBuilder {
         .list_resources(async || denied().map(|_| Vec::new()))
 }
 
-/// What a call comes to in the end, its questions answered.
+/// The outcome of a call, its questions answered.
 async fn outcome(server: &Server, revision: Revision, method: &str, params: &Value) -> Value {
     let mut wire = Wire::connect(server);
     let mut round = params.clone();

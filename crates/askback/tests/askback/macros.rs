@@ -169,7 +169,7 @@ fn agency() -> ServerBuilder {
         .check_replay(true)
 }
 
-/// What the server answers to one request of the stateless era.
+/// The answer of the server to one request of the stateless era.
 async fn request(method: &str, mut params: Value) -> Value {
     let server = agency().state(Agency("agency")).build().unwrap();
     let (near, far) = transport::memory();

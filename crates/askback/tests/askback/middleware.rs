@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 
 use crate::{asking::Seat, lifecycle::reserve, offered::Peer};
 
-/// What middleware saw.
+/// The calls that middleware saw.
 #[derive(Clone, Default)]
 pub(crate) struct Notes(Arc<Mutex<Vec<String>>>);
 
@@ -134,7 +134,7 @@ async fn middleware_is_around_each_call_in_the_order_in_which_it_was_added() {
             ];
             assert_eq!(notes.take(), expected, "{revision}");
         }
-        // What reaches no handler reaches no middleware.
+        // A request that reaches no handler reaches no middleware.
         for (method, params) in [
             ("tools/list", json!({})),
             ("tools/call", json!({"name": "nothing"})),

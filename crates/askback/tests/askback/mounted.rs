@@ -250,7 +250,7 @@ async fn what_is_mounted_brings_what_it_declares() {
     let mut peer = Peer::connect(&server, Revision::LATEST).await;
     let uris = names(&mut peer, LISTS[2], "uri").await;
     assert_eq!(uris, ["lists:one", "lists:two"]);
-    // What is added later belongs to the whole.
+    // A tool that is added later belongs to the whole.
     let late = server.tools().unwrap().add(Tool::new("late", welcome));
     assert!(matches!(late, Err(BuildError::State { .. })), "{late:?}");
 }

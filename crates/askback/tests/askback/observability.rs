@@ -139,7 +139,7 @@ async fn a_trace_goes_from_the_client_to_the_server_and_its_handler() {
         baggage: Some("user=ada".to_owned()),
     };
     let sent = context("00-0af7651916cd43dd8448eb211c80319c-00f067aa0ba902b7-01");
-    // What is no parent leaves no state of a trace either.
+    // An invalid parent leaves no state of a trace either.
     let baggage = TraceContext {
         baggage: sent.baggage.clone(),
         ..TraceContext::default()

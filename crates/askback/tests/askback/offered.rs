@@ -19,7 +19,7 @@ pub(crate) struct Peer {
     pub(crate) wire: Wire,
     revision: Revision,
     pub(crate) capabilities: Value,
-    /// What the server said beside responses.
+    /// The messages of the server beside responses.
     heard: Vec<Value>,
 }
 
@@ -443,7 +443,7 @@ async fn what_cannot_be_completed_is_refused() {
     }
 }
 
-/// What a handler leaves behind.
+/// The traces that a handler leaves.
 type Left = Arc<Mutex<Option<Ctx>>>;
 
 // Shows PO-01, PO-03, PO-04, PO-05, PO-07, PO-08, PO-09, PO-11.

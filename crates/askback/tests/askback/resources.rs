@@ -18,7 +18,7 @@ struct Document {
     name: String,
 }
 
-/// What the handler was asked for.
+/// The arguments that the handler was given.
 type Read = Arc<Mutex<Vec<String>>>;
 
 async fn document(State(read): State<Read>, document: Document) -> Result<String> {

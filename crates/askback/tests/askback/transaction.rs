@@ -111,7 +111,7 @@ async fn an_effect_in_a_transaction_happens_once_whatever_the_client_does() {
     assert!(counts.filter(|count| *count == (1, 1)).count() > 5);
 }
 
-/// What one attempt of a handler came to, and how many bookings and claims there are then.
+/// The outcome of one attempt of a handler, and how many bookings and claims there are then.
 async fn attempt(
     path: &Path,
     book: fn(&Ctx, &mut Connection) -> Result<String>,

@@ -34,7 +34,7 @@ async fn lines_keep_the_contract() {
     }
 }
 
-/// What a transport does wrong.
+/// The fault of a transport.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Fault {
     None,

@@ -125,7 +125,7 @@ fn numbers(result: &Value) -> Vec<&str> {
         .collect()
 }
 
-/// What the model was asked.
+/// The messages that the model was asked.
 async fn question(revision: &'static str) -> Value {
     let mut client = Client::connect(&agency(None), revision).await;
     client.call("find_best_flight", search(), &[says("")]).await;

@@ -139,7 +139,7 @@ async fn seen(
             let request = ClientRequest::CallToolRequest(CallToolRequest::new(call(&scenario)?));
             let options = PeerRequestOptions::no_options();
             let handle = client.send_cancellable_request(request, options).await?;
-            // What was told before is no sign of this call.
+            // An earlier message is no sign of this call.
             while desk.0.heard.lock().expect("a lock").is_empty() {
                 desk.0.progress.notified().await;
             }

@@ -1,7 +1,7 @@
 //! `interop-rmcp client JOB` does what the job says and prints what it saw; `interop-rmcp server stdio`
 //! and `interop-rmcp server http` offer what every server of the suite offers.
 
-// What 2026-07-28 deprecates is tried as well.
+// Features that 2026-07-28 deprecates are tried as well.
 #![allow(deprecated)]
 
 mod client;

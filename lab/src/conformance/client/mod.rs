@@ -11,14 +11,14 @@ use askback::{
 };
 use serde_json::Value;
 
-/// What the suite wants of a client, as it says in the environment.
+/// The suite's instructions for a client, from the environment.
 #[derive(Debug, Clone, Default)]
 pub struct Wish {
     /// The scenario: `MCP_CONFORMANCE_SCENARIO`.
     pub scenario: String,
     /// The revision to speak, where the suite names one: `MCP_CONFORMANCE_PROTOCOL_VERSION`.
     pub revision: Option<Revision>,
-    /// What else the scenario says, as JSON: `MCP_CONFORMANCE_CONTEXT`.
+    /// The context of the scenario, as JSON: `MCP_CONFORMANCE_CONTEXT`.
     pub context: Value,
 }
 

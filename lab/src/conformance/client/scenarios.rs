@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::Wish;
 
-/// What `http-custom-headers` says beside its name.
+/// The context of `http-custom-headers`.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct ToolCalls {

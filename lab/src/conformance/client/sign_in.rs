@@ -25,7 +25,7 @@ const DOCUMENT: &str = "https://conformance-test.local/client-metadata.json";
 /// Where a browser would come back to; none ever does.
 const REDIRECT: &str = "http://localhost:3000/callback";
 
-/// What a scenario says of a client, as far as it has one.
+/// The client of a scenario, as far as it has one.
 #[derive(Deserialize)]
 struct Client {
     client_id: String,
@@ -131,7 +131,7 @@ impl Redirect for Yes {
     }
 }
 
-/// What a URL of the suite answers, redirections not followed.
+/// The response of a URL of the suite, redirections not followed.
 async fn get(url: &str) -> std::io::Result<String> {
     let rest = url.strip_prefix("http://").unwrap_or(url);
     let (host, path) = rest.split_once('/').unwrap_or((rest, ""));

@@ -136,7 +136,7 @@ pub(super) async fn test_streaming_elicitation(ctx: Ctx) -> Result<String> {
     Ok(told(answer))
 }
 
-/// What the person did, in the words of the suite.
+/// The person's answer, in the words of the suite.
 fn told<T: Form>(answer: Answer<T>) -> String {
     let (action, content) = match answer {
         Answer::Accepted(form) => ("accept", Value::Object(form.write())),

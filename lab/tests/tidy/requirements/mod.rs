@@ -20,7 +20,7 @@ use rows::{FOLDER, Group, faults, read};
 /// Set, this writes the pages, and takes the reason off rows that a test has come to show.
 const BLESS: &str = "ASKBACK_BLESS";
 
-/// What a line above a test begins with.
+/// The beginning of a line above a test.
 const SHOWS: &str = "// Shows ";
 
 /// How a row is said to be shown by no test yet.
@@ -96,7 +96,7 @@ fn disagreements(groups: &[Group], tests: &Tests) -> Vec<Problem> {
                 (_, Some(_), Some(_)) => wrong("gives two reasons"),
                 (true, Some(_), None) => wrong("is shown by a test, so it is not open"),
                 (false, None, None) => wrong("is shown by no test and gives no reason"),
-                // What is for others to do has tests where askback helps them.
+                // A requirement on others has tests where askback helps them.
                 (true | false, None, Some(_)) | (true, None, None) | (false, Some(_), None) => {}
             }
         }

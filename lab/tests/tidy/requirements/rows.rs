@@ -35,11 +35,11 @@ pub(super) struct Row {
     pub(super) revisions: Vec<Revision>,
     /// The heading in the page.
     pub(super) section: String,
-    /// What is required, in the terms of the section, with its level and its party.
+    /// The requirement, in the terms of the section, with its level and its party.
     pub(super) statement: String,
     /// Why no test shows it, and the plan.
     pub(super) open: Option<String>,
-    /// Who does it if not askback, and what askback does to help them.
+    /// The party that does it if not askback, and how askback helps it.
     pub(super) others: Option<String>,
 }
 
@@ -51,7 +51,7 @@ enum OneOrMany {
 }
 
 impl Row {
-    /// Who is bound.
+    /// The bound parties.
     pub(super) fn parties(&self) -> &[Party] {
         match &self.party {
             OneOrMany::One(party) => std::slice::from_ref(party),
@@ -102,7 +102,7 @@ words! {
 }
 
 words! {
-    /// Who a statement binds.
+    /// The parties that a statement binds.
     Party {
         Client = "client",
         Server = "server",
@@ -148,7 +148,7 @@ pub(super) fn read(tree: &Tree) -> (Vec<Group>, Vec<Problem>) {
     (groups, problems)
 }
 
-/// What is wrong with the rows themselves.
+/// The faults of the rows themselves.
 pub(super) fn faults(groups: &[Group]) -> Vec<Problem> {
     let mut problems = Vec::new();
     let mut known = Vec::new();

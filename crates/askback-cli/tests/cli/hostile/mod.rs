@@ -33,7 +33,7 @@ const ASKBACK: &str = env!("CARGO_BIN_EXE_askback");
 /// The style codes of the program, which are the only ones.
 const CODES: [&str; 4] = ["\x1b[0m", "\x1b[1m", "\x1b[2m", "\x1b[33m"];
 
-/// What a person answers, whatever is asked.
+/// The answers of a person, to any question.
 const ANSWERS: [&str; 12] = [
     "!more",
     "!link",
@@ -57,7 +57,7 @@ struct Seat {
     child: Child,
     pty: Pty,
     output: Receiver<Vec<u8>>,
-    /// What has been written since it was last looked at.
+    /// The output since it was last looked at.
     fresh: Vec<u8>,
     /// The row that had no end then.
     begun: Vec<u8>,
@@ -353,7 +353,7 @@ fn no_server_speaks_outside_its_gutter_in_a_conversation() {
 fn no_server_speaks_outside_its_gutter_on_a_terminal_that_changes_its_size() {
     for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
         let name = format!("resized-{}", revision.as_str());
-        // What is written while the size changes is seen in the next one.
+        // Output that is written while the size changes is seen in the next one.
         converse(&name, revision, Way::InTime, 80, &WIDTHS);
     }
 }
@@ -429,7 +429,7 @@ fn a_flood_is_cut_while_the_person_is_at_the_prompt() {
     let rows = seat.talk(&commands, &[]);
     server.end();
     let begin = |with: &str| rows.iter().filter(|row| row.starts_with(with)).count();
-    // What is shown within a window; on a slow machine there are several.
+    // The events shown within a window; on a slow machine there are several.
     let most = FLOOD / 4;
     assert!((1..most).contains(&begin("error |")), "{}", rows.join("\n"));
     assert!(begin("bank>") < most, "{}", rows.join("\n"));

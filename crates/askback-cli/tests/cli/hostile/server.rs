@@ -256,7 +256,7 @@ impl<W: Write> Serving<W> {
                         "requestState": text(0),
                     });
                 }
-                // What became a task is asked after for as long as the server likes.
+                // A call that became a task is asked after for as long as the server likes.
                 if result["resultType"] != json!("complete") {
                     result = json!({"resultType": "complete", "content": [{"type": "text", "text": text(1)}]});
                 }

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::strings::text;
 
-/// What a site answers with.
+/// The response of a site.
 #[derive(Debug, Clone)]
 pub(crate) struct Response {
     status: String,

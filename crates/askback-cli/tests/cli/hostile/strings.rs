@@ -17,7 +17,7 @@ use askback_core::{
 };
 use serde_json::{Map, Number, Value, json, value::RawValue};
 
-/// What a server can send, in one revision.
+/// The messages that a server can send, in one revision.
 #[derive(Debug, Default)]
 pub(crate) struct Vocabulary {
     /// Results, by the method they belong to.
@@ -30,7 +30,7 @@ pub(crate) struct Vocabulary {
     pub(crate) questions: Vec<Value>,
 }
 
-/// What a hostile text begins with; each is made different by a number behind it.
+/// The beginnings of hostile texts; each is made different by a number behind it.
 const TEXTS: &[&str] = &[
     "Ж\x1b[2J\x1b[HЖ\x1b]52;c;WlFY\x07Ж\x1b]8;;https://zqx.example\x07ZQX\x1b]8;;\x07",
     "ZQX\r\n> ZQXyes\nSent to ZQX.\n× ZQX\r\x1b[1AЖ",
@@ -43,7 +43,7 @@ const TEXTS: &[&str] = &[
     "| ZQX | ZQX\n\n\n| ZQX\u{1b}7\u{1b}8\u{1b}cЖ \u{1b}[31;1HZQX \u{1b}P0;0|ZQX\u{1b}\\",
 ];
 
-/// What only hostile texts hold.
+/// The characters that only hostile texts hold.
 const MARKS: [&str; 8] = ["Ж", "ZQX", "zqx", "✈", "👩", "🚀", "日", "本"];
 
 const NUMBERS: [&str; 7] = [

@@ -14,7 +14,7 @@ use url::Url;
 
 /// The one token that is good.
 pub(crate) const ACCESS: &str = "good-token";
-/// What renews it.
+/// The refresh token.
 pub(crate) const REFRESH: &str = "renewing-token";
 
 /// Both servers, at one address.
@@ -26,7 +26,7 @@ pub(crate) struct Issuer {
 type Shared = Arc<Mutex<State>>;
 
 struct State {
-    /// What was last sent to each path, the headers and the body, and how often something was.
+    /// The last request to each path, its headers and its body, and how many there were.
     heard: BTreeMap<String, (usize, String)>,
     /// The access token that is good.
     access: Option<String>,
@@ -91,7 +91,7 @@ impl Issuer {
         format!("http://{}/mcp", self.at)
     }
 
-    /// What was last sent to a path.
+    /// The last request to a path.
     pub(crate) fn heard(&self, path: &str) -> String {
         let state = self.state.lock().expect("no thread panicked");
         let heard = state.heard.get(path).cloned();
@@ -262,7 +262,7 @@ fn back(origin: &str, target: &str) -> Option<String> {
     Some(format!("Location: {back}\r\n"))
 }
 
-/// What the server says once it knows who asks.
+/// The answer of the server once it knows the caller.
 fn answer(body: &str) -> Value {
     let asked: Value = serde_json::from_str(body).unwrap_or_default();
     let result = match asked["method"].as_str() {

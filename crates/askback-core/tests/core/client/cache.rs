@@ -153,7 +153,7 @@ fn a_change_of_credentials_opens_subscriptions_again() {
         granted(2),
         hung_up(2),
         listen(3),
-        // What the one before still says is not for these credentials.
+        // Messages of the earlier subscription are not for these credentials.
         changed(2),
         granted(3),
         changed(3),
@@ -374,7 +374,7 @@ fn only_so_many_bytes_are_kept_and_what_ends_first_goes_first() {
         &format!("{kept}! call 6 prompts/list\n= done 6 {prompts}"),
     );
     check_within(219, &format!("{kept}{lost}"));
-    // What does not fit at all costs nothing else its place.
+    // A result that does not fit at all costs no other its place.
     check_within(
         79,
         &format!("! call 5 resources/list\n= done 5 {resources}\n{lost}"),

@@ -4,7 +4,7 @@ use askback_core::revision::Revision;
 
 use super::{CAPABILITIES, check, check_as, legacy, modern, only, profile};
 
-/// What a server with a handshake answers to the probe and says then.
+/// The answer of a server with a handshake to the probe, and its messages after it.
 fn falls_back(answer: &str) -> String {
     format!(
         r#"
@@ -117,7 +117,7 @@ fn a_server_known_to_want_the_handshake_is_not_probed() {
         > {{"method":"notifications/initialized"}}
         = opened 2025-06-18"#
     ));
-    // What was remembered may be wrong.
+    // The remembered era may be wrong.
     for refusal in [
         r#"< {"id":1,"error":{"code":-32022,"message":"no","data":{"supported":["2026-07-28"]}}}"#,
         r#"< {"id":1,"error":{"code":-32601,"message":"no"}}"#,

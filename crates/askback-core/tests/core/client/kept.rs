@@ -92,7 +92,7 @@ fn a_batch_that_waits_for_an_answer_is_counted_with_its_questions() {
     );
 }
 
-/// What becomes of a call whose result asks this, beside another call that asks something short.
+/// The outcome of a call whose result asks this, beside another call that asks something short.
 fn check_round(asks: &str, becomes: &str) {
     let question = form(10);
     check_as(

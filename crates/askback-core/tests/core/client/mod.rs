@@ -288,7 +288,8 @@ impl Player {
                 }
             }
             if object["method"] == "initialize" {
-                // What a client can do is lowered elsewhere; here it would only be in the way.
+                // The capabilities of a client are lowered elsewhere; here they would only be in
+                // the way.
                 object["params"]["capabilities"] = json!({});
             } else if stamped && object["params"] == json!({}) {
                 object.remove("params");
@@ -298,7 +299,7 @@ impl Player {
     }
 }
 
-/// What stands beside the bytes of a message says what the bytes say.
+/// The request beside the bytes of a message is the one in the bytes.
 #[track_caller]
 fn check_kind(message: &ClientMessage) {
     let bytes: Value = serde_json::from_slice(&message.bytes).unwrap();

@@ -79,7 +79,7 @@ fn whose_question_it_is_is_known_while_one_call_is_in_flight() {
     );
 }
 
-/// What a client that declared this answers to a question it does not put to its host.
+/// The answer of a client that declared this to a question it does not put to its host.
 #[track_caller]
 fn check_refused(revision: &str, declared: &str, question: &str, code: i64, words: &str) {
     let mut client = only(revision);
@@ -147,7 +147,7 @@ fn what_was_not_declared_is_refused() {
             -32601,
             "elicitation/create",
         ),
-        // What no client has.
+        // A method that no client has.
         (r25, "{}", r#""method":"tasks/list""#, -32601, "tasks/list"),
         (
             r25,

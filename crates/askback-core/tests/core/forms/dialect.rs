@@ -42,7 +42,7 @@ fn lowered(original: &FormSchema, dialect: &Dialect, expected: Value) {
         .map(|field| &field.name)
         .filter(|name| names.contains(name));
     assert!(kept.is_sorted_by_key(|name| names.iter().position(|n| n == name)));
-    // What was written is read as it was meant.
+    // The written form is read as it was meant.
     assert_eq!(
         serde_json::from_str::<FormSchema>(&lowered.schema.to_json()).unwrap(),
         lowered.schema
@@ -53,7 +53,7 @@ fn lowered(original: &FormSchema, dialect: &Dialect, expected: Value) {
 fn every_kind_in_every_dialect() {
     let titles = json!([{"const": "a", "title": "A"}, {"const": "b", "title": "B"}]);
     let cases = [
-        // What is asked, in the full dialect and in the plain one.
+        // The question, in the full dialect and in the plain one.
         (
             json!({"type": "string", "minLength": 1, "format": "uri", "default": "x:"}),
             json!({"type": "string", "minLength": 1, "format": "uri", "description": "Default: x:."}),
@@ -211,7 +211,7 @@ fn the_answers_are_read_back() {
         json!({"f": ["bag"]}),
         None,
     );
-    // What is no answer to the question is left for the check.
+    // Content that is no answer to the question is left for the check.
     check(
         &any,
         json!({"f.bag": "yes"}),

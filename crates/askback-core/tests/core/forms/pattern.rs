@@ -15,7 +15,7 @@ fn check(pattern: &str, text: &str, expected: Option<bool>) {
     let matched = field.check(&json!(text), &limits.forms).is_ok();
     let checked = super::form_of([field]).lint(&limits.forms).is_ok();
     assert_eq!(checked.then_some(matched), expected, "{pattern} on {text}");
-    // What cannot be checked is let through.
+    // A value that cannot be checked is let through.
     assert!(checked || matched);
 }
 

@@ -252,7 +252,7 @@ fn without_faults(mut form: FormSchema, mut content: Content) -> (FormSchema, Co
     (form, content)
 }
 
-/// What a person would have ticked in the lowered form to give this answer.
+/// The options that a person would have ticked in the lowered form to give this answer.
 fn flatten(form: &FormSchema, lowered: &FormSchema, content: &Content) -> Content {
     let mut asked = lowered.fields.iter();
     let mut flat = Content::new();

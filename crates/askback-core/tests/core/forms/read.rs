@@ -78,7 +78,7 @@ fn what_stands_at_the_root_besides_is_kept() {
     let written = serde_json::to_value(&form).unwrap();
     assert_eq!(written["title"], "Contact");
     assert_eq!(written["additionalProperties"], false);
-    // What a field says besides is not about the form, and is not kept.
+    // Other members of a field are not about the form, and are not kept.
     assert_eq!(written["properties"], json!({"f": {"type": "string"}}));
 }
 

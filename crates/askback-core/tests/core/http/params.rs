@@ -195,7 +195,7 @@ fn annotations_stand_where_they_can_be_reached() {
     // An escape does not hide one.
     let hidden = r#"{"anyOf": [{"x-mcp-heade\u0072": "a"}]}"#;
     assert!(HeaderAnnotations::of(&Schema::from_text(hidden.into()).unwrap()).is_err());
-    // What cannot be looked through is refused only where there may be one.
+    // A schema that cannot be looked through is refused only where there may be one.
     let deep = |inner: &str| format!("{}{inner}{}", r#"{"not":"#.repeat(200), "}".repeat(200));
     for (inner, fine) in [("{}", true), (r#"{"x-mcp-header": "a"}"#, false)] {
         let found = HeaderAnnotations::of(&Schema::from_text(deep(inner)).unwrap());

@@ -11,7 +11,7 @@ use askback_core::{
 };
 use proptest::prelude::*;
 
-/// What a stream gives: id, name and data of each event.
+/// The events of a stream: id, name and data of each.
 type Seen = Vec<(Option<String>, Option<String>, String)>;
 
 fn seen(events: Vec<SseEvent>) -> Seen {
@@ -45,7 +45,7 @@ fn read(stream: &[u8], size: usize) -> (Vec<SseEvent>, Parser) {
     (events, parser)
 }
 
-/// Whatever pieces the stream comes in, these are its events and the id to resume after.
+/// In any pieces, the stream has these events and this id to resume after.
 #[track_caller]
 fn check(stream: &[u8], expected: &[(&str, &str, &str)], last_event_id: Option<&str>) {
     let some = |text: &str| (text != "-").then(|| text.to_owned());
@@ -99,7 +99,7 @@ fn events_are_read_from_any_pieces() {
         None,
     );
     check(b"\n\n\r\r\n\ndata: a\n\n\n\n", &[("-", "-", "a")], None);
-    // What the stream broke off in is forgotten.
+    // An event that the stream broke off in is forgotten.
     check(b"data: a\n\ndata: b\n", &[("-", "-", "a")], None);
     check(b"data: a", &[], None);
 }
@@ -159,7 +159,7 @@ fn the_last_id_is_remembered() {
         &[("7", "-", "a"), ("-", "-", "b")],
         Some("7"),
     );
-    // What a name said does not last.
+    // The name of one event does not last.
     check(b"event: x\n\ndata: a\n\n", &[("-", "-", "a")], None);
 }
 

@@ -149,7 +149,7 @@ fn result(
         "tasks/get" => outcome::<DetailedTask>(write),
         "tasks/update" | "tasks/cancel" => outcome::<EmptyResult>(write),
         "tasks/list" => outcome::<ListTasksResult>(write),
-        // What came of a task is the result of the request it stands for.
+        // The outcome of a task is the result of the request it stands for.
         "tasks/result" if case.kind == Kind::Result => outcome::<CallToolResult>(write),
         "tasks/result" => outcome::<ElicitResult>(write),
         other => panic!("no result type for {other}"),

@@ -20,7 +20,7 @@ use serde_json::value::RawValue;
 use super::{Case, read};
 use crate::proptest_config;
 
-/// What is read in one go is what reading step by step comes to.
+/// Reading in one go and reading step by step give the same.
 fn read_in_one_go(bytes: &[u8]) {
     let limits = Limits::default();
     let Some((id, request)) = jsonrpc::parse_request::<ClientRequest>(bytes, &limits.wire) else {

@@ -41,7 +41,7 @@ fn builder(ring: KeyRing) -> ServerBuilder {
         .keys(KeySource::Ring(ring))
 }
 
-/// What a client sends, changed as a case likes.
+/// The request of a client, changed as a case likes.
 #[derive(Clone)]
 struct Attempt {
     method: &'static str,
@@ -254,7 +254,7 @@ async fn only_what_was_asked_is_answered() {
     let second = Attempt::retry(&first, window("seat", true))
         .send(&server)
         .await;
-    // What is settled stays settled.
+    // A settled answer stays settled.
     let mut answers = window("seat-2", false);
     answers["seat"] = window("seat", false)["seat"].clone();
     let done = Attempt::retry(&second["result"], answers)

@@ -62,7 +62,7 @@ fn server() -> Server {
         .unwrap()
 }
 
-/// What a question may be.
+/// The kinds of questions.
 const MAY_BE_ASKED: [&str; 3] = ["elicitation/create", "sampling/createMessage", "roots/list"];
 
 /// Parameters of a client that can be asked anything.

@@ -307,7 +307,7 @@ async fn a_server_ends_with_its_input_whatever_it_works_on() {
         .unwrap();
     let other = client.clone();
     let mut waiting = pin!(other.call_tool("wait", ()));
-    // What is sent after it is answered when the server works on it.
+    // A message sent after it is answered when the server works on it.
     tokio::select! {
         biased;
         ended = &mut waiting => panic!("{ended:?}"),

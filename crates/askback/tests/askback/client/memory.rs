@@ -636,7 +636,7 @@ async fn a_call_that_takes_too_long_is_given_up() {
         let error = client.call_tool("t", ()).await.unwrap_err();
         assert_eq!(error, ClientError::TimedOut(seconds(wait)));
         assert_eq!(before.elapsed(), seconds(wait));
-        // What was sent before the round trip has arrived after it.
+        // A message sent before the round trip has arrived after it.
         let _ = client.with_timeout(seconds(1)).tools_page(None).await;
         let heard = heard.lock().unwrap();
         let [.., call, cancelled, _list, _] = heard.as_slice() else {

@@ -17,7 +17,7 @@ use http_body::Body as _;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-/// What a client sends beside its body.
+/// The headers of a client's request.
 pub(crate) type Headers<'a> = Vec<(&'a str, &'a str)>;
 
 /// The headers every client sends with a message.
@@ -180,7 +180,7 @@ impl Response {
         self.header("content-type") == Some("text/event-stream")
     }
 
-    /// What is written at once; none at the end.
+    /// The bytes that are written at once; none at the end.
     pub(crate) async fn chunk(&mut self) -> Option<String> {
         let bytes = self.bytes().await?;
         Some(String::from_utf8(bytes.to_vec()).unwrap())

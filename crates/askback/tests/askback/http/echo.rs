@@ -85,7 +85,7 @@ async fn no_error_gives_back_what_it_was_sent() {
         let text = session.call(1, method, params.clone()).await.text().await;
         assert_short(shown, &text);
         assert!(text.contains("rror"), "{shown}: {text}");
-        // What is mirrored does not fit a header.
+        // The mirrored value does not fit a header.
         let mut message = super::client::stateless(method, params.clone());
         let headers = [
             ("mcp-protocol-version", "2026-07-28"),

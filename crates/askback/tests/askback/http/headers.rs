@@ -378,7 +378,7 @@ async fn names_are_those_of_what_is_asked_for() {
         let answer = response.json().await;
         assert_eq!(found, status, "{method} {params}: {answer}");
     }
-    // What mirrors nothing need only be well-formed.
+    // A header that mirrors nothing need only be well-formed.
     let message = stateless("tools/list", json!({}));
     for (name, status) in [("anything", 200), ("=?base64?!?=", 400)] {
         let mut headers = mirrored(&message);

@@ -44,7 +44,7 @@ struct Guest {
     principal: Option<Principal>,
 }
 
-/// What is held for a client as long as it is not dropped.
+/// The things that a client holds until it is dropped.
 #[derive(Default)]
 struct Held {
     responses: Vec<Response>,
@@ -150,7 +150,7 @@ const KINDS: [Kind; 11] = [
     Kind::ResponsesOfSessions,
 ];
 
-/// What is too much for anybody: a principal that is not stopped before has no bound.
+/// More than any principal may have: one that is not stopped before has no bound.
 const TOO_OFTEN: usize = 10_000;
 
 impl Kind {
@@ -406,7 +406,7 @@ async fn filled(
             at += 1;
             assert!(at < TOO_OFTEN, "{kind:?}");
         }
-        // What is left is taken as well, in crumbs.
+        // The rest is taken as well, in crumbs.
         let nothing = json!({"notifications": {}});
         loop {
             let crumb = guest.call("subscriptions/listen", nothing.clone()).await;
@@ -420,7 +420,7 @@ async fn filled(
     (server, service, held)
 }
 
-/// Whoever wants no more than anybody does is served.
+/// A client that wants no more than others is served.
 async fn assert_serves(service: &Service, kind: Kind) {
     let honest = Guest::new(service, Some("honest".to_owned()));
     let answer = honest.call("tools/call", json!({"name": "hello"})).await;
@@ -455,7 +455,7 @@ async fn assert_serves(service: &Service, kind: Kind) {
     );
 }
 
-/// What is kept is counted, and given back.
+/// Room for things that are kept is counted, and given back.
 async fn assert_bounded(kind: Kind) {
     let owners = (0..HOSTILE).map(|at| Some(format!("hostile {at}")));
     let (server, service, held) = filled(kind, owners).await;
@@ -519,7 +519,7 @@ async fn callers_who_are_not_known_have_all_but_one_share() {
             idle || taken > all_but_one_share - (128 << 10),
             "{kind:?}: {taken}"
         );
-        // Whoever is known has a place beside them.
+        // A known principal has a place beside them.
         assert_serves(&service, kind).await;
     }
 }
@@ -546,7 +546,7 @@ async fn sessions_in_use_of_whoever_has_the_most_are_ended_for_others() {
             sleep(MOMENT).await;
         }
     }
-    // Who has the most gets no more, and loses nothing.
+    // The principal that has the most gets no more, and loses nothing.
     let status = many.open().await.err().unwrap().status;
     assert_eq!(status, StatusCode::SERVICE_UNAVAILABLE);
     let one = new.open().await.ok().unwrap();
@@ -617,7 +617,7 @@ async fn a_change_for_one_principal_reaches_nobody_else() {
                 request.extensions_mut().insert(principal.clone());
             }
             let mut own = Response::new(service.respond(request).await);
-            // What a stream begins with tells of nothing.
+            // The first event of a stream tells of nothing.
             own.event().await;
             for stream in [modern, &mut own] {
                 if hears {

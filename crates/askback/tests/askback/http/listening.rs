@@ -33,7 +33,7 @@ async fn listening(client: &Client, filter: Value) -> Response {
 async fn a_client_is_told_what_it_asked_for_and_nothing_else() {
     let server = Stage::default().builder().build().unwrap();
     let client = Client::of(&server);
-    // What changed before is not told.
+    // Earlier changes are not told.
     server.changed(Changed::Tools);
     let all = [
         Changed::Tools,

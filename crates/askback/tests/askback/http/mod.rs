@@ -29,7 +29,7 @@ use tokio::sync::{Notify, watch};
 use self::client::Client;
 use crate::asking::Seat;
 
-/// What the tests and the handlers of their server tell each other.
+/// The signals between the tests and the handlers of their server.
 #[derive(Clone, Default)]
 pub(crate) struct Stage(Arc<Inner>);
 

@@ -318,7 +318,7 @@ async fn the_own_stream_is_resumed_like_any() {
         );
     }
     again.assert_quiet().await;
-    // Who does not say where to go on is told only what is new.
+    // A client that does not say where to go on is told only of new events.
     let mut new = session.listen().await;
     assert!(new.event().await.unwrap().data.is_empty());
     new.assert_quiet().await;

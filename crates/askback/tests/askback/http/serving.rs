@@ -65,7 +65,7 @@ impl Serving {
         }
     }
 
-    /// What the server says to this, to its end.
+    /// The response of the server to this, to its end.
     pub(crate) async fn says(&self, bytes: impl AsRef<[u8]>) -> String {
         let mut socket = self.connect().await;
         socket.send(bytes).await;
@@ -133,7 +133,7 @@ impl Socket {
     }
 }
 
-/// What must come long before this.
+/// The time limit of an exchange: it must end long before.
 pub(crate) async fn soon<F: Future>(future: F) -> F::Output {
     let within = timeout(Duration::from_secs(60), future).await;
     within.expect("something hangs")

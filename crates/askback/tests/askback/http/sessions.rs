@@ -162,7 +162,7 @@ async fn a_handshake_that_fails_opens_nothing() {
         assert_eq!(response.status, 400, "{params}");
         assert_eq!(response.header("mcp-session-id"), None, "{params}");
     }
-    // Whatever a client wishes for, it is told what it can have.
+    // A client that wishes for another revision is told which it can have.
     let mut message = hello(Revision::V2025_11_25, json!({}));
     message["params"]["protocolVersion"] = "1999-01-01".into();
     let answer = client.post(&[], &message).await.json().await;

@@ -287,7 +287,7 @@ async fn there_is_one_path() {
 #[tokio::test]
 async fn nothing_is_smuggled() {
     let server = Serving::start(Stage::default().builder()).await;
-    // What would be answered with 404 if it were taken for a request.
+    // It would be answered with 404 if it were taken for a request.
     let hidden = "GET /hidden HTTP/1.1\r\nHost: localhost\r\n\r\n";
     let length = hidden.len();
     let start = format!("POST /mcp HTTP/1.1\r\n{HEADERS}");

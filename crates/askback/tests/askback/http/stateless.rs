@@ -252,7 +252,7 @@ async fn a_handler_that_tells_has_a_stream_at_once() {
     assert_eq!(answer.1["result"]["content"][0]["text"], "Told.");
     response.assert_ended().await;
 
-    // What nobody asked to be told is not.
+    // A change that no client asked for is not told.
     stage.go_on();
     let response = client.call("tools/call", json!({"name": "tells"})).await;
     assert!(!response.is_stream());

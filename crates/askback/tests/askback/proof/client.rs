@@ -14,7 +14,7 @@ use super::{
     script::{Script, mistake},
 };
 
-/// What a client of the stateless era gets up to.
+/// The tricks of a client of the stateless era.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Habit {
     /// It sends each round once.
@@ -39,7 +39,7 @@ pub(super) trait Link {
     async fn sleep(&self, span: Duration);
 }
 
-/// What came of a program.
+/// The outcome of a program.
 #[derive(Debug, Default)]
 pub(super) struct Outcome {
     pub(super) text: String,

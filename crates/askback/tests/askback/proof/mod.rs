@@ -215,14 +215,14 @@ fn block_on(run: impl Future<Output = Outcome>, world: &World) -> (Outcome, BTre
     (outcome, effects)
 }
 
-/// What outlives the servers of a case.
+/// The parts of a case that outlive its servers.
 struct World {
     effects: Arc<Mutex<BTreeMap<String, u32>>>,
     check_replay: bool,
     spills: bool,
 }
 
-/// What each server of a case is built from.
+/// The parts that each server of a case is built from.
 #[derive(Clone)]
 struct Plan {
     effects: handler::Effects,

@@ -9,7 +9,7 @@ use super::{
     script::{Said, Script},
 };
 
-/// What a program must come to.
+/// The outcome that a program must have.
 #[derive(Debug, Default)]
 pub(super) struct Expected {
     /// The text of its result.
@@ -24,9 +24,9 @@ pub(super) struct Expected {
 
 /// A branch as it is read.
 pub(super) struct Branch {
-    /// What it has noted.
+    /// Its notes.
     pub(super) notes: Vec<Value>,
-    /// What it has noted last, which goes into its next question.
+    /// Its last note, which goes into its next question.
     pub(super) last: String,
 }
 
@@ -50,7 +50,7 @@ pub(super) fn question(path: &Path, form: Kind, seconds: u64, last: &str) -> Str
     format!("{path}|{form:?}|{seconds}|{last}|")
 }
 
-/// What a branch notes in its parent.
+/// The note of a branch in its parent.
 pub(super) fn ended(branch: Branch, result: Result<(), String>) -> Value {
     let mut notes = branch.notes;
     if let Err(why) = result {

@@ -5,11 +5,11 @@ use serde_json::{Value, json};
 
 use super::program::{Kind, Path};
 
-/// What the person does with every question there could be.
+/// The person's answers to every question there could be.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Script(pub(super) u64);
 
-/// What the person does with one question.
+/// The person's answer to one question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Said {
     Yes(u8),
@@ -66,7 +66,7 @@ impl Said {
         }
     }
 
-    /// What the program notes.
+    /// The notes of the program.
     pub(super) fn note(self, form: Kind) -> String {
         match self {
             Self::Yes(value) => noted(form, value),
@@ -88,7 +88,7 @@ fn content(form: Kind, value: u8) -> Value {
     }
 }
 
-/// What no form accepts.
+/// An answer that no form accepts.
 pub(super) fn mistake(form: Kind) -> Value {
     let content = match form {
         Kind::Number => json!({"number": 99}),

@@ -135,7 +135,7 @@ fn arguments_are_described_once() {
         wrong(builder().prompt(Prompt::new("reads", reads))),
         expected
     );
-    // What only reads them says nothing of them.
+    // A parameter that only reads them publishes no schema.
     let beside = async |place: Place, _: Serde<Value>| -> Result<String> { Ok(place.name) };
     assert_eq!(
         wrong(builder().tool(Tool::new("beside", beside))),

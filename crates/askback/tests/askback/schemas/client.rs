@@ -20,7 +20,7 @@ async fn connect(tool: Tool, limits: Limits, check: bool) -> Client {
     client.check_results(check).connect(near).await.unwrap()
 }
 
-/// What comes of a call, with and without the list being known.
+/// The outcome of a call, with and without the list being known.
 async fn outcomes(tool: &Tool) -> [Result<(), ClientError>; 3] {
     let limits = Limits::default;
     let unlisted = connect(tool.clone(), limits(), true).await;

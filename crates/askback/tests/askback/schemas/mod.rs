@@ -205,7 +205,7 @@ async fn a_schema_says_of_an_object_that_it_is_one() {
         }
     }
     let output = async |tool: Tool, revision| listed(tool, revision).await["outputSchema"].clone();
-    // What is no object came with 2026-07-28.
+    // Values other than objects came with 2026-07-28.
     let newest = output(Tool::new("t", gives), Revision::LATEST).await;
     assert_eq!(newest["type"], "array");
     let older = output(Tool::new("t", gives), Revision::V2025_11_25).await;
@@ -377,7 +377,7 @@ async fn a_result_that_does_not_fit_its_schema_is_withheld() {
             }
         }
     }
-    // What failed has no value, and what its author does not have checked is not.
+    // A failed call has no value, and an unchecked result is not checked.
     let failing = server(gives(CallToolResult::error("no luck")));
     let failed = call(&failing, Revision::LATEST, json!({})).await;
     assert_eq!(text(&failed), "no luck");
@@ -386,7 +386,7 @@ async fn a_result_that_does_not_fit_its_schema_is_withheld() {
     assert_eq!(given["structuredContent"], json!({"total": "many"}));
 }
 
-/// What became of a task.
+/// The outcome of a task.
 async fn ended(server: &Server, task: Value) -> Value {
     let id = json!({"taskId": task["taskId"]});
     loop {

@@ -12,7 +12,7 @@ use askback::{
 use super::*;
 use crate::client::{Hosted, Scripted, accept, builder as connecting, limits};
 
-/// What the person was asked.
+/// The questions that the person was asked.
 type Asked = Arc<Mutex<Vec<String>>>;
 
 /// A host that knows the answer to each key, and writes down what it is asked.

@@ -109,9 +109,9 @@ pub(crate) fn builder() -> ServerBuilder {
 /// A client that is nothing but its messages.
 pub(crate) struct Client {
     pub(crate) wire: Wire,
-    /// What it says it can do.
+    /// The capabilities that it declares.
     pub(crate) capabilities: Value,
-    /// What was heard beside responses.
+    /// The messages beside responses.
     pub(crate) heard: Vec<Value>,
 }
 

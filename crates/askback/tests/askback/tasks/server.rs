@@ -142,14 +142,14 @@ async fn a_task_asks_until_it_is_answered() {
         client.get(&id).await["inputRequests"],
         asking["inputRequests"]
     );
-    // What was never asked is ignored.
+    // An answer to no question is ignored.
     let answer = json!({"action": "accept", "content": {"window": true}});
     client.update(&id, json!({"other": answer})).await;
     assert_eq!(client.settled(&id).await["status"], "input_required");
     let acknowledged = client.update(&id, json!({"seat": answer})).await;
     assert_eq!(acknowledged["result"]["resultType"], "complete");
     assert_eq!(client.settled(&id).await["status"], "working");
-    // What is settled stays so.
+    // A settled answer stays so.
     let other = json!({"action": "accept", "content": {"window": false}});
     client.update(&id, json!({"seat": other})).await;
     sleep(WORK).await;

@@ -80,7 +80,7 @@ async fn no_document_leads_where_it_should_not() {
     }
 }
 
-// What is kept is read as strictly as what a server says.
+// Stored records are read as strictly as messages of a server.
 #[tokio::test]
 async fn nothing_that_is_kept_leads_where_it_should_not() {
     for place in ["token", "revoke"] {
@@ -131,7 +131,7 @@ async fn nothing_that_is_kept_leads_where_it_should_not() {
     }
 }
 
-// What a shell would read is refused, whatever opens the URL.
+// Characters that a shell would read are refused, whatever opens the URL.
 // Shows BP-66.
 #[tokio::test]
 async fn an_authorization_endpoint_holds_nothing_for_a_shell() {
@@ -193,7 +193,7 @@ async fn redirections_are_followed_for_documents_alone_and_not_far() {
         let challenge = format!("Bearer resource_metadata=\"{base}/steps/{steps}\"");
         world.change(|rules| rules.challenge = challenge);
         match world.refused().await {
-            // What is found there is no document of the server.
+            // The page found there is no document of the server.
             AuthorizationError::Document { .. } => assert!(found, "{steps}"),
             AuthorizationError::Fetch { .. } => assert!(!found, "{steps}"),
             error => panic!("{error:?}"),
@@ -221,7 +221,7 @@ async fn redirections_are_followed_for_documents_alone_and_not_far() {
         assert!(is_judged, "{target}: {error:?}");
         assert!(!error.to_string().contains("169.254"), "{error}");
     }
-    // What says who an issuer is comes from the issuer itself: an open redirection is not enough.
+    // An issuer's identity comes from the issuer itself: an open redirection is not enough.
     let evil = World::new().await;
     let elsewhere = format!("{}/.well-known/oauth-authorization-server", evil.base());
     let honest =
@@ -257,7 +257,7 @@ async fn redirections_are_followed_for_documents_alone_and_not_far() {
     assert!(is_judged, "{error:?}");
     assert_eq!(hops.asked().len(), 2);
     assert!(futures_are_pending(heard.notified()).await);
-    // What is posted is not sent on, not even within reach.
+    // A posted body is not sent on, not even within reach.
     for place in ["token_endpoint", "registration_endpoint"] {
         let (elsewhere, heard) = listener().await;
         let server =

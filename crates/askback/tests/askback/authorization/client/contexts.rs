@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::{Reply, World, call};
 
-/// What happens between two lists.
+/// The events between two lists.
 #[derive(Debug, Clone, Copy)]
 enum Between {
     /// The token is renewed.

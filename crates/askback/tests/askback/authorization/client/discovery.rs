@@ -42,7 +42,7 @@ async fn the_servers_document_is_looked_for_where_it_should_be() {
             "/.well-known/oauth-authorization-server",
         ]
     );
-    // What the document calls the server is what the token is asked for.
+    // The token is asked for by the server's name in the document.
     assert_eq!(world.browser.asked("resource"), [Some(world.base())]);
 }
 

@@ -42,19 +42,19 @@ struct World {
 type Documents = Vec<(String, u16, Value)>;
 type Tokens = Box<dyn Fn(&Asked, usize) -> Option<Reply> + Send>;
 
-/// What the server and the issuer do.
+/// The behaviour of the server and the issuer.
 struct Rules {
-    /// What stands where; where nothing stands, there is 404.
+    /// The documents by their paths; any other path is a 404.
     documents: Documents,
     /// The challenge of a request without a good token.
     challenge: String,
     /// The access token that is taken.
     good: Option<String>,
-    /// What the token endpoint does differently.
+    /// The deviations of the token endpoint.
     tokens: Option<Tokens>,
-    /// What a call of a tool is answered with instead.
+    /// The answer to a call of a tool, in place of the usual one.
     calls: Option<Tokens>,
-    /// What a list of tools is answered with instead.
+    /// The answer to a list of tools, in place of the usual one.
     lists: Option<Tokens>,
     registration: (u16, Value),
     /// How many tokens were given out.
@@ -278,7 +278,7 @@ impl Browser {
         *self.redirected.lock().unwrap() = Box::new(answer);
     }
 
-    /// What it was opened with, by name.
+    /// The parameters it was opened with, by name.
     fn asked(&self, name: &str) -> Vec<Option<String>> {
         let asked = self.asked.lock().unwrap();
         asked.iter().map(|url| query(url, name)).collect()

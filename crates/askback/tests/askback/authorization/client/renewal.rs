@@ -466,7 +466,7 @@ async fn a_sign_out_waits_for_a_renewal_and_takes_what_came_of_it() {
     client.close().await;
 }
 
-// What another process signed in to is used, before anybody is asked.
+// A sign-in of another process is used, before anybody is asked.
 #[tokio::test]
 async fn a_sign_in_of_another_process_is_enough() {
     let world = World::new().await;

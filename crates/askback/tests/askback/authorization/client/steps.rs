@@ -38,7 +38,7 @@ async fn what_was_asked_before_is_asked_again() {
             Some("files:read files:write admin".to_owned())
         ]
     );
-    // What a person agreed to holds for the next call.
+    // A person's consent holds for the next call.
     call(&client, "book").await.unwrap();
     assert_eq!(world.browser.times(), 2);
 }

@@ -39,7 +39,7 @@ fn header(holder: &TestKey) -> Value {
     json!({"typ": "dpop+jwt", "alg": holder.algorithm(), "jwk": holder.jwk()})
 }
 
-/// What a good proof says.
+/// The claims of a good proof.
 fn proof_of(token: &str, id: &str) -> Value {
     let digest = encode(Sha256::digest(token));
     json!({"htm": "POST", "htu": RESOURCE, "iat": NOW / 1000, "jti": id, "ath": digest})
@@ -238,7 +238,7 @@ async fn a_server_says_that_it_wants_proofs() {
         assert!(told.starts_with(scheme), "{told}");
         assert!(!told.contains("error="), "{told}");
     }
-    // Whoever lacks a scope is told in the scheme they used.
+    // A client that lacks a scope is told in the scheme it used.
     let holder = TestKey::rs256("holder");
     let token = bound_to(&holder);
     let proof = proof(&holder, &token, "1");
@@ -336,7 +336,7 @@ async fn a_proof_holds_a_nonce_where_the_server_wants_one() {
             401
         );
     }
-    // Whoever has no bound token needs none.
+    // A client without a bound token needs no proof.
     let free = format!("Bearer {}", key().token(&claims()));
     let headers = [("authorization", &*free)];
     assert_eq!(send(&client, &headers, &hello_tool()).await.status, 200);

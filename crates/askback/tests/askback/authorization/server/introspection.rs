@@ -11,7 +11,7 @@ use tokio::{net::TcpListener, task::JoinSet, time::Instant};
 use super::{ISSUER, NOW, RESOURCE, Ran, builder, dpop, issuer::Issuer, token::TestKey};
 use crate::http::client::{Client, hello_tool};
 
-/// What an issuer says of a good token.
+/// The answer of an issuer about a good token.
 fn said() -> Value {
     json!({
         "active": true,
@@ -229,7 +229,7 @@ async fn an_answer_is_kept_for_a_while_and_no_longer_than_its_token() {
 
 #[tokio::test(start_paused = true)]
 async fn nobody_waits_long_for_the_issuer_to_be_asked() {
-    // Whoever connects waits for ever.
+    // A client that connects waits for ever.
     let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let endpoint = format!("http://{}/introspect", silent.local_addr().unwrap());
     let verifier = Introspection::new(ISSUER, &endpoint, "notes", "secret").unwrap();

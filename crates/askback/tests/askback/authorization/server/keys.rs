@@ -23,7 +23,7 @@ use super::{
 
 const SECOND: u64 = 1000;
 
-/// What an issuer answers, which may change.
+/// The answers of an issuer, which may change.
 type Answer = Arc<Mutex<Reply>>;
 
 async fn issuer(first: Reply) -> (Issuer, Answer) {
@@ -101,7 +101,7 @@ async fn nobody_can_have_keys_fetched_at_will() {
 
 #[tokio::test]
 async fn whoever_goes_away_leaves_nothing_behind() {
-    // Whoever connects waits for ever.
+    // A client that connects waits for ever.
     let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/keys", silent.local_addr().unwrap());
     let verifier = JwtVerifier::with_jwks_url(ISSUER, &url).unwrap();
@@ -248,7 +248,7 @@ async fn old_keys_are_fetched_anew_beside_the_requests() {
 
 #[tokio::test]
 async fn an_issuer_says_where_its_keys_are() {
-    /// What stands at the places of an issuer's document: the first that is there counts.
+    /// The documents at the places of an issuer's document: the first that is there counts.
     struct Case {
         name: &'static str,
         document: fn(&str, &str) -> Option<Value>,

@@ -48,7 +48,7 @@ async fn slow(ctx: Ctx) -> askback::Result<&'static str> {
     Ok("Done.")
 }
 
-/// What `whoami` says to this.
+/// The answer of `whoami` to this.
 async fn whoami(
     client: &Client,
     authorization: &str,
@@ -113,7 +113,7 @@ async fn nothing_but_the_token_says_who_asks() {
             assert_eq!(said, ALICE, "{message} {headers:?}");
         }
     }
-    // What a form says is an answer, and no more.
+    // Text of a form is an answer, and no more.
     let asks = stateless("tools/call", json!({"name": "asks"}));
     let asked = post(&client, &alice, &asks).await.answer().await;
     let mut answers = serde_json::Map::new();
@@ -219,7 +219,7 @@ async fn a_session_is_its_principals() {
         let headers = [&headers[..], &[("mcp-session-id", &*id)]].concat();
         let answered = client.send("POST", "/mcp", &headers, &*ping).await;
         assert_eq!(answered.status, 200, "it is still there");
-        // Whoever has only the id has nothing.
+        // A client that has only the id has nothing.
         let headers = [&MESSAGE[..], &[("mcp-session-id", &*id)]].concat();
         assert_eq!(
             client.send("POST", "/mcp", &headers, &*ping).await.status,

@@ -31,7 +31,7 @@ use super::{
 };
 use crate::http::client::{Client, MESSAGE, hello_tool, mirrored};
 
-/// What follows the scheme in every challenge.
+/// The part of every challenge after the scheme.
 fn rest() -> String {
     format!(r#"resource_metadata="{METADATA}", scope="notes:read""#)
 }

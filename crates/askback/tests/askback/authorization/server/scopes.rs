@@ -232,7 +232,7 @@ async fn scopes_count_on_a_pair_of_endpoints() {
     assert_eq!(ran.times(), 0);
 }
 
-/// Whoever writes a request in two ways is read in one.
+/// A request that is written in two ways is read in one.
 // Shows AZ-51.
 // Shows AZ-02.
 #[tokio::test]

@@ -106,7 +106,7 @@ pub(super) fn with_secret(header: &Value, claims: &Value, secret: &[u8]) -> Stri
     format!("{message}.{}", encode(signature))
 }
 
-/// What is signed.
+/// The signed part.
 pub(super) fn unsigned(header: &Value, claims: &Value) -> String {
     format!(
         "{}.{}",

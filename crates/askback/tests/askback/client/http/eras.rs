@@ -208,7 +208,7 @@ fn urls_and_headers_are_checked() {
             BadHeader::Reserved(name.into())
         );
     }
-    // What is sent along is shown nowhere.
+    // The headers are shown nowhere.
     let shown = format!("{:?}", header("Authorization", "Bearer secret").unwrap());
     assert!(!shown.contains("secret"), "{shown}");
 }

@@ -13,7 +13,7 @@ use super::{
     Asked, Piece, Reply, Server, call, connect, connect_as, event, modern, said, session,
 };
 
-/// What a call comes to whose server answers like this.
+/// The outcome of a call whose server answers like this.
 async fn outcome(answer: impl Fn(&Asked) -> Reply + Send + Sync + 'static) -> String {
     let server = Server::start(move |asked, _| match asked.what() {
         "tools/call" => answer(asked),
@@ -156,7 +156,7 @@ async fn a_redirection_to_itself_is_followed_a_few_times() {
 #[tokio::test]
 async fn the_session_is_the_one_that_was_opened() {
     for (id, expected) in [
-        // What `HeaderValue` cannot be is refused below; these can.
+        // Values that `HeaderValue` cannot hold are refused below; it can hold these.
         (
             "é".to_owned(),
             Some("the id of its session holds characters it must not"),

@@ -43,7 +43,7 @@ fn impatient() -> Limits {
     })
 }
 
-/// What a server of the stateless era answers, as far as it needs no thought.
+/// The plain answers of a server of the stateless era.
 pub(crate) fn modern(asked: &Asked) -> Reply {
     match asked.what() {
         "server/discover" => Reply::json(
@@ -64,7 +64,7 @@ pub(crate) fn modern(asked: &Asked) -> Reply {
     }
 }
 
-/// What a server with sessions answers, as far as it needs no thought.
+/// The plain answers of a server with sessions.
 pub(crate) fn session(asked: &Asked) -> Reply {
     let wish = asked.body["params"]["protocolVersion"].as_str();
     session_in(asked, wish.unwrap_or_default())
@@ -101,7 +101,7 @@ fn event(message: &str) -> String {
     format!("event: message\ndata: {message}\n\n")
 }
 
-/// What a call of a tool came to, in words.
+/// The outcome of a call of a tool, in words.
 pub(crate) async fn call(client: &Client, tool: &str) -> Result<String, ClientError> {
     let result = client.call_tool(tool, ()).await?;
     Ok(result.raw.get().to_owned())

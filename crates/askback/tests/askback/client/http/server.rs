@@ -19,18 +19,18 @@ pub(crate) struct Asked {
     pub(crate) method: String,
     pub(crate) path: String,
     headers: HashMap<String, String>,
-    /// What is sent, where it is JSON.
+    /// The body, where it is JSON.
     pub(crate) body: Value,
-    /// What is sent, where it is text.
+    /// The body, where it is text.
     pub(crate) text: String,
 }
 
-/// What is answered.
+/// An answer.
 pub(crate) struct Reply {
     status: u16,
     headers: Vec<(&'static str, String)>,
     pieces: Vec<Piece>,
-    /// What has to happen before anything is answered.
+    /// The condition of the answer.
     after: Option<Arc<Notify>>,
     /// Whether nothing is answered at all, until the client hangs up.
     is_silent: bool,
@@ -58,7 +58,7 @@ pub(crate) struct Server {
 #[derive(Default)]
 struct Log {
     asked: Mutex<Vec<Asked>>,
-    /// What was being answered when a client hung up.
+    /// The request that was being answered when a client hung up.
     hung_up: Mutex<Vec<String>>,
     changed: Notify,
 }
@@ -155,7 +155,7 @@ impl Server {
         self.log.asked.lock().unwrap().clone()
     }
 
-    /// What was asked, in order.
+    /// The requests, in order.
     pub(crate) fn whats(&self) -> Vec<String> {
         self.asked()
             .iter()
