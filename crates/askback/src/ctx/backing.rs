@@ -16,7 +16,7 @@ use askback_core::{
 };
 use serde::{Serialize, de::DeserializeOwned};
 
-use super::{Incoming, States};
+use super::{Incoming, States, target::Target};
 use crate::{
     clock::{Clock, millis},
     entropy::entropy,
@@ -111,7 +111,7 @@ impl Backing {
     {
         self.purge_store().await;
         let owner = incoming.principal().map(Owner::of);
-        let of = &*incoming.target;
+        let of = &incoming.target;
         let (mut pause, longest) = COMMIT_WAIT;
         loop {
             let now = self.clock.now();
@@ -136,7 +136,7 @@ impl Backing {
                     if let Err(error) = kept {
                         // It has happened all the same. Who claims it later is told that its
                         // outcome is unknown.
-                        tracing::error!(target = of, name, %error, "the value of a commit could not be kept");
+                        tracing::error!(target = ?of, name, %error, "the value of a commit could not be kept");
                     }
                     return value.decode::<Recorded<T>>()?.into();
                 }
@@ -160,13 +160,13 @@ impl Backing {
     /// The value of a commit as it is kept. The effect has happened, and must not happen again
     /// because its value is too large: then that is what everybody is told, the first one too, so
     /// that its author sees it at once.
-    fn within_bounds(&self, of: &str, name: &str, value: RawJson) -> Result<RawJson> {
+    fn within_bounds(&self, of: &Target, name: &str, value: RawJson) -> Result<RawJson> {
         let (bytes, most) = (value.as_str().len(), self.limits.asking.commit_bytes);
         if bytes <= most {
             return Ok(value);
         }
         tracing::error!(
-            target = of,
+            target = ?of,
             name,
             bytes,
             most,

@@ -18,7 +18,7 @@ use askback_core::{
     revision::{Facts, Revision},
 };
 
-use super::{Arguments, by_action};
+use super::{Arguments, by_action, target::Target};
 use crate::{
     answer::Answer,
     error::{Error, Result},
@@ -46,7 +46,7 @@ impl Permitted {
 pub struct Incoming {
     pub(crate) origin: Arc<Origin>,
     pub(crate) method: &'static str,
-    pub(crate) target: String,
+    pub(crate) target: Target,
     pub(crate) arguments: Arguments,
     pub(crate) meta: RequestMeta,
     pub(crate) input_responses: InputResponses,
@@ -95,7 +95,7 @@ impl Incoming {
     /// The name of the tool or prompt, or the URI of the resource or template.
     #[must_use]
     pub fn target(&self) -> &str {
-        &self.target
+        self.target.as_str()
     }
 
     /// The arguments, as they came. In a completion, what was typed is the last of them.
@@ -191,7 +191,7 @@ impl Incoming {
             }
         };
         let state = self.request_state.as_ref().map_or(0, String::len);
-        self.target.len()
+        self.target.as_str().len()
             + 2 * arguments
             + self.meta.bytes
             + state

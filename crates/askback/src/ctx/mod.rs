@@ -8,6 +8,7 @@ mod notice;
 mod parameters;
 mod peer;
 mod question;
+mod target;
 #[cfg(feature = "sqlite")]
 mod transaction;
 

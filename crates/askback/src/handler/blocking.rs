@@ -35,7 +35,7 @@ impl BlockingWatch {
             let took = ctx.clock().now().saturating_sub(begun);
             if took >= LONGEST_POLL && !warned.swap(true, Ordering::Relaxed) {
                 tracing::warn!(
-                    target = ctx.incoming().target(),
+                    target = ?ctx.incoming().target,
                     "the handler blocked its thread for {took} ms, and all that runs there with it: do \
                      what blocks or computes for long in `tokio::task::spawn_blocking`"
                 );

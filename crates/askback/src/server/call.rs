@@ -395,7 +395,7 @@ impl<T: Answer> Calling<T> {
         for key in flow.take_skewed() {
             tracing::warn!(
                 method,
-                target,
+                ?target,
                 key,
                 "a question is another one than before: it is asked again; what differs between two \
                  runs of a handler must come from `ctx`"

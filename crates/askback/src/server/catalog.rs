@@ -11,6 +11,7 @@ use askback_core::{
         ServerCapabilities, ToolsCapability,
     },
 };
+use percent_encoding::percent_decode_str;
 
 use super::{
     Prompt, Resource, ResourceTemplate, Tool,
@@ -39,9 +40,11 @@ pub(super) struct Catalog {
     pub(super) lists_of_each: bool,
     /// Whether anything has ever needed more of a token than every request does.
     pub(super) needs_scopes: bool,
+    /// Whether anything has ever had a name in which something is encoded.
+    pub(super) has_encoded_names: bool,
 }
 
-/// A resource, as a caller finds it at its URI.
+/// A resource at its URI.
 enum Found<'a> {
     Resource(&'a Entry<Resource>),
     /// With the values that the template takes out of the URI.
@@ -153,29 +156,48 @@ impl Catalog {
 
     /// Whether a caller may be told of what is at a URI. Of a URI that nothing offered has, anybody may.
     pub(super) fn may_know(&self, uri: &str, caller: Option<&Principal>) -> bool {
-        self.resource_at(uri, caller).is_some() || !self.has_at(uri)
+        self.first_at(uri).is_none_or(|first| first.is_for(caller))
     }
 
-    /// Finds what is at a URI for this caller: a resource of its own, else one of the first template it fits.
+    /// Finds what is at a URI for this caller. What is hidden from the caller does not give way to
+    /// what stands behind it: the URI would be found by another rule than its author's.
     fn resource_at(&self, uri: &str, caller: Option<&Principal>) -> Option<Found<'_>> {
-        if let Some(resource) = self.resources.find(uri, caller) {
+        self.first_at(uri).filter(|first| first.is_for(caller))
+    }
+
+    /// Finds what stands at a URI, whoever finds it: a resource of its own, else one of the first
+    /// template it fits. At a resource's own URI that is encoded in another way there is nothing.
+    fn first_at(&self, uri: &str) -> Option<Found<'_>> {
+        if let Some(resource) = self.resources.get(uri) {
             return Some(Found::Resource(resource));
         }
-        self.templates.list(caller).find_map(|entry| {
+        if self.is_alias(uri) {
+            return None;
+        }
+        self.templates.entries().iter().find_map(|entry| {
             let variables = entry.item.matches(uri)?;
             Some(Found::OfTemplate(entry, variables))
         })
     }
 
-    /// Whether there is anything at a URI, whoever finds it.
-    fn has_at(&self, uri: &str) -> bool {
-        let mut templates = self.templates.entries().iter();
-        self.resources.get(uri).is_some()
-            || templates.any(|entry| entry.item.matches(uri).is_some())
+    /// Whether a URI comes to that of a resource when both are decoded.
+    fn is_alias(&self, uri: &str) -> bool {
+        let mut resources = self.resources.entries().iter();
+        let is_same = |entry: &Entry<Resource>| {
+            percent_decode_str(entry.item.name()).eq(percent_decode_str(uri))
+        };
+        (self.has_encoded_names || uri.contains('%')) && resources.any(is_same)
     }
 }
 
 impl Found<'_> {
+    fn is_for(&self, caller: Option<&Principal>) -> bool {
+        match self {
+            Self::Resource(entry) => entry.is_for(caller),
+            Self::OfTemplate(entry, _) => entry.is_for(caller),
+        }
+    }
+
     fn offered(&self) -> &dyn Offered {
         match self {
             Self::Resource(entry) => &*entry.item,

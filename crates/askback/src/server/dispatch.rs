@@ -443,7 +443,7 @@ impl Answering {
         Incoming {
             origin: Arc::clone(&self.origin),
             method,
-            target,
+            target: target.into(),
             arguments,
             meta,
             input_responses: Default::default(),

@@ -58,7 +58,7 @@ macro_rules! visible {
             ///
             /// The caller is the [principal](crate::Ctx::principal) the server has found out, and
             /// `None` where nobody is known. The closure is called for every list and every request
-            /// of such a thing, and must be quick. Where its answer changes for a principal, tell it
+            /// of such a thing, and must be quick; where it panics, the thing is hidden. Where its answer changes for a principal, tell it
             /// with [`Server::changed_for`](crate::Server::changed_for) or
             /// [`Ctx::changed_for_caller`](crate::Ctx::changed_for_caller).
             ///

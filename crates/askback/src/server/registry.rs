@@ -46,8 +46,8 @@ impl<T: Offered> Registry<T> {
     }
 
     /// The thing of this name, whoever finds it.
-    pub(super) fn get(&self, name: &str) -> Option<&Arc<T>> {
-        self.by_name.get(name).map(|at| &self.entries[*at].item)
+    pub(super) fn get(&self, name: &str) -> Option<&Entry<T>> {
+        self.by_name.get(name).map(|at| &self.entries[*at])
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -99,7 +99,7 @@ impl<T: Offered> Registry<T> {
 }
 
 impl<T: Offered> Entry<T> {
-    fn is_for(&self, caller: Option<&Principal>) -> bool {
+    pub(super) fn is_for(&self, caller: Option<&Principal>) -> bool {
         self.enabled && self.item.visibility().is_for(caller)
     }
 }

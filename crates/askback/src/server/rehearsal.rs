@@ -62,7 +62,7 @@ impl<T: Answer> Calling<T> {
         let why = (!is_safe).then(|| explain(&state, &drive.cell().flow()));
         drive.suspend();
         let Some(why) = why else { return Ok(()) };
-        tracing::error!(target = self.incoming.target, "{why}");
+        tracing::error!(target = ?self.incoming.target, "{why}");
         Err(Error::protocol(ErrorObject::internal(why)))
     }
 }

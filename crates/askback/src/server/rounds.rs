@@ -88,7 +88,7 @@ impl Rounds {
             Err(NotOpened::Refused(error)) => {
                 trace::count_refusal("state");
                 tracing::warn!(
-                    target = incoming.target,
+                    target = ?incoming.target,
                     cause = ?error.cause(),
                     "a requestState was refused"
                 );
@@ -126,7 +126,7 @@ pub(super) async fn seal(
 ) -> Result<InputRequiredResult> {
     if state.round >= shared.limits().asking.rounds_warned {
         tracing::warn!(
-            target = incoming.target,
+            target = ?incoming.target,
             round = state.round,
             "many rounds of questions in one call: mainstream clients give up after eight to ten; \
              ask several questions in one round"
@@ -269,7 +269,7 @@ fn binding<'a>(shared: &'a Shared, incoming: &'a Incoming) -> Result<Binding<'a>
         subject: principal.map(|principal| &*principal.subject),
         client_id: principal.and_then(|principal| principal.client_id.as_deref()),
         method: incoming.method,
-        target: &incoming.target,
+        target: incoming.target.as_str(),
         arguments,
         revision: incoming.origin.revision.as_str(),
     })

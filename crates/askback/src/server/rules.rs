@@ -20,12 +20,14 @@ impl Catalog {
     /// kind keeps the order in which they were added.
     pub(super) fn add<T: Offer>(&mut self, item: T, home: Home) -> Result<(), BuildError> {
         let needs_scopes = item.needs().are_some();
+        let is_encoded = item.name().contains('%');
         let added = T::registry_mut(self).add(item, home);
         added.map_err(|item| BuildError::Twice {
             kind: T::KIND,
             name: item.name().to_owned(),
         })?;
         self.needs_scopes |= needs_scopes;
+        self.has_encoded_names |= is_encoded;
         Ok(())
     }
 

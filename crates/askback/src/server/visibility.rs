@@ -1,6 +1,9 @@
 //! The visibility of offers.
 
-use std::sync::Arc;
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::Arc,
+};
 
 use askback_core::ask::Principal;
 
@@ -19,9 +22,13 @@ impl Visibility {
         Self(Some(Arc::new(is_for)))
     }
 
-    /// Whether this caller finds it.
+    /// Whether this caller finds it. Where the author's closure panics, nobody does.
     pub(super) fn is_for(&self, caller: Option<&Principal>) -> bool {
-        self.0.as_ref().is_none_or(|is_for| is_for(caller))
+        let Some(is_for) = &self.0 else { return true };
+        catch_unwind(AssertUnwindSafe(|| is_for(caller))).unwrap_or_else(|_| {
+            tracing::error!("a closure of `visible_to` panicked: what it is for is hidden");
+            false
+        })
     }
 
     /// Whether callers differ in whether they find it.

@@ -429,6 +429,41 @@ async fn a_hidden_thing_is_answered_as_one_that_is_not_there() {
     }
 }
 
+/// A URI is what stands first at it, for everybody, however it is encoded.
+#[tokio::test]
+async fn a_hidden_resource_gives_way_to_nothing_behind_it() {
+    let resource = |name: &str| {
+        Resource::new(format!("always://{name}"), name, async || {
+            Ok("Mine.".to_owned())
+        })
+    };
+    let server = builder()
+        .resource(resource("hidden").visible_to(|_| false))
+        .resource(resource("panics").visible_to(|_| panic!("the closure fails")))
+        .resource(resource("caf%C3%A9"))
+        .build()
+        .unwrap();
+    let mut peer = Peer::connect(&server, Revision::LATEST).await;
+    for (uri, expected) in [
+        ("always://Rome", Some("Rome")),
+        ("always://R%6Fme", Some("Rome")),
+        ("always://hidden", None),
+        ("always://%68idden", None),
+        ("always://panics", None),
+        ("always://caf%C3%A9", Some("Mine.")),
+        ("always://caf%c3%a9", None),
+        ("always://café", None),
+    ] {
+        let answer = peer.request("resources/read", json!({"uri": uri})).await;
+        let text = answer["result"]["contents"][0]["text"].as_str();
+        assert_eq!(
+            text.map(|text| text.contains(expected.unwrap_or("nothing"))),
+            expected.map(|_| true),
+            "{uri}: {answer}"
+        );
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_change_of_a_resource_is_told_to_nobody_who_does_not_find_it() {
     let hidden = Things::new("hidden").visible_to(|_| false);

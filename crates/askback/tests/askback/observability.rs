@@ -6,10 +6,11 @@ use std::sync::{
 };
 
 use askback::{
-    Ctx, Form, Result, Revision, Server, ServerBuilder, Tool,
+    Ctx, Form, ResourceTemplate, Result, Revision, Server, ServerBuilder, Tool,
     client::{Client, ClientBuilder, ClientError},
     keys::{Key, KeyRing, KeySource},
     protocol::TraceContext,
+    testing::Wire,
     transport::memory,
 };
 use serde_json::json;
@@ -23,6 +24,11 @@ use crate::{
 struct Seat {
     /// By the window?
     window: bool,
+}
+
+#[derive(Form)]
+struct Note {
+    name: String,
 }
 
 async fn reserve(ctx: Ctx) -> Result<String> {
@@ -179,4 +185,32 @@ async fn a_handler_that_asks_something_else_each_time_is_told_so_and_named() {
     );
     let log = log.text();
     assert_told(&log, &["target=\"restless\" key=\"seat\""]);
+}
+
+/// The URI of a resource may be as long as a message.
+#[tokio::test]
+async fn the_log_has_an_excerpt_of_what_a_client_asks_for() {
+    let log = Log::default();
+    let _listening = log.listen();
+    let text = ResourceTemplate::new("note://{name}", "note", async |note: Note| Ok(note.name));
+    let server = airline().resource_template(text).build().unwrap();
+    let mut wire = Wire::connect(&server);
+    let meta = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {},
+    });
+    let uri = format!("note://\u{1b}[2J\n{}", "x".repeat(1 << 20));
+    let params = json!({"uri": uri, "requestState": "forged", "_meta": meta});
+    wire.request("resources/read", params).await;
+    wire.hear().await.expect("an answer");
+    let log = log.text();
+    assert_told(
+        &log,
+        &["a requestState was refused", "note://\\u{1b}[2J\\nxxx"],
+    );
+    assert!(
+        !log.contains('\u{1b}') && log.len() < 4096,
+        "{} bytes",
+        log.len()
+    );
 }
