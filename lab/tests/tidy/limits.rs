@@ -1,4 +1,4 @@
-//! The limits: that each bounds something, and stands in the guide with its default.
+//! The limits: that each bounds something, stands in the guide with its default, and is called by its name.
 
 use askback_core::limits::Limits;
 
@@ -6,6 +6,7 @@ use crate::{Problem, assert_found, assert_none, code::words, tree::Tree};
 
 const PAGE: &str = "docs/guide/limits.md";
 const DEFINED: &str = "crates/askback-core/src/limits/";
+const TIDY: &str = "lab/tests/tidy/";
 
 /// Limits that no code looks at. `limits` is what `Debug` prints of them, a group or a field a line.
 fn unused(tree: &Tree, limits: &str) -> Vec<Problem> {
@@ -54,6 +55,34 @@ fn table(tree: &Tree, limits: &str) -> Vec<Problem> {
         rows.iter()
             .map(|row| format!("{PAGE}: no limit has this row: {row}")),
     );
+    problems
+}
+
+/// Limits that a page, a comment or a message names and that there are not. A name has its group,
+/// as in `limits.wire.request`; where code names one, the compiler knows it.
+fn named(tree: &Tree, limits: &str) -> Vec<Problem> {
+    let limits = fields(limits);
+    let is_there = |group: &str, name: &str| {
+        let is_it = |limit: &Limit<'_>| limit.group == group && [limit.name, ""].contains(&name);
+        limits.iter().any(is_it)
+    };
+    let mut problems = Vec::new();
+    for (path, text) in tree.files() {
+        if !(path.ends_with(".md") || path.ends_with(".rs")) || path.starts_with(TIDY) {
+            continue;
+        }
+        for after in text.split("`limits.").skip(1) {
+            let mut words = after.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+            let group = words.next().unwrap_or_default();
+            let name = match after[group.len()..].starts_with('.') {
+                true => words.next().unwrap_or_default(),
+                false => "",
+            };
+            if !is_there(group, name) {
+                problems.push(format!("{path}: there is no limit {group}.{name}"));
+            }
+        }
+    }
     problems
 }
 
@@ -161,4 +190,31 @@ fn the_guide_lists_every_limit() {
         "`y.e`",
     ];
     assert_found(&table(&Tree::of([(PAGE, &bad)]), limits), &wanted);
+}
+
+#[test]
+fn every_limit_that_is_named_is_there() {
+    assert_none(named(
+        &Tree::project(),
+        &format!("{:#?}", Limits::default()),
+    ));
+
+    let limits = "Limits {\n    x: XLimits {\n        a: 1,\n        b: 1,\n    },\n}";
+    let page = "`limits.x.a`, `limits.x.c`, [`limits.x`](limits.md), `limits.x.*`, `limits.z`";
+    let bad = Tree::of([
+        ("CHANGELOG.md", "`limits.x.ab`"),
+        (
+            "crates/a/src/lib.rs",
+            "/// `limits.x.a`, [`limits.y.a`](l)\nf(\"raise `limits.a`\")",
+        ),
+        ("docs/guide/asking.md", page),
+    ]);
+    let wanted = [
+        "no limit x.ab",
+        "no limit y.a",
+        "no limit a.",
+        "no limit x.c",
+        "no limit z.",
+    ];
+    assert_found(&named(&bad, limits), &wanted);
 }
