@@ -11,7 +11,7 @@
 //!     if !ctx.confirm(format!("Delete {path}?")).await? {
 //!         return Ok("Nothing was deleted.");
 //!     }
-//!     let delete = async || Ok(std::fs::remove_file(path)?);
+//!     let delete = async move || Ok(std::fs::remove_file(path)?);
 //!     ctx.commit("delete", delete).await.map(|()| "Deleted.")
 //! }
 //!

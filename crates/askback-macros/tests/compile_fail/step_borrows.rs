@@ -9,4 +9,8 @@ async fn borrows_what_ends(ctx: Ctx, path: String) -> Result<usize> {
     ctx.commit("length", move || async move { Ok(name.len()) }).await
 }
 
+async fn borrows_in_an_async_closure(ctx: Ctx, path: String) -> Result<()> {
+    ctx.commit("write", async || Ok(std::fs::write(&path, "Buy milk.")?)).await
+}
+
 fn main() {}
