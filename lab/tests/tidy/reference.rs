@@ -1,4 +1,4 @@
-//! The reference of the guide: each attribute of the macros and each method of the context has its row.
+//! The reference of the guide: each attribute of the macros, and each method of the types that it shows, has its row.
 
 use std::collections::BTreeSet;
 
@@ -22,6 +22,12 @@ const ATTRIBUTES: [(&str, &[&str]); 4] = [
     ),
 ];
 
+/// The types whose methods have a table.
+const TYPES: [&str; 3] = ["Ctx", "ServerBuilder", "Client"];
+
+/// The macro that gives types the methods that describe them.
+const DESCRIBED: &str = "crates/askback/src/server/described.rs";
+
 fn attributes(tree: &Tree) -> Vec<Problem> {
     let mut problems = Vec::new();
     for (file, sections) in ATTRIBUTES {
@@ -41,20 +47,28 @@ fn attributes(tree: &Tree) -> Vec<Problem> {
     problems
 }
 
-fn methods(tree: &Tree) -> Vec<Problem> {
+/// Public methods of a type that its table leaves out or makes up.
+fn methods(tree: &Tree, of: &str) -> Vec<Problem> {
     let mut methods = BTreeSet::new();
     for (_, text) in tree.sources() {
-        for body in text.split("\nimpl Ctx {\n").skip(1) {
-            let body = body.split("\n}\n").next().unwrap_or_default();
-            let public = body.lines().filter_map(|line| {
-                let item = line.strip_prefix("    pub ")?;
-                let item = item.strip_prefix("async ").unwrap_or(item);
-                item.strip_prefix("fn ").map(name)
-            });
-            methods.extend(public);
+        for body in text.split(&format!("\nimpl {of} {{\n")).skip(1) {
+            methods.extend(public(body.split("\n}\n").next().unwrap_or_default()));
+        }
+        if text.contains(&format!("\ndescribed!({of}.")) {
+            methods.extend(public(tree.get(DESCRIBED).unwrap_or_default()));
         }
     }
-    compare(&methods, &rows(tree, "## `Ctx`"), "## `Ctx`")
+    let section = format!("## `{of}`");
+    compare(&methods, &rows(tree, &section), &section)
+}
+
+/// The names of the public functions in some code.
+fn public(code: &str) -> impl Iterator<Item = &str> {
+    code.lines().filter_map(|line| {
+        let item = line.trim_start().strip_prefix("pub ")?;
+        let item = item.strip_prefix("async ").unwrap_or(item);
+        item.strip_prefix("fn ").map(name)
+    })
 }
 
 /// The names in one and not in the other.
@@ -112,8 +126,9 @@ fn the_reference_has_every_attribute() {
 }
 
 #[test]
-fn the_reference_has_every_method_of_the_context() {
-    assert_none(methods(&Tree::project()));
+fn the_reference_has_every_method() {
+    let project = Tree::project();
+    assert_none(TYPES.iter().flat_map(|of| methods(&project, of)).collect());
 
     let bad = Tree::of([
         (
@@ -122,13 +137,26 @@ fn the_reference_has_every_method_of_the_context() {
         ),
         (
             "crates/askback/src/ctx/more.rs",
-            "\nimpl Ctx {\n    pub async fn wait(&self) {}\n    fn own(&self) {}\n}\n",
+            "\nimpl Ctx {\n    pub async fn wait(&self) {}\n    fn own(&self) {}\n}\n\ndescribed!(Ctx.info: \"\");\n",
+        ),
+        (
+            "crates/askback/src/client.rs",
+            "\nimpl Client {\n    pub fn call(&self) {}\n}\n",
+        ),
+        (
+            DESCRIBED,
+            "macro_rules! described {\n        impl $type {\n            pub fn title(self) {}\n",
         ),
         (
             PAGE,
             "## `Ctx`\n| to ask | |\n| `tell()` | `x` |\n| `wait()` | |\n## More\n| `ask` | |\n",
         ),
     ]);
-    let wanted = ["`Ctx` leaves out ask", "`Ctx` has tell"];
-    assert_found(&methods(&bad), &wanted);
+    let wanted = [
+        "`Ctx` leaves out ask",
+        "`Ctx` leaves out title",
+        "`Ctx` has tell",
+    ];
+    assert_found(&methods(&bad, "Ctx"), &wanted);
+    assert_found(&methods(&bad, "Client"), &["`Client` leaves out call"]);
 }
