@@ -13,7 +13,7 @@ pub enum Trouble {
     Restart,
     /// It sends every round twice at once.
     Twice,
-    /// When all is over it goes back, and sends every round again.
+    /// When the call is over, it sends again those rounds of its last second that carried a state.
     Again,
     /// It changes the state before it sends it as it was.
     Forgery,
