@@ -71,12 +71,14 @@ impl Backing {
         }
     }
 
-    /// Keeps the state of a call that is too large for its client, and says under which name.
+    /// Keeps the state of a call that is too large for its client, for as long as it can be answered,
+    /// and says under which name.
     pub(crate) async fn keep_state(
         &self,
         principal: Option<&Principal>,
         bytes: &[u8],
         now: Millis,
+        ttl: Duration,
     ) -> Result<[u8; 32]> {
         self.purge_store().await;
         let id = entropy()?;
@@ -85,7 +87,7 @@ impl Backing {
             id,
             bytes,
             now,
-            expires: now.saturating_add(millis(self.limits.asking.round_ttl)),
+            expires: now.saturating_add(millis(ttl)),
         };
         self.store.put(state).await?;
         Ok(id)

@@ -227,14 +227,13 @@ impl Incoming {
     pub(crate) fn permit_by_hand(
         &self,
         requests: InputRequests,
-        limits: &Limits,
     ) -> Result<Vec<(String, Permitted)>, AskError> {
-        let most = limits.asking.questions_per_round;
+        let most = self.limits.asking.questions_per_round;
         if requests.len() > most {
             return Err(AskError::TooManyQuestions(most));
         }
         let permit = |(key, request)| {
-            let question = CheckedRequest::new(request, limits)?;
+            let question = CheckedRequest::new(request, &self.limits)?;
             Ok((key, self.permit(question)?))
         };
         requests.into_iter().map(permit).collect()

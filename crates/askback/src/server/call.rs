@@ -445,8 +445,7 @@ impl<T: Answer> Calling<T> {
     async fn answer_by_hand(&mut self, by_hand: InputRequiredResult) -> Result<()> {
         let mut answers = InputResponses::default();
         let requests = by_hand.input_requests.unwrap_or_default();
-        let limits = self.limits();
-        for (key, question) in self.incoming.permit_by_hand(requests, limits)? {
+        for (key, question) in self.incoming.permit_by_hand(requests)? {
             match self.ask(&key, question).await {
                 Reply::Value(value) => {
                     answers.insert(key, value);

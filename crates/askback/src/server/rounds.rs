@@ -1,4 +1,7 @@
 //! Between two rounds of the stateless era: a flow's state goes out sealed and comes back.
+//!
+//! The bounds of a state are those of its handler's server, also where that is mounted on another: what
+//! the handler does is claimed for as long as a state leads to it, which only one of the two can say.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -124,7 +127,7 @@ pub(super) async fn seal(
     state: FlowState,
     questions: Vec<OpenQuestion>,
 ) -> Result<InputRequiredResult> {
-    if state.round >= shared.limits().asking.rounds_warned {
+    if state.round >= incoming.limits.asking.rounds_warned {
         tracing::warn!(
             target = ?incoming.target,
             round = state.round,
@@ -153,7 +156,7 @@ pub(super) async fn seal_by_hand(
     mut by_hand: InputRequiredResult,
 ) -> Result<InputRequiredResult> {
     if let Some(asked) = by_hand.input_requests.take() {
-        let questions = incoming.permit_by_hand(asked, shared.limits())?;
+        let questions = incoming.permit_by_hand(asked)?;
         by_hand.input_requests = Some(requests(questions));
     }
     state.by_hand = by_hand.request_state.take();
@@ -177,7 +180,7 @@ fn requests(questions: Vec<(String, Permitted)>) -> InputRequests {
 }
 
 async fn open(shared: &Shared, incoming: &Incoming, token: &str) -> Result<FlowState, NotOpened> {
-    let limits = shared.limits();
+    let limits = &incoming.limits;
     let keys = shared.keys()?;
     let binding = binding(shared, incoming).map_err(|_| SealError::unreadable())?;
     let unseal = |token: &str, max_chars| {
@@ -203,7 +206,7 @@ async fn open(shared: &Shared, incoming: &Incoming, token: &str) -> Result<FlowS
 }
 
 async fn seal_state(shared: &Shared, incoming: &Incoming, state: &FlowState) -> Result<String> {
-    let limits = shared.limits();
+    let limits = &incoming.limits;
     let keys = shared.keys()?;
     let binding = binding(shared, incoming).map_err(Error::invalid_params)?;
     let bytes = serde_json::to_vec(&Sealed::Here(state))?;
@@ -237,7 +240,12 @@ async fn seal_state(shared: &Shared, incoming: &Incoming, state: &FlowState) -> 
     })?;
     let id = shared
         .backing
-        .keep_state(incoming.principal(), kept.as_bytes(), state.issued)
+        .keep_state(
+            incoming.principal(),
+            kept.as_bytes(),
+            state.issued,
+            limits.asking.round_ttl,
+        )
         .await?;
     let spilled = Sealed::<()>::Spilled(URL_SAFE_NO_PAD.encode(id));
     let bytes = serde_json::to_vec(&spilled)?;

@@ -1,8 +1,11 @@
 //! Servers made of others, and what is given to handlers and completers.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicUsize, Ordering},
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
 };
 
 use askback::{
@@ -10,6 +13,7 @@ use askback::{
     State, Tool,
     protocol::CacheScope,
     server::{BuildError, Completing, RootsChanged},
+    testing::{TestClock, Wire},
 };
 use serde_json::{Value, json};
 
@@ -306,5 +310,84 @@ fn a_completer_is_given_the_states_of_its_server() {
         (builder().state(7_u8).resource_template(template()), None),
     ] {
         assert_eq!(builder.build().err(), wrong);
+    }
+}
+
+/// What the server of a call says when its client sends the same answer three times, with much time in
+/// between.
+async fn paid_late(server: ServerBuilder, tool: &str) -> [String; 3] {
+    let server = server.clock(TestClock::new()).build().unwrap();
+    let mut wire = Wire::connect(&server);
+    let mut call = async |params: &Value| {
+        let mut params = params.clone();
+        params["name"] = tool.into();
+        params["_meta"] = json!({
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientCapabilities": {"elicitation": {}},
+        });
+        wire.request("tools/call", params).await;
+        wire.hear().await.expect("a response")
+    };
+    let answered = |asked: &Value| {
+        let confirmed = json!({"action": "accept", "content": {"confirm": true}});
+        json!({
+            "requestState": asked["result"]["requestState"],
+            "inputResponses": {"confirm": confirmed},
+        })
+    };
+    let first = answered(&call(&json!({})).await);
+    let mut said = [const { String::new() }; 3];
+    for said in &mut said {
+        // What has expired is removed when others pay, too.
+        let other = answered(&call(&json!({})).await);
+        let (heard, _) = (call(&first).await, call(&other).await);
+        let text = &heard["result"]["content"][0]["text"];
+        let refusal = &heard["error"]["message"];
+        *said = text.as_str().or(refusal.as_str()).unwrap().to_owned();
+        tokio::time::sleep(Duration::from_secs(250)).await;
+    }
+    said
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_state_and_the_claims_it_leads_to_have_the_time_of_what_is_mounted() {
+    const REFUSED: &str = "Invalid or expired requestState";
+    let bank = |name, flow_ttl: Option<u64>| {
+        let paid = Arc::new(AtomicUsize::new(0));
+        let pay = move |ctx: Ctx| {
+            let paid = Arc::clone(&paid);
+            async move {
+                if !ctx.confirm("Pay?").await? {
+                    return Ok("not paid".to_owned());
+                }
+                let pay = async move || Ok(paid.fetch_add(1, Ordering::SeqCst));
+                Ok(format!("payment {}", ctx.commit("pay", pay).await?))
+            }
+        };
+        let mut limits = Limits::default();
+        if let Some(seconds) = flow_ttl {
+            limits.asking.flow_ttl = Duration::from_secs(seconds);
+        }
+        let server = Server::new(name, "1").limits(limits);
+        server.tool(Tool::new("pay", pay))
+    };
+    let short = Some(120);
+    let expired = ["payment 0", REFUSED, REFUSED];
+    let once = ["payment 0"; 3];
+    // How long the flows of a server may last, and those of one on which it is mounted.
+    for (own, outer, says) in [
+        (short, None, expired),
+        (short, Some(None), expired),
+        (None, Some(short), once),
+        (short, Some(short), expired),
+    ] {
+        let (server, tool) = match outer {
+            None => (bank("bank", own), "pay"),
+            Some(outer) => (
+                bank("whole", outer).mount("bank", bank("bank", own)),
+                "bank_pay",
+            ),
+        };
+        assert_eq!(paid_late(server, tool).await, says, "{own:?} {outer:?}");
     }
 }
