@@ -85,7 +85,7 @@ pub enum ServersFileError {
     },
     /// It is not such a file.
     #[error("it is not a file of servers: {0}")]
-    Malformed(serde_json::Error),
+    Malformed(String),
     /// It names no such server.
     #[error("no server is called `{name}`; the file names {}", names(known))]
     Unknown {
@@ -97,10 +97,10 @@ pub enum ServersFileError {
     /// The entry of a server cannot be read.
     #[error("server `{name}` cannot be read: {why}")]
     Entry {
-        /// Builds the server.
+        /// The name of the server.
         name: String,
-        /// The fault.
-        why: serde_json::Error,
+        /// The place and what is expected there; what stands there may be a secret.
+        why: String,
     },
     /// It does not say how the server is reached.
     #[error("server `{0}` has no `command` and no `url`")]
@@ -164,8 +164,7 @@ impl ServersFile {
     /// Fails where the text is not such a file. A server that is described wrongly is an error only
     /// of that server.
     pub fn parse(json: &str, folder: impl Into<PathBuf>) -> Result<Self, ServersFileError> {
-        let Members { servers } =
-            serde_json::from_str(json).map_err(ServersFileError::Malformed)?;
+        let Members { servers } = read(json).map_err(ServersFileError::Malformed)?;
         Ok(Self {
             folder: folder.into(),
             servers,
@@ -219,7 +218,7 @@ impl ServersFile {
                 known: self.servers.keys().cloned().collect(),
             });
         };
-        serde_json::from_str(json.get()).map_err(|why| ServersFileError::Entry {
+        read(json.get()).map_err(|why| ServersFileError::Entry {
             name: name.to_owned(),
             why,
         })
@@ -296,6 +295,25 @@ fn in_folder(folder: &Path, program: String) -> String {
 
 // Such a file often holds tokens, in headers, variables and arguments, so that none of them is shown.
 
+/// Reads a part of a file. An error names the place and what is expected there, and nothing of what
+/// stands there: it may be a secret.
+fn read<T: DeserializeOwned>(json: &str) -> Result<T, String> {
+    let mut json = serde_json::Deserializer::from_str(json);
+    let read = serde_path_to_error::deserialize(&mut json).map_err(|error| {
+        let told = error.inner().to_string();
+        let told = match told.rsplit_once(", expected ") {
+            Some((_, expected)) if error.inner().is_data() => format!("expected {expected}"),
+            _ => told,
+        };
+        match error.path().to_string() {
+            whole if whole == "." => told,
+            path => format!("{path}: {told}"),
+        }
+    })?;
+    json.end().map_err(|error| error.to_string())?;
+    Ok(read)
+}
+
 impl fmt::Debug for ServersFile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ServersFile")
@@ -318,8 +336,15 @@ impl fmt::Debug for ServerCommand {
 impl fmt::Debug for ServerUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let url = self.url.split(['?', '#']).next().unwrap_or_default();
+        // A user and a password stand before the host.
+        let shown = match url.split_once("://") {
+            Some((scheme, rest)) => {
+                format!("{scheme}://{}", rest.rsplit('@').next().unwrap_or(rest))
+            }
+            None => url.to_owned(),
+        };
         f.debug_struct("ServerUrl")
-            .field("url", &url)
+            .field("url", &shown)
             .field("headers", &self.headers.keys())
             .finish()
     }

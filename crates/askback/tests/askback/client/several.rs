@@ -58,6 +58,22 @@ fn what_a_file_holds_of_secrets_is_not_printed() {
     let shown = format!("{file:?} {:?} {:?}", file.server("a"), file.server("b"));
     assert!(!shown.contains("hidden"), "{shown}");
     assert!(shown.contains("Authorization"), "{shown}");
+
+    for entry in [
+        r#""headers": "Authorization: Bearer hidden""#,
+        r#""args": "hidden, expected hidden""#,
+        r#""env": {"TOKEN": ["hidden"]}"#,
+        r#""env": "hidden""#,
+        r#""url": {"hidden": 1}"#,
+        r#""url": "https://me:hidden@example.com/mcp""#,
+    ] {
+        let file = format!(r#"{{"mcpServers": {{"a": {{{entry}}}}}}}"#);
+        let file = ServersFile::parse(&file, "/etc").unwrap();
+        let found = file.server("a");
+        let words = found.as_ref().err().map(ToString::to_string);
+        let shown = format!("{found:?} {}", words.unwrap_or_default());
+        assert!(!shown.contains("hidden"), "{shown}");
+    }
 }
 
 #[test]
@@ -79,7 +95,7 @@ fn a_file_or_a_server_that_cannot_be_used_says_why() {
     check(r#"{"mcpServers": {}}"#, "the file names none");
     check(
         r#"{"mcpServers": {"a": {"command": "x", "args": "y"}}}"#,
-        "server `a` cannot be read: invalid type: string \"y\"",
+        "server `a` cannot be read: args: expected a sequence",
     );
     check(
         r#"{"mcpServers": {"a": {"oauth": {}}}}"#,
