@@ -494,6 +494,25 @@ async fn a_change_of_a_resource_is_told_to_nobody_who_does_not_find_it() {
     }
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_change_of_a_list_is_told_to_nobody_who_does_not_find_it() {
+    let late = || Things::new("late").visible_to(|_| false);
+    for revision in Revision::ALL {
+        let server = late().add_to(changing()).build().unwrap();
+        let mut peer = Peer::connect(&server, revision).await;
+        listen(&mut peer, revision, &[]).await;
+        for kind in 0..4 {
+            for change in ["disable", "enable", "remove"] {
+                assert!(switch(&server, kind, change));
+                let said = told(&mut peer).await;
+                assert_eq!(said, None, "{revision}: {change} of {kind}");
+            }
+        }
+        server.tools().unwrap().add(late().tool).unwrap();
+        assert_eq!(told(&mut peer).await, None, "{revision}");
+    }
+}
+
 #[cfg(feature = "http-server")]
 mod principals {
     use super::*;

@@ -4,9 +4,10 @@ use askback::{
     Ctx, Prompt, Resource, ResourceTemplate, Result, Revision, Server, ServerBuilder, Tool,
     client::{Client, ClientBuilder, ClientError, Protocol},
     protocol::{
-        CallToolResult, ContentBlock, HasMeta, MetaKeyError, ReadResourceResult, ResourceContents,
-        TASKS_EXTENSION,
+        CallToolResult, ContentBlock, GetPromptResult, HasMeta, MetaKeyError, PromptMessage,
+        ReadResourceResult, ResourceContents, TASKS_EXTENSION,
     },
+    testing::Wire,
     transport,
 };
 use serde_json::{Value, json};
@@ -55,6 +56,52 @@ async fn meta_goes_both_ways_in_every_revision() {
     }
 }
 
+/// Prompts and resources have a `_meta` as tools have, and so do their results.
+#[tokio::test(start_paused = true)]
+async fn meta_of_prompts_and_resources_goes_both_ways_in_every_revision() {
+    const PRICE: &str = "com.example/price";
+    let tenant = |ctx: &Ctx| ctx.meta(TENANT).cloned().unwrap_or_default();
+    let get = move |ctx: Ctx| async move {
+        let said = GetPromptResult {
+            messages: vec![PromptMessage::user("Hello!")],
+            ..GetPromptResult::default()
+        };
+        Ok(said.with_meta(TENANT, tenant(&ctx))?)
+    };
+    let read = move |ctx: Ctx| async move {
+        let contents = vec![ResourceContents::text("", "One.")];
+        let said = ReadResourceResult {
+            contents,
+            ..ReadResourceResult::default()
+        };
+        Ok(said.with_meta(TENANT, tenant(&ctx))?)
+    };
+    for revision in Revision::ALL {
+        let server = Server::new("agency", "1")
+            .prompt(Prompt::new("p", get).meta(PRICE, 3))
+            .resource(Resource::new("x:one", "one", read).meta(PRICE, 3))
+            .resource_template(ResourceTemplate::new("x://{n}", "n", read).meta(PRICE, 3));
+        let client = connected(server, Client::builder("test", "1"), revision).await;
+        let client = client.with_meta(TENANT, "north").unwrap();
+        let north = Some(json!("north"));
+        let got = client.get_prompt("p", ()).await.unwrap();
+        assert_eq!(got.meta_value(TENANT), north.as_ref(), "{revision}");
+        for uri in ["x:one", "x://two"] {
+            let read = client.read_resource(uri).await.unwrap();
+            assert_eq!(read.meta_value(TENANT), north.as_ref(), "{revision}: {uri}");
+        }
+        // What is listed has had one since 2025-06-18.
+        let price = (revision >= Revision::V2025_06_18).then(|| json!(3));
+        let prompts = client.prompts().await.unwrap();
+        assert_eq!(prompts[0].meta_value(PRICE), price.as_ref(), "{revision}");
+        let resources = client.resources().await.unwrap();
+        assert_eq!(resources[0].meta_value(PRICE), price.as_ref(), "{revision}");
+        let templates = client.resource_templates().await.unwrap();
+        assert_eq!(templates[0].meta_value(PRICE), price.as_ref(), "{revision}");
+        client.close().await;
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn extensions_are_told_where_the_revision_has_them() {
     for revision in Revision::ALL {
@@ -72,6 +119,27 @@ async fn extensions_are_told_where_the_revision_has_them() {
         let expected = has_extensions.then(|| json!({}));
         assert_eq!(told, format!("{expected:?}"), "{revision}");
         client.close().await;
+    }
+}
+
+/// Also where a client says in a handshake what only the newest revision has.
+#[tokio::test(start_paused = true)]
+async fn an_extension_is_not_there_in_a_revision_that_has_none() {
+    let server = Server::new("atlas", "1")
+        .tool(Tool::new("maps", async |ctx: Ctx| Ok(maps(ctx).await)))
+        .build()
+        .unwrap();
+    for revision in Revision::ALL {
+        if revision == Revision::LATEST {
+            continue;
+        }
+        let mut wire = Wire::connect(&server);
+        let capabilities = json!({"extensions": {MAPS: {}}});
+        wire.initialize(revision, &capabilities).await;
+        wire.request("tools/call", json!({"name": "maps"})).await;
+        let answer = wire.hear().await.expect("an answer");
+        let text = &answer["result"]["content"][0]["text"];
+        assert_eq!(*text, "None", "{revision}: {answer}");
     }
 }
 

@@ -10,7 +10,7 @@ use askback::{
     Revision, Server, ServerBuilder, Tool,
     ctx::{Arguments, Incoming},
     middleware::{Handled, Middleware, Next},
-    protocol::{CacheScope, ReadResourceResult, ResourceContents, TaskSupport},
+    protocol::{CacheScope, CallToolResult, ReadResourceResult, ResourceContents, TaskSupport},
     testing::{self, Person, TestClock, Trouble},
 };
 use serde_json::{Value, json};
@@ -198,6 +198,22 @@ async fn middleware_runs_once_a_round_and_not_in_replays() {
     assert_eq!(notes.take(), [begins, asks, begins, done]);
 }
 
+#[tokio::test]
+async fn middleware_sees_that_a_tool_answered_with_an_error() {
+    let notes = Notes::default();
+    let fails = async || Ok(CallToolResult::error("Broken."));
+    let builder = Server::new("tests", "1").tool(Tool::new("fails", fails));
+    let server = builder.middleware(Noting("it", notes.clone())).build();
+    let server = server.unwrap();
+    for revision in Revision::ALL {
+        let mut peer = Peer::connect(&server, revision).await;
+        let result = peer.result("tools/call", json!({"name": "fails"})).await;
+        assert_eq!(result["isError"], true, "{revision}: {result}");
+        let expected = ["it: tools/call fails {} null", "it: an error"];
+        assert_eq!(notes.take(), expected, "{revision}");
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn middleware_sees_that_a_call_becomes_a_task() {
     let notes = Notes::default();
@@ -246,6 +262,34 @@ async fn a_refusal_is_answered_as_the_same_error_of_the_handler() {
                 let expected = failed.request(method, params).await;
                 answer["id"] = expected["id"].clone();
                 assert_eq!(answer, expected, "{revision}: {method}, error {at}");
+            }
+        }
+    }
+}
+
+/// Lets every call happen, and then refuses it.
+struct Withholding;
+
+impl Middleware for Withholding {
+    async fn around(&self, _: &Incoming, next: Next<'_>) -> Result<Handled> {
+        next.run().await?;
+        Err(Error::new("Not for you."))
+    }
+}
+
+#[tokio::test]
+async fn what_is_refused_after_its_handler_is_not_answered() {
+    let server = builder(None).middleware(Withholding).build().unwrap();
+    for revision in Revision::ALL {
+        let mut peer = Peer::connect(&server, revision).await;
+        for (method, params, _) in requests() {
+            let answer = peer.request(method, params).await;
+            let refused = answer["error"].is_object() || answer["result"]["isError"] == true;
+            assert!(refused, "{revision}: {method}: {answer}");
+            let answer = answer.to_string();
+            assert!(answer.contains("Not for you."), "{revision}: {answer}");
+            for handled in ["Bari", "One.", "Rome"] {
+                assert!(!answer.contains(handled), "{revision}: {answer}");
             }
         }
     }

@@ -13,7 +13,7 @@ use askback::{
     State, Tool,
     protocol::CacheScope,
     server::{BuildError, Completing, RootsChanged},
-    testing::{TestClock, Wire},
+    testing::{self, Person, TestClock, Wire},
 };
 use serde_json::{Value, json};
 
@@ -129,6 +129,29 @@ async fn what_is_mounted_keeps_its_states_limits_and_completers() {
     }
 }
 
+#[tokio::test(start_paused = true)]
+async fn what_is_mounted_asks_within_its_own_limits() {
+    async fn ask(ctx: Ctx) -> Result<String> {
+        let sure = ctx.confirm("Sure?").await?;
+        Ok(format!("{sure} {}", ctx.confirm("Really?").await?))
+    }
+    fn asks(rounds: u32) -> ServerBuilder {
+        let mut limits = Limits::default();
+        limits.asking.rounds = rounds;
+        let builder = Server::new("tests", "1").limits(limits);
+        builder.tool(Tool::new("ask", ask))
+    }
+    for (own, of_the_whole, may) in [(1, 5, false), (5, 1, true)] {
+        let server = move || asks(of_the_whole).mount("inn", asks(own));
+        let tick = json!({"confirm": true});
+        let person = Person::new().answer("confirm", tick.clone());
+        let person = person.answer("confirm-2", tick);
+        let call = testing::call(server, "inn_ask", json!({})).with(person);
+        let run = call.in_revision(Revision::LATEST).await;
+        assert_eq!(run.text() == "true true", may, "{run:?}");
+    }
+}
+
 #[tokio::test]
 async fn the_middleware_of_what_is_mounted_is_inside_of_the_others() {
     let notes = Notes::default();
@@ -183,7 +206,8 @@ fn what_does_not_fit_is_found_when_the_whole_is_built() {
         let tool = Tool::new("welcome", welcome);
         Server::new("inn", "1").tool(tool)
     };
-    let cases: [(&str, ServerBuilder, Option<BuildError>); 9] = [
+    let lists = || Server::new("inn", "1").list_resources_for(async |_| Ok(Vec::new()));
+    let cases: [(&str, ServerBuilder, Option<BuildError>); 10] = [
         (
             "two prefixes",
             empty().mount("a", other()).mount("b", other()),
@@ -227,6 +251,11 @@ fn what_does_not_fit_is_found_when_the_whole_is_built() {
         (
             "a list that differs by caller",
             public(empty()).mount("inn", hidden()),
+            Some(BuildError::PublicCache),
+        ),
+        (
+            "a list of each",
+            public(empty()).mount("inn", lists()),
             Some(BuildError::PublicCache),
         ),
     ];

@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use askback::{
-    Ctx, Form, Result, Revision, Server, Tool,
+    Ctx, Form, Limits, Result, Revision, Server, Tool,
     client::{Client, ClientError},
     transport::memory,
 };
@@ -130,5 +130,39 @@ async fn what_takes_too_long_is_answered_with_an_error() {
             panic!("{refused:?}")
         };
         assert_eq!(error.message, "the server is stopping");
+    }
+}
+
+/// Also `echo … | server` is answered; what takes longer ends with its client.
+#[tokio::test(start_paused = true)]
+async fn a_client_that_sends_no_more_is_answered_for_a_moment() {
+    let drain = Limits::default().server.drain;
+    for (takes, is_answered) in [(drain / 2, true), (drain * 2, false)] {
+        let waits = move || async move {
+            tokio::time::sleep(takes).await;
+            Ok("done")
+        };
+        let server = Server::new("tests", "1").tool(Tool::new("waits", waits));
+        let server = server.build().unwrap();
+        let (here, there) = memory();
+        let served = tokio::spawn(async move { server.serve(there).await });
+        let (mut receiver, mut sender) = here.split();
+        let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {
+            "name": "waits",
+            "_meta": {
+                "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+                "io.modelcontextprotocol/clientCapabilities": {},
+            },
+        }});
+        sender.send(call.to_string().into_bytes()).await.unwrap();
+        let started = Instant::now();
+        sender.close().await.unwrap();
+        drop(sender);
+        let answer = receiver.receive().await.unwrap();
+        let answer = answer.map(|answer| String::from_utf8(answer).unwrap());
+        let has_answer = answer.as_ref().is_some_and(|it| it.contains("done"));
+        assert_eq!(has_answer, is_answered, "{answer:?}");
+        served.await.unwrap().unwrap();
+        assert_eq!(started.elapsed(), takes.min(drain));
     }
 }

@@ -5,19 +5,20 @@ use std::{
     path::Path,
     process::{abort, exit},
     sync::{Arc, Mutex},
+    time::Duration,
 };
 
 use askback::{
-    Ctx, Error, Form, Result, Revision, Server, ServerBuilder, State, Tool,
+    Ctx, Error, Form, Limits, Principal, Result, Revision, Server, ServerBuilder, State, Tool,
     keys::{Key, KeyRing, KeySource},
     store::{
         SqliteStore,
         rusqlite::{Connection, TransactionBehavior},
     },
-    testing::{self, Person},
+    testing::{self, Person, TestClock, Wire},
     transport::Child,
 };
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::client::{Hosted, Scripted, accept, builder};
 
@@ -183,6 +184,87 @@ async fn a_name_is_good_for_one_commit() {
         "{said}"
     );
     assert_eq!(counts, (1, 1));
+}
+
+#[tokio::test]
+async fn a_value_that_is_too_large_undoes_what_was_done() {
+    let directory = tempfile::tempdir().unwrap();
+    let long = |ctx: &Ctx, connection: &mut Connection| {
+        // What stands around a text in JSON counts, too.
+        let most = ctx.limits().asking.commit_bytes;
+        let transaction = connection.transaction()?;
+        let too_long = ctx.commit_in(&transaction, "book", || {
+            transaction.execute("INSERT INTO bookings DEFAULT VALUES", [])?;
+            Ok("x".repeat(most))
+        });
+        let why = too_long.map_or_else(|why| why.to_string(), |_| "it is kept".to_owned());
+        transaction.commit()?;
+        Ok(why)
+    };
+    let (said, counts) = attempt(&directory.path().join("author.db"), long).await;
+    assert_eq!(counts, (0, 0), "{said}");
+    assert_ne!(said, "it is kept");
+}
+
+/// One round of the call; the next one answers what it asks.
+async fn round(wire: &mut Wire, before: Option<&Value>) -> Value {
+    let mut params = json!({
+        "name": "reserve",
+        "_meta": {
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientCapabilities": {"elicitation": {}},
+        },
+    });
+    if let Some(before) = before {
+        params["requestState"] = before["result"]["requestState"].clone();
+        let seat = json!({"action": "accept", "content": {"window": true}});
+        params["inputResponses"] = json!({"seat": seat});
+    }
+    wire.request("tools/call", params).await;
+    wire.hear().await.expect("an answer")
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_claim_lasts_as_long_as_a_state_that_leads_to_it() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("author.db");
+    let server = agency(database(&path)).clock(TestClock::new());
+    let server = server.tool(Tool::new("reserve", reserve)).build().unwrap();
+    let mut wire = Wire::connect(&server);
+    let first = round(&mut wire, None).await;
+    let booked = round(&mut wire, Some(&first)).await;
+    assert_eq!(booked["result"]["content"][0]["text"], "TRV-1", "{booked}");
+    let ttl = Limits::default().asking.round_ttl;
+    tokio::time::sleep(ttl - Duration::from_secs(60)).await;
+    // A new claim takes the room of those that have expired.
+    let other = round(&mut wire, None).await;
+    let booked = round(&mut wire, Some(&other)).await;
+    assert_eq!(booked["result"]["content"][0]["text"], "TRV-2", "{booked}");
+    let again = round(&mut wire, Some(&first)).await;
+    assert_eq!(again["result"]["content"][0]["text"], "TRV-1", "{again}");
+    assert_eq!(count(&database(&path)), (2, 2));
+}
+
+#[tokio::test]
+async fn no_principal_takes_the_room_for_the_claims_of_others() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut limits = Limits::default();
+    (limits.asking.commit_bytes, limits.asking.store_bytes) = (100, 64 << 10);
+    let server = agency(database(&directory.path().join("author.db")));
+    let server = server.limits(limits).tool(Tool::new("reserve", reserve));
+    let server = server.build().unwrap();
+    let booked = async |who: &str| {
+        let mut wire = Wire::connect_as(&server, Principal::new(who));
+        let first = round(&mut wire, None).await;
+        let last = round(&mut wire, Some(&first)).await;
+        last["result"]["isError"] != true
+    };
+    let mut taken = 0;
+    while booked("mallory").await {
+        taken += 1;
+        assert!(taken < 100, "mallory takes all there is");
+    }
+    assert!(booked("ada").await, "after {taken}");
 }
 
 /// A server in a process of its own: see [`a_process_may_die_anywhere`].

@@ -110,6 +110,53 @@ fn a_file_or_a_server_that_cannot_be_used_says_why() {
     );
 }
 
+#[test]
+fn a_file_of_more_than_a_mebibyte_is_not_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("mcp.json");
+    let file = r#"{"mcpServers": {}}"#;
+    for (length, is_read) in [(1 << 20, true), ((1 << 20) + 1, false)] {
+        std::fs::write(&path, file.to_owned() + &" ".repeat(length - file.len())).unwrap();
+        let read = ServersFile::read(&path).map_err(|error| error.to_string());
+        assert_eq!(read.is_ok(), is_read, "{length}: {read:?}");
+        let too_large = |why: &String| why.ends_with("it is larger than 1 MiB");
+        assert!(read.as_ref().err().is_none_or(too_large), "{read:?}");
+    }
+}
+
+/// A program runs in its folder, and headers go with requests, though neither is a server here.
+#[cfg(all(unix, feature = "http-client"))]
+#[tokio::test]
+async fn what_a_file_says_of_a_server_is_done() {
+    use tokio::{io::AsyncReadExt, net::TcpListener};
+
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::create_dir(folder.path().join("sub")).unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/mcp", listener.local_addr().unwrap());
+    let heard = tokio::spawn(async move {
+        let (mut stream, _) = listener.accept().await.unwrap();
+        let mut head = Vec::new();
+        while !head.windows(4).any(|end| end == b"\r\n\r\n") {
+            assert_ne!(stream.read_buf(&mut head).await.unwrap(), 0);
+        }
+        String::from_utf8_lossy(&head).to_lowercase()
+    });
+    let touch = |name: &str| json!(["-c", format!("touch {name}")]);
+    let file = json!({"mcpServers": {
+        "beside": {"command": "sh", "args": touch("beside")},
+        "sub": {"command": "sh", "args": touch("inside"), "cwd": "sub"},
+        "remote": {"url": url, "headers": {"X-Tenant": "north"}},
+    }});
+    let file = ServersFile::parse(&file.to_string(), folder.path()).unwrap();
+    let clients = Clients::connect(&file, |_| builder(None)).await;
+    assert_eq!(clients.failed().count(), 3);
+    assert!(folder.path().join("beside").exists());
+    assert!(folder.path().join("sub/inside").exists());
+    let head = heard.await.unwrap();
+    assert!(head.contains("\r\nx-tenant: north\r\n"), "{head}");
+}
+
 #[tokio::test]
 async fn a_server_that_fails_ends_no_other() {
     let served = |server: &str| {
