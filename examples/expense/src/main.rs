@@ -1,6 +1,6 @@
 //! Serves the expense desk: to the program that starts it, or over HTTP to callers with a token.
 
-use std::{env, error::Error};
+use std::{env, error::Error, time::Duration};
 
 use askback::Principal;
 use askback_expense::{Claims, Tokens, router, server};
@@ -8,6 +8,9 @@ use tokio::net::TcpListener;
 
 const USAGE: &str = "usage: expense DATABASE [ADDRESS]\n\
     With an ADDRESS, EXPENSE_TOKENS has the callers: TOKEN=NAME, separated by spaces.";
+
+/// How long responses may go on when no call does.
+const GRACE: Duration = Duration::from_secs(5);
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error + Send + Sync>> {
@@ -24,7 +27,16 @@ async fn main() -> Result<(), Box<dyn Error + Send + Sync>> {
     let tokens = Tokens::new(tokens.collect());
     let signal = async { tokio::signal::ctrl_c().await.unwrap_or_default() };
     let mcp = server.build()?.http().service_until(signal);
-    let stopped = mcp.stopped();
+    let (stopped, cut_off) = (mcp.stopped(), after(mcp.stopped()));
     let serving = axum::serve(TcpListener::bind(address).await?, router(mcp, tokens));
-    Ok(serving.with_graceful_shutdown(stopped).await?)
+    tokio::select! {
+        served = serving.with_graceful_shutdown(stopped).into_future() => Ok(served?),
+        () = cut_off => Ok(()),
+    }
+}
+
+/// Waits for those who still read, and not for those who hold a connection and do neither.
+async fn after(stopped: impl Future<Output = ()>) {
+    stopped.await;
+    tokio::time::sleep(GRACE).await;
 }
