@@ -11,6 +11,7 @@ mod misfit;
 #[cfg(all(feature = "schemars", feature = "server"))]
 mod of_type;
 mod shape;
+mod unique;
 
 use std::fmt;
 
@@ -21,7 +22,10 @@ use serde_json::Value;
 pub(crate) use self::misfit::Misfit;
 #[cfg(all(feature = "schemars", feature = "server"))]
 pub(crate) use self::of_type::{of_arguments, of_result};
-use self::shape::{Extent, Shape};
+use self::{
+    shape::{Extent, Shape},
+    unique::UniqueItems,
+};
 
 /// A schema that is ready to check values.
 pub(crate) struct CompiledSchema {
@@ -108,6 +112,10 @@ impl CompiledSchema {
             .with_draft(draft)
             .with_pattern_options(patterns)
             .should_validate_formats(false)
+            .with_keyword("uniqueItems", |_, value, _| {
+                let required = value == &Value::Bool(true);
+                Ok(Box::new(UniqueItems { required }))
+            })
             .build(&schema)
             .map_err(|error| SchemaError::Invalid(Misfit::of(&error).to_string()))?;
         Ok(Self {
@@ -316,6 +324,21 @@ mod tests {
         }
         let odd = misfit(&number, &json!({"a": {"\u{1b}".repeat(1000): "no number"}}));
         assert!(odd.is_some_and(|odd| odd.len() < 400));
+    }
+
+    #[test]
+    fn items_that_are_equal_are_found() {
+        let unique = json!({"uniqueItems": true});
+        for (items, fits) in [
+            (json!([1, 2, "1", [1], {"a": 1}, null, true]), true),
+            (json!([1, 1.0]), false),
+            (json!([{"a": 1, "b": 2}, {"b": 2, "a": 1.0}]), false),
+            (json!({"a": 1}), true),
+        ] {
+            let expected = (!fits).then_some("it holds the same item twice");
+            assert_eq!(misfit(&unique, &items).as_deref(), expected, "{items}");
+        }
+        assert_eq!(misfit(&json!({"uniqueItems": false}), &json!([1, 1])), None);
     }
 
     // Shows BA-28, BA-29, BA-30, BA-70.
