@@ -24,6 +24,9 @@ const CHOICES: usize = 512;
 /// How much is told of a path, in bytes.
 const PATH: usize = 256;
 
+/// How much is told of what is expected, in bytes.
+const WHY: usize = 768;
+
 impl Misfit {
     pub(super) fn of(error: &ValidationError<'_>) -> Self {
         match error.kind() {
@@ -60,7 +63,7 @@ impl Misfit {
     fn at(error: &ValidationError<'_>, why: String) -> Self {
         Self {
             path: path(error.instance_path()),
-            why,
+            why: in_one_line(&why),
         }
     }
 
@@ -79,6 +82,24 @@ impl fmt::Display for Misfit {
         }
         f.write_str(&self.why)
     }
+}
+
+/// What is expected, as it may stand in a log: patterns, choices and names in it are a peer's. Quotes and
+/// backslashes stay, of which patterns are full.
+fn in_one_line(why: &str) -> String {
+    let mut line = String::new();
+    for char in why.chars() {
+        match char {
+            '"' | '\'' | '\\' => line.push(char),
+            _ => line.extend(char.escape_debug()),
+        }
+        if line.len() > WHY {
+            line.truncate(line.floor_char_boundary(WHY));
+            line.push('…');
+            break;
+        }
+    }
+    line
 }
 
 fn expected(kind: &ValidationErrorKind, error: &ValidationError<'_>) -> String {

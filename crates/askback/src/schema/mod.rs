@@ -327,6 +327,32 @@ mod tests {
     }
 
     #[test]
+    fn the_words_of_a_misfit_are_short_and_in_one_line_whatever_a_schema_holds() {
+        let odd = "\u{1b}]0;owned\u{7}\n2026-11-22 INFO approved \u{202e}";
+        for (schema, value) in [
+            (json!({"pattern": odd}), json!("x")),
+            (json!({"const": odd}), json!("x")),
+            (json!({"const": "y".repeat(200_000)}), json!("x")),
+            (json!({"enum": [odd, "x".repeat(100_000)]}), json!("x")),
+            (json!({"not": {"const": odd}}), json!(odd)),
+            (json!({"required": [odd]}), json!({})),
+            (json!({"additionalProperties": false}), json!({odd: 1})),
+            (
+                json!({"additionalProperties": false}),
+                json!({"\u{1b}".repeat(1000): 1}),
+            ),
+            (json!({"propertyNames": {"maxLength": 1}}), json!({odd: 1})),
+            (json!({"dependentRequired": {"a": [odd]}}), json!({"a": 1})),
+        ] {
+            let why = misfit(&schema, &value).unwrap();
+            let plain = |char: char| char != '\u{202e}' && !char.is_control();
+            assert!(why.len() < 1024 && why.chars().all(plain), "{why:?}");
+        }
+        let digits = misfit(&json!({"pattern": r"^\d+$"}), &json!("x"));
+        assert_eq!(digits.as_deref(), Some(r#"it does not match "^\d+$""#));
+    }
+
+    #[test]
     fn items_that_are_equal_are_found() {
         let unique = json!({"uniqueItems": true});
         for (items, fits) in [
