@@ -23,7 +23,10 @@ pub struct FormLimits {
     /// How deep such a schema may be nested, in levels, those its references lead to counted.
     pub schema_depth: usize,
     /// How much work checking one value may take: the values of JSON in the schema, those its references
-    /// lead to counted each time, times the values of JSON in what is checked. More is refused.
+    /// lead to counted each time, times the values of JSON in what is checked. What takes longer counts as
+    /// more: each byte of text a step for each 64 bytes of the patterns' programs, and a number with a
+    /// large exponent 2048 steps for each `multipleOf`. More is refused; the default is about half a
+    /// second of work.
     pub schema_steps: usize,
     /// The longest text answer accepted in one field, in bytes.
     pub answer_bytes: usize,
@@ -40,7 +43,7 @@ impl Default for FormLimits {
             pattern_text_bytes: 4 << 10,
             schema_bytes: 256 << 10,
             schema_depth: 64,
-            schema_steps: 64 << 20,
+            schema_steps: 32 << 20,
             answer_bytes: 64 << 10,
         }
     }

@@ -16,8 +16,8 @@ mod unique;
 use std::fmt;
 
 use askback_core::{limits::Limits, protocol::Schema, quote::Quoted};
-use jsonschema::{Draft, PatternOptions, Validator};
-use serde_json::Value;
+use jsonschema::{Draft, PatternOptions, ValidationError, Validator};
+use serde_json::{Value, json};
 
 pub(crate) use self::misfit::Misfit;
 #[cfg(all(feature = "schemars", feature = "server"))]
@@ -95,28 +95,18 @@ impl CompiledSchema {
         let schema: Value =
             serde_json::from_str(text).map_err(|error| SchemaError::Invalid(error.to_string()))?;
         let draft = dialect(&schema)?;
-        let shape = Shape::of(&schema, limits.forms.schema_depth)?;
+        let most_bytes = limits.forms.pattern_program_bytes;
+        let measure = |pattern: &str| measure(pattern, draft, most_bytes);
+        let shape = Shape::of(&schema, &limits.forms, &measure)?;
         if shape.values > limits.forms.schema_steps {
             return Err(SchemaError::TooLarge);
         }
         // All patterns of a schema together take no more than a few may.
         let program_bytes = match shape.patterns {
-            0..=PATTERNS => limits.forms.pattern_program_bytes,
-            many => limits.forms.pattern_program_bytes * PATTERNS / many,
+            0..=PATTERNS => most_bytes,
+            many => most_bytes * PATTERNS / many,
         };
-        let patterns = PatternOptions::regex()
-            .size_limit(program_bytes)
-            .dfa_size_limit(program_bytes);
-        let validator = jsonschema::options()
-            .offline()
-            .with_draft(draft)
-            .with_pattern_options(patterns)
-            .should_validate_formats(false)
-            .with_keyword("uniqueItems", |_, value, _| {
-                let required = value == &Value::Bool(true);
-                Ok(Box::new(UniqueItems { required }))
-            })
-            .build(&schema)
+        let validator = validator(&schema, draft, program_bytes)
             .map_err(|error| SchemaError::Invalid(Misfit::of(&error).to_string()))?;
         Ok(Self {
             validator,
@@ -135,19 +125,19 @@ impl CompiledSchema {
     pub(crate) fn check(&self, text: &str) -> Result<(), Misfit> {
         let value: Value =
             serde_json::from_str(text).map_err(|error| Misfit::unreadable(&error))?;
-        // A value of JSON takes at least one byte of text.
-        let most = text.len().saturating_mul(self.shape.values);
-        let may_be_long = self.shape.patterns > 0 && text.len() > self.text_bytes;
-        if most > self.steps || self.shape.recursive || may_be_long {
-            let extent = Extent::of(&value);
-            if !self.shape.can_check(extent, self.steps, self.text_bytes) {
-                return Err(Misfit::too_large());
-            }
+        let can_check = |extent| {
+            let (steps, text_bytes) = (self.steps, self.text_bytes);
+            self.shape.can_check(extent, steps, text_bytes)
+        };
+        let is_small = !self.shape.recursive && can_check(Extent::within(text.len()));
+        if !is_small && !can_check(Extent::of(&value)) {
+            return Err(Misfit::too_large());
         }
         if self.validator.is_valid(&value) {
             return Ok(());
         }
         // Where a schema refers to itself, looking for the place may take time without end.
+        let most = text.len().saturating_mul(self.shape.values);
         if self.shape.recursive || most > STEPS_TO_LOCATE {
             return Err(Misfit::somewhere());
         }
@@ -164,6 +154,35 @@ impl fmt::Debug for CompiledSchema {
             .field("shape", &self.shape)
             .finish_non_exhaustive()
     }
+}
+
+/// Compiles a schema whose patterns take no more than so many bytes each.
+fn validator(
+    schema: &Value,
+    draft: Draft,
+    program_bytes: usize,
+) -> Result<Validator, ValidationError<'_>> {
+    let patterns = PatternOptions::regex()
+        .size_limit(program_bytes)
+        .dfa_size_limit(program_bytes);
+    jsonschema::options()
+        .offline()
+        .with_draft(draft)
+        .with_pattern_options(patterns)
+        .should_validate_formats(false)
+        .with_keyword("uniqueItems", |_, value, _| {
+            let required = value == &Value::Bool(true);
+            Ok(Box::new(UniqueItems { required }))
+        })
+        .build(schema)
+}
+
+/// How many bytes a pattern is compiled to: the first of a few bounds that it keeps.
+fn measure(pattern: &str, draft: Draft, most: usize) -> usize {
+    let schema = json!({"pattern": pattern});
+    let fits = |bytes: &usize| validator(&schema, draft, *bytes).is_ok();
+    let bounds = [256, 64, 16, 4].map(|part| most / part);
+    bounds.into_iter().find(fits).unwrap_or(most)
 }
 
 /// The dialect a schema is written in.
@@ -598,6 +617,62 @@ mod tests {
             refused.is_some_and(|why| why.contains("too large")),
             "a long text is read once"
         );
+    }
+
+    /// Whether a value is small enough to be checked in so many steps.
+    fn is_checked(schema: &Value, value: &str, steps: usize) -> bool {
+        let mut limits = Limits::default();
+        limits.forms.schema_steps = steps;
+        let schema = CompiledSchema::new(&Schema::new(schema).unwrap(), &limits).unwrap();
+        let misfit = schema.check(value).err().map(|why| why.to_string());
+        misfit.is_none_or(|why| !why.contains("too large"))
+    }
+
+    #[test]
+    fn what_takes_long_counts_as_many_steps() {
+        const STEPS: usize = 64 << 10;
+        let letters = |count: usize| json!(vec!["ab".repeat(4); count]).to_string();
+        let numbers = |number: &str| format!("[{}]", [number; 100].join(","));
+        let large = "[ab][ab]{3000}[0-9]";
+        let twice = json!({"items": {"$ref": "#/$defs/a"}, "contains": {"$ref": "#/$defs/a"},
+            "$defs": {"a": {"pattern": "^[ab]{100}$"}}});
+        for (schema, value, expected) in [
+            // A text takes the longer the larger a pattern's program is.
+            (json!({"items": {"pattern": large}}), letters(1), true),
+            (json!({"items": {"pattern": large}}), letters(4), false),
+            (json!({"items": {"pattern": "^x*$"}}), letters(100), true),
+            (json!({"patternProperties": {large: {}}}), letters(1), true),
+            (json!({"patternProperties": {large: {}}}), letters(4), false),
+            // A pattern counts as often as it is referred to.
+            (twice["$defs"]["a"].clone(), letters(16), true),
+            (twice, letters(16), false),
+            // Fractions grow with the exponents of what is divided.
+            (json!({"items": {"multipleOf": 0.1}}), numbers("1.5"), true),
+            (
+                json!({"items": {"multipleOf": 0.1}}),
+                numbers("1e300"),
+                false,
+            ),
+            (
+                json!({"items": {"multipleOf": 0.1}}),
+                numbers("1e-300"),
+                false,
+            ),
+            (
+                json!({"items": {"multipleOf": 1e-8}}),
+                numbers("1e-8"),
+                true,
+            ),
+            (
+                json!({"items": {"multipleOf": 1e-300}}),
+                numbers("1.5"),
+                false,
+            ),
+            (json!({"items": {"minimum": 0.1}}), numbers("1e300"), true),
+        ] {
+            let checked = is_checked(&schema, &value, STEPS);
+            assert_eq!(checked, expected, "{schema} {value}");
+        }
     }
 
     #[test]

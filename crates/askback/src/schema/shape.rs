@@ -2,10 +2,11 @@
 
 use std::collections::{HashMap, hash_map::Entry};
 
+use askback_core::limits::FormLimits;
 use percent_encoding::percent_decode_str;
-use serde_json::{Map, Value};
+use serde_json::{Map, Number, Value};
 
-use super::SchemaError;
+use super::{PATTERNS, SchemaError};
 
 /// How large a schema is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,6 +20,10 @@ pub(super) struct Shape {
     pub(super) recursive: bool,
     /// How many patterns it holds.
     pub(super) patterns: usize,
+    /// How many bytes its patterns are compiled to, counted as its values are.
+    programs: usize,
+    /// How many of its values are a `multipleOf`.
+    divisors: usize,
 }
 
 /// How large a value is that is checked.
@@ -29,6 +34,10 @@ pub(super) struct Extent {
     depth: usize,
     /// The longest text or name in it, in bytes.
     longest: usize,
+    /// All its texts and names together, in bytes.
+    text: usize,
+    /// Its numbers that are not [near](is_near).
+    far: usize,
 }
 
 /// How deep checks by a schema that refers to itself go: levels of the schema for each of the value. Each
@@ -41,6 +50,15 @@ const UNEVALUATED: usize = 1 << 16;
 
 /// How many bytes of a text count as a value.
 const TEXT: usize = 16;
+
+/// How many bytes of a program are run through in one step for a byte of text.
+const PROGRAM: usize = 64;
+
+/// How many steps a division takes for which large fractions are made.
+const DIVISION: usize = 2 << 10;
+
+/// How many different patterns of a schema are measured.
+const MEASURED: usize = 256;
 
 /// Keywords for which the parts beside them are looked at once more.
 const AGAIN: [&str; 2] = ["unevaluatedItems", "unevaluatedProperties"];
@@ -62,20 +80,26 @@ const DATA: [&str; 4] = ["const", "default", "enum", "examples"];
 const REFERENCES: [&str; 2] = ["$ref", "$dynamicRef"];
 
 impl Shape {
-    /// Follows a schema.
+    /// Follows a schema; `program_bytes` says how large a pattern's program is.
     ///
     /// # Errors
     ///
     /// Fails where a reference leads out of the schema, and where the schema is too deep.
-    pub(super) fn of(schema: &Value, most_depth: usize) -> Result<Self, SchemaError> {
+    pub(super) fn of(
+        schema: &Value,
+        limits: &FormLimits,
+        program_bytes: &dyn Fn(&str) -> usize,
+    ) -> Result<Self, SchemaError> {
         let mut walk = Walk {
             root: schema,
             anchors: HashMap::new(),
             targets: HashMap::new(),
-            most_depth,
+            limits,
             recursive: false,
             unevaluated: false,
             patterns: 0,
+            program_bytes,
+            programs: HashMap::new(),
         };
         walk.find_anchors(schema)?;
         let size = walk.schema(schema, 0)?;
@@ -87,6 +111,8 @@ impl Shape {
             depth: size.depth,
             recursive: walk.recursive,
             patterns: walk.patterns,
+            programs: size.programs,
+            divisors: size.divisors,
         })
     }
 
@@ -97,7 +123,17 @@ impl Shape {
             return false;
         }
         let deep = self.recursive && self.depth.saturating_mul(value.depth) > RECURSION;
-        !deep && self.values.saturating_mul(value.values) <= steps
+        !deep && self.steps(value) <= steps
+    }
+
+    /// How many steps a check of such a value takes at most.
+    fn steps(&self, value: Extent) -> usize {
+        let looks = self.values.saturating_mul(value.values);
+        let matches = self.programs.div_ceil(PROGRAM).saturating_mul(value.text);
+        let divisions = self.divisors.saturating_mul(value.far);
+        looks
+            .saturating_add(matches)
+            .saturating_add(divisions.saturating_mul(DIVISION))
     }
 }
 
@@ -105,6 +141,10 @@ impl Extent {
     pub(super) fn of(value: &Value) -> Self {
         match value {
             Value::String(text) => Self::text(text),
+            Value::Number(number) if !is_near(number) => Self {
+                far: 1,
+                ..Self::LEAF
+            },
             Value::Array(items) => items.iter().map(Self::of).fold(Self::LEAF, Self::with),
             Value::Object(members) => members.iter().fold(Self::LEAF, |whole, (name, part)| {
                 whole.with(Self::text(name)).with(Self::of(part))
@@ -113,16 +153,30 @@ impl Extent {
         }
     }
 
+    /// The most that a text of JSON of so many bytes can hold, its depth left out: each value takes a byte.
+    pub(super) fn within(bytes: usize) -> Self {
+        Self {
+            values: bytes,
+            depth: 1,
+            longest: bytes,
+            text: bytes,
+            far: bytes,
+        }
+    }
+
     const LEAF: Self = Self {
         values: 1,
         depth: 1,
         longest: 0,
+        text: 0,
+        far: 0,
     };
 
     fn text(text: &str) -> Self {
         Self {
             values: 1 + text.len() / TEXT,
             longest: text.len(),
+            text: text.len(),
             ..Self::LEAF
         }
     }
@@ -132,8 +186,16 @@ impl Extent {
             values: self.values + part.values,
             depth: self.depth.max(part.depth + 1),
             longest: self.longest.max(part.longest),
+            text: self.text + part.text,
+            far: self.far + part.far,
         }
     }
+}
+
+/// Whether a number is divided without large fractions by another such number.
+fn is_near(number: &Number) -> bool {
+    let near = |float: f64| float == 0.0 || (1e-9..1e15).contains(&float.abs());
+    !number.is_f64() || number.as_f64().is_some_and(near)
 }
 
 /// How large a part of a schema is.
@@ -141,17 +203,32 @@ impl Extent {
 struct Size {
     values: usize,
     depth: usize,
+    programs: usize,
+    divisors: usize,
 }
 
 impl Size {
     const LEAF: Self = Self {
         values: 1,
         depth: 1,
+        programs: 0,
+        divisors: 0,
     };
+
+    /// Counts a `multipleOf`.
+    fn divide(&mut self, divisor: &Number) {
+        if is_near(divisor) {
+            self.divisors = self.divisors.saturating_add(1);
+        } else {
+            self.values = self.values.saturating_add(DIVISION);
+        }
+    }
 
     fn add(&mut self, part: Self) {
         self.values = self.values.saturating_add(part.values);
         self.depth = self.depth.max(part.depth + 1);
+        self.programs = self.programs.saturating_add(part.programs);
+        self.divisors = self.divisors.saturating_add(part.divisors);
     }
 }
 
@@ -167,10 +244,13 @@ struct Walk<'a> {
     root: &'a Value,
     anchors: HashMap<&'a str, &'a Value>,
     targets: HashMap<&'a str, Target>,
-    most_depth: usize,
+    limits: &'a FormLimits,
     recursive: bool,
     unevaluated: bool,
     patterns: usize,
+    program_bytes: &'a dyn Fn(&str) -> usize,
+    /// How large the programs of patterns are.
+    programs: HashMap<&'a str, usize>,
 }
 
 impl<'a> Walk<'a> {
@@ -233,7 +313,9 @@ impl<'a> Walk<'a> {
                 }
                 Value::Object(named) if SCHEMAS_BY_NAME.contains(&keyword) => {
                     if keyword == "patternProperties" {
-                        self.patterns += named.len();
+                        for pattern in named.keys() {
+                            self.pattern(pattern, size);
+                        }
                     }
                     for schema in named.values() {
                         size.add(self.schema(schema, above + 1)?);
@@ -241,12 +323,24 @@ impl<'a> Walk<'a> {
                 }
                 data if DATA.contains(&keyword) => {
                     let Extent { values, depth, .. } = Extent::of(data);
-                    let data = Size { values, depth };
+                    let data = Size {
+                        values,
+                        depth,
+                        ..Size::LEAF
+                    };
                     self.check_depth(above, data)?;
                     size.add(data);
                 }
                 part => {
-                    self.patterns += usize::from(keyword == "pattern");
+                    match part {
+                        Value::String(pattern) if keyword == "pattern" => {
+                            self.pattern(pattern, size);
+                        }
+                        Value::Number(divisor) if keyword == "multipleOf" => {
+                            size.divide(divisor);
+                        }
+                        _ => {}
+                    }
                     size.add(self.schema(part, above + 1)?);
                 }
             }
@@ -254,9 +348,26 @@ impl<'a> Walk<'a> {
         // What was evaluated is found by checking the parts again, at each level below.
         if AGAIN.iter().any(|keyword| members.contains_key(*keyword)) {
             self.unevaluated = true;
-            size.values = size.values.saturating_mul(size.depth.saturating_add(2));
+            let times = size.depth.saturating_add(2);
+            size.values = size.values.saturating_mul(times);
+            size.programs = size.programs.saturating_mul(times);
+            size.divisors = size.divisors.saturating_mul(times);
         }
         Ok(())
+    }
+
+    fn pattern(&mut self, pattern: &'a str, size: &mut Size) {
+        self.patterns += 1;
+        let measured = self.programs.len();
+        let bytes = self.programs.entry(pattern).or_insert_with(|| {
+            if measured < MEASURED {
+                (self.program_bytes)(pattern)
+            } else {
+                // What each of so many may take.
+                self.limits.pattern_program_bytes * PATTERNS / MEASURED
+            }
+        });
+        size.programs = size.programs.saturating_add(*bytes);
     }
 
     fn target(&mut self, reference: &'a str, above: usize) -> Result<Size, SchemaError> {
@@ -295,8 +406,9 @@ impl<'a> Walk<'a> {
     }
 
     fn check_depth(&self, above: usize, size: Size) -> Result<(), SchemaError> {
-        if above + size.depth > self.most_depth {
-            return Err(SchemaError::TooDeep(self.most_depth));
+        let most = self.limits.schema_depth;
+        if above + size.depth > most {
+            return Err(SchemaError::TooDeep(most));
         }
         Ok(())
     }
