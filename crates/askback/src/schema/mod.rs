@@ -538,6 +538,20 @@ mod tests {
     }
 
     #[test]
+    fn a_part_is_followed_once_however_references_to_it_are_written() {
+        let nested = |references: [&str; 3]| {
+            let parts = references.map(|reference| json!({"$ref": reference}));
+            json!({
+                "$ref": "#/$defs/a",
+                "$defs": {"a": {"$anchor": "here", "properties": {"a": {"anyOf": parts}}}},
+            })
+        };
+        let same = compile(&nested(["#/$defs/a"; 3])).unwrap().shape;
+        let written_otherwise = nested(["#/%24defs/a", "#/$defs/%61", "#here"]);
+        assert_eq!(compile(&written_otherwise).unwrap().shape, same);
+    }
+
+    #[test]
     fn what_is_evaluated_again_and_again_is_refused() {
         // Each level checks the one below again to find out what it evaluated.
         for keyword in ["unevaluatedProperties", "unevaluatedItems"] {

@@ -1,6 +1,6 @@
 //! How large a schema is once its references are followed, and how much work its checks take.
 
-use std::collections::{HashMap, hash_map::Entry};
+use std::collections::HashMap;
 
 use askback_core::limits::FormLimits;
 use percent_encoding::percent_decode_str;
@@ -243,7 +243,8 @@ enum Target {
 struct Walk<'a> {
     root: &'a Value,
     anchors: HashMap<&'a str, &'a Value>,
-    targets: HashMap<&'a str, Target>,
+    /// By the places where they stand: one part has many references, each of which may be written in many ways.
+    targets: HashMap<*const Value, Target>,
     limits: &'a FormLimits,
     recursive: bool,
     unevaluated: bool,
@@ -370,25 +371,24 @@ impl<'a> Walk<'a> {
         size.programs = size.programs.saturating_add(*bytes);
     }
 
-    fn target(&mut self, reference: &'a str, above: usize) -> Result<Size, SchemaError> {
-        match self.targets.entry(reference) {
-            Entry::Occupied(known) => match *known.get() {
-                Target::Open => {
-                    self.recursive = true;
-                    Ok(Size::LEAF)
-                }
-                Target::Known(size) => {
-                    self.check_depth(above, size)?;
-                    Ok(size)
-                }
-            },
-            Entry::Vacant(unknown) => {
-                unknown.insert(Target::Open);
-                let target = self
-                    .resolve(reference)
-                    .ok_or_else(|| SchemaError::Reference(reference.to_owned()))?;
+    fn target(&mut self, reference: &str, above: usize) -> Result<Size, SchemaError> {
+        let target = self
+            .resolve(reference)
+            .ok_or_else(|| SchemaError::Reference(reference.to_owned()))?;
+        let place: *const Value = target;
+        match self.targets.get(&place) {
+            Some(Target::Open) => {
+                self.recursive = true;
+                Ok(Size::LEAF)
+            }
+            Some(&Target::Known(size)) => {
+                self.check_depth(above, size)?;
+                Ok(size)
+            }
+            None => {
+                self.targets.insert(place, Target::Open);
                 let size = self.schema(target, above)?;
-                self.targets.insert(reference, Target::Known(size));
+                self.targets.insert(place, Target::Known(size));
                 Ok(size)
             }
         }
