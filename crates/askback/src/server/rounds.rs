@@ -147,8 +147,8 @@ pub(super) async fn seal(
     })
 }
 
-/// A hand-written result, with its author's own state sealed beside the flow's. Where the author
-/// gave none and nothing is recorded, none is sent.
+/// A hand-written result, with its author's own state sealed beside the flow's. The flow's is sent also
+/// where the author gave none: without it every retry would be another flow, in which nothing is claimed.
 pub(super) async fn seal_by_hand(
     shared: &Shared,
     incoming: &Incoming,
@@ -160,14 +160,12 @@ pub(super) async fn seal_by_hand(
         by_hand.input_requests = Some(requests(questions));
     }
     state.by_hand = by_hand.request_state.take();
-    if state.by_hand.is_some() || !state.journal.is_empty() {
-        by_hand.request_state = Some(seal_state(shared, incoming, &state).await?);
-    }
-    if by_hand.request_state.is_none() && by_hand.input_requests.is_none() {
+    if by_hand.input_requests.is_none() && state.by_hand.is_none() && state.journal.is_empty() {
         return Err(Error::new(
             "a result that needs input must ask or give a state",
         ));
     }
+    by_hand.request_state = Some(seal_state(shared, incoming, &state).await?);
     Ok(by_hand)
 }
 

@@ -101,13 +101,15 @@ impl Client {
 
     /// Sends one round, with the trouble there is to be.
     async fn send_round(&mut self, round: u32, params: &Value) -> Response {
-        if params["requestState"].is_null() {
+        if is_first(params) {
             return self.send(params).await;
         }
+        let has_state = !params["requestState"].is_null();
         match self.run.trouble {
             Trouble::None | Trouble::Again => {}
             Trouble::Restart => self.wire = self.bench.connect(),
             Trouble::Twice => return self.send_twice(round, params).await,
+            Trouble::Forgery | Trouble::Stranger if !has_state => {}
             Trouble::Forgery => {
                 let mut forged = params.clone();
                 forged["requestState"] = altered(&params["requestState"], round).into();
@@ -224,7 +226,7 @@ impl Client {
         for (round, sent) in (1..).zip(std::mem::take(&mut self.sent)) {
             // Later, another answer may be right: timers have run out, or the state is too old.
             let is_later = sent.at.elapsed() >= Duration::from_secs(1);
-            if sent.params["requestState"].is_null() || is_later {
+            if is_first(&sent.params) || is_later {
                 continue;
             }
             let response = self.send(&sent.params).await;
@@ -281,6 +283,11 @@ impl Response {
             Ended::from_response(&self.message).essence()
         }
     }
+}
+
+/// Whether a round is the call's first: it answers nothing.
+fn is_first(params: &Value) -> bool {
+    params["requestState"].is_null() && params["inputResponses"].is_null()
 }
 
 /// A state with one character changed, another one in each round.

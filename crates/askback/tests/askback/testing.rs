@@ -11,7 +11,9 @@ use std::{
 
 use askback::{
     Ctx, Form, Principal, Result, Revision, Server, ServerBuilder, State, Tool,
-    protocol::LoggingLevel,
+    protocol::{
+        CallToolResult, ElicitParams, InputRequest, InputRequiredResult, LoggingLevel, Outcome,
+    },
     testing::{self, Ended, Fixture, Person, Run, Told, Trouble},
 };
 use serde_json::json;
@@ -267,6 +269,59 @@ async fn an_effect_done_twice_is_found_though_every_result_is_the_same() {
         assert!(found.starts_with("the number of effects was "), "{found}");
         let remedy = "what must happen at most once belongs in `Ctx::commit`";
         assert!(found.contains(remedy), "{found}");
+    }
+}
+
+/// The same with a round that is written by hand, and has a state of its author's or none.
+async fn send_by_hand(
+    ctx: Ctx,
+    State(sent): State<Sent>,
+    how: How,
+) -> Result<Outcome<CallToolResult>> {
+    let (way, state) = how.how.split_once(' ').unwrap_or((&how.how, ""));
+    let state = Some(state.to_owned()).filter(|state| !state.is_empty());
+    let Some(answer) = ctx.incoming().answer::<Seat>("seat")? else {
+        let question = InputRequest::from(ElicitParams::form("Which?", Seat::schema()));
+        return Ok(Outcome::NeedInput(InputRequiredResult {
+            input_requests: Some([("seat".to_owned(), question)].into_iter().collect()),
+            request_state: state,
+            ..InputRequiredResult::default()
+        }));
+    };
+    answer.accepted()?;
+    assert_eq!(ctx.incoming().request_state(), state.as_deref());
+    let effect = async move || Ok(sent.0.fetch_add(1, Ordering::Relaxed));
+    match way {
+        "commit" => drop(ctx.commit("send", effect).await?),
+        _ => drop(effect().await?),
+    }
+    Ok(CallToolResult::new("It is sent.").into())
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_effect_after_a_round_written_by_hand_is_judged_as_any_other() {
+    let server = |sent: &Sent| {
+        let tool = Tool::new("send", send_by_hand);
+        Server::new("office", "1").state(sent.clone()).tool(tool)
+    };
+    let fixture = Fixture::new(Sent::default, server);
+    let fixture = fixture.effects(|sent| sent.0.load(Ordering::Relaxed) as usize);
+    for (how, is_done_once) in [
+        ("commit", true),
+        ("commit page-2", true),
+        ("plain", false),
+        ("plain page-2", false),
+    ] {
+        let trial = fixture.call("send", json!({"how": how})).with(ada());
+        let report = trial.in_every_revision().await;
+        let checked = catch_unwind(|| report.assert_same().effects);
+        if is_done_once {
+            assert_eq!(checked.expect("all runs are the same"), Some(1), "{how}");
+            continue;
+        }
+        let panic = checked.expect_err(how);
+        let found = panic.downcast::<String>().expect("a message");
+        assert!(found.starts_with("the number of effects was "), "{found}");
     }
 }
 
