@@ -20,7 +20,8 @@ use super::{Incoming, States, target::Target};
 use crate::{
     clock::{Clock, millis},
     entropy::entropy,
-    error::{Error, Recorded, Result},
+    error::{Error, Recorded, Result, read_commit},
+    flow::Place,
     store::{Claim, ClaimRequest, Owner, PutRequest, Store},
 };
 
@@ -143,7 +144,7 @@ impl Backing {
                     return value.decode::<Recorded<T>>()?.into();
                 }
                 Claim::Done(value) => {
-                    return serde_json::from_slice::<Recorded<T>>(&value)?.into();
+                    return read_commit(name, &value, Place::Store);
                 }
                 Claim::Busy => {
                     tokio::time::sleep(pause).await;

@@ -20,8 +20,6 @@ use std::{
     task::Poll,
     time::Duration,
 };
-#[cfg(feature = "sqlite")]
-use std::{collections::BTreeSet, sync::MutexGuard};
 
 pub use askback_core::ask::AskError;
 use askback_core::{
@@ -106,18 +104,6 @@ pub(crate) struct Call {
     /// The needs of the handler's parameters.
     pub(crate) parameters: Arc<Parameters>,
     pub(crate) progressed: Mutex<f64>,
-    /// The names under which this execution has committed in transactions of its author's.
-    #[cfg(feature = "sqlite")]
-    pub(crate) committed: Mutex<BTreeSet<String>>,
-}
-
-#[cfg(feature = "sqlite")]
-impl Call {
-    fn transactions(&self) -> MutexGuard<'_, BTreeSet<String>> {
-        self.committed
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 /// The error of [`Ctx::timeout`] when the time is over.
@@ -169,7 +155,7 @@ impl Ctx {
     /// # Errors
     ///
     /// As [`Ctx::run`]; where it was begun elsewhere and never finished, an error says that its
-    /// outcome is unknown; a name that was used before is refused. A value that is larger than
+    /// outcome is unknown; a name that was used before, also in a transaction, is refused. A value that is larger than
     /// [`limits.asking.commit_bytes`](crate::limits::AskingLimits::commit_bytes) is not kept: the
     /// effect has happened and does not happen again, and every attempt is told that its value was
     /// too large. Where the store has no room, nothing happens.

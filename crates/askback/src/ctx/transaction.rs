@@ -7,7 +7,8 @@ use serde::{Serialize, de::DeserializeOwned};
 use super::Ctx;
 use crate::{
     clock::millis,
-    error::{Error, Recorded, Result},
+    error::{Error, Recorded, Result, read_commit},
+    flow::Place,
     store::{Claim, ClaimRequest, Owner, SqliteStore},
 };
 
@@ -57,8 +58,8 @@ impl Ctx {
     ///
     /// # Errors
     ///
-    /// Those of the closure, of SQLite and of [`SqliteStore::claim_in`]. A name that was used
-    /// before in this call is refused, as is a value that is longer than
+    /// Those of the closure, of SQLite and of [`SqliteStore::claim_in`]. A name that was used before in this call, also by
+    /// [`Ctx::commit`], is refused, as is a value that is longer than
     /// [`limits.asking.commit_bytes`](crate::limits::AskingLimits::commit_bytes): both undo what
     /// was done.
     ///
@@ -99,19 +100,21 @@ impl Ctx {
             // A claim outlives every state that leads to it.
             expires: now.saturating_add(2 * millis(limits.asking.flow_ttl)),
         };
+        let before = self.0.cell.committed(name);
+        if before == Some(Place::Store) {
+            return Err(Error::commit_name_used(name));
+        }
         match SqliteStore::claim_in(transaction, &claim, limits.asking.store_bytes)? {
             Claim::Granted => {
                 let value = effect()?;
-                let recorded = RawJson::new(&Recorded::Ok(value))?;
+                let recorded = RawJson::new(&Recorded::InTransaction(value))?;
                 SqliteStore::finish_in(transaction, flow, name, recorded.as_str().as_bytes())?;
-                self.0.transactions().insert(name.to_owned());
+                self.0.cell.note_commit(name, Place::Transaction);
                 recorded.decode::<Recorded<T>>()?.into()
             }
-            Claim::Done(_) if self.0.transactions().contains(name) => Err(Error::new(format!(
-                "a commit named `{name}` was made before in this call, and each needs a name of its \
-                 own: add what it is about to the name"
-            ))),
-            Claim::Done(value) => serde_json::from_slice::<Recorded<T>>(&value)?.into(),
+            // What was dropped with its transaction may be done again, what was kept is another commit.
+            Claim::Done(_) if before.is_some() => Err(Error::commit_name_used(name)),
+            Claim::Done(value) => read_commit(name, &value, Place::Transaction),
             Claim::Busy | Claim::Abandoned => Err(Error::new(format!(
                 "`{name}` was begun outside of a transaction and has not finished: its outcome is \
                  unknown; check before you try again"

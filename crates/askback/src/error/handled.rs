@@ -51,6 +51,13 @@ impl Error {
         ))
     }
 
+    pub(crate) fn commit_name_used(name: &str) -> Self {
+        Self::new(format!(
+            "a commit named `{name}` was made before in this call, and each needs a name of its own: \
+             add what it is about to the name"
+        ))
+    }
+
     pub(crate) fn panicked(panic: &(dyn Any + Send)) -> Self {
         let words = panic
             .downcast_ref::<&str>()

@@ -1,15 +1,22 @@
 //! Results of steps, as they are recorded.
 
 use askback_core::protocol::RawJson;
-use serde::{Deserialize, Serialize};
+use serde::{
+    Deserialize, Serialize,
+    de::{DeserializeOwned, IgnoredAny},
+};
 
 use super::{Error, Kind, Result};
+use crate::flow::Place;
 
 /// The result of a step as it is recorded: an error keeps its words and whose it was.
 #[derive(Serialize, Deserialize)]
 pub(crate) enum Recorded<T> {
     #[serde(rename = "ok")]
     Ok(T),
+    /// That of a commit in a transaction of the author's.
+    #[serde(rename = "in")]
+    InTransaction(T),
     #[serde(rename = "err")]
     Err(RecordedError),
 }
@@ -60,7 +67,7 @@ impl<T> From<Result<T>> for Recorded<T> {
 impl<T> From<Recorded<T>> for Result<T> {
     fn from(recorded: Recorded<T>) -> Self {
         let error = match recorded {
-            Recorded::Ok(value) => return Ok(value),
+            Recorded::Ok(value) | Recorded::InTransaction(value) => return Ok(value),
             Recorded::Err(error) => error,
         };
         let kind = match error.whose {
@@ -70,4 +77,21 @@ impl<T> From<Recorded<T>> for Result<T> {
         };
         Err(Error::of(kind, error.message))
     }
+}
+
+/// Reads the value that is kept of a commit.
+///
+/// # Errors
+///
+/// The recorded one, and where the commit was made in another place: it is another commit of the same
+/// name, whose effect this one would be left out for.
+pub(crate) fn read_commit<T: DeserializeOwned>(name: &str, kept: &[u8], place: Place) -> Result<T> {
+    let was = match serde_json::from_slice::<Recorded<IgnoredAny>>(kept)? {
+        Recorded::InTransaction(_) => Place::Transaction,
+        Recorded::Ok(_) | Recorded::Err(_) => Place::Store,
+    };
+    if was != place {
+        return Err(Error::commit_name_used(name));
+    }
+    serde_json::from_slice::<Recorded<T>>(kept)?.into()
 }

@@ -12,6 +12,7 @@ mod step;
 mod timer;
 
 use std::{
+    collections::BTreeMap,
     io,
     ops::{Deref, DerefMut},
     sync::{
@@ -57,6 +58,17 @@ struct Held {
     spawned: Option<Vec<BoxFuture<'static, ()>>>,
     /// The keys of questions that were sent and are no longer waited for.
     withdrawn: Vec<String>,
+    /// The names under which this execution has committed, and where.
+    commits: BTreeMap<String, Place>,
+}
+
+/// Where a commit is claimed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// In the server's store.
+    Store,
+    /// In a database of the author's.
+    Transaction,
 }
 
 /// The flow of a cell, locked.
@@ -76,6 +88,7 @@ impl Cell {
                 stage,
                 spawned: Some(Vec::new()),
                 withdrawn: Vec::new(),
+                commits: BTreeMap::new(),
             }),
             clock,
             limits,
@@ -159,6 +172,16 @@ impl Cell {
     fn close(&self) {
         let spawned = lock(&self.held).spawned.take();
         drop(spawned);
+    }
+
+    /// Where this execution has committed under a name, if it has.
+    pub(crate) fn committed(&self, name: &str) -> Option<Place> {
+        lock(&self.held).commits.get(name).copied()
+    }
+
+    /// Notes that this execution commits under a name.
+    pub(crate) fn note_commit(&self, name: &str, place: Place) {
+        lock(&self.held).commits.insert(name.to_owned(), place);
     }
 
     /// The keys of questions that were sent and are no longer waited for.

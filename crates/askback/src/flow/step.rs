@@ -11,7 +11,7 @@ use std::{
 use askback_core::protocol::RawJson;
 use serde::{Serialize, de::DeserializeOwned};
 
-use super::{BoxFuture, Cell, Course, Scope, Slot, scope::course_of_step};
+use super::{BoxFuture, Cell, Course, Place, Scope, Slot, scope::course_of_step};
 use crate::error::{Error, Recorded};
 
 /// A step, on its way: see [`Ctx::run`](crate::Ctx::run) and [`Ctx::commit`](crate::Ctx::commit).
@@ -60,15 +60,19 @@ impl<T: Serialize + DeserializeOwned + Send + 'static> Step<T> {
         if !Scope::may_ask(&self.cell) {
             return Err(Error::misplaced_step(name));
         }
-        let mut flow = self.cell.flow();
-        if matches!(naming, Naming::Unique) && flow.has_step(name) {
-            return Err(Error::new(format!(
-                "a step named `{name}` was begun before in this call, and a commit needs a name \
-                 of its own: add what it is about to the name"
-            )));
+        if matches!(naming, Naming::Unique) {
+            if self.cell.flow().has_step(name) {
+                return Err(Error::new(format!(
+                    "a step named `{name}` was begun before in this call, and a commit needs a name \
+                     of its own: add what it is about to the name"
+                )));
+            }
+            if self.cell.committed(name).is_some() {
+                return Err(Error::commit_name_used(name));
+            }
+            self.cell.note_commit(name, Place::Store);
         }
-        let id = flow.begin_step(name);
-        drop(flow);
+        let id = self.cell.flow().begin_step(name);
         Ok(Slot::new(&self.cell, id))
     }
 

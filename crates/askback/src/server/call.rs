@@ -497,8 +497,6 @@ impl<T: Answer> Calling<T> {
             backing: Arc::clone(&self.shared.household(self.home).backing),
             parameters: Arc::clone(self.handler.parameters()),
             progressed: Mutex::new(f64::NEG_INFINITY),
-            #[cfg(feature = "sqlite")]
-            committed: Mutex::default(),
         });
         Drive::new(cell, self.handler.call(ctx))
     }

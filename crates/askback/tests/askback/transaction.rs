@@ -22,6 +22,9 @@ use serde_json::{Value, json};
 
 use crate::client::{Hosted, Scripted, accept, builder};
 
+/// What a commit says whose name the call has used for another.
+const NAME_IS_USED: &str = "a commit named `book` was made before in this call";
+
 /// The directory of the database of a server that is a process.
 const PLACE: &str = "ASKBACK_TEST_DATABASE";
 /// Where that process dies, once.
@@ -179,10 +182,7 @@ async fn a_name_is_good_for_one_commit() {
         })
     };
     let (said, counts) = attempt(&directory.path().join("author.db"), twice).await;
-    assert!(
-        said.starts_with("a commit named `book` was made before"),
-        "{said}"
-    );
+    assert!(said.starts_with(NAME_IS_USED), "{said}");
     assert_eq!(counts, (1, 1));
 }
 
@@ -265,6 +265,79 @@ async fn no_principal_takes_the_room_for_the_claims_of_others() {
         assert!(taken < 100, "mallory takes all there is");
     }
     assert!(booked("ada").await, "after {taken}");
+}
+
+/// Books twice under one name, in one way and then in another, and says what the second came to.
+async fn reserve_twice(ctx: Ctx, State(database): State<Database>, ways: Ways) -> Result<String> {
+    let _seat: Seat = ctx.elicit("Which seat?").await?.accepted()?;
+    let mut says = Vec::new();
+    for way in ways.ways.split(", ") {
+        let database = Arc::clone(&database);
+        let within = ctx.clone();
+        let came_to = match way {
+            "commit" => {
+                let book = async move || {
+                    let sql = "INSERT INTO bookings DEFAULT VALUES";
+                    database.lock().unwrap().execute(sql, [])?;
+                    Ok("TRV".to_owned())
+                };
+                ctx.commit("book", book).await
+            }
+            "commit_in" => book(&ctx, &mut database.lock().unwrap()),
+            // It is left out when the handler is run again.
+            "commit_in in a run" => {
+                let run = async move || book(&within, &mut database.lock().unwrap());
+                ctx.run("book in a run", run).await
+            }
+            _ => {
+                let _seat: Seat = ctx.elicit("Another seat?").await?.accepted()?;
+                continue;
+            }
+        };
+        says.push(came_to.map_or_else(|error| error.to_string(), |_| "booked".to_owned()));
+    }
+    Ok(says.join("; "))
+}
+
+#[derive(Form)]
+struct Ways {
+    ways: String,
+}
+
+#[tokio::test]
+async fn a_name_is_good_for_one_commit_of_either_kind() {
+    let directory = tempfile::tempdir().unwrap();
+    for (at, ways) in [
+        "commit, commit_in",
+        "commit_in, commit",
+        "commit, a question, commit_in",
+        "commit_in, a question, commit",
+        "commit_in in a run, a question, commit",
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let path = directory.path().join(format!("{at}.db"));
+        let store = SqliteStore::open(&path).unwrap();
+        let server = agency(database(&path))
+            .store(store)
+            .tool(Tool::new("reserve", reserve_twice));
+        let (here, there) = askback::transport::memory();
+        let server = server.build().unwrap();
+        tokio::spawn(async move { server.serve(there).await });
+        let client = builder(Some(Revision::LATEST))
+            .host(Scripted::new(|_| accept(json!({"window": true}))))
+            .connect(here)
+            .await
+            .unwrap();
+        let result = client.call_tool("reserve", json!({"ways": ways})).await;
+        let said = serde_json::to_value(&result.unwrap().content[0]).unwrap();
+        let said = said["text"].as_str().unwrap();
+        let expected = format!("booked; {NAME_IS_USED}");
+        assert!(said.starts_with(&expected), "{ways}: {said}");
+        assert_eq!(count(&database(&path)), (1, 1), "{ways}");
+        client.close().await;
+    }
 }
 
 /// A server in a process of its own: see [`a_process_may_die_anywhere`].
