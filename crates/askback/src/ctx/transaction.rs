@@ -58,7 +58,8 @@ impl Ctx {
     ///
     /// # Errors
     ///
-    /// Those of the closure, of SQLite and of [`SqliteStore::claim_in`]. A name that was used before in this call, also by
+    /// Those of the closure, of SQLite and of [`SqliteStore::claim_in`]. A closure that ends the
+    /// transaction is refused, too late to undo it. A name that was used before in this call, also by
     /// [`Ctx::commit`], is refused, as is a value that is longer than
     /// [`limits.asking.commit_bytes`](crate::limits::AskingLimits::commit_bytes): both undo what
     /// was done.
@@ -74,6 +75,10 @@ impl Ctx {
     ) -> Result<T> {
         transaction.execute_batch("SAVEPOINT askback_commit")?;
         let committed = self.commit_within(transaction, name, effect);
+        if transaction.is_autocommit() {
+            // Nothing is left to be undone or kept.
+            return committed;
+        }
         if committed.is_err() {
             transaction.execute_batch("ROLLBACK TO askback_commit")?;
         }
@@ -106,7 +111,15 @@ impl Ctx {
         }
         match SqliteStore::claim_in(transaction, &claim, limits.asking.store_bytes)? {
             Claim::Granted => {
-                let value = effect()?;
+                let value = effect();
+                if transaction.is_autocommit() {
+                    return Err(Error::new(format!(
+                        "the effect of `{name}` ended its transaction, so its outcome is unknown: \
+                         check before you try again, and leave `COMMIT`, `ROLLBACK` and \
+                         `OR ROLLBACK` out of it"
+                    )));
+                }
+                let value = value?;
                 let recorded = RawJson::new(&Recorded::InTransaction(value))?;
                 SqliteStore::finish_in(transaction, flow, name, recorded.as_str().as_bytes())?;
                 self.0.cell.note_commit(name, Place::Transaction);

@@ -340,6 +340,51 @@ async fn a_name_is_good_for_one_commit_of_either_kind() {
     }
 }
 
+#[tokio::test]
+async fn an_effect_that_ends_its_transaction_is_an_error() {
+    let directory = tempfile::tempdir().unwrap();
+    for (at, (statement, is_done)) in [
+        ("INSERT OR ROLLBACK INTO bookings VALUES (7)", Ok(())),
+        ("INSERT OR ROLLBACK INTO bookings VALUES (7)", Err("full")),
+        ("ROLLBACK", Ok(())),
+        ("COMMIT", Ok(())),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let path = directory.path().join(format!("{at}.db"));
+        let connection = database(&path);
+        connection
+            .execute("INSERT INTO bookings VALUES (7)", [])
+            .unwrap();
+        let (sender, mut said) = tokio::sync::mpsc::unbounded_channel();
+        let tool = move |ctx: Ctx, State(database): State<Database>| {
+            let sender = sender.clone();
+            async move {
+                let mut database = database.lock().unwrap();
+                let transaction = database.transaction()?;
+                let committed = ctx.commit_in(&transaction, "book", || {
+                    // That it fails is no matter to the author.
+                    let _ = transaction.execute(statement, []);
+                    is_done.map_err(Error::new)
+                });
+                let _ = sender.send(committed.map_err(|error| error.to_string()));
+                Ok("")
+            }
+        };
+        let server = agency(connection).tool(Tool::new("book", tool));
+        let (here, there) = askback::transport::memory();
+        let server = server.build().unwrap();
+        tokio::spawn(async move { server.serve(there).await });
+        let client = builder(None).connect(here).await.unwrap();
+        client.call_tool("book", ()).await.unwrap();
+        let why = said.recv().await.unwrap().unwrap_err();
+        let begins = "the effect of `book` ended its transaction";
+        assert!(why.starts_with(begins), "{statement} {is_done:?}: {why}");
+        client.close().await;
+    }
+}
+
 /// A server in a process of its own: see [`a_process_may_die_anywhere`].
 #[test]
 fn the_server_side() {
