@@ -121,7 +121,8 @@ impl Bucket {
                 is_first: !std::mem::replace(&mut self.refused, true),
             });
         }
-        (self.taken, self.at, self.refused) = (taken, now, false);
+        // A clock that is turned back passes the same time again, which fills nothing twice.
+        (self.taken, self.at, self.refused) = (taken, self.at.max(now), false);
         Ok(())
     }
 }
@@ -159,6 +160,11 @@ mod tests {
             // A clock that is turned back gives nothing, and takes nothing.
             (0, 20_000),
             (1_020_000, 0),
+            // Nor does a call fill it that was made meanwhile.
+            (1_080_000, 0),
+            (0, 0),
+            (1_080_000, 0),
+            (1_080_000, 20_000),
         ];
         for (at, (now, wait)) in cases.into_iter().enumerate() {
             let taken = rate.take(Some(&ada), "tools/call", "reserve", now);
