@@ -40,7 +40,8 @@ impl FormSchema {
         issues.into_result()
     }
 
-    /// Fills in the defaults of fields that are not given, and leaves out nulls.
+    /// Fills in the defaults of fields that are not given, and leaves out nulls. A field that a person
+    /// emptied is not given either.
     pub fn with_defaults(&self, mut content: Content) -> Content {
         for field in &self.fields {
             if content.get(&field.name).is_none_or(Value::is_null) {
