@@ -20,8 +20,7 @@ use super::{Incoming, States, target::Target};
 use crate::{
     clock::{Clock, millis},
     entropy::entropy,
-    error::{Error, Recorded, Result, read_commit},
-    flow::Place,
+    error::{Error, Place, Recorded, Result, read_commit},
     store::{Claim, ClaimRequest, Owner, PutRequest, Store},
 };
 

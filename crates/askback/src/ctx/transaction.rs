@@ -7,8 +7,7 @@ use serde::{Serialize, de::DeserializeOwned};
 use super::Ctx;
 use crate::{
     clock::millis,
-    error::{Error, Recorded, Result, read_commit},
-    flow::Place,
+    error::{Error, Place, Recorded, Result, read_commit},
     store::{Claim, ClaimRequest, Owner, SqliteStore},
 };
 

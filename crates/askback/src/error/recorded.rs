@@ -7,7 +7,6 @@ use serde::{
 };
 
 use super::{Error, Kind, Result};
-use crate::flow::Place;
 
 /// The result of a step as it is recorded: an error keeps its words and whose it was.
 #[derive(Serialize, Deserialize)]
@@ -19,6 +18,15 @@ pub(crate) enum Recorded<T> {
     InTransaction(T),
     #[serde(rename = "err")]
     Err(RecordedError),
+}
+
+/// Where a commit is claimed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// In the server's store.
+    Store,
+    /// In a database of the author's.
+    Transaction,
 }
 
 #[derive(Serialize, Deserialize)]

@@ -37,7 +37,7 @@ pub use step::Step;
 pub(crate) use timer::Timer;
 
 use self::{becoming::NotDeclared, drive::Signal};
-use crate::{clock::Clock, entropy::entropy};
+use crate::{clock::Clock, entropy::entropy, error::Place};
 
 /// A flow, shared between the drive and the futures of its handler.
 pub(crate) struct Cell {
@@ -60,15 +60,6 @@ struct Held {
     withdrawn: Vec<String>,
     /// The names under which this execution has committed, and where.
     commits: BTreeMap<String, Place>,
-}
-
-/// Where a commit is claimed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Place {
-    /// In the server's store.
-    Store,
-    /// In a database of the author's.
-    Transaction,
 }
 
 /// The flow of a cell, locked.

@@ -11,8 +11,8 @@ use std::{
 use askback_core::protocol::RawJson;
 use serde::{Serialize, de::DeserializeOwned};
 
-use super::{BoxFuture, Cell, Course, Place, Scope, Slot, scope::course_of_step};
-use crate::error::{Error, Recorded};
+use super::{BoxFuture, Cell, Course, Scope, Slot, scope::course_of_step};
+use crate::error::{Error, Place, Recorded};
 
 /// A step, on its way: see [`Ctx::run`](crate::Ctx::run) and [`Ctx::commit`](crate::Ctx::commit).
 #[must_use = "a step runs when it is awaited"]
