@@ -120,6 +120,13 @@ impl Ctx {
                 }
                 let value = value?;
                 let recorded = RawJson::new(&Recorded::InTransaction(value))?;
+                let (bytes, most) = (recorded.as_str().len(), limits.asking.commit_bytes);
+                if bytes > most {
+                    return Err(Error::new(format!(
+                        "the value of `{name}` has {bytes} bytes, and {most} are kept of one: \
+                         return less from its effect, which was undone"
+                    )));
+                }
                 SqliteStore::finish_in(transaction, flow, name, recorded.as_str().as_bytes())?;
                 self.0.cell.note_commit(name, Place::Transaction);
                 recorded.decode::<Recorded<T>>()?.into()
