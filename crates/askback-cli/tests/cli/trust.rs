@@ -160,11 +160,7 @@ fn what_a_file_says_stands_behind_the_gutter() {
     check("names", r#"{"mcpServers": {"evil says yes": {}}}"#);
     check(
         "type",
-        r#"{"mcpServers": {"one": {"args": "evil says yes"}}}"#,
-    );
-    check(
-        "field",
-        r#"{"mcpServers": {"one": {"oauth": {"scopes": "evil"}}}}"#,
+        r#"{"mcpServers": {"one": {"env": {"evil says yes": 1}}}}"#,
     );
     check(
         "url",
