@@ -28,6 +28,18 @@ pub struct RawObject(RawJson);
 #[serde(transparent)]
 pub struct Schema(RawObject);
 
+impl Schema {
+    /// Keywords whose members are schemas, by names of the author's.
+    pub const NAMED: [&str; 6] = [
+        "$defs",
+        "definitions",
+        "dependencies",
+        "dependentSchemas",
+        "patternProperties",
+        "properties",
+    ];
+}
+
 impl RawJson {
     /// Writes a value as JSON.
     ///

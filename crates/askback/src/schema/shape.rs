@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use askback_core::limits::FormLimits;
+use askback_core::{limits::FormLimits, protocol::Schema};
 use percent_encoding::percent_decode_str;
 use serde_json::{Map, Number, Value};
 
@@ -62,16 +62,6 @@ const MEASURED: usize = 256;
 
 /// Keywords for which the parts beside them are looked at once more.
 const AGAIN: [&str; 2] = ["unevaluatedItems", "unevaluatedProperties"];
-
-/// Keywords whose members are schemas by names of the author's.
-const SCHEMAS_BY_NAME: [&str; 6] = [
-    "$defs",
-    "definitions",
-    "dependencies",
-    "dependentSchemas",
-    "patternProperties",
-    "properties",
-];
 
 /// Keywords that hold data.
 const DATA: [&str; 4] = ["const", "default", "enum", "examples"];
@@ -312,7 +302,7 @@ impl<'a> Walk<'a> {
                 Value::String(id) if keyword == "$id" && !is_root => {
                     return Err(SchemaError::Identified(id.clone()));
                 }
-                Value::Object(named) if SCHEMAS_BY_NAME.contains(&keyword) => {
+                Value::Object(named) if Schema::NAMED.contains(&keyword) => {
                     if keyword == "patternProperties" {
                         for pattern in named.keys() {
                             self.pattern(pattern, size);

@@ -17,16 +17,6 @@ const ANNOTATION: &str = "x-mcp-header";
 /// Keywords whose values are data, in which the annotation is an ordinary member.
 const DATA: [&str; 5] = ["const", "default", "enum", "examples", "required"];
 
-/// Keywords whose members are called by names that the author chose.
-const NAMED: [&str; 6] = [
-    "$defs",
-    "definitions",
-    "dependencies",
-    "dependentSchemas",
-    "patternProperties",
-    "properties",
-];
-
 pub(super) fn annotations(schema: &Schema) -> Result<HeaderAnnotations, BadAnnotation> {
     let mut annotations = HeaderAnnotations::default();
     let text = schema.as_str();
@@ -133,7 +123,10 @@ fn refuse_in_keyword(keyword: &str, value: &Value, place: &str) -> Result<(), Ba
     if DATA.contains(&keyword) {
         return Ok(());
     }
-    match value.as_object().filter(|_| NAMED.contains(&keyword)) {
+    match value
+        .as_object()
+        .filter(|_| Schema::NAMED.contains(&keyword))
+    {
         Some(named) => named
             .iter()
             .try_for_each(|(name, schema)| refuse(schema, &below(place, name))),
