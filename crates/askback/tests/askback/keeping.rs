@@ -14,7 +14,7 @@ use askback::{
 use serde_json::{Value, json};
 
 use crate::{
-    asking::Seat,
+    asking::{Seat, seat_round},
     principal::{body, post},
 };
 
@@ -65,18 +65,7 @@ fn service(tool: Tool, store: impl Store + 'static) -> Service {
 
 /// One round of the call; the next one answers what it asks.
 async fn round(service: &Service, who: &Principal, before: Option<&Value>) -> Value {
-    let mut params = json!({
-        "name": "tool",
-        "_meta": {
-            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-            "io.modelcontextprotocol/clientCapabilities": {"elicitation": {}},
-        },
-    });
-    if let Some(before) = before {
-        params["requestState"] = before["result"]["requestState"].clone();
-        let seat = json!({"action": "accept", "content": {"window": true}});
-        params["inputResponses"] = json!({"seat": seat});
-    }
+    let params = seat_round("tool", before);
     let headers = [
         ("mcp-protocol-version", "2026-07-28"),
         ("mcp-method", "tools/call"),

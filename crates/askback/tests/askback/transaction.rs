@@ -20,9 +20,12 @@ use askback::{
 };
 use serde_json::{Value, json};
 
-use crate::client::{Hosted, Scripted, accept, builder};
+use crate::{
+    asking::seat_round,
+    client::{Hosted, Scripted, accept, builder},
+};
 
-/// What a commit says whose name the call has used for another.
+/// The error of a commit whose name the call has used for another.
 const NAME_IS_USED: &str = "a commit named `book` was made before in this call";
 
 /// The directory of the database of a server that is a process.
@@ -208,18 +211,7 @@ async fn a_value_that_is_too_large_undoes_what_was_done() {
 
 /// One round of the call; the next one answers what it asks.
 async fn round(wire: &mut Wire, before: Option<&Value>) -> Value {
-    let mut params = json!({
-        "name": "reserve",
-        "_meta": {
-            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-            "io.modelcontextprotocol/clientCapabilities": {"elicitation": {}},
-        },
-    });
-    if let Some(before) = before {
-        params["requestState"] = before["result"]["requestState"].clone();
-        let seat = json!({"action": "accept", "content": {"window": true}});
-        params["inputResponses"] = json!({"seat": seat});
-    }
+    let params = seat_round("reserve", before);
     wire.request("tools/call", params).await;
     wire.hear().await.expect("an answer")
 }

@@ -14,7 +14,7 @@ use askback::{
     handler::{Handler, IntoToolResult},
     testing::{self, Person, Run},
 };
-use serde_json::json;
+use serde_json::{Value, json};
 
 #[derive(Form, Debug)]
 pub(crate) struct Seat {
@@ -69,4 +69,21 @@ fn ready<T>(poll: Poll<T>) -> Option<T> {
         Poll::Ready(value) => Some(value),
         Poll::Pending => None,
     }
+}
+
+/// The parameters of one round of a call that asks for a seat; the next one answers what it asks.
+pub(crate) fn seat_round(tool: &str, before: Option<&Value>) -> Value {
+    let mut params = json!({
+        "name": tool,
+        "_meta": {
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientCapabilities": {"elicitation": {}},
+        },
+    });
+    if let Some(before) = before {
+        params["requestState"] = before["result"]["requestState"].clone();
+        let seat = json!({"action": "accept", "content": {"window": true}});
+        params["inputResponses"] = json!({"seat": seat});
+    }
+    params
 }
