@@ -70,7 +70,7 @@ struct Bill {
 
 #[derive(Deserialize, JsonSchema)]
 struct Item {
-    /// What was bought.
+    /// The thing that was bought.
     what: String,
     /// The amount in cents.
     cents: u32,

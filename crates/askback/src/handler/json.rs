@@ -32,7 +32,7 @@ use crate::{
 ///
 /// #[derive(Deserialize, schemars::JsonSchema)]
 /// struct Item {
-///     /// What was bought.
+///     /// The thing that was bought.
 ///     what: String,
 ///     amount: f64,
 /// }

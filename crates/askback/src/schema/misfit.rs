@@ -84,8 +84,8 @@ impl fmt::Display for Misfit {
     }
 }
 
-/// What is expected, as it may stand in a log: patterns, choices and names in it are a peer's. Quotes and
-/// backslashes stay, of which patterns are full.
+/// Escapes and clips an expectation for a log: patterns, choices and names in it are a peer's. Quotes and
+/// backslashes stay, because patterns are full of them.
 fn in_one_line(why: &str) -> String {
     let mut line = String::new();
     for char in why.chars() {

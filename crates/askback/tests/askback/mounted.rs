@@ -342,8 +342,7 @@ fn a_completer_is_given_the_states_of_its_server() {
     }
 }
 
-/// What the server of a call says when its client sends the same answer three times, with much time in
-/// between.
+/// Sends the same answer three times, with much time in between, and returns the three responses.
 async fn paid_late(server: ServerBuilder, tool: &str) -> [String; 3] {
     let server = server.clock(TestClock::new()).build().unwrap();
     let mut wire = Wire::connect(&server);

@@ -1,4 +1,4 @@
-//! What an author gets wrong, found when the server is built.
+//! Mistakes of an author that are found when the server is built.
 
 use askback::{
     Answer, Ask, Form, Json, Limits, Prompt, Resource, ResourceTemplate, Result, Serde, Server,

@@ -1,4 +1,4 @@
-//! What a person's no comes to where clients want a value.
+//! A person's no, where clients want a value.
 
 use askback::{Ctx, Json, Prompt, Result, Revision, Server, Tool};
 use serde_json::json;

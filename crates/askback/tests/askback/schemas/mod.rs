@@ -16,10 +16,10 @@ use serde_json::{Value, json};
 
 use crate::asking::Seat;
 
-/// What was spent.
+/// The expenses.
 #[derive(Deserialize, JsonSchema)]
 struct Expense {
-    /// What was bought.
+    /// The thing that was bought.
     items: Vec<Item>,
     note: Option<String>,
 }
@@ -40,7 +40,7 @@ enum PaidBy {
     Cash,
 }
 
-/// What it comes to.
+/// The sum.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Total {
     pub(crate) total: f64,
@@ -139,11 +139,11 @@ async fn a_type_gives_the_schemas_of_arguments_and_results() {
     let tool = listed(Tool::new("add_up", add_up), Revision::LATEST).await;
     let expected = json!({
         "title": "Expense",
-        "description": "What was spent.",
+        "description": "The expenses.",
         "type": "object",
         "properties": {
             "items": {
-                "description": "What was bought.",
+                "description": "The thing that was bought.",
                 "type": "array",
                 "items": {"$ref": "#/$defs/Item"},
             },
