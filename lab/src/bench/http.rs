@@ -154,6 +154,34 @@ async fn load(
     Ok((load, spent))
 }
 
+/// Makes so many exchanges on each of several connections.
+pub(super) async fn exchange(
+    server: &Running,
+    peer: Peer,
+    way: Way,
+    asks: bool,
+    connections: usize,
+    exchanges: u64,
+) -> io::Result<()> {
+    let address = server
+        .address
+        .ok_or_else(|| io::Error::other("no address"))?;
+    let mut tasks = JoinSet::new();
+    for _ in 0..connections {
+        let (mut client, mut task) = begin(address, peer, way, asks).await?;
+        tasks.spawn(async move {
+            for _ in 0..exchanges {
+                task.run(&mut client).await?;
+            }
+            io::Result::Ok(())
+        });
+    }
+    while let Some(done) = tasks.join_next().await {
+        done.map_err(io::Error::other)??;
+    }
+    Ok(())
+}
+
 /// A connection, with its session where there is one.
 async fn begin(
     address: SocketAddr,

@@ -5,6 +5,7 @@
 mod build;
 mod client;
 mod http;
+mod instructions;
 mod memory;
 mod process;
 mod report;
@@ -75,7 +76,7 @@ impl Peer {
 /// A part of what is measured.
 type Part<'a> = (&'a str, &'a dyn Fn() -> io::Result<Vec<Sample>>);
 
-/// Measures everything, or the parts of these names: `http`, `stdio`, `memory`, `build`. What is
+/// Measures everything, or the parts of these names: `http`, `stdio`, `instructions`, `memory`, `build`. What is
 /// done is told on standard error, and so is a part that failed.
 ///
 /// # Errors
@@ -83,9 +84,10 @@ type Part<'a> = (&'a str, &'a dyn Fn() -> io::Result<Vec<Sample>>);
 /// Where a program cannot be built.
 pub fn run(root: &Path, effort: Effort, only: &[String]) -> io::Result<Vec<Sample>> {
     let programs = process::Programs::build(root, effort.built)?;
-    let parts: [Part<'_>; 4] = [
+    let parts: [Part<'_>; 5] = [
         ("http", &|| http::measure(&programs, effort)),
         ("stdio", &|| stdio::measure(&programs, effort)),
+        ("instructions", &|| instructions::measure(&programs)),
         ("memory", &|| memory::measure(&programs, effort)),
         ("build", &|| build::measure(root)),
     ];

@@ -2,7 +2,7 @@
 
 use std::{
     fs, io,
-    io::{BufRead, BufReader},
+    io::{BufRead, BufReader, Read},
     net::SocketAddr,
     path::{Path, PathBuf},
     process::{Child, ChildStdin, ChildStdout, Command, Stdio},
@@ -67,53 +67,44 @@ impl Programs {
 
     /// Starts a server over HTTP.
     pub(super) fn http(&self, peer: Peer) -> io::Result<Running> {
-        let mut command = self.command(peer);
-        command.args(["--addr", "127.0.0.1:0"]);
-        match peer {
-            Peer::RmcpNoDelay => {
-                command.arg("--nodelay");
-            }
-            Peer::RmcpJson => {
-                command.args(["--nodelay", "--json"]);
-            }
-            Peer::Floor | Peer::Rmcp | Peer::Askback => {}
-        }
-        let mut child = command.stdout(Stdio::piped()).spawn()?;
-        let mut line = String::new();
-        if let Some(output) = child.stdout.take() {
-            BufReader::new(output).read_line(&mut line)?;
-        }
-        let address = line.trim().parse().map_err(io::Error::other)?;
-        Ok(Running {
-            child,
-            address: Some(address),
-        })
+        listening(self.command(peer), peer)
+    }
+
+    /// Starts a server over HTTP whose instructions are counted.
+    pub(super) fn counted_http(&self, peer: Peer) -> io::Result<Running> {
+        listening(self.counting(peer), peer)
     }
 
     /// Starts a server on the standard streams.
     pub(super) fn stdio(&self, peer: Peer) -> io::Result<(Running, ChildStdin, ChildStdout)> {
-        let mut command = self.command(peer);
-        command.arg("--stdio");
-        let mut child = command
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()?;
-        let gone = || io::Error::other("no pipe to the server");
-        let input = child.stdin.take().ok_or_else(gone)?;
-        let output = child.stdout.take().ok_or_else(gone)?;
-        let running = Running {
-            child,
-            address: None,
-        };
-        Ok((running, input, output))
+        piped(self.command(peer))
     }
 
-    fn command(&self, peer: Peer) -> Command {
-        let program = match peer {
+    /// Starts a server on the standard streams whose instructions are counted.
+    pub(super) fn counted_stdio(
+        &self,
+        peer: Peer,
+    ) -> io::Result<(Running, ChildStdin, ChildStdout)> {
+        piped(self.counting(peer))
+    }
+
+    fn program(&self, peer: Peer) -> &Path {
+        match peer {
             Peer::Floor => &self.floor,
             Peer::Rmcp | Peer::RmcpNoDelay | Peer::RmcpJson => &self.rmcp,
             Peer::Askback => &self.askback,
-        };
+        }
+    }
+
+    /// Runs a program under valgrind, which says what it counted when the program ends.
+    fn counting(&self, peer: Peer) -> Command {
+        let mut command = Command::new("valgrind");
+        command.args(["--tool=callgrind", "--callgrind-out-file=/dev/null"]);
+        command.arg(self.program(peer)).stderr(Stdio::piped());
+        command
+    }
+
+    fn command(&self, peer: Peer) -> Command {
         // As many files as the system allows, for the measurements with thousands of streams.
         let raised = "ulimit -n $(ulimit -Hn); exec \"$@\"";
         let mut command = Command::new("sh");
@@ -121,7 +112,7 @@ impl Programs {
         if self.pinned {
             command.args(["taskset", "-c", SERVERS]);
         }
-        command.arg(program);
+        command.arg(self.program(peer));
         command
     }
 }
@@ -136,6 +127,20 @@ impl Running {
             nanoseconds += spent.parse::<u64>().map_err(io::Error::other)?;
         }
         Ok(Duration::from_nanos(nanoseconds))
+    }
+
+    /// Ends it; the instructions it has run, where they were counted.
+    pub(super) fn instructions(mut self) -> io::Result<u64> {
+        let pid = self.child.id().to_string();
+        Command::new("kill").args(["-TERM", &pid]).status()?;
+        let mut told = String::new();
+        if let Some(mut output) = self.child.stderr.take() {
+            output.read_to_string(&mut told)?;
+        }
+        let counted = told.split_once("Collected : ").map(|(_, rest)| rest);
+        let counted = counted.and_then(|rest| rest.split_whitespace().next());
+        let counted = counted.and_then(|counted| counted.parse().ok());
+        counted.ok_or_else(|| io::Error::other(format!("valgrind counted nothing: {told}")))
     }
 
     /// The memory it uses.
@@ -155,6 +160,46 @@ impl Drop for Running {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// Starts a server over HTTP, which says its address first.
+fn listening(mut command: Command, peer: Peer) -> io::Result<Running> {
+    command.args(["--addr", "127.0.0.1:0"]);
+    match peer {
+        Peer::RmcpNoDelay => {
+            command.arg("--nodelay");
+        }
+        Peer::RmcpJson => {
+            command.args(["--nodelay", "--json"]);
+        }
+        Peer::Floor | Peer::Rmcp | Peer::Askback => {}
+    }
+    let mut child = command.stdout(Stdio::piped()).spawn()?;
+    let mut line = String::new();
+    if let Some(output) = child.stdout.take() {
+        BufReader::new(output).read_line(&mut line)?;
+    }
+    let address = line.trim().parse().map_err(io::Error::other)?;
+    Ok(Running {
+        child,
+        address: Some(address),
+    })
+}
+
+fn piped(mut command: Command) -> io::Result<(Running, ChildStdin, ChildStdout)> {
+    command.arg("--stdio");
+    let mut child = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()?;
+    let gone = || io::Error::other("no pipe to the server");
+    let input = child.stdin.take().ok_or_else(gone)?;
+    let output = child.stdout.take().ok_or_else(gone)?;
+    let running = Running {
+        child,
+        address: None,
+    };
+    Ok((running, input, output))
 }
 
 pub(super) fn cargo(directory: &Path, arguments: &[&str]) -> io::Result<()> {

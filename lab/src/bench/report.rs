@@ -18,6 +18,11 @@ const TABLES: &[Table] = &[
         unit: "per second",
     },
     Table {
+        title: "Instructions of the server for a call, and for a whole question",
+        prefix: "",
+        unit: "instructions",
+    },
+    Table {
         title: "Processor time of the server for a call, in microseconds",
         prefix: "tools/call",
         unit: "processor, µs",

@@ -2,6 +2,7 @@
 
 use std::{
     io::{self, BufRead, BufReader, Read, Write},
+    process::{ChildStdin, ChildStdout},
     time::{Duration, Instant},
 };
 
@@ -47,43 +48,14 @@ pub(super) fn measure(programs: &Programs, effort: Effort) -> io::Result<Vec<Sam
 }
 
 fn calls(programs: &Programs, peer: Peer, depth: usize, span: Duration) -> io::Result<Vec<Sample>> {
-    let (server, mut input, output) = programs.stdio(peer)?;
-    let mut output = BufReader::new(output);
-    if peer != Peer::Floor {
-        open(&mut input, &mut output)?;
-        writeln!(input, "{}", initialized())?;
-    }
-    let calls: Vec<String> = (0..depth)
-        .map(|id| {
-            let mut call = call(Way::Session, "echo", &Value::Null);
-            call["id"] = id.into();
-            format!("{call}\n")
-        })
-        .collect();
-    // The answers are counted and not told apart: what is answered is asked again.
-    let mut next = 0;
-    let mut more = |count: usize, input: &mut dyn Write| {
-        let mut lines = String::new();
-        for _ in 0..count {
-            lines += &calls[next % depth];
-            next += 1;
-        }
-        input.write_all(lines.as_bytes())
-    };
-    more(depth, &mut input)?;
-    let mut buffer = vec![0; 64 << 10];
-    let mut count = 0_u64;
+    let (server, mut input, mut output) = programs.stdio(peer)?;
+    let mut load = Load::begin(peer, depth, &mut input, &mut output)?;
     let before = server.processor_time()?;
     let begun = Instant::now();
     while begun.elapsed() < span {
-        let read = output.read(&mut buffer)?;
-        if read == 0 {
-            return Err(io::ErrorKind::UnexpectedEof.into());
-        }
-        let answered = buffer[..read].iter().filter(|byte| **byte == b'\n').count();
-        count += answered as u64;
-        more(answered, &mut input)?;
+        load.step()?;
     }
+    let count = load.answered;
     let seconds = begun.elapsed().as_secs_f64();
     let spent = server.processor_time()? - before;
     let sample = |unit, value| Sample {
@@ -96,6 +68,83 @@ fn calls(programs: &Programs, peer: Peer, depth: usize, span: Duration) -> io::R
         sample("per second", count as f64 / seconds),
         sample("processor, µs", spent.as_secs_f64() * 1e6 / count as f64),
     ])
+}
+
+/// Makes at least so many calls of a server, so many at a time.
+pub(super) fn exchange(
+    peer: Peer,
+    depth: usize,
+    count: u64,
+    input: &mut ChildStdin,
+    output: &mut ChildStdout,
+) -> io::Result<()> {
+    let mut load = Load::begin(peer, depth, input, output)?;
+    while load.answered < count {
+        load.step()?;
+    }
+    Ok(())
+}
+
+/// Calls under way. The answers are counted and not told apart: what is answered is asked again.
+struct Load<'a> {
+    input: &'a mut ChildStdin,
+    output: BufReader<&'a mut ChildStdout>,
+    calls: Vec<String>,
+    next: usize,
+    answered: u64,
+    buffer: Vec<u8>,
+}
+
+impl<'a> Load<'a> {
+    /// Opens a session and makes as many calls as are under way at a time.
+    fn begin(
+        peer: Peer,
+        depth: usize,
+        input: &'a mut ChildStdin,
+        output: &'a mut ChildStdout,
+    ) -> io::Result<Self> {
+        let mut output = BufReader::new(output);
+        if peer != Peer::Floor {
+            open(input, &mut output)?;
+            writeln!(input, "{}", initialized())?;
+        }
+        let calls = (0..depth).map(|id| {
+            let mut call = call(Way::Session, "echo", &Value::Null);
+            call["id"] = id.into();
+            format!("{call}\n")
+        });
+        let mut load = Self {
+            input,
+            output,
+            calls: calls.collect(),
+            next: 0,
+            answered: 0,
+            buffer: vec![0; 64 << 10],
+        };
+        load.call(depth)?;
+        Ok(load)
+    }
+
+    /// Takes what is answered by now, and calls as often again.
+    fn step(&mut self) -> io::Result<()> {
+        let read = self.output.read(&mut self.buffer)?;
+        if read == 0 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        let read = &self.buffer[..read];
+        let answered = read.iter().filter(|byte| **byte == b'\n').count();
+        self.answered += answered as u64;
+        self.call(answered)
+    }
+
+    fn call(&mut self, count: usize) -> io::Result<()> {
+        let mut lines = String::new();
+        for _ in 0..count {
+            lines += &self.calls[self.next % self.calls.len()];
+            self.next += 1;
+        }
+        self.input.write_all(lines.as_bytes())
+    }
 }
 
 /// Opens a session.
