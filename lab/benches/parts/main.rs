@@ -3,14 +3,18 @@
 //! Each part is timed many times over; the best time is shown, since everything else only adds.
 //! Where `valgrind` is installed the instructions are counted too: they hardly differ from run to
 //! run, also on a busy machine.
+//!
+//! `cargo bench -p lab -- --check` compares the instructions with those in `instructions.txt`, and
+//! fails where a part costs more; with `ASKBACK_BLESS=1` it writes them there.
 
 #![allow(clippy::print_stdout, reason = "it is what the program is for")]
 
+mod kept;
 mod parts;
 
 use std::{
     env,
-    process::Command,
+    process::{Command, ExitCode},
     time::{Duration, Instant},
 };
 
@@ -22,7 +26,7 @@ const SPAN: Duration = Duration::from_millis(200);
 /// How often it is run to count its instructions, after as many runs to warm it up.
 const COUNTED: u64 = 200;
 
-fn main() {
+fn main() -> ExitCode {
     let arguments: Vec<String> = env::args().skip(1).collect();
     if let [flag, name, times] = &arguments[..]
         && flag == "--run"
@@ -30,7 +34,16 @@ fn main() {
         let part = PARTS.iter().find(|(part, _)| part == name);
         let (_, make) = part.expect("the name of a part");
         repeat(&mut *make(), times.parse().expect("a number"));
-        return;
+        return ExitCode::SUCCESS;
+    }
+    if arguments.iter().any(|argument| argument == "--check") {
+        return match kept::check(env::var_os("ASKBACK_BLESS").is_some()) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => {
+                println!("{error}");
+                ExitCode::FAILURE
+            }
+        };
     }
     // cargo adds flags of its own.
     let names = arguments
@@ -45,6 +58,7 @@ fn main() {
         let instructions = count(name).map_or_else(String::new, |n| format!("{n:>9} instructions"));
         println!("{name:<28} {nanoseconds:>8.0} ns {instructions}");
     }
+    ExitCode::SUCCESS
 }
 
 fn repeat(part: &mut dyn FnMut(), times: u64) {
