@@ -3,11 +3,12 @@
 use std::{collections::BTreeMap, hint::black_box, sync::Arc};
 
 use askback::{
-    Form, Limits, Result, Server, Tool,
+    Ctx, Form, Limits, Result, Server, ServerBuilder, Tool,
+    keys::KeySource,
     protocol::{
         CallToolResult, ElicitParams, Implementation, InputRequest, Outcome, RawJson, Signature,
     },
-    transport::memory,
+    transport::{Receiver, Sender, memory},
 };
 use askback_core::{
     ask::{
@@ -37,6 +38,8 @@ pub(crate) const PARTS: &[(&str, Make)] = &[
     ("open", open),
     ("replay", replay),
     ("call", call),
+    ("ask", ask),
+    ("list", list),
 ];
 
 const CALL: &str = r#"{"jsonrpc":"2.0","id":17,"method":"tools/call","params":{"name":"echo","arguments":{"message":"Hello, world!"},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"load","version":"1.0.0"},"io.modelcontextprotocol/clientCapabilities":{"elicitation":{}}}}}"#;
@@ -156,21 +159,87 @@ fn call() -> Box<dyn FnMut()> {
     let echo = Tool::new("echo", async |echo: Echo| -> Result<String> {
         Ok(echo.message)
     });
-    let server = Server::new("bench", "1.0.0").tool(echo);
-    let server = server.build().expect("a server");
-    let runtime: Runtime = Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .expect("a runtime");
-    let (near, far) = memory();
-    runtime.spawn(async move { server.serve(far).await });
-    let (mut receiver, mut sender) = near.split();
+    let mut client = Client::of(Server::new("bench", "1.0.0").tool(echo));
     Box::new(move || {
-        runtime.block_on(async {
-            sender.send(CALL.into()).await.expect("a server");
-            black_box(receiver.receive().await.expect("a server"));
-        });
+        black_box(client.send(CALL.into()));
     })
+}
+
+/// A whole call that asks, over the same: its first round, and the one that brings the answer.
+fn ask() -> Box<dyn FnMut()> {
+    let ask = Tool::new("ask", async |ctx: Ctx| -> Result<String> {
+        let echo: Echo = ctx.elicit("What?").await?.accepted()?;
+        Ok(echo.message)
+    });
+    let server = Server::new("bench", "1.0.0").keys(KeySource::Ring(ring()));
+    let mut client = Client::of(server.check_replay(false).tool(ask));
+    let first = request("tools/call", r#""name":"ask","arguments":{}"#);
+    Box::new(move || {
+        let asked = client.send(first.clone().into());
+        let asked = std::str::from_utf8(&asked).expect("text");
+        let (_, token) = asked.split_once(r#""requestState":""#).expect("a state");
+        let (token, _) = token.split_once('"').expect("its end");
+        let answered = format!(
+            r#""name":"ask","arguments":{{}},"requestState":"{token}","inputResponses":{{"echo":{{"action":"accept","content":{{"message":"Hello, world!"}}}}}}"#
+        );
+        black_box(client.send(request("tools/call", &answered).into()));
+    })
+}
+
+/// A list of many tools, over the same.
+fn list() -> Box<dyn FnMut()> {
+    let mut server = Server::new("bench", "1.0.0");
+    for number in 0..201 {
+        let echo = async |echo: Echo| -> Result<String> { Ok(echo.message) };
+        let tool = Tool::new(format!("echo_{number}"), echo);
+        server = server.tool(tool.description("Says it back"));
+    }
+    let mut client = Client::of(server);
+    let list = request("tools/list", r#""cursor":null"#);
+    Box::new(move || {
+        black_box(client.send(list.clone().into()));
+    })
+}
+
+/// A client that sends and waits, on a channel in memory.
+struct Client {
+    runtime: Runtime,
+    receiver: Receiver,
+    sender: Sender,
+}
+
+impl Client {
+    fn of(server: ServerBuilder) -> Self {
+        let server = server.build().expect("a server");
+        let runtime: Runtime = Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .expect("a runtime");
+        let (near, far) = memory();
+        runtime.spawn(async move { server.serve(far).await });
+        let (receiver, sender) = near.split();
+        Self {
+            runtime,
+            receiver,
+            sender,
+        }
+    }
+
+    /// Sends a request, and waits for its response.
+    fn send(&mut self, request: Vec<u8>) -> Vec<u8> {
+        self.runtime.block_on(async {
+            self.sender.send(request).await.expect("a server");
+            let response = self.receiver.receive().await.expect("a server");
+            response.expect("a response")
+        })
+    }
+}
+
+/// A request of the newest revision.
+fn request(method: &str, params: &str) -> String {
+    format!(
+        r#"{{"jsonrpc":"2.0","id":17,"method":"{method}","params":{{{params},"_meta":{{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{{"name":"load","version":"1.0.0"}},"io.modelcontextprotocol/clientCapabilities":{{"elicitation":{{}}}}}}}}}}"#
+    )
 }
 
 fn question() -> InputRequest {
