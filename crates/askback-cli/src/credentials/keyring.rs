@@ -8,6 +8,9 @@ use keyring::{Entry, Error};
 /// Under what name the secrets stand there.
 const SERVICE: &str = "askback";
 
+/// Why secrets are kept elsewhere, for the person.
+pub(super) const ABSENT: &str = "There is no keyring here.";
+
 /// Returns the record under this key.
 pub(super) fn load(key: &str) -> io::Result<Option<Secret>> {
     match entry(key)?.get_password() {

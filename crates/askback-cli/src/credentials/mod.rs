@@ -169,9 +169,10 @@ impl Vault {
             (Place::File, Some(path)) => {
                 format!("What you sign in to is kept in {path}, which only you can read.")
             }
-            (Place::Auto, Some(path)) => format!(
-                "There is no keyring here. What you sign in to is kept in {path}, which only you can read."
-            ),
+            (Place::Auto, Some(path)) => {
+                let why = in_keyring::ABSENT;
+                format!("{why} What you sign in to is kept in {path}, which only you can read.")
+            }
         })
     }
 
@@ -249,6 +250,8 @@ mod in_keyring {
 
     use askback::authorization::Secret;
 
+    pub(super) const ABSENT: &str = "This build does not use a keyring.";
+
     pub(super) fn load(_: &str) -> io::Result<Option<Secret>> {
         Err(none())
     }
@@ -262,6 +265,9 @@ mod in_keyring {
     }
 
     fn none() -> io::Error {
-        io::Error::other("this build has no keyring")
+        io::Error::other(
+            "what you signed in to is in the keyring, which this build does not use. Install askback \
+             with `--features keyring`, or give `--credentials nowhere`",
+        )
     }
 }
