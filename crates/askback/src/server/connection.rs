@@ -1,28 +1,40 @@
 //! Serves one client over a channel of messages.
 
 mod link;
+mod pace;
 
 use std::{
-    future::{Future, pending},
+    future::{Future, poll_fn},
     io,
+    panic::{AssertUnwindSafe, catch_unwind},
     pin::{Pin, pin},
     sync::{Arc, Weak},
+    task::{Context, Poll, ready},
 };
 
-use askback_core::engine::server::Call;
+use askback_core::{
+    engine::server::Call,
+    jsonrpc::{self, RequestId},
+};
 use tokio::time::{Sleep, sleep, timeout};
 
-use self::link::{ChannelPeer, Link, Task};
-use super::{Shared, dispatch};
+use self::{
+    link::{ChannelPeer, Link, Task},
+    pace::Pace,
+};
+use super::{
+    Shared,
+    dispatch::{self, Answered},
+};
 use crate::{
     ctx::{Observer, Observing},
-    transport::{Channel, Sender},
+    error::Error,
+    transport::{Channel, DirectReceiver, DirectSender},
 };
 
-/// Of how many bytes at a time it is waited that they are written, before more of the client is
-/// read. Of less, as many as the channel holds may be under way: to wait for each would cost more
-/// than the calls.
-const WORTH_WAITING: usize = 64 << 10;
+/// After how many messages the answers to them are written, where more can be read. The answer to the
+/// first is not held back, so that the client has something to do meanwhile.
+const WRITTEN_TOGETHER: usize = 4;
 
 /// Serves until the channel ends; what is still running a little later is dropped. When the signal comes
 /// before, nothing new is begun, and what goes on may end, up to the limit.
@@ -31,127 +43,220 @@ pub(super) async fn serve(
     mut channel: Channel,
     signal: impl Future<Output = ()>,
 ) -> io::Result<()> {
-    let mut signal = pin!(signal);
-    let mut stopping: Option<Pin<Box<Sleep>>> = None;
     let principal = channel.take_principal();
     let link = Arc::new(Link::new(&shared, channel.place(), principal));
-    let (mut receiver, sender) = channel.split();
     let observer: Weak<dyn Observer> = Arc::downgrade(&link) as _;
     let observing = Observing::new(&shared.changes, observer);
-    let mut writing = tokio::spawn(write(Arc::clone(&link), sender));
-    let mut written = None;
-    let running = Running(Arc::clone(&link));
-    let ended = loop {
-        for call in link.take_calls() {
-            match stopping {
-                Some(_) => link.refuse(&call.id),
-                None => running.start(call),
-            }
-        }
-        if stopping.is_some() && !link.is_busy() {
-            break Ok(());
-        }
-        tokio::select! {
-            biased;
-            message = receiver.receive(), if link.has_room() => match message {
-                Ok(Some(message)) => link.handle(&message),
-                Ok(None) => break Ok(()),
-                Err(error) => break Err(error),
-            },
-            () = link.drained.notified(), if !link.has_room() => {}
-            // Whoever cannot be written to cannot be answered either.
-            done = &mut writing => {
-                written = Some(done);
-                break Ok(());
-            }
-            () = &mut signal, if stopping.is_none() => {
-                stopping = Some(Box::pin(sleep(shared.limits().server.shutdown)));
-            }
-            () = link.idle.notified(), if stopping.is_some() => {}
-            () = over(&mut stopping), if stopping.is_some() => {
-                link.stop();
-                break Ok(());
-            }
-        }
+    let (receiver, sender) = channel.into_direct();
+    let mut worker = Worker {
+        running: Running(Arc::clone(&link)),
+        receiver,
+        sender,
+        pace: Pace::new(),
+        calls: Vec::new(),
+        messages: Vec::new(),
+        stopping: None,
     };
+    let mut signal = pin!(signal);
+    let ended = poll_fn(|cx| worker.poll(signal.as_mut(), cx)).await;
     drop(observing);
     link.hang_up();
-    running.end_soon().await;
+    worker.end_soon().await;
     link.finish();
-    let written = match written {
-        Some(done) => done,
-        None => writing.await,
-    };
-    ended.and(written.unwrap_or_else(|error| Err(io::Error::other(error))))
+    ended.and(worker.close().await)
 }
 
-/// Waits until the calls of a server that stops have had their time.
-async fn over(stopping: &mut Option<Pin<Box<Sleep>>>) {
-    match stopping {
-        Some(grace) => grace.await,
-        None => pending().await,
-    }
+/// The task of a connection: it reads, works on calls as long as they do not wait, and writes.
+struct Worker {
+    running: Running,
+    receiver: DirectReceiver,
+    sender: DirectSender,
+    pace: Pace,
+    /// The calls of the last message.
+    calls: Vec<Box<Call>>,
+    /// What is about to be sent.
+    messages: Vec<Vec<u8>>,
+    /// When calls end that still go on, once the server is to stop.
+    stopping: Option<Pin<Box<Sleep>>>,
 }
 
-/// Writes what the engine wants sent, all that has gathered in one go.
-async fn write(link: Arc<Link>, mut sender: Sender) -> io::Result<()> {
-    loop {
-        let (messages, finished) = {
-            let mut state = link.lock();
-            (std::mem::take(&mut state.outgoing), state.finished)
-        };
-        if messages.is_empty() {
-            if finished {
-                return sender.close().await;
-            }
-            link.queued.notified().await;
-            continue;
-        }
-        let bytes: usize = messages.iter().map(Vec::len).sum();
-        for message in messages {
-            sender.send(message).await?;
-        }
-        if bytes > WORTH_WAITING {
-            sender.flush().await?;
-        }
-        link.wrote(bytes);
-    }
-}
-
-/// Answers calls; whatever is still in progress when it is dropped goes with it.
+/// The calls that are tasks of their own; whatever is still in progress when it is dropped goes with it.
 struct Running(Arc<Link>);
 
-impl Running {
-    fn start(&self, call: Call) {
-        let link = Arc::clone(&self.0);
+impl Worker {
+    /// Works until the channel ends, or the server stops.
+    fn poll(
+        &mut self,
+        mut signal: Pin<&mut impl Future<Output = ()>>,
+        cx: &mut Context<'_>,
+    ) -> Poll<io::Result<()>> {
+        self.link().attend();
+        self.pace.begin();
+        let mut handled = 0;
+        loop {
+            // A client that does not read what it is sent is not listened to.
+            let had_room = self.link().has_room();
+            let read = if had_room {
+                self.poll_message(cx)?
+            } else {
+                Poll::Pending
+            };
+            match read {
+                Poll::Ready(true) => handled += 1,
+                Poll::Ready(false) => return Poll::Ready(Ok(())),
+                Poll::Pending => {}
+            }
+            let goes_on = read.is_ready() && !self.pace.is_over();
+            if goes_on && handled % WRITTEN_TOGETHER != 1 {
+                continue;
+            }
+            if let Poll::Ready(Err(_)) = self.poll_write(cx) {
+                // Whoever cannot be written to cannot be answered either. It fails again when the
+                // sender is closed.
+                return Poll::Ready(Ok(()));
+            }
+            if goes_on || (!had_room && self.link().has_room()) {
+                continue;
+            }
+            if self.poll_stop(signal.as_mut(), cx).is_ready() {
+                return Poll::Ready(Ok(()));
+            }
+            if read.is_ready() {
+                cx.waker().wake_by_ref();
+                return Poll::Pending;
+            }
+            if self.link().rest(cx.waker()) {
+                return Poll::Pending;
+            }
+        }
+    }
+
+    /// Handles the next message; whether there was one.
+    fn poll_message(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<bool>> {
+        let Some(message) = ready!(self.receiver.poll_receive(cx))? else {
+            return Poll::Ready(Ok(false));
+        };
+        let mut calls = std::mem::take(&mut self.calls);
+        self.running.0.handle(message, &mut calls);
+        if calls.is_empty() {
+            self.pace.tick();
+        }
+        for call in calls.drain(..) {
+            self.begin(*call, cx);
+        }
+        self.calls = calls;
+        Poll::Ready(Ok(true))
+    }
+
+    /// Begins with a call: what it comes to at once is its answer, and what waits becomes a task.
+    fn begin(&mut self, call: Call, cx: &mut Context<'_>) {
+        let link = self.link();
+        if self.stopping.is_some() {
+            return link.refuse(&call.id);
+        }
+        let id = call.id.clone();
         let peer = Arc::new(ChannelPeer {
-            link: Arc::clone(&link),
+            link: Arc::clone(link),
             call: call.id.clone(),
         });
-        let (id, key) = (call.id.clone(), call.id.clone());
-        let answering = dispatch::answer(Arc::clone(&link.shared), call, peer);
+        let mut answering = Box::pin(dispatch::answer(Arc::clone(&link.shared), call, peer));
+        let polled = if self.pace.polls_next() {
+            poll_answer(answering.as_mut(), &id, cx)
+        } else {
+            Poll::Pending
+        };
+        match polled {
+            Poll::Ready(message) => {
+                drop(answering);
+                self.link().respond(&id, message);
+            }
+            Poll::Pending => self.running.spawn(id, answering),
+        }
+        self.pace.tick();
+    }
+
+    /// Writes what the engine wants sent, until the client takes no more for now.
+    fn poll_write(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.running.0.take_outgoing(&mut self.messages);
+        for message in self.messages.drain(..) {
+            self.sender.send(message);
+        }
+        let written = self.sender.poll_flush(cx);
+        self.link().wrote_all_but(self.sender.unwritten());
+        written
+    }
+
+    /// Whether the server is to stop, and nothing goes on or its time is over.
+    fn poll_stop(
+        &mut self,
+        signal: Pin<&mut impl Future<Output = ()>>,
+        cx: &mut Context<'_>,
+    ) -> Poll<()> {
+        let grace = match &mut self.stopping {
+            Some(grace) => grace,
+            None => {
+                ready!(signal.poll(cx));
+                let grace = sleep(self.running.0.shared.limits().server.shutdown);
+                self.stopping.insert(Box::pin(grace))
+            }
+        };
+        if self.running.0.is_busy() {
+            ready!(grace.as_mut().poll(cx));
+            self.link().stop();
+        }
+        Poll::Ready(())
+    }
+
+    /// Lets what runs end, for a moment: a client may close its side with the last request.
+    async fn end_soon(&mut self) {
+        let limit = self.link().shared.limits().server.drain;
+        let all = poll_fn(|cx| {
+            self.link().attend();
+            loop {
+                // What cannot be written has nobody to read it.
+                let _ = self.poll_write(cx);
+                if !self.link().is_busy() {
+                    return Poll::Ready(());
+                }
+                if self.link().rest(cx.waker()) {
+                    return Poll::Pending;
+                }
+            }
+        });
+        // What takes longer is dropped with its connection: servers should exit promptly then
+        // (2026-07-28, basic/transports/stdio, Shutdown).
+        let _ = timeout(limit, all).await;
+    }
+
+    /// Writes what is left, and ends this side.
+    async fn close(mut self) -> io::Result<()> {
+        poll_fn(|cx| self.poll_write(cx)).await?;
+        self.sender.close().await
+    }
+
+    fn link(&self) -> &Arc<Link> {
+        &self.running.0
+    }
+}
+
+impl Running {
+    /// Goes on with a call as a task.
+    fn spawn<F>(&self, id: RequestId, mut answering: Pin<Box<F>>)
+    where
+        F: Future<Output = Answered> + Send + 'static,
+    {
+        let (link, key) = (Arc::clone(&self.0), id.clone());
         // It cannot end before it is known.
         let mut state = self.0.lock();
         state.last_task += 1;
         let number = state.last_task;
         let task = tokio::spawn(async move {
-            let answered = answering.await;
-            link.respond(&id, number, answered.message);
+            let answer = poll_fn(|cx| poll_answer(answering.as_mut(), &id, cx)).await;
+            drop(answering);
+            link.finish_task(&id, number, answer);
         });
         let handle = task.abort_handle();
         state.running.insert(key, Task { number, handle });
-    }
-
-    /// Lets what runs end, for a moment: a client may close its side with the last request.
-    async fn end_soon(&self) {
-        let all = async {
-            while self.0.is_busy() {
-                self.0.idle.notified().await;
-            }
-        };
-        // What takes longer is dropped with its connection: servers should exit promptly then
-        // (2026-07-28, basic/transports/stdio, Shutdown).
-        let _ = timeout(self.0.shared.limits().server.drain, all).await;
     }
 }
 
@@ -159,6 +264,20 @@ impl Drop for Running {
     fn drop(&mut self) {
         for (_, task) in self.0.lock().running.drain() {
             task.handle.abort();
+        }
+    }
+}
+
+/// Polls for the response to a call. What panics outside of its handler costs this call only, too.
+fn poll_answer<F>(answering: Pin<&mut F>, id: &RequestId, cx: &mut Context<'_>) -> Poll<Vec<u8>>
+where
+    F: Future<Output = Answered>,
+{
+    match catch_unwind(AssertUnwindSafe(|| answering.poll(cx))) {
+        Ok(polled) => polled.map(|answered| answered.message),
+        Err(panic) => {
+            let error = Error::panicked(&*panic).into_object();
+            Poll::Ready(jsonrpc::write_error(Some(id), &error))
         }
     }
 }

@@ -10,6 +10,8 @@ mod channel;
 mod child;
 #[cfg(feature = "client")]
 mod connect;
+#[cfg(feature = "server")]
+mod direct;
 #[cfg(feature = "http-client")]
 mod http;
 mod inbox;
@@ -26,7 +28,10 @@ use std::{io, sync::Arc};
 
 use askback_core::{ask::Principal, engine::server::Place};
 use tokio::{
-    sync::{mpsc, oneshot},
+    sync::{
+        mpsc::{self, error::TrySendError},
+        oneshot,
+    },
     task::{AbortHandle, JoinHandle},
 };
 
@@ -37,6 +42,8 @@ pub use child::Child;
 pub(crate) use connect::{Behind, Report};
 #[cfg(feature = "client")]
 pub use connect::{Connect, Connecting, Link};
+#[cfg(feature = "server")]
+pub(crate) use direct::{DirectReceiver, DirectSender};
 #[cfg(feature = "http-client")]
 pub use http::{BadHeader, BadUrl, Eras, Http};
 pub use lines::lines;
@@ -195,6 +202,20 @@ impl Sender {
             Messages::Memory(messages) => Room::Memory(messages.reserve().await.map_err(lost)?),
         };
         Ok(Ready(room))
+    }
+
+    /// The room for a message, where there is some now.
+    #[cfg(feature = "server")]
+    fn try_ready(&self) -> io::Result<Option<Ready<'_>>> {
+        let room = match self.messages.as_ref().ok_or_else(gone)? {
+            Messages::Written(messages) => messages.try_reserve().map(Room::Written),
+            Messages::Memory(messages) => messages.try_reserve().map(Room::Memory),
+        };
+        match room {
+            Ok(room) => Ok(Some(Ready(room))),
+            Err(TrySendError::Full(())) => Ok(None),
+            Err(TrySendError::Closed(())) => Err(gone()),
+        }
     }
 
     /// Waits until everything sent is written. Messages are written without it, too.

@@ -1,8 +1,11 @@
 //! Handlers that block the thread they run on. Builds without debug assertions do not look.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicU64, Ordering},
+use std::{
+    sync::{
+        Arc, Barrier,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::{Duration, Instant},
 };
 
 use askback::{Clock, Result, Server, State, Tool, client::Client, transport};
@@ -81,4 +84,36 @@ async fn a_handler_that_blocks_its_thread_is_named_once() {
     let told = "the handler blocked its thread for 250 ms, and all that runs there with it: do what \
                 blocks or computes for long in `tokio::task::spawn_blocking` target=\"slow\"";
     assert!(log.text().contains(told), "{}", log.text());
+}
+
+/// The two calls block until both have begun, so that they have to run on two threads.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_handler_that_blocks_does_not_hold_up_its_connection_every_time() {
+    let computes = async || -> Result<()> {
+        let begun = Instant::now();
+        while begun.elapsed() < Duration::from_millis(2) {
+            std::hint::spin_loop();
+        }
+        Ok(())
+    };
+    let meets = async |State(both): State<Arc<Barrier>>| -> Result<()> {
+        both.wait();
+        Ok(())
+    };
+    let server = Server::new("office", "1")
+        .state(Arc::new(Barrier::new(2)))
+        .tool(Tool::new("computes", computes))
+        .tool(Tool::new("meets", meets))
+        .build()
+        .unwrap();
+    let (near, far) = transport::memory();
+    tokio::spawn(async move { server.serve(far).await });
+    let client = Client::builder("test", "1").connect(near).await.unwrap();
+    client.call_tool("computes", ()).await.unwrap();
+    for _ in 0..5 {
+        let (one, other) =
+            tokio::join!(client.call_tool("meets", ()), client.call_tool("meets", ()));
+        one.unwrap();
+        other.unwrap();
+    }
 }

@@ -161,6 +161,28 @@ async fn a_trace_goes_from_the_client_to_the_server_and_its_handler() {
 }
 
 #[tokio::test]
+async fn what_panics_beside_a_handler_costs_its_own_call() {
+    let _listening = Log::default().listen();
+    let hello = async || -> Result<&str> { Ok("Hello!") };
+    for revision in Revision::ALL {
+        let server = airline().tool(Tool::new("hello", hello));
+        let server = server.trace_parent(|_, _| panic!("no parent"));
+        let client = builder(Some(revision)).trace_context(|_| TraceContext {
+            baggage: Some("user=ada".to_owned()),
+            ..TraceContext::default()
+        });
+        let client = connect(server, client).await;
+        for _ in 0..2 {
+            let failed = client.call_tool("hello", ()).await.unwrap_err();
+            let said = failed.to_string();
+            let told = "the server failed while it handled this request";
+            assert!(said.contains(told), "{revision}: {said}");
+        }
+        client.close().await;
+    }
+}
+
+#[tokio::test]
 async fn a_handler_that_asks_something_else_each_time_is_told_so_and_named() {
     let log = Log::default();
     let _listening = log.listen();

@@ -3,6 +3,7 @@
 use std::{
     collections::{BTreeSet, HashMap},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
+    task::Waker,
 };
 
 use askback_core::{
@@ -11,10 +12,7 @@ use askback_core::{
     jsonrpc::{self, ErrorObject, RequestId},
     protocol::{LoggingLevel, ServerNotification},
 };
-use tokio::{
-    sync::{Notify, oneshot},
-    task::AbortHandle,
-};
+use tokio::{sync::oneshot, task::AbortHandle};
 
 use crate::{
     ctx::{Audience, Observer, Peer, Permitted},
@@ -29,33 +27,31 @@ use crate::{
 /// The message for calls that a stopping server does not begin, or does not wait for.
 const STOPPING: &str = "the server is stopping";
 
-/// The state that the tasks of a connection share: the engine and its outputs.
+/// The state that a connection shares with its calls: the engine and its outputs.
 pub(super) struct Link {
     state: Mutex<State>,
     pub(super) shared: Arc<Shared>,
     /// How many bytes may wait to be written.
     most_bytes: usize,
-    /// There is something to write, or nothing will come any more.
-    pub(super) queued: Notify,
-    /// Something was written.
-    pub(super) drained: Notify,
-    /// No call is in progress any more.
-    pub(super) idle: Notify,
 }
 
 pub(super) struct State {
     engine: Connection,
     asks: Asks,
     roots: RootsWatch,
-    pub(super) calls: Vec<Call>,
-    /// The calls in progress, each a task of its own.
+    /// The calls of the message that is handled.
+    calls: Vec<Box<Call>>,
+    /// The calls in progress that are tasks of their own.
     pub(super) running: HashMap<RequestId, Task>,
     pub(super) last_task: u64,
-    pub(super) outgoing: Vec<Vec<u8>>,
+    outgoing: Vec<Vec<u8>>,
     outgoing_bytes: usize,
+    /// How many bytes were taken out of `outgoing` and are not written yet.
+    unwritten: usize,
     /// The changes while the client did not read: each is notified once, when it reads again.
     untold: BTreeSet<Changed>,
-    pub(super) finished: bool,
+    /// Wakes the connection, while it rests: it looks at all of this before.
+    resting: Option<Waker>,
 }
 
 /// The task that answers a call. A later call may have the id of one that was cancelled.
@@ -83,27 +79,48 @@ impl Link {
                 last_task: 0,
                 outgoing: Vec::new(),
                 outgoing_bytes: 0,
+                unwritten: 0,
                 untold: BTreeSet::new(),
-                finished: false,
+                resting: None,
             }),
             shared: Arc::clone(shared),
             most_bytes: shared.limits().wire.message_bytes,
-            queued: Notify::new(),
-            drained: Notify::new(),
-            idle: Notify::new(),
         }
     }
 
-    pub(super) fn handle(&self, message: &[u8]) {
-        self.with(|state| state.engine.handle_message(message));
+    /// Takes a message of the client; gives the calls in it.
+    pub(super) fn handle(&self, message: &[u8], calls: &mut Vec<Box<Call>>) {
+        let mut state = self.lock();
+        state.engine.handle_message(message);
+        self.drain(&mut state);
+        std::mem::swap(&mut state.calls, calls);
     }
 
     pub(super) fn finish(&self) {
-        self.with(|state| {
-            state.engine.finish();
-            state.finished = true;
-        });
-        self.queued.notify_one();
+        self.with(|state| state.engine.finish());
+    }
+
+    /// Notes that the connection is awake, and looks at what there is to do before it rests again.
+    pub(super) fn attend(&self) {
+        self.lock().resting = None;
+    }
+
+    /// Lets the connection rest until something is to be sent, or the last call has ended. It cannot
+    /// where there is something by now.
+    pub(super) fn rest(&self, waker: &Waker) -> bool {
+        let mut state = self.lock();
+        let rests = state.outgoing.is_empty();
+        if rests {
+            state.resting = Some(waker.clone());
+        }
+        rests
+    }
+
+    /// Takes what is to be sent.
+    pub(super) fn take_outgoing(&self, messages: &mut Vec<Vec<u8>>) {
+        let mut state = self.lock();
+        std::mem::swap(&mut state.outgoing, messages);
+        state.unwritten += std::mem::take(&mut state.outgoing_bytes);
     }
 
     /// Nobody will answer any more.
@@ -111,26 +128,25 @@ impl Link {
         self.lock().asks.clear();
     }
 
-    /// Whether more may be read: a client that does not read what it is sent is not listened to.
+    /// Whether there is room for more that is to be written.
     pub(super) fn has_room(&self) -> bool {
-        self.lock().outgoing_bytes <= self.most_bytes
+        self.lock().has_room(self.most_bytes)
     }
 
-    /// Notes that these bytes were written.
-    pub(super) fn wrote(&self, bytes: usize) {
-        self.with(|state| {
-            state.outgoing_bytes -= bytes;
-            if state.outgoing_bytes <= self.most_bytes {
-                for changed in std::mem::take(&mut state.untold) {
-                    self.tell(state, &changed);
-                }
+    /// Notes that what was taken is written but for these bytes.
+    pub(super) fn wrote_all_but(&self, unwritten: usize) {
+        let mut state = self.lock();
+        state.unwritten = unwritten;
+        if !state.untold.is_empty() && state.has_room(self.most_bytes) {
+            for changed in std::mem::take(&mut state.untold) {
+                self.tell(&mut state, &changed);
             }
-        });
-        self.drained.notify_one();
+            self.drain(&mut state);
+        }
     }
 
     /// Tells of a change; of a task, how it stands by now.
-    pub(super) fn tell(&self, state: &mut State, changed: &Changed) {
+    fn tell(&self, state: &mut State, changed: &Changed) {
         match changed {
             Changed::Task(id) => {
                 if state.engine.wants(changed)
@@ -169,29 +185,42 @@ impl Link {
         }
     }
 
-    pub(super) fn take_calls(&self) -> Vec<Call> {
-        std::mem::take(&mut self.lock().calls)
+    /// Sends the response to a call that is no task.
+    pub(super) fn respond(&self, id: &RequestId, response: Vec<u8>) {
+        self.with(|state| state.engine.respond(id, response));
     }
 
     /// Sends what a task answers, unless its call was cancelled meanwhile.
-    pub(super) fn respond(&self, id: &RequestId, number: u64, response: Vec<u8>) {
-        self.with(|state| {
+    pub(super) fn finish_task(&self, id: &RequestId, number: u64, response: Vec<u8>) {
+        let resting = self.with(|state| {
             let its_own = |task: &Task| task.number == number;
             if state.running.get(id).is_some_and(its_own) {
                 state.running.remove(id);
                 state.engine.respond(id, response);
             }
-            if state.running.is_empty() {
-                self.idle.notify_one();
-            }
+            // The response of one in a batch may wait for others that do not come.
+            state.running.is_empty().then(|| state.resting.take())
         });
+        if let Some(connection) = resting.flatten() {
+            connection.wake();
+        }
     }
 
     /// Does something with the engine, and then what the engine wants done.
-    pub(super) fn with<T>(&self, act: impl FnOnce(&mut State) -> T) -> T {
-        let mut guard = self.lock();
-        let state = &mut *guard;
-        let result = act(state);
+    fn with<T>(&self, act: impl FnOnce(&mut State) -> T) -> T {
+        let mut state = self.lock();
+        let result = act(&mut state);
+        let to_send = self.drain(&mut state);
+        let resting = if to_send { state.resting.take() } else { None };
+        drop(state);
+        if let Some(connection) = resting {
+            connection.wake();
+        }
+        result
+    }
+
+    /// Does what the engine wants done; whether something is to be sent.
+    fn drain(&self, state: &mut State) -> bool {
         let before = state.outgoing.len();
         while let Some(output) = state.engine.poll() {
             match output {
@@ -199,7 +228,7 @@ impl Link {
                     state.outgoing_bytes += message.len();
                     state.outgoing.push(message);
                 }
-                Output::Call(call) => state.calls.push(*call),
+                Output::Call(call) => state.calls.push(call),
                 Output::Cancel(id, reason) => {
                     tracing::debug!(reason = reason.as_deref(), "a client cancelled a request");
                     state.calls.retain(|call| call.id != id);
@@ -211,15 +240,18 @@ impl Link {
                 Output::RootsChanged(origin) => self.shared.roots_changed(&state.roots, *origin),
             }
         }
-        if state.outgoing.len() > before {
-            self.queued.notify_one();
-        }
-        result
+        state.outgoing.len() > before
     }
 
     /// A panic while the lock was held cannot have left the engine half-changed: it calls nobody.
     pub(super) fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn has_room(&self, most_bytes: usize) -> bool {
+        self.unwritten + self.outgoing_bytes <= most_bytes
     }
 }
 
@@ -229,7 +261,7 @@ impl Observer for Link {
             if !to.has(state.engine.principal().map(|principal| &**principal)) {
                 return;
             }
-            if state.outgoing_bytes <= self.most_bytes {
+            if state.has_room(self.most_bytes) {
                 self.tell(state, changed);
             } else if state.engine.wants(changed) {
                 state.untold.insert(changed.clone());

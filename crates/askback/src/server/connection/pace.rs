@@ -1,0 +1,101 @@
+//! How much of the work on calls a connection does itself.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+/// How long a connection works on calls in one go, and how long it takes for one that is not slow.
+/// A spawned call costs about 2 µs more.
+const LONGEST: Duration = Duration::from_micros(200);
+
+/// How many calls are spawned unpolled after a slow one. A handler that blocks holds up its connection
+/// once in so many calls; what was slow by accident costs no more than their spawning.
+const CAUTION: u32 = 64;
+
+/// Measures the work of a connection from one wake-up to the next.
+pub(super) struct Pace {
+    begun: Instant,
+    /// When the last message or call was done with.
+    last: Instant,
+    /// How many of the next calls are not polled here.
+    caution: u32,
+}
+
+impl Pace {
+    pub(super) fn new() -> Self {
+        let now = Instant::now();
+        Self {
+            begun: now,
+            last: now,
+            caution: 0,
+        }
+    }
+
+    /// Begins to work, at a wake-up.
+    pub(super) fn begin(&mut self) {
+        self.begun = Instant::now();
+        self.last = self.begun;
+    }
+
+    /// Whether others should have their turn.
+    pub(super) fn is_over(&self) -> bool {
+        self.last.duration_since(self.begun) > LONGEST
+    }
+
+    /// Whether the next call is polled where it was read. Else others may work on it at the same time.
+    pub(super) fn polls_next(&mut self) -> bool {
+        if self.caution > 0 {
+            self.caution -= 1;
+            return false;
+        }
+        !self.is_over()
+    }
+
+    /// Notes that a message or a call was done with.
+    pub(super) fn tick(&mut self) {
+        let now = Instant::now();
+        if now.duration_since(self.last) > LONGEST {
+            self.caution = CAUTION;
+        }
+        self.last = now;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use tokio::time::advance;
+
+    use super::{CAUTION, LONGEST, Pace};
+
+    async fn work(pace: &mut Pace, time: Duration) {
+        advance(time).await;
+        pace.tick();
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn calls_are_polled_until_others_should_have_their_turn() {
+        let mut pace = Pace::new();
+        for _ in 0..2 {
+            pace.begin();
+            work(&mut pace, LONGEST / 2).await;
+            work(&mut pace, LONGEST / 2).await;
+            assert!(pace.polls_next() && !pace.is_over());
+            work(&mut pace, LONGEST / 2).await;
+            assert!(!pace.polls_next() && pace.is_over());
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn after_a_slow_call_so_many_are_not_polled_at_whatever_wake_up() {
+        let mut pace = Pace::new();
+        work(&mut pace, LONGEST * 2).await;
+        for _ in 0..CAUTION {
+            pace.begin();
+            assert!(!pace.polls_next() && !pace.is_over());
+            work(&mut pace, LONGEST / 2).await;
+        }
+        assert!(pace.polls_next());
+    }
+}
