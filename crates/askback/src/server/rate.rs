@@ -9,7 +9,7 @@
 
 use std::{
     collections::HashMap,
-    hash::{BuildHasher, RandomState},
+    hash::{BuildHasher, BuildHasherDefault, Hasher, RandomState},
     sync::{Mutex, PoisonError},
     time::Duration,
 };
@@ -32,9 +32,16 @@ pub(super) struct RateLimit {
     window: u64,
     /// The most buckets of one part.
     most: usize,
-    parts: [Mutex<HashMap<u64, Bucket>>; PARTS],
+    parts: [Mutex<Buckets>; PARTS],
     hasher: RandomState,
 }
+
+/// Buckets by the hash of their caller and thing.
+type Buckets = HashMap<u64, Bucket, BuildHasherDefault<AsIs>>;
+
+/// Hands on what is a hash already, of which nobody outside knows the key.
+#[derive(Default)]
+struct AsIs(u64);
 
 /// The recent calls of one caller: each call adds the milliseconds of the window, each millisecond
 /// that passes takes away the number of calls.
@@ -85,15 +92,18 @@ impl RateLimit {
         let calls = caller.map_or(self.unknown, |_| self.known);
         let key = (caller.map(Principal::owner), method, name);
         let hash = self.hasher.hash_one(key);
-        let part = &self.parts[hash as usize % PARTS];
+        // Of bits in the middle: a map looks at those at both ends.
+        let part = &self.parts[(hash >> 32) as usize % PARTS];
         let mut buckets = part.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_new = !buckets.contains_key(&hash);
-        if is_new && buckets.len() >= self.most {
+        if let Some(bucket) = buckets.get_mut(&hash) {
+            return bucket.take(self.window, now);
+        }
+        if buckets.len() >= self.most {
             buckets.retain(|_, bucket| bucket.taken_by(now) > 0);
         }
         // Where there are too many, those who come then share one, those who are known among
         // themselves: what it holds differs.
-        let is_shared = is_new && buckets.len() >= self.most;
+        let is_shared = buckets.len() >= self.most;
         let shared = u64::from(caller.is_some());
         let empty = Bucket {
             calls,
@@ -103,6 +113,21 @@ impl RateLimit {
         };
         let bucket = buckets.entry(if is_shared { shared } else { hash });
         bucket.or_insert(empty).take(self.window, now)
+    }
+}
+
+impl Hasher for AsIs {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write_u64(&mut self, hash: u64) {
+        self.0 = hash;
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        let fold = |hash: u64, byte: &u8| hash.rotate_left(8) ^ u64::from(*byte);
+        self.0 = bytes.iter().fold(self.0, fold);
     }
 }
 
