@@ -77,8 +77,9 @@ impl Guard {
     ///
     /// [`BadName::Host`] if it is not a host. There are no wildcards.
     pub fn allow_host(mut self, host: &str) -> Result<Self, BadName> {
-        let written = host_and_port(host).filter(|(name, _)| is_host(name));
-        if written.is_none() {
+        let written = host_and_port(host.as_bytes());
+        let written = written.map(|(name, _)| &host[..name.len()]);
+        if !written.is_some_and(is_host) {
             return Err(BadName::Host(host.to_owned()));
         }
         if let Some(hosts) = &mut self.hosts {
@@ -129,8 +130,7 @@ impl Guard {
     pub fn check(&self, host: Option<&[u8]>, origin: Option<&[u8]>) -> Result<(), Refused> {
         if let Some(hosts) = &self.hosts {
             let host = host.ok_or(Refused::HostMissing)?;
-            let text = core::str::from_utf8(host).map_err(|_| Refused::Host)?;
-            if !self.is_host_listed(hosts, text) {
+            if !self.is_host_listed(hosts, host) {
                 return Err(Refused::Host);
             }
         }
@@ -140,49 +140,52 @@ impl Guard {
         }
     }
 
-    fn is_host_listed(&self, hosts: &[String], host: &str) -> bool {
+    fn is_host_listed(&self, hosts: &[String], host: &[u8]) -> bool {
         let Some((name, _)) = host_and_port(host) else {
             return false;
         };
-        let is_loopback = LOOPBACK
-            .iter()
-            .any(|known| name.eq_ignore_ascii_case(known));
-        self.loopback && is_loopback
+        let is = |known: &str, name: &[u8]| name.eq_ignore_ascii_case(known.as_bytes());
+        let is_loopback = || LOOPBACK.iter().any(|known| is(known, name));
+        self.loopback && is_loopback()
             || hosts.iter().any(|listed| {
-                let any_port = host_and_port(listed).is_some_and(|(_, port)| port.is_none());
-                let compared = if any_port { name } else { host };
-                listed.eq_ignore_ascii_case(compared)
+                let written = host_and_port(listed.as_bytes());
+                let any_port = written.is_some_and(|(_, port)| port.is_none());
+                is(listed, if any_port { name } else { host })
             })
     }
 
     fn is_origin_listed(&self, origin: &[u8]) -> bool {
-        let Ok(origin) = core::str::from_utf8(origin) else {
-            return false;
-        };
+        let is = |listed: &str, origin: &[u8]| listed.as_bytes() == origin;
         let rest = ["http://", "https://"]
             .iter()
-            .find_map(|scheme| origin.strip_prefix(scheme));
+            .find_map(|scheme| origin.strip_prefix(scheme.as_bytes()));
         let name = rest.and_then(host_and_port).map(|(name, _)| name);
-        let is_loopback = name.is_some_and(|name| LOOPBACK.contains(&name));
-        self.loopback && is_loopback || self.origins.iter().any(|listed| listed == origin)
+        let is_loopback = name.is_some_and(|name| LOOPBACK.iter().any(|known| is(known, name)));
+        self.loopback && is_loopback || self.origins.iter().any(|listed| is(listed, origin))
     }
 }
 
 const LOOPBACK: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
 
 /// A host without its port, and the port: a number from 1 to 65535 without zeros before it.
-fn host_and_port(text: &str) -> Option<(&str, Option<u16>)> {
+fn host_and_port(text: &[u8]) -> Option<(&[u8], Option<u16>)> {
     // The colons of an address in brackets come before the bracket that closes it.
-    let after_address = text.rfind(']').map_or(0, |bracket| bracket + 1);
-    let Some(colon) = text[after_address..].find(':') else {
+    let bracket = text.iter().rposition(|byte| *byte == b']');
+    let after_address = bracket.map_or(0, |bracket| bracket + 1);
+    let colon = text[after_address..].iter().position(|byte| *byte == b':');
+    let Some(colon) = colon else {
         return Some((text, None));
     };
     let (name, port) = text.split_at(after_address + colon);
-    let port = &port[1..];
-    if !port.bytes().all(|byte| byte.is_ascii_digit()) || port.starts_with('0') {
-        return None;
+    let mut number: u16 = 0;
+    for byte in &port[1..] {
+        let digit = byte.checked_sub(b'0').filter(|digit| *digit < 10)?;
+        number = number.checked_mul(10)?.checked_add(digit.into())?;
+        if number == 0 {
+            return None;
+        }
     }
-    port.parse().ok().map(|port| (name, Some(port)))
+    (number > 0).then_some((name, Some(number)))
 }
 
 /// Whether a name is one that a browser can ask for: letters, digits, dots and hyphens, or an
