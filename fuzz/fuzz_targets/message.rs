@@ -6,8 +6,9 @@
 #![no_main]
 
 use askback_core::{
+    engine::server::ReceivedMessage,
     jsonrpc::{self, Malformed, Message, Payload, RequestId, Response},
-    limits::WireLimits,
+    limits::{Limits, WireLimits},
     protocol::{
         CallToolResult, ClientNotification, ClientRequest, CompleteResult, CreateMessageResult,
         DiscoverResult, ElicitResult, EmptyResult, GetPromptResult, HasMeta, InitializeResult,
@@ -28,6 +29,7 @@ fuzz_target!(|data: &[u8]| {
     };
     let revision = Revision::ALL[usize::from(*revision) % Revision::ALL.len()];
     read_in_one_go(text);
+    read_at_once(text);
     match parse(text) {
         Ok(Payload::Single(message)) => check(revision, *kind, message),
         Ok(Payload::Batch(messages)) => {
@@ -63,6 +65,22 @@ fn read_in_one_go(text: &[u8]) {
     assert_eq!(call.id, id);
     let params = call.params.as_deref();
     assert_eq!(ClientRequest::parse(&call.method, params), Ok(request));
+}
+
+/// A call that a server reads at once is what reading step by step comes to.
+fn read_at_once(text: &[u8]) {
+    let Ok(ReceivedMessage::Request(received)) =
+        ReceivedMessage::parse(text, &Limits::default(), &[])
+    else {
+        return;
+    };
+    let Ok(Payload::Single(Message::Request(call))) = parse(text) else {
+        panic!("only one way of reading sees a request");
+    };
+    assert_eq!(call.id, received.id);
+    let params = call.params.as_deref();
+    let request = ClientRequest::parse(&call.method, params);
+    assert_eq!(request, Ok(received.request));
 }
 
 /// What is sent for a member of a batch: itself, or the error it leads to.

@@ -8,6 +8,7 @@
 
 mod error;
 mod read;
+mod walk;
 mod write;
 
 use alloc::{
@@ -26,6 +27,8 @@ use serde_json::{Value, value::RawValue};
 
 pub use error::ErrorObject;
 pub use read::{ReadParams, parse, parse_request};
+pub(crate) use read::{is_short, text_within};
+pub(crate) use walk::Walk;
 pub(crate) use write::write_result_of;
 pub use write::{write_batch, write_error, write_notification, write_request, write_result};
 
@@ -205,7 +208,7 @@ impl Response {
     }
 }
 
-const VERSION: &str = "2.0";
+pub(crate) const VERSION: &str = "2.0";
 
 struct RequestIdVisitor;
 

@@ -55,17 +55,20 @@ pub fn parse(bytes: &[u8], limits: &WireLimits) -> Result<Payload, Malformed> {
 ///
 /// `None` says nothing about the message: [`parse`] tells what it is, or what is wrong with it.
 pub fn parse_request<P: ReadParams>(bytes: &[u8], limits: &WireLimits) -> Option<(RequestId, P)> {
-    if bytes.len() > limits.message_bytes {
-        return None;
-    }
-    let text = core::str::from_utf8(bytes).ok()?;
-    if has_more_values(text, limits.message_values) {
-        return None;
-    }
+    let text = text_within(bytes, limits)?;
     let mut json = serde_json::Deserializer::from_str(text);
     let request = json.deserialize_map(RequestVisitor(PhantomData)).ok()?;
     json.end().ok()?;
     is_short(&request.0, limits).then_some(request)
+}
+
+/// A message as text, where it is no larger than is accepted.
+pub(crate) fn text_within<'a>(bytes: &'a [u8], limits: &WireLimits) -> Option<&'a str> {
+    if bytes.len() > limits.message_bytes {
+        return None;
+    }
+    let text = core::str::from_utf8(bytes).ok()?;
+    (!has_more_values(text, limits.message_values)).then_some(text)
 }
 
 /// The method of a request with its parameters.
@@ -288,7 +291,7 @@ fn string(raw: &RawValue) -> Option<Cow<'_, str>> {
 }
 
 /// Whether an id may be kept for as long as its request goes on.
-fn is_short(id: &RequestId, limits: &WireLimits) -> bool {
+pub(crate) fn is_short(id: &RequestId, limits: &WireLimits) -> bool {
     !matches!(id, RequestId::String(id) if id.len() > limits.request_id_bytes)
 }
 

@@ -10,6 +10,7 @@ mod jsonrpc;
 mod keys;
 mod protocol;
 mod question;
+mod received;
 mod revision;
 mod sampling;
 mod seal;

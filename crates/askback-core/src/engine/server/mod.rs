@@ -1,5 +1,6 @@
 //! The server's side of one connection: every revision, and both eras at once.
 
+mod known;
 mod legacy;
 mod modern;
 mod origin;
@@ -15,10 +16,11 @@ use alloc::{
     vec::Vec,
 };
 
+pub use known::KnownClient;
 pub use modern::{
     Changed, OpenSubscription, admit, discover, spoken, tells, unsupported, write_notification,
 };
-pub use received::ReceivedMessage;
+pub use received::{ReceivedMessage, ReceivedRequest};
 pub use tasks::{Full, Room, Tasks};
 
 use self::{
@@ -155,6 +157,10 @@ pub struct Connection {
     batches: BTreeMap<u64, Batch>,
     next_batch: u64,
     out: VecDeque<Output>,
+    /// The client, as its last requests described it.
+    known: Option<Arc<KnownClient>>,
+    /// How many calls said something else.
+    unknown: u32,
 }
 
 #[derive(Debug)]
@@ -209,6 +215,8 @@ impl Connection {
             batches: BTreeMap::new(),
             next_batch: 0,
             out: VecDeque::new(),
+            known: None,
+            unknown: 0,
         }
     }
 
@@ -239,10 +247,26 @@ impl Connection {
 
     /// Takes one message, or one batch, as it was framed by the transport.
     pub fn handle_message(&mut self, bytes: &[u8]) {
-        match ReceivedMessage::parse(bytes, &self.profile.limits) {
-            Ok(received) => self.handle_received(received),
+        match ReceivedMessage::parse(bytes, &self.profile.limits, self.known.as_slice()) {
+            Ok(received) => {
+                self.learn(bytes, &received);
+                self.handle_received(received);
+            }
             Err(malformed) => self.handle_malformed(&malformed, None),
         }
+    }
+
+    /// Keeps what a call says of its client: the first time, and then rarely, as a client may say
+    /// something else each time.
+    fn learn(&mut self, bytes: &[u8], received: &ReceivedMessage) {
+        let Some(meta) = received.unknown_client() else {
+            return;
+        };
+        if self.unknown.is_multiple_of(KnownClient::RARELY) {
+            let learned = KnownClient::learn(bytes, meta, &self.profile, self.place);
+            self.known = learned.map(Arc::new).or_else(|| self.known.take());
+        }
+        self.unknown = self.unknown.wrapping_add(1);
     }
 
     /// Takes what was read already, by a transport that looks at messages itself.
@@ -264,6 +288,7 @@ impl Connection {
             + held.sum::<usize>()
             + batches.map(Vec::len).sum::<usize>()
             + subscriptions.sum::<usize>()
+            + self.known.as_ref().map_or(0, |known| known.kept_bytes())
     }
 
     /// The revision the handshake agreed on, once it did.
@@ -415,7 +440,10 @@ impl Connection {
 
     fn handle(&mut self, received: ReceivedMessage, batch: Option<u64>) {
         match received {
-            ReceivedMessage::Request(id, request) => self.handle_request(&id, Ok(request), batch),
+            ReceivedMessage::Request(request) => {
+                let id = request.id.clone();
+                self.handle_request(&id, Ok(request), batch);
+            }
             ReceivedMessage::Misfit(request, error) => {
                 self.handle_request(&request.id, Err(error), batch);
             }
@@ -446,7 +474,7 @@ impl Connection {
     fn handle_request(
         &mut self,
         id: &RequestId,
-        request: Result<ClientRequest, ErrorObject>,
+        request: Result<ReceivedRequest, ErrorObject>,
         batch: Option<u64>,
     ) {
         if let Some(batch) = batch.and_then(|number| self.batches.get_mut(&number)) {
@@ -463,7 +491,7 @@ impl Connection {
     fn route(
         &mut self,
         id: &RequestId,
-        request: Result<ClientRequest, ErrorObject>,
+        request: Result<ReceivedRequest, ErrorObject>,
         batch: Option<u64>,
     ) -> Result<Option<Vec<u8>>, ErrorObject> {
         if self.calls.contains_key(id) || self.subscription(id).is_some() {
@@ -476,15 +504,15 @@ impl Connection {
                 "too many requests in progress",
             ));
         }
-        let (id, request) = (id.clone(), request?);
-        let call = match modern::era_of(&request, &self.profile, self.session.is_open()) {
+        let received = request?;
+        let call = match modern::era_of(&received, &self.profile, self.session.is_open()) {
             // A subscription would keep its batch open for good.
             Era::Modern if batch.is_some() => return Err(no_batches()),
             Era::Modern => {
                 let principal = self.principal.clone();
-                admit(&self.profile, principal, self.place, id, request)?
+                admit(&self.profile, principal, self.place, received)?
             }
-            Era::Legacy => match self.handle_in_session(id, request)? {
+            Era::Legacy => match self.handle_in_session(received.id, received.request)? {
                 legacy::Routed::Response(response) => return Ok(Some(response)),
                 legacy::Routed::Call(call) => call,
             },

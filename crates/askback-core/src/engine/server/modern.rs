@@ -2,16 +2,21 @@
 
 use alloc::{boxed::Box, format, string::String, sync::Arc, vec::Vec};
 
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
 use super::{
     Call, Origin, Place, Profile,
+    known::{KnownClient, describes_only_a_client},
     origin::{check_watched, id_bytes, known_capabilities, known_client, known_token, too_long},
+    received::ReceivedRequest,
 };
 use crate::{
     ask::Principal,
     jsonrpc::{self, ErrorObject, RequestId},
     protocol::{
         CacheScope, CancelledParams, ClientCapabilities, ClientRequest, DetailedTask,
-        DiscoverResult, HasMeta, Meta, MissingCapability, NotificationParams,
+        DiscoverResult, HasMeta, JsonObject, Meta, MissingCapability, NotificationParams,
         ResourceUpdatedParams, ServerCapabilities, ServerNotification, Signature,
         SubscriptionFilter, SubscriptionsAcknowledgedParams, SubscriptionsListenParams,
         SubscriptionsListenResult, TraceContext, UnsupportedVersion,
@@ -50,10 +55,21 @@ pub fn admit(
     profile: &Profile,
     principal: Option<Arc<Principal>>,
     place: Place,
-    id: RequestId,
-    mut request: ClientRequest,
+    received: ReceivedRequest,
 ) -> Result<Call, ErrorObject> {
-    let meta = request.meta_slot().take().unwrap_or_default();
+    if let Some(known) = received.known() {
+        // What is known was admitted before.
+        return Ok(Call {
+            origin: known.origin(principal, place),
+            id: received.id,
+            request: received.request,
+            meta: JsonObject::new(),
+        });
+    }
+    let ReceivedRequest {
+        id, mut request, ..
+    } = received;
+    let mut meta = request.meta_slot().take().unwrap_or_default();
     let Some(version) = &meta.protocol_version else {
         return Err(missing("protocolVersion"));
     };
@@ -61,27 +77,64 @@ pub fn admit(
     if !revision.has(Kind::ClientRequest, request.method()) {
         return Err(ErrorObject::method_not_found(request.method()));
     }
-    let trace = TraceContext::of(&meta).map(Box::new);
-    let Some(capabilities) = meta.client_capabilities else {
-        return Err(missing("clientCapabilities"));
-    };
-    let origin = Origin {
-        trace,
-        revision,
-        client: meta
-            .client_info
-            .map(|client| known_client(client, &profile.limits)),
-        capabilities: known_capabilities(capabilities, &profile.limits),
-        log_level: meta.log_level,
-        progress_token: known_token(meta.progress_token, &profile.limits)?,
-        principal,
-        place,
-    };
+    let origin = origin_of(profile, revision, principal, place, &mut meta)?;
     Ok(Call {
         id,
         request,
-        meta: meta.extra,
+        meta: core::mem::take(&mut meta.extra),
         origin: Arc::new(origin),
+    })
+}
+
+impl KnownClient {
+    /// Keeps what a request says of its client in `_meta`; `message` is the request, as it was read.
+    /// `None` where it says more than that, says too much, or is not admitted.
+    #[must_use]
+    pub fn learn(message: &[u8], meta: &Meta, profile: &Profile, place: Place) -> Option<Self> {
+        #[derive(Deserialize)]
+        struct Message<'a> {
+            #[serde(borrow)]
+            params: Params<'a>,
+        }
+        #[derive(Deserialize)]
+        struct Params<'a> {
+            #[serde(rename = "_meta", borrow)]
+            meta: &'a RawValue,
+        }
+        let message: Message<'_> = serde_json::from_slice(message).ok()?;
+        let text = message.params.meta.get();
+        if !describes_only_a_client(meta) || text.len() > Self::TEXT_BYTES {
+            return None;
+        }
+        let revision = spoken(profile, meta.protocol_version.as_deref()?).ok()?;
+        let origin = origin_of(profile, revision, None, place, &mut meta.clone()).ok()?;
+        Some(Self::new(text, origin))
+    }
+}
+
+/// The origin of a request in a revision, from what its `_meta` says, but for what no protocol
+/// names.
+fn origin_of(
+    profile: &Profile,
+    revision: Revision,
+    principal: Option<Arc<Principal>>,
+    place: Place,
+    meta: &mut Meta,
+) -> Result<Origin, ErrorObject> {
+    let limits = &profile.limits;
+    let Some(capabilities) = meta.client_capabilities.take() else {
+        return Err(missing("clientCapabilities"));
+    };
+    let client = meta.client_info.take();
+    Ok(Origin {
+        revision,
+        client: client.map(|client| known_client(client, limits)),
+        capabilities: known_capabilities(capabilities, limits),
+        log_level: meta.log_level,
+        progress_token: known_token(meta.progress_token.take(), limits)?,
+        principal,
+        place,
+        trace: TraceContext::of(meta).map(Box::new),
     })
 }
 
@@ -91,13 +144,11 @@ pub fn admit(
 /// A server that speaks only with a handshake answers what is not of its era as servers did before
 /// there was another: -32022 would tell a client that it must not try the handshake
 /// (2026-07-28, basic/transports/stdio, Backward Compatibility).
-pub(super) fn era_of(request: &ClientRequest, profile: &Profile, session: bool) -> Era {
-    if matches!(request, ClientRequest::Initialize(_)) {
+pub(super) fn era_of(received: &ReceivedRequest, profile: &Profile, session: bool) -> Era {
+    if matches!(received.request, ClientRequest::Initialize(_)) {
         return Era::Legacy;
     }
-    let says = request
-        .meta()
-        .is_some_and(|meta| meta.protocol_version.is_some());
+    let says = received.version().is_some();
     let speaks = |era| profile.revisions.iter().any(|known| known.era() == era);
     let may_be_modern = says || !(session || speaks(Era::Legacy));
     if may_be_modern && speaks(Era::Modern) {

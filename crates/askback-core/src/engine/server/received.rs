@@ -1,20 +1,25 @@
 //! Messages, as a server received them.
 
-use alloc::vec::Vec;
+use alloc::{string::String, sync::Arc, vec::Vec};
 
+use super::known::{KnownClient, describes_only_a_client};
 use crate::{
     jsonrpc::{
         self, ErrorObject, Malformed, Message, Notification, Payload, Request, RequestId, Response,
+        Walk,
     },
-    limits::Limits,
-    protocol::ClientRequest,
+    limits::{Limits, WireLimits},
+    protocol::{CallToolParams, ClientRequest, HasMeta, Meta, RawObject},
 };
+
+/// The method that is nearly always asked for.
+const CALL: &str = "tools/call";
 
 /// A message of a client.
 #[derive(Debug, Clone)]
 pub enum ReceivedMessage {
-    /// A request, with its id.
-    Request(RequestId, ClientRequest),
+    /// A request.
+    Request(ReceivedRequest),
     /// A request of a method that is not known, or whose parameters do not fit, and what to answer
     /// where nothing else is wrong.
     Misfit(Request, ErrorObject),
@@ -26,20 +31,79 @@ pub enum ReceivedMessage {
     Batch(Vec<Result<Message, Malformed>>),
 }
 
+/// A request of a client.
+#[derive(Debug, Clone)]
+pub struct ReceivedRequest {
+    /// The id of the request.
+    pub id: RequestId,
+    /// The request, without its `_meta` where the client is known by that.
+    pub request: ClientRequest,
+    /// The client, where its `_meta` was known.
+    known: Option<Arc<KnownClient>>,
+}
+
 impl ReceivedMessage {
-    /// Reads one message or one batch.
+    /// Reads one message or one batch. `known` are the clients whose `_meta` need not be read again;
+    /// they were learned with the same limits.
     ///
     /// # Errors
     ///
     /// As [`jsonrpc::parse`]; parameters that do not fit are no error yet.
-    pub fn parse(bytes: &[u8], limits: &Limits) -> Result<Self, Malformed> {
+    pub fn parse(
+        bytes: &[u8],
+        limits: &Limits,
+        known: &[Arc<KnownClient>],
+    ) -> Result<Self, Malformed> {
+        if let Some(call) = read_call(bytes, &limits.wire, known) {
+            return Ok(Self::Request(call));
+        }
         if let Some((id, request)) = jsonrpc::parse_request(bytes, &limits.wire) {
-            return Ok(Self::Request(id, request));
+            return Ok(Self::Request(ReceivedRequest::new(id, request)));
         }
         Ok(match jsonrpc::parse(bytes, &limits.wire)? {
             Payload::Single(message) => message.into(),
             Payload::Batch(messages) => Self::Batch(messages),
         })
+    }
+
+    /// The `_meta` of a call that was read, where the next one may say the same: what a
+    /// [`KnownClient`] can be made of.
+    #[must_use]
+    pub fn unknown_client(&self) -> Option<&Meta> {
+        match self {
+            Self::Request(ReceivedRequest {
+                request: ClientRequest::CallTool(params),
+                known: None,
+                ..
+            }) => params.meta().filter(|meta| describes_only_a_client(meta)),
+            _ => None,
+        }
+    }
+}
+
+impl ReceivedRequest {
+    /// A request that was read whole.
+    #[must_use]
+    pub fn new(id: RequestId, request: ClientRequest) -> Self {
+        Self {
+            id,
+            request,
+            known: None,
+        }
+    }
+
+    /// The revision that its `_meta` names.
+    #[must_use]
+    pub fn version(&self) -> Option<&str> {
+        match &self.known {
+            Some(known) => Some(known.version()),
+            None => self.request.meta()?.protocol_version.as_deref(),
+        }
+    }
+
+    /// The client, where its `_meta` was known.
+    pub(super) fn known(&self) -> Option<&Arc<KnownClient>> {
+        self.known.as_ref()
     }
 }
 
@@ -48,12 +112,75 @@ impl From<Message> for ReceivedMessage {
         match message {
             Message::Request(request) => {
                 match ClientRequest::parse(&request.method, request.params.as_deref()) {
-                    Ok(read) => Self::Request(request.id, read),
+                    Ok(read) => Self::Request(ReceivedRequest::new(request.id, read)),
                     Err(error) => Self::Misfit(request, error),
                 }
             }
             Message::Notification(notification) => Self::Notification(notification),
             Message::Response(response) => Self::Response(response),
         }
+    }
+}
+
+/// Reads a call of a tool that is written as nearly all clients write it, and whose `_meta`, where it
+/// has one, is known. It is then what [`jsonrpc::parse`] comes to. `None` says nothing about the
+/// message.
+fn read_call(
+    bytes: &[u8],
+    limits: &WireLimits,
+    known: &[Arc<KnownClient>],
+) -> Option<ReceivedRequest> {
+    let text = jsonrpc::text_within(bytes, limits)?;
+    let mut message = Walk::new(text);
+    let (mut version, mut id, mut method, mut params) = (None, None, None, None);
+    message.object(|message, name| match name {
+        "jsonrpc" => once(&mut version, message.string()?),
+        "id" => once(&mut id, message.request_id()?),
+        "method" => once(
+            &mut method,
+            message.string().filter(|method| *method == CALL)?,
+        ),
+        "params" => once(&mut params, read_params(message, known)?),
+        _ => None,
+    })?;
+    message.end()?;
+    let (id, (params, known)) = (id?, params?);
+    method?;
+    let is_sound = version? == jsonrpc::VERSION && jsonrpc::is_short(&id, limits);
+    is_sound.then(|| ReceivedRequest {
+        id,
+        request: ClientRequest::CallTool(params),
+        known,
+    })
+}
+
+/// Steps over the parameters of a call, with the client that they describe.
+fn read_params(
+    message: &mut Walk<'_>,
+    known: &[Arc<KnownClient>],
+) -> Option<(CallToolParams, Option<Arc<KnownClient>>)> {
+    let (mut name, mut client) = (None, None);
+    let mut params = CallToolParams::default();
+    message.object(|message, member| match member {
+        "name" => once(&mut name, message.string()?),
+        "arguments" => once(&mut params.arguments, message.read::<RawObject>()?),
+        "requestState" => once(&mut params.request_state, message.string()?.into()),
+        "inputResponses" => once(&mut params.input_responses, message.read()?),
+        "_meta" => {
+            let mut known = known.iter();
+            let known = known.find(|known| message.object_of(known.text()).is_some())?;
+            once(&mut client, Arc::clone(known))
+        }
+        _ => None,
+    })?;
+    params.name = String::from(name?);
+    Some((params, client))
+}
+
+/// Puts a member where it belongs; it may stand there once.
+fn once<T>(slot: &mut Option<T>, value: T) -> Option<()> {
+    match slot.replace(value) {
+        None => Some(()),
+        Some(_) => None,
     }
 }

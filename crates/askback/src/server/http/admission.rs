@@ -5,13 +5,13 @@ use std::{borrow::Cow, sync::Arc};
 
 use askback_core::{
     ask::Principal,
-    engine::server::{self as engine, Call, Place, Profile, ReceivedMessage},
+    engine::server::{self as engine, Call, Place, Profile, ReceivedMessage, ReceivedRequest},
     http::{
         Mismatch,
         headers::{self, Mirrored},
     },
-    jsonrpc::{ErrorObject, Request, RequestId},
-    protocol::{ClientRequest, HasMeta},
+    jsonrpc::{ErrorObject, Request},
+    protocol::ClientRequest,
     revision::Kind,
 };
 use http::{HeaderMap, HeaderName, HeaderValue, request::Parts};
@@ -36,28 +36,27 @@ pub(super) fn principal(parts: &Parts) -> Option<Arc<Principal>> {
 pub(super) fn admit(
     shared: &Shared,
     parts: &Parts,
-    id: &RequestId,
-    request: ClientRequest,
+    received: ReceivedRequest,
 ) -> Result<Call, ErrorObject> {
     let headers = mirrored(&parts.headers)?;
     let principal = principal(parts);
-    if let Some(body) = headers::BodySummary::of(&request) {
+    let request = &received.request;
+    if let Some(version) = received.version() {
+        let body = headers::BodySummary {
+            version,
+            method: request.method(),
+            name: request.target(),
+        };
         headers::check(&headers, body)?;
-        check_arguments(shared, principal.as_deref(), &parts.headers, &request)?;
+        check_arguments(shared, principal.as_deref(), &parts.headers, request)?;
     } else {
-        let wish = match &request {
+        let wish = match request {
             ClientRequest::Initialize(params) => Some(&*params.protocol_version),
             _ => None,
         };
         check_revision(&shared.profile, &headers, request.method(), None, wish)?;
     }
-    engine::admit(
-        &shared.profile,
-        principal,
-        Place::Elsewhere,
-        id.clone(),
-        request,
-    )
+    engine::admit(&shared.profile, principal, Place::Elsewhere, received)
 }
 
 /// Returns the error of an unreadable request: of its headers, else of its parameters.
@@ -135,10 +134,10 @@ fn check_revision(
 /// Whether this is a request that says that it is one of the stateless era, or a later one.
 pub(super) fn names_a_version(received: &ReceivedMessage) -> bool {
     match received {
-        ReceivedMessage::Request(_, ClientRequest::Initialize(_)) => false,
-        ReceivedMessage::Request(_, request) => request
-            .meta()
-            .is_some_and(|meta| meta.protocol_version.is_some()),
+        ReceivedMessage::Request(received) => {
+            let opens_session = matches!(received.request, ClientRequest::Initialize(_));
+            !opens_session && received.version().is_some()
+        }
         ReceivedMessage::Misfit(request, _) => {
             request.method != INITIALIZE && version_in(request.params.as_deref()).is_some()
         }

@@ -116,7 +116,9 @@ mod guarded {
             let protection = self.by.as_ref()?;
             let principal = principal(parts);
             let needed: Vec<Arc<Scopes>> = match received {
-                ReceivedMessage::Request(_, request) => shared.needed(request, principal.as_ref()),
+                ReceivedMessage::Request(received) => {
+                    shared.needed(&received.request, principal.as_ref())
+                }
                 // It is refused by whoever would answer it.
                 ReceivedMessage::Misfit(..)
                 | ReceivedMessage::Notification(_)

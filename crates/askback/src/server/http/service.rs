@@ -35,6 +35,7 @@ use self::route::Route;
 use super::{
     admission::{admit, judge, principal, single},
     body::{Body, Outgoing},
+    known::KnownClients,
     listening::Listening,
     pages,
     protected::Protected,
@@ -69,6 +70,7 @@ struct Inner {
     pairs: bool,
     /// Whether its operator was warned of a request for another name.
     warned: AtomicBool,
+    known: KnownClients,
 }
 
 impl Service {
@@ -94,6 +96,7 @@ impl Service {
             stands_alone,
             pairs,
             warned: AtomicBool::new(false),
+            known: KnownClients::default(),
         }))
     }
 
@@ -237,7 +240,7 @@ impl Inner {
             Err(Unread::NoRoom(why)) => return self.no_room(None, why),
             Err(unread) => return response::refusal(unread.status(), unread),
         };
-        let received = match ReceivedMessage::parse(&body, self.shared.limits()) {
+        let received = match self.known.read(&body, &self.shared) {
             Ok(received) => received,
             Err(malformed) => {
                 let id = malformed.id.as_ref();
@@ -266,9 +269,8 @@ impl Inner {
         received: ReceivedMessage,
     ) -> Response<Body> {
         let (id, admitted) = match received {
-            ReceivedMessage::Request(id, request) => {
-                let admitted = admit(&self.shared, parts, &id, request);
-                (id, admitted)
+            ReceivedMessage::Request(request) => {
+                (request.id.clone(), admit(&self.shared, parts, request))
             }
             ReceivedMessage::Misfit(request, error) => {
                 let error = judge(&self.shared.profile, parts, &request, error);

@@ -197,7 +197,7 @@ impl Inner {
 /// Returns the id of the request to answer.
 fn id_of(received: &ReceivedMessage) -> Option<&RequestId> {
     match received {
-        ReceivedMessage::Request(id, _) => Some(id),
+        ReceivedMessage::Request(received) => Some(&received.id),
         ReceivedMessage::Misfit(request, _) => Some(&request.id),
         ReceivedMessage::Notification(_)
         | ReceivedMessage::Response(_)

@@ -58,7 +58,7 @@ impl Inner {
         // A revision that is not known may be one without sessions.
         let stateless = self.stands_alone && version.is_some() && era.is_none();
         let (id, method) = match received {
-            ReceivedMessage::Request(id, request) => (id, request.method()),
+            ReceivedMessage::Request(received) => (&received.id, received.request.method()),
             ReceivedMessage::Misfit(request, _) => (&request.id, &*request.method),
             ReceivedMessage::Notification(_) if stateless => return Route::Stateless,
             ReceivedMessage::Notification(_)

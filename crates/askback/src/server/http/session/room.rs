@@ -95,7 +95,7 @@ impl State {
 /// once, or is an answer itself.
 pub(super) fn room_of(received: &ReceivedMessage) -> Option<usize> {
     match received {
-        ReceivedMessage::Request(_, request) => match request {
+        ReceivedMessage::Request(received) => match &received.request {
             ClientRequest::Ping(_) | ClientRequest::SetLevel(_) | ClientRequest::Unsubscribe(_) => {
                 None
             }
