@@ -18,13 +18,12 @@ use http::{HeaderMap, HeaderName, HeaderValue, request::Parts};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use super::heads::Heads;
 use crate::server::Shared;
 
 /// Opens a session.
 pub(super) const INITIALIZE: &str = "initialize";
 pub(super) const VERSION: HeaderName = HeaderName::from_static(headers::PROTOCOL_VERSION);
-const METHOD: HeaderName = HeaderName::from_static(headers::METHOD);
-const NAME: HeaderName = HeaderName::from_static(headers::NAME);
 
 /// Returns the principal that the layer before this service inserted.
 pub(super) fn principal(parts: &Parts) -> Option<Arc<Principal>> {
@@ -35,11 +34,11 @@ pub(super) fn principal(parts: &Parts) -> Option<Arc<Principal>> {
 /// revision before the method, the method before its parameters.
 pub(super) fn admit(
     shared: &Shared,
-    parts: &Parts,
+    heads: &Heads<'_>,
+    principal: Option<Arc<Principal>>,
     received: ReceivedRequest,
 ) -> Result<Call, ErrorObject> {
-    let headers = mirrored(&parts.headers)?;
-    let principal = principal(parts);
+    let headers = heads.mirrored()?;
     let request = &received.request;
     if let Some(version) = received.version() {
         let body = headers::BodySummary {
@@ -48,7 +47,7 @@ pub(super) fn admit(
             name: request.target(),
         };
         headers::check(&headers, body)?;
-        check_arguments(shared, principal.as_deref(), &parts.headers, request)?;
+        check_arguments(shared, principal.as_deref(), heads.all(), request)?;
     } else {
         let wish = match request {
             ClientRequest::Initialize(params) => Some(&*params.protocol_version),
@@ -62,11 +61,12 @@ pub(super) fn admit(
 /// Returns the error of an unreadable request: of its headers, else of its parameters.
 pub(super) fn judge(
     profile: &Profile,
-    parts: &Parts,
+    heads: &Heads<'_>,
     request: &Request,
     error: ErrorObject,
 ) -> ErrorObject {
-    let checked = mirrored(&parts.headers)
+    let checked = heads
+        .mirrored()
         .map_err(ErrorObject::from)
         .and_then(|headers| {
             let params = request.params.as_deref();
@@ -172,14 +172,6 @@ fn wish_in(params: Option<&RawValue>) -> Option<Cow<'_, str>> {
     }
     let params: Params<'_> = serde_json::from_str(params?.get()).ok()?;
     Some(params.version)
-}
-
-fn mirrored(headers: &HeaderMap) -> Result<Mirrored<'_>, Mismatch> {
-    Ok(Mirrored {
-        version: single(headers, &VERSION)?,
-        method: single(headers, &METHOD)?,
-        name: single(headers, &NAME)?,
-    })
 }
 
 /// A header that may be there once.

@@ -17,6 +17,7 @@
 mod admission;
 mod body;
 mod connection;
+mod heads;
 mod known;
 mod listening;
 mod pages;

@@ -26,8 +26,8 @@ use askback_core::{
     revision::Era,
 };
 use http::{
-    HeaderMap, Method, Request, Response, StatusCode,
-    header::{ACCEPT, CONTENT_TYPE, HOST, ORIGIN},
+    Method, Request, Response, StatusCode,
+    header::{HOST, ORIGIN},
     request::Parts,
 };
 
@@ -35,6 +35,7 @@ use self::route::Route;
 use super::{
     admission::{admit, judge, principal, single},
     body::{Body, Outgoing},
+    heads::Heads,
     known::KnownClients,
     listening::Listening,
     pages,
@@ -133,9 +134,10 @@ impl Service {
     /// Answers a request.
     pub async fn respond<B: http_body::Body>(&self, request: Request<B>) -> Response<Body> {
         let (mut parts, body) = request.into_parts();
-        if let Err(refused) = self.0.check_guard(&parts) {
-            return self.0.refuse(&parts, refused);
-        }
+        let is_from_page = match self.0.check_guard(&parts) {
+            Ok(is_from_page) => is_from_page,
+            Err(refused) => return self.0.refuse(&parts, refused),
+        };
         let methods = if self.0.handshakes {
             "POST, GET, DELETE"
         } else {
@@ -153,7 +155,7 @@ impl Service {
             },
         };
         response = self.0.protected.bound(&self.0.shared, &parts, response);
-        if let Some(origin) = parts.headers.get(ORIGIN) {
+        if is_from_page && let Some(origin) = parts.headers.get(ORIGIN) {
             pages::share(origin, response.headers_mut());
         }
         response
@@ -181,7 +183,8 @@ where
 }
 
 impl Inner {
-    fn check_guard(&self, parts: &Parts) -> Result<(), Refused> {
+    /// Whether a request that may go on comes from a web page.
+    fn check_guard(&self, parts: &Parts) -> Result<bool, Refused> {
         let host = single(&parts.headers, &HOST).map_err(|_| Refused::Host)?;
         let origin = single(&parts.headers, &ORIGIN).map_err(|_| Refused::Origin)?;
         // HTTP/2 names the host here, and HTTP/1 may; where both do, both must be right.
@@ -189,7 +192,8 @@ impl Inner {
         if let (Some(host), Some(_)) = (host, authority) {
             self.guard.check(Some(host), origin)?;
         }
-        self.guard.check(authority.or(host), origin)
+        self.guard.check(authority.or(host), origin)?;
+        Ok(origin.is_some())
     }
 
     /// Refuses a request, and tells which name was meant and what would allow it: its operator in the
@@ -223,13 +227,12 @@ impl Inner {
     }
 
     async fn post<B: http_body::Body>(&self, parts: &Parts, body: B) -> Response<Body> {
-        let headers = &parts.headers;
-        let media = single(headers, &CONTENT_TYPE).unwrap_or_default();
-        if media.and_then(Media::of) != Some(Media::Json) {
+        let heads = Heads::of(&parts.headers);
+        if heads.media() != Some(Media::Json) {
             let why = "the body must be application/json";
             return response::refusal(StatusCode::UNSUPPORTED_MEDIA_TYPE, why);
         }
-        let accept = accept(headers);
+        let accept = heads.accepted();
         if !accept.json && !accept.event_stream {
             let why = "accept application/json and text/event-stream";
             return response::refusal(StatusCode::NOT_ACCEPTABLE, why);
@@ -254,8 +257,8 @@ impl Inner {
         if self.stop.has_reached(Phase::Stopping) && begins_something(&received) {
             return stopping();
         }
-        match self.route(parts, &received) {
-            Route::Stateless => self.stateless(parts, accept, received).await,
+        match self.route(parts, &heads, &received) {
+            Route::Stateless => self.stateless(parts, &heads, accept, received).await,
             Route::New => self.initialize(parts, received),
             Route::Session(session) => self.message(session, accept, received).await,
             Route::Nowhere(refusal) => refusal,
@@ -265,15 +268,17 @@ impl Inner {
     async fn stateless(
         &self,
         parts: &Parts,
+        heads: &Heads<'_>,
         accept: Accepted,
         received: ReceivedMessage,
     ) -> Response<Body> {
         let (id, admitted) = match received {
             ReceivedMessage::Request(request) => {
-                (request.id.clone(), admit(&self.shared, parts, request))
+                let id = request.id.clone();
+                (id, admit(&self.shared, heads, principal(parts), request))
             }
             ReceivedMessage::Misfit(request, error) => {
-                let error = judge(&self.shared.profile, parts, &request, error);
+                let error = judge(&self.shared.profile, heads, &request, error);
                 (request.id, Err(error))
             }
             // There is none that a server would have to act on.
@@ -338,11 +343,6 @@ impl Inner {
             Err(why) => self.no_room(id, why),
         }
     }
-}
-
-fn accept(headers: &HeaderMap) -> Accepted {
-    let values = headers.get_all(ACCEPT).iter();
-    Accepted::of(values.map(http::HeaderValue::as_bytes))
 }
 
 /// Whether this is more than answers to what goes on already.

@@ -10,13 +10,14 @@ use askback_core::{
 use http::{HeaderName, Response, StatusCode, request::Parts};
 
 use super::{
-    Inner, PAIRED, accept,
+    Inner, PAIRED,
     route::{Route, ended, nameless},
     stopping,
 };
 use crate::server::http::{
     admission::{VERSION, principal, single},
     body::{Body, Outgoing},
+    heads::Heads,
     reading::{First, Reading},
     response::{self, SESSION_ID},
     session::{Session, Taken, Work},
@@ -121,7 +122,7 @@ impl Inner {
             Route::Nowhere(refusal) => return refusal,
             Route::New | Route::Stateless => None,
         };
-        if !accept(headers).event_stream {
+        if !Heads::of(headers).accepted().event_stream {
             let why = "accept text/event-stream";
             return response::refusal(StatusCode::NOT_ACCEPTABLE, why);
         }

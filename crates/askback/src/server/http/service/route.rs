@@ -13,6 +13,7 @@ use super::{Inner, PAIRED};
 use crate::server::http::{
     admission::{INITIALIZE, VERSION, names_a_version, principal, single},
     body::Body,
+    heads::Heads,
     response::{self, SESSION_ID},
     session::Session,
 };
@@ -30,15 +31,21 @@ pub(super) enum Route {
 
 impl Inner {
     /// Where a message belongs: the era is chosen here and nowhere below.
-    pub(super) fn route(&self, parts: &Parts, received: &ReceivedMessage) -> Route {
-        let version = parts.headers.get(VERSION);
-        let revision = version.and_then(|version| version.to_str().ok()?.parse::<Revision>().ok());
+    pub(super) fn route(
+        &self,
+        parts: &Parts,
+        heads: &Heads<'_>,
+        received: &ReceivedMessage,
+    ) -> Route {
+        let version = heads.version();
+        let text = version.and_then(|version| std::str::from_utf8(version).ok());
+        let revision = text.and_then(|version| version.parse::<Revision>().ok());
         let era = revision.map(Revision::era);
         let stateless = !self.handshakes || era == Some(Era::Modern) || names_a_version(received);
         if stateless && self.stands_alone {
             return Route::Stateless;
         }
-        let session = match single(&parts.headers, &SESSION_ID) {
+        let session = match heads.session() {
             Ok(session) => session.map(|id| std::str::from_utf8(id).unwrap_or_default()),
             Err(repeated) => {
                 return Route::Nowhere(response::refusal(StatusCode::BAD_REQUEST, repeated));
