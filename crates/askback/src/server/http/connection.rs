@@ -13,11 +13,11 @@ use bytes::Bytes;
 use http::{Request, Response, StatusCode};
 use http_body::{Body as _, Frame, SizeHint};
 use hyper::{body::Incoming, server::conn::http1};
-use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::rt::TokioIo;
 use tokio::{
     io::{AsyncRead, AsyncReadExt as _, AsyncWrite, ReadBuf, Take},
     net::TcpStream,
-    time::{Sleep, sleep},
+    time::{Instant, Sleep, sleep, sleep_until},
 };
 
 use super::{
@@ -60,8 +60,8 @@ pub(super) async fn connection(
         respond(&service, &path, request, in_request)
     });
     let mut http = http1::Builder::new();
-    http.timer(TokioTimer::new())
-        .header_read_timeout(limits.http.header_read)
+    // The socket looks at the time itself.
+    http.header_read_timeout(None)
         // What is read at once may hold more than that, up to twice as much.
         .max_buf_size(limits.http.header_bytes.max(LEAST_HEADER_BYTES))
         .max_header_size(limits.http.header_bytes)
@@ -165,8 +165,8 @@ impl http_body::Body for Watched {
     }
 }
 
-/// A socket that fails when its client leaves what it is sent unread for too long, and says what the
-/// connection is at.
+/// A socket that fails when its client is too long with the head of a request, or leaves what it is
+/// sent unread for too long, and says what the connection is at.
 pub(super) struct Patient {
     /// Of which no more is read at once than hyper needs for most requests: it keeps a buffer as
     /// large as what it was once given, for as long as the connection is there.
@@ -182,6 +182,11 @@ pub(super) struct Patient {
 struct Head {
     bytes: usize,
     room: Charge,
+    /// How long it may take.
+    limit: Duration,
+    /// Rings when that is over, or before: it is set again only when it has rung, since most heads
+    /// come long before.
+    alarm: Option<Pin<Box<Sleep>>>,
 }
 
 impl Head {
@@ -193,6 +198,29 @@ impl Head {
         if self.bytes > WORTH_COUNTING {
             standing.hold_head(self.room.cover(self.bytes).is_ok());
         }
+    }
+
+    /// Whether it is late, while it is waited for.
+    fn is_late(&mut self, standing: &Standing, cx: &mut Context<'_>) -> bool {
+        if !standing.awaits_head() {
+            return false;
+        }
+        let set = self.alarm.as_ref();
+        if set.is_some_and(|alarm| !alarm.is_elapsed()) {
+            return false;
+        }
+        let end = standing.waits_since() + self.limit;
+        if Instant::now() >= end {
+            return true;
+        }
+        let alarm = match &mut self.alarm {
+            Some(alarm) => {
+                alarm.as_mut().reset(end);
+                alarm
+            }
+            none => none.insert(Box::pin(sleep_until(end))),
+        };
+        alarm.as_mut().poll(cx).is_ready()
     }
 
     fn end(&mut self) {
@@ -218,6 +246,8 @@ impl Patient {
             head: Head {
                 bytes: 0,
                 room: heads,
+                limit: service.shared().limits().http.header_read,
+                alarm: None,
             },
         }
     }
@@ -253,7 +283,11 @@ impl AsyncRead for Patient {
         let this = &mut *self;
         let before = buf.filled().len();
         this.inner.set_limit(MOST_AT_ONCE);
-        ready!(Pin::new(&mut this.inner).poll_read(cx, buf))?;
+        let read = Pin::new(&mut this.inner).poll_read(cx, buf);
+        if read.is_pending() && this.head.is_late(&this.standing, cx) {
+            return Poll::Ready(Err(late()));
+        }
+        ready!(read)?;
         this.head.grow(&this.standing, buf.filled().len() - before);
         Poll::Ready(Ok(()))
     }
@@ -286,6 +320,11 @@ impl AsyncWrite for Patient {
         let flushed = Pin::new(self.inner.get_mut()).poll_flush(cx);
         if flushed.is_ready() {
             self.standing.is_written();
+            // From now on the next request is waited for, whether or not a read is asked for again.
+            let this = &mut *self;
+            if this.head.is_late(&this.standing, cx) {
+                return Poll::Ready(Err(late()));
+            }
         }
         self.judge(flushed, cx)
     }
@@ -294,4 +333,9 @@ impl AsyncWrite for Patient {
         let shut = Pin::new(self.inner.get_mut()).poll_shutdown(cx);
         self.judge(shut, cx)
     }
+}
+
+fn late() -> io::Error {
+    let why = "the head of a request did not come in time";
+    io::Error::new(io::ErrorKind::TimedOut, why)
 }

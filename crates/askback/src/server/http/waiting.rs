@@ -6,6 +6,7 @@ use std::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
+    time::Duration,
 };
 
 use tokio::{sync::Notify, time::Instant};
@@ -107,7 +108,7 @@ impl Waiting {
         let connections = self.lock();
         let all = connections.by_number.values();
         all.filter(|standing| !standing.is_at_work() && which(standing))
-            .map(|standing| (standing.waits_since(), Arc::clone(standing)))
+            .map(|standing| (standing.since(), Arc::clone(standing)))
             .collect()
     }
 
@@ -123,12 +124,17 @@ impl Waiting {
 }
 
 impl Standing {
-    fn waits_since(&self) -> u64 {
+    fn since(&self) -> u64 {
         self.waits_since.load(Ordering::Relaxed)
     }
 
+    /// Since when it waits for a request, while it does.
+    pub(super) fn waits_since(&self) -> Instant {
+        self.among.begun + Duration::from_nanos(self.since())
+    }
+
     fn is_at_work(&self) -> bool {
-        self.waits_since() == AT_WORK
+        self.since() == AT_WORK
     }
 
     /// Whether what is read now is the head of a request.
