@@ -48,8 +48,12 @@ pub trait Handler<Marker>: Clone + Send + Sync + 'static {
     /// Declares the arguments and state that its parameters need.
     fn parameters() -> Parameters;
 
-    /// Runs it.
-    fn call(&self, ctx: Ctx) -> BoxFuture<'static, Result<Self::Output>>;
+    /// Runs it, and converts what it returns.
+    fn call<T: 'static>(
+        &self,
+        ctx: Ctx,
+        convert: fn(Self::Output) -> Result<T>,
+    ) -> BoxFuture<'static, Result<T>>;
 }
 
 /// Hands on the future of a handler. What the future must be is said here alone: what comes out is
@@ -102,10 +106,10 @@ where
         run: Arc::new(move |ctx| {
             // In other builds, the clock is not looked at for this.
             #[cfg(debug_assertions)]
-            let running = watch.run(ctx.clone(), handler.call(ctx));
+            let running = Box::pin(watch.run(ctx.clone(), handler.call(ctx, convert)));
             #[cfg(not(debug_assertions))]
-            let running = handler.call(ctx);
-            Box::pin(async move { convert(running.await?) })
+            let running = handler.call(ctx, convert);
+            running
         }),
         parameters: Arc::new(H::parameters()),
     }
@@ -134,7 +138,11 @@ macro_rules! handler {
                 unused_variables,
                 reason = "a handler without parameters takes nothing"
             )]
-            fn call(&self, ctx: Ctx) -> BoxFuture<'static, Result<R>> {
+            fn call<T: 'static>(
+                &self,
+                ctx: Ctx,
+                convert: fn(R) -> Result<T>,
+            ) -> BoxFuture<'static, Result<T>> {
                 let handler = self.clone();
                 Box::pin(async move {
                     $(let mut $value = Pending::new($parameter::extract(&ctx))?;)*
@@ -149,7 +157,7 @@ macro_rules! handler {
                         ready
                     })
                     .await?;
-                    handler($($value.take()?),*).await
+                    convert(handler($($value.take()?),*).await?)
                 })
             }
         }
