@@ -2,6 +2,7 @@
 
 use std::{
     convert::Infallible,
+    future::{Future, poll_fn},
     io,
     pin::{Pin, pin},
     sync::Arc,
@@ -71,13 +72,39 @@ pub(super) async fn connection(
         http.max_headers(limits.http.headers);
     }
     let mut connection = pin!(http.serve_connection(TokioIo::new(io), respond));
-    tokio::select! {
-        ended = connection.as_mut() => return ended,
-        () = stop.reached(until) => {}
-        () = present.0.gives_way() => return Ok(()),
+    let mut end = pin!(async {
+        tokio::select! {
+            () = stop.reached(until) => End::Stopping,
+            () = present.0.gives_way() => End::GivesWay,
+        }
+    });
+    // It wakes this task when it comes: before that, once it is waited for, it need not be asked.
+    let mut is_awaited = false;
+    let may_end = || stop.has_reached(until) || present.0.is_asked();
+    let ended = poll_fn(|cx| match connection.as_mut().poll(cx) {
+        Poll::Ready(ended) => Poll::Ready(Err(ended)),
+        Poll::Pending if is_awaited && !may_end() => Poll::Pending,
+        Poll::Pending => {
+            is_awaited = true;
+            end.as_mut().poll(cx).map(Ok)
+        }
+    });
+    match ended.await {
+        Err(ended) => ended,
+        Ok(End::GivesWay) => Ok(()),
+        Ok(End::Stopping) => {
+            connection.as_mut().graceful_shutdown();
+            connection.await
+        }
     }
-    connection.as_mut().graceful_shutdown();
-    connection.await
+}
+
+/// Why a connection ends that could go on.
+enum End {
+    /// The server stops.
+    Stopping,
+    /// Another needs its place.
+    GivesWay,
 }
 
 async fn respond(

@@ -175,6 +175,11 @@ impl Standing {
         self.gives_way.notify_one();
     }
 
+    /// Whether it was asked to give way.
+    pub(super) fn is_asked(&self) -> bool {
+        self.is_asked.load(Ordering::Relaxed)
+    }
+
     /// Waits until it is to give way to another, and is not at work.
     pub(super) async fn gives_way(&self) {
         loop {
