@@ -121,13 +121,23 @@ impl Field {
     }
 }
 
+/// Whether any of these secrets is among spaced words. Each is looked for where a word begins: of nearly
+/// all, one byte tells that it is not there.
 fn has_any(words: &str, secrets: &[&str]) -> bool {
-    let has = |secret: &&str| {
-        words.match_indices(*secret).any(|(at, _)| {
-            words[..at].ends_with(' ') && words[at + secret.len()..].starts_with(' ')
-        })
+    let mut rest = words.as_bytes();
+    let begins = |secret: &str, rest: &[u8]| {
+        let secret = secret.as_bytes();
+        rest.first() == secret.first()
+            && rest.starts_with(secret)
+            && rest.get(secret.len()) == Some(&b' ')
     };
-    secrets.iter().any(has)
+    while let Some(space) = rest.iter().position(|byte| *byte == b' ') {
+        rest = &rest[space + 1..];
+        if secrets.iter().any(|secret| begins(secret, rest)) {
+            return true;
+        }
+    }
+    false
 }
 
 /// The words of a name or sentence in lower case, one space before each and one after the last:
@@ -153,4 +163,47 @@ fn spaced_words(text: &str) -> String {
         words.push(' ');
     }
     words
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::format;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const WORDS: &[&str] = &[
+        "token",
+        "to",
+        "kens",
+        "api",
+        "keys",
+        "key",
+        "Pin",
+        "contraseña",
+        "x",
+        "é",
+    ];
+
+    fn some_words() -> impl Strategy<Value = String> {
+        let word = prop::sample::select(WORDS);
+        prop::collection::vec((word, "[ _-]{0,2}"), 0..8).prop_map(|words| {
+            words
+                .iter()
+                .map(|(word, gap)| format!("{word}{gap}"))
+                .collect()
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn a_secret_is_found_where_a_search_for_it_finds_it(text in some_words()) {
+            let words = spaced_words(&text);
+            for secrets in [SECRETS, NUMERIC_SECRETS, SECRET_NAMES] {
+                let searched = secrets.iter().any(|secret| words.contains(&format!(" {secret} ")));
+                prop_assert_eq!(has_any(&words, secrets), searched, "{}", words);
+            }
+        }
+    }
 }
