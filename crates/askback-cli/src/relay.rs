@@ -10,6 +10,7 @@ use askback::{
     Error, Result,
     client::{CallTarget, ClientBuilder, Event, HostQuestion},
 };
+use askback_core::forms::FormSchema;
 use askback_core::protocol::{
     CreateMessageParams, CreateMessageResult, ElicitFormParams, ElicitResult, ElicitUrlParams,
     Implementation, Meta, RequestParams, Root,
@@ -115,7 +116,7 @@ impl Relay {
     pub async fn fill(self, form: HostQuestion<ElicitFormParams>) -> Result<ElicitResult> {
         let ask = Ask::Form {
             message: form.request.message.clone(),
-            schema: form.request.requested_schema.clone(),
+            schema: FormSchema::clone(&form.request.requested_schema),
         };
         elicited(self.ask(form, ask).await)
     }

@@ -11,6 +11,7 @@ extern crate alloc;
 pub mod address;
 pub mod ask;
 pub mod auth;
+pub mod canonical;
 pub mod clock;
 pub mod engine;
 pub mod forms;

@@ -20,13 +20,14 @@ const CRATES: [(&str, Map); 2] = [(CORE, OF_CORE), ("crates/askback/src/", OF_AS
 
 const OF_CORE: Map = &[
     ("address", &[]),
+    ("canonical", &[]),
     ("future", &[]),
     ("limits", &[]),
     ("quote", &[]),
     ("revision", &[]),
     ("uri_template", &[]),
     ("jsonrpc", &["limits", "quote"]),
-    ("forms", &["limits", "quote"]),
+    ("forms", &["canonical", "limits", "quote"]),
     ("protocol", &["forms", "jsonrpc", "limits", "quote"]),
     (
         "wire",
@@ -34,7 +35,15 @@ const OF_CORE: Map = &[
     ),
     (
         "ask",
-        &["address", "forms", "jsonrpc", "limits", "protocol", "quote"],
+        &[
+            "address",
+            "canonical",
+            "forms",
+            "jsonrpc",
+            "limits",
+            "protocol",
+            "quote",
+        ],
     ),
     ("http", &["jsonrpc", "limits", "protocol"]),
     ("auth", &[]),

@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 use super::Millis;
 use crate::protocol::RawJson;
 
-/// The digest of an exact question: the first half of a SHA-256 over its canonical form.
+/// The digest of an exact question: the first half of a SHA-256. Two questions that mean the same have
+/// the same, however their members are ordered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct QuestionDigest(pub [u8; 16]);
 

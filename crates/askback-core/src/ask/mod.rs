@@ -15,7 +15,6 @@
 //! so `join!`, `select!` and loops mean the same on a first run and on every replay.
 
 mod bytes;
-pub mod canonical;
 mod error;
 mod flow;
 mod journal;

@@ -7,21 +7,17 @@ use alloc::{
     vec::Vec,
 };
 use serde::Deserialize;
+use sha2::{Digest, Sha256};
 
-use super::{
-    AskError,
-    canonical::{self, CanonicalError},
-    journal::QuestionDigest,
-    reading::only_reason,
-    sampling,
-};
+use super::{AskError, journal::QuestionDigest, reading::only_reason, sampling};
 use crate::{
     address::is_loopback_host,
-    forms::{FormSchema, Issue, Issues},
+    canonical::{self, CanonicalError},
+    forms::{Issue, Issues, SharedForm},
     limits::Limits,
     protocol::{
-        CreateMessageResult, ElicitAction, ElicitParams, ElicitResult, InputRequest,
-        ListRootsResult, RawJson, Root,
+        CreateMessageResult, ElicitAction, ElicitFormParams, ElicitParams, ElicitResult,
+        InputRequest, ListRootsResult, RawJson, Root,
     },
 };
 
@@ -148,7 +144,7 @@ impl CheckedRequest {
 /// # Errors
 ///
 /// Fails with the issues of its fields.
-pub fn check_form(form: &FormSchema, message: &str, limits: &Limits) -> Result<(), Issues> {
+pub fn check_form(form: &SharedForm, message: &str, limits: &Limits) -> Result<(), Issues> {
     form.lint(&limits.forms)?;
     match form.secret_fields(message).next() {
         None => Ok(()),
@@ -160,9 +156,27 @@ pub fn check_form(form: &FormSchema, message: &str, limits: &Limits) -> Result<(
     }
 }
 
-/// A link is the same question under any id: that names one attempt to answer it.
+/// The digest of a question, in two ways that cannot come to the same: that of a form and its message,
+/// which says most of it beforehand, and that of the canonical JSON of every other question.
+///
+/// It is part of the states in flight: where what is digested changes, a question that is with a client
+/// is another one for the next version of the program, and is asked again.
 fn digest(request: &InputRequest) -> Result<[u8; 32], CanonicalError> {
     match request {
+        InputRequest::Elicit(ElicitParams::Form(ElicitFormParams {
+            mode,
+            message,
+            requested_schema,
+            task: None,
+            meta: None,
+        })) => {
+            let mut digest = Sha256::new_with_prefix("askback form v1");
+            digest.update([u8::from(mode.is_some())]);
+            digest.update(requested_schema.digest()?);
+            digest.update(message);
+            Ok(digest.finalize().into())
+        }
+        // A link is the same question under any id: that names one attempt to answer it.
         InputRequest::Elicit(ElicitParams::Url(link)) if link.elicitation_id.is_some() => {
             let mut link = link.clone();
             link.elicitation_id = None;

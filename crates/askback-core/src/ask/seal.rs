@@ -53,7 +53,7 @@ pub struct Binding<'a> {
     pub method: &'a str,
     /// The tool or prompt by name, or the resource by URI.
     pub target: &'a str,
-    /// The digest of the arguments ([`canonical::digest`](super::canonical::digest)); of `{}`
+    /// The digest of the arguments ([`canonical::digest`](crate::canonical::digest)); of `{}`
     /// where the request has none.
     pub arguments: [u8; 32],
     /// The protocol revision of the request.

@@ -8,18 +8,23 @@ use core::cmp::Ordering;
 use serde_json::Number;
 
 use super::{
-    Content, Field, FieldKind, FormChoice, FormField, FormSchema, Issues, Opt, Sort, TextFormat,
-    elicitable, number, typed,
+    Content, Field, FieldKind, FormChoice, FormField, FormSchema, Issues, Opt, SharedForm, Sort,
+    TextFormat, elicitable, number, typed,
 };
 
-/// A form of these fields.
-pub fn schema<const N: usize>(fields: [Field; N]) -> FormSchema {
-    FormSchema::new(fields)
+/// A form of these fields, which may be others the next time.
+pub fn form<const N: usize>(fields: [Field; N]) -> SharedForm {
+    FormSchema::new(fields).into()
 }
 
-/// The form that asks for one value.
-pub fn value_schema<T: FormField>() -> FormSchema {
-    elicitable::value_schema::<T>()
+/// A form of these fields, which is made once.
+pub fn form_once<const N: usize>(fields: [Field; N]) -> SharedForm {
+    SharedForm::written(FormSchema::new(fields))
+}
+
+/// The form that asks for one value, which is made once.
+pub fn value_form_once<T: FormField>() -> SharedForm {
+    SharedForm::written(elicitable::value_schema::<T>())
 }
 
 /// Reads the one value of an answer.

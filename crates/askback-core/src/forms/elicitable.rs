@@ -4,7 +4,7 @@ use alloc::{string::String, vec::Vec};
 
 use jiff::{Timestamp, civil::Date};
 
-use super::{Content, Field, Form, FormChoice, FormField, FormSchema, Issue, Issues};
+use super::{Content, Field, Form, FormChoice, FormField, FormSchema, Issue, Issues, SharedForm};
 
 /// The name of the one field of a form that asks for one value.
 pub const ANSWER: &str = "answer";
@@ -29,7 +29,7 @@ pub trait Elicitable: Sized + Send + 'static {
     const MESSAGE: &'static str = "Please answer.";
 
     /// The form that asks for it.
-    fn schema() -> FormSchema;
+    fn schema() -> SharedForm;
 
     /// Reads an answer that was checked by the schema.
     ///
@@ -44,7 +44,7 @@ impl<T: Form> Elicitable for T {
     const KEY: &'static str = T::KEY;
     const MESSAGE: &'static str = T::MESSAGE;
 
-    fn schema() -> FormSchema {
+    fn schema() -> SharedForm {
         T::schema()
     }
 
@@ -59,8 +59,8 @@ macro_rules! values {
         impl Elicitable for $value {
             const KEY: &'static str = $key;
 
-            fn schema() -> FormSchema {
-                value_schema::<Self>()
+            fn schema() -> SharedForm {
+                value_schema::<Self>().into()
             }
 
             fn read(content: &Content) -> Result<Self, Issues> {
@@ -83,8 +83,8 @@ impl<T: FormField + Elicitable> Elicitable for Option<T> {
     const KEY: &'static str = T::KEY;
     const MESSAGE: &'static str = T::MESSAGE;
 
-    fn schema() -> FormSchema {
-        value_schema::<Self>()
+    fn schema() -> SharedForm {
+        value_schema::<Self>().into()
     }
 
     fn read(content: &Content) -> Result<Self, Issues> {
@@ -97,8 +97,8 @@ impl<E: FormChoice + Elicitable> Elicitable for Vec<E> {
     const KEY: &'static str = E::KEY;
     const MESSAGE: &'static str = E::MESSAGE;
 
-    fn schema() -> FormSchema {
-        value_schema::<Self>()
+    fn schema() -> SharedForm {
+        value_schema::<Self>().into()
     }
 
     fn read(content: &Content) -> Result<Self, Issues> {

@@ -17,6 +17,15 @@ impl FormSchema {
     ///
     /// The issues, for the author of the form.
     pub fn lint(&self, limits: &FormLimits) -> Result<(), Issues> {
+        self.lint_written(limits, || self.to_json().len())
+    }
+
+    /// The same for a form whose JSON has so many bytes.
+    pub(super) fn lint_written(
+        &self,
+        limits: &FormLimits,
+        bytes: impl FnOnce() -> usize,
+    ) -> Result<(), Issues> {
         let mut issues = Issues::default();
         if self.fields.len() > limits.fields {
             issues.push("", format!("has more than {} fields", limits.fields));
@@ -38,7 +47,7 @@ impl FormSchema {
             }
         }
         issues.into_result()?;
-        if self.to_json().len() > limits.bytes {
+        if bytes() > limits.bytes {
             let message = format!("is longer than {} bytes", limits.bytes);
             return Err(super::Issue::new("", message).into());
         }

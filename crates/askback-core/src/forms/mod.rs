@@ -33,6 +33,7 @@ mod pattern;
 mod read;
 mod schema;
 mod secret;
+mod shared;
 mod text;
 mod typed;
 mod words;
@@ -50,4 +51,5 @@ pub use schema::{
     BooleanField, ChoiceField, ChoicesField, Content, Field, FieldKind, FormSchema, NumberField,
     Opt, TextField, TextFormat,
 };
+pub use shared::SharedForm;
 pub use typed::{Form, FormChoice, FormField, Sort};

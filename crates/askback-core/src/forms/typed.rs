@@ -13,8 +13,8 @@ use jiff::{Timestamp, civil::Date};
 use serde_json::{Number, Value};
 
 use super::{
-    BooleanField, ChoiceField, ChoicesField, Content, FieldKind, FormSchema, Issues, NumberField,
-    Opt, TextField, TextFormat, check::MISSING, number,
+    BooleanField, ChoiceField, ChoicesField, Content, FieldKind, Issues, NumberField, Opt,
+    SharedForm, TextField, TextFormat, check::MISSING, number,
 };
 
 /// A type that can be asked as a form.
@@ -32,8 +32,9 @@ pub trait Form: Sized + Send + 'static {
     /// The default message of an `Ask` parameter.
     const MESSAGE: &'static str = "Please fill in this form.";
 
-    /// The form, in the order of the struct's fields.
-    fn schema() -> FormSchema;
+    /// The form, in the order of the struct's fields. A derive makes it once, unless a default is
+    /// what a function returns.
+    fn schema() -> SharedForm;
 
     /// Reads an answer that was checked by the schema.
     ///
@@ -119,8 +120,8 @@ pub enum Sort {
 impl Form for () {
     const KEY: &'static str = "confirm";
 
-    fn schema() -> FormSchema {
-        FormSchema::default()
+    fn schema() -> SharedForm {
+        SharedForm::default()
     }
 
     fn read(_: &Content) -> Result<Self, Issues> {

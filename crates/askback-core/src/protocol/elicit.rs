@@ -6,7 +6,7 @@ use serde::{Deserialize, Deserializer, Serialize, de};
 use serde_json::Value;
 
 use super::{HasMeta, Meta, TaskMetadata, meta::has_meta};
-use crate::forms::{Content, Form, FormSchema};
+use crate::forms::{Content, Form, FormSchema, SharedForm};
 
 /// The parameters of `elicitation/create`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -28,7 +28,7 @@ pub struct ElicitFormParams {
     /// Why the answer is needed, in words.
     pub message: String,
     /// The form.
-    pub requested_schema: FormSchema,
+    pub requested_schema: SharedForm,
     /// The question shall be a task (2025-11-25).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub task: Option<TaskMetadata>,
@@ -159,11 +159,11 @@ impl TryFrom<Links> for UrlElicitationRequired {
 
 impl ElicitParams {
     /// A question that is a form.
-    pub fn form(message: impl Into<String>, requested_schema: FormSchema) -> Self {
+    pub fn form(message: impl Into<String>, requested_schema: impl Into<SharedForm>) -> Self {
         Self::Form(ElicitFormParams {
             mode: Some(FormMode::Form),
             message: message.into(),
-            requested_schema,
+            requested_schema: requested_schema.into(),
             ..ElicitFormParams::default()
         })
     }
@@ -303,7 +303,8 @@ impl Question<'_> {
             message: self.message,
             requested_schema: self
                 .requested_schema
-                .ok_or_else(|| E::missing_field("requestedSchema"))?,
+                .ok_or_else(|| E::missing_field("requestedSchema"))?
+                .into(),
             task: self.task,
             meta: self.meta,
         })

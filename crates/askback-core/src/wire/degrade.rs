@@ -14,7 +14,8 @@ use crate::{
 
 /// A form in what a revision can say.
 pub(super) fn form(params: &mut ElicitFormParams, revision: Revision) {
-    params.requested_schema = forms::lower(&params.requested_schema, &dialect(revision)).schema;
+    let lowered = forms::lower(&params.requested_schema, &dialect(revision));
+    params.requested_schema = lowered.schema.into();
 }
 
 /// A link as text that names it.

@@ -1,6 +1,6 @@
 //! The canonical form of JSON: what is equal, what is not, what is refused.
 
-use askback_core::ask::canonical::{CanonicalError, MAX_DEPTH, canonicalize, digest, digest_of};
+use askback_core::canonical::{CanonicalError, MAX_DEPTH, canonicalize, digest, digest_of};
 use proptest::prelude::*;
 use serde_json::value::RawValue;
 

@@ -2,8 +2,9 @@
 
 use askback_core::{
     ask::{Capability, Question},
+    forms::{Field, FormSchema, SharedForm, TextField},
     limits::Limits,
-    protocol::{ElicitParams, InputRequest},
+    protocol::{ElicitParams, HasMeta, InputRequest},
 };
 use serde_json::{Value, json};
 
@@ -22,7 +23,8 @@ fn check(request: ElicitParams, wrong: Option<&str>) {
 fn a_form_asks_for_no_secret() {
     let form = |properties: Value| {
         let schema = json!({"type": "object", "properties": properties});
-        ElicitParams::form("Sign in.", serde_json::from_value(schema).unwrap())
+        let schema: FormSchema = serde_json::from_value(schema).unwrap();
+        ElicitParams::form("Sign in.", schema)
     };
     check(form(json!({"user": {"type": "string"}})), None);
     for properties in [
@@ -34,6 +36,46 @@ fn a_form_asks_for_no_secret() {
     ] {
         check(form(properties), Some("looks like a secret"));
     }
+}
+
+#[test]
+fn a_question_is_another_one_where_a_person_reads_something_else() {
+    let of = |request: ElicitParams| {
+        let question = Question::new(InputRequest::Elicit(request), &Limits::default());
+        question.unwrap().digest
+    };
+    let form = |names: &[&str]| {
+        let fields = names
+            .iter()
+            .map(|name| Field::new(*name, TextField::default()).optional());
+        FormSchema::new(fields)
+    };
+    let trip = form(&["from", "to"]);
+    let asked = of(ElicitParams::form("Where to?", trip.clone()));
+    let written = SharedForm::written(trip.clone());
+    assert_eq!(of(ElicitParams::form("Where to?", written)), asked);
+    assert_eq!(
+        of(ElicitParams::form("Where to?", form(&["to", "from"]))),
+        asked
+    );
+
+    let mut without_mode = ElicitParams::form("Where to?", trip.clone());
+    let mut with_meta = without_mode.clone();
+    if let ElicitParams::Form(form) = &mut without_mode {
+        form.mode = None;
+    }
+    with_meta.meta_mut().extra.insert("a".into(), json!(1));
+    let others = [
+        ElicitParams::form("Where from?", trip.clone()),
+        ElicitParams::form("Where to?", form(&["to"])),
+        ElicitParams::url("Where to?", "https://example.com/trip"),
+        without_mode,
+        with_meta,
+    ];
+    let mut digests: Vec<_> = others.into_iter().map(of).chain([asked]).collect();
+    digests.sort_unstable_by_key(|digest| digest.0);
+    digests.dedup();
+    assert_eq!(digests.len(), 6);
 }
 
 // Shows EL-15, EL-34.

@@ -1,10 +1,10 @@
 //! The seal under attack: whatever is wrong, the token does not open and the words are the same.
 
-use askback_core::ask::canonical::digest_of;
 use askback_core::ask::keys::{Key, KeyRing};
 use askback_core::ask::seal::{
     Binding, Entropy, SealCause, SealError, StateTooLong, open, seal, sealed_chars,
 };
+use askback_core::canonical::digest_of;
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE, URL_SAFE_NO_PAD};
 use proptest::prelude::*;

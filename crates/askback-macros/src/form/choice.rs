@@ -33,6 +33,7 @@ pub(super) fn derive(
         Some(title) => quote!(::core::option::Option::Some(#title)),
         None => quote!(::core::option::Option::None),
     });
+    let schema = super::once(&forms, &quote!(#forms::derive::value_form_once::<Self>()));
     Ok(quote! {
         #[automatically_derived]
         impl #forms::FormChoice for #ident {
@@ -80,8 +81,8 @@ pub(super) fn derive(
             const KEY: &'static str = #key;
             #message
 
-            fn schema() -> #forms::FormSchema {
-                #forms::derive::value_schema::<Self>()
+            fn schema() -> #forms::SharedForm {
+                #schema
             }
 
             fn read(

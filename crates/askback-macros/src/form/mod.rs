@@ -25,6 +25,14 @@ pub(crate) fn derive(input: &DeriveInput) -> Result<TokenStream> {
     }
 }
 
+/// An expression of a form that is evaluated once.
+fn once(forms: &TokenStream, form: &TokenStream) -> TokenStream {
+    quote! {
+        static FORM: ::std::sync::OnceLock<#forms::SharedForm> = ::std::sync::OnceLock::new();
+        ::core::clone::Clone::clone(FORM.get_or_init(|| #form))
+    }
+}
+
 /// A call of a setter, if there is something to set.
 fn setter(name: &str, value: Option<&str>) -> TokenStream {
     let name = quote::format_ident!("{name}");

@@ -2,8 +2,8 @@
 
 use std::collections::HashSet;
 
-use proc_macro2::{Span, TokenStream};
-use quote::{format_ident, quote, quote_spanned};
+use proc_macro2::{Delimiter, Span, TokenStream, TokenTree};
+use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::{
     DataStruct, DeriveInput, Error, Expr, ExprLit, Fields, GenericArgument, Ident, Lit,
     PathArguments, Result, Type, ext::IdentExt, spanned::Spanned,
@@ -45,7 +45,7 @@ pub(super) fn derive(
     let ident = &input.ident;
     let (key, message) = (container.key(input), container.message(input));
     let declarations = fields.iter().map(|field| field.declaration(&forms));
-    let schema = fields.iter().map(|field| field.schema(&forms));
+    let schema = schema(&fields, &forms);
     let read = read(&fields, &forms);
     let put = fields.iter().map(|field| {
         let Field { ident, handle, .. } = field;
@@ -60,8 +60,8 @@ pub(super) fn derive(
                 const KEY: &'static str = #key;
                 #message
 
-                fn schema() -> #forms::FormSchema {
-                    #forms::derive::schema([#(#schema),*])
+                fn schema() -> #forms::SharedForm {
+                    #schema
                 }
 
                 fn read(
@@ -196,6 +196,33 @@ fn read_fields<'a>(fields: &'a Fields, container: &Container) -> Result<Vec<Fiel
         });
     }
     Ok(read)
+}
+
+/// The body of `schema`: made once, unless what it says comes from a function and may be something else
+/// the next time.
+fn schema(fields: &[Field<'_>], forms: &TokenStream) -> TokenStream {
+    let schemas: Vec<_> = fields.iter().map(|field| field.schema(forms)).collect();
+    let varies = |field: &Field<'_>| {
+        let attributes = &field.attributes;
+        let constraints = attributes.constraints.iter();
+        let mut values: Vec<_> = constraints.map(|c| c.value.clone()).collect();
+        values.extend(attributes.default.as_ref().map(ToTokens::to_token_stream));
+        values.into_iter().any(calls)
+    };
+    if fields.iter().any(varies) {
+        return quote!(#forms::derive::form([#(#schemas),*]));
+    }
+    super::once(forms, &quote!(#forms::derive::form_once([#(#schemas),*])))
+}
+
+/// Whether an expression may call something: it has parentheses.
+fn calls(expression: TokenStream) -> bool {
+    expression.into_iter().any(|token| match token {
+        TokenTree::Group(group) => {
+            group.delimiter() == Delimiter::Parenthesis || calls(group.stream())
+        }
+        _ => false,
+    })
 }
 
 /// The body of `read`: every field is read before the first fault is told, so that all are told.

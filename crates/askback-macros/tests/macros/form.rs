@@ -1,5 +1,7 @@
 //! `#[derive(Form)]`: what is asked, what is read, what is written.
 
+use std::sync::atomic::{AtomicU16, Ordering};
+
 use askback_core::{
     forms::{self, Content, Date, Form, FormChoice, FormField, FormSchema, Timestamp},
     limits::FormLimits,
@@ -192,8 +194,29 @@ fn the_order_is_that_of_the_struct() {
     assert!(places.is_sorted());
     assert_eq!(
         serde_json::from_str::<FormSchema>(&json).unwrap(),
-        Contact::schema()
+        *Contact::schema()
     );
+}
+
+fn next_year() -> u16 {
+    static YEAR: AtomicU16 = AtomicU16::new(2026);
+    YEAR.fetch_add(1, Ordering::Relaxed)
+}
+
+#[derive(Debug, PartialEq, Form)]
+#[form(crate = "askback_core")]
+struct Year {
+    #[form(default = next_year())]
+    year: u16,
+}
+
+#[test]
+fn a_default_of_a_function_is_that_of_the_moment() {
+    let defaults = [2026, 2027]
+        .map(|year| json!({"type": "integer", "minimum": 0, "maximum": 65535, "default": year}));
+    for default in defaults {
+        asks::<Year>(json!({"year": default}), &[]);
+    }
 }
 
 const MOST: u8 = 30;

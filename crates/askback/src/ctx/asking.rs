@@ -1,12 +1,16 @@
 //! The questions that a handler can ask.
 
-use std::{borrow::Cow, fmt, sync::Arc};
+use std::{
+    borrow::Cow,
+    fmt,
+    sync::{Arc, LazyLock},
+};
 
 use askback_core::{
     ask::AskError,
     forms::{
         ANSWER, BooleanField, ChoiceField, Content, Elicitable, Field, FormSchema, FormValues,
-        Issue, Issues,
+        Issue, Issues, SharedForm,
     },
     protocol::{CreateMessageParams, ElicitParams, InputRequest, RequestParams},
 };
@@ -64,11 +68,15 @@ impl Ctx {
     /// }
     /// ```
     pub fn confirm(&self, message: impl Into<String>) -> Confirm {
-        // Clients that leave out a box which was not ticked mean no.
-        let kind = BooleanField::default().with_default(false);
-        let schema = FormSchema::new([Field::new(CONFIRM, kind).title("Confirm")]);
+        static FORM: LazyLock<SharedForm> = LazyLock::new(|| {
+            // Clients that leave out a box which was not ticked mean no.
+            let kind = BooleanField::default().with_default(false);
+            SharedForm::written(FormSchema::new(
+                [Field::new(CONFIRM, kind).title("Confirm")],
+            ))
+        });
         let ticked = |content: &Content| Ok(content.get(CONFIRM) == Some(&true.into()));
-        Confirm(self.form(CONFIRM, message, schema, ticked))
+        Confirm(self.form(CONFIRM, message, FORM.clone(), ticked))
     }
 
     /// Asks the person to choose one of several, which they read as they are displayed; the answer
@@ -205,7 +213,7 @@ impl Ctx {
         &self,
         key: &'static str,
         message: impl Into<String>,
-        schema: FormSchema,
+        schema: impl Into<SharedForm>,
         read: impl FnOnce(&Content) -> Result<T, Issues> + Send + 'static,
     ) -> Elicit<T> {
         let request = InputRequest::Elicit(ElicitParams::form(message, schema));

@@ -6,7 +6,7 @@ use std::{
 };
 
 use askback_core::{
-    forms::{Form, FormSchema},
+    forms::{Form, SharedForm},
     protocol::{RawObject, Schema},
 };
 
@@ -24,7 +24,7 @@ pub enum Arguments {
 #[derive(Debug, Clone, Default)]
 pub struct Parameters {
     /// The form that describes the arguments, where a parameter has one.
-    pub form: Option<FormSchema>,
+    pub form: Option<SharedForm>,
     /// The schema of the arguments, where a parameter has one and no form.
     pub schema: Option<Schema>,
     /// The type whose form that is.
@@ -32,7 +32,7 @@ pub struct Parameters {
     /// A parameter reads the arguments and does not describe them.
     pub(crate) undescribed: bool,
     /// The forms that are asked before the handler runs, with their messages.
-    pub(crate) asks: Vec<(FormSchema, &'static str)>,
+    pub(crate) asks: Vec<(SharedForm, &'static str)>,
     /// More than one parameter describes the arguments.
     pub(crate) described_twice: bool,
     /// The states of the server that they take.
@@ -60,7 +60,7 @@ impl Parameters {
     }
 
     /// Asks a form before the handler runs.
-    pub(crate) fn ask(&mut self, form: FormSchema, message: &'static str) {
+    pub(crate) fn ask(&mut self, form: SharedForm, message: &'static str) {
         self.asks.push((form, message));
     }
 

@@ -1,8 +1,8 @@
 //! The extraction of a handler's parameters.
 
-use std::{any::TypeId, borrow::Cow, marker::PhantomData};
+use std::{any::TypeId, marker::PhantomData};
 
-use askback_core::forms::{Content, Elicitable, Form, FormSchema};
+use askback_core::forms::{Content, Elicitable, Form, SharedForm};
 
 use crate::{
     answer::Answer,
@@ -53,7 +53,7 @@ pub enum Extraction<T> {
 )]
 pub trait Askable: Sized + Send + 'static {
     /// The form it is asked with.
-    fn form() -> FormSchema;
+    fn form() -> SharedForm;
 
     /// Asks for it, with this message.
     fn ask(ctx: &Ctx, message: &str) -> BoxFuture<'static, Result<Self>>;
@@ -132,7 +132,7 @@ impl<W: Words, A: Askable> Extract for Worded<W, A> {
 
 #[diagnostic::do_not_recommend]
 impl<T: Elicitable> Askable for Ask<T> {
-    fn form() -> FormSchema {
+    fn form() -> SharedForm {
         T::schema()
     }
 
@@ -144,7 +144,7 @@ impl<T: Elicitable> Askable for Ask<T> {
 
 #[diagnostic::do_not_recommend]
 impl<T: Elicitable> Askable for Ask<Answer<T>> {
-    fn form() -> FormSchema {
+    fn form() -> SharedForm {
         T::schema()
     }
 
@@ -186,8 +186,8 @@ fn read_form<T: Form>(ctx: &Ctx) -> Result<T> {
             form: Some(form),
             form_of,
             ..
-        } if *form_of == Some(TypeId::of::<T>()) => Cow::Borrowed(form),
-        _ => Cow::Owned(T::schema()),
+        } if *form_of == Some(TypeId::of::<T>()) => form.clone(),
+        _ => T::schema(),
     };
     let content: Content = match ctx.incoming().arguments() {
         Arguments::Object(object) => object.decode().map_err(|error| {

@@ -36,12 +36,12 @@ impl Prompt {
         H::Output: IntoPromptResult,
     {
         let form = H::parameters().form;
-        let completers = Completers::of(form.as_ref());
+        let completers = Completers::of(form.as_deref());
         let arguments = form.map(|form| {
-            let arguments = form.fields.into_iter().map(|field| PromptArgument {
-                name: field.name,
-                title: field.title,
-                description: field.description,
+            let arguments = form.fields.iter().map(|field| PromptArgument {
+                name: field.name.clone(),
+                title: field.title.clone(),
+                description: field.description.clone(),
                 required: Some(field.required),
             });
             arguments.collect::<Vec<_>>()

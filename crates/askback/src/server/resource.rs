@@ -83,7 +83,7 @@ impl ResourceTemplate {
             template: UriTemplate::parse(&description.uri_template),
             description,
             handler: erase(handler, IntoReadResult::into_read_result),
-            completers: Completers::of(form.as_ref()),
+            completers: Completers::of(form.as_deref()),
             needs: Needs::default(),
             visibility: Visibility::default(),
         }

@@ -8,9 +8,9 @@ use std::{collections::BTreeMap, sync::Arc};
 use askback_core::{
     ask::{
         AskError, FlowState, OpenQuestion, Reply,
-        canonical::{self, CanonicalError},
         seal::{self, Binding, Entropy, SealError},
     },
+    canonical::{self, CanonicalError},
     jsonrpc::ErrorObject,
     protocol::{InputRequests, InputRequiredResult, InputResponses},
 };

@@ -82,7 +82,7 @@ pub(super) fn admit(
             if !capabilities.elicits_form() {
                 return Err(undeclared_mode("form"));
             }
-            drop_bad_defaults(&mut form.requested_schema, limits);
+            drop_bad_defaults(form.requested_schema.make_mut(), limits);
             Ok(())
         }
         InputRequest::Elicit(ElicitParams::Url(_)) => {

@@ -307,7 +307,7 @@ impl Asked {
         match &mut question {
             InputRequest::Elicit(ElicitParams::Form(form)) => {
                 let plain = forms::lower(&form.requested_schema, &wire::dialect(revision));
-                form.requested_schema = plain.schema.clone();
+                form.requested_schema = plain.schema.clone().into();
                 lowered = Some(plain);
             }
             InputRequest::Elicit(ElicitParams::Url(link)) => {

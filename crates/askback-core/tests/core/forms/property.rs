@@ -1,9 +1,10 @@
 //! What holds for every form and every answer.
 
 use askback_core::{
+    canonical::digest_of,
     forms::{
         BooleanField, ChoiceField, ChoicesField, Content, Defaults, Dialect, Field, FieldKind,
-        FormSchema, NumberField, Opt, TextField, TextFormat, lower,
+        FormSchema, NumberField, Opt, SharedForm, TextField, TextFormat, lower,
     },
     limits::{FormLimits, Limits},
 };
@@ -391,6 +392,19 @@ proptest! {
                 prop_assert_eq!(field.parse(&field.show(value)), Ok(value.clone()));
             }
         }
+    }
+
+    #[test]
+    fn a_form_that_is_written_beforehand_is_the_same(form in form(), other in form()) {
+        let limits = FormLimits::default();
+        let (mut written, plain) = (SharedForm::written(form.clone()), SharedForm::from(form.clone()));
+        for shared in [&written, &plain] {
+            prop_assert_eq!(serde_json::to_string(shared).unwrap(), form.to_json());
+            prop_assert_eq!(shared.digest(), digest_of(&form));
+            prop_assert_eq!(shared.lint(&limits), form.lint(&limits));
+        }
+        written.make_mut().clone_from(&other);
+        prop_assert_eq!(written.digest(), digest_of(&other));
     }
 
     #[test]

@@ -8,9 +8,9 @@ use askback::{
     store::{MemoryStore, Millis, PutRequest, Store},
     testing::{TestClock, Wire},
 };
-use askback_core::ask::{
+use askback_core::{
+    ask::seal::{self, Binding, Entropy},
     canonical,
-    seal::{self, Binding, Entropy},
 };
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde_json::{Value, json};

@@ -135,9 +135,9 @@ fn filling() -> Scripted {
         let InputRequest::Elicit(ElicitParams::Form(form)) = question.request else {
             panic!("a form")
         };
-        let fields = form.requested_schema.fields.into_iter();
+        let fields = form.requested_schema.fields.iter();
         let filled = fields.map(|field| {
-            let value = match (&*field.name, field.kind) {
+            let value = match (&*field.name, &field.kind) {
                 ("confirm" | "extras.bag", _) => json!(true),
                 ("extras.meal", _) => json!(false),
                 ("extras", _) => json!(["bag"]),
@@ -145,7 +145,7 @@ fn filling() -> Scripted {
                 ("answer", _) => json!("12C"),
                 (other, _) => panic!("what is {other}?"),
             };
-            (field.name, value)
+            (field.name.clone(), value)
         });
         accept(Value::Object(filled.collect()))
     })

@@ -55,7 +55,7 @@ pub enum CanonicalError {
 /// When the value has no canonical form; see [`CanonicalError`]. The sender of the text is to
 /// blame.
 pub fn digest(value: &RawValue) -> Result<[u8; 32], CanonicalError> {
-    Ok(Sha256::digest(Writer::write(value)?).into())
+    Ok(Sha256::digest(Writer::write(value.get())?).into())
 }
 
 /// The digest of the JSON form of a Rust value: [`digest`] of what `serde_json` writes for it.
@@ -66,7 +66,7 @@ pub fn digest(value: &RawValue) -> Result<[u8; 32], CanonicalError> {
 pub fn digest_of<T: Serialize + ?Sized>(value: &T) -> Result<[u8; 32], CanonicalError> {
     let text = serde_json::to_string(value)
         .map_err(|error| CanonicalError::Unserializable(error.to_string()))?;
-    Ok(Sha256::digest(canonicalize(&text)?).into())
+    Ok(Sha256::digest(Writer::write(&text)?).into())
 }
 
 /// The canonical form of one JSON text.
@@ -75,13 +75,14 @@ pub fn digest_of<T: Serialize + ?Sized>(value: &T) -> Result<[u8; 32], Canonical
 ///
 /// When the text is not JSON or has no canonical form; see [`CanonicalError`].
 pub fn canonicalize(text: &str) -> Result<String, CanonicalError> {
-    Writer::write(serde_json::from_str(text).map_err(|_| CanonicalError::Malformed)?)
+    let value: &RawValue = serde_json::from_str(text).map_err(|_| CanonicalError::Malformed)?;
+    Writer::write(value.get())
 }
 
 /// Reads JSON from `text` and writes its canonical form to `out` in one pass.
 ///
-/// The text comes from a [`RawValue`], so `serde_json` has checked its grammar and the writer has
-/// only to find its way in it.
+/// `serde_json` has checked the grammar of the text, or has written it, so the writer has only to
+/// find its way in it.
 struct Writer<'a> {
     text: &'a str,
     at: usize,
@@ -96,8 +97,7 @@ struct Member<'a> {
 }
 
 impl<'a> Writer<'a> {
-    fn write(value: &'a RawValue) -> Result<String, CanonicalError> {
-        let text = value.get();
+    fn write(text: &'a str) -> Result<String, CanonicalError> {
         let mut writer = Self {
             text,
             at: 0,

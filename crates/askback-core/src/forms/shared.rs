@@ -1,0 +1,121 @@
+//! Forms that are asked again and again.
+
+use alloc::{boxed::Box, sync::Arc};
+use core::{fmt, ops::Deref};
+
+use serde::{Serialize, Serializer};
+use serde_json::value::RawValue;
+
+use super::{FormSchema, Issues};
+use crate::{
+    canonical::{self, CanonicalError},
+    limits::FormLimits,
+};
+
+/// A form that many questions share: cheap to clone, and read like its [`FormSchema`].
+///
+/// That of a type is [written beforehand](SharedForm::written), once for all questions.
+#[derive(Clone)]
+pub struct SharedForm(Arc<Shared>);
+
+#[derive(Clone)]
+struct Shared {
+    schema: FormSchema,
+    written: Option<Written>,
+}
+
+/// A form as it is sent, and its digest.
+#[derive(Clone)]
+struct Written {
+    json: Box<RawValue>,
+    digest: [u8; 32],
+}
+
+impl SharedForm {
+    /// A form that is asked more than once: its JSON and its digest are worked out here, and not for
+    /// each question.
+    #[must_use]
+    pub fn written(schema: FormSchema) -> Self {
+        let written = RawValue::from_string(schema.to_json())
+            .ok()
+            .and_then(|json| {
+                let digest = canonical::digest(&json).ok()?;
+                Some(Written { json, digest })
+            });
+        Self(Arc::new(Shared { schema, written }))
+    }
+
+    /// Returns the form, to be changed: for this one alone, and written no longer.
+    pub fn make_mut(&mut self) -> &mut FormSchema {
+        let shared = Arc::make_mut(&mut self.0);
+        shared.written = None;
+        &mut shared.schema
+    }
+
+    /// Returns the digest of its canonical JSON.
+    ///
+    /// # Errors
+    ///
+    /// When it has no canonical form; its author is to blame.
+    pub fn digest(&self) -> Result<[u8; 32], CanonicalError> {
+        match &self.0.written {
+            Some(written) => Ok(written.digest),
+            None => canonical::digest_of(&self.0.schema),
+        }
+    }
+
+    /// Checks the form as [`FormSchema::lint`] does.
+    ///
+    /// # Errors
+    ///
+    /// The issues, for the author of the form.
+    pub fn lint(&self, limits: &FormLimits) -> Result<(), Issues> {
+        let Shared { schema, written } = &*self.0;
+        schema.lint_written(limits, || match written {
+            Some(written) => written.json.get().len(),
+            None => schema.to_json().len(),
+        })
+    }
+}
+
+impl Deref for SharedForm {
+    type Target = FormSchema;
+
+    fn deref(&self) -> &FormSchema {
+        &self.0.schema
+    }
+}
+
+impl From<FormSchema> for SharedForm {
+    fn from(schema: FormSchema) -> Self {
+        let written = None;
+        Self(Arc::new(Shared { schema, written }))
+    }
+}
+
+impl Default for SharedForm {
+    fn default() -> Self {
+        FormSchema::default().into()
+    }
+}
+
+impl PartialEq for SharedForm {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0) || self.0.schema == other.0.schema
+    }
+}
+
+impl fmt::Debug for SharedForm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.schema.fmt(f)
+    }
+}
+
+impl Serialize for SharedForm {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match &self.0.written {
+            Some(written) => written.json.serialize(serializer),
+            None => self.0.schema.serialize(serializer),
+        }
+    }
+}
