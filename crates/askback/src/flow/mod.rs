@@ -37,7 +37,10 @@ pub use step::Step;
 pub(crate) use timer::Timer;
 
 use self::{becoming::NotDeclared, drive::Signal};
-use crate::{clock::Clock, entropy::entropy, error::Place};
+use crate::{clock::Clock, entropy::Draw, error::Place};
+
+/// How many random bytes an identity takes.
+pub(crate) const IDENTITY_BYTES: usize = 16 + 32;
 
 /// A flow, shared between the drive and the futures of its handler.
 pub(crate) struct Cell {
@@ -96,9 +99,20 @@ impl Cell {
 
     /// Returns the identity of the flow, drawn on first use.
     pub(crate) fn identity(&self) -> io::Result<Identity> {
+        self.identity_from(Draw::<IDENTITY_BYTES>::new)
+    }
+
+    /// The same, drawn with other random bytes: [`IDENTITY_BYTES`] must be left.
+    pub(crate) fn identity_from<const N: usize>(
+        &self,
+        draw: impl FnOnce() -> io::Result<Draw<N>>,
+    ) -> io::Result<Identity> {
         let mut flow = self.flow();
-        let identity =
-            flow.identity(|| Ok((FlowId(entropy()?), self.seed.map_or_else(entropy, Ok)?)));
+        let identity = flow.identity(|| {
+            let mut random = draw()?;
+            let id = FlowId(random.take());
+            Ok((id, self.seed.unwrap_or_else(|| random.take())))
+        });
         identity.cloned()
     }
 

@@ -10,7 +10,7 @@ use std::{
 };
 
 use askback_core::{
-    ask::{AskError, Flow, FlowState, Millis, OpenQuestion, Reply, TokenId},
+    ask::{AskError, Flow, FlowState, Millis, OpenQuestion, Reply, TokenId, seal::Entropy},
     auth::Scopes,
     jsonrpc::ErrorObject,
     limits::Limits,
@@ -33,9 +33,9 @@ use super::{
 };
 use crate::{
     ctx::{self, Ctx, Incoming, Peer, Permitted, responses_bytes},
-    entropy::entropy,
+    entropy::Draw,
     error::{Error, Result},
-    flow::{BoxFuture, Cell, Drive, TaskStage, Turn},
+    flow::{BoxFuture, Cell, Drive, IDENTITY_BYTES, TaskStage, Turn},
     handler::Erased,
 };
 
@@ -311,8 +311,9 @@ impl<T: Answer> Calling<T> {
         match turn.await? {
             Turn::Done(result) => match result? {
                 Outcome::NeedInput(by_hand) => {
-                    let state = self.suspend(drive)?;
-                    let result = rounds::seal_by_hand(&self.shared, &self.incoming, state, by_hand);
+                    let (state, random) = self.suspend(drive)?;
+                    let result =
+                        rounds::seal_by_hand(&self.shared, &self.incoming, state, by_hand, random);
                     Box::pin(result).await.map(Outcome::NeedInput)
                 }
                 outcome => Ok(outcome),
@@ -320,11 +321,11 @@ impl<T: Answer> Calling<T> {
             Turn::BecomeTask => self.become_task(drive),
             Turn::Ask => {
                 let questions = self.send_questions(drive.cell());
-                let state = self.suspend(drive)?;
+                let (state, random) = self.suspend(drive)?;
                 if self.shared.checks_replay() {
                     Box::pin(self.check_replay(state.clone())).await?;
                 }
-                let result = rounds::seal(&self.shared, &self.incoming, state, questions);
+                let result = rounds::seal(&self.shared, &self.incoming, state, questions, random);
                 Box::pin(result).await.map(Outcome::NeedInput)
             }
         }
@@ -406,13 +407,16 @@ impl<T: Answer> Calling<T> {
         questions
     }
 
-    /// Takes down what the retry needs, and drops the handler.
-    fn suspend(&self, drive: Drive<Outcome<T>>) -> Result<FlowState> {
+    /// Takes down what the retry needs, and drops the handler. What is random in that, and in its seal,
+    /// is drawn in one go.
+    fn suspend(&self, drive: Drive<Outcome<T>>) -> Result<(FlowState, Entropy)> {
         let now = self.shared.clock().now();
-        let (identity, token) = (drive.cell().identity()?, TokenId(entropy()?));
+        let mut random = Draw::<{ 16 + 28 + IDENTITY_BYTES }>::new()?;
+        let (token, seal) = (TokenId(random.take()), Entropy(random.take()));
+        let identity = drive.cell().identity_from(|| Ok(random))?;
         let state = drive.cell().flow().suspend(identity, token, now);
         drive.suspend();
-        Ok(state)
+        Ok((state, seal))
     }
 
     /// How long the handler may work, and a person may take to answer.

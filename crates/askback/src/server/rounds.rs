@@ -126,6 +126,7 @@ pub(super) async fn seal(
     incoming: &Incoming,
     state: FlowState,
     questions: Vec<OpenQuestion>,
+    random: Entropy,
 ) -> Result<InputRequiredResult> {
     if state.round >= incoming.limits.asking.rounds_warned {
         tracing::warn!(
@@ -142,7 +143,7 @@ pub(super) async fn seal(
         .collect::<Result<_, AskError>>()?;
     Ok(InputRequiredResult {
         input_requests: Some(requests(questions)),
-        request_state: Some(seal_state(shared, incoming, &state).await?),
+        request_state: Some(seal_state(shared, incoming, &state, random).await?),
         meta: None,
     })
 }
@@ -154,6 +155,7 @@ pub(super) async fn seal_by_hand(
     incoming: &Incoming,
     mut state: FlowState,
     mut by_hand: InputRequiredResult,
+    random: Entropy,
 ) -> Result<InputRequiredResult> {
     if let Some(asked) = by_hand.input_requests.take() {
         let questions = incoming.permit_by_hand(asked)?;
@@ -165,7 +167,7 @@ pub(super) async fn seal_by_hand(
             "a result that needs input must ask or give a state",
         ));
     }
-    by_hand.request_state = Some(seal_state(shared, incoming, &state).await?);
+    by_hand.request_state = Some(seal_state(shared, incoming, &state, random).await?);
     Ok(by_hand)
 }
 
@@ -203,7 +205,12 @@ async fn open(shared: &Shared, incoming: &Incoming, token: &str) -> Result<FlowS
     Ok(state)
 }
 
-async fn seal_state(shared: &Shared, incoming: &Incoming, state: &FlowState) -> Result<String> {
+async fn seal_state(
+    shared: &Shared,
+    incoming: &Incoming,
+    state: &FlowState,
+    random: Entropy,
+) -> Result<String> {
     let limits = &incoming.limits;
     let keys = shared.keys()?;
     let binding = binding(shared, incoming).map_err(Error::invalid_params)?;
@@ -215,22 +222,11 @@ async fn seal_state(shared: &Shared, incoming: &Incoming, state: &FlowState) -> 
         ))
     };
     if !shared.spills() || seal::sealed_chars(bytes.len()) <= limits.asking.spill_bytes {
-        return seal::seal(
-            keys,
-            &binding,
-            &bytes,
-            Entropy(entropy()?),
-            limits.asking.state_bytes,
-        )
-        .map_err(too_long);
+        let most = limits.asking.state_bytes;
+        return seal::seal(keys, &binding, &bytes, random, most).map_err(too_long);
     }
-    let kept = seal::seal(
-        keys,
-        &binding,
-        &bytes,
-        Entropy(entropy()?),
-        limits.asking.spilled_bytes,
-    );
+    let most = limits.asking.spilled_bytes;
+    let kept = seal::seal(keys, &binding, &bytes, random, most);
     let kept = kept.map_err(|_| {
         Error::protocol(ErrorObject::internal(
             "what this call has recorded is too large to be kept; record less",
