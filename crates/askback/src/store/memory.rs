@@ -171,6 +171,9 @@ struct Shelf<K, V> {
     by_expiry: BTreeSet<(Millis, K)>,
     /// The holdings of each owner, and of unknown callers.
     owners: HashMap<Option<Owner>, Holding<K>>,
+    /// The same owners by their bytes: with as many of them as there is room for, to look through all
+    /// would hold up everybody.
+    by_bytes: BTreeSet<(usize, Option<Owner>)>,
 }
 
 struct Slot<V> {
@@ -212,6 +215,7 @@ impl<K, V> Default for Shelf<K, V> {
             bytes: 0,
             by_expiry: BTreeSet::new(),
             owners: HashMap::new(),
+            by_bytes: BTreeSet::new(),
         }
     }
 }
@@ -239,7 +243,9 @@ impl<K: Clone + Hash + Ord, V> Shelf<K, V> {
         self.bytes += slot.size;
         self.by_expiry.insert((slot.expires, key.clone()));
         let holding = self.owners.entry(slot.owner).or_default();
+        self.by_bytes.remove(&(holding.bytes, slot.owner));
         holding.bytes += slot.size;
+        self.by_bytes.insert((holding.bytes, slot.owner));
         holding.by_expiry.insert((slot.expires, key.clone()));
         self.slots.insert(key, slot);
     }
@@ -250,10 +256,13 @@ impl<K: Clone + Hash + Ord, V> Shelf<K, V> {
         self.by_expiry.remove(&entry);
         self.bytes -= slot.size;
         if let Some(holding) = self.owners.get_mut(&slot.owner) {
+            self.by_bytes.remove(&(holding.bytes, slot.owner));
             holding.bytes -= slot.size;
             holding.by_expiry.remove(&entry);
             if holding.by_expiry.is_empty() {
                 self.owners.remove(&slot.owner);
+            } else {
+                self.by_bytes.insert((holding.bytes, slot.owner));
             }
         }
         Some(slot)
@@ -277,9 +286,8 @@ impl<K: Clone + Hash + Ord, V> Shelf<K, V> {
 
     /// The entry that expires first of whoever has the most bytes.
     fn first_of_largest(&self) -> Option<K> {
-        let largest = self.owners.values().max_by_key(|held| held.bytes)?;
-        let (_, key) = largest.by_expiry.first()?;
-        Some(key.clone())
+        let (_, largest) = self.by_bytes.last()?;
+        self.first_of(*largest)
     }
 
     fn purge(&mut self, now: Millis) -> usize {
