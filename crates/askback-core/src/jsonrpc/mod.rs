@@ -10,6 +10,7 @@ mod error;
 mod read;
 mod walk;
 mod write;
+mod written;
 
 use alloc::{
     borrow::ToOwned,
@@ -31,6 +32,7 @@ pub(crate) use read::{is_short, text_within};
 pub(crate) use walk::Walk;
 pub(crate) use write::write_result_of;
 pub use write::{write_batch, write_error, write_notification, write_request, write_result};
+pub use written::WrittenResponse;
 
 /// The text received is not JSON.
 pub const PARSE_ERROR: i64 = -32700;

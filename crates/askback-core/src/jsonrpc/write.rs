@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use serde::Serialize;
 
-use super::{ErrorObject, RequestId, VERSION};
+use super::{ErrorObject, RequestId, VERSION, written::START};
 
 /// Writes a request; `params` are left out where there are none.
 ///
@@ -64,7 +64,6 @@ pub(crate) fn write_result_of<T: Serialize>(
     members: &T,
     last: Option<&str>,
 ) -> Vec<u8> {
-    const START: &str = r#"{"jsonrpc":"2.0","id":"#;
     const RESULT: &str = r#","result":{"#;
     let (id, members) = (id.to_json(), encode(members));
     // Without the braces around them.

@@ -39,6 +39,10 @@ pub struct ServerLimits {
     /// For how many pairs of a caller and what it calls the rate is counted at a time; for others it is
     /// counted together.
     pub call_rates: usize,
+    /// The most bytes of lists that a server keeps as it has written them, until what it offers changes:
+    /// of those that are the same for every caller. The others, and more than these, are written for
+    /// each request.
+    pub list_bytes: usize,
     /// The most values in one completion (the specification's bound).
     pub completion_values: usize,
     /// How long a server that stops lets its calls, and the questions in them, go on.
@@ -61,6 +65,7 @@ impl Default for ServerLimits {
             unknown_calls: 10_000_000,
             calls_window: Duration::from_secs(MINUTE),
             call_rates: 64 << 10,
+            list_bytes: 4 << 20,
             completion_values: 100,
             shutdown: Duration::from_secs(30),
             drain: Duration::from_secs(1),

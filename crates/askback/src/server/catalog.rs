@@ -18,6 +18,7 @@ use super::{
     changing::Changing,
     offered::Offered,
     registry::{Entry, Home, Registry},
+    written::WrittenPages,
 };
 use crate::{error::Result, flow::BoxFuture, handler::Erased};
 
@@ -42,6 +43,8 @@ pub(super) struct Catalog {
     pub(super) needs_scopes: bool,
     /// Whether anything has ever had a name in which something is encoded.
     pub(super) has_encoded_names: bool,
+    /// The pages of its lists that were written.
+    pub(super) written: WrittenPages,
 }
 
 /// A resource at its URI.
@@ -82,10 +85,6 @@ impl Catalog {
         logs: bool,
         declared: ServerCapabilities,
     ) -> ServerCapabilities {
-        fn differs<T: Offered>(registry: &Registry<T>) -> bool {
-            let mut entries = registry.entries().iter();
-            entries.any(|entry| entry.item.visibility().differs())
-        }
         let has = |there: bool| there.then(JsonObject::new);
         let list_changed = |changes: bool| changes.then_some(true);
         let Changing {
@@ -99,14 +98,14 @@ impl Catalog {
         let completes = completers.any(|completers| !completers.is_empty());
         let mut capabilities = ServerCapabilities {
             tools: (tools || !self.tools.is_empty()).then_some(ToolsCapability {
-                list_changed: list_changed(tools || differs(&self.tools)),
+                list_changed: list_changed(tools || self.tools.differs()),
             }),
             prompts: (prompts || !self.prompts.is_empty()).then_some(PromptsCapability {
-                list_changed: list_changed(prompts || differs(&self.prompts)),
+                list_changed: list_changed(prompts || self.prompts.differs()),
             }),
             resources: (resources || has_resources).then_some(ResourcesCapability {
                 list_changed: list_changed(
-                    resources || lists || differs(&self.resources) || differs(&self.templates),
+                    resources || lists || self.resources.differs() || self.templates.differs(),
                 ),
                 subscribe: Some(true),
             }),

@@ -34,10 +34,12 @@ use super::{
     middleware,
     offer::Offer,
     offered::Offered,
+    page,
     registry::Home,
     resource::complete_contents,
     rounds::Rounds,
     trace::Trace,
+    written::Place,
 };
 use crate::{
     ctx::{Arguments, Incoming, Peer, RequestMeta, Seen},
@@ -323,7 +325,7 @@ impl Answering {
     ) -> Result<Vec<u8>> {
         self.offers::<T>(method)?;
         let catalog = self.shared.catalog.snapshot();
-        self.page::<T>(id, self.listed::<T>(&catalog), params)
+        self.page_of_catalog::<T>(id, &catalog, params)
     }
 
     async fn list_resources(
@@ -334,12 +336,47 @@ impl Answering {
     ) -> Result<Vec<u8>> {
         self.offers::<Resource>(method)?;
         let catalog = self.shared.catalog.snapshot();
+        if catalog.listers.is_empty() {
+            return self.page_of_catalog::<Resource>(id, &catalog, params);
+        }
         let mut all = self.listed::<Resource>(&catalog);
         for lister in &catalog.listers {
             let more = lister(self.origin.principal.clone()).await?;
             all.extend(more.into_iter().map(Cow::Owned));
         }
         self.page::<Resource>(id, all, params)
+    }
+
+    /// The page of a list that its cursor says, as it was written for the first who asked where all
+    /// find the same.
+    fn page_of_catalog<T: Offer>(
+        &self,
+        id: &jsonrpc::RequestId,
+        catalog: &Catalog,
+        params: &PaginatedParams,
+    ) -> Result<Vec<u8>> {
+        if T::registry(catalog).differs() {
+            return self.page::<T>(id, self.listed::<T>(catalog), params);
+        }
+        let start = match &params.cursor {
+            Some(cursor) => {
+                page::start(&self.listed::<T>(catalog), |item| T::name_of(item), cursor)?
+            }
+            None => 0,
+        };
+        let place = Place {
+            kind: T::KIND,
+            revision: self.origin.revision,
+            start,
+        };
+        if let Some(page) = catalog.written.get(&place) {
+            self.trace.note(&Outcome::Done(()));
+            return Ok(page.to_vec(id));
+        }
+        let page = self.page::<T>(id, self.listed::<T>(catalog), params)?;
+        let most = self.shared.limits().server.list_bytes;
+        catalog.written.keep(place, &page, id, most);
+        Ok(page)
     }
 
     /// Lists the offers of a kind that the caller can see.

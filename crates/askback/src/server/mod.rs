@@ -43,6 +43,7 @@ mod tasks;
 mod tool;
 mod trace;
 mod visibility;
+mod written;
 
 use std::{future::Future, sync::Arc, time::Duration};
 

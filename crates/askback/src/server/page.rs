@@ -13,28 +13,13 @@ pub(super) struct Pages {
 
 impl Pages {
     /// The page a cursor points at, and the cursor of the next.
-    ///
-    /// A cursor names the last item of the page before it, so that a list which changes in between
-    /// repeats and skips as little as it can; where that item is gone, those after it have moved up
-    /// into its place.
     pub(super) fn page<'a, T>(
         self,
         items: &'a [T],
         name: impl Fn(&T) -> &str,
         cursor: Option<&str>,
     ) -> Result<(&'a [T], Option<String>)> {
-        let start = match cursor {
-            None => 0,
-            Some(cursor) => {
-                let (place, last) = read(cursor).ok_or_else(|| {
-                    Error::invalid_params("the cursor is not one this server gave")
-                })?;
-                let found = items.iter().position(|item| name(item) == last);
-                found
-                    .map_or(place.saturating_sub(1), |at| at + 1)
-                    .min(items.len())
-            }
-        };
+        let start = cursor.map_or(Ok(0), |cursor| start(items, &name, cursor))?;
         let rest = &items[start..];
         let Some(size) = self.size.filter(|size| *size < rest.len()) else {
             return Ok((rest, None));
@@ -43,6 +28,23 @@ impl Pages {
         let next = page.last().map(|last| write(start + size, name(last)));
         Ok((page, next))
     }
+}
+
+/// Where the page begins that a cursor points at.
+///
+/// A cursor names the last item of the page before it, so that a list which changes in between repeats
+/// and skips as little as it can; where that item is gone, those after it have moved up into its place.
+/// It also says where that item was, which is where it is looked for first.
+pub(super) fn start<T>(items: &[T], name: impl Fn(&T) -> &str, cursor: &str) -> Result<usize> {
+    let wrong = || Error::invalid_params("the cursor is not one this server gave");
+    let (place, last) = read(cursor).ok_or_else(wrong)?;
+    let is_last = |item: &T| name(item) == last;
+    let before = place.saturating_sub(1);
+    let found = match items.get(before) {
+        Some(item) if is_last(item) => Some(before),
+        _ => items.iter().position(is_last),
+    };
+    Ok(found.map_or(before, |at| at + 1).min(items.len()))
 }
 
 fn write(place: usize, last: &str) -> String {

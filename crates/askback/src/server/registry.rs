@@ -13,6 +13,8 @@ use super::offered::Offered;
 pub(super) struct Registry<T> {
     entries: Vec<Entry<T>>,
     by_name: HashMap<String, usize>,
+    /// Whether anything here was ever for some callers only.
+    differs: bool,
 }
 
 /// A thing among others.
@@ -50,6 +52,11 @@ impl<T: Offered> Registry<T> {
         self.by_name.get(name).map(|at| &self.entries[*at])
     }
 
+    /// Whether callers may differ in what they find.
+    pub(super) fn differs(&self) -> bool {
+        self.differs
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
@@ -59,6 +66,7 @@ impl<T: Offered> Registry<T> {
         if self.by_name.contains_key(item.name()) {
             return Err(item);
         }
+        self.differs |= item.visibility().differs();
         self.by_name
             .insert(item.name().to_owned(), self.entries.len());
         self.entries.push(Entry {
@@ -109,6 +117,7 @@ impl<T> Default for Registry<T> {
         Self {
             entries: Vec::new(),
             by_name: HashMap::new(),
+            differs: false,
         }
     }
 }
@@ -118,6 +127,7 @@ impl<T> Clone for Registry<T> {
         Self {
             entries: self.entries.clone(),
             by_name: self.by_name.clone(),
+            differs: self.differs,
         }
     }
 }

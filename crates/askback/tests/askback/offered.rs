@@ -6,7 +6,7 @@ use std::{
 };
 
 use askback::{
-    Ctx, Error, Form, Json, Prompt, Resource, ResourceTemplate, Result, Revision, Server,
+    Ctx, Error, Form, Json, Limits, Prompt, Resource, ResourceTemplate, Result, Revision, Server,
     ServerBuilder, Tool,
     protocol::{CacheScope, ContentBlock, ElicitUrlParams, PromptMessage, ResourceContents},
     server::{BuildError, Completing},
@@ -257,6 +257,29 @@ async fn a_list_has_one_order_on_every_connection() {
                     peer.result("tools/call", json!({"name": "map"})).await;
                 }
             }
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_list_is_the_same_whether_it_was_written_before_or_is_written_again() {
+    let mut limits = Limits::default();
+    limits.server.list_bytes = 0;
+    let kept = builder().page_size(2).build().unwrap();
+    let anew = builder().page_size(2).limits(limits).build().unwrap();
+    for revision in [Revision::ALL, Revision::ALL].concat() {
+        let mut peer = Peer::connect(&kept, revision).await;
+        let mut other = Peer::connect(&anew, revision).await;
+        for (list, _) in LISTS {
+            let first = peer.result(list, json!({})).await;
+            assert_eq!(
+                first,
+                other.result(list, json!({})).await,
+                "{revision}: {list}"
+            );
+            let rest = json!({"cursor": first["nextCursor"]});
+            let second = peer.result(list, rest.clone()).await;
+            assert_eq!(second, other.result(list, rest).await, "{revision}: {list}");
         }
     }
 }
