@@ -28,7 +28,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use askback::{Revision, Server, ServerBuilder, store::SqliteStore};
+use askback::{Revision, Server, ServerBuilder};
 
 use crate::{
     bookings::Bookings,
@@ -53,8 +53,8 @@ pub struct Options {
     pub page_size: Option<usize>,
     /// The only revisions it speaks; all unless given.
     pub revisions: Option<Vec<Revision>>,
-    /// An existing directory in which bookings are kept, and what was committed, so that a
-    /// restarted agency knows them. Without one, both last as long as the server.
+    /// An existing directory in which bookings are kept, so that a restarted agency knows them. Without
+    /// one, they last as long as the server.
     pub directory: Option<PathBuf>,
     /// Where itineraries are saved.
     pub itineraries: Itineraries,
@@ -90,14 +90,20 @@ pub fn server(options: Options) -> Result<Server> {
 
 /// The agency, to be changed before it is built: with keys, a clock or limits of one's own.
 ///
-/// Opening the store waits for the disk: not for an async task to call.
+/// There is no store of commits that outlives the server: a booking has the reference of its call, and
+/// the bookings hold each reference once, whichever process adds it and however often.
+///
+/// It looks at the disk: not for an async task to call.
 ///
 /// # Errors
 ///
 /// Fails where the directory cannot be used.
 pub fn builder(directory: Option<&Path>, itineraries: Itineraries) -> Result<ServerBuilder> {
     let bookings = match directory {
-        Some(directory) => Bookings::in_file(directory.join("bookings.jsonl")),
+        Some(directory) => {
+            std::fs::read_dir(directory)?;
+            Bookings::in_file(directory.join("bookings.jsonl"))
+        }
         None => Bookings::default(),
     };
     let listed = bookings.clone();
@@ -121,15 +127,11 @@ pub fn builder(directory: Option<&Path>, itineraries: Itineraries) -> Result<Ser
         .resource_template(booking)
         .list_resources_for(move |who| resources::booked(listed.clone(), who))
         .state(bookings);
-    let builder = match itineraries {
+    Ok(match itineraries {
         Itineraries::SharedFolders => builder.tool(save_itinerary),
         Itineraries::Folder(folder) => builder
             .state(Folder::new(folder))
             .tool(save_itinerary_with_us().scopes(["travel:save"])),
         Itineraries::Nowhere => builder,
-    };
-    Ok(match directory {
-        Some(directory) => builder.store(SqliteStore::open(directory.join("commits.sqlite"))?),
-        None => builder,
     })
 }

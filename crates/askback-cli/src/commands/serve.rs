@@ -85,7 +85,7 @@ pub async fn run(args: ServeArgs) -> Result<(), Error> {
         directory: kept_in(directory)?,
         itineraries,
     };
-    // Opening its store waits for the disk.
+    // It looks at the disk.
     let server = tokio::task::spawn_blocking(|| askback_travel::server(options)).await;
     let server = match server {
         Ok(Ok(server)) => server,
