@@ -15,6 +15,11 @@ use reqwest::{
     header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderValue, LOCATION},
     redirect::Policy,
 };
+use rustls::{
+    ClientConfig,
+    crypto::{CryptoProvider, ring},
+};
+use rustls_platform_verifier::BuilderVerifierExt as _;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use url::Url;
@@ -116,6 +121,18 @@ pub enum FetchError {
     TooSlow,
 }
 
+/// TLS by the provider that the program has chosen for itself, else by ring; trusted are the authorities
+/// of the system.
+fn tls() -> Result<ClientConfig, rustls::Error> {
+    let chosen = CryptoProvider::get_default().cloned();
+    let provider = chosen.unwrap_or_else(|| Arc::new(ring::default_provider()));
+    let tls =
+        ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions()?;
+    let mut tls = tls.with_platform_verifier()?.with_no_client_auth();
+    tls.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+    Ok(tls)
+}
+
 impl Fetcher {
     /// Fetches from where `reach` lets it.
     ///
@@ -141,7 +158,9 @@ impl Fetcher {
     ) -> io::Result<Self> {
         let header_bytes = u32::try_from(limits.http.header_bytes).unwrap_or(u32::MAX);
         let failed = |error| io::Error::other(format!("HTTP cannot be spoken here: {error}"));
+        let tls = tls().map_err(|error| io::Error::other(format!("no TLS here: {error}")))?;
         let mut builder = Client::builder()
+            .tls_backend_preconfigured(tls)
             .user_agent(concat!("askback/", env!("CARGO_PKG_VERSION")))
             .redirect(Policy::none())
             .referer(false)

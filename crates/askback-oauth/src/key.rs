@@ -1,21 +1,21 @@
 //! Keys that sign: for a client that shows who it is, and for proofs that a token is its own.
 //!
 //! A key is read once and signs many times: each request with a token that is bound to a key has a
-//! proof of its own. The signers of `jsonwebtoken` read the key anew for each signature, and cannot
-//! be kept in what is shared between threads, so that what is signed is put together here.
+//! proof of its own.
 
 use std::fmt;
 
-use aws_lc_rs::{
+use base64::{
+    Engine as _,
+    engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD},
+};
+use ring::{
+    error::KeyRejected,
     rand::SystemRandom,
     signature::{
         ECDSA_P256_SHA256_FIXED_SIGNING, ECDSA_P384_SHA384_FIXED_SIGNING, EcdsaKeyPair,
         Ed25519KeyPair, KeyPair as _, RSA_PKCS1_SHA256, RSA_PSS_SHA256, RsaEncoding, RsaKeyPair,
     },
-};
-use base64::{
-    Engine as _,
-    engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD},
 };
 use rustls_pki_types::{PrivateKeyDer, pem::PemObject as _};
 use serde_json::{Map, Value, json};
@@ -83,8 +83,9 @@ impl Algorithm {
 
 impl SigningKey {
     /// Reads a private key as files hold it: PKCS #8 (`PRIVATE KEY`), or the older forms of their
-    /// own for elliptic curves and RSA. The first private key counts; one that is locked with a
-    /// password is not read.
+    /// own for elliptic curves and RSA. The first private key counts. Not read are a key that is locked
+    /// with a password, one of an elliptic curve without its public half, and one of RSA with less than
+    /// 2048 or more than 4096 bits.
     ///
     /// # Errors
     ///
@@ -96,15 +97,12 @@ impl SigningKey {
         };
         let der = PrivateKeyDer::from_pem_slice(pem.expose().as_bytes()).map(Zeroizing::new);
         let der = der.map_err(|_| not_read())?;
-        let ecdsa = |algorithm| {
-            EcdsaKeyPair::from_private_key_der(algorithm, der.secret_der()).map(Pair::Ecdsa)
-        };
         let pair = match (algorithm, &*der) {
-            (Algorithm::Es256, PrivateKeyDer::Pkcs8(_) | PrivateKeyDer::Sec1(_)) => {
-                ecdsa(&ECDSA_P256_SHA256_FIXED_SIGNING)
+            (Algorithm::Es256 | Algorithm::Es384, PrivateKeyDer::Pkcs8(key)) => {
+                ecdsa(algorithm, key.secret_pkcs8_der())
             }
-            (Algorithm::Es384, PrivateKeyDer::Pkcs8(_) | PrivateKeyDer::Sec1(_)) => {
-                ecdsa(&ECDSA_P384_SHA384_FIXED_SIGNING)
+            (Algorithm::Es256 | Algorithm::Es384, PrivateKeyDer::Sec1(key)) => {
+                ecdsa(algorithm, &pkcs8_of_sec1(algorithm, key.secret_sec1_der()))
             }
             (Algorithm::Rs256 | Algorithm::Ps256, PrivateKeyDer::Pkcs8(key)) => {
                 RsaKeyPair::from_pkcs8(key.secret_pkcs8_der()).map(|pair| Pair::Rsa(Box::new(pair)))
@@ -147,9 +145,8 @@ impl SigningKey {
         let failed = || AuthorizationError::Store("a key among them cannot be read".to_owned());
         let der = STANDARD.decode(text.expose()).map(Zeroizing::new);
         let der = der.map_err(|_| failed())?;
-        let pair = EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &der);
         Ok(Self {
-            pair: Pair::Ecdsa(pair.map_err(|_| failed())?),
+            pair: ecdsa(Algorithm::Es256, &der).map_err(|_| failed())?,
             algorithm: Algorithm::Es256,
             id: None,
         })
@@ -194,7 +191,7 @@ impl SigningKey {
         Ok(Secret::new(token))
     }
 
-    fn signature(&self, message: &[u8]) -> Result<Vec<u8>, aws_lc_rs::error::Unspecified> {
+    fn signature(&self, message: &[u8]) -> Result<Vec<u8>, ring::error::Unspecified> {
         let random = SystemRandom::new();
         match &self.pair {
             Pair::Ecdsa(pair) => Ok(pair.sign(&random, message)?.as_ref().to_vec()),
@@ -204,12 +201,58 @@ impl SigningKey {
                     Algorithm::Ps256 => &RSA_PSS_SHA256,
                     _ => &RSA_PKCS1_SHA256,
                 };
-                let mut signature = vec![0; pair.public_modulus_len()];
+                let mut signature = vec![0; pair.public().modulus_len()];
                 pair.sign(padding, &random, message, &mut signature)?;
                 Ok(signature)
             }
         }
     }
+}
+
+/// Reads a key of an elliptic curve, as PKCS #8.
+fn ecdsa(algorithm: Algorithm, pkcs8: &[u8]) -> Result<Pair, KeyRejected> {
+    let algorithm = match algorithm {
+        Algorithm::Es384 => &ECDSA_P384_SHA384_FIXED_SIGNING,
+        _ => &ECDSA_P256_SHA256_FIXED_SIGNING,
+    };
+    EcdsaKeyPair::from_pkcs8(algorithm, pkcs8, &SystemRandom::new()).map(Pair::Ecdsa)
+}
+
+/// Puts the older form of a key of an elliptic curve (RFC 5915) into the newer one (RFC 5958, 2).
+fn pkcs8_of_sec1(algorithm: Algorithm, key: &[u8]) -> Zeroizing<Vec<u8>> {
+    const SEQUENCE: u8 = 0x30;
+    const OCTETS: u8 = 0x04;
+    const VERSION: [u8; 3] = [0x02, 0x01, 0x00];
+    const EC_PUBLIC_KEY: [u8; 9] = [0x06, 0x07, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x02, 0x01];
+    const P256: [u8; 10] = [0x06, 0x08, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x03, 0x01, 0x07];
+    const P384: [u8; 7] = [0x06, 0x05, 0x2b, 0x81, 0x04, 0x00, 0x22];
+    let curve: &[u8] = match algorithm {
+        Algorithm::Es384 => &P384,
+        _ => &P256,
+    };
+    let kind = der_value(SEQUENCE, &[&EC_PUBLIC_KEY, curve]);
+    let key = der_value(OCTETS, &[key]);
+    der_value(SEQUENCE, &[&VERSION, &kind, &key])
+}
+
+/// Writes a value in DER: its tag, its length in the shortest form, and its parts.
+fn der_value(tag: u8, parts: &[&[u8]]) -> Zeroizing<Vec<u8>> {
+    let length: usize = parts.iter().map(|part| part.len()).sum();
+    let bytes = length.to_be_bytes();
+    let digits = &bytes[bytes.iter().take_while(|byte| **byte == 0).count()..];
+    // At its full size from the start: no copy of a secret is left behind.
+    let mut value = Zeroizing::new(Vec::with_capacity(length + bytes.len() + 2));
+    value.push(tag);
+    match digits {
+        [] => value.push(0),
+        [short] if *short < 0x80 => value.push(*short),
+        _ => {
+            value.push(0x80 | digits.len() as u8);
+            value.extend_from_slice(digits);
+        }
+    }
+    parts.iter().for_each(|part| value.extend_from_slice(part));
+    value
 }
 
 impl fmt::Debug for SigningKey {
@@ -223,9 +266,43 @@ impl fmt::Debug for SigningKey {
 
 #[cfg(test)]
 mod tests {
-    use aws_lc_rs::encoding::{AsDer as _, EcPrivateKeyRfc5915Der};
-
     use super::*;
+
+    /// Where a key of P-256 as PKCS #8 holds the older form: at its end.
+    const SEC1_AT: usize = 29;
+
+    /// As `openssl ecparam -genkey` writes it: the curve goes before the key, and into it.
+    const OPENSSL_P256: &str = "-----BEGIN EC PARAMETERS-----
+BggqhkjOPQMBBw==
+-----END EC PARAMETERS-----
+-----BEGIN EC PRIVATE KEY-----
+MHcCAQEEIHOXth0AvjgZX67NZnQyKTuKbkBnpYpOTH8XhH499uAkoAoGCCqGSM49
+AwEHoUQDQgAEaBTiOTStF9ivnpfAWTn9Ia+TTnyYGR/XaRkN/XBFcafYlzTGeBzw
+CUgKGBsXLSh1YbD7S1lL1/RSvQxPg+fvtg==
+-----END EC PRIVATE KEY-----
+";
+
+    /// The same with `-noout`.
+    const OPENSSL_P384: &str = "-----BEGIN EC PRIVATE KEY-----
+MIGkAgEBBDBXoNQ03APpI+rq6RIPPPtQO3gONIHlH2sUn8S/TFTkrUUFaWHI/pjz
+MIvz4TO9a9GgBwYFK4EEACKhZANiAAQI6Ya1priIMpIowiR0KJFTf3qOqfSCSA+B
+FqZkYP08mjuic2Vd+vu5AgoXTSGidV0fT/iwOV1JYk4p9xwxVuQBvLpZ9N0efdkn
+4r94cSKEcKa/QjOg3mYHkMJKwZGHHuU=
+-----END EC PRIVATE KEY-----
+";
+
+    #[test]
+    fn an_older_key_is_put_into_the_newer_form_as_it_is_written() {
+        for (algorithm, curve, at) in [
+            (Algorithm::Es256, &ECDSA_P256_SHA256_FIXED_SIGNING, SEC1_AT),
+            (Algorithm::Es384, &ECDSA_P384_SHA384_FIXED_SIGNING, 27),
+        ] {
+            let written = EcdsaKeyPair::generate_pkcs8(curve, &SystemRandom::new());
+            let written = written.expect("a key");
+            let again = pkcs8_of_sec1(algorithm, &written.as_ref()[at..]);
+            assert_eq!(*again, written.as_ref(), "{algorithm:?}");
+        }
+    }
 
     #[test]
     fn keys_are_read_as_files_hold_them() {
@@ -234,16 +311,14 @@ mod tests {
             format!("-----BEGIN {label}-----\n{body}\n-----END {label}-----\n")
         };
         let pkcs8 = block("PRIVATE KEY", text.expose());
-        let pair = EcdsaKeyPair::generate(&ECDSA_P256_SHA256_FIXED_SIGNING).expect("a key");
-        let sec1: EcPrivateKeyRfc5915Der<'_> = pair.private_key().as_der().expect("it is written");
-        let sec1 = STANDARD.encode(sec1.as_ref());
-        let sec1 = block("EC PRIVATE KEY", &sec1);
-        // As `openssl ecparam -genkey` writes it: the curve goes before the key.
-        let with_curve = block("EC PARAMETERS", "BggqhkjOPQMBBw==") + &sec1;
+        let whole = STANDARD.decode(text.expose()).expect("it is written");
+        let sec1 = block("EC PRIVATE KEY", &STANDARD.encode(&whole[SEC1_AT..]));
         for (pem, algorithm, is_read) in [
             (pkcs8.as_str(), Algorithm::Es256, true),
             (&sec1, Algorithm::Es256, true),
-            (&with_curve, Algorithm::Es256, true),
+            (OPENSSL_P256, Algorithm::Es256, true),
+            (OPENSSL_P384, Algorithm::Es384, true),
+            (OPENSSL_P384, Algorithm::Es256, false),
             (&pkcs8, Algorithm::Es384, false),
             (&pkcs8, Algorithm::Rs256, false),
             (&pkcs8, Algorithm::EdDsa, false),

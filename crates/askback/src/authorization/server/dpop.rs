@@ -10,14 +10,13 @@ use std::{
 use askback_core::ask::Millis;
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use http::{HeaderName, request::Parts};
-use jsonwebtoken::Header;
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 use url::Url;
 
 use super::{
     access::Rejected,
-    jwt::{Key, SigningAlgorithm, signed},
+    jwt::{Compact, Header, Key, SigningAlgorithm},
 };
 use crate::{clock::millis, entropy::entropy};
 
@@ -131,13 +130,14 @@ impl Proofs {
             .ok()
             .filter(|proof| proof.len() <= PROOF_BYTES);
         let proof = proof.ok_or_else(|| invalid("the proof cannot be read"))?;
-        let (algorithm, jwk) = read(proof)?;
-        if thumbprint_of(&jwk).as_deref() != Some(thumbprint) {
+        let proof = Compact::parse(proof).map_err(|_| invalid("the proof cannot be read"))?;
+        let (algorithm, jwk) = key_of(&proof.header)?;
+        if thumbprint_of(jwk).as_deref() != Some(thumbprint) {
             return Err(invalid("the proof is by another key"));
         }
-        let key = Key::of(Value::Object(jwk)).filter(|key| key.is_for(algorithm));
+        let key = Key::of(Value::Object(jwk.clone())).filter(|key| key.is_for(algorithm));
         let key = key.ok_or_else(|| invalid("the key of the proof cannot be used"))?;
-        let claims = signed(proof, &key, algorithm)?;
+        let claims = proof.verify(&key, algorithm)?;
         if claims.text("htm")? != method.as_str() {
             return Err(invalid("the proof is for another method"));
         }
@@ -242,21 +242,16 @@ impl fmt::Debug for Nonces {
 }
 
 /// The algorithm of a proof and the key it brings along.
-fn read(proof: &str) -> Result<(SigningAlgorithm, Map<String, Value>), Rejected> {
-    let unreadable = || invalid("the proof cannot be read");
-    let head = proof.split('.').next().unwrap_or_default();
-    let head = URL_SAFE_NO_PAD.decode(head).map_err(|_| unreadable())?;
-    let header: Header = serde_json::from_slice(&head).map_err(|_| unreadable())?;
-    if header.typ.as_deref() != Some(TYPE) || header.crit.is_some() {
+fn key_of(header: &Header) -> Result<(SigningAlgorithm, &Map<String, Value>), Rejected> {
+    if header.typ.as_deref() != Some(TYPE) || header.has_extensions() {
         return Err(invalid(
             "it is no proof (`typ`), or wants more understood than that (`crit`)",
         ));
     }
-    let algorithm = SigningAlgorithm::of(header.alg);
+    let algorithm = header.algorithm();
     let algorithm = algorithm.ok_or_else(|| invalid("the proof is not signed by a public key"))?;
-    let head: Value = serde_json::from_slice(&head).map_err(|_| unreadable())?;
-    match head.get("jwk") {
-        Some(Value::Object(jwk)) if !is_private(jwk) => Ok((algorithm, jwk.clone())),
+    match &header.jwk {
+        Some(Value::Object(jwk)) if !is_private(jwk) => Ok((algorithm, jwk)),
         _ => Err(invalid("the proof brings no public key")),
     }
 }

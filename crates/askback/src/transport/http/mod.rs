@@ -28,6 +28,11 @@ use reqwest::{
     header::{HeaderMap, HeaderName, HeaderValue},
     redirect::Policy,
 };
+use rustls::{
+    ClientConfig,
+    crypto::{CryptoProvider, ring},
+};
+use rustls_platform_verifier::BuilderVerifierExt as _;
 use tokio::sync::mpsc;
 
 use self::{bridge::Bridge, eras::Known, permission::Permission, send::Way, tools::Tools};
@@ -239,7 +244,9 @@ const RESERVED: [&str; 10] = [
 
 fn client(limits: &Limits) -> io::Result<Client> {
     let header_bytes = u32::try_from(limits.http.header_bytes).unwrap_or(u32::MAX);
+    let tls = tls().map_err(|error| io::Error::other(format!("no TLS here: {error}")))?;
     Client::builder()
+        .tls_backend_preconfigured(tls)
         .user_agent(concat!("askback/", env!("CARGO_PKG_VERSION")))
         // Whether a redirection may be followed depends on where it leads.
         .redirect(Policy::none())
@@ -251,4 +258,16 @@ fn client(limits: &Limits) -> io::Result<Client> {
         .http2_max_header_list_size(header_bytes)
         .build()
         .map_err(|error| io::Error::other(format!("HTTP cannot be spoken here: {error}")))
+}
+
+/// TLS by the provider that the program has chosen for itself, else by ring, as for what is fetched for
+/// authorization; trusted are the authorities of the system.
+fn tls() -> Result<ClientConfig, rustls::Error> {
+    let chosen = CryptoProvider::get_default().cloned();
+    let provider = chosen.unwrap_or_else(|| Arc::new(ring::default_provider()));
+    let tls =
+        ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions()?;
+    let mut tls = tls.with_platform_verifier()?.with_no_client_auth();
+    tls.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+    Ok(tls)
 }

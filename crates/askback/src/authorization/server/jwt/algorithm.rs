@@ -1,7 +1,5 @@
 //! The algorithms by which tokens may be signed.
 
-use jsonwebtoken::Algorithm;
-
 /// An algorithm with a public key (RFC 7518, 3.1; RFC 8037). There is no other kind: whoever could
 /// check a token by a shared secret could also make one, and `none` is no signature at all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,28 +56,7 @@ impl SigningAlgorithm {
         }
     }
 
-    pub(crate) fn of(algorithm: Algorithm) -> Option<Self> {
-        let mut all = Self::ALL.into_iter();
-        all.find(|known| Algorithm::from(*known) == algorithm)
-    }
-
     pub(super) fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|known| known.as_str() == name)
-    }
-}
-
-impl From<SigningAlgorithm> for Algorithm {
-    fn from(algorithm: SigningAlgorithm) -> Self {
-        match algorithm {
-            SigningAlgorithm::RS256 => Self::RS256,
-            SigningAlgorithm::RS384 => Self::RS384,
-            SigningAlgorithm::RS512 => Self::RS512,
-            SigningAlgorithm::PS256 => Self::PS256,
-            SigningAlgorithm::PS384 => Self::PS384,
-            SigningAlgorithm::PS512 => Self::PS512,
-            SigningAlgorithm::ES256 => Self::ES256,
-            SigningAlgorithm::ES384 => Self::ES384,
-            SigningAlgorithm::EdDSA => Self::EdDSA,
-        }
     }
 }

@@ -1,8 +1,11 @@
 //! The keys of an issuer (RFC 7517).
 
-use jsonwebtoken::{
-    DecodingKey,
-    jwk::{AlgorithmParameters, EllipticCurve, Jwk, KeyOperations, PublicKeyUse},
+use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
+use ring::signature::{
+    ECDSA_P256_SHA256_FIXED, ECDSA_P384_SHA384_FIXED, ED25519, EcdsaVerificationAlgorithm,
+    RSA_PKCS1_2048_8192_SHA256, RSA_PKCS1_2048_8192_SHA384, RSA_PKCS1_2048_8192_SHA512,
+    RSA_PSS_2048_8192_SHA256, RSA_PSS_2048_8192_SHA384, RSA_PSS_2048_8192_SHA512, RsaParameters,
+    RsaPublicKeyComponents, UnparsedPublicKey,
 };
 use serde::Deserialize;
 use serde_json::Value;
@@ -40,7 +43,36 @@ pub(crate) struct Key {
     id: Option<String>,
     /// The algorithms of the key.
     algorithms: Vec<SigningAlgorithm>,
-    public: DecodingKey,
+    public: PublicKey,
+}
+
+/// A key of an issuer as it is written (RFC 7517, 4; RFC 7518, 6).
+#[derive(Deserialize)]
+struct Jwk {
+    kty: String,
+    #[serde(rename = "use")]
+    usage: Option<String>,
+    key_ops: Option<Vec<String>>,
+    alg: Option<String>,
+    kid: Option<String>,
+    crv: Option<String>,
+    x: Option<String>,
+    y: Option<String>,
+    n: Option<String>,
+    e: Option<String>,
+}
+
+/// The half of a key that checks signatures.
+#[derive(Debug)]
+enum PublicKey {
+    Rsa {
+        modulus: Vec<u8>,
+        exponent: Vec<u8>,
+    },
+    /// A point of the curve, uncompressed.
+    P256(Vec<u8>),
+    P384(Vec<u8>),
+    Ed25519(Vec<u8>),
 }
 
 impl KeySet {
@@ -86,26 +118,25 @@ impl Key {
     /// The key written so, if it is one that signs.
     pub(crate) fn of(json: Value) -> Option<Self> {
         let jwk: Jwk = serde_json::from_value(json).ok()?;
-        let common = &jwk.common;
-        let signs =
-            !matches!(&common.public_key_use, Some(usage) if *usage != PublicKeyUse::Signature);
-        let operations = common.key_operations.as_deref();
-        let verifies = operations.is_none_or(|all| all.contains(&KeyOperations::Verify));
+        let signs = jwk.usage.as_deref().is_none_or(|usage| usage == "sig");
+        let operations = jwk.key_ops.as_deref();
+        let verifies = operations.is_none_or(|all| all.iter().any(|one| one == "verify"));
         if !signs || !verifies {
             return None;
         }
-        let mut algorithms = algorithms(&jwk.algorithm).to_vec();
-        if let Some(only) = common.key_algorithm {
-            let only = SigningAlgorithm::named(&only.to_string())?;
+        let public = PublicKey::of(&jwk)?;
+        let mut algorithms = public.algorithms().to_vec();
+        if let Some(only) = &jwk.alg {
+            let only = SigningAlgorithm::named(only)?;
             algorithms.retain(|algorithm| *algorithm == only);
         }
         if algorithms.is_empty() {
             return None;
         }
         Some(Self {
-            id: common.key_id.clone(),
+            id: jwk.kid,
             algorithms,
-            public: DecodingKey::from_jwk(&jwk).ok()?,
+            public,
         })
     }
 
@@ -114,31 +145,94 @@ impl Key {
         self.algorithms.contains(&algorithm)
     }
 
-    pub(super) fn public(&self) -> &DecodingKey {
-        &self.public
+    /// Whether it has signed this message by this algorithm, which must be one of its own.
+    pub(super) fn has_signed(
+        &self,
+        message: &[u8],
+        signature: &[u8],
+        algorithm: SigningAlgorithm,
+    ) -> bool {
+        self.is_for(algorithm) && self.public.has_signed(message, signature, algorithm)
     }
 }
 
-/// The algorithms of a key of this kind. A shared secret is no key of an issuer.
-fn algorithms(parameters: &AlgorithmParameters) -> &'static [SigningAlgorithm] {
-    use SigningAlgorithm as Known;
-    match parameters {
-        AlgorithmParameters::RSA(_) => &[
-            Known::RS256,
-            Known::RS384,
-            Known::RS512,
-            Known::PS256,
-            Known::PS384,
-            Known::PS512,
-        ],
-        AlgorithmParameters::EllipticCurve(key) => match key.curve {
-            EllipticCurve::P256 => &[Known::ES256],
-            EllipticCurve::P384 => &[Known::ES384],
-            _ => &[],
-        },
-        AlgorithmParameters::OctetKeyPair(key) if key.curve == EllipticCurve::Ed25519 => {
-            &[Known::EdDSA]
+impl PublicKey {
+    fn of(jwk: &Jwk) -> Option<Self> {
+        let member = |member: &Option<String>| URL_SAFE_NO_PAD.decode(member.as_ref()?).ok();
+        // Coordinates are written in full (RFC 7518, 6.2.1.2).
+        let point = |size: usize| {
+            let (x, y) = (member(&jwk.x)?, member(&jwk.y)?);
+            let whole = x.len() == size && y.len() == size;
+            whole.then(|| [&[4][..], &x, &y].concat())
+        };
+        match (&*jwk.kty, jwk.crv.as_deref()) {
+            ("RSA", _) => Some(Self::Rsa {
+                modulus: without_zeros(member(&jwk.n)?),
+                exponent: without_zeros(member(&jwk.e)?),
+            }),
+            ("EC", Some("P-256")) => point(32).map(Self::P256),
+            ("EC", Some("P-384")) => point(48).map(Self::P384),
+            ("OKP", Some("Ed25519")) => member(&jwk.x).map(Self::Ed25519),
+            // Among them shared secrets, which are no keys of an issuer.
+            _ => None,
         }
-        _ => &[],
     }
+
+    /// The algorithms of a key of this kind.
+    fn algorithms(&self) -> &'static [SigningAlgorithm] {
+        use SigningAlgorithm as Known;
+        match self {
+            Self::Rsa { .. } => &[
+                Known::RS256,
+                Known::RS384,
+                Known::RS512,
+                Known::PS256,
+                Known::PS384,
+                Known::PS512,
+            ],
+            Self::P256(_) => &[Known::ES256],
+            Self::P384(_) => &[Known::ES384],
+            Self::Ed25519(_) => &[Known::EdDSA],
+        }
+    }
+
+    fn has_signed(&self, message: &[u8], signature: &[u8], algorithm: SigningAlgorithm) -> bool {
+        let ecdsa = |by: &'static EcdsaVerificationAlgorithm, point: &Vec<u8>| {
+            UnparsedPublicKey::new(by, point).verify(message, signature)
+        };
+        let verified = match self {
+            Self::Rsa { modulus, exponent } => {
+                let Some(by) = rsa(algorithm) else {
+                    return false;
+                };
+                let (n, e) = (modulus, exponent);
+                RsaPublicKeyComponents { n, e }.verify(by, message, signature)
+            }
+            Self::P256(point) => ecdsa(&ECDSA_P256_SHA256_FIXED, point),
+            Self::P384(point) => ecdsa(&ECDSA_P384_SHA384_FIXED, point),
+            Self::Ed25519(key) => UnparsedPublicKey::new(&ED25519, key).verify(message, signature),
+        };
+        verified.is_ok()
+    }
+}
+
+/// How a signature of RSA is checked; none for an algorithm of another kind.
+fn rsa(algorithm: SigningAlgorithm) -> Option<&'static RsaParameters> {
+    use SigningAlgorithm as Known;
+    match algorithm {
+        Known::RS256 => Some(&RSA_PKCS1_2048_8192_SHA256),
+        Known::RS384 => Some(&RSA_PKCS1_2048_8192_SHA384),
+        Known::RS512 => Some(&RSA_PKCS1_2048_8192_SHA512),
+        Known::PS256 => Some(&RSA_PSS_2048_8192_SHA256),
+        Known::PS384 => Some(&RSA_PSS_2048_8192_SHA384),
+        Known::PS512 => Some(&RSA_PSS_2048_8192_SHA512),
+        Known::ES256 | Known::ES384 | Known::EdDSA => None,
+    }
+}
+
+/// A number without the zeros that some issuers write before it.
+fn without_zeros(mut number: Vec<u8>) -> Vec<u8> {
+    let zeros = number.iter().take_while(|byte| **byte == 0).count();
+    number.drain(..zeros);
+    number
 }

@@ -2,16 +2,17 @@
 
 mod algorithm;
 mod claims;
+mod compact;
 mod keys;
 mod source;
 
 use std::{sync::Arc, time::Duration};
 
 use askback_core::{ask::Millis, auth::Scopes, future::BoxFuture};
-use jsonwebtoken::{Header, Validation, crypto::CryptoProvider, crypto::aws_lc};
 
 pub use algorithm::SigningAlgorithm;
 pub(super) use claims::{Claims, Expected};
+pub(super) use compact::{Compact, Header};
 pub use keys::BadKeys;
 pub(super) use keys::Key;
 
@@ -96,9 +97,6 @@ impl JwtVerifier {
     }
 
     fn new(issuer: String, source: Source) -> Self {
-        // Where another crate of the program brings a second provider, none would be chosen. An
-        // earlier choice stands.
-        let _ = CryptoProvider::install_default(&aws_lc::DEFAULT_PROVIDER);
         Self {
             issuer,
             source: Arc::new(source),
@@ -160,14 +158,13 @@ impl JwtVerifier {
 
     async fn access(&self, token: PresentedToken<'_>) -> Result<Access, Rejected> {
         let invalid = |why: &str| Rejected::Invalid(why.to_owned());
-        let header = jsonwebtoken::decode_header(token.reveal());
-        let header = header.map_err(|error| Rejected::Invalid(error.to_string()))?;
-        let algorithm = self.algorithm(&header)?;
-        let kid = header.kid.as_deref();
+        let compact = Compact::parse(token.reveal())?;
+        let algorithm = self.algorithm(&compact.header)?;
+        let kid = compact.header.kid.as_deref();
         let keys = self.source.keys_for(kid, algorithm, token.now()).await?;
         let mut claims = Err(invalid("no key of the issuer fits it"));
         for key in keys.find(kid, algorithm) {
-            claims = signed(token.reveal(), key, algorithm);
+            claims = compact.verify(key, algorithm);
             if claims.is_ok() {
                 break;
             }
@@ -178,10 +175,11 @@ impl JwtVerifier {
     /// The algorithm of a token that is not refused for its header alone.
     fn algorithm(&self, header: &Header) -> Result<SigningAlgorithm, Rejected> {
         let invalid = |why: &str| Rejected::Invalid(why.to_owned());
-        let algorithm = SigningAlgorithm::of(header.alg)
+        let algorithm = header
+            .algorithm()
             .filter(|algorithm| self.algorithms.contains(algorithm))
             .ok_or_else(|| invalid("it is signed by an algorithm that is not accepted"))?;
-        if header.crit.is_some() {
+        if header.has_extensions() {
             return Err(invalid(
                 "it wants extensions understood that are not (`crit`)",
             ));
@@ -212,22 +210,6 @@ impl JwtVerifier {
         let access = Access::new(principal, scopes).until(expires);
         Ok(access.bound_to(claims.bound_to()?))
     }
-}
-
-/// The claims of a token that this key has signed.
-pub(super) fn signed(
-    token: &str,
-    key: &Key,
-    algorithm: SigningAlgorithm,
-) -> Result<Claims, Rejected> {
-    let mut validation = Validation::new(algorithm.into());
-    // What the claims say is checked by the clock this server is given, in one place.
-    validation.required_spec_claims.clear();
-    validation.validate_exp = false;
-    validation.validate_aud = false;
-    jsonwebtoken::decode::<Claims>(token, key.public(), &validation)
-        .map(|data| data.claims)
-        .map_err(|error| Rejected::Invalid(error.to_string()))
 }
 
 impl TokenVerifier for JwtVerifier {

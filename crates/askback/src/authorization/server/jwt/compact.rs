@@ -1,0 +1,82 @@
+//! Signed tokens in their compact form (RFC 7515, 3.1).
+
+use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
+use serde::{
+    Deserialize,
+    de::{DeserializeOwned, IgnoredAny},
+};
+use serde_json::Value;
+
+use super::{Claims, Key, SigningAlgorithm};
+use crate::authorization::server::access::Rejected;
+
+/// What is read of a header (RFC 7515, 4.1).
+#[derive(Debug, Deserialize)]
+pub(crate) struct Header {
+    alg: String,
+    pub(crate) typ: Option<String>,
+    pub(crate) kid: Option<String>,
+    /// A key that it brings along: no reason to trust it, and read of proofs alone.
+    pub(crate) jwk: Option<Value>,
+    crit: Option<IgnoredAny>,
+}
+
+/// A token in its three parts. Nothing of it is to be believed yet.
+#[derive(Debug)]
+pub(crate) struct Compact<'a> {
+    pub(crate) header: Header,
+    /// What is signed: the header and the claims, as they came.
+    signed: &'a str,
+    claims: &'a str,
+    signature: Vec<u8>,
+}
+
+impl Header {
+    /// The algorithm, if it is one with a public key.
+    pub(crate) fn algorithm(&self) -> Option<SigningAlgorithm> {
+        SigningAlgorithm::named(&self.alg)
+    }
+
+    /// Whether it wants extensions understood (`crit`): none is.
+    pub(crate) fn has_extensions(&self) -> bool {
+        self.crit.is_some()
+    }
+}
+
+impl<'a> Compact<'a> {
+    /// Reads a token.
+    pub(crate) fn parse(token: &'a str) -> Result<Self, Rejected> {
+        let unreadable = || invalid("it is no signed token");
+        let (signed, signature) = token.rsplit_once('.').ok_or_else(unreadable)?;
+        let (header, claims) = signed.split_once('.').ok_or_else(unreadable)?;
+        let signature = URL_SAFE_NO_PAD.decode(signature);
+        Ok(Self {
+            header: json(header).ok_or_else(unreadable)?,
+            signed,
+            claims,
+            signature: signature.map_err(|_| unreadable())?,
+        })
+    }
+
+    /// The claims, once this key is found to have signed them.
+    pub(crate) fn verify(
+        &self,
+        key: &Key,
+        algorithm: SigningAlgorithm,
+    ) -> Result<Claims, Rejected> {
+        if !key.has_signed(self.signed.as_bytes(), &self.signature, algorithm) {
+            return Err(invalid("its signature does not fit"));
+        }
+        json(self.claims).ok_or_else(|| invalid("its claims cannot be read"))
+    }
+}
+
+/// The JSON in a part of a token. A dot in it is no letter of the alphabet.
+fn json<T: DeserializeOwned>(part: &str) -> Option<T> {
+    let bytes = URL_SAFE_NO_PAD.decode(part).ok()?;
+    serde_json::from_slice(&bytes).ok()
+}
+
+fn invalid(why: &str) -> Rejected {
+    Rejected::Invalid(why.to_owned())
+}
