@@ -5,12 +5,7 @@ use std::path::{Path, PathBuf};
 use askback_core::forms::Content;
 use serde::{Deserialize, Deserializer, de};
 
-use crate::{
-    error::Error,
-    settings_file,
-    text::{Words, given},
-    words,
-};
+use crate::{error::Error, settings_file, text::given, words};
 
 /// An answers file.
 #[derive(Debug, Clone, PartialEq, Default, Deserialize)]
@@ -135,12 +130,13 @@ impl Script {
     ///
     /// A usage error that shows the place where the text is not one of answers.
     pub fn parse(text: &str) -> Result<Self, Error> {
-        serde_saphyr::from_str(text).map_err(|error| {
-            // The place is drawn in the lines below the first.
-            let error = error.to_string();
-            let mut lines = error.lines().map(given);
-            let first = lines.next().map_or_else(Words::default, Words::from);
-            lines.fold(Error::usage(first), Error::hint)
+        yaml_serde::from_str(text).map_err(|error| {
+            let place = error.location().map(|at| (at.line(), at.column()));
+            Error::usage(match place {
+                // Where a file begins is the one place that the reader leaves out of what it says.
+                Some((1, 1)) => words!("{} at line 1", given(error)),
+                _ => words!("{}", given(error)),
+            })
         })
     }
 }
@@ -232,8 +228,16 @@ impl<'de> de::Visitor<'de> for AcceptVisitor {
         }
     }
 
-    fn visit_map<A: de::MapAccess<'de>>(self, map: A) -> Result<Accept, A::Error> {
-        let values = Content::deserialize(de::value::MapAccessDeserializer::new(map))?;
+    fn visit_map<A: de::MapAccess<'de>>(self, mut map: A) -> Result<Accept, A::Error> {
+        let mut values = Content::new();
+        while let Some((field, value)) = map.next_entry::<String, _>()? {
+            // Of two values it would be a guess which one is meant.
+            if values.contains_key(&field) {
+                let why = format_args!("duplicate field `{field}`");
+                return Err(de::Error::custom(why));
+            }
+            values.insert(field, value);
+        }
         Ok(Accept::Values(values))
     }
 }
