@@ -63,7 +63,9 @@
 //!
 //! | feature | what it brings |
 //! |---|---|
-//! | `client`, `macros`, `server`, `stdio` | the default features: clients, `#[tool]` and its like, servers, child processes and standard streams |
+//! | `macros`, `server`, `stdio` | the default features: `#[tool]` and its like, servers, standard streams |
+//! | `client` | clients; with `stdio`, of servers that they start |
+//! | `dates`, `pattern` | forms with dates and times, and with patterns of text |
 //! | `http-server`, `http-client` | HTTP, for each side |
 //! | `oauth-server`, `oauth-client` | authorization, for each side, over HTTP |
 //! | `schemars`, `json-schema` | `Json<T>` with the schema of its type; checks by the schemas of tools |

@@ -19,6 +19,8 @@ const SCRIPT: &str = "test";
 const WITHOUT_ITEM: &[(&str, &str)] = &[
     // Schemas are checked by it.
     ("json-schema", "dep:jsonschema"),
+    // Patterns are checked by what the core then has.
+    ("pattern", "askback-core/pattern"),
     // SQLite itself.
     ("sqlite-bundled", "rusqlite/bundled"),
 ];

@@ -25,9 +25,10 @@ const OF_CORE: Map = &[
     ("limits", &[]),
     ("quote", &[]),
     ("revision", &[]),
+    ("rfc3339", &[]),
     ("uri_template", &[]),
     ("jsonrpc", &["limits", "quote"]),
-    ("forms", &["canonical", "limits", "quote"]),
+    ("forms", &["canonical", "limits", "quote", "rfc3339"]),
     ("protocol", &["forms", "jsonrpc", "limits", "quote"]),
     (
         "wire",
@@ -51,7 +52,8 @@ const OF_CORE: Map = &[
     (
         "engine",
         &[
-            "ask", "auth", "forms", "jsonrpc", "limits", "protocol", "quote", "revision", "wire",
+            "ask", "auth", "forms", "jsonrpc", "limits", "protocol", "quote", "revision",
+            "rfc3339", "wire",
         ],
     ),
     // Paths for the code that macros write.

@@ -72,8 +72,7 @@ const CORE: &[&str] = &[
     "serde_core",
     "serde_json",
     "zmij",
-    // Dates, addresses and patterns of forms, and addresses of resources.
-    "iri-string",
+    // Dates and patterns of forms, and addresses of resources.
     "jiff",
     "jiff-core",
     "percent-encoding",
@@ -214,6 +213,7 @@ fn the_core_is_built_from_nothing_that_does_io() {
         "--locked",
         "-p",
         "askback-core",
+        "--all-features",
         "-e",
         edges,
         "--prefix",

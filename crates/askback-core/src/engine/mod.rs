@@ -5,5 +5,6 @@
 //! the handshake revisions, per request for the stateless one. Below the door nobody compares
 //! revisions.
 
+#[cfg(feature = "client")]
 pub mod client;
 pub mod server;

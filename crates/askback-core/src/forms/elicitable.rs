@@ -2,15 +2,13 @@
 
 use alloc::{string::String, vec::Vec};
 
-use jiff::{Timestamp, civil::Date};
-
 use super::{Content, Field, Form, FormChoice, FormField, FormSchema, Issue, Issues, SharedForm};
 
 /// The name of the one field of a form that asks for one value.
 pub const ANSWER: &str = "answer";
 
 /// A type that a person can be asked for: a [`Form`], or one value of a type that a field of a form
-/// can have (`String`, a number, `bool`, [`Date`], [`Timestamp`], an enum that derives `Form`, a
+/// can have (`String`, a number, `bool`, `Date`, `Timestamp`, an enum that derives `Form`, a
 /// `Vec` of such an enum, an `Option` of each).
 ///
 /// One value travels as a form with one field, [`ANSWER`].
@@ -19,6 +17,7 @@ pub const ANSWER: &str = "answer";
     label = "neither a form nor the value of a field",
     note = "derive it: `#[derive(Form)]` on a struct with named fields, or on an enum without fields",
     note = "one value is a `String`, a number, a `bool`, a `Date`, a `Timestamp`, an enum that derives `Form`, a `Vec` of such an enum, or an `Option` of one of these",
+    note = "`Date` and `Timestamp` are there with the feature `dates` of askback",
     note = "where nothing says which is meant, name it: `ctx.elicit::<u8>(..)`"
 )]
 pub trait Elicitable: Sized + Send + 'static {
@@ -74,8 +73,12 @@ values! {
     "text": String;
     "yes_or_no": bool;
     "number": i8, i16, i32, i64, u8, u16, u32, u64, f32, f64;
-    "date": Date;
-    "time": Timestamp;
+}
+
+#[cfg(feature = "dates")]
+values! {
+    "date": super::Date;
+    "time": super::Timestamp;
 }
 
 #[diagnostic::do_not_recommend]

@@ -21,6 +21,8 @@
 
 mod build;
 mod check;
+#[cfg(feature = "dates")]
+mod dates;
 #[doc(hidden)]
 pub mod derive;
 mod dialect;
@@ -29,6 +31,10 @@ mod format;
 mod issue;
 mod lint;
 mod number;
+#[cfg(feature = "pattern")]
+mod pattern;
+#[cfg(not(feature = "pattern"))]
+#[path = "no_pattern.rs"]
 mod pattern;
 mod read;
 mod schema;
@@ -36,9 +42,11 @@ mod secret;
 mod shared;
 mod text;
 mod typed;
+mod uri;
 mod words;
 mod write;
 
+#[cfg(feature = "dates")]
 pub use jiff::{Timestamp, civil::Date};
 
 pub use build::FormValues;

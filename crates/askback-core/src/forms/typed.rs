@@ -9,12 +9,11 @@ use alloc::{
     vec::Vec,
 };
 
-use jiff::{Timestamp, civil::Date};
 use serde_json::{Number, Value};
 
 use super::{
     BooleanField, ChoiceField, ChoicesField, Content, FieldKind, Issues, NumberField, Opt,
-    SharedForm, TextField, TextFormat, check::MISSING, number,
+    SharedForm, TextField, check::MISSING, number,
 };
 
 /// A type that can be asked as a form.
@@ -273,40 +272,6 @@ impl FormField for f32 {
     }
 }
 
-#[diagnostic::do_not_recommend]
-impl FormField for Date {
-    const SORT: Sort = Sort::Formatted;
-
-    fn kind() -> FieldKind {
-        formatted(TextFormat::Date)
-    }
-
-    fn read(value: Option<&Value>) -> Result<Self, String> {
-        read_formatted(value, TextFormat::Date)
-    }
-
-    fn write(&self) -> Option<Value> {
-        Some(self.to_string().into())
-    }
-}
-
-#[diagnostic::do_not_recommend]
-impl FormField for Timestamp {
-    const SORT: Sort = Sort::Formatted;
-
-    fn kind() -> FieldKind {
-        formatted(TextFormat::DateTime)
-    }
-
-    fn read(value: Option<&Value>) -> Result<Self, String> {
-        read_formatted(value, TextFormat::DateTime)
-    }
-
-    fn write(&self) -> Option<Value> {
-        Some(self.to_string().into())
-    }
-}
-
 impl<E: FormChoice> FormField for Vec<E> {
     const SORT: Sort = Sort::Choices;
 
@@ -364,24 +329,8 @@ fn given(value: Option<&Value>) -> Result<&Value, String> {
         .ok_or_else(|| MISSING.into())
 }
 
-fn text(value: Option<&Value>) -> Result<&str, String> {
+pub(super) fn text(value: Option<&Value>) -> Result<&str, String> {
     given(value)?
         .as_str()
         .ok_or_else(|| "must be a text".into())
-}
-
-fn formatted(format: TextFormat) -> FieldKind {
-    FieldKind::Text(TextField {
-        format: Some(format),
-        ..TextField::default()
-    })
-}
-
-fn read_formatted<T: core::str::FromStr>(
-    value: Option<&Value>,
-    format: TextFormat,
-) -> Result<T, String> {
-    let text = text(value)?;
-    let read = text.parse().ok().filter(|_| format.matches(text));
-    read.ok_or_else(|| format!("must be {}", format.words()))
 }

@@ -11,13 +11,12 @@ use alloc::{
     vec::Vec,
 };
 
-use jiff::Timestamp;
-
 use crate::{
     ask::{CheckedRequest, Millis, Principal},
     jsonrpc::ErrorObject,
     limits::TaskLimits,
     protocol::{DetailedTask, InputRequest, InputRequests, InputResponses, RawJson, TaskStatus},
+    rfc3339,
 };
 
 /// The memory of a task in [`Tasks`] beside its texts, in bytes.
@@ -325,8 +324,8 @@ impl<R: Room> Tasks<R> {
             task_id: id.into(),
             status,
             status_message: task.message.clone(),
-            created_at: iso8601(task.created),
-            last_updated_at: iso8601(task.updated),
+            created_at: rfc3339::written(task.created),
+            last_updated_at: rfc3339::written(task.updated),
             ttl_ms: Some(self.ttl_ms),
             poll_interval_ms: Some(self.poll_ms),
             input_requests,
@@ -383,11 +382,4 @@ fn question_bytes(key: &str, request: &InputRequest) -> usize {
 
 fn json_bytes<T: serde::Serialize>(value: &T) -> usize {
     RawJson::new(value).map_or(0, |json| json.as_str().len())
-}
-
-/// A time as ISO 8601; one beyond the years that have four digits stands at their end.
-fn iso8601(at: Millis) -> String {
-    let at = i64::try_from(at).ok();
-    let at = at.and_then(|at| Timestamp::from_millisecond(at).ok());
-    at.unwrap_or(Timestamp::MAX).to_string()
 }

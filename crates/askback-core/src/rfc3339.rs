@@ -1,0 +1,196 @@
+//! Dates and times as RFC 3339 writes them: whether a text is one, and the text of a moment.
+
+use alloc::{format, string::String};
+
+/// The milliseconds of a day.
+const DAY: u64 = 24 * 60 * 60 * 1000;
+
+/// The last moment of a year with four digits, in milliseconds since the Unix epoch.
+const LAST: u64 = 253_402_300_799_999;
+
+/// Whether a text is a `full-date`, such as `2026-06-15`.
+pub(crate) fn is_date(text: &str) -> bool {
+    if !has_shape(text, "dddd-dd-dd") {
+        return false;
+    }
+    let (year, month, day) = (number(&text[..4]), number(&text[5..7]), number(&text[8..]));
+    (1..=12).contains(&month) && (1..=days_of(year, month)).contains(&day)
+}
+
+/// Whether a text is a `date-time`, such as `2026-06-15T10:00:00.5+02:00`.
+pub(crate) fn is_date_time(text: &str) -> bool {
+    // Cutting at byte positions is safe: `split_at_checked` refuses the inside of a character.
+    let Some((date, rest)) = text.split_at_checked("dddd-dd-dd".len()) else {
+        return false;
+    };
+    let Some(rest) = rest.strip_prefix(['T', 't']) else {
+        return false;
+    };
+    let Some((time, rest)) = rest.split_at_checked("dd:dd:dd".len()) else {
+        return false;
+    };
+    let Some(minutes_ahead) = offset_after_fraction(rest) else {
+        return false;
+    };
+    if !is_date(date) || !has_shape(time, "dd:dd:dd") {
+        return false;
+    }
+    let (hour, minute, second) = (number(&time[..2]), number(&time[3..5]), number(&time[6..]));
+    if hour > 23 || minute > 59 || second > 60 {
+        return false;
+    }
+    // A leap second is the last second of a day in UTC and no other.
+    let in_utc = i64::from(hour * 60 + minute) - minutes_ahead;
+    second < 60 || in_utc.rem_euclid(24 * 60) == 24 * 60 - 1
+}
+
+/// Writes a moment, given in milliseconds since the Unix epoch, in UTC. One beyond the years that have
+/// four digits stands at their end.
+pub(crate) fn written(at: u64) -> String {
+    let at = at.min(LAST);
+    let (mut days, millis) = (at / DAY, at % DAY);
+    let (mut year, mut month) = (1970, 1);
+    // 400 years have always as many days.
+    year += 400 * (days / 146_097) as u32;
+    days %= 146_097;
+    while days >= days_of_year(year) {
+        days -= days_of_year(year);
+        year += 1;
+    }
+    while days >= u64::from(days_of(year, month)) {
+        days -= u64::from(days_of(year, month));
+        month += 1;
+    }
+    let (seconds, fraction) = (millis / 1000, millis % 1000);
+    let (hour, minute, second) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
+    let day = days + 1;
+    let clock = format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}");
+    match fraction {
+        0 => format!("{clock}Z"),
+        _ => format!("{clock}.{fraction:03}Z"),
+    }
+}
+
+fn days_of(year: u32, month: u32) -> u32 {
+    match month {
+        2 if is_leap(year) => 29,
+        2 => 28,
+        4 | 6 | 9 | 11 => 30,
+        _ => 31,
+    }
+}
+
+fn days_of_year(year: u32) -> u64 {
+    if is_leap(year) { 366 } else { 365 }
+}
+
+fn is_leap(year: u32) -> bool {
+    year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400))
+}
+
+/// The offset from UTC in minutes, after an optional fraction of a second.
+fn offset_after_fraction(text: &str) -> Option<i64> {
+    let offset = match text.strip_prefix('.') {
+        None => text,
+        Some(rest) => {
+            let offset = rest.trim_start_matches(|c: char| c.is_ascii_digit());
+            if offset.len() == rest.len() {
+                return None;
+            }
+            offset
+        }
+    };
+    if offset == "Z" || offset == "z" {
+        return Some(0);
+    }
+    let sign = match offset.chars().next()? {
+        '+' => 1,
+        '-' => -1,
+        _ => return None,
+    };
+    let clock = &offset[1..];
+    if !has_shape(clock, "dd:dd") {
+        return None;
+    }
+    let (hours, minutes) = (number(&clock[..2]), number(&clock[3..]));
+    (hours < 24 && minutes < 60).then(|| sign * i64::from(hours * 60 + minutes))
+}
+
+/// Whether the text has a digit for each `d` of the shape and its other characters as they are.
+fn has_shape(text: &str, shape: &str) -> bool {
+    text.len() == shape.len()
+        && text.bytes().zip(shape.bytes()).all(|(byte, wanted)| {
+            if wanted == b'd' {
+                byte.is_ascii_digit()
+            } else {
+                byte == wanted
+            }
+        })
+}
+
+/// The number that these few digits write.
+fn number(digits: &str) -> u32 {
+    digits
+        .bytes()
+        .fold(0, |number, digit| number * 10 + u32::from(digit - b'0'))
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::string::ToString;
+
+    use jiff::{Timestamp, civil::Date};
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn dates_are_those_of_the_calendar(year in 0_u32..10_000, month in 0_u32..14, day in 0_u32..33) {
+            let text = format!("{year:04}-{month:02}-{day:02}");
+            prop_assert_eq!(is_date(&text), text.parse::<Date>().is_ok(), "{}", text);
+        }
+
+        #[test]
+        fn times_are_those_of_the_clock(
+            hour in 0_u32..26, minute in 0_u32..62, second in 0_u32..60,
+            offset in prop_oneof![Just("Z"), Just("+05:30"), Just("-23:59"), Just("+24:00"), Just("-00:60"), Just("")],
+        ) {
+            let text = format!("2024-02-29T{hour:02}:{minute:02}:{second:02}{offset}");
+            prop_assert_eq!(is_date_time(&text), text.parse::<Timestamp>().is_ok(), "{}", text);
+        }
+
+        #[test]
+        fn a_moment_is_written_as_it_is_read(at in 0..=LAST) {
+            let read: Timestamp = written(at).parse().unwrap();
+            prop_assert_eq!(read.as_millisecond(), at as i64);
+        }
+
+        #[test]
+        fn no_text_stops_it(text in ".{0,40}", shaped in "[0-9tTzZ:.+-]{0,40}") {
+            for text in [text, shaped] {
+                if is_date(&text) {
+                    prop_assert!(text.parse::<Date>().is_ok());
+                }
+                // The calendar of jiff ends a day before ours, and it knows no second 60.
+                if is_date_time(&text) && !text.starts_with("9999-12-3") {
+                    prop_assert!(text.replace(":60", ":59").parse::<Timestamp>().is_ok(), "{}", text);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn moments_at_the_edges() {
+        for (at, expected) in [
+            (0, "1970-01-01T00:00:00Z"),
+            (1, "1970-01-01T00:00:00.001Z"),
+            (951_782_400_000, "2000-02-29T00:00:00Z"),
+            (4_107_542_399_500, "2100-02-28T23:59:59.500Z"),
+            (LAST, "9999-12-31T23:59:59.999Z"),
+            (u64::MAX, "9999-12-31T23:59:59.999Z"),
+        ] {
+            assert_eq!(written(at), expected.to_string());
+        }
+    }
+}
