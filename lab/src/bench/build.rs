@@ -1,4 +1,4 @@
-//! How long a first server takes to build, and from how much.
+//! How long a first server and the command take to build, and from how much.
 
 use std::{collections::BTreeSet, fs, io, path::Path, process::Command, time::Instant};
 
@@ -40,7 +40,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
 }
 "#;
 
-/// Builds both from nothing, in debug mode as one does first.
+/// Builds all from nothing: first servers in debug mode, as one does first, and the command as the README
+/// does.
 pub(super) fn measure(root: &Path) -> io::Result<Vec<Sample>> {
     let place = root.join("target/hello");
     let askback = format!("askback = {{ path = {:?} }}", root.join("crates/askback"));
@@ -61,24 +62,57 @@ pub(super) fn measure(root: &Path) -> io::Result<Vec<Sample>> {
         fs::write(package.join("Cargo.toml"), manifest(&dependency))?;
         cargo(&package, &["fetch"])?;
         let target = package.join("target");
-        if target.exists() {
-            fs::remove_dir_all(&target)?;
-        }
-        let begun = Instant::now();
-        let directory = target.display().to_string();
-        cargo(&package, &["build", "--quiet", "--target-dir", &directory])?;
+        let seconds = clean_build(&package, &target, &[])?;
         let sample = |what: &str, unit, value| Sample {
             what: what.to_owned(),
             peer,
             unit,
             value,
         };
-        let seconds = begun.elapsed().as_secs_f64();
         samples.push(sample("clean build of a first server", "s", seconds));
-        let crates = crates(&package)? as f64;
+        let crates = crates(&package, &[])? as f64;
         samples.push(sample("crates of a first server", "crates", crates));
     }
+    samples.extend(command(root)?);
     Ok(samples)
+}
+
+/// The command, from nothing to a program.
+fn command(root: &Path) -> io::Result<[Sample; 3]> {
+    super::report::tell("clean build, the command");
+    let package = ["-p", "askback-cli"];
+    let target = root.join("target/command");
+    let arguments = ["--release", "--locked", package[0], package[1]];
+    let seconds = clean_build(root, &target, &arguments)?;
+    let size = fs::metadata(target.join("release/askback"))?.len() as f64 / f64::from(1 << 20);
+    let sample = |what: &str, unit, value| Sample {
+        what: what.to_owned(),
+        peer: Peer::Askback,
+        unit,
+        value,
+    };
+    Ok([
+        sample("clean build of the command", "s", seconds),
+        sample(
+            "crates of the command",
+            "crates",
+            crates(root, &package)? as f64,
+        ),
+        sample("size of the command", "MiB", size),
+    ])
+}
+
+/// Builds into an empty directory; says how many seconds that took.
+fn clean_build(package: &Path, target: &Path, arguments: &[&str]) -> io::Result<f64> {
+    if target.exists() {
+        fs::remove_dir_all(target)?;
+    }
+    let directory = target.display().to_string();
+    let mut build = vec!["build", "--quiet", "--target-dir", &directory];
+    build.extend(arguments);
+    let begun = Instant::now();
+    cargo(package, &build)?;
+    Ok(begun.elapsed().as_secs_f64())
 }
 
 fn manifest(dependency: &str) -> String {
@@ -89,9 +123,10 @@ fn manifest(dependency: &str) -> String {
     )
 }
 
-fn crates(package: &Path) -> io::Result<usize> {
+fn crates(package: &Path, arguments: &[&str]) -> io::Result<usize> {
     let mut command = Command::new("cargo");
     command.args(["tree", "--prefix", "none", "--edges", "normal,build"]);
+    command.args(arguments);
     let output = command.current_dir(package).output()?;
     let text = String::from_utf8(output.stdout).map_err(io::Error::other)?;
     let lines = text.lines().filter(|line| !line.trim().is_empty());

@@ -11,16 +11,15 @@ use std::{
 
 use super::Peer;
 
-/// The core the servers run on; the load comes from the others.
-const SERVERS: &str = "0";
-const LOAD: &str = "1";
+/// The core the servers run on; the load comes from the other.
+const SERVERS: usize = 0;
+const LOAD: usize = 1;
 
 /// Where the programs are.
 pub(super) struct Programs {
     askback: PathBuf,
     floor: PathBuf,
     rmcp: PathBuf,
-    pinned: bool,
 }
 
 /// A program that runs, until this is dropped.
@@ -57,11 +56,12 @@ impl Programs {
         }
         let ours = target(root)?.join("release");
         let theirs = target(&peers)?.join("release");
+        open_many_files();
+        run_on(LOAD);
         Ok(Self {
             askback: ours.join("bench-server"),
             floor: theirs.join("floor"),
             rmcp: theirs.join("rmcp"),
-            pinned: pin(),
         })
     }
 
@@ -105,15 +105,7 @@ impl Programs {
     }
 
     fn command(&self, peer: Peer) -> Command {
-        // As many files as the system allows, for the measurements with thousands of streams.
-        let raised = "ulimit -n $(ulimit -Hn); exec \"$@\"";
-        let mut command = Command::new("sh");
-        command.args(["-c", raised, "sh"]);
-        if self.pinned {
-            command.args(["taskset", "-c", SERVERS]);
-        }
-        command.arg(self.program(peer));
-        command
+        Command::new(self.program(peer))
     }
 }
 
@@ -174,7 +166,7 @@ fn listening(mut command: Command, peer: Peer) -> io::Result<Running> {
         }
         Peer::Floor | Peer::Rmcp | Peer::Askback => {}
     }
-    let mut child = command.stdout(Stdio::piped()).spawn()?;
+    let mut child = spawn(command.stdout(Stdio::piped()))?;
     let mut line = String::new();
     if let Some(output) = child.stdout.take() {
         BufReader::new(output).read_line(&mut line)?;
@@ -188,10 +180,7 @@ fn listening(mut command: Command, peer: Peer) -> io::Result<Running> {
 
 fn piped(mut command: Command) -> io::Result<(Running, ChildStdin, ChildStdout)> {
     command.arg("--stdio");
-    let mut child = command
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()?;
+    let mut child = spawn(command.stdin(Stdio::piped()).stdout(Stdio::piped()))?;
     let gone = || io::Error::other("no pipe to the server");
     let input = child.stdin.take().ok_or_else(gone)?;
     let output = child.stdout.take().ok_or_else(gone)?;
@@ -224,13 +213,41 @@ fn target(directory: &Path) -> io::Result<PathBuf> {
     Ok(target.into())
 }
 
-/// Puts this process on the core of the load; whether that could be done.
-fn pin() -> bool {
-    let me = std::process::id().to_string();
-    let mut command = Command::new("taskset");
-    let status = command
-        .args(["-acp", LOAD, &me])
-        .stdout(Stdio::null())
-        .status();
-    status.is_ok_and(|status| status.success())
+/// Starts a server, on the core of the servers. It has that from the thread that starts it: a shell in
+/// between would cost as much as the start of a server.
+fn spawn(command: &mut Command) -> io::Result<Child> {
+    run_on(SERVERS);
+    let child = command.spawn();
+    run_on(LOAD);
+    child
 }
+
+/// Puts this thread, and what it starts, on a core, where there are as many.
+#[cfg(target_os = "linux")]
+fn run_on(core: usize) {
+    let mut cores = rustix::thread::CpuSet::new();
+    cores.set(core);
+    // With fewer cores, all share what there is.
+    let _ = rustix::thread::sched_setaffinity(None, &cores);
+}
+
+#[cfg(not(target_os = "linux"))]
+fn run_on(_: usize) {}
+
+/// Lets this process, and what it starts, have as many files as the system allows, for the measurements
+/// with thousands of streams.
+#[cfg(target_os = "linux")]
+fn open_many_files() {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+    let maximum = getrlimit(Resource::Nofile).maximum;
+    let raised = Rlimit {
+        current: maximum,
+        maximum,
+    };
+    // What cannot be raised shows where streams fail.
+    let _ = setrlimit(Resource::Nofile, raised);
+}
+
+#[cfg(not(target_os = "linux"))]
+fn open_many_files() {}

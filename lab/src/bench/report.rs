@@ -58,14 +58,19 @@ const TABLES: &[Table] = &[
         unit: "ms",
     },
     Table {
-        title: "A clean build of a first server on the standard streams, in seconds",
+        title: "A clean build: of a first server on the standard streams, and of the command in release mode, in seconds",
         prefix: "clean build",
         unit: "s",
     },
     Table {
-        title: "Crates in it",
+        title: "Crates in them",
         prefix: "crates",
         unit: "crates",
+    },
+    Table {
+        title: "Size of the command, in MiB",
+        prefix: "size",
+        unit: "MiB",
     },
 ];
 
