@@ -1,14 +1,15 @@
 //! The parts.
 
-use std::{collections::BTreeMap, hint::black_box, sync::Arc};
+use std::{collections::BTreeMap, env, hint::black_box, sync::Arc};
 
 use askback::{
     Ctx, Form, Limits, Result, Server, ServerBuilder, Tool,
+    client::Client,
     keys::KeySource,
     protocol::{
         CallToolResult, ElicitParams, Implementation, InputRequest, Outcome, RawJson, Signature,
     },
-    transport::{Receiver, Sender, memory},
+    transport::{Child, Connect, Http, Receiver, Sender, memory},
 };
 use askback_core::{
     ask::{
@@ -23,7 +24,13 @@ use askback_core::{
     revision::Revision,
     wire,
 };
-use tokio::runtime::{Builder, Runtime};
+use tokio::{
+    net::TcpListener,
+    runtime::{Builder, Runtime},
+    task::JoinSet,
+};
+
+use crate::far;
 
 /// Makes what is run again and again.
 type Make = fn() -> Box<dyn FnMut()>;
@@ -40,6 +47,12 @@ pub(crate) const PARTS: &[(&str, Make)] = &[
     ("call", call),
     ("ask", ask),
     ("list", list),
+    ("client", client),
+    ("client-256", client_256),
+    ("client-child", client_child),
+    ("client-child-64", client_child_64),
+    ("client-http", client_http),
+    ("client-http-16", client_http_16),
 ];
 
 const CALL: &str = r#"{"jsonrpc":"2.0","id":17,"method":"tools/call","params":{"name":"echo","arguments":{"message":"Hello, world!"},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"load","version":"1.0.0"},"io.modelcontextprotocol/clientCapabilities":{"elicitation":{}}}}}"#;
@@ -159,7 +172,7 @@ fn call() -> Box<dyn FnMut()> {
     let echo = Tool::new("echo", async |echo: Echo| -> Result<String> {
         Ok(echo.message)
     });
-    let mut client = Client::of(Server::new("bench", "1.0.0").tool(echo));
+    let mut client = Near::of(Server::new("bench", "1.0.0").tool(echo));
     Box::new(move || {
         black_box(client.send(CALL.into()));
     })
@@ -172,7 +185,7 @@ fn ask() -> Box<dyn FnMut()> {
         Ok(echo.message)
     });
     let server = Server::new("bench", "1.0.0").keys(KeySource::Ring(ring()));
-    let mut client = Client::of(server.check_replay(false).tool(ask));
+    let mut client = Near::of(server.check_replay(false).tool(ask));
     let first = request("tools/call", r#""name":"ask","arguments":{}"#);
     Box::new(move || {
         let asked = client.send(first.clone().into());
@@ -194,7 +207,7 @@ fn list() -> Box<dyn FnMut()> {
         let tool = Tool::new(format!("echo_{number}"), echo);
         server = server.tool(tool.description("Says it back"));
     }
-    let mut client = Client::of(server);
+    let mut client = Near::of(server);
     let list = request("tools/list", r#""cursor":null"#);
     Box::new(move || {
         black_box(client.send(list.clone().into()));
@@ -202,19 +215,16 @@ fn list() -> Box<dyn FnMut()> {
 }
 
 /// A client that sends and waits, on a channel in memory.
-struct Client {
+struct Near {
     runtime: Runtime,
     receiver: Receiver,
     sender: Sender,
 }
 
-impl Client {
+impl Near {
     fn of(server: ServerBuilder) -> Self {
         let server = server.build().expect("a server");
-        let runtime: Runtime = Builder::new_current_thread()
-            .enable_all()
-            .build()
-            .expect("a runtime");
+        let runtime = runtime();
         let (near, far) = memory();
         runtime.spawn(async move { server.serve(far).await });
         let (receiver, sender) = near.split();
@@ -240,6 +250,87 @@ fn request(method: &str, params: &str) -> String {
     format!(
         r#"{{"jsonrpc":"2.0","id":17,"method":"{method}","params":{{{params},"_meta":{{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{{"name":"load","version":"1.0.0"}},"io.modelcontextprotocol/clientCapabilities":{{"elicitation":{{}}}}}}}}}}"#
     )
+}
+
+/// A whole call of a client over a channel in memory.
+fn client() -> Box<dyn FnMut()> {
+    calls(1, in_memory)
+}
+
+/// As many at once.
+fn client_256() -> Box<dyn FnMut()> {
+    calls(256, in_memory)
+}
+
+/// A whole call of a client over the standard streams of a child, whose instructions do not count.
+fn client_child() -> Box<dyn FnMut()> {
+    calls(1, child)
+}
+
+/// As many at once.
+fn client_child_64() -> Box<dyn FnMut()> {
+    calls(64, child)
+}
+
+/// A whole call of a client over HTTP.
+fn client_http() -> Box<dyn FnMut()> {
+    calls(1, http)
+}
+
+/// As many at once.
+fn client_http_16() -> Box<dyn FnMut()> {
+    calls(16, http)
+}
+
+/// Calls of a client, so many at a time.
+fn calls<C: Connect>(at_once: usize, connect: impl FnOnce(&Runtime) -> C) -> Box<dyn FnMut()> {
+    let runtime = runtime();
+    let connector = connect(&runtime);
+    let client = Client::builder("bench", "1.0.0").connect(connector);
+    let client = runtime.block_on(client).expect("a server");
+    let arguments = BTreeMap::from([("message", "Hello, world!")]);
+    let call = move |client: &Client| {
+        let call = client.call_tool("echo", &arguments);
+        async move { black_box(call.await).expect("a result") }
+    };
+    Box::new(move || {
+        runtime.block_on(async {
+            if at_once == 1 {
+                call(&client).await;
+                return;
+            }
+            let mut calls: JoinSet<_> = (0..at_once).map(|_| call(&client)).collect();
+            while let Some(called) = calls.join_next().await {
+                called.expect("a result");
+            }
+        });
+    })
+}
+
+fn in_memory(runtime: &Runtime) -> impl Connect {
+    let (near, far) = memory();
+    runtime.spawn(far::answer_channel(far));
+    near
+}
+
+fn child(_: &Runtime) -> impl Connect {
+    let this = env::current_exe().expect("this program");
+    Child::command(this).arg(far::STDIO)
+}
+
+fn http(runtime: &Runtime) -> impl Connect {
+    let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0"));
+    let listener = listener.expect("an address");
+    let address = listener.local_addr().expect("an address");
+    runtime.spawn(far::answer_http(listener));
+    Http::new(&format!("http://{address}/mcp")).expect("a URL")
+}
+
+fn runtime() -> Runtime {
+    Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .expect("a runtime")
 }
 
 fn question() -> InputRequest {
