@@ -9,7 +9,7 @@ use askback::{
     protocol::{
         CallToolResult, ElicitParams, Implementation, InputRequest, Outcome, RawJson, Signature,
     },
-    transport::{Child, Connect, Http, Receiver, Sender, memory},
+    transport::{Channel, Child, Connect, Http, Receiver, Sender, memory},
 };
 use askback_core::{
     ask::{
@@ -307,18 +307,18 @@ fn calls<C: Connect>(at_once: usize, connect: impl FnOnce(&Runtime) -> C) -> Box
     })
 }
 
-fn in_memory(runtime: &Runtime) -> impl Connect {
+fn in_memory(runtime: &Runtime) -> Channel {
     let (near, far) = memory();
     runtime.spawn(far::answer_channel(far));
     near
 }
 
-fn child(_: &Runtime) -> impl Connect {
+fn child(_: &Runtime) -> Child {
     let this = env::current_exe().expect("this program");
     Child::command(this).arg(far::STDIO)
 }
 
-fn http(runtime: &Runtime) -> impl Connect {
+fn http(runtime: &Runtime) -> Http {
     let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0"));
     let listener = listener.expect("an address");
     let address = listener.local_addr().expect("an address");
