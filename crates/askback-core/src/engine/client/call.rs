@@ -108,6 +108,11 @@ impl Call {
         CallTarget::of(&self.request)
     }
 
+    /// Whether the server may ask in its rounds: those of a call with a target.
+    pub(super) fn may_ask(&self) -> bool {
+        CallTarget::has(&self.request)
+    }
+
     pub(super) fn sent(&self) -> Option<&Sent> {
         match &self.stage {
             Stage::Sent(sent) => Some(sent),

@@ -81,7 +81,7 @@ impl Connection {
             .as_ref()
             .is_some_and(|it| it.revision.era() == Era::Modern);
         let limits = &self.profile.limits;
-        let Some(call) = self.calls.get_mut(&id) else {
+        let Some(call) = self.calls.get_mut(id) else {
             return;
         };
         call.patience.pause(now);
@@ -94,12 +94,12 @@ impl Connection {
         self.note(format!("`{what}` broke off and is sent again: {why}"));
         match pause {
             Some(pause) => {
-                if let Some(call) = self.calls.get_mut(&id) {
+                if let Some(call) = self.calls.get_mut(id) {
                     call.stage = Stage::Pausing(now.saturating_add(pause));
                 }
             }
             None => {
-                if let Some(call) = self.calls.get_mut(&id) {
+                if let Some(call) = self.calls.get_mut(id) {
                     call.lose();
                 }
                 self.send(id, now);
@@ -109,7 +109,7 @@ impl Connection {
 
     /// A round that nobody has taken up waits for the next session.
     fn take_back(&mut self, id: CallId, now: Duration) {
-        let Some(call) = self.calls.get_mut(&id) else {
+        let Some(call) = self.calls.get_mut(id) else {
             return;
         };
         call.patience.pause(now);

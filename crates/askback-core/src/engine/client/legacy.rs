@@ -193,10 +193,10 @@ impl Connection {
         if is_first {
             // The time in which a person is asked is not the server's.
             self.calls
-                .values_mut()
-                .for_each(|call| call.patience.pause(now));
+                .iter_mut()
+                .for_each(|(_, call)| call.patience.pause(now));
         }
-        let target = call.and_then(|call| self.calls.get(&call)?.target());
+        let target = call.and_then(|call| self.calls.get(call)?.target());
         let question_for_host = HostQuestion {
             server: self
                 .greeting
@@ -271,7 +271,7 @@ impl Connection {
         match (bug, call) {
             (Some(why), Some(call)) => {
                 let why = format!("its answer cannot be sent: {why}");
-                if let Some(sent) = self.calls.get(&call).and_then(|call| call.sent()) {
+                if let Some(sent) = self.calls.get(call).and_then(|call| call.sent()) {
                     let number = sent.id;
                     self.write_cancelled(
                         number,
@@ -282,7 +282,7 @@ impl Connection {
             }
             (Some(why), None) => self.note(format!("an answer of the host cannot be sent: {why}")),
             (None, Some(call)) if error.code == codes::USER_REJECTED => {
-                if let Some(call) = self.calls.get_mut(&call) {
+                if let Some(call) = self.calls.get_mut(call) {
                     call.refused = Some(error);
                 }
             }
@@ -352,7 +352,8 @@ impl Connection {
         };
         let waiting = session.questions.remove(&question)?;
         if !session.is_asking() {
-            let sent = self.calls.values_mut().filter(|call| call.sent().is_some());
+            let calls = self.calls.iter_mut().map(|(_, call)| call);
+            let sent = calls.filter(|call| call.sent().is_some());
             sent.for_each(|call| call.patience.run(now));
         }
         Some((waiting, session.revision))
@@ -377,8 +378,8 @@ impl Connection {
         let mut asking = self
             .calls
             .iter()
-            .filter(|(_, call)| call.sent().is_some() && call.target().is_some())
-            .map(|(id, _)| *id);
+            .filter(|(_, call)| call.sent().is_some() && call.may_ask())
+            .map(|(id, _)| id);
         asking.next().filter(|_| asking.next().is_none())
     }
 
@@ -414,7 +415,7 @@ impl Connection {
 
     /// Remembers what a session was told that its successor must be told again.
     pub(super) fn remember_session(&mut self, id: CallId) {
-        match self.calls.get(&id).map(|call| &call.request) {
+        match self.calls.get(id).map(|call| &call.request) {
             Some(ClientRequest::Subscribe(params)) => {
                 self.watched.insert(params.uri.clone());
             }

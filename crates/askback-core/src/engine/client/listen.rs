@@ -95,7 +95,7 @@ impl Connection {
         let Some(&id) = self.sent.get(&number) else {
             return;
         };
-        let Some(call) = self.calls.get_mut(&id) else {
+        let Some(call) = self.calls.get_mut(id) else {
             return;
         };
         let target = call.target();
@@ -130,7 +130,7 @@ impl Connection {
         let Some(id) = self.listener(number) else {
             return;
         };
-        if let Some(call) = self.calls.get_mut(&id)
+        if let Some(call) = self.calls.get_mut(id)
             && let Stage::Sent(sent) = &mut call.stage
             && let ClientRequest::Listen(wish) = &call.request
             && sent.listening.is_none()
@@ -158,7 +158,7 @@ impl Connection {
             .calls
             .iter()
             .filter(|(_, call)| begun(call))
-            .map(|(id, _)| *id)
+            .map(|(id, _)| id)
             .collect();
         for id in begun {
             self.reopen(id, now);
@@ -166,7 +166,7 @@ impl Connection {
     }
 
     fn reopen(&mut self, id: CallId, now: Duration) {
-        let Some(number) = self.calls.get(&id).and_then(Call::sent).map(|sent| sent.id) else {
+        let Some(number) = self.calls.get(id).and_then(Call::sent).map(|sent| sent.id) else {
             return;
         };
         self.sent.remove(&number);
@@ -176,7 +176,8 @@ impl Connection {
 
     /// Results that are on their way are for whoever asked, and kept for nobody.
     pub(super) fn overtake_all(&mut self) {
-        let sent = self.calls.values_mut().filter(|call| call.sent().is_some());
+        let calls = self.calls.iter_mut().map(|(_, call)| call);
+        let sent = calls.filter(|call| call.sent().is_some());
         sent.for_each(|call| call.overtaken = true);
     }
 
@@ -221,7 +222,7 @@ impl Connection {
     /// have been made before the change.
     fn forget(&mut self, stale: &Stale<'_>) {
         self.cache.forget(stale);
-        for call in self.calls.values_mut() {
+        for (_, call) in self.calls.iter_mut() {
             if Key::of(&call.request).is_some_and(|key| key.is_stale(stale)) {
                 call.overtaken = true;
             }
@@ -231,7 +232,7 @@ impl Connection {
     /// The subscription whose request had this id.
     fn listener(&self, number: i64) -> Option<CallId> {
         let id = *self.sent.get(&number)?;
-        let call = self.calls.get(&id)?;
+        let call = self.calls.get(id)?;
         call.is_subscription().then_some(id)
     }
 

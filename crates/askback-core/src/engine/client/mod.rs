@@ -4,6 +4,7 @@ mod asked;
 mod batch;
 mod cache;
 mod call;
+mod calls;
 mod carrier;
 mod error;
 mod event;
@@ -46,6 +47,7 @@ pub use target::{CallId, CallTarget};
 use self::{
     cache::{Cache, Key},
     call::Call,
+    calls::Calls,
     legacy::Session,
     opening::{Context, Next, Opening},
     pace::Pace,
@@ -119,7 +121,7 @@ pub struct Connection {
     /// Whether a server ended itself over the probe, so that it is not asked again.
     probe_is_fatal: bool,
     carrier: Carrier,
-    calls: BTreeMap<CallId, Call>,
+    calls: Calls,
     /// Which call the response with an id belongs to.
     sent: BTreeMap<i64, CallId>,
     /// Which call a question belongs to; none for the questions of a session.
@@ -163,7 +165,7 @@ impl Connection {
             greeting: None,
             probe_is_fatal: false,
             carrier: Carrier::Stream,
-            calls: BTreeMap::new(),
+            calls: Calls::default(),
             sent: BTreeMap::new(),
             asked: BTreeMap::new(),
             cache: Cache::new(profile.principal.clone(), &limits.client),
@@ -182,21 +184,22 @@ impl Connection {
 
     /// Returns the next output.
     pub fn poll(&mut self) -> Option<Output> {
-        self.out.pop_front()
+        let output = self.out.pop_front();
+        if output.is_none() {
+            self.calls.settle();
+        }
+        output
     }
 
-    /// When [`Connection::handle_timeout`] is due.
+    /// When [`Connection::handle_timeout`] is due; to be asked once [`poll`](Connection::poll) has
+    /// returned `None`.
     #[must_use]
     pub fn next_timeout(&self) -> Option<Duration> {
         let opening = match &self.state {
             State::Opening(opening) => Some(opening.deadline()),
             State::Idle | State::Connecting | State::Modern | State::Legacy(_) => None,
         };
-        self.calls
-            .values()
-            .filter_map(Call::deadline)
-            .chain(opening)
-            .min()
+        self.calls.next_deadline().into_iter().chain(opening).min()
     }
 
     /// Returns the server's greeting, once it has arrived. It outlives a crash of the server.
@@ -286,13 +289,7 @@ impl Connection {
             let next = opening.handle_timeout(&mut cx);
             self.follow(next, now);
         }
-        let due: Vec<CallId> = self
-            .calls
-            .iter()
-            .filter(|(_, call)| call.deadline().is_some_and(|deadline| deadline <= now))
-            .map(|(id, _)| *id)
-            .collect();
-        for id in due {
+        for id in self.calls.due(now) {
             self.time_out(id, now);
         }
     }
@@ -350,7 +347,7 @@ impl Connection {
     /// withdrawn. The call ends without [`Output::Done`].
     pub fn cancel(&mut self, id: CallId, now: Duration) {
         self.cancel_task(id);
-        let Some(call) = self.calls.remove(&id) else {
+        let Some(call) = self.calls.remove(id) else {
             return;
         };
         self.leave(&call);

@@ -30,7 +30,7 @@ impl Connection {
         outcome: Result<Box<RawValue>, ClientError>,
         now: Duration,
     ) {
-        let (Some(call), Some(greeting)) = (self.calls.get_mut(&id), &self.greeting) else {
+        let (Some(call), Some(greeting)) = (self.calls.get_mut(id), &self.greeting) else {
             return;
         };
         call.patience.pause(now);
@@ -78,7 +78,7 @@ impl Connection {
     }
 
     fn handle_error(&mut self, id: CallId, error: ErrorObject, now: Duration) {
-        let (Some(call), Some(greeting)) = (self.calls.get_mut(&id), &self.greeting) else {
+        let (Some(call), Some(greeting)) = (self.calls.get_mut(id), &self.greeting) else {
             return;
         };
         if let Some(refused) = call.refused.take() {
@@ -94,7 +94,7 @@ impl Connection {
         let asks = greeting.revision.facts().url_elicitation_error
             && error.code == codes::URL_ELICITATION_REQUIRED
             && self.profile.capabilities.elicits_url()
-            && call.target().is_some();
+            && call.may_ask();
         let links =
             error.data.as_ref().filter(|_| asks).and_then(|data| {
                 serde_json::from_value::<UrlElicitationRequired>(data.clone()).ok()
@@ -190,7 +190,7 @@ impl Connection {
     ///
     /// Fails with the error for the server.
     pub(super) fn find_room(&mut self, bytes: usize) -> Result<(), ErrorObject> {
-        let of_calls = self.calls.values().map(|call| match &call.stage {
+        let of_calls = self.calls.iter().map(|(_, call)| match &call.stage {
             Stage::Asking(asking) => asking.bytes(),
             Stage::Task(held) => held.question_bytes(),
             Stage::Ready | Stage::Sent(_) | Stage::Pausing(_) => 0,
@@ -254,7 +254,7 @@ impl Connection {
     ) -> Result<(), ClientError> {
         self.count_round(id, 0)?;
         let limits = &self.profile.limits;
-        if let Some(call) = self.calls.get_mut(&id) {
+        if let Some(call) = self.calls.get_mut(id) {
             let pause = limits
                 .client
                 .round_pause
@@ -269,10 +269,10 @@ impl Connection {
 
     fn count_round(&mut self, id: CallId, questions: usize) -> Result<(), ClientError> {
         let limits = &self.profile.limits;
-        let Some(call) = self.calls.get_mut(&id) else {
+        let Some(call) = self.calls.get_mut(id) else {
             return Ok(());
         };
-        if call.target().is_none() {
+        if !call.may_ask() {
             let why = format!(
                 "it asks for input in the result of `{}`",
                 call.request.method()
@@ -296,7 +296,7 @@ impl Connection {
     }
 
     fn ask(&mut self, id: CallId, asking: Asking) {
-        let (Some(call), Some(greeting)) = (self.calls.get_mut(&id), &self.greeting) else {
+        let (Some(call), Some(greeting)) = (self.calls.get_mut(id), &self.greeting) else {
             return;
         };
         let asked = match &asking {
@@ -319,7 +319,7 @@ impl Connection {
         answer: Result<InputResponse, ErrorObject>,
         now: Duration,
     ) {
-        let (Some(call), Some(greeting)) = (self.calls.get_mut(&id), &self.greeting) else {
+        let (Some(call), Some(greeting)) = (self.calls.get_mut(id), &self.greeting) else {
             return;
         };
         if let Stage::Task(_) = call.stage {
@@ -344,7 +344,7 @@ impl Connection {
     }
 
     fn ask_next_link(&mut self, id: CallId, link: ElicitUrlParams, now: Duration) {
-        let Some(call) = self.calls.get_mut(&id) else {
+        let Some(call) = self.calls.get_mut(id) else {
             return;
         };
         let rest = match core::mem::replace(&mut call.stage, Stage::Ready) {
@@ -358,11 +358,11 @@ impl Connection {
 
     /// Ends a call over one of its questions; the others are withdrawn.
     fn refuse(&mut self, id: CallId, question: QuestionId, error: ClientError) {
-        if let Some(call) = self.calls.get_mut(&id)
+        if let Some(call) = self.calls.get_mut(id)
             && let Stage::Asking(Asking::Questions { asked, .. }) = &mut call.stage
         {
             asked.retain(|asked| asked.id != question);
-        } else if let Some(call) = self.calls.get_mut(&id) {
+        } else if let Some(call) = self.calls.get_mut(id) {
             call.stage = Stage::Ready;
         }
         self.finish(id, Err(error));

@@ -32,7 +32,7 @@ impl Connection {
         self.calls
             .iter()
             .filter(|(_, call)| ready(call))
-            .map(|(id, _)| *id)
+            .map(|(id, _)| id)
             .collect()
     }
 
@@ -49,7 +49,7 @@ impl Connection {
             .as_ref()
             .is_some_and(|it| it.revision.era() == Era::Modern);
         let mut lost = Vec::new();
-        for (id, call) in &mut self.calls {
+        for (id, call) in self.calls.iter_mut() {
             match &call.stage {
                 Stage::Sent(_) => {}
                 Stage::Task(held) if held.number().is_some() => {}
@@ -59,7 +59,7 @@ impl Connection {
             if modern && call.survives_loss() {
                 call.lose();
             } else {
-                lost.push(*id);
+                lost.push(id);
             }
         }
         for id in lost {
@@ -82,7 +82,7 @@ impl Connection {
             return self.fail_ready(&ClientError::Crashed(why));
         }
         for id in ready {
-            if let Some(call) = self.calls.get_mut(&id) {
+            if let Some(call) = self.calls.get_mut(id) {
                 call.restarted = true;
             }
         }
@@ -93,7 +93,7 @@ impl Connection {
 
     /// Sends the next round of a call; where there is no transport, it waits for one.
     pub(super) fn send(&mut self, id: CallId, now: Duration) {
-        let Some(call) = self.calls.get_mut(&id) else {
+        let Some(call) = self.calls.get_mut(id) else {
             return;
         };
         if let Stage::Task(_) = call.stage {
@@ -121,7 +121,7 @@ impl Connection {
         }
         self.last_id += 1;
         let number = self.last_id;
-        let progress = call.target().is_some().then_some(number);
+        let progress = call.may_ask().then_some(number);
         stamp(
             &mut call.request,
             &self.profile,
@@ -146,7 +146,7 @@ impl Connection {
 
     /// Ends a call that took too long, or sends it again after its pause.
     pub(super) fn time_out(&mut self, id: CallId, now: Duration) {
-        let Some(call) = self.calls.get(&id) else {
+        let Some(call) = self.calls.get(id) else {
             return;
         };
         match &call.stage {
@@ -163,7 +163,7 @@ impl Connection {
     }
 
     pub(super) fn finish(&mut self, id: CallId, outcome: Result<Box<RawValue>, ClientError>) {
-        if let Some(call) = self.calls.remove(&id) {
+        if let Some(call) = self.calls.remove(id) {
             self.leave(&call);
             self.out.push_back(Output::Done(id, outcome));
         }

@@ -1,6 +1,6 @@
 //! The calls of a client, as others name them.
 
-use alloc::string::String;
+use alloc::{borrow::ToOwned, string::String};
 
 use crate::protocol::ClientRequest;
 
@@ -23,10 +23,20 @@ impl CallTarget {
     /// The target of a request; `None` for requests that never ask (2026-07-28,
     /// basic/patterns/mrtr, Supported Requests).
     pub(super) fn of(request: &ClientRequest) -> Option<Self> {
+        let (kind, name) = Self::parts(request)?;
+        Some(kind(name.to_owned()))
+    }
+
+    /// Whether a request has a target.
+    pub(super) fn has(request: &ClientRequest) -> bool {
+        Self::parts(request).is_some()
+    }
+
+    fn parts(request: &ClientRequest) -> Option<(fn(String) -> Self, &str)> {
         match request {
-            ClientRequest::CallTool(params) => Some(Self::Tool(params.name.clone())),
-            ClientRequest::GetPrompt(params) => Some(Self::Prompt(params.name.clone())),
-            ClientRequest::ReadResource(params) => Some(Self::Resource(params.uri.clone())),
+            ClientRequest::CallTool(params) => Some((Self::Tool, &params.name)),
+            ClientRequest::GetPrompt(params) => Some((Self::Prompt, &params.name)),
+            ClientRequest::ReadResource(params) => Some((Self::Resource, &params.uri)),
             _ => None,
         }
     }

@@ -23,7 +23,7 @@ impl Connection {
     pub(super) fn begin_task(&mut self, id: CallId, task: &DetailedTask, now: Duration) {
         let limits = &self.profile.limits;
         let takes_tasks = self.profile.capabilities.tasks_extension();
-        let Some(call) = self.calls.get_mut(&id) else {
+        let Some(call) = self.calls.get_mut(id) else {
             return;
         };
         if !takes_tasks || !matches!(call.request, ClientRequest::CallTool(_)) {
@@ -46,7 +46,7 @@ impl Connection {
 
     /// Sends what is to be sent about a task, once the one before is answered.
     pub(super) fn step_task(&mut self, id: CallId, now: Duration) {
-        let Some(call) = self.calls.get_mut(&id) else {
+        let Some(call) = self.calls.get_mut(id) else {
             return;
         };
         let Stage::Task(held) = &mut call.stage else {
@@ -86,7 +86,7 @@ impl Connection {
         outcome: Result<Box<RawValue>, ClientError>,
         now: Duration,
     ) {
-        let Some(call) = self.calls.get_mut(&id) else {
+        let Some(call) = self.calls.get_mut(id) else {
             return;
         };
         let Stage::Task(held) = &mut call.stage else {
@@ -128,7 +128,7 @@ impl Connection {
                     return self.give_up_task(id, error);
                 }
                 let limits = &self.profile.limits;
-                if let Some(call) = self.calls.get_mut(&id)
+                if let Some(call) = self.calls.get_mut(id)
                     && let Stage::Task(held) = &mut call.stage
                 {
                     held.pace(&task, &limits.tasks, now);
@@ -188,7 +188,7 @@ impl Connection {
         }
         for (key, request) in new {
             let asked = self.admit_question(&key, request, 0, now)?;
-            let (Some(call), Some(greeting)) = (self.calls.get_mut(&id), &self.greeting) else {
+            let (Some(call), Some(greeting)) = (self.calls.get_mut(id), &self.greeting) else {
                 return Ok(());
             };
             let question = asked.question(greeting, id, call.target(), false);
@@ -210,7 +210,7 @@ impl Connection {
         answer: Result<InputResponse, ErrorObject>,
         now: Duration,
     ) {
-        let (Some(call), Some(greeting)) = (self.calls.get_mut(&id), &self.greeting) else {
+        let (Some(call), Some(greeting)) = (self.calls.get_mut(id), &self.greeting) else {
             return;
         };
         let Stage::Task(held) = &mut call.stage else {
@@ -239,7 +239,7 @@ impl Connection {
 
     /// Time has passed for a task.
     pub(super) fn time_out_task(&mut self, id: CallId, now: Duration) {
-        let Some(call) = self.calls.get(&id) else {
+        let Some(call) = self.calls.get(id) else {
             return;
         };
         let in_all = call.patience.task(&self.profile.limits);
@@ -286,7 +286,7 @@ impl Connection {
 
     /// Tells how a task stands, where that is news.
     fn tell_task(&mut self, id: CallId, task: &DetailedTask) {
-        let Some(call) = self.calls.get_mut(&id) else {
+        let Some(call) = self.calls.get_mut(id) else {
             return;
         };
         let target = call.target();
@@ -308,7 +308,7 @@ impl Connection {
     }
 
     fn held(&mut self, id: CallId) -> Option<&mut Held> {
-        match &mut self.calls.get_mut(&id)?.stage {
+        match &mut self.calls.get_mut(id)?.stage {
             Stage::Task(held) => Some(held),
             _ => None,
         }
