@@ -47,12 +47,34 @@ impl<T: DeserializeOwned> Outcome<T> {
     ///
     /// If it fits none of these, or has a `resultType` unknown here.
     pub fn parse(result: &RawValue) -> Result<Self, serde_json::Error> {
+        Self::parse_with(result, |text| serde_json::from_str(text))
+    }
+}
+
+#[cfg(feature = "client")]
+impl Outcome<()> {
+    /// Reads a result that asks or has become a task; one that is complete is left to others.
+    ///
+    /// # Errors
+    ///
+    /// As [`Outcome::parse`], but for a complete result, which is not looked into.
+    pub(crate) fn peek(result: &RawValue) -> Result<Self, serde_json::Error> {
+        Self::parse_with(result, |_| Ok(()))
+    }
+}
+
+impl<T> Outcome<T> {
+    /// Reads a result; `done` reads one that is complete.
+    fn parse_with(
+        result: &RawValue,
+        done: impl FnOnce(&str) -> Result<T, serde_json::Error>,
+    ) -> Result<Self, serde_json::Error> {
         let text = result.get();
         let peek: Peek<'_> = serde_json::from_str(text)?;
         let is_task = peek.task.is_some_and(|task| task.get().starts_with('{'));
         match peek.result_type.as_deref() {
             None if is_task => serde_json::from_str(text).map(Self::CoreTask),
-            None | Some(COMPLETE) => serde_json::from_str(text).map(Self::Done),
+            None | Some(COMPLETE) => done(text).map(Self::Done),
             Some(INPUT_REQUIRED) => {
                 let questions: InputRequiredResult = serde_json::from_str(text)?;
                 if questions.input_requests.is_none() && questions.request_state.is_none() {

@@ -101,11 +101,16 @@ pub fn read_outcome<T: DeserializeOwned>(
 /// a method the revision lacks, a question to open a link before there were any.
 #[must_use]
 pub fn lower<T: Lower>(mut message: T, revision: Revision) -> T {
+    lower_in_place(&mut message, revision);
+    message
+}
+
+/// The same for a message that stays where it is.
+pub fn lower_in_place<T: Lower>(message: &mut T, revision: Revision) {
     for step in steps(revision) {
         message.lower(*step);
     }
     message.lower(&Only(revision));
-    message
 }
 
 /// Returns the features of forms in a revision.

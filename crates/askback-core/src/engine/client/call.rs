@@ -1,6 +1,6 @@
 //! A call on its way: what was asked for, and how far it has come.
 
-use alloc::{boxed::Box, string::String, vec::Vec};
+use alloc::{boxed::Box, string::String, sync::Arc, vec::Vec};
 use core::time::Duration;
 
 use super::{
@@ -19,7 +19,8 @@ use crate::{
 
 #[derive(Debug)]
 pub(super) struct Call {
-    pub(super) request: ClientRequest,
+    /// Shared with the transport while a round is on its way.
+    pub(super) request: Arc<ClientRequest>,
     pub(super) stage: Stage,
     pub(super) patience: Patience,
     /// How often the server asked for another round.
@@ -92,7 +93,7 @@ pub(super) enum Answered {
 impl Call {
     pub(super) fn new(request: ClientRequest, limits: &Limits, timeouts: Timeouts) -> Self {
         Self {
-            request,
+            request: Arc::new(request),
             stage: Stage::Ready,
             patience: Patience::new(limits, timeouts),
             rounds: 0,
@@ -136,7 +137,7 @@ impl Call {
 
     /// Puts into the request what the next round sends back; of the round before nothing is kept.
     pub(super) fn set_round(&mut self, responses: Option<InputResponses>, state: Option<String>) {
-        let (own_responses, own_state) = match &mut self.request {
+        let (own_responses, own_state) = match Arc::make_mut(&mut self.request) {
             ClientRequest::CallTool(params) => {
                 (&mut params.input_responses, &mut params.request_state)
             }
@@ -155,7 +156,7 @@ impl Call {
     /// Whether the round tells a server all there is to know, so that one that has forgotten
     /// everything can take it up.
     pub(super) fn carries_state(&self) -> bool {
-        let state = match &self.request {
+        let state = match &*self.request {
             ClientRequest::CallTool(params) => &params.request_state,
             ClientRequest::GetPrompt(params) => &params.request_state,
             ClientRequest::ReadResource(params) => &params.request_state,
@@ -165,7 +166,7 @@ impl Call {
     }
 
     pub(super) fn is_subscription(&self) -> bool {
-        matches!(self.request, ClientRequest::Listen(_))
+        matches!(*self.request, ClientRequest::Listen(_))
     }
 
     /// Takes the host's answer to a question of this call.

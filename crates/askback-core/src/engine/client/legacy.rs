@@ -415,7 +415,7 @@ impl Connection {
 
     /// Remembers what a session was told that its successor must be told again.
     pub(super) fn remember_session(&mut self, id: CallId) {
-        match self.calls.get(id).map(|call| &call.request) {
+        match self.calls.get(id).map(|call| &*call.request) {
             Some(ClientRequest::Subscribe(params)) => {
                 self.watched.insert(params.uri.clone());
             }
@@ -443,7 +443,7 @@ impl Connection {
         });
         for request in level.into_iter().chain(watched) {
             self.last_id += 1;
-            let message = ClientMessage::request(revision, self.last_id, &request);
+            let message = ClientMessage::request(revision, self.last_id, request);
             self.out.push_back(Output::Send(message));
         }
     }

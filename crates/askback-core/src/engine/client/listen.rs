@@ -132,7 +132,7 @@ impl Connection {
         };
         if let Some(call) = self.calls.get_mut(id)
             && let Stage::Sent(sent) = &mut call.stage
-            && let ClientRequest::Listen(wish) = &call.request
+            && let ClientRequest::Listen(wish) = &*call.request
             && sent.listening.is_none()
         {
             let granted = both(&wish.notifications, params.notifications);

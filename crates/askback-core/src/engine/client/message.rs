@@ -1,6 +1,6 @@
 //! Messages as transports carry them: written once on the way out, read once on the way in.
 
-use alloc::{boxed::Box, string::String, vec::Vec};
+use alloc::{boxed::Box, string::String, sync::Arc, vec::Vec};
 
 use crate::{
     jsonrpc::{self, Malformed, Message, Payload, RequestId},
@@ -41,8 +41,8 @@ pub enum MessageKind {
 pub struct SentRequest {
     /// The id its response will carry.
     pub id: RequestId,
-    /// The method and its parameters.
-    pub request: ClientRequest,
+    /// The method and its parameters. The call that may send them again shares them.
+    pub request: Arc<ClientRequest>,
 }
 
 /// A message, or a batch, of the server, read by the transport or by
@@ -60,10 +60,15 @@ pub struct ServerMessage {
 
 impl ClientMessage {
     /// Writes a request in the words of a revision.
-    pub(super) fn request(revision: Revision, id: i64, request: &ClientRequest) -> Self {
+    pub(super) fn request(revision: Revision, id: i64, request: ClientRequest) -> Self {
+        Self::lowered(id, Arc::new(wire::lower(request, revision)))
+    }
+
+    /// Writes a request that is in the words of its revision already.
+    pub(super) fn lowered(id: i64, request: Arc<ClientRequest>) -> Self {
         let sent = SentRequest {
             id: RequestId::Number(id),
-            request: wire::lower(request.clone(), revision),
+            request,
         };
         Self {
             bytes: sent.to_vec(),

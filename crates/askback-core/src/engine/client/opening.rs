@@ -269,7 +269,7 @@ impl Opening {
         self.expect(Step::Probe(revision), patience, cx);
         let mut request = ClientRequest::Discover(RequestParams::default());
         stamp(&mut request, cx.profile, revision, None, None);
-        ClientMessage::request(revision, self.id, &request)
+        ClientMessage::request(revision, self.id, request)
     }
 
     fn initialize(
@@ -290,7 +290,7 @@ impl Opening {
             meta: None,
         };
         let request = ClientRequest::Initialize(Box::new(params));
-        ClientMessage::request(wish, self.id, &request)
+        ClientMessage::request(wish, self.id, request)
     }
 
     fn expect(&mut self, step: Step, patience: Duration, cx: &mut Context<'_>) {

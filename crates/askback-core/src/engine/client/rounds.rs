@@ -3,7 +3,6 @@
 use alloc::{borrow::ToOwned, boxed::Box, format, string::String, vec::Vec};
 use core::time::Duration;
 
-use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
 use super::{
@@ -44,13 +43,13 @@ impl Connection {
         };
         let facts = greeting.revision.facts();
         let outcome = if facts.result_type {
-            Outcome::<IgnoredAny>::parse(&result)
+            Outcome::peek(&result)
         } else {
             // Nothing else can come of a request that was not to be a task.
-            Ok(Outcome::Done(IgnoredAny))
+            Ok(Outcome::Done(()))
         };
         match outcome {
-            Ok(Outcome::Done(_)) => {
+            Ok(Outcome::Done(())) => {
                 if let Some(key) = Key::of(&call.request)
                     && facts.cache_hints
                     && !call.overtaken

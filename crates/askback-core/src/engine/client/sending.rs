@@ -1,6 +1,6 @@
 //! Sends the rounds of calls, again where the server went away, and ends them.
 
-use alloc::{borrow::ToOwned, boxed::Box, format, string::String, vec::Vec};
+use alloc::{borrow::ToOwned, boxed::Box, format, string::String, sync::Arc, vec::Vec};
 use core::time::Duration;
 
 use serde_json::value::RawValue;
@@ -13,6 +13,7 @@ use super::{
 use crate::{
     protocol::{ClientRequest, EmptyResult},
     revision::{Era, Kind},
+    wire,
 };
 
 impl Connection {
@@ -113,7 +114,7 @@ impl Connection {
         if let Err(why) = supported(&call.request, greeting) {
             return self.finish(id, Err(ClientError::Unsupported(why)));
         }
-        if let ClientRequest::SetLevel(params) = &call.request {
+        if let ClientRequest::SetLevel(params) = &*call.request {
             self.log_level = Some(params.level);
             if !revision.facts().set_level {
                 return self.finish(id, Ok(empty()));
@@ -122,14 +123,16 @@ impl Connection {
         self.last_id += 1;
         let number = self.last_id;
         let progress = call.may_ask().then_some(number);
-        stamp(
-            &mut call.request,
-            &self.profile,
-            revision,
-            self.log_level,
-            progress,
-        );
-        let message = ClientMessage::request(revision, number, &call.request);
+        let request = Arc::make_mut(&mut call.request);
+        stamp(request, &self.profile, revision, self.log_level, progress);
+        let message = match revision.era() {
+            // It is never said in another revision.
+            Era::Modern => {
+                wire::lower_in_place(request, revision);
+                ClientMessage::lowered(number, Arc::clone(&call.request))
+            }
+            Era::Legacy => ClientMessage::request(revision, number, request.clone()),
+        };
         self.out.push_back(Output::Send(message));
         call.stage = Stage::Sent(Sent {
             id: number,

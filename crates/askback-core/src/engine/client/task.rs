@@ -3,7 +3,6 @@
 use alloc::{borrow::ToOwned, boxed::Box, format, vec::Vec};
 use core::time::Duration;
 
-use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
 use super::{
@@ -26,7 +25,7 @@ impl Connection {
         let Some(call) = self.calls.get_mut(id) else {
             return;
         };
-        if !takes_tasks || !matches!(call.request, ClientRequest::CallTool(_)) {
+        if !takes_tasks || !matches!(*call.request, ClientRequest::CallTool(_)) {
             let why = format!(
                 "the result of `{}` is a task, which it must not be",
                 call.request.method()
@@ -66,7 +65,7 @@ impl Connection {
                 return;
             }
         }
-        let Some((kind, mut request)) = held.request(now) else {
+        let Some((kind, request)) = held.request(now) else {
             return;
         };
         held.waits = false;
@@ -76,7 +75,7 @@ impl Connection {
         call.patience.renew(now);
         call.patience.run(now);
         self.sent.insert(number, id);
-        self.send_task_request(number, &mut request);
+        self.send_task_request(number, request);
     }
 
     /// The response to a request about a task.
@@ -270,16 +269,16 @@ impl Connection {
         if matches!(self.state, State::Modern) {
             self.last_id += 1;
             let number = self.last_id;
-            self.send_task_request(number, &mut ClientRequest::CancelTask(params));
+            self.send_task_request(number, ClientRequest::CancelTask(params));
         }
     }
 
-    fn send_task_request(&mut self, number: i64, request: &mut ClientRequest) {
+    fn send_task_request(&mut self, number: i64, mut request: ClientRequest) {
         let Some(greeting) = &self.greeting else {
             return;
         };
         let revision = greeting.revision;
-        stamp(request, &self.profile, revision, self.log_level, None);
+        stamp(&mut request, &self.profile, revision, self.log_level, None);
         let message = ClientMessage::request(revision, number, request);
         self.out.push_back(Output::Send(message));
     }
@@ -322,8 +321,8 @@ fn completed(task: DetailedTask) -> Result<Box<RawValue>, ClientError> {
         return Err(ClientError::Protocol(why.to_owned()));
     };
     let result = Box::<RawValue>::from(result);
-    match Outcome::<IgnoredAny>::parse(&result) {
-        Ok(Outcome::Done(_)) => Ok(result),
+    match Outcome::peek(&result) {
+        Ok(Outcome::Done(())) => Ok(result),
         _ => {
             let why = "the result of a task is not complete";
             Err(ClientError::Protocol(why.to_owned()))

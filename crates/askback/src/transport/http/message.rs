@@ -1,6 +1,6 @@
 //! Requests as they travel over HTTP, and what comes back to them.
 
-use std::str::FromStr;
+use std::{str::FromStr, sync::Arc};
 
 use askback_core::{
     engine::client::{SentRequest, ServerMessage},
@@ -47,16 +47,16 @@ impl PendingRequest {
 
     /// Whether it asks what the server speaks, so that its failure tells something of the server.
     pub(super) fn is_opening(&self) -> bool {
-        self.is_initialize() || matches!(self.sent.request, ClientRequest::Discover(_))
+        self.is_initialize() || matches!(*self.sent.request, ClientRequest::Discover(_))
     }
 
     pub(super) fn is_initialize(&self) -> bool {
-        matches!(self.sent.request, ClientRequest::Initialize(_))
+        matches!(*self.sent.request, ClientRequest::Initialize(_))
     }
 
     /// Whether it lists tools, and if so, whether it begins the list anew.
     pub(super) fn lists_tools(&self) -> Option<bool> {
-        match &self.sent.request {
+        match &*self.sent.request {
             ClientRequest::ListTools(params) => Some(params.cursor.is_none()),
             _ => None,
         }
@@ -90,7 +90,7 @@ impl PendingRequest {
 
     /// The tool that is called, and its arguments.
     pub(super) fn tool(&self) -> Option<(&str, Option<&RawObject>)> {
-        match &self.sent.request {
+        match &*self.sent.request {
             ClientRequest::CallTool(params) => Some((&params.name, params.arguments.as_ref())),
             _ => None,
         }
@@ -98,7 +98,7 @@ impl PendingRequest {
 
     /// The same request under another id.
     pub(super) fn renamed(&self, id: RequestId) -> Self {
-        let request = self.sent.request.clone();
+        let request = Arc::clone(&self.sent.request);
         Self::write(SentRequest { id, request })
     }
 
@@ -112,7 +112,7 @@ impl PendingRequest {
             cursor,
             meta: meta.map(Box::new),
         };
-        let request = ClientRequest::ListTools(params);
+        let request = Arc::new(ClientRequest::ListTools(params));
         Self::write(SentRequest { id, request })
     }
 
