@@ -1,20 +1,12 @@
 //! Drives the engine of a client: the only code of a client that waits.
 
-use std::{
-    collections::{HashMap, VecDeque},
-    future::pending,
-    io,
-    sync::Arc,
-    time::Duration,
-};
+use std::{collections::HashMap, io, sync::Arc, time::Duration};
 
 use askback_core::{
     auth::AuthorizationContext,
     engine::client::{
-        CallId, ClientError, ClientMessage, Connection, Event, Output, Profile, ServerMessage,
-        Timeouts,
+        CallId, ClientError, Connection, Event, Output, Profile, Timeouts,
     },
-    future::BoxFuture,
     jsonrpc::ErrorObject,
     limits::Limits,
     protocol::SubscriptionFilter,
@@ -22,7 +14,7 @@ use askback_core::{
 use tokio::{
     sync::{mpsc, oneshot},
     task::{Id, JoinError},
-    time::{Instant, sleep_until, timeout},
+    time::{Instant, sleep_until},
 };
 
 use super::{
@@ -31,8 +23,9 @@ use super::{
     host::Host,
     questions::{Answered, Questions},
     trace::Propagate,
+    way::{Arrived, Open, Outbox, Way},
 };
-use crate::transport::{Behind, Connect, Link, LinkReceiver, LinkSender, Pause, Report};
+use crate::transport::{Connect, Link, Pause, Report};
 
 /// The values that the handles of a client are given at its start.
 pub(super) struct Handles {
@@ -96,50 +89,10 @@ struct Driver {
     started: Instant,
 }
 
-/// The way to the server.
-enum Way {
-    Closed(Box<dyn Connect>),
-    Opening(BoxFuture<'static, (Box<dyn Connect>, io::Result<Link>)>),
-    Open(Box<Open>),
-    /// The server is gone, or going. The engine is told how it ended, unless it was the engine that
-    /// wanted the end.
-    Ending {
-        end: BoxFuture<'static, (Box<dyn Connect>, String)>,
-        stderr: Stderr,
-        tell: bool,
-    },
-    /// Between two of these.
-    Moving,
-}
-
-struct Open {
-    connector: Box<dyn Connect>,
-    receiver: LinkReceiver,
-    sender: LinkSender,
-    stderr: Stderr,
-    reports: Option<mpsc::Receiver<Report>>,
-    behind: Option<Box<dyn Behind>>,
-}
-
-type Stderr = Option<mpsc::Receiver<String>>;
-
-/// The messages to send. While a server does not read them, the client does not read the server
-/// either: otherwise the server could make this grow by asking.
-struct Outbox {
-    messages: VecDeque<ClientMessage>,
-    bytes: usize,
-    most: usize,
-}
-
 /// The events that a driver waits for.
 enum Happened {
     Command(Option<Command>),
-    Message(io::Result<Option<ServerMessage>>),
-    Room(io::Result<()>),
-    Stderr(Option<String>),
-    Report(Option<Report>),
-    Opened(Box<dyn Connect>, io::Result<Link>),
-    Ended(Box<dyn Connect>, String),
+    Way(Arrived),
     Answered(Result<(Id, Answered), JoinError>),
     Timeout,
     /// The clock stands, or goes on.
@@ -156,19 +109,7 @@ impl Driver {
                 Happened::Command(None) => break None,
                 Happened::Command(Some(Command::Close(done))) => break Some(done),
                 Happened::Command(Some(command)) => self.command(command),
-                Happened::Message(Ok(Some(message))) => {
-                    self.engine.handle_received(message, self.now());
-                }
-                Happened::Room(Ok(())) => {}
-                Happened::Message(Ok(None) | Err(_)) | Happened::Room(Err(_)) => {
-                    self.end(true);
-                }
-                Happened::Stderr(Some(line)) => self.host.event(Event::ServerStderr(line)),
-                Happened::Stderr(None) => self.way.forget_stderr(),
-                Happened::Report(Some(report)) => self.report(report),
-                Happened::Report(None) => self.way.forget_reports(),
-                Happened::Opened(connector, link) => self.open(connector, link),
-                Happened::Ended(connector, why) => self.ended(connector, &why),
+                Happened::Way(arrived) => self.arrived(arrived),
                 Happened::Answered(joined) => self.answered(joined),
                 Happened::Timeout => self.engine.handle_timeout(self.now()),
                 Happened::Paused => {}
@@ -197,12 +138,12 @@ impl Driver {
             ..
         } = self;
         if matches!(way, Way::Ending { .. }) {
-            return way.next(outbox, limits).await;
+            return Happened::Way(way.next(outbox, limits).await);
         }
         tokio::select! {
             command = commands.recv() => Happened::Command(command),
             joined = questions.next() => Happened::Answered(joined),
-            happened = way.next(outbox, limits) => happened,
+            arrived = way.next(outbox, limits) => Happened::Way(arrived),
             () = pause.changed() => Happened::Paused,
             () = sleep_until(deadline.unwrap_or_else(Instant::now)), if deadline.is_some() => {
                 Happened::Timeout
@@ -253,6 +194,22 @@ impl Driver {
                 self.forget_tools();
             }
             Command::Close(_) => {}
+        }
+    }
+
+    fn arrived(&mut self, arrived: Arrived) {
+        match arrived {
+            Arrived::Message(Ok(Some(message))) => {
+                self.engine.handle_received(message, self.now());
+            }
+            Arrived::Room(Ok(())) => {}
+            Arrived::Message(Ok(None) | Err(_)) | Arrived::Room(Err(_)) => self.end(true),
+            Arrived::Stderr(Some(line)) => self.host.event(Event::ServerStderr(line)),
+            Arrived::Stderr(None) => self.way.forget_stderr(),
+            Arrived::Report(Some(report)) => self.report(report),
+            Arrived::Report(None) => self.way.forget_reports(),
+            Arrived::Opened(connector, link) => self.open(connector, link),
+            Arrived::Ended(connector, why) => self.ended(connector, &why),
         }
     }
 
@@ -439,133 +396,12 @@ impl Driver {
                 Way::Opening(_) | Way::Ending { .. } => {}
             }
             match self.way.next(&mut self.outbox, &self.limits).await {
-                Happened::Opened(connector, link) => self.open(connector, link),
-                Happened::Ended(connector, why) => self.ended(connector, &why),
-                Happened::Stderr(Some(line)) => self.host.event(Event::ServerStderr(line)),
-                Happened::Stderr(None) => self.way.forget_stderr(),
+                Arrived::Opened(connector, link) => self.open(connector, link),
+                Arrived::Ended(connector, why) => self.ended(connector, &why),
+                Arrived::Stderr(Some(line)) => self.host.event(Event::ServerStderr(line)),
+                Arrived::Stderr(None) => self.way.forget_stderr(),
                 _ => {}
             }
         }
-    }
-}
-
-impl Way {
-    fn take(&mut self) -> Self {
-        std::mem::replace(self, Self::Moving)
-    }
-
-    fn forget_stderr(&mut self) {
-        match self {
-            Self::Open(open) => open.stderr = None,
-            Self::Ending { stderr, .. } => *stderr = None,
-            Self::Closed(_) | Self::Opening(_) | Self::Moving => {}
-        }
-    }
-
-    fn forget_reports(&mut self) {
-        if let Self::Open(open) = self {
-            open.reports = None;
-        }
-    }
-
-    /// Waits for whatever happens on the way, and sends what can be sent.
-    async fn next(&mut self, outbox: &mut Outbox, limits: &Limits) -> Happened {
-        match self {
-            Self::Closed(_) | Self::Moving => pending().await,
-            Self::Opening(opening) => {
-                let (connector, link) = opening.await;
-                Happened::Opened(connector, link)
-            }
-            Self::Open(open) => open.next(outbox, limits).await,
-            Self::Ending { end, stderr, .. } => tokio::select! {
-                (connector, why) = end => Happened::Ended(connector, why),
-                line = hear(stderr) => Happened::Stderr(line),
-            },
-        }
-    }
-}
-
-impl Open {
-    async fn next(&mut self, outbox: &mut Outbox, limits: &Limits) -> Happened {
-        tokio::select! {
-            message = self.receiver.receive(limits), if outbox.has_room() => {
-                Happened::Message(message)
-            }
-            line = hear(&mut self.stderr) => Happened::Stderr(line),
-            report = hear(&mut self.reports) => Happened::Report(report),
-            ready = self.sender.ready(), if !outbox.is_empty() => Happened::Room(ready.map(|ready| {
-                if let Some(message) = outbox.pop() {
-                    ready.send(message);
-                }
-            })),
-        }
-    }
-
-    /// Closes this side and waits until the other is gone, reading over what it still says.
-    async fn end(self, limits: &Limits) -> (Box<dyn Connect>, String) {
-        let Self {
-            connector,
-            mut receiver,
-            sender,
-            behind,
-            ..
-        } = self;
-        let read_over = async {
-            receiver.read_over().await;
-            pending::<()>().await;
-        };
-        let end = async {
-            // A server that no longer reads does not keep us from going on.
-            let _ = timeout(limits.client.exit, sender.close()).await;
-            match behind {
-                Some(mut behind) => behind.end(limits).await,
-                None => "the connection ended".to_owned(),
-            }
-        };
-        tokio::select! {
-            () = read_over => (connector, String::new()),
-            why = end => (connector, why),
-        }
-    }
-}
-
-impl Outbox {
-    fn new(most: usize) -> Self {
-        Self {
-            messages: VecDeque::new(),
-            bytes: 0,
-            most,
-        }
-    }
-
-    fn push(&mut self, message: ClientMessage) {
-        self.bytes += message.bytes.len();
-        self.messages.push_back(message);
-    }
-
-    fn pop(&mut self) -> Option<ClientMessage> {
-        let message = self.messages.pop_front()?;
-        self.bytes -= message.bytes.len();
-        Some(message)
-    }
-
-    fn clear(&mut self) {
-        self.messages.clear();
-        self.bytes = 0;
-    }
-
-    fn is_empty(&self) -> bool {
-        self.messages.is_empty()
-    }
-
-    fn has_room(&self) -> bool {
-        self.bytes <= self.most
-    }
-}
-
-async fn hear<T>(said: &mut Option<mpsc::Receiver<T>>) -> Option<T> {
-    match said {
-        Some(said) => said.recv().await,
-        None => pending().await,
     }
 }

@@ -51,6 +51,7 @@ mod received;
 mod servers;
 mod subscription;
 mod trace;
+mod way;
 
 use std::{
     collections::{BTreeMap, HashMap},

@@ -1,0 +1,178 @@
+//! The way to a server, from when it is opened to when it has ended.
+
+use std::{collections::VecDeque, future::pending, io};
+
+use askback_core::{
+    engine::client::{ClientMessage, ServerMessage},
+    future::BoxFuture,
+    limits::Limits,
+};
+use tokio::{sync::mpsc, time::timeout};
+
+use crate::transport::{Behind, Connect, Link, LinkReceiver, LinkSender, Report};
+
+/// The way to the server.
+pub(super) enum Way {
+    Closed(Box<dyn Connect>),
+    Opening(BoxFuture<'static, (Box<dyn Connect>, io::Result<Link>)>),
+    Open(Box<Open>),
+    /// The server is gone, or going. The engine is told how it ended, unless it was the engine that
+    /// wanted the end.
+    Ending {
+        end: BoxFuture<'static, (Box<dyn Connect>, String)>,
+        stderr: Stderr,
+        tell: bool,
+    },
+    /// Between two of these.
+    Moving,
+}
+
+pub(super) struct Open {
+    pub(super) connector: Box<dyn Connect>,
+    pub(super) receiver: LinkReceiver,
+    pub(super) sender: LinkSender,
+    pub(super) stderr: Stderr,
+    pub(super) reports: Option<mpsc::Receiver<Report>>,
+    pub(super) behind: Option<Box<dyn Behind>>,
+}
+
+pub(super) type Stderr = Option<mpsc::Receiver<String>>;
+
+/// The messages to send. While a server does not read them, the client does not read the server
+/// either: otherwise the server could make this grow by asking.
+pub(super) struct Outbox {
+    messages: VecDeque<ClientMessage>,
+    bytes: usize,
+    most: usize,
+}
+
+/// What happens on the way.
+pub(super) enum Arrived {
+    Message(io::Result<Option<ServerMessage>>),
+    Room(io::Result<()>),
+    Stderr(Option<String>),
+    Report(Option<Report>),
+    Opened(Box<dyn Connect>, io::Result<Link>),
+    Ended(Box<dyn Connect>, String),
+}
+
+impl Way {
+    pub(super) fn take(&mut self) -> Self {
+        std::mem::replace(self, Self::Moving)
+    }
+
+    pub(super) fn forget_stderr(&mut self) {
+        match self {
+            Self::Open(open) => open.stderr = None,
+            Self::Ending { stderr, .. } => *stderr = None,
+            Self::Closed(_) | Self::Opening(_) | Self::Moving => {}
+        }
+    }
+
+    pub(super) fn forget_reports(&mut self) {
+        if let Self::Open(open) = self {
+            open.reports = None;
+        }
+    }
+
+    /// Waits for whatever happens on the way, and sends what can be sent.
+    pub(super) async fn next(&mut self, outbox: &mut Outbox, limits: &Limits) -> Arrived {
+        match self {
+            Self::Closed(_) | Self::Moving => pending().await,
+            Self::Opening(opening) => {
+                let (connector, link) = opening.await;
+                Arrived::Opened(connector, link)
+            }
+            Self::Open(open) => open.next(outbox, limits).await,
+            Self::Ending { end, stderr, .. } => tokio::select! {
+                (connector, why) = end => Arrived::Ended(connector, why),
+                line = hear(stderr) => Arrived::Stderr(line),
+            },
+        }
+    }
+}
+
+impl Open {
+    async fn next(&mut self, outbox: &mut Outbox, limits: &Limits) -> Arrived {
+        tokio::select! {
+            message = self.receiver.receive(limits), if outbox.has_room() => {
+                Arrived::Message(message)
+            }
+            line = hear(&mut self.stderr) => Arrived::Stderr(line),
+            report = hear(&mut self.reports) => Arrived::Report(report),
+            ready = self.sender.ready(), if !outbox.is_empty() => Arrived::Room(ready.map(|ready| {
+                if let Some(message) = outbox.pop() {
+                    ready.send(message);
+                }
+            })),
+        }
+    }
+
+    /// Closes this side and waits until the other is gone, reading over what it still says.
+    pub(super) async fn end(self, limits: &Limits) -> (Box<dyn Connect>, String) {
+        let Self {
+            connector,
+            mut receiver,
+            sender,
+            behind,
+            ..
+        } = self;
+        let read_over = async {
+            receiver.read_over().await;
+            pending::<()>().await;
+        };
+        let end = async {
+            // A server that no longer reads does not keep us from going on.
+            let _ = timeout(limits.client.exit, sender.close()).await;
+            match behind {
+                Some(mut behind) => behind.end(limits).await,
+                None => "the connection ended".to_owned(),
+            }
+        };
+        tokio::select! {
+            () = read_over => (connector, String::new()),
+            why = end => (connector, why),
+        }
+    }
+}
+
+impl Outbox {
+    pub(super) fn new(most: usize) -> Self {
+        Self {
+            messages: VecDeque::new(),
+            bytes: 0,
+            most,
+        }
+    }
+
+    pub(super) fn push(&mut self, message: ClientMessage) {
+        self.bytes += message.bytes.len();
+        self.messages.push_back(message);
+    }
+
+    fn pop(&mut self) -> Option<ClientMessage> {
+        let message = self.messages.pop_front()?;
+        self.bytes -= message.bytes.len();
+        Some(message)
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.messages.clear();
+        self.bytes = 0;
+    }
+
+    fn is_empty(&self) -> bool {
+        self.messages.is_empty()
+    }
+
+    fn has_room(&self) -> bool {
+        self.bytes <= self.most
+    }
+}
+
+async fn hear<T>(said: &mut Option<mpsc::Receiver<T>>) -> Option<T> {
+    match said {
+        Some(said) => said.recv().await,
+        None => pending().await,
+    }
+}
