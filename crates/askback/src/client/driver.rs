@@ -1,12 +1,10 @@
 //! Drives the engine of a client: the only code of a client that waits.
 
-use std::{collections::HashMap, io, sync::Arc, time::Duration};
+use std::{collections::HashMap, io, ops::ControlFlow, sync::Arc, time::Duration};
 
 use askback_core::{
     auth::AuthorizationContext,
-    engine::client::{
-        CallId, ClientError, Connection, Event, Output, Profile, Timeouts,
-    },
+    engine::client::{CallId, ClientError, Connection, Event, Output, Profile, Timeouts},
     jsonrpc::ErrorObject,
     limits::Limits,
     protocol::SubscriptionFilter,
@@ -14,11 +12,12 @@ use askback_core::{
 use tokio::{
     sync::{mpsc, oneshot},
     task::{Id, JoinError},
-    time::{Instant, sleep_until},
+    time::Instant,
 };
 
 use super::{
     Client, Shared,
+    alarm::Alarm,
     command::{Command, Reply},
     host::Host,
     questions::{Answered, Questions},
@@ -89,6 +88,9 @@ struct Driver {
     started: Instant,
 }
 
+/// How much is handled at most before other tasks have their turn, and what is to be sent is.
+const TURN: usize = 64;
+
 /// The events that a driver waits for.
 enum Happened {
     Command(Option<Command>),
@@ -101,18 +103,12 @@ enum Happened {
 
 impl Driver {
     async fn run(mut self, mut commands: mpsc::UnboundedReceiver<Command>) {
+        let mut alarm = Alarm::new();
+        self.drain();
         let closed = loop {
-            self.drain();
-            let happened = self.next(&mut commands).await;
-            self.authorize();
-            match happened {
-                Happened::Command(None) => break None,
-                Happened::Command(Some(Command::Close(done))) => break Some(done),
-                Happened::Command(Some(command)) => self.command(command),
-                Happened::Way(arrived) => self.arrived(arrived),
-                Happened::Answered(joined) => self.answered(joined),
-                Happened::Timeout => self.engine.handle_timeout(self.now()),
-                Happened::Paused => {}
+            let happened = self.next(&mut commands, &mut alarm).await;
+            if let ControlFlow::Break(closed) = self.turn(happened, &mut commands) {
+                break closed;
             }
         };
         self.close().await;
@@ -124,11 +120,14 @@ impl Driver {
 
     /// Waits for whatever happens next. While the server is going, nothing else does: what is
     /// wanted meanwhile is for the next one.
-    async fn next(&mut self, commands: &mut mpsc::UnboundedReceiver<Command>) -> Happened {
-        let due = self.engine.next_timeout().filter(|_| !self.pause.is_on());
-        // A moment that no clock shows does not come.
-        let deadline =
-            due.and_then(|due| Instant::now().checked_add(due.saturating_sub(self.now())));
+    async fn next(
+        &mut self,
+        commands: &mut mpsc::UnboundedReceiver<Command>,
+        alarm: &mut Alarm,
+    ) -> Happened {
+        if let Some(due) = self.engine.next_timeout().filter(|_| !self.pause.is_on()) {
+            alarm.set(due, || self.now());
+        }
         let Self {
             way,
             outbox,
@@ -137,17 +136,59 @@ impl Driver {
             limits,
             ..
         } = self;
-        if matches!(way, Way::Ending { .. }) {
+        if way.is_ending() {
             return Happened::Way(way.next(outbox, limits).await);
         }
         tokio::select! {
-            command = commands.recv() => Happened::Command(command),
-            joined = questions.next() => Happened::Answered(joined),
-            arrived = way.next(outbox, limits) => Happened::Way(arrived),
+            biased;
+            () = alarm.ring() => Happened::Timeout,
             () = pause.changed() => Happened::Paused,
-            () = sleep_until(deadline.unwrap_or_else(Instant::now)), if deadline.is_some() => {
-                Happened::Timeout
+            joined = questions.next() => Happened::Answered(joined),
+            // What is to be sent is sent before there can be more of it.
+            arrived = way.next(outbox, limits) => Happened::Way(arrived),
+            command = commands.recv() => Happened::Command(command),
+        }
+    }
+
+    /// Handles what happened, and what else has happened already; breaks where the client is closed.
+    fn turn(
+        &mut self,
+        first: Happened,
+        commands: &mut mpsc::UnboundedReceiver<Command>,
+    ) -> ControlFlow<Option<oneshot::Sender<()>>> {
+        let mut happened = first;
+        for left in (0..TURN).rev() {
+            self.authorize();
+            match happened {
+                Happened::Command(None) => return ControlFlow::Break(None),
+                Happened::Command(Some(Command::Close(done))) => {
+                    return ControlFlow::Break(Some(done));
+                }
+                Happened::Command(Some(command)) => self.command(command),
+                Happened::Way(arrived) => self.arrived(arrived),
+                Happened::Answered(joined) => self.answered(joined),
+                Happened::Timeout => self.engine.handle_timeout(self.now()),
+                Happened::Paused => {}
             }
+            self.drain();
+            let more = (left > 0).then(|| self.ready(commands)).flatten();
+            let Some(more) = more else { break };
+            happened = more;
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// Something that has happened already.
+    fn ready(&mut self, commands: &mut mpsc::UnboundedReceiver<Command>) -> Option<Happened> {
+        if self.way.is_ending() {
+            return None;
+        }
+        match commands.try_recv() {
+            Ok(command) => Some(Happened::Command(Some(command))),
+            Err(_) => self
+                .way
+                .ready(&self.outbox, &self.limits)
+                .map(Happened::Way),
         }
     }
 
@@ -349,7 +390,13 @@ impl Driver {
                 }
                 let limits = self.limits.clone();
                 let stderr = open.stderr.take();
-                let end = Box::pin(async move { open.end(&limits).await });
+                // A server that is gone takes nothing more.
+                let rest = if tell {
+                    Outbox::new(0)
+                } else {
+                    self.outbox.take()
+                };
+                let end = Box::pin(async move { open.end(rest, &limits).await });
                 Way::Ending { end, stderr, tell }
             }
             way => way,

@@ -37,6 +37,7 @@
 //! # }
 //! ```
 
+mod alarm;
 mod builder;
 mod call;
 mod clients;

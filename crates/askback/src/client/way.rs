@@ -49,6 +49,7 @@ pub(super) struct Outbox {
 /// What happens on the way.
 pub(super) enum Arrived {
     Message(io::Result<Option<ServerMessage>>),
+    /// There is room again for what answers bring about, or the server is gone.
     Room(io::Result<()>),
     Stderr(Option<String>),
     Report(Option<Report>),
@@ -59,6 +60,10 @@ pub(super) enum Arrived {
 impl Way {
     pub(super) fn take(&mut self) -> Self {
         std::mem::replace(self, Self::Moving)
+    }
+
+    pub(super) fn is_ending(&self) -> bool {
+        matches!(self, Self::Ending { .. })
     }
 
     pub(super) fn forget_stderr(&mut self) {
@@ -90,30 +95,49 @@ impl Way {
             },
         }
     }
+
+    /// Something that has happened already.
+    pub(super) fn ready(&mut self, outbox: &Outbox, limits: &Limits) -> Option<Arrived> {
+        match self {
+            Self::Open(open) => open.ready(outbox, limits),
+            Self::Closed(_) | Self::Opening(_) | Self::Ending { .. } | Self::Moving => None,
+        }
+    }
 }
 
 impl Open {
+    /// Waits for whatever happens, and sends meanwhile.
     async fn next(&mut self, outbox: &mut Outbox, limits: &Limits) -> Arrived {
+        let has_room = outbox.has_room();
+        let sending = async {
+            outbox.send(&mut self.sender).await?;
+            // Answers are received again, if they had to wait for this.
+            if has_room { pending().await } else { Ok(()) }
+        };
         tokio::select! {
-            message = self.receiver.receive(limits), if outbox.has_room() => {
-                Arrived::Message(message)
-            }
-            line = hear(&mut self.stderr) => Arrived::Stderr(line),
+            biased;
+            room = sending => Arrived::Room(room),
             report = hear(&mut self.reports) => Arrived::Report(report),
-            ready = self.sender.ready(), if !outbox.is_empty() => Arrived::Room(ready.map(|ready| {
-                if let Some(message) = outbox.pop() {
-                    ready.send(message);
-                }
-            })),
+            message = self.receiver.receive(limits), if has_room => Arrived::Message(message),
+            line = hear(&mut self.stderr) => Arrived::Stderr(line),
         }
     }
 
-    /// Closes this side and waits until the other is gone, reading over what it still says.
-    pub(super) async fn end(self, limits: &Limits) -> (Box<dyn Connect>, String) {
+    fn ready(&mut self, outbox: &Outbox, limits: &Limits) -> Option<Arrived> {
+        if !outbox.has_room() {
+            return None;
+        }
+        let message = self.receiver.try_receive(limits)?;
+        Some(Arrived::Message(Ok(Some(message))))
+    }
+
+    /// Sends the rest, closes this side and waits until the other is gone, reading over what it still
+    /// says.
+    pub(super) async fn end(self, mut rest: Outbox, limits: &Limits) -> (Box<dyn Connect>, String) {
         let Self {
             connector,
             mut receiver,
-            sender,
+            mut sender,
             behind,
             ..
         } = self;
@@ -122,8 +146,13 @@ impl Open {
             pending::<()>().await;
         };
         let end = async {
+            let closing = async {
+                // What could not be sent has nobody to read it.
+                let _ = rest.send(&mut sender).await;
+                sender.close().await;
+            };
             // A server that no longer reads does not keep us from going on.
-            let _ = timeout(limits.client.exit, sender.close()).await;
+            let _ = timeout(limits.client.exit, closing).await;
             match behind {
                 Some(mut behind) => behind.end(limits).await,
                 None => "the connection ended".to_owned(),
@@ -154,6 +183,23 @@ impl Outbox {
         let message = self.messages.pop_front()?;
         self.bytes -= message.bytes.len();
         Some(message)
+    }
+
+    /// All that is not sent yet; what is left is empty.
+    pub(super) fn take(&mut self) -> Self {
+        let empty = Self::new(self.most);
+        std::mem::replace(self, empty)
+    }
+
+    /// Sends what there is, as it finds room. Cancel safe.
+    async fn send(&mut self, sender: &mut LinkSender) -> io::Result<()> {
+        while !self.is_empty() {
+            let ready = sender.ready().await?;
+            if let Some(message) = self.pop() {
+                ready.send(message);
+            }
+        }
+        sender.write().await
     }
 
     pub(super) fn clear(&mut self) {

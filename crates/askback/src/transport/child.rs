@@ -17,9 +17,10 @@ use tokio::{
 };
 
 use super::{
-    Connect, Connecting, Link, WAITING,
+    Connect, Connecting, Link, LinkReceiver, LinkSender, WAITING,
     connect::Behind,
-    lines::{lines, read_line},
+    lines::read_line,
+    stream::{LineReader, LineWriter},
 };
 
 /// A server that is started as a child process and spoken to over its standard input and output
@@ -117,7 +118,10 @@ impl Child {
         Ok(Link {
             stderr: Some(heard),
             behind: Some(Box::new(Process::new(child, listening))),
-            ..lines(stdout, stdin, limits.wire.message_bytes).into()
+            ..Link::new(
+                LinkReceiver::Child(LineReader::new(stdout, limits.wire.message_bytes)),
+                LinkSender::Child(LineWriter::new(stdin)),
+            )
         })
     }
 }

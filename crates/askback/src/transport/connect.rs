@@ -59,12 +59,12 @@ pub(crate) trait Behind: Send {
     fn end<'a>(&'a mut self, limits: &'a Limits) -> BoxFuture<'a, String>;
 }
 
-impl From<Channel> for Link {
-    fn from(channel: Channel) -> Self {
-        let (receiver, sender) = channel.split();
+impl Link {
+    /// A stream with nothing beside it.
+    pub(super) fn new(receiver: LinkReceiver, sender: LinkSender) -> Self {
         Self {
-            receiver: LinkReceiver::Channel(receiver),
-            sender: LinkSender::Channel(sender),
+            receiver,
+            sender,
             stderr: None,
             behind: None,
             carrier: Carrier::Stream,
@@ -72,6 +72,13 @@ impl From<Channel> for Link {
             pause: Pause::default(),
             authorization: AuthorizationContext::default(),
         }
+    }
+}
+
+impl From<Channel> for Link {
+    fn from(channel: Channel) -> Self {
+        let (receiver, sender) = channel.split();
+        Self::new(LinkReceiver::Channel(receiver), LinkSender::Channel(sender))
     }
 }
 

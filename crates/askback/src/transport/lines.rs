@@ -148,7 +148,7 @@ impl Batch {
 
 /// Ends a message with the only newline in it. A line break inside JSON text stands between its
 /// tokens, where a space means the same: text carried from a peer or an author may hold some.
-fn frame(message: &mut Vec<u8>) {
+pub(super) fn frame(message: &mut Vec<u8>) {
     for byte in message.iter_mut() {
         if matches!(byte, b'\n' | b'\r') {
             *byte = b' ';

@@ -6,9 +6,13 @@ use askback_core::{
     engine::client::{ClientMessage, ServerMessage},
     limits::Limits,
 };
+#[cfg(feature = "stdio")]
+use tokio::process::{ChildStdin, ChildStdout};
 #[cfg(feature = "http-client")]
 use tokio::{sync::mpsc, task::JoinHandle};
 
+#[cfg(feature = "stdio")]
+use super::stream::{LineReader, LineWriter};
 use super::{Ready, Receiver, Sender};
 #[cfg(feature = "http-client")]
 use super::{inbox::Waiting, lost};
@@ -17,6 +21,9 @@ use super::{inbox::Waiting, lost};
 pub(crate) enum LinkReceiver {
     /// From a channel, which carries bytes.
     Channel(Receiver),
+    /// From a child process, read by whoever receives.
+    #[cfg(feature = "stdio")]
+    Child(LineReader<ChildStdout>),
     /// From a transport that has read them already.
     #[cfg(feature = "http-client")]
     Exchanges(mpsc::Receiver<Waiting<ServerMessage>>),
@@ -26,6 +33,9 @@ pub(crate) enum LinkReceiver {
 pub(crate) enum LinkSender {
     /// Over a channel, which carries bytes.
     Channel(Sender),
+    /// To a child process, written by whoever sends.
+    #[cfg(feature = "stdio")]
+    Child(LineWriter<ChildStdin>),
     /// To the task that makes each message an exchange of its own.
     #[cfg(feature = "http-client")]
     Exchanges(ExchangeSender),
@@ -42,9 +52,15 @@ pub(crate) struct ExchangeSender {
 /// Room for one message in a [`LinkSender`].
 pub(crate) enum LinkReady<'a> {
     Channel(Ready<'a>),
+    #[cfg(feature = "stdio")]
+    Child(&'a mut LineWriter<ChildStdin>),
     #[cfg(feature = "http-client")]
     Exchanges(mpsc::Permit<'a, ClientMessage>),
 }
+
+/// How many bytes wait at most to be written at once, unless one message is longer.
+#[cfg(feature = "stdio")]
+const AT_ONCE: usize = 16 << 10;
 
 impl LinkReceiver {
     /// The next message, or `None` once the server is gone. Cancel safe.
@@ -54,6 +70,11 @@ impl LinkReceiver {
                 let received = channel.receive().await?;
                 Ok(received.map(|bytes| ServerMessage::parse(&bytes, &limits.wire)))
             }
+            #[cfg(feature = "stdio")]
+            Self::Child(lines) => {
+                let received = lines.next().await?;
+                Ok(received.map(|line| ServerMessage::parse(&line, &limits.wire)))
+            }
             #[cfg(feature = "http-client")]
             Self::Exchanges(messages) => {
                 let received = messages.recv().await;
@@ -62,10 +83,24 @@ impl LinkReceiver {
         }
     }
 
+    /// The next message, if it has come already.
+    pub(crate) fn try_receive(&mut self, limits: &Limits) -> Option<ServerMessage> {
+        let bytes = match self {
+            Self::Channel(channel) => channel.try_receive()?,
+            #[cfg(feature = "stdio")]
+            Self::Child(lines) => lines.ready()?,
+            #[cfg(feature = "http-client")]
+            Self::Exchanges(messages) => return Some(messages.try_recv().ok()?.message),
+        };
+        Some(ServerMessage::parse(&bytes, &limits.wire))
+    }
+
     /// Receives what still comes, unread, until the server is gone.
     pub(crate) async fn read_over(&mut self) {
         match self {
             Self::Channel(channel) => while let Ok(Some(_)) = channel.receive().await {},
+            #[cfg(feature = "stdio")]
+            Self::Child(lines) => while let Ok(Some(_)) = lines.next().await {},
             #[cfg(feature = "http-client")]
             Self::Exchanges(messages) => while messages.recv().await.is_some() {},
         }
@@ -78,14 +113,36 @@ impl LinkSender {
     /// # Errors
     ///
     /// Broken pipe where the server is gone.
-    pub(crate) async fn ready(&self) -> io::Result<LinkReady<'_>> {
+    pub(crate) async fn ready(&mut self) -> io::Result<LinkReady<'_>> {
         match self {
             Self::Channel(channel) => channel.ready().await.map(LinkReady::Channel),
+            #[cfg(feature = "stdio")]
+            Self::Child(lines) => {
+                if lines.waiting() >= AT_ONCE {
+                    lines.write().await?;
+                }
+                Ok(LinkReady::Child(lines))
+            }
             #[cfg(feature = "http-client")]
             Self::Exchanges(sender) => {
                 let room = sender.messages.reserve().await.map_err(lost)?;
                 Ok(LinkReady::Exchanges(room))
             }
+        }
+    }
+
+    /// Writes what was sent, where nobody else does. Cancel safe.
+    ///
+    /// # Errors
+    ///
+    /// Fails where the server is gone.
+    pub(crate) async fn write(&mut self) -> io::Result<()> {
+        match self {
+            #[cfg(feature = "stdio")]
+            Self::Child(lines) => lines.write().await,
+            Self::Channel(_) => Ok(()),
+            #[cfg(feature = "http-client")]
+            Self::Exchanges(_) => Ok(()),
         }
     }
 
@@ -95,6 +152,11 @@ impl LinkSender {
             Self::Channel(mut channel) => {
                 // What could not be written has nobody to read it.
                 let _ = channel.close().await;
+            }
+            #[cfg(feature = "stdio")]
+            Self::Child(mut lines) => {
+                // The same.
+                let _ = lines.write().await;
             }
             #[cfg(feature = "http-client")]
             Self::Exchanges(sender) => {
@@ -118,6 +180,8 @@ impl LinkReady<'_> {
     pub(crate) fn send(self, message: ClientMessage) {
         match self {
             Self::Channel(room) => room.send(message.bytes),
+            #[cfg(feature = "stdio")]
+            Self::Child(lines) => lines.send(message.bytes),
             #[cfg(feature = "http-client")]
             Self::Exchanges(room) => room.send(message),
         }

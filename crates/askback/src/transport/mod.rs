@@ -23,6 +23,8 @@ mod memory;
 mod pause;
 #[cfg(feature = "stdio")]
 mod stdio;
+#[cfg(all(feature = "client", feature = "stdio"))]
+mod stream;
 
 use std::{io, sync::Arc};
 
@@ -176,6 +178,13 @@ impl Receiver {
     pub async fn receive(&mut self) -> io::Result<Option<Vec<u8>>> {
         let received = self.messages.recv().await;
         Ok(received.map(|waiting| waiting.message))
+    }
+
+    /// The next message, if it has come already.
+    #[cfg(feature = "client")]
+    pub(crate) fn try_receive(&mut self) -> Option<Vec<u8>> {
+        let received = self.messages.try_recv().ok()?;
+        Some(received.message)
     }
 }
 

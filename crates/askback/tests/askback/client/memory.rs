@@ -732,6 +732,24 @@ async fn a_closed_client_ends_what_is_in_progress() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn what_was_said_before_a_client_is_closed_is_sent() {
+    let (near, far) = transport::memory();
+    let (server, mut changes) = watching();
+    let server = server.build().unwrap();
+    tokio::spawn(async move { server.serve(far).await });
+    let client = builder(Some(Revision::V2025_11_25))
+        .host(Scripted::new(|_| panic!("nothing is asked")))
+        .connect(near)
+        .await
+        .unwrap();
+    // The driver finds both at once.
+    client.roots_changed();
+    client.close().await;
+    let changed = timeout(Duration::from_secs(60), changes.recv()).await;
+    assert!(changed.unwrap().is_some());
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_channel_is_a_way_to_a_server_once() {
     let gone = ClientError::Unreachable("the connection ended and cannot be opened again".into());
     let (near, far) = transport::memory();

@@ -1,0 +1,85 @@
+//! The timer of a driver.
+
+use std::{future::pending, pin::Pin, time::Duration};
+
+use tokio::time::{Instant, Sleep, sleep};
+
+/// A timer that rings no later than the deadline it was set to last.
+///
+/// Deadlines mostly move back, as calls end before theirs: then the timer stays as it is, and rings too
+/// early once in a while, which is cheaper than setting it with each call. It also does where the clock
+/// of the deadlines stood meanwhile.
+pub(super) struct Alarm {
+    sleep: Pin<Box<Sleep>>,
+    /// The deadline for which it rings, if it does.
+    due: Option<Duration>,
+}
+
+impl Alarm {
+    /// An alarm that is not set. It must be made within a runtime.
+    pub(super) fn new() -> Self {
+        Self {
+            sleep: Box::pin(sleep(Duration::ZERO)),
+            due: None,
+        }
+    }
+
+    /// Has it ring for this deadline at the latest, by a clock that shows `now`.
+    pub(super) fn set(&mut self, due: Duration, now: impl FnOnce() -> Duration) {
+        if self.due.is_some_and(|before| before <= due) {
+            return;
+        }
+        // A moment that no clock shows does not come.
+        if let Some(at) = Instant::now().checked_add(due.saturating_sub(now())) {
+            self.sleep.as_mut().reset(at);
+            self.due = Some(due);
+        }
+    }
+
+    /// Waits until it rings; then it is not set any more. Cancel safe.
+    pub(super) async fn ring(&mut self) {
+        if self.due.is_none() {
+            pending::<()>().await;
+        }
+        self.sleep.as_mut().await;
+        self.due = None;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use tokio::time::{Instant, timeout};
+
+    use super::Alarm;
+
+    #[tokio::test(start_paused = true)]
+    async fn it_rings_for_the_first_of_its_deadlines_and_once() {
+        let s = Duration::from_secs;
+        let begun = Instant::now();
+        let mut alarm = Alarm::new();
+        assert!(
+            timeout(s(100), alarm.ring()).await.is_err(),
+            "it was not set"
+        );
+        for due in [160, 130, 140] {
+            alarm.set(s(due), || begun.elapsed());
+        }
+        assert!(timeout(s(20), alarm.ring()).await.is_err(), "it rang early");
+        alarm.ring().await;
+        assert_eq!(begun.elapsed(), s(130));
+        assert!(
+            timeout(s(100), alarm.ring()).await.is_err(),
+            "it rang again"
+        );
+        alarm.set(s(231), || begun.elapsed());
+        alarm.ring().await;
+        assert_eq!(begun.elapsed(), s(231));
+        alarm.set(Duration::MAX, || begun.elapsed());
+        assert!(
+            timeout(s(100), alarm.ring()).await.is_err(),
+            "no clock shows it"
+        );
+    }
+}
