@@ -3,6 +3,7 @@
 //! What runs is described in `docs/performance.md`, which the program `bench` writes.
 
 mod build;
+mod calling;
 mod client;
 mod http;
 mod instructions;
@@ -76,17 +77,18 @@ impl Peer {
 /// A part of what is measured.
 type Part<'a> = (&'a str, &'a dyn Fn() -> io::Result<Vec<Sample>>);
 
-/// Measures everything, or the parts of these names: `http`, `stdio`, `instructions`, `memory`, `build`. What is
-/// done is told on standard error, and so is a part that failed.
+/// Measures everything, or the parts of these names: `http`, `stdio`, `client`, `instructions`,
+/// `memory`, `build`. What is done is told on standard error, and so is a part that failed.
 ///
 /// # Errors
 ///
 /// Where a program cannot be built.
 pub fn run(root: &Path, effort: Effort, only: &[String]) -> io::Result<Vec<Sample>> {
     let programs = process::Programs::build(root, effort.built)?;
-    let parts: [Part<'_>; 5] = [
+    let parts: [Part<'_>; 6] = [
         ("http", &|| http::measure(&programs, effort)),
         ("stdio", &|| stdio::measure(&programs, effort)),
+        ("client", &|| calling::measure(&programs, effort)),
         ("instructions", &|| instructions::measure(&programs)),
         ("memory", &|| memory::measure(&programs, effort)),
         ("build", &|| build::measure(root)),

@@ -18,8 +18,10 @@ const LOAD: usize = 1;
 /// Where the programs are.
 pub(super) struct Programs {
     askback: PathBuf,
+    askback_client: PathBuf,
     floor: PathBuf,
     rmcp: PathBuf,
+    rmcp_client: PathBuf,
 }
 
 /// A program that runs, until this is dropped.
@@ -50,6 +52,8 @@ impl Programs {
                     "lab",
                     "--bin",
                     "bench-server",
+                    "--bin",
+                    "bench-client",
                 ],
             )?;
             cargo(&peers, &["build", "--release", "--locked"])?;
@@ -60,8 +64,10 @@ impl Programs {
         run_on(LOAD);
         Ok(Self {
             askback: ours.join("bench-server"),
+            askback_client: ours.join("bench-client"),
             floor: theirs.join("floor"),
             rmcp: theirs.join("rmcp"),
+            rmcp_client: theirs.join("rmcp-client"),
         })
     }
 
@@ -86,6 +92,30 @@ impl Programs {
         peer: Peer,
     ) -> io::Result<(Running, ChildStdin, ChildStdout)> {
         piped(self.counting(peer))
+    }
+
+    /// A client that calls a server over HTTP, at this URL.
+    pub(super) fn http_client(&self, peer: Peer, load: [&str; 2], url: &str) -> Command {
+        let mut command = Command::new(self.client(peer));
+        command.args(load).args(["--http", url]);
+        command
+    }
+
+    /// A client that starts the server of askback, and calls it over the standard streams.
+    pub(super) fn stdio_client(&self, peer: Peer, load: [&str; 2]) -> Command {
+        let mut command = Command::new(self.client(peer));
+        command.args(load).arg("--stdio");
+        // The server would have the core of the client that starts it.
+        command.args(["taskset", "-c", &SERVERS.to_string()]);
+        command.arg(&self.askback).arg("--stdio");
+        command
+    }
+
+    fn client(&self, peer: Peer) -> &Path {
+        match peer {
+            Peer::Askback => &self.askback_client,
+            _ => &self.rmcp_client,
+        }
     }
 
     fn program(&self, peer: Peer) -> &Path {

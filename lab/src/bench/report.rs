@@ -48,6 +48,11 @@ const TABLES: &[Table] = &[
         unit: "per second",
     },
     Table {
+        title: "Calls of a client, per second",
+        prefix: "client",
+        unit: "per second",
+    },
+    Table {
         title: "Memory kept open, in KiB each, and what of it is left behind",
         prefix: "",
         unit: "KiB",
@@ -81,7 +86,7 @@ Written by `cargo run --release -p lab --bin bench`, which measures anew. The nu
 several rounds on one machine; what carries over to another are the ratios. They are taken against a
 bare axum handler that reads the same body into a small struct (over the standard streams: a plain
 loop), or else against rmcp 3.9.0, with the default settings of each but for what a column's name
-says. Server and load have a core each.
+says. Server and load have a core each. The clients of both call the server of askback.
 
 `cargo bench -p lab` times the parts of a call, without any of this.
 ";
