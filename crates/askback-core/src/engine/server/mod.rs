@@ -441,8 +441,7 @@ impl Connection {
     fn handle(&mut self, received: ReceivedMessage, batch: Option<u64>) {
         match received {
             ReceivedMessage::Request(request) => {
-                let id = request.id.clone();
-                self.handle_request(&id, Ok(request), batch);
+                self.handle_request(&request.id.clone(), Ok(request), batch);
             }
             ReceivedMessage::Misfit(request, error) => {
                 self.handle_request(&request.id, Err(error), batch);

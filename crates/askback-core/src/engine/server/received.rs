@@ -147,7 +147,7 @@ fn read_call(
     let (id, (params, known)) = (id?, params?);
     method?;
     let is_sound = version? == jsonrpc::VERSION && jsonrpc::is_short(&id, limits);
-    is_sound.then(|| ReceivedRequest {
+    is_sound.then_some(ReceivedRequest {
         id,
         request: ClientRequest::CallTool(params),
         known,
