@@ -154,7 +154,7 @@ mod tests {
         #[test]
         fn times_are_those_of_the_clock(
             hour in 0_u32..26, minute in 0_u32..62, second in 0_u32..60,
-            offset in prop_oneof![Just("Z"), Just("+05:30"), Just("-23:59"), Just("+24:00"), Just("-00:60"), Just("")],
+            offset in prop_oneof![Just("Z"), Just("+05:30"), Just("-23:59"), Just("-00:60"), Just("")],
         ) {
             let text = format!("2024-02-29T{hour:02}:{minute:02}:{second:02}{offset}");
             prop_assert_eq!(is_date_time(&text), text.parse::<Timestamp>().is_ok(), "{}", text);

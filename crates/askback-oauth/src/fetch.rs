@@ -158,7 +158,8 @@ impl Fetcher {
     ) -> io::Result<Self> {
         let header_bytes = u32::try_from(limits.http.header_bytes).unwrap_or(u32::MAX);
         let failed = |error| io::Error::other(format!("HTTP cannot be spoken here: {error}"));
-        let tls = tls().map_err(|error| io::Error::other(format!("no TLS here: {error}")))?;
+        let tls = tls()
+            .map_err(|error| io::Error::other(format!("HTTP cannot be spoken here: {error}")))?;
         let mut builder = Client::builder()
             .tls_backend_preconfigured(tls)
             .user_agent(concat!("askback/", env!("CARGO_PKG_VERSION")))

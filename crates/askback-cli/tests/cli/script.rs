@@ -232,7 +232,7 @@ fn a_wrong_file_is_refused_at_its_line() {
             .to_string();
         assert!(error.contains(line) && error.contains(says), "{error}");
     }
-    check("answers: [", "line 1", "while parsing a flow");
+    check("answers: [", "line 2", "while parsing a flow");
     check("anwsers: []", "line 1", "unknown field `anwsers`");
     check(
         "answers:\n  - when: {tol: x}\n    cancel: true",

@@ -79,7 +79,8 @@ fn is_made_of(part: &str, more: &[u8]) -> bool {
                 .iter()
                 .any(|set| set.contains(&byte));
         let mut hex = || bytes.next().is_some_and(|byte| byte.is_ascii_hexdigit());
-        if !stands && !(byte == b'%' && hex() && hex()) {
+        let is_encoded = byte == b'%' && hex() && hex();
+        if !stands && !is_encoded {
             return false;
         }
     }

@@ -244,7 +244,8 @@ const RESERVED: [&str; 10] = [
 
 fn client(limits: &Limits) -> io::Result<Client> {
     let header_bytes = u32::try_from(limits.http.header_bytes).unwrap_or(u32::MAX);
-    let tls = tls().map_err(|error| io::Error::other(format!("no TLS here: {error}")))?;
+    let tls =
+        tls().map_err(|error| io::Error::other(format!("HTTP cannot be spoken here: {error}")))?;
     Client::builder()
         .tls_backend_preconfigured(tls)
         .user_agent(concat!("askback/", env!("CARGO_PKG_VERSION")))
