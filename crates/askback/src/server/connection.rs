@@ -17,6 +17,8 @@ use askback_core::{
     jsonrpc::{self, RequestId},
 };
 use tokio::time::{Sleep, sleep, timeout};
+#[cfg(feature = "stdio")]
+use tokio::{sync::oneshot, task::JoinSet};
 
 use self::{
     link::{ChannelPeer, Link, Task},
@@ -58,12 +60,40 @@ pub(super) async fn serve(
         stopping: None,
     };
     let mut signal = pin!(signal);
-    let ended = poll_fn(|cx| worker.poll(signal.as_mut(), cx)).await;
+    poll_fn(|cx| worker.poll(signal.as_mut(), cx)).await;
     drop(observing);
     link.hang_up();
     worker.end_soon().await;
     link.finish();
-    ended.and(worker.close().await)
+    worker.close().await
+}
+
+/// Serves in a task of its own, which ends with this future. The threads of the runtime that wait for streams
+/// wake tasks at the least cost; the one on which the program's `main` runs is another.
+#[cfg(feature = "stdio")]
+pub(super) async fn serve_apart(
+    shared: Arc<Shared>,
+    channel: Channel,
+    signal: impl Future<Output = ()>,
+) -> io::Result<()> {
+    let (stop, stopped) = oneshot::channel::<()>();
+    let stopped = async {
+        if stopped.await.is_err() {
+            std::future::pending().await
+        }
+    };
+    let mut serving = JoinSet::new();
+    serving.spawn(serve(shared, channel, stopped));
+    let mut signal = pin!(signal);
+    let served = tokio::select! {
+        served = serving.join_next() => served,
+        () = &mut signal => {
+            // One that has ended does not listen.
+            let _ = stop.send(());
+            serving.join_next().await
+        }
+    };
+    served.unwrap_or(Ok(Ok(())))?
 }
 
 /// The task of a connection: it reads, works on calls as long as they do not wait, and writes.
@@ -89,7 +119,7 @@ impl Worker {
         &mut self,
         mut signal: Pin<&mut impl Future<Output = ()>>,
         cx: &mut Context<'_>,
-    ) -> Poll<io::Result<()>> {
+    ) -> Poll<()> {
         self.link().attend();
         self.pace.begin();
         let mut handled = 0;
@@ -97,13 +127,13 @@ impl Worker {
             // A client that does not read what it is sent is not listened to.
             let had_room = self.link().has_room();
             let read = if had_room {
-                self.poll_message(cx)?
+                self.poll_message(cx)
             } else {
                 Poll::Pending
             };
             match read {
                 Poll::Ready(true) => handled += 1,
-                Poll::Ready(false) => return Poll::Ready(Ok(())),
+                Poll::Ready(false) => return Poll::Ready(()),
                 Poll::Pending => {}
             }
             let goes_on = read.is_ready() && !self.pace.is_over();
@@ -113,13 +143,13 @@ impl Worker {
             if let Poll::Ready(Err(_)) = self.poll_write(cx) {
                 // Whoever cannot be written to cannot be answered either. It fails again when the
                 // sender is closed.
-                return Poll::Ready(Ok(()));
+                return Poll::Ready(());
             }
             if goes_on || (!had_room && self.link().has_room()) {
                 continue;
             }
             if self.poll_stop(signal.as_mut(), cx).is_ready() {
-                return Poll::Ready(Ok(()));
+                return Poll::Ready(());
             }
             if read.is_ready() {
                 cx.waker().wake_by_ref();
@@ -132,9 +162,9 @@ impl Worker {
     }
 
     /// Handles the next message; whether there was one.
-    fn poll_message(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<bool>> {
-        let Some(message) = ready!(self.receiver.poll_receive(cx))? else {
-            return Poll::Ready(Ok(false));
+    fn poll_message(&mut self, cx: &mut Context<'_>) -> Poll<bool> {
+        let Some(message) = ready!(self.receiver.poll_receive(cx)) else {
+            return Poll::Ready(false);
         };
         let mut calls = std::mem::take(&mut self.calls);
         self.running.0.handle(message, &mut calls);
@@ -145,7 +175,7 @@ impl Worker {
             self.begin(*call, cx);
         }
         self.calls = calls;
-        Poll::Ready(Ok(true))
+        Poll::Ready(true)
     }
 
     /// Begins with a call: what it comes to at once is its answer, and what waits becomes a task.

@@ -205,7 +205,7 @@ impl Server {
         signal: impl Future<Output = ()> + Send,
     ) -> std::io::Result<()> {
         let channel = crate::transport::stdio(self.0.limits().wire.message_bytes)?;
-        self.serve_until(channel, signal).await
+        connection::serve_apart(Arc::clone(&self.0), channel, signal).await
     }
 
     /// Serves one client over a channel of messages, until it ends.

@@ -9,7 +9,6 @@ use std::{
 
 use askback_core::{future::BoxFuture, limits::Limits};
 use tokio::{
-    io::BufReader,
     process::{ChildStderr, Command},
     sync::mpsc,
     task::JoinHandle,
@@ -19,8 +18,7 @@ use tokio::{
 use super::{
     Connect, Connecting, Link, LinkReceiver, LinkSender, WAITING,
     connect::Behind,
-    lines::read_line,
-    stream::{LineReader, LineWriter},
+    lines::{LineReader, LineWriter},
 };
 
 /// A server that is started as a child process and spoken to over its standard input and output
@@ -119,8 +117,8 @@ impl Child {
             stderr: Some(heard),
             behind: Some(Box::new(Process::new(child, listening))),
             ..Link::new(
-                LinkReceiver::Child(LineReader::new(stdout, limits.wire.message_bytes)),
-                LinkSender::Child(LineWriter::new(stdin)),
+                LinkReceiver::Lines(LineReader::new(stdout, limits.wire.message_bytes)),
+                LinkSender::Lines(LineWriter::new(stdin)),
             )
         })
     }
@@ -217,9 +215,9 @@ impl Drop for Process {
 
 /// Reads what the process writes to its standard error; what need not be text is made text.
 async fn listen(stderr: ChildStderr, said: mpsc::Sender<String>, most: usize) {
-    let mut stderr = BufReader::new(stderr);
-    while let Ok(Some(line)) = read_line(&mut stderr, most).await {
-        let line = String::from_utf8_lossy(&line).into_owned();
+    let mut stderr = LineReader::new(stderr, most);
+    while let Some(line) = stderr.line().await {
+        let line = String::from_utf8_lossy(line).into_owned();
         if said.send(line).await.is_err() {
             return;
         }

@@ -11,7 +11,7 @@ use askback_core::{
 };
 use tokio::sync::mpsc;
 
-use super::{Channel, LinkReceiver, LinkSender, Pause, memory};
+use super::{Channel, Ends, LinkReceiver, LinkSender, Pause};
 
 /// Opens the way to a server: once at first, and again each time the server went away and is
 /// wanted.
@@ -77,22 +77,26 @@ impl Link {
 
 impl From<Channel> for Link {
     fn from(channel: Channel) -> Self {
-        let (receiver, sender) = channel.split();
-        Self::new(LinkReceiver::Channel(receiver), LinkSender::Channel(sender))
+        match channel.ends {
+            Ends::Lines(reader, writer) => {
+                Self::new(LinkReceiver::Lines(reader), LinkSender::Lines(writer))
+            }
+            Ends::Halves(..) | Ends::Opened => {
+                let (receiver, sender) = channel.split();
+                Self::new(LinkReceiver::Channel(receiver), LinkSender::Channel(sender))
+            }
+        }
     }
 }
 
 impl Connect for Channel {
     fn connect<'a>(&'a mut self, _: &'a Limits) -> Connecting<'a> {
-        let (mut spent, _) = memory();
-        spent.sender.messages = None;
-        let channel = std::mem::replace(self, spent);
+        let opened = std::mem::replace(&mut self.ends, Ends::Opened);
+        let channel = (!matches!(opened, Ends::Opened)).then(|| Self::over(opened));
         Box::pin(async {
-            if channel.sender.messages.is_none() {
-                let why = "the connection ended and cannot be opened again";
-                return Err(io::Error::new(io::ErrorKind::NotConnected, why));
-            }
-            Ok(channel.into())
+            let why = "the connection ended and cannot be opened again";
+            let channel = channel.ok_or_else(|| io::Error::new(io::ErrorKind::NotConnected, why));
+            channel.map(Link::from)
         })
     }
 }

@@ -6,58 +6,82 @@ use std::{
     task::{Context, Poll, ready},
 };
 
-use super::{Channel, Receiver, Sender, gone};
-use crate::flow::BoxFuture;
+use askback_core::future::BoxFuture;
 
-/// Of how many bytes at a time it is waited that they are written. Of less, as many as the channel
-/// holds may be under way: to wait for each would cost more than the calls.
+use super::{
+    Channel, Ends, Receiver, Sender, gone,
+    lines::{LineReader, LineWriter},
+};
+
+/// Of how many bytes at a time it is waited that they are written by the task of a transport. Of less, as
+/// many as the channel holds may be under way: to wait for each would cost more than the calls.
 const WORTH_WAITING: usize = 64 << 10;
 
 /// The receiving end of a channel.
-pub(crate) struct DirectReceiver {
-    receiver: Receiver,
-    /// The message that was received last.
-    message: Vec<u8>,
+pub(crate) enum DirectReceiver {
+    /// A stream of lines, which are received where they were read.
+    Lines(LineReader),
+    /// The messages that others leave there.
+    Queue {
+        receiver: Receiver,
+        /// The message that was received last.
+        message: Vec<u8>,
+    },
 }
 
 /// The sending end of a channel. Once it failed, it drops what it is given, and fails again.
 pub(crate) struct DirectSender {
-    /// Absent while it writes, and once it failed.
+    way: Way,
+    failed: bool,
+}
+
+/// Where messages are sent.
+enum Way {
+    Lines(LineWriter),
+    Queue(QueueSender),
+}
+
+/// Sends to where others take messages from.
+struct QueueSender {
+    /// Absent while it writes.
     sender: Option<Sender>,
     /// The messages for which there was no room yet.
     waiting: VecDeque<Vec<u8>>,
     /// How many bytes were sent since the last flush.
     unwritten: usize,
-    /// Sends what waits, and flushes where that is worth it.
+    /// Sends what waits, and waits until it is written.
     writing: Option<BoxFuture<'static, io::Result<Sender>>>,
 }
 
 impl Channel {
     /// The two ends, for one task that polls both.
     pub(crate) fn into_direct(self) -> (DirectReceiver, DirectSender) {
-        let (receiver, sender) = self.split();
-        let receiver = DirectReceiver {
-            receiver,
-            message: Vec::new(),
+        let (receiver, way) = match self.ends {
+            Ends::Lines(reader, writer) => (DirectReceiver::Lines(reader), Way::Lines(writer)),
+            ends => {
+                let (receiver, sender) = Self::over(ends).split();
+                let message = Vec::new();
+                let receiver = DirectReceiver::Queue { receiver, message };
+                (receiver, Way::Queue(QueueSender::new(sender)))
+            }
         };
-        let sender = DirectSender {
-            sender: Some(sender),
-            waiting: VecDeque::new(),
-            unwritten: 0,
-            writing: None,
-        };
-        (receiver, sender)
+        (receiver, DirectSender { way, failed: false })
     }
 }
 
 impl DirectReceiver {
     /// Polls for the next message, or `None` once the other side is gone.
-    pub(crate) fn poll_receive(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<Option<&[u8]>>> {
-        let received = ready!(self.receiver.messages.poll_recv(cx));
-        Poll::Ready(Ok(received.map(|waiting| {
-            self.message = waiting.message;
-            self.message.as_slice()
-        })))
+    pub(crate) fn poll_receive(&mut self, cx: &mut Context<'_>) -> Poll<Option<&[u8]>> {
+        match self {
+            Self::Lines(reader) => reader.poll_message(cx),
+            Self::Queue { receiver, message } => {
+                let received = ready!(receiver.messages.poll_recv(cx));
+                Poll::Ready(received.map(|waiting| {
+                    *message = waiting.message;
+                    message.as_slice()
+                }))
+            }
+        }
     }
 }
 
@@ -65,63 +89,170 @@ impl DirectSender {
     /// Takes a message: JSON, without a newline at its end. It is written by
     /// [`DirectSender::poll_flush`].
     pub(crate) fn send(&mut self, message: Vec<u8>) {
-        self.unwritten += message.len();
-        self.waiting.push_back(message);
+        match &mut self.way {
+            _ if self.failed => {}
+            Way::Lines(writer) => writer.add(message),
+            Way::Queue(queue) => queue.add(message),
+        }
     }
 
     /// How many bytes it holds, or has handed on without waiting for them.
     pub(crate) fn unwritten(&self) -> usize {
-        self.unwritten
+        match &self.way {
+            _ if self.failed => 0,
+            Way::Lines(writer) => writer.unwritten(),
+            Way::Queue(queue) => queue.unwritten,
+        }
     }
 
     /// Writes what was sent, until the other side takes no more for now.
     pub(crate) fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let flushed = ready!(self.poll_send(cx));
-        self.unwritten = 0;
-        if flushed.is_err() {
-            self.waiting.clear();
-        }
-        Poll::Ready(flushed)
+        let flushed = match &mut self.way {
+            _ if self.failed => Err(gone()),
+            Way::Lines(writer) => ready!(writer.poll_flush(cx)),
+            Way::Queue(queue) => ready!(queue.poll_flush(cx)),
+        };
+        self.failed = flushed.is_err();
+        Poll::Ready(flushed.map_err(|_| gone()))
     }
 
-    fn poll_send(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        loop {
-            if let Some(writing) = &mut self.writing {
-                let written = ready!(writing.as_mut().poll(cx));
-                self.writing = None;
-                self.sender = Some(written?);
-                if self.waiting.is_empty() {
-                    return Poll::Ready(Ok(()));
-                }
+    /// Writes what was sent, and ends this side, so that the other sees the end.
+    pub(crate) async fn close(mut self) -> io::Result<()> {
+        std::future::poll_fn(|cx| self.poll_flush(cx)).await?;
+        match self.way {
+            Way::Lines(mut writer) => {
+                // The other side sees the end of the stream either way.
+                let _ = std::future::poll_fn(|cx| writer.poll_close(cx)).await;
+                Ok(())
             }
-            let Some(mut sender) = self.sender.take() else {
-                return Poll::Ready(Err(gone()));
-            };
-            while !self.waiting.is_empty()
-                && let Some(ready) = sender.try_ready()?
-            {
-                ready.send(self.waiting.pop_front().unwrap_or_default());
-            }
-            if self.waiting.is_empty() && self.unwritten <= WORTH_WAITING {
-                self.sender = Some(sender);
-                return Poll::Ready(Ok(()));
-            }
-            let waiting = mem::take(&mut self.waiting);
-            self.writing = Some(Box::pin(async move {
-                for message in waiting {
-                    sender.send(message).await?;
-                }
-                sender.flush().await?;
-                Ok(sender)
-            }));
+            Way::Queue(queue) => match queue.sender {
+                Some(mut sender) => sender.close().await,
+                None => Err(gone()),
+            },
+        }
+    }
+}
+
+impl QueueSender {
+    fn new(sender: Sender) -> Self {
+        Self {
+            sender: Some(sender),
+            waiting: VecDeque::new(),
+            unwritten: 0,
+            writing: None,
         }
     }
 
-    /// Ends this side, so that the other sees the end. What was not flushed is lost.
-    pub(crate) async fn close(self) -> io::Result<()> {
-        match self.sender {
-            Some(mut sender) => sender.close().await,
-            None => Err(gone()),
+    fn add(&mut self, message: Vec<u8>) {
+        self.unwritten += message.len();
+        self.waiting.push_back(message);
+    }
+
+    fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        if let Some(writing) = &mut self.writing {
+            let written = ready!(writing.as_mut().poll(cx));
+            self.writing = None;
+            self.sender = Some(written?);
+            self.unwritten = self.waiting.iter().map(Vec::len).sum();
         }
+        let Some(sender) = &mut self.sender else {
+            return Poll::Ready(Err(gone()));
+        };
+        while !self.waiting.is_empty()
+            && let Some(ready) = sender.try_ready()?
+        {
+            ready.send(self.waiting.pop_front().unwrap_or_default());
+        }
+        if self.waiting.is_empty() && self.unwritten <= WORTH_WAITING {
+            self.unwritten = 0;
+            return Poll::Ready(Ok(()));
+        }
+        let Some(mut sender) = self.sender.take() else {
+            return Poll::Ready(Err(gone()));
+        };
+        let waiting = mem::take(&mut self.waiting);
+        self.writing = Some(Box::pin(async move {
+            for message in waiting {
+                sender.send(message).await?;
+            }
+            sender.flush().await?;
+            Ok(sender)
+        }));
+        self.poll_flush(cx)
+    }
+}
+
+#[cfg(all(test, feature = "testing"))]
+pub(super) mod tests {
+    use std::{future::poll_fn, io};
+
+    use super::{DirectReceiver, DirectSender};
+    use crate::{
+        testing::check_transport,
+        transport::{Channel, ReadMessages, WriteMessages, lines, memory},
+    };
+
+    struct Reader(DirectReceiver);
+
+    /// Absent once closed.
+    struct Writer(Option<DirectSender>);
+
+    impl ReadMessages for Reader {
+        async fn read(&mut self) -> io::Result<Option<Vec<u8>>> {
+            let next = poll_fn(|cx| self.0.poll_receive(cx).map(|next| next.map(<[u8]>::to_vec)));
+            Ok(next.await)
+        }
+    }
+
+    impl WriteMessages for Writer {
+        async fn write(&mut self, message: Vec<u8>) -> io::Result<()> {
+            if let Some(sender) = &mut self.0 {
+                sender.send(message);
+            }
+            self.flush().await
+        }
+
+        async fn flush(&mut self) -> io::Result<()> {
+            match &mut self.0 {
+                Some(sender) => poll_fn(|cx| sender.poll_flush(cx)).await,
+                None => Ok(()),
+            }
+        }
+
+        async fn close(&mut self) -> io::Result<()> {
+            match self.0.take() {
+                Some(sender) => sender.close().await,
+                None => Ok(()),
+            }
+        }
+    }
+
+    /// The same channel, used by its direct ends.
+    pub(in crate::transport) fn driven(channel: Channel, max_bytes: usize) -> Channel {
+        let (receiver, sender) = channel.into_direct();
+        Channel::new(Reader(receiver), Writer(Some(sender)), max_bytes)
+    }
+
+    #[tokio::test]
+    async fn the_ends_of_lines_keep_the_contract() {
+        for room in [100, 1 << 20] {
+            let checked = check_transport(async |max_bytes| {
+                let (here, there) = tokio::io::duplex(room);
+                [here, there].map(|end| {
+                    let (reader, writer) = tokio::io::split(end);
+                    driven(lines(reader, writer, max_bytes), max_bytes)
+                })
+            });
+            checked.await.unwrap_or_else(|broken| panic!("{broken}"));
+        }
+    }
+
+    #[tokio::test]
+    async fn the_ends_of_queues_keep_the_contract() {
+        let checked = check_transport(async |max_bytes| {
+            let (here, there) = memory();
+            [here, there].map(|end| driven(end, max_bytes))
+        });
+        checked.await.unwrap_or_else(|broken| panic!("{broken}"));
     }
 }

@@ -1,160 +1,232 @@
-//! Framing: one message a line (2026-07-28, basic/transports/stdio).
+//! Messages over streams of bytes.
 
-use std::io;
-
-use tokio::{
-    io::{AsyncBufRead, AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader},
-    sync::{mpsc, oneshot},
+use std::{
+    fmt,
+    future::poll_fn,
+    io,
+    ops::Range,
+    pin::Pin,
+    task::{Context, Poll, ready},
 };
 
-use super::{Channel, Sent, WAITING, inbox::Inbox};
+use tokio::{
+    io::{AsyncRead, AsyncWrite, ReadBuf},
+    sync::mpsc,
+};
+
+use super::{
+    Channel, Ends, Messages, Receiver, Sender, Sent, WAITING,
+    framing::{ReadLines, UnwrittenLines},
+    inbox::Inbox,
+};
 
 /// A channel over any two byte streams, for messages of at most so many bytes: the framing of
 /// stdio, which works unchanged over sockets and pipes.
 ///
-/// It must be called within a tokio runtime, on which it reads and writes.
+/// Nothing is read before the channel is served, connected or [split](Channel::split), which must happen within a
+/// tokio runtime.
 pub fn lines<R, W>(reader: R, writer: W, max_message_bytes: usize) -> Channel
 where
     R: AsyncRead + Send + Unpin + 'static,
     W: AsyncWrite + Send + Unpin + 'static,
 {
-    let (received, incoming) = Inbox::new(max_message_bytes);
-    let (outgoing, sent) = mpsc::channel(WAITING);
-    let reading = tokio::spawn(read(reader, received, max_message_bytes));
-    let writing = tokio::spawn(write(writer, sent));
+    let reader = LineReader::new(reader, max_message_bytes);
     // A stream may lead anywhere.
-    Channel::elsewhere(incoming, Some(reading.abort_handle()), outgoing, writing)
+    Channel::over(Ends::Lines(reader, LineWriter::new(writer)))
 }
 
-/// Reads a line without its end, or `None` at the end of the stream.
-///
-/// Of a line longer than `most` bytes, `most + 1` are given and the rest is read over.
-pub(super) async fn read_line<R>(reader: &mut R, most: usize) -> io::Result<Option<Vec<u8>>>
-where
-    R: AsyncBufRead + Unpin,
-{
-    let mut line = Vec::new();
-    loop {
-        let read = reader.fill_buf().await?;
-        if read.is_empty() {
-            return Ok((!line.is_empty()).then_some(line));
-        }
-        let (used, ended) = take(&mut line, read, most);
-        reader.consume(used);
-        if ended {
-            return Ok(Some(line));
-        }
-    }
+/// Reads the lines of a stream.
+pub(crate) struct LineReader {
+    stream: Box<dyn AsyncRead + Send + Unpin>,
+    /// The longest line, in bytes.
+    most: usize,
+    lines: ReadLines,
+    ended: bool,
 }
 
-/// Adds to a line what was read of it: how much of that is used, and whether the line has ended.
-/// Of a line longer than `most` bytes, `most + 1` are kept.
-pub(super) fn take(line: &mut Vec<u8>, read: &[u8], most: usize) -> (usize, bool) {
-    let end = read.iter().position(|byte| *byte == b'\n');
-    let piece = &read[..end.unwrap_or(read.len())];
-    let room = (most + 1).saturating_sub(line.len());
-    line.extend_from_slice(&piece[..piece.len().min(room)]);
-    if end.is_some() && line.last() == Some(&b'\r') {
-        line.pop();
-    }
-    (piece.len() + usize::from(end.is_some()), end.is_some())
+/// Writes messages to a stream, each a line.
+pub(super) struct LineWriter {
+    stream: Box<dyn AsyncWrite + Send + Unpin>,
+    lines: UnwrittenLines,
+    /// Something was written and may be held back by the stream.
+    unflushed: bool,
 }
 
-async fn read<R>(reader: R, received: Inbox<Vec<u8>>, most: usize)
-where
-    R: AsyncRead + Unpin,
-{
-    let mut reader = BufReader::new(reader);
-    // A stream that fails has ended: there is nobody to be told, and nothing else to read.
-    while let Ok(Some(line)) = read_line(&mut reader, most).await {
-        let bytes = line.len();
-        if !line.trim_ascii().is_empty() && received.put(line, bytes).await.is_err() {
-            return;
+impl LineReader {
+    /// Reads lines of at most so many bytes: of a longer one, one byte more is given.
+    pub(super) fn new(stream: impl AsyncRead + Send + Unpin + 'static, most: usize) -> Self {
+        Self {
+            stream: Box::new(stream),
+            most,
+            lines: ReadLines::new(most),
+            ended: false,
         }
     }
-}
 
-async fn write<W>(mut writer: W, mut sent: mpsc::Receiver<Sent>)
-where
-    W: AsyncWrite + Unpin,
-{
-    let mut next = sent.recv().await;
-    while let Some(first) = next {
-        let batch = Batch::gather(first, &mut sent);
-        if writer.write_all(&batch.lines).await.is_err() || writer.flush().await.is_err() {
-            return;
-        }
-        next = batch.written();
-        if next.is_none() {
-            next = sent.recv().await;
-        }
-    }
-    // The other side sees the end of the stream either way.
-    let _ = writer.shutdown().await;
-}
-
-/// How much is written at once, in bytes, unless one message is longer. What others write to the
-/// same pipe cannot cut a write of this length in two (POSIX, `PIPE_BUF`, as most systems have it).
-const AT_ONCE: usize = 4096;
-
-/// Messages that are written together: those that wait already, so that none waits for others.
-pub(super) struct Batch {
-    pub(super) lines: Vec<u8>,
-    /// The senders that wait until these are written.
-    flushed: Vec<oneshot::Sender<()>>,
-    /// The message that no longer fitted.
-    left: Option<Sent>,
-}
-
-impl Batch {
-    pub(super) fn gather(first: Sent, sent: &mut mpsc::Receiver<Sent>) -> Self {
-        let mut batch = Self {
-            lines: Vec::new(),
-            flushed: Vec::new(),
-            left: None,
-        };
-        let mut next = Some(first);
-        while let Some(sent_next) = next {
-            match sent_next {
-                Sent::Flush(done) => batch.flushed.push(done),
-                Sent::Message(mut message) => {
-                    let fits = batch.lines.len() + message.len() < AT_ONCE;
-                    if !batch.lines.is_empty() && !fits {
-                        batch.left = Some(Sent::Message(message));
-                        break;
-                    }
-                    frame(&mut message);
-                    if batch.lines.is_empty() {
-                        batch.lines = message;
-                    } else {
-                        batch.lines.append(&mut message);
-                    }
-                }
+    /// The next message, where it stands: a line that is not blank.
+    pub(super) fn poll_message(&mut self, cx: &mut Context<'_>) -> Poll<Option<&[u8]>> {
+        let line = loop {
+            match ready!(self.poll_line(cx)) {
+                Some(line) if self.is_blank(&line) => {}
+                line => break line,
             }
-            next = sent.try_recv().ok();
-        }
-        batch
+        };
+        Poll::Ready(line.map(|line| self.lines.get(line)))
     }
 
-    /// Tells that these are written; what comes next, if it is known.
-    pub(super) fn written(self) -> Option<Sent> {
-        for done in self.flushed {
+    /// The next message, if it was read already.
+    #[cfg(feature = "client")]
+    pub(super) fn ready(&mut self) -> Option<&[u8]> {
+        let line = loop {
+            let line = self.lines.next()?;
+            if !self.is_blank(&line) {
+                break line;
+            }
+        };
+        Some(self.lines.get(line))
+    }
+
+    fn is_blank(&self, line: &Range<usize>) -> bool {
+        self.lines.get(line.clone()).trim_ascii().is_empty()
+    }
+
+    /// The next line. A stream that fails has ended: there is nobody to be told, and nothing else to
+    /// read.
+    fn poll_line(&mut self, cx: &mut Context<'_>) -> Poll<Option<Range<usize>>> {
+        loop {
+            if let Some(line) = self.lines.next() {
+                return Poll::Ready(Some(line));
+            }
+            if self.ended {
+                return Poll::Ready(self.lines.last());
+            }
+            let mut space = ReadBuf::new(self.lines.space());
+            let read = ready!(Pin::new(&mut self.stream).poll_read(cx, &mut space));
+            let bytes = space.filled().len();
+            self.lines.add(bytes);
+            self.ended = bytes == 0;
+            if read.is_err() {
+                self.ended = true;
+                self.lines = ReadLines::new(self.most);
+            }
+        }
+    }
+
+    /// The next line, without its end, or `None` at the end of the stream. Cancel safe.
+    #[cfg(all(feature = "client", feature = "stdio"))]
+    pub(super) async fn line(&mut self) -> Option<&[u8]> {
+        let line = poll_fn(|cx| self.poll_line(cx)).await;
+        line.map(|line| self.lines.get(line))
+    }
+}
+
+impl LineWriter {
+    pub(super) fn new(stream: impl AsyncWrite + Send + Unpin + 'static) -> Self {
+        Self {
+            stream: Box::new(stream),
+            lines: UnwrittenLines::default(),
+            unflushed: false,
+        }
+    }
+
+    /// Takes a message, which is written by [`LineWriter::poll_flush`].
+    pub(super) fn add(&mut self, message: Vec<u8>) {
+        self.lines.add(message);
+    }
+
+    /// How many bytes it holds.
+    pub(super) fn unwritten(&self) -> usize {
+        self.lines.len()
+    }
+
+    /// Writes what it holds, until the stream takes no more for now.
+    pub(super) fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let flushed = ready!(self.poll_write(cx));
+        if flushed.is_err() {
+            self.lines.clear();
+        }
+        Poll::Ready(flushed)
+    }
+
+    fn poll_write(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        while let Some(piece) = self.lines.piece() {
+            let written = ready!(Pin::new(&mut self.stream).poll_write(cx, piece))?;
+            if written == 0 {
+                return Poll::Ready(Err(io::ErrorKind::WriteZero.into()));
+            }
+            self.lines.wrote(written);
+            self.unflushed = true;
+        }
+        if self.unflushed {
+            ready!(Pin::new(&mut self.stream).poll_flush(cx))?;
+            self.unflushed = false;
+        }
+        Poll::Ready(Ok(()))
+    }
+
+    /// Writes what it holds, and ends the stream.
+    pub(super) fn poll_close(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        ready!(self.poll_flush(cx))?;
+        Pin::new(&mut self.stream).poll_shutdown(cx)
+    }
+}
+
+/// The halves of a channel over lines, each driven by a task.
+pub(super) fn spawn(reader: LineReader, writer: LineWriter) -> (Receiver, Sender) {
+    let (received, incoming) = Inbox::new(reader.most);
+    let (outgoing, sent) = mpsc::channel(WAITING);
+    let reading = tokio::spawn(read(reader, received));
+    let writing = tokio::spawn(write(writer, sent));
+    let receiver = Receiver {
+        messages: incoming,
+        reader: Some(reading.abort_handle()),
+    };
+    let sender = Sender {
+        messages: Some(Messages::Written(outgoing)),
+        writer: Some(writing),
+    };
+    (receiver, sender)
+}
+
+async fn read(mut reader: LineReader, received: Inbox<Vec<u8>>) {
+    loop {
+        let next = poll_fn(|cx| {
+            let message = ready!(reader.poll_message(cx));
+            Poll::Ready(message.map(<[u8]>::to_vec))
+        });
+        let Some(message) = next.await else { return };
+        let bytes = message.len();
+        if received.put(message, bytes).await.is_err() {
+            return;
+        }
+    }
+}
+
+async fn write(mut writer: LineWriter, mut sent: mpsc::Receiver<Sent>) {
+    while let Some(first) = sent.recv().await {
+        let flushed = writer.lines.gather(first, &mut sent);
+        if poll_fn(|cx| writer.poll_flush(cx)).await.is_err() {
+            return;
+        }
+        for done in flushed {
             // Whoever asked may have stopped waiting.
             let _ = done.send(());
         }
-        self.left
+    }
+    // The other side sees the end of the stream either way.
+    let _ = poll_fn(|cx| writer.poll_close(cx)).await;
+}
+
+impl fmt::Debug for LineReader {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LineReader").finish_non_exhaustive()
     }
 }
 
-/// Ends a message with the only newline in it. A line break inside JSON text stands between its
-/// tokens, where a space means the same: text carried from a peer or an author may hold some.
-pub(super) fn frame(message: &mut Vec<u8>) {
-    for byte in message.iter_mut() {
-        if matches!(byte, b'\n' | b'\r') {
-            *byte = b' ';
-        }
+impl fmt::Debug for LineWriter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LineWriter").finish_non_exhaustive()
     }
-    message.push(b'\n');
 }
 
 #[cfg(test)]

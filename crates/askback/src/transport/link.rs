@@ -1,19 +1,22 @@
 //! The two directions of a way to a server.
 
-use std::io;
+use std::{
+    future::poll_fn,
+    io,
+    task::{Poll, ready},
+};
 
 use askback_core::{
     engine::client::{ClientMessage, ServerMessage},
     limits::Limits,
 };
-#[cfg(feature = "stdio")]
-use tokio::process::{ChildStdin, ChildStdout};
 #[cfg(feature = "http-client")]
 use tokio::{sync::mpsc, task::JoinHandle};
 
-#[cfg(feature = "stdio")]
-use super::stream::{LineReader, LineWriter};
-use super::{Ready, Receiver, Sender};
+use super::{
+    Ready, Receiver, Sender,
+    lines::{LineReader, LineWriter},
+};
 #[cfg(feature = "http-client")]
 use super::{inbox::Waiting, lost};
 
@@ -21,9 +24,8 @@ use super::{inbox::Waiting, lost};
 pub(crate) enum LinkReceiver {
     /// From a channel, which carries bytes.
     Channel(Receiver),
-    /// From a child process, read by whoever receives.
-    #[cfg(feature = "stdio")]
-    Child(LineReader<ChildStdout>),
+    /// From a stream that is read by whoever receives.
+    Lines(LineReader),
     /// From a transport that has read them already.
     #[cfg(feature = "http-client")]
     Exchanges(mpsc::Receiver<Waiting<ServerMessage>>),
@@ -33,9 +35,8 @@ pub(crate) enum LinkReceiver {
 pub(crate) enum LinkSender {
     /// Over a channel, which carries bytes.
     Channel(Sender),
-    /// To a child process, written by whoever sends.
-    #[cfg(feature = "stdio")]
-    Child(LineWriter<ChildStdin>),
+    /// To a stream that is written by whoever sends.
+    Lines(LineWriter),
     /// To the task that makes each message an exchange of its own.
     #[cfg(feature = "http-client")]
     Exchanges(ExchangeSender),
@@ -52,14 +53,12 @@ pub(crate) struct ExchangeSender {
 /// Room for one message in a [`LinkSender`].
 pub(crate) enum LinkReady<'a> {
     Channel(Ready<'a>),
-    #[cfg(feature = "stdio")]
-    Child(&'a mut LineWriter<ChildStdin>),
+    Lines(&'a mut LineWriter),
     #[cfg(feature = "http-client")]
     Exchanges(mpsc::Permit<'a, ClientMessage>),
 }
 
 /// How many bytes wait at most to be written at once, unless one message is longer.
-#[cfg(feature = "stdio")]
 const AT_ONCE: usize = 16 << 10;
 
 impl LinkReceiver {
@@ -70,10 +69,12 @@ impl LinkReceiver {
                 let received = channel.receive().await?;
                 Ok(received.map(|bytes| ServerMessage::parse(&bytes, &limits.wire)))
             }
-            #[cfg(feature = "stdio")]
-            Self::Child(lines) => {
-                let received = lines.next().await?;
-                Ok(received.map(|line| ServerMessage::parse(&line, &limits.wire)))
+            Self::Lines(lines) => {
+                let read = poll_fn(|cx| {
+                    let line = ready!(lines.poll_message(cx));
+                    Poll::Ready(line.map(|line| ServerMessage::parse(line, &limits.wire)))
+                });
+                Ok(read.await)
             }
             #[cfg(feature = "http-client")]
             Self::Exchanges(messages) => {
@@ -85,22 +86,24 @@ impl LinkReceiver {
 
     /// The next message, if it has come already.
     pub(crate) fn try_receive(&mut self, limits: &Limits) -> Option<ServerMessage> {
-        let bytes = match self {
-            Self::Channel(channel) => channel.try_receive()?,
-            #[cfg(feature = "stdio")]
-            Self::Child(lines) => lines.ready()?,
+        match self {
+            Self::Channel(channel) => {
+                let received = channel.try_receive()?;
+                Some(ServerMessage::parse(&received, &limits.wire))
+            }
+            Self::Lines(lines) => Some(ServerMessage::parse(lines.ready()?, &limits.wire)),
             #[cfg(feature = "http-client")]
-            Self::Exchanges(messages) => return Some(messages.try_recv().ok()?.message),
-        };
-        Some(ServerMessage::parse(&bytes, &limits.wire))
+            Self::Exchanges(messages) => Some(messages.try_recv().ok()?.message),
+        }
     }
 
     /// Receives what still comes, unread, until the server is gone.
     pub(crate) async fn read_over(&mut self) {
         match self {
             Self::Channel(channel) => while let Ok(Some(_)) = channel.receive().await {},
-            #[cfg(feature = "stdio")]
-            Self::Child(lines) => while let Ok(Some(_)) = lines.next().await {},
+            Self::Lines(lines) => {
+                while poll_fn(|cx| lines.poll_message(cx).map(|line| line.is_some())).await {}
+            }
             #[cfg(feature = "http-client")]
             Self::Exchanges(messages) => while messages.recv().await.is_some() {},
         }
@@ -116,12 +119,11 @@ impl LinkSender {
     pub(crate) async fn ready(&mut self) -> io::Result<LinkReady<'_>> {
         match self {
             Self::Channel(channel) => channel.ready().await.map(LinkReady::Channel),
-            #[cfg(feature = "stdio")]
-            Self::Child(lines) => {
-                if lines.waiting() >= AT_ONCE {
-                    lines.write().await?;
+            Self::Lines(lines) => {
+                if lines.unwritten() >= AT_ONCE {
+                    poll_fn(|cx| lines.poll_flush(cx)).await?;
                 }
-                Ok(LinkReady::Child(lines))
+                Ok(LinkReady::Lines(lines))
             }
             #[cfg(feature = "http-client")]
             Self::Exchanges(sender) => {
@@ -138,8 +140,7 @@ impl LinkSender {
     /// Fails where the server is gone.
     pub(crate) async fn write(&mut self) -> io::Result<()> {
         match self {
-            #[cfg(feature = "stdio")]
-            Self::Child(lines) => lines.write().await,
+            Self::Lines(lines) => poll_fn(|cx| lines.poll_flush(cx)).await,
             Self::Channel(_) => Ok(()),
             #[cfg(feature = "http-client")]
             Self::Exchanges(_) => Ok(()),
@@ -153,10 +154,9 @@ impl LinkSender {
                 // What could not be written has nobody to read it.
                 let _ = channel.close().await;
             }
-            #[cfg(feature = "stdio")]
-            Self::Child(mut lines) => {
+            Self::Lines(mut lines) => {
                 // The same.
-                let _ = lines.write().await;
+                let _ = poll_fn(|cx| lines.poll_close(cx)).await;
             }
             #[cfg(feature = "http-client")]
             Self::Exchanges(sender) => {
@@ -180,8 +180,7 @@ impl LinkReady<'_> {
     pub(crate) fn send(self, message: ClientMessage) {
         match self {
             Self::Channel(room) => room.send(message.bytes),
-            #[cfg(feature = "stdio")]
-            Self::Child(lines) => lines.send(message.bytes),
+            Self::Lines(lines) => lines.add(message.bytes),
             #[cfg(feature = "http-client")]
             Self::Exchanges(room) => room.send(message),
         }

@@ -3,7 +3,7 @@
 use askback_core::engine::server::Place;
 use tokio::sync::mpsc;
 
-use super::{Channel, Messages, Receiver, Sender, WAITING, inbox::Waiting};
+use super::{Channel, Ends, Messages, Receiver, Sender, WAITING, inbox::Waiting};
 
 /// The two ends of a connection in memory: what is sent into one comes out of the other.
 #[must_use]
@@ -16,17 +16,17 @@ fn end(
     sent: mpsc::Sender<Waiting<Vec<u8>>>,
     received: mpsc::Receiver<Waiting<Vec<u8>>>,
 ) -> Channel {
+    let receiver = Receiver {
+        messages: received,
+        reader: None,
+    };
+    let sender = Sender {
+        messages: Some(Messages::Memory(sent)),
+        writer: None,
+    };
     Channel {
-        receiver: Receiver {
-            messages: received,
-            reader: None,
-        },
-        sender: Sender {
-            messages: Some(Messages::Memory(sent)),
-            writer: None,
-        },
         place: Place::Here,
-        principal: None,
+        ..Channel::over(Ends::Halves(receiver, sender))
     }
 }
 

@@ -10,8 +10,11 @@ mod channel;
 mod child;
 #[cfg(feature = "client")]
 mod connect;
+#[cfg(all(feature = "stdio", unix))]
+mod descriptor;
 #[cfg(feature = "server")]
 mod direct;
+mod framing;
 #[cfg(feature = "http-client")]
 mod http;
 mod inbox;
@@ -24,16 +27,11 @@ mod pause;
 #[cfg(feature = "stdio")]
 mod stdio;
 #[cfg(all(feature = "client", feature = "stdio"))]
-mod stream;
-
 use std::{io, sync::Arc};
 
 use askback_core::{ask::Principal, engine::server::Place};
 use tokio::{
-    sync::{
-        mpsc::{self, error::TrySendError},
-        oneshot,
-    },
+    sync::{mpsc, oneshot},
     task::{AbortHandle, JoinHandle},
 };
 
@@ -57,7 +55,10 @@ pub(crate) use pause::Pause;
 #[cfg(feature = "stdio")]
 pub use stdio::stdio;
 
-use self::inbox::Waiting;
+use self::{
+    inbox::Waiting,
+    lines::{LineReader, LineWriter},
+};
 
 /// How many messages may wait in a channel before its sender waits.
 const WAITING: usize = 32;
@@ -65,13 +66,24 @@ const WAITING: usize = 32;
 /// One end of a connection.
 #[derive(Debug)]
 pub struct Channel {
-    receiver: Receiver,
-    sender: Sender,
+    ends: Ends,
     /// Where the other end is.
     #[cfg_attr(not(feature = "server"), expect(dead_code))]
     place: Place,
     /// The principal at the other end.
     principal: Option<Arc<Principal>>,
+}
+
+/// What reads and writes the messages of a channel.
+#[derive(Debug)]
+enum Ends {
+    /// The task that serves the channel, or the tasks of the halves once it is split.
+    Lines(LineReader, LineWriter),
+    /// Others do, or nobody has to.
+    Halves(Receiver, Sender),
+    /// Nothing any more: a client took what did.
+    #[cfg(feature = "client")]
+    Opened,
 }
 
 /// The receiving half of a [`Channel`].
@@ -124,15 +136,21 @@ impl Channel {
         outgoing: mpsc::Sender<Sent>,
         writer: JoinHandle<()>,
     ) -> Self {
+        let receiver = Receiver {
+            messages: incoming,
+            reader,
+        };
+        let sender = Sender {
+            messages: Some(Messages::Written(outgoing)),
+            writer: Some(writer),
+        };
+        Self::over(Ends::Halves(receiver, sender))
+    }
+
+    /// A channel that may lead to another machine.
+    fn over(ends: Ends) -> Self {
         Self {
-            receiver: Receiver {
-                messages: incoming,
-                reader,
-            },
-            sender: Sender {
-                messages: Some(Messages::Written(outgoing)),
-                writer: Some(writer),
-            },
+            ends,
             place: Place::Elsewhere,
             principal: None,
         }
@@ -159,10 +177,16 @@ impl Channel {
         self.principal.take()
     }
 
-    /// The two halves.
+    /// The two halves, each of which goes on without the other: a channel over [lines](lines()) is read and
+    /// written by two tasks from then on.
     #[must_use]
     pub fn split(self) -> (Receiver, Sender) {
-        (self.receiver, self.sender)
+        match self.ends {
+            Ends::Lines(reader, writer) => lines::spawn(reader, writer),
+            Ends::Halves(receiver, sender) => (receiver, sender),
+            #[cfg(feature = "client")]
+            Ends::Opened => memory().0.split(),
+        }
     }
 }
 
@@ -222,8 +246,8 @@ impl Sender {
         };
         match room {
             Ok(room) => Ok(Some(Ready(room))),
-            Err(TrySendError::Full(())) => Ok(None),
-            Err(TrySendError::Closed(())) => Err(gone()),
+            Err(mpsc::error::TrySendError::Full(())) => Ok(None),
+            Err(mpsc::error::TrySendError::Closed(())) => Err(gone()),
         }
     }
 

@@ -1,9 +1,9 @@
 //! The standard streams of this process, for a server that a client started.
 
 #[cfg(unix)]
-use std::{fs::File, io::BufReader};
+use std::fs::File;
 use std::{
-    io::{self, BufRead, Write},
+    io::{self, Read, Write},
     sync::atomic::{AtomicBool, Ordering},
     thread,
 };
@@ -16,9 +16,11 @@ use tokio::{
 
 use super::{
     Channel, Sent, WAITING,
+    framing::{ReadLines, UnwrittenLines},
     inbox::{Gone, Inbox},
-    lines::{Batch, take},
 };
+#[cfg(unix)]
+use super::{descriptor, lines};
 
 /// Whether the standard streams are in use.
 static TAKEN: AtomicBool = AtomicBool::new(false);
@@ -32,11 +34,12 @@ static TAKEN: AtomicBool = AtomicBool::new(false);
 /// the stream when the channel is closed. On other systems nothing may print to standard output while the channel is
 /// in use: what is printed ends up between the messages.
 ///
-/// Each stream has a thread of its own: no system lets a program wait for them all, and a thread
-/// that is asked for each line anew costs many times what the line does.
+/// Pipes and sockets, which clients give to the servers they start, are read and written by the task
+/// that serves the channel. Files and terminals, and all streams on other systems than Unix, have a thread
+/// each: no system lets a program wait for all of them.
 ///
-/// It must be called within a tokio runtime. Before the process ends,
-/// [`close`](super::Sender::close) waits until the last message is written.
+/// It must be called within a tokio runtime whose I/O is enabled, as that of `#[tokio::main]` is. Before
+/// the process ends, [`close`](super::Sender::close) waits until the last message is written.
 ///
 /// # Errors
 ///
@@ -44,25 +47,50 @@ static TAKEN: AtomicBool = AtomicBool::new(false);
 ///
 /// # Panics
 ///
-/// If the system has no threads to give.
+/// If the runtime has no I/O, and if the system has no threads to give where they are needed.
 pub fn stdio(max_message_bytes: usize) -> io::Result<Channel> {
     if TAKEN.swap(true, Ordering::Relaxed) {
         return Err(io::Error::other(
             "the standard streams of this process serve a client already",
         ));
     }
-    let (input, output) = take_streams()?;
     Ok(Channel {
         // Whoever holds the other ends of these streams started this process.
         place: Place::Here,
-        ..threads(input, output, max_message_bytes)
+        ..streams(max_message_bytes)?
     })
 }
 
-/// The channel over two streams that block, each with a thread of its own. The reader is made on its
-/// thread.
-fn threads<R: BufRead>(
-    reader: impl FnOnce() -> R + Send + 'static,
+/// The channel over the standard streams, which it takes away from everything but the messages.
+#[cfg(unix)]
+fn streams(max_message_bytes: usize) -> io::Result<Channel> {
+    use std::os::fd::AsFd;
+    // Duplicates are closed in children, when another program is executed.
+    let input = File::from(io::stdin().as_fd().try_clone_to_owned()?);
+    let output = File::from(io::stdout().as_fd().try_clone_to_owned()?);
+    rustix::stdio::dup2_stdin(File::open("/dev/null")?)?;
+    rustix::stdio::dup2_stdout(io::stderr())?;
+    Ok(over(input, output, max_message_bytes))
+}
+
+/// The channel over the standard streams as they are: no safe way leads to others.
+#[cfg(not(unix))]
+fn streams(max_message_bytes: usize) -> io::Result<Channel> {
+    Ok(threads(io::stdin(), io::stdout(), max_message_bytes))
+}
+
+/// The channel over two descriptors.
+#[cfg(unix)]
+fn over(input: File, output: File, max_message_bytes: usize) -> Channel {
+    match descriptor::streams(input, output) {
+        Ok((input, output)) => lines(input, output, max_message_bytes),
+        Err((input, output)) => threads(input, output, max_message_bytes),
+    }
+}
+
+/// The channel over two streams that block, each with a thread of its own.
+fn threads(
+    reader: impl Read + Send + 'static,
     writer: impl Write + Send + 'static,
     max_message_bytes: usize,
 ) -> Channel {
@@ -74,7 +102,7 @@ fn threads<R: BufRead>(
         let bytes = line.len();
         received.blocking_put(line, bytes, &runtime)
     };
-    thread::spawn(move || read(reader(), put, max_message_bytes));
+    thread::spawn(move || read(reader, put, max_message_bytes));
     thread::spawn(move || {
         write(writer, sent);
         drop(ended);
@@ -85,66 +113,131 @@ fn threads<R: BufRead>(
     Channel::elsewhere(incoming, None, outgoing, writer)
 }
 
-/// Takes the standard streams away from everything but the messages; gives what leads to them.
-#[cfg(unix)]
-fn take_streams() -> io::Result<(impl FnOnce() -> BufReader<File>, File)> {
-    use std::os::fd::AsFd;
-    // Duplicates are closed in children, when another program is executed.
-    let input = File::from(io::stdin().as_fd().try_clone_to_owned()?);
-    let output = File::from(io::stdout().as_fd().try_clone_to_owned()?);
-    rustix::stdio::dup2_stdin(File::open("/dev/null")?)?;
-    rustix::stdio::dup2_stdout(io::stderr())?;
-    Ok((|| BufReader::new(input), output))
-}
-
-/// Gives the standard streams as they are: no safe way leads to others.
-#[cfg(not(unix))]
-fn take_streams() -> io::Result<(impl FnOnce() -> io::StdinLock<'static>, io::Stdout)> {
-    Ok((|| io::stdin().lock(), io::stdout()))
-}
-
 /// Reads lines until the stream ends or nobody wants them any more. A stream that fails has ended.
-fn read(mut reader: impl BufRead, put: impl Fn(Vec<u8>) -> Result<(), Gone>, most: usize) {
-    let mut line = Vec::new();
+fn read(mut reader: impl Read, put: impl Fn(Vec<u8>) -> Result<(), Gone>, most: usize) {
+    let mut lines = ReadLines::new(most);
+    let put_line = |line: &[u8]| {
+        let is_blank = line.trim_ascii().is_empty();
+        if is_blank { Ok(()) } else { put(line.to_vec()) }
+    };
     loop {
-        let Ok(read) = reader.fill_buf() else { return };
-        let is_end = read.is_empty();
-        let (used, ended) = take(&mut line, read, most);
-        reader.consume(used);
-        if ended || is_end {
-            let line = std::mem::take(&mut line);
-            let is_blank = line.trim_ascii().is_empty();
-            if (!is_blank && put(line).is_err()) || is_end {
+        while let Some(line) = lines.next() {
+            if put_line(lines.get(line)).is_err() {
                 return;
             }
         }
+        match reader.read(lines.space()) {
+            Ok(0) => break,
+            Ok(bytes) => lines.add(bytes),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(_) => return,
+        }
+    }
+    if let Some(line) = lines.last() {
+        // Nobody is told whether somebody wanted it.
+        let _ = put_line(lines.get(line));
     }
 }
 
 fn write(mut writer: impl Write, mut sent: mpsc::Receiver<Sent>) {
-    let mut next = sent.blocking_recv();
-    while let Some(first) = next {
-        let batch = Batch::gather(first, &mut sent);
-        if writer.write_all(&batch.lines).is_err() || writer.flush().is_err() {
+    let mut lines = UnwrittenLines::default();
+    while let Some(first) = sent.blocking_recv() {
+        let flushed = lines.gather(first, &mut sent);
+        while let Some(piece) = lines.piece() {
+            if writer.write_all(piece).is_err() {
+                return;
+            }
+            let bytes = piece.len();
+            lines.wrote(bytes);
+        }
+        if writer.flush().is_err() {
             return;
         }
-        next = batch.written().or_else(|| sent.blocking_recv());
+        for done in flushed {
+            // Whoever asked may have stopped waiting.
+            let _ = done.send(());
+        }
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, unix, feature = "testing"))]
 mod tests {
-    #[cfg(feature = "testing")]
-    #[tokio::test]
-    async fn streams_that_block_keep_the_contract() {
-        use std::io::{BufReader, pipe};
+    use std::{
+        fs::{self, File},
+        io::pipe,
+        os::{fd::OwnedFd, unix::net::UnixStream},
+    };
 
-        let checked = crate::testing::check_transport(async |max_bytes| {
-            let (ours, theirs) = (pipe().unwrap(), pipe().unwrap());
-            [(ours.0, theirs.1), (theirs.0, ours.1)].map(|(reader, writer)| {
-                super::threads(|| BufReader::new(reader), writer, max_bytes)
-            })
+    use super::{over, threads};
+    use crate::{
+        testing::check_transport,
+        transport::{Channel, direct::tests::driven},
+    };
+
+    /// The descriptors of two ends, each of which reads one and writes the other.
+    type Ends = [(File, File); 2];
+
+    fn pipes() -> Ends {
+        let (ours, theirs) = (pipe().unwrap(), pipe().unwrap());
+        let file = |descriptor: OwnedFd| File::from(descriptor);
+        [
+            (file(ours.0.into()), file(theirs.1.into())),
+            (file(theirs.0.into()), file(ours.1.into())),
+        ]
+    }
+
+    /// As Node gives them to its children: a pair of sockets for each direction.
+    fn sockets() -> Ends {
+        let (ours, theirs) = (UnixStream::pair().unwrap(), UnixStream::pair().unwrap());
+        let file = |socket: UnixStream| File::from(OwnedFd::from(socket));
+        [
+            (file(ours.0), file(theirs.0)),
+            (file(theirs.1), file(ours.1)),
+        ]
+    }
+
+    /// Checks channels that one function makes of descriptors that another makes.
+    async fn check(ends: fn() -> Ends, channel: fn(File, File, usize) -> Channel) {
+        let checked = check_transport(async |max_bytes| {
+            ends().map(|(input, output)| channel(input, output, max_bytes))
         });
         checked.await.unwrap_or_else(|broken| panic!("{broken}"));
+    }
+
+    #[tokio::test]
+    async fn streams_that_are_waited_for_keep_the_contract() {
+        for ends in [pipes, sockets] {
+            check(ends, over).await;
+            check(ends, |input, output, max_bytes| {
+                driven(over(input, output, max_bytes), max_bytes)
+            })
+            .await;
+        }
+    }
+
+    /// The system tells of no file when it is ready.
+    #[tokio::test]
+    async fn files_are_read_and_written_too() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name| folder.path().join(name);
+        fs::write(path("input"), "{\"a\":1}\n[]\n").unwrap();
+        let input = File::open(path("input")).unwrap();
+        let output = File::create(path("output")).unwrap();
+        let (mut receiver, mut sender) = over(input, output, 100).split();
+        let mut received = Vec::new();
+        while let Some(message) = receiver.receive().await.unwrap() {
+            received.push(String::from_utf8(message).unwrap());
+        }
+        assert_eq!(received, ["{\"a\":1}", "[]"]);
+        sender.send(b"{}".to_vec()).await.unwrap();
+        sender.close().await.unwrap();
+        assert_eq!(fs::read_to_string(path("output")).unwrap(), "{}\n");
+    }
+
+    #[tokio::test]
+    async fn streams_with_a_thread_each_keep_the_contract() {
+        for ends in [pipes, sockets] {
+            check(ends, threads).await;
+        }
     }
 }

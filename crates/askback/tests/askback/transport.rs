@@ -1,13 +1,18 @@
 //! What every transport promises.
 
-use std::io;
+use std::{io, time::Duration};
 
 use askback::{
-    Ctx, Principal, Result, Server, Tool,
+    Ctx, Limits, Principal, Result, Server, Tool,
     testing::check_transport,
     transport::{Channel, ReadMessages, WriteMessages, lines, memory},
 };
-use tokio::sync::mpsc;
+use serde_json::{Value, json};
+use tokio::{
+    io::{AsyncBufReadExt, AsyncWriteExt, BufReader},
+    sync::mpsc,
+    time::timeout,
+};
 
 use crate::client::builder;
 
@@ -138,4 +143,42 @@ async fn a_transport_may_know_who_is_at_its_other_end() {
         assert_eq!(said["text"], known.unwrap_or("nobody"));
         client.close().await;
     }
+}
+
+/// Time stands still as long as anything goes on, so that a time-out means that nothing does.
+#[tokio::test(start_paused = true)]
+async fn a_client_that_does_not_read_is_listened_to_while_there_is_room() {
+    let mut limits = Limits::default();
+    limits.wire.message_bytes = 8 << 10;
+    let server = Server::new("tests", "1").limits(limits).build().unwrap();
+    let (near, far) = tokio::io::duplex(100);
+    let (reader, writer) = tokio::io::split(far);
+    tokio::spawn(async move { server.serve(lines(reader, writer, 8 << 10)).await });
+    let (reader, mut writer) = tokio::io::split(near);
+    let mut sent = 0;
+    let unsent = loop {
+        let ping = json!({"jsonrpc": "2.0", "id": sent, "method": "ping"});
+        let ping = format!("{ping}\n").into_bytes();
+        let mut left = ping.as_slice();
+        while let Ok(written) = timeout(Duration::from_secs(1), writer.write(left)).await {
+            left = &left[written.unwrap()..];
+            if left.is_empty() {
+                break;
+            }
+        }
+        sent += 1;
+        if !left.is_empty() {
+            break left.to_vec();
+        }
+    };
+    // An answer has some 40 bytes.
+    assert!((150..400).contains(&sent), "{sent}");
+    let rest = tokio::spawn(async move { writer.write_all(&unsent).await.map(|()| writer) });
+    let mut answers = BufReader::new(reader).lines();
+    for id in 0..sent {
+        let answer = answers.next_line().await.unwrap().expect("an answer");
+        let answer: Value = serde_json::from_str(&answer).unwrap();
+        assert_eq!(answer["id"], id);
+    }
+    rest.await.unwrap().unwrap();
 }

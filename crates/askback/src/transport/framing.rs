@@ -1,0 +1,282 @@
+//! Framing: one message a line (2026-07-28, basic/transports/stdio).
+
+use std::{mem, ops::Range};
+
+use memchr::{memchr, memrchr};
+use tokio::sync::{mpsc, oneshot};
+
+use super::Sent;
+
+/// How much is read at once, in bytes, where no message is longer.
+const READ_AT_ONCE: usize = 16 << 10;
+
+/// How much is written at once, in bytes, unless one message is longer. What others write to the
+/// same pipe cannot cut a write of this length in two (POSIX, `PIPE_BUF`, as most systems have it).
+const WRITTEN_AT_ONCE: usize = 4096;
+
+/// The memory that a stream is read into, and out of which its lines are taken.
+///
+/// Of a line longer than the limit, one byte more than the limit is given and the rest is read over.
+#[derive(Debug)]
+pub(super) struct ReadLines {
+    /// How much of a line is given, in bytes.
+    kept: usize,
+    memory: Vec<u8>,
+    /// Where in the memory is what was read and not given yet.
+    read: Range<usize>,
+    /// How much of that holds no end of a line.
+    searched: usize,
+    /// The line that begins there is too long: only its beginning is kept.
+    is_cut: bool,
+}
+
+/// The lines that wait to be written.
+#[derive(Debug, Default)]
+pub(super) struct UnwrittenLines {
+    lines: Vec<u8>,
+    /// How much of them is written.
+    written: usize,
+    /// Where the piece ends that is being written: what is long is looked through once.
+    piece_end: usize,
+}
+
+impl ReadLines {
+    /// Lines of at most so many bytes. No memory is taken before something is read.
+    pub(super) fn new(most: usize) -> Self {
+        Self {
+            kept: most.saturating_add(1),
+            memory: Vec::new(),
+            read: 0..0,
+            searched: 0,
+            is_cut: false,
+        }
+    }
+
+    /// The next line, without its end, where all of it was read.
+    pub(super) fn next(&mut self) -> Option<Range<usize>> {
+        let unsearched = self.read.start + self.searched;
+        match memchr(b'\n', &self.memory[unsearched..self.read.end]) {
+            Some(found) => Some(self.give(unsearched + found, 1)),
+            None => {
+                self.searched = self.read.len();
+                if self.read.len() > self.kept {
+                    self.is_cut = true;
+                    self.searched = self.kept;
+                    self.read.end = self.read.start + self.kept;
+                }
+                None
+            }
+        }
+    }
+
+    /// What was read after the last end of a line, when the stream has ended.
+    pub(super) fn last(&mut self) -> Option<Range<usize>> {
+        (!self.read.is_empty()).then(|| self.give(self.read.end, 0))
+    }
+
+    /// Gives the line up to here.
+    fn give(&mut self, end: usize, newline: usize) -> Range<usize> {
+        let start = mem::replace(&mut self.read.start, end + newline);
+        self.searched = 0;
+        let is_cut = mem::take(&mut self.is_cut);
+        let mut line = start..end;
+        if newline > 0 && !is_cut && self.memory[line.clone()].ends_with(b"\r") {
+            line.end -= 1;
+        }
+        line.end = line.end.min(start.saturating_add(self.kept));
+        line
+    }
+
+    /// The bytes of a line that was given last.
+    pub(super) fn get(&self, line: Range<usize>) -> &[u8] {
+        &self.memory[line]
+    }
+
+    /// The memory to read more into, once no line is left: never empty.
+    pub(super) fn space(&mut self) -> &mut [u8] {
+        if self.read.start > 0 {
+            self.memory.copy_within(self.read.clone(), 0);
+            self.read = 0..self.read.len();
+        }
+        if self.read.is_empty() && self.memory.len() > READ_AT_ONCE {
+            self.memory = Vec::new();
+        }
+        if self.read.end == self.memory.len() {
+            let longest = self.kept.saturating_add(READ_AT_ONCE);
+            let more = (2 * self.memory.len()).clamp(READ_AT_ONCE, longest);
+            self.memory.resize(more, 0);
+        }
+        &mut self.memory[self.read.end..]
+    }
+
+    /// Notes that so many bytes were read into the space.
+    pub(super) fn add(&mut self, bytes: usize) {
+        self.read.end += bytes;
+    }
+}
+
+impl UnwrittenLines {
+    /// Adds a message: JSON, without a newline at its end.
+    ///
+    /// It gets the only newline in it. A line break inside JSON text stands between its tokens, where
+    /// a space means the same: text carried from a peer or an author may hold some.
+    pub(super) fn add(&mut self, mut message: Vec<u8>) {
+        for byte in &mut message {
+            if matches!(byte, b'\n' | b'\r') {
+                *byte = b' ';
+            }
+        }
+        message.push(b'\n');
+        if self.lines.is_empty() {
+            self.lines = message;
+        } else {
+            self.lines.append(&mut message);
+        }
+    }
+
+    /// Adds what waits already, so that none waits for others; gives those who wait until it is
+    /// written.
+    pub(super) fn gather(
+        &mut self,
+        first: Sent,
+        sent: &mut mpsc::Receiver<Sent>,
+    ) -> Vec<oneshot::Sender<()>> {
+        let (mut next, mut flushed) = (Some(first), Vec::new());
+        while let Some(sent_next) = next {
+            match sent_next {
+                Sent::Message(message) => self.add(message),
+                Sent::Flush(done) => flushed.push(done),
+            }
+            let has_room = self.len() < WRITTEN_AT_ONCE;
+            next = if has_room { sent.try_recv().ok() } else { None };
+        }
+        flushed
+    }
+
+    /// How many bytes are not written.
+    pub(super) fn len(&self) -> usize {
+        self.lines.len() - self.written
+    }
+
+    /// What is to be written next: whole lines as far as they fit, or one that is longer.
+    pub(super) fn piece(&mut self) -> Option<&[u8]> {
+        let rest = &self.lines[self.written..];
+        if self.piece_end <= self.written {
+            let at_once = &rest[..rest.len().min(WRITTEN_AT_ONCE)];
+            let last = memrchr(b'\n', at_once).or_else(|| memchr(b'\n', rest));
+            self.piece_end = self.written + last? + 1;
+        }
+        Some(&self.lines[self.written..self.piece_end])
+    }
+
+    /// Notes that so many bytes of the piece were written.
+    pub(super) fn wrote(&mut self, bytes: usize) {
+        self.written += bytes;
+        if self.written == self.lines.len() {
+            *self = Self::default();
+        } else if self.written > self.lines.len() / 2 {
+            self.lines.drain(..self.written);
+            self.piece_end -= self.written;
+            self.written = 0;
+        }
+    }
+
+    /// Drops all of them: nobody reads them.
+    pub(super) fn clear(&mut self) {
+        *self = Self::default();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::{collection::vec, prelude::*};
+
+    use super::{ReadLines, UnwrittenLines, WRITTEN_AT_ONCE};
+
+    /// The lines of a stream that is read in pieces of these lengths.
+    fn lines(bytes: &[u8], pieces: &[usize], most: usize) -> Vec<Vec<u8>> {
+        let (mut lines, mut given) = (ReadLines::new(most), Vec::new());
+        let (mut left, mut pieces) = (bytes, pieces.iter().cycle());
+        loop {
+            while let Some(line) = lines.next() {
+                given.push(lines.get(line).to_vec());
+            }
+            if left.is_empty() {
+                break;
+            }
+            let space = lines.space();
+            let piece = pieces.next().map_or(1, |piece| *piece);
+            let read = piece.min(space.len()).min(left.len());
+            space[..read].copy_from_slice(&left[..read]);
+            lines.add(read);
+            left = &left[read..];
+        }
+        let last = lines.last();
+        given.extend(last.map(|line| lines.get(line).to_vec()));
+        given
+    }
+
+    /// The same, as it is written down: the whole stream is cut at each end of a line.
+    fn oracle(bytes: &[u8], most: usize) -> Vec<Vec<u8>> {
+        let mut all: Vec<&[u8]> = bytes.split(|byte| *byte == b'\n').collect();
+        let last = all.pop().filter(|last| !last.is_empty());
+        let ended = all.into_iter();
+        let ended = ended.map(|line| line.strip_suffix(b"\r").unwrap_or(line));
+        ended
+            .chain(last)
+            .map(|line| line[..line.len().min(most + 1)].to_vec())
+            .collect()
+    }
+
+    fn text() -> impl Strategy<Value = Vec<u8>> {
+        let part = prop_oneof![
+            Just(b"\n".to_vec()),
+            Just(b"\r".to_vec()),
+            vec(b'a'..=b'c', 0..12),
+            (1_usize..40_000).prop_map(|length| vec![b'x'; length]),
+        ];
+        vec(part, 0..12).prop_map(|parts| parts.concat())
+    }
+
+    proptest! {
+        #[test]
+        fn lines_are_the_same_in_whatever_pieces_they_come(
+            bytes in text(),
+            pieces in vec(1_usize..20_000, 1..8),
+            most in prop_oneof![0_usize..10, 10_000_usize..50_000],
+        ) {
+            let given = lines(&bytes, &pieces, most);
+            prop_assert_eq!(given, oracle(&bytes, most));
+        }
+
+        #[test]
+        fn what_is_written_in_pieces_is_what_was_added(
+            messages in vec(prop_oneof![0_usize..300, 3000_usize..10_000], 0..20),
+            takes in vec(1_usize..6000, 1..8),
+        ) {
+            let (mut lines, mut whole, mut written) = (UnwrittenLines::default(), Vec::new(), Vec::new());
+            let mut takes = takes.iter().cycle();
+            for length in messages {
+                lines.add(vec![b'x'; length]);
+                whole.extend(std::iter::repeat_n(b'x', length));
+                whole.push(b'\n');
+                prop_assert_eq!(lines.len(), whole.len() - written.len());
+                if let Some(piece) = lines.piece() {
+                    let is_short = piece.len() <= WRITTEN_AT_ONCE;
+                    let is_one = !piece[..piece.len() - 1].contains(&b'\n');
+                    prop_assert!(is_short || is_one);
+                    prop_assert!(piece.ends_with(b"\n"));
+                    let taken = takes.next().map_or(1, |taken| *taken).min(piece.len());
+                    written.extend_from_slice(&piece[..taken]);
+                    lines.wrote(taken);
+                }
+            }
+            while let Some(piece) = lines.piece() {
+                let taken = piece.len();
+                written.extend_from_slice(piece);
+                lines.wrote(taken);
+            }
+            prop_assert_eq!(written, whole);
+        }
+    }
+}
