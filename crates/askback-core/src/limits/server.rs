@@ -43,6 +43,9 @@ pub struct ServerLimits {
     /// of those that are the same for every caller. The others, and more than these, are written for
     /// each request.
     pub list_bytes: usize,
+    /// How long changes gather that more than 64 clients watch over HTTP. Then each client is told of each
+    /// once, and those who are many in slices, between which calls are answered.
+    pub change_delay: Duration,
     /// The most values in one completion (the specification's bound).
     pub completion_values: usize,
     /// How long a server that stops lets its calls, and the questions in them, go on.
@@ -66,6 +69,7 @@ impl Default for ServerLimits {
             calls_window: Duration::from_secs(MINUTE),
             call_rates: 64 << 10,
             list_bytes: 4 << 20,
+            change_delay: Duration::from_millis(50),
             completion_values: 100,
             shutdown: Duration::from_secs(30),
             drain: Duration::from_secs(1),

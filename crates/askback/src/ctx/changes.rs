@@ -2,36 +2,74 @@
 
 use std::{
     any::Any,
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet, HashMap},
+    mem,
     sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
+    time::Duration,
 };
 
 use askback_core::{ask::Principal, engine::server::Changed};
+use tokio::{runtime::Handle, time::sleep};
+
+/// To how many clients a change is told at once. Where more watch the same, changes gather, and they are
+/// told in slices of so many.
+const SLICE: usize = 64;
+
+/// The pause between two slices, in which calls are answered.
+const PAUSE: Duration = Duration::from_millis(2);
+
+/// How many audiences of one change are kept apart while changes gather. With more, the change is told
+/// at once, where it was made.
+const AUDIENCES: usize = 64;
+
+/// The memory of a watched name beside its text, in bytes.
+const WATCHED_BYTES: usize = 512;
 
 /// Somebody with clients to tell.
 pub(crate) trait Observer: Send + Sync {
-    /// Something has changed for these. This must not wait: it runs where the change was made.
-    fn changed(&self, changed: &Changed, to: Audience<'_>);
+    /// Something has changed for these. This must not wait: it may run where the change was made.
+    fn changed(&self, changed: &Changed, to: &Audience);
 }
 
 /// Whom a change concerns.
-#[derive(Clone, Copy)]
-pub(crate) enum Audience<'a> {
+#[derive(Clone)]
+pub(crate) enum Audience {
     /// Every subscriber.
     All,
     /// One principal, whichever client acts for it; or all who are not known.
-    Only(Option<&'a Principal>),
+    Only(Option<Arc<Principal>>),
     /// The callers for whom this is true.
-    Those(&'a dyn Fn(Option<&Principal>) -> bool),
+    Those(Arc<AreThey>),
 }
 
-impl Audience<'_> {
+type AreThey = dyn Fn(Option<&Principal>) -> bool + Send + Sync;
+
+impl Audience {
+    /// One principal, or all who are not known.
+    pub(crate) fn only(principal: Option<&Principal>) -> Self {
+        Self::Only(principal.cloned().map(Arc::new))
+    }
+
+    fn owner(one: &Option<Arc<Principal>>) -> Option<(Option<&str>, Option<&str>, &str)> {
+        one.as_deref().map(Principal::owner)
+    }
+
     /// Whether it is one of them.
-    pub(crate) fn has(self, principal: Option<&Principal>) -> bool {
+    pub(crate) fn has(&self, principal: Option<&Principal>) -> bool {
         match self {
             Self::All => true,
-            Self::Only(one) => principal.map(Principal::owner) == one.map(Principal::owner),
+            Self::Only(one) => principal.map(Principal::owner) == Self::owner(one),
             Self::Those(are_they) => are_they(principal),
+        }
+    }
+
+    /// Whether all of the other are surely of this one.
+    fn covers(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::All, _) => true,
+            (Self::Only(one), Self::Only(other)) => Self::owner(one) == Self::owner(other),
+            (Self::Those(those), Self::Those(others)) => Arc::ptr_eq(those, others),
+            _ => false,
         }
     }
 }
@@ -39,55 +77,340 @@ impl Audience<'_> {
 /// The server that handles a call, as far as the call needs it.
 pub(crate) trait CallServer: Any + Send + Sync {
     /// Tells of a change of what it offers.
-    fn changed(&self, changed: &Changed, to: Audience<'_>);
+    fn changed(&self, changed: &Changed, to: Audience);
 }
 
-/// All who are told of changes. Clones tell the same.
-#[derive(Default, Clone)]
-pub(crate) struct Changes(Arc<Mutex<Observers>>);
+/// All who are told of changes, by what they watch. Clones tell the same.
+#[derive(Clone)]
+pub(crate) struct Changes(Arc<Telling>);
+
+struct Telling {
+    observers: Mutex<Observers>,
+    /// How long changes gather that many are told of.
+    gather: Duration,
+}
 
 #[derive(Default)]
 struct Observers {
-    by_number: BTreeMap<u64, Weak<dyn Observer>>,
+    /// Those who are told of everything, and choose themselves.
+    of_all: Numbered,
+    /// Those who are told of every list.
+    of_lists: Numbered,
+    by_name: HashMap<Changed, Numbered>,
     last: u64,
+    /// The changes that gather, with their audiences.
+    gathered: BTreeMap<Changed, Vec<Audience>>,
+    /// Whether somebody is to tell them.
+    telling: bool,
+}
+
+type Numbered = BTreeMap<u64, Weak<dyn Observer>>;
+
+/// What an observer is told of beside what it [watches](Observing::watch).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Interest {
+    /// Everything: it chooses itself.
+    All,
+    /// Every list.
+    #[cfg_attr(not(feature = "http-server"), expect(dead_code))]
+    Lists,
+    /// Nothing.
+    #[cfg_attr(not(feature = "http-server"), expect(dead_code))]
+    None,
 }
 
 /// An observer is told until this is dropped.
 pub(crate) struct Observing {
     among: Changes,
     number: u64,
+    observer: Weak<dyn Observer>,
+    watched: BTreeSet<Changed>,
 }
 
 impl Changes {
-    /// Tells everybody whom it concerns, in the order in which they came.
-    pub(crate) fn tell(&self, changed: &Changed, to: Audience<'_>) {
-        let observers: Vec<_> = self.lock().by_number.values().cloned().collect();
-        for observer in observers.iter().filter_map(Weak::upgrade) {
-            observer.changed(changed, to);
+    /// Nobody yet. Changes that many are told of gather for so long.
+    pub(crate) fn new(gather: Duration) -> Self {
+        Self(Arc::new(Telling {
+            observers: Mutex::default(),
+            gather,
+        }))
+    }
+
+    /// Tells everybody whom it concerns: at once where these are few, else soon.
+    pub(crate) fn tell(&self, changed: &Changed, to: Audience) {
+        let mut observers = self.lock();
+        if observers.count(changed) > SLICE
+            && let Ok(runtime) = Handle::try_current()
+            && observers.gather(changed, &to)
+        {
+            if !mem::replace(&mut observers.telling, true) {
+                runtime.spawn(tell_gathered(Gathered(self.clone())));
+            }
+            return;
+        }
+        let concerned = observers.of(changed);
+        drop(observers);
+        for observer in concerned.iter().filter_map(Weak::upgrade) {
+            observer.changed(changed, &to);
         }
     }
 
+    /// The changes that have gathered; none where nobody is to tell any more.
+    fn take_gathered(&self) -> Option<BTreeMap<Changed, Vec<Audience>>> {
+        let mut observers = self.lock();
+        let gathered = mem::take(&mut observers.gathered);
+        observers.telling = !gathered.is_empty();
+        observers.telling.then_some(gathered)
+    }
+
     fn lock(&self) -> MutexGuard<'_, Observers> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        let observers = self.0.observers.lock();
+        observers.unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Tells what has gathered, until nothing more has.
+async fn tell_gathered(gathered: Gathered) {
+    let Gathered(changes) = &gathered;
+    loop {
+        sleep(changes.0.gather).await;
+        let Some(told) = changes.take_gathered() else {
+            return;
+        };
+        for (changed, audiences) in &told {
+            let concerned = changes.lock().of(changed);
+            for slice in concerned.chunks(SLICE) {
+                for observer in slice.iter().filter_map(Weak::upgrade) {
+                    for to in audiences {
+                        observer.changed(changed, to);
+                    }
+                }
+                sleep(PAUSE).await;
+            }
+        }
+    }
+}
+
+/// Whoever tells what has gathered. Where the runtime ends before, the next one does.
+struct Gathered(Changes);
+
+impl Drop for Gathered {
+    fn drop(&mut self) {
+        self.0.lock().telling = false;
+    }
+}
+
+impl Observers {
+    /// All who may be concerned.
+    fn groups(&self, changed: &Changed) -> impl Iterator<Item = &Numbered> {
+        let of_lists = is_list(changed).then_some(&self.of_lists);
+        let by_name = self.by_name.get(changed);
+        [&self.of_all].into_iter().chain(of_lists).chain(by_name)
+    }
+
+    fn count(&self, changed: &Changed) -> usize {
+        self.groups(changed).map(BTreeMap::len).sum()
+    }
+
+    fn of(&self, changed: &Changed) -> Vec<Weak<dyn Observer>> {
+        let groups = self.groups(changed);
+        groups.flat_map(BTreeMap::values).cloned().collect()
+    }
+
+    /// Lets a change gather with others; says whether it could.
+    fn gather(&mut self, changed: &Changed, to: &Audience) -> bool {
+        let audiences = self.gathered.entry(changed.clone()).or_default();
+        if audiences.iter().any(|other| other.covers(to)) {
+            return true;
+        }
+        audiences.retain(|other| !to.covers(other));
+        let has_room = audiences.len() < AUDIENCES;
+        if has_room {
+            audiences.push(to.clone());
+        }
+        has_room
+    }
+
+    /// One of those who watch this does so no longer.
+    fn forget(&mut self, number: u64, changed: &Changed) {
+        if let Some(watchers) = self.by_name.get_mut(changed) {
+            watchers.remove(&number);
+            if watchers.is_empty() {
+                self.by_name.remove(changed);
+            }
+        }
     }
 }
 
 impl Observing {
-    pub(crate) fn new(among: &Changes, observer: Weak<dyn Observer>) -> Self {
+    pub(crate) fn new(among: &Changes, observer: Weak<dyn Observer>, interest: Interest) -> Self {
         let mut observers = among.lock();
         observers.last += 1;
         let number = observers.last;
-        observers.by_number.insert(number, observer);
+        match interest {
+            Interest::All => observers.of_all.insert(number, Weak::clone(&observer)),
+            Interest::Lists => observers.of_lists.insert(number, Weak::clone(&observer)),
+            Interest::None => None,
+        };
         drop(observers);
         Self {
             among: among.clone(),
             number,
+            observer,
+            watched: BTreeSet::new(),
         }
     }
+
+    /// Tells it of these changes, and no longer of others that it watched.
+    #[cfg_attr(not(feature = "http-server"), expect(dead_code))]
+    pub(crate) fn watch(&mut self, watched: impl IntoIterator<Item = Changed>) {
+        let watched: BTreeSet<_> = watched.into_iter().collect();
+        let mut observers = self.among.lock();
+        for gone in self.watched.difference(&watched) {
+            observers.forget(self.number, gone);
+        }
+        for new in watched.difference(&self.watched) {
+            let watchers = observers.by_name.entry(new.clone()).or_default();
+            watchers.insert(self.number, Weak::clone(&self.observer));
+        }
+        drop(observers);
+        self.watched = watched;
+    }
+
+    /// About how many bytes it takes that names are watched.
+    #[cfg_attr(not(feature = "http-server"), expect(dead_code))]
+    pub(crate) fn kept_bytes(&self) -> usize {
+        self.watched.iter().map(bytes_of).sum()
+    }
+}
+
+/// How many bytes it takes to watch a name, which is kept twice.
+pub(crate) fn bytes_of(changed: &Changed) -> usize {
+    match changed {
+        Changed::Resource(name) | Changed::Task(name) => WATCHED_BYTES + 2 * name.len(),
+        _ => 0,
+    }
+}
+
+fn is_list(changed: &Changed) -> bool {
+    matches!(
+        changed,
+        Changed::Tools | Changed::Prompts | Changed::Resources
+    )
 }
 
 impl Drop for Observing {
     fn drop(&mut self) {
-        self.among.lock().by_number.remove(&self.number);
+        let mut observers = self.among.lock();
+        observers.of_all.remove(&self.number);
+        observers.of_lists.remove(&self.number);
+        for changed in &self.watched {
+            observers.forget(self.number, changed);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// How often it was told of something.
+    #[derive(Default)]
+    struct Told(Mutex<Vec<Changed>>);
+
+    impl Observer for Told {
+        fn changed(&self, changed: &Changed, to: &Audience) {
+            if to.has(None) {
+                self.0.lock().unwrap().push(changed.clone());
+            }
+        }
+    }
+
+    const GATHER: Duration = Duration::from_millis(50);
+
+    fn observe(changes: &Changes, interest: Interest) -> (Arc<Told>, Observing) {
+        let told = Arc::new(Told::default());
+        let observer: Weak<dyn Observer> = Arc::downgrade(&told) as _;
+        (told, Observing::new(changes, observer, interest))
+    }
+
+    fn take(told: &Told) -> Vec<Changed> {
+        mem::take(&mut told.0.lock().unwrap())
+    }
+
+    fn page(name: &str) -> Changed {
+        Changed::Resource(name.to_owned())
+    }
+
+    #[test]
+    fn a_change_is_told_to_those_who_watch_it() {
+        let changes = Changes::new(GATHER);
+        let (all, _all) = observe(&changes, Interest::All);
+        let (lists, _lists) = observe(&changes, Interest::Lists);
+        let (watcher, mut watching) = observe(&changes, Interest::None);
+        watching.watch([page("c"), page("a")]);
+        watching.watch([page("a")]);
+        for changed in [page("a"), page("c"), Changed::Tools] {
+            changes.tell(&changed, Audience::All);
+        }
+        assert_eq!(take(&all), [page("a"), page("c"), Changed::Tools]);
+        assert_eq!(take(&lists), [Changed::Tools]);
+        assert_eq!(take(&watcher), [page("a")]);
+        assert!(watching.kept_bytes() > 0);
+
+        watching.watch([]);
+        changes.tell(&page("a"), Audience::All);
+        assert!(take(&watcher).is_empty());
+        assert_eq!(watching.kept_bytes(), 0);
+
+        watching.watch([page("c")]);
+        drop(watching);
+        assert!(changes.lock().by_name.is_empty());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn changes_that_many_watch_gather_and_are_told_in_slices() {
+        let changes = Changes::new(GATHER);
+        let many: Vec<_> = (0..3 * SLICE)
+            .map(|_| observe(&changes, Interest::Lists))
+            .collect();
+        let told = |from: usize| {
+            let slice = many[from * SLICE..][..SLICE].iter();
+            let told: Vec<_> = slice.map(|(told, _)| take(told).len()).collect();
+            assert!(told.iter().all(|times| *times == told[0]), "{told:?}");
+            told[0]
+        };
+        for _ in 0..100 {
+            changes.tell(&Changed::Tools, Audience::All);
+            changes.tell(&Changed::Tools, Audience::Only(None));
+        }
+        let somebody = Principal::new("ada");
+        changes.tell(&Changed::Prompts, Audience::Only(Some(Arc::new(somebody))));
+        assert_eq!([told(0), told(1), told(2)], [0; 3]);
+        sleep(GATHER + PAUSE / 2).await;
+        assert_eq!([told(0), told(1), told(2)], [1, 0, 0]);
+        sleep(PAUSE).await;
+        assert_eq!([told(0), told(1), told(2)], [0, 1, 0]);
+        sleep(PAUSE).await;
+        assert_eq!([told(0), told(1), told(2)], [0, 0, 1]);
+        // The prompts concern somebody else.
+        sleep(4 * PAUSE + GATHER).await;
+        assert_eq!([told(0), told(1), told(2)], [0; 3]);
+        assert!(!changes.lock().telling);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn no_more_audiences_gather_than_are_kept_apart() {
+        let changes = Changes::new(GATHER);
+        let many: Vec<_> = (0..=SLICE)
+            .map(|_| observe(&changes, Interest::Lists))
+            .collect();
+        for _ in 0..2 * AUDIENCES {
+            changes.tell(&Changed::Tools, Audience::Those(Arc::new(|_| true)));
+        }
+        assert_eq!(take(&many[0].0).len(), AUDIENCES);
+        assert_eq!(changes.lock().gathered[&Changed::Tools].len(), AUDIENCES);
+        changes.tell(&Changed::Tools, Audience::All);
+        assert_eq!(changes.lock().gathered[&Changed::Tools].len(), 1);
     }
 }

@@ -35,10 +35,12 @@ use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
+#[cfg(feature = "http-server")]
+pub(crate) use self::changes::bytes_of;
 pub use self::question::{Ask, Confirm, Elicit, ElicitUrl, ListRoots, Questions, Sample};
 pub(crate) use self::{
     backing::Backing,
-    changes::{Audience, CallServer, Changes, Observer, Observing},
+    changes::{Audience, CallServer, Changes, Interest, Observer, Observing},
     incoming::{Permitted, RequestMeta, Seen, responses_bytes},
     notice::elicitation_id,
     parameters::{StateType, States},
@@ -514,10 +516,10 @@ impl Ctx {
     /// [principal](Ctx::principal) are told, and nobody else's. Callers who are not known are one:
     /// where nobody is, as on a server of one's own machine, all are told.
     pub fn changed_for_caller(&self, changed: Changed) {
-        self.tell_changed(&changed, Audience::Only(self.principal()));
+        self.tell_changed(&changed, Audience::only(self.principal()));
     }
 
-    fn tell_changed(&self, changed: &Changed, to: Audience<'_>) {
+    fn tell_changed(&self, changed: &Changed, to: Audience) {
         if self.0.cell.flow().is_live() {
             self.0.server.changed(changed, to);
         }

@@ -29,7 +29,7 @@ use super::{
     dispatch::{self, Answered},
 };
 use crate::{
-    ctx::{Observer, Observing},
+    ctx::{Interest, Observer, Observing},
     error::Error,
     transport::{Channel, DirectReceiver, DirectSender},
 };
@@ -48,7 +48,7 @@ pub(super) async fn serve(
     let principal = channel.take_principal();
     let link = Arc::new(Link::new(&shared, channel.place(), principal));
     let observer: Weak<dyn Observer> = Arc::downgrade(&link) as _;
-    let observing = Observing::new(&shared.changes, observer);
+    let observing = Observing::new(&shared.changes, observer, Interest::All);
     let (receiver, sender) = channel.into_direct();
     let mut worker = Worker {
         running: Running(Arc::clone(&link)),

@@ -255,7 +255,7 @@ impl Server {
     /// }
     /// ```
     pub fn changed_for(&self, principal: &Principal, changed: Changed) {
-        self.0.changed(&changed, Audience::Only(Some(principal)));
+        self.0.changed(&changed, Audience::only(Some(principal)));
     }
 
     /// How many bytes the server keeps for its clients now: at most
@@ -523,7 +523,7 @@ impl ServerBuilder {
             profile: Arc::new(profile),
             catalog: LiveCatalog::new(self.catalog),
             changing: self.changing,
-            changes: Changes::default(),
+            changes: Changes::new(limits.server.change_delay),
             pages: self.pages,
             cache: self.cache,
             keys: Keys::new(self.keys),

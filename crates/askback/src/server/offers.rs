@@ -2,8 +2,6 @@
 
 use std::{marker::PhantomData, sync::Arc};
 
-use askback_core::ask::Principal;
-
 use super::{
     BuildError, Prompt, Resource, ResourceTemplate, Server, ServerBuilder, Shared, Tool,
     offer::Offer, registry::Home, visibility::Visibility,
@@ -195,7 +193,12 @@ impl<T: Offer> Offers<T> {
 
     /// Tells whoever finds the thing that the list has changed.
     fn tell(&self, visibility: &Visibility) {
-        let finds = |caller: Option<&Principal>| visibility.is_for(caller);
-        self.shared.changed(&T::changed(), Audience::Those(&finds));
+        let to = if visibility.differs() {
+            let visibility = visibility.clone();
+            Audience::Those(Arc::new(move |caller| visibility.is_for(caller)))
+        } else {
+            Audience::All
+        };
+        self.shared.changed(&T::changed(), to);
     }
 }

@@ -187,8 +187,8 @@ impl Shared {
         }
     }
 
-    /// Tells of a change. Of what a server offers at a URI, only those are told who find it.
-    pub(crate) fn changed(&self, changed: &Changed, to: Audience<'_>) {
+    /// Tells of a change.
+    pub(crate) fn changed(&self, changed: &Changed, to: Audience) {
         if !tells(&self.profile.capabilities, changed) {
             tracing::warn!(
                 ?changed,
@@ -197,17 +197,27 @@ impl Shared {
             );
             return;
         }
-        let Changed::Resource(uri) = changed else {
-            return self.changes.tell(changed, to);
-        };
-        let catalog = self.catalog.load();
-        let may_know = |caller: Option<&Principal>| to.has(caller) && catalog.may_know(uri, caller);
-        self.changes.tell(changed, Audience::Those(&may_know));
+        self.changes.tell(changed, to);
+    }
+
+    /// Whether a change concerns a caller. Of what a server offers at a URI, only those are told who
+    /// find it.
+    pub(crate) fn concerns(
+        &self,
+        changed: &Changed,
+        to: &Audience,
+        caller: Option<&Principal>,
+    ) -> bool {
+        to.has(caller)
+            && match changed {
+                Changed::Resource(uri) => self.catalog.load().may_know(uri, caller),
+                _ => true,
+            }
     }
 }
 
 impl CallServer for Shared {
-    fn changed(&self, changed: &Changed, to: Audience<'_>) {
+    fn changed(&self, changed: &Changed, to: Audience) {
         Shared::changed(self, changed, to);
     }
 }

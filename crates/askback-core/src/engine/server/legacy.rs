@@ -133,6 +133,15 @@ impl Session {
         }
     }
 
+    pub(super) fn watched(&self) -> impl Iterator<Item = &str> {
+        let open = match self {
+            Self::New => None,
+            Self::Open(open) => Some(open),
+        };
+        let watched = open.into_iter().flat_map(|open| &open.watched);
+        watched.map(String::as_str)
+    }
+
     pub(super) fn changed(&self, profile: &Profile, changed: &Changed, out: &mut VecDeque<Output>) {
         let Self::Open(open) = self else { return };
         if self.wants(profile, changed) {

@@ -385,6 +385,11 @@ impl Connection {
             || subscriptions.any(|subscription| subscription.wants(changed))
     }
 
+    /// Returns the URIs of the resources that the client of a session watches.
+    pub fn watched(&self) -> impl Iterator<Item = &str> {
+        self.session.watched()
+    }
+
     /// Tells the client that something changed, if it is one that wants to know.
     pub fn changed(&mut self, changed: &Changed) {
         self.session.changed(&self.profile, changed, &mut self.out);

@@ -291,6 +291,24 @@ impl OpenSubscription {
         }
     }
 
+    /// Returns the changes that its client asked to hear of.
+    pub fn watched(&self) -> impl Iterator<Item = Changed> {
+        let filter = &self.filter;
+        let lists = [
+            (filter.tools_list_changed, Changed::Tools),
+            (filter.prompts_list_changed, Changed::Prompts),
+            (filter.resources_list_changed, Changed::Resources),
+        ];
+        let lists = lists
+            .into_iter()
+            .filter_map(|(wish, list)| (wish == Some(true)).then_some(list));
+        let resources = filter.resource_subscriptions.iter().flatten();
+        let tasks = filter.task_ids.iter().flatten();
+        lists
+            .chain(resources.cloned().map(Changed::Resource))
+            .chain(tasks.cloned().map(Changed::Task))
+    }
+
     /// Writes the notification of a change, other than of a task ([`OpenSubscription::task`]).
     #[must_use]
     pub fn changed(&self, changed: &Changed) -> Option<Vec<u8>> {

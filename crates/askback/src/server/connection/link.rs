@@ -256,9 +256,10 @@ impl State {
 }
 
 impl Observer for Link {
-    fn changed(&self, changed: &Changed, to: Audience<'_>) {
+    fn changed(&self, changed: &Changed, to: &Audience) {
         self.with(|state| {
-            if !to.has(state.engine.principal().map(|principal| &**principal)) {
+            let principal = state.engine.principal().map(|principal| &**principal);
+            if !self.shared.concerns(changed, to, principal) {
                 return;
             }
             if state.has_room(self.most_bytes) {

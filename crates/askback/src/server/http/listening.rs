@@ -17,7 +17,7 @@ use super::{
     stream::FRAME_BYTES,
 };
 use crate::{
-    ctx::{Audience, Observer, Observing},
+    ctx::{Audience, Interest, Observer, Observing, bytes_of},
     flow::BoxFuture,
     server::{
         Shared,
@@ -44,6 +44,7 @@ pub(super) struct Listening {
 
 struct Listener {
     subscription: OpenSubscription,
+    shared: Arc<Shared>,
     untold: Mutex<Untold>,
 }
 
@@ -66,9 +67,12 @@ impl Listening {
         room.cover(lasting_bytes(&subscription) + FRAME_BYTES + acknowledged.len())?;
         let listener = Arc::new(Listener {
             subscription,
+            shared: Arc::clone(shared),
             untold: Mutex::default(),
         });
         let observer: Weak<dyn Observer> = Arc::downgrade(&listener) as _;
+        let mut observing = Observing::new(&shared.changes, observer, Interest::None);
+        observing.watch(listener.subscription.watched());
         let stopping = stop.clone();
         Ok(Self {
             listener,
@@ -78,7 +82,7 @@ impl Listening {
             vigil: Vigil::default(),
             shared: Arc::clone(shared),
             finished: false,
-            _observing: Observing::new(&shared.changes, observer),
+            _observing: observing,
             room,
         })
     }
@@ -86,7 +90,8 @@ impl Listening {
 
 /// Returns the memory of an open stream: a change is stored once more until it is written.
 fn lasting_bytes(subscription: &OpenSubscription) -> usize {
-    STREAM_BYTES + 2 * subscription.kept_bytes()
+    let watched = subscription.watched().map(|changed| bytes_of(&changed));
+    STREAM_BYTES + 2 * subscription.kept_bytes() + watched.sum::<usize>()
 }
 
 impl Listening {
@@ -174,9 +179,9 @@ impl Listener {
 }
 
 impl Observer for Listener {
-    fn changed(&self, changed: &Changed, to: Audience<'_>) {
+    fn changed(&self, changed: &Changed, to: &Audience) {
         let principal = self.subscription.principal().map(|principal| &**principal);
-        if !self.subscription.wants(changed) || !to.has(principal) {
+        if !self.subscription.wants(changed) || !self.shared.concerns(changed, to, principal) {
             return;
         }
         let mut untold = self.lock();

@@ -5,7 +5,7 @@ mod room;
 
 use std::{
     collections::BTreeSet,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
     task::Waker,
 };
 
@@ -17,13 +17,16 @@ use askback_core::{
 };
 use tokio::{sync::Notify, time::Instant};
 
-use self::{caller::Caller, room::room_of};
+use self::{
+    caller::Caller,
+    room::{may_watch, room_of},
+};
 use super::{
     body::Outgoing,
     stream::{EventId, Found, OWN, Stream},
 };
 use crate::{
-    ctx::Audience,
+    ctx::{Audience, Interest, Observer, Observing},
     flow::BoxFuture,
     server::{
         Shared,
@@ -58,6 +61,8 @@ pub(super) struct State {
     room: Charge,
     /// Its place among the sessions, while it is one of them.
     place: Option<Charge>,
+    /// It is told of lists, and of what it watches, while it is one of them.
+    observing: Option<Observing>,
 }
 
 struct Running {
@@ -104,6 +109,7 @@ impl Session {
                 used: Instant::now(),
                 room,
                 place: None,
+                observing: None,
             }),
         }
     }
@@ -165,7 +171,12 @@ impl Session {
         {
             return Taken::Refused(received, why);
         }
+        let may_watch = may_watch(&received);
         state.engine.handle_received(received);
+        if may_watch && let Some(observing) = &mut state.observing {
+            let watched = state.engine.watched();
+            observing.watch(watched.map(|uri| Changed::Resource(uri.to_owned())));
+        }
         let mut answers = Vec::new();
         let calls = state.drain(|_, message| answers.push(message));
         if calls.is_empty() {
@@ -211,19 +222,12 @@ impl Session {
         Some((number, reader))
     }
 
-    /// Something the server offers has changed for these.
-    pub(super) fn changed(&self, changed: &Changed, to: Audience<'_>) {
-        let mut state = self.lock();
-        let caller = || state.engine.principal().map(|principal| &**principal);
-        if !state.engine.wants(changed) || !to.has(caller()) {
-            return;
-        }
-        state.untold.insert(changed.clone());
-        let limits = self.shared.limits();
-        let reads = |stream: &mut Stream| stream.has_reader() && stream.has_room(limits);
-        if state.stream(OWN).is_some_and(reads) {
-            state.tell_untold();
-        }
+    /// Has it told of changes from now on.
+    pub(super) fn observe(self: &Arc<Self>) {
+        let me = Arc::downgrade(self);
+        let observer: Weak<dyn Observer> = me;
+        let observing = Observing::new(&self.shared.changes, observer, Interest::Lists);
+        self.lock().observing = Some(observing);
     }
 
     /// A reader is gone.
@@ -270,6 +274,7 @@ impl Session {
             stream.forget_read();
         }
         state.place = None;
+        state.observing = None;
         let bytes = state.kept_bytes();
         state.room.shrink_to(bytes);
     }
@@ -477,6 +482,22 @@ impl State {
     fn idle_since(&self) -> Option<Instant> {
         let busy = !self.running.is_empty() || self.streams.iter().any(Stream::has_reader);
         (!busy).then_some(self.used)
+    }
+}
+
+impl Observer for Session {
+    fn changed(&self, changed: &Changed, to: &Audience) {
+        let mut state = self.lock();
+        let caller = state.engine.principal().map(|principal| &**principal);
+        if !state.engine.wants(changed) || !self.shared.concerns(changed, to, caller) {
+            return;
+        }
+        state.untold.insert(changed.clone());
+        let limits = self.shared.limits();
+        let reads = |stream: &mut Stream| stream.has_reader() && stream.has_room(limits);
+        if state.stream(OWN).is_some_and(reads) {
+            state.tell_untold();
+        }
     }
 }
 

@@ -3,17 +3,18 @@
 use std::{
     collections::HashMap,
     io,
-    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError, Weak,
+        atomic::{AtomicBool, Ordering},
+    },
     time::Duration,
 };
 
-use askback_core::engine::server::Changed;
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use tokio::time::Instant;
 
 use super::session::Session;
 use crate::{
-    ctx::{Audience, Observer, Observing},
     entropy::entropy,
     server::{
         Shared,
@@ -53,8 +54,8 @@ pub(super) struct Sessions {
     shared: Arc<Shared>,
     /// The room for so many of them.
     places: Budget,
-    /// Told of changes, and looked over, from the first session on.
-    begun: Mutex<Option<Observing>>,
+    /// Whether they are looked over: from the first on.
+    begun: AtomicBool,
     me: Weak<Self>,
 }
 
@@ -64,7 +65,7 @@ impl Sessions {
             parts: Default::default(),
             shared: Arc::clone(shared),
             places: Budget::of_things(shared.limits().http.sessions, shared.limits()),
-            begun: Mutex::new(None),
+            begun: AtomicBool::new(false),
             me: Weak::clone(me),
         })
     }
@@ -90,6 +91,7 @@ impl Sessions {
             place.cover(1).map_err(|why| place.shortage(1, why))
         })?;
         session.have_place(place);
+        session.observe();
         lock(self.part(&id)).insert(id, Arc::clone(&session));
         Ok(session)
     }
@@ -119,10 +121,7 @@ impl Sessions {
     }
 
     fn begin(&self) {
-        let mut begun = lock(&self.begun);
-        if begun.is_none() {
-            let observer: Weak<dyn Observer> = Weak::clone(&self.me) as _;
-            *begun = Some(Observing::new(&self.shared.changes, observer));
+        if !self.begun.swap(true, Ordering::Relaxed) {
             tokio::spawn(look_over(Weak::clone(&self.me)));
         }
     }
@@ -252,14 +251,6 @@ impl Sessions {
         // Ids are random; of one that is not, it does not matter where it is looked for.
         let byte = id.as_bytes().last().copied().unwrap_or_default();
         &self.parts[usize::from(byte) % PARTS]
-    }
-}
-
-impl Observer for Sessions {
-    fn changed(&self, changed: &Changed, to: Audience<'_>) {
-        for session in self.all() {
-            session.changed(changed, to);
-        }
     }
 }
 

@@ -6,9 +6,12 @@ use askback_core::{
 };
 
 use super::{Session, State};
-use crate::server::{
-    budget::{Charge, NoRoom, Shortage},
-    http::stream::Stream,
+use crate::{
+    ctx::{Observing, bytes_of},
+    server::{
+        budget::{Charge, NoRoom, Shortage},
+        http::stream::Stream,
+    },
 };
 
 /// The memory of a session beside its engine and its streams, in bytes.
@@ -71,6 +74,7 @@ impl State {
                 .map(|stream| STREAM_BYTES + stream.kept_bytes())
                 .sum::<usize>()
             + untold.sum::<usize>()
+            + self.observing.as_ref().map_or(0, Observing::kept_bytes)
     }
 
     /// Takes room for so many bytes more, if need be of what is kept only for a client that comes
@@ -99,12 +103,27 @@ pub(super) fn room_of(received: &ReceivedMessage) -> Option<usize> {
             ClientRequest::Ping(_) | ClientRequest::SetLevel(_) | ClientRequest::Unsubscribe(_) => {
                 None
             }
-            ClientRequest::Subscribe(params) => Some(params.uri.len()),
+            ClientRequest::Subscribe(params) => {
+                let watched = bytes_of(&Changed::Resource(params.uri.clone()));
+                Some(params.uri.len() + watched)
+            }
             _ => Some(RUNNING_BYTES),
         },
         ReceivedMessage::Batch(messages) => Some(messages.len() * RUNNING_BYTES),
         ReceivedMessage::Misfit(..)
         | ReceivedMessage::Notification(_)
         | ReceivedMessage::Response(_) => None,
+    }
+}
+
+/// Whether the client may watch other resources after a message than before.
+pub(super) fn may_watch(received: &ReceivedMessage) -> bool {
+    match received {
+        ReceivedMessage::Request(_, request) => matches!(
+            request,
+            ClientRequest::Subscribe(_) | ClientRequest::Unsubscribe(_)
+        ),
+        ReceivedMessage::Batch(_) => true,
+        _ => false,
     }
 }
