@@ -1,9 +1,10 @@
 //! Transports: how messages travel between the two sides.
 //!
-//! Every transport that is a stream ends in the same thing, a [`Channel`]: whole messages in,
-//! whole messages out, in order, as bytes. What carries them (a child process, the standard streams,
-//! memory, any pair of byte streams) is not seen beyond it. HTTP, where each message is an exchange
-//! of its own, takes and gives messages that are read.
+//! Nearly every transport that is a stream ends in the same thing, a [`Channel`]: whole messages in,
+//! whole messages out, in order, as bytes. What carries them (the standard streams, memory, any pair
+//! of byte streams) is not seen beyond it. There are two others: a client reads and writes the streams
+//! of a child process itself, without the tasks and queues of a channel; and HTTP, where each message
+//! is an exchange of its own, takes and gives messages that are read.
 
 mod channel;
 #[cfg(all(feature = "client", feature = "stdio"))]
