@@ -1,6 +1,10 @@
 //! The answers file: YAML, and so JSON too.
 
-use std::path::{Path, PathBuf};
+use std::{
+    fmt,
+    marker::PhantomData,
+    path::{Path, PathBuf},
+};
 
 use askback_core::forms::Content;
 use serde::{Deserialize, Deserializer, de};
@@ -23,8 +27,7 @@ pub struct Script {
 }
 
 /// A rule for forms and links.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(try_from = "RuleText")]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Rule {
     /// Which questions it answers.
     pub when: When,
@@ -84,8 +87,7 @@ pub enum Accept {
 }
 
 /// A rule for what a model is asked.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(try_from = "SamplingText")]
+#[derive(Debug, Clone, PartialEq)]
 pub struct SamplingRule {
     /// Which questions it answers; `message` is a part of any text in them.
     pub when: When,
@@ -206,6 +208,39 @@ impl TryFrom<SamplingText> for SamplingRule {
     }
 }
 
+impl<'de> Deserialize<'de> for Rule {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(RuleVisitor::<RuleText, _>(PhantomData))
+    }
+}
+
+impl<'de> Deserialize<'de> for SamplingRule {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(RuleVisitor::<SamplingText, _>(PhantomData))
+    }
+}
+
+/// Reads the fields of a rule, and makes the rule of them while its place in the file is known: what is
+/// wrong with all of it is told of the rule, not of the list it stands in.
+struct RuleVisitor<T, R>(PhantomData<(T, R)>);
+
+impl<'de, T, R> de::Visitor<'de> for RuleVisitor<T, R>
+where
+    T: Deserialize<'de>,
+    R: TryFrom<T, Error = &'static str>,
+{
+    type Value = R;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a rule")
+    }
+
+    fn visit_map<A: de::MapAccess<'de>>(self, map: A) -> Result<R, A::Error> {
+        let text = T::deserialize(de::value::MapAccessDeserializer::new(map))?;
+        R::try_from(text).map_err(de::Error::custom)
+    }
+}
+
 impl<'de> Deserialize<'de> for Accept {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_any(AcceptVisitor)
@@ -217,7 +252,7 @@ struct AcceptVisitor;
 impl<'de> de::Visitor<'de> for AcceptVisitor {
     type Value = Accept;
 
-    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("`{field: value}`, or true for a link")
     }
 
