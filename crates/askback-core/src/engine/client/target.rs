@@ -19,6 +19,9 @@ pub enum CallTarget {
     Resource(String),
 }
 
+/// The kind of a target, and its name.
+type Parts<'a> = (fn(String) -> CallTarget, &'a str);
+
 impl CallTarget {
     /// The target of a request; `None` for requests that never ask (2026-07-28,
     /// basic/patterns/mrtr, Supported Requests).
@@ -32,7 +35,7 @@ impl CallTarget {
         Self::parts(request).is_some()
     }
 
-    fn parts(request: &ClientRequest) -> Option<(fn(String) -> Self, &str)> {
+    fn parts(request: &ClientRequest) -> Option<Parts<'_>> {
         match request {
             ClientRequest::CallTool(params) => Some((Self::Tool, &params.name)),
             ClientRequest::GetPrompt(params) => Some((Self::Prompt, &params.name)),
