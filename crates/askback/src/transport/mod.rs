@@ -27,7 +27,7 @@ mod memory;
 mod pause;
 #[cfg(feature = "stdio")]
 mod stdio;
-#[cfg(all(feature = "client", feature = "stdio"))]
+
 use std::{io, sync::Arc};
 
 use askback_core::{ask::Principal, engine::server::Place};

@@ -119,8 +119,8 @@ pub(super) fn room_of(received: &ReceivedMessage) -> Option<usize> {
 /// Whether the client may watch other resources after a message than before.
 pub(super) fn may_watch(received: &ReceivedMessage) -> bool {
     match received {
-        ReceivedMessage::Request(_, request) => matches!(
-            request,
+        ReceivedMessage::Request(request) => matches!(
+            request.request,
             ClientRequest::Subscribe(_) | ClientRequest::Unsubscribe(_)
         ),
         ReceivedMessage::Batch(_) => true,
