@@ -104,7 +104,7 @@ struct Worker {
     pace: Pace,
     /// The calls of the last message.
     calls: Vec<Box<Call>>,
-    /// What is about to be sent.
+    /// The messages that are about to be sent.
     messages: Vec<Vec<u8>>,
     /// When calls end that still go on, once the server is to stop.
     stopping: Option<Pin<Box<Sleep>>>,

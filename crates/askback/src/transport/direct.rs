@@ -182,15 +182,14 @@ impl QueueSender {
     }
 }
 
-#[cfg(all(test, feature = "testing"))]
-pub(super) mod tests {
+#[cfg(test)]
+mod tests {
+    #![cfg(feature = "testing")]
+
     use std::{future::poll_fn, io};
 
     use super::{DirectReceiver, DirectSender};
-    use crate::{
-        testing::check_transport,
-        transport::{Channel, ReadMessages, WriteMessages, lines, memory},
-    };
+    use crate::transport::{Channel, ReadMessages, WriteMessages, lines, memory};
 
     struct Reader(DirectReceiver);
 
@@ -228,7 +227,7 @@ pub(super) mod tests {
     }
 
     /// The same channel, used by its direct ends.
-    pub(in crate::transport) fn driven(channel: Channel, max_bytes: usize) -> Channel {
+    fn driven(channel: Channel, max_bytes: usize) -> Channel {
         let (receiver, sender) = channel.into_direct();
         Channel::new(Reader(receiver), Writer(Some(sender)), max_bytes)
     }
@@ -236,7 +235,7 @@ pub(super) mod tests {
     #[tokio::test]
     async fn the_ends_of_lines_keep_the_contract() {
         for room in [100, 1 << 20] {
-            let checked = check_transport(async |max_bytes| {
+            let checked = crate::testing::check_transport(async |max_bytes| {
                 let (here, there) = tokio::io::duplex(room);
                 [here, there].map(|end| {
                     let (reader, writer) = tokio::io::split(end);
@@ -249,7 +248,7 @@ pub(super) mod tests {
 
     #[tokio::test]
     async fn the_ends_of_queues_keep_the_contract() {
-        let checked = check_transport(async |max_bytes| {
+        let checked = crate::testing::check_transport(async |max_bytes| {
             let (here, there) = memory();
             [here, there].map(|end| driven(end, max_bytes))
         });

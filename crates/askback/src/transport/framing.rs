@@ -69,7 +69,7 @@ impl ReadLines {
         }
     }
 
-    /// What was read after the last end of a line, when the stream has ended.
+    /// The line without an end, when the stream has ended.
     pub(super) fn last(&mut self) -> Option<Range<usize>> {
         (!self.read.is_empty()).then(|| self.give(self.read.end, 0))
     }
@@ -158,7 +158,7 @@ impl UnwrittenLines {
         self.lines.len() - self.written
     }
 
-    /// What is to be written next: whole lines as far as they fit, or one that is longer.
+    /// The bytes to be written next: whole lines as far as they fit, or one that is longer.
     pub(super) fn piece(&mut self) -> Option<&[u8]> {
         let rest = &self.lines[self.written..];
         if self.piece_end <= self.written {

@@ -160,8 +160,10 @@ fn write(mut writer: impl Write, mut sent: mpsc::Receiver<Sent>) {
     }
 }
 
-#[cfg(all(test, unix, feature = "testing"))]
+#[cfg(test)]
 mod tests {
+    #![cfg(all(unix, feature = "testing"))]
+
     use std::{
         fs::{self, File},
         io::pipe,
@@ -169,10 +171,7 @@ mod tests {
     };
 
     use super::{over, threads};
-    use crate::{
-        testing::check_transport,
-        transport::{Channel, direct::tests::driven},
-    };
+    use crate::transport::Channel;
 
     /// The descriptors of two ends, each of which reads one and writes the other.
     type Ends = [(File, File); 2];
@@ -198,7 +197,7 @@ mod tests {
 
     /// Checks channels that one function makes of descriptors that another makes.
     async fn check(ends: fn() -> Ends, channel: fn(File, File, usize) -> Channel) {
-        let checked = check_transport(async |max_bytes| {
+        let checked = crate::testing::check_transport(async |max_bytes| {
             ends().map(|(input, output)| channel(input, output, max_bytes))
         });
         checked.await.unwrap_or_else(|broken| panic!("{broken}"));
@@ -208,10 +207,6 @@ mod tests {
     async fn streams_that_are_waited_for_keep_the_contract() {
         for ends in [pipes, sockets] {
             check(ends, over).await;
-            check(ends, |input, output, max_bytes| {
-                driven(over(input, output, max_bytes), max_bytes)
-            })
-            .await;
         }
     }
 
