@@ -45,7 +45,7 @@ pub(crate) struct LineReader {
 }
 
 /// Writes messages to a stream, each a line.
-pub(super) struct LineWriter {
+pub(crate) struct LineWriter {
     stream: Box<dyn AsyncWrite + Send + Unpin>,
     lines: UnwrittenLines,
     /// Something was written and may be held back by the stream.

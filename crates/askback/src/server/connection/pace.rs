@@ -4,9 +4,11 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// How long a connection works on calls in one go, and how long it takes for one that is not slow.
-/// A spawned call costs about 2 µs more.
+/// How long a connection works on calls in one go. A spawned call costs about 2 µs more.
 const LONGEST: Duration = Duration::from_micros(200);
+
+/// The time of a call that is slow: one that blocks or computes, and not one that was interrupted.
+const SLOW: Duration = Duration::from_millis(1);
 
 /// How many calls are spawned unpolled after a slow one. A handler that blocks holds up its connection
 /// once in so many calls; what was slow by accident costs no more than their spawning.
@@ -54,7 +56,7 @@ impl Pace {
     /// Notes that a message or a call was done with.
     pub(super) fn tick(&mut self) {
         let now = Instant::now();
-        if now.duration_since(self.last) > LONGEST {
+        if now.duration_since(self.last) > SLOW {
             self.caution = CAUTION;
         }
         self.last = now;
@@ -67,7 +69,7 @@ mod tests {
 
     use tokio::time::advance;
 
-    use super::{CAUTION, LONGEST, Pace};
+    use super::{CAUTION, LONGEST, Pace, SLOW};
 
     async fn work(pace: &mut Pace, time: Duration) {
         advance(time).await;
@@ -90,7 +92,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn after_a_slow_call_so_many_are_not_polled_at_whatever_wake_up() {
         let mut pace = Pace::new();
-        work(&mut pace, LONGEST * 2).await;
+        work(&mut pace, SLOW * 2).await;
         for _ in 0..CAUTION {
             pace.begin();
             assert!(!pace.polls_next() && !pace.is_over());
