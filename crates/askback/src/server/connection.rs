@@ -167,7 +167,9 @@ impl Worker {
             return Poll::Ready(false);
         };
         let mut calls = std::mem::take(&mut self.calls);
-        self.running.0.handle(message, &mut calls);
+        if self.running.0.handle(message, &mut calls) {
+            self.pace.give_way();
+        }
         if calls.is_empty() {
             self.pace.tick();
         }

@@ -44,6 +44,8 @@ pub(super) struct State {
     /// The calls in progress that are tasks of their own.
     pub(super) running: HashMap<RequestId, Task>,
     pub(super) last_task: u64,
+    /// The message that is handled has ended a task, which goes when it has its turn.
+    aborted: bool,
     outgoing: Vec<Vec<u8>>,
     outgoing_bytes: usize,
     /// How many bytes were taken out of `outgoing` and are not written yet.
@@ -77,6 +79,7 @@ impl Link {
                 calls: Vec::new(),
                 running: HashMap::new(),
                 last_task: 0,
+                aborted: false,
                 outgoing: Vec::new(),
                 outgoing_bytes: 0,
                 unwritten: 0,
@@ -88,12 +91,14 @@ impl Link {
         }
     }
 
-    /// Takes a message of the client; gives the calls in it.
-    pub(super) fn handle(&self, message: &[u8], calls: &mut Vec<Box<Call>>) {
+    /// Takes a message of the client; gives the calls in it. Whether it has ended a task: a call that
+    /// comes after finds what that held once the task has had its turn.
+    pub(super) fn handle(&self, message: &[u8], calls: &mut Vec<Box<Call>>) -> bool {
         let mut state = self.lock();
         state.engine.handle_message(message);
         self.drain(&mut state);
         std::mem::swap(&mut state.calls, calls);
+        std::mem::take(&mut state.aborted)
     }
 
     pub(super) fn finish(&self) {
@@ -234,6 +239,7 @@ impl Link {
                     state.calls.retain(|call| call.id != id);
                     if let Some(task) = state.running.remove(&id) {
                         task.handle.abort();
+                        state.aborted = true;
                     }
                 }
                 Output::Answer(ask, answer) => state.asks.answer(ask, answer),

@@ -21,6 +21,8 @@ pub(super) struct Pace {
     last: Instant,
     /// How many of the next calls are not polled here.
     caution: u32,
+    /// Others have to have their turn before anything else.
+    gives_way: bool,
 }
 
 impl Pace {
@@ -30,6 +32,7 @@ impl Pace {
             begun: now,
             last: now,
             caution: 0,
+            gives_way: false,
         }
     }
 
@@ -37,11 +40,17 @@ impl Pace {
     pub(super) fn begin(&mut self) {
         self.begun = Instant::now();
         self.last = self.begun;
+        self.gives_way = false;
+    }
+
+    /// Lets others have their turn before anything else, as those who were told to end.
+    pub(super) fn give_way(&mut self) {
+        self.gives_way = true;
     }
 
     /// Whether others should have their turn.
     pub(super) fn is_over(&self) -> bool {
-        self.last.duration_since(self.begun) > LONGEST
+        self.gives_way || self.last.duration_since(self.begun) > LONGEST
     }
 
     /// Whether the next call is polled where it was read. Else others may work on it at the same time.
@@ -87,6 +96,15 @@ mod tests {
             work(&mut pace, LONGEST / 2).await;
             assert!(!pace.polls_next() && pace.is_over());
         }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_gives_way_does_so_until_the_next_wake_up() {
+        let mut pace = Pace::new();
+        pace.give_way();
+        assert!(pace.is_over() && !pace.polls_next());
+        pace.begin();
+        assert!(!pace.is_over() && pace.polls_next());
     }
 
     #[tokio::test(start_paused = true)]
