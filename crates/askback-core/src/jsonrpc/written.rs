@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use super::RequestId;
 
-/// What a response begins with, up to its id.
+/// The beginning of a response, up to its id.
 pub(super) const START: &str = r#"{"jsonrpc":"2.0","id":"#;
 
 /// A response that is written once, and given to each request under its own id.
@@ -25,14 +25,14 @@ impl WrittenResponse {
         })
     }
 
-    /// The response to the request of this id.
+    /// Returns the response to the request of this id.
     #[must_use]
     pub fn to_vec(&self, id: &RequestId) -> Vec<u8> {
         let id = id.to_json();
         [START.as_bytes(), id.as_bytes(), &self.rest].concat()
     }
 
-    /// How many bytes it takes.
+    /// Returns how many bytes it takes.
     #[must_use]
     pub fn kept_bytes(&self) -> usize {
         self.rest.capacity()

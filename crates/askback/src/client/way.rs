@@ -46,7 +46,7 @@ pub(super) struct Outbox {
     most: usize,
 }
 
-/// What happens on the way.
+/// An event on the way.
 pub(super) enum Arrived {
     Message(io::Result<Option<ServerMessage>>),
     /// There is room again for what answers bring about, or the server is gone.

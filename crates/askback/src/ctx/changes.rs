@@ -106,7 +106,7 @@ struct Observers {
 
 type Numbered = BTreeMap<u64, Weak<dyn Observer>>;
 
-/// What an observer is told of beside what it [watches](Observing::watch).
+/// The changes an observer is told of beside what it [watches](Observing::watch).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Interest {
     /// Everything: it chooses itself.
@@ -191,7 +191,7 @@ async fn tell_gathered(gathered: Gathered) {
     }
 }
 
-/// Whoever tells what has gathered. Where the runtime ends before, the next one does.
+/// The task that tells what has gathered. Where the runtime ends before, the next one does.
 struct Gathered(Changes);
 
 impl Drop for Gathered {

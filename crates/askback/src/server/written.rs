@@ -80,7 +80,7 @@ mod tests {
     #[test]
     fn pages_are_kept_up_to_a_bound() {
         let pages = WrittenPages::default();
-        let page = write_result(&1.into(), &["a tool"]);
+        let page = write_result(&1.into(), &["a tool"; 32]);
         let most = 2 * page.len();
         for start in 0..3 {
             pages.keep(at(start), &page, &1.into(), most);
@@ -90,7 +90,7 @@ mod tests {
         assert!(pages.lock().bytes <= most);
 
         let given = pages.get(&at(0)).unwrap().to_vec(&"b".into());
-        assert_eq!(given, write_result(&"b".into(), &["a tool"]));
+        assert_eq!(given, write_result(&"b".into(), &["a tool"; 32]));
         assert!(pages.clone().get(&at(0)).is_none());
     }
 }

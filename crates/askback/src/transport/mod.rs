@@ -75,7 +75,7 @@ pub struct Channel {
     principal: Option<Arc<Principal>>,
 }
 
-/// What reads and writes the messages of a channel.
+/// The reader and the writer of the messages of a channel.
 #[derive(Debug)]
 enum Ends {
     /// The task that serves the channel, or the tasks of the halves once it is split.

@@ -5,7 +5,7 @@ use alloc::{boxed::Box, sync::Arc};
 use super::{Origin, Place};
 use crate::{ask::Principal, protocol::Meta};
 
-/// What a client of the stateless era says of itself, and the text that says it.
+/// A client of the stateless era as it describes itself, and the text that does.
 ///
 /// Each request of that era describes its client, nearly always in the words of the one before.
 /// [`ReceivedMessage::parse`](super::ReceivedMessage::parse) does not read again what is known.

@@ -1,5 +1,6 @@
 //! The server's side of one connection: every revision, and both eras at once.
 
+mod call;
 mod known;
 mod legacy;
 mod modern;
@@ -16,6 +17,7 @@ use alloc::{
     vec::Vec,
 };
 
+pub use call::Call;
 pub use known::KnownClient;
 pub use modern::{
     Changed, OpenSubscription, admit, discover, spoken, tells, unsupported, write_notification,
@@ -26,7 +28,7 @@ pub use tasks::{Full, Room, Tasks};
 use self::{
     legacy::{Asked, Sender, Session},
     modern::too_many,
-    origin::{id_bytes, object_bytes},
+    origin::id_bytes,
 };
 use crate::{
     ask::{CheckedRequest, Principal},
@@ -34,10 +36,10 @@ use crate::{
     limits::Limits,
     protocol::{
         CancelledParams, ClientCapabilities, ClientNotification, ClientRequest, DetailedTask,
-        Implementation, JsonObject, LoggingLevel, ProgressToken, RawJson, ServerCapabilities,
+        Implementation, LoggingLevel, ProgressToken, RawJson, ServerCapabilities,
         ServerNotification, TraceContext,
     },
-    revision::{Era, Facts, Revision},
+    revision::{Era, Revision},
 };
 
 /// The memory of a request in progress beside its id, in bytes.
@@ -98,19 +100,6 @@ pub enum Place {
     /// It may be anywhere.
     #[default]
     Elsewhere,
-}
-
-/// A request for the server's handlers.
-#[derive(Debug, Clone)]
-pub struct Call {
-    /// The id of the request.
-    pub id: RequestId,
-    /// The request.
-    pub request: ClientRequest,
-    /// The client's `_meta` beside the members that the protocol reads.
-    pub meta: JsonObject,
-    /// The origin of the request.
-    pub origin: Arc<Origin>,
 }
 
 /// A question on its way to a client of a handshake revision.
@@ -182,20 +171,6 @@ struct Held {
 struct Batch {
     open: usize,
     responses: Vec<Vec<u8>>,
-}
-
-impl Call {
-    /// About how many bytes its `_meta` takes.
-    #[must_use]
-    pub fn meta_bytes(&self) -> usize {
-        object_bytes(&self.meta)
-    }
-
-    /// The facts of the revision the request came in.
-    #[must_use]
-    pub fn facts(&self) -> &'static Facts {
-        self.origin.revision.facts()
-    }
 }
 
 impl Connection {

@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::{Claims, Key, SigningAlgorithm};
 use crate::authorization::server::access::Rejected;
 
-/// What is read of a header (RFC 7515, 4.1).
+/// The members of a header that are read (RFC 7515, 4.1).
 #[derive(Debug, Deserialize)]
 pub(crate) struct Header {
     alg: String,
@@ -25,7 +25,7 @@ pub(crate) struct Header {
 #[derive(Debug)]
 pub(crate) struct Compact<'a> {
     pub(crate) header: Header,
-    /// What is signed: the header and the claims, as they came.
+    /// The text that is signed: the header and the claims, as they came.
     signed: &'a str,
     claims: &'a str,
     signature: Vec<u8>,
