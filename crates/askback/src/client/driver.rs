@@ -360,6 +360,7 @@ impl Driver {
                     stderr,
                     reports,
                     behind,
+                    deaf: None,
                 };
                 self.way = Way::Open(Box::new(open));
                 self.engine.set_carrier(carrier);

@@ -1,13 +1,16 @@
 //! The way to a server, from when it is opened to when it has ended.
 
-use std::{collections::VecDeque, future::pending, io};
+use std::{collections::VecDeque, future::pending, io, pin::Pin};
 
 use askback_core::{
     engine::client::{ClientMessage, ServerMessage},
     future::BoxFuture,
     limits::Limits,
 };
-use tokio::{sync::mpsc, time::timeout};
+use tokio::{
+    sync::mpsc,
+    time::{Sleep, sleep, timeout},
+};
 
 use crate::transport::{Behind, Connect, Link, LinkReceiver, LinkSender, Report};
 
@@ -34,6 +37,9 @@ pub(super) struct Open {
     pub(super) stderr: Stderr,
     pub(super) reports: Option<mpsc::Receiver<Report>>,
     pub(super) behind: Option<Box<dyn Behind>>,
+    /// When the way ends to which nothing can be sent any more: what the server said before is heard
+    /// until then.
+    pub(super) deaf: Option<Pin<Box<Sleep>>>,
 }
 
 pub(super) type Stderr = Option<mpsc::Receiver<String>>;
@@ -108,18 +114,33 @@ impl Way {
 impl Open {
     /// Waits for whatever happens, and sends meanwhile.
     async fn next(&mut self, outbox: &mut Outbox, limits: &Limits) -> Arrived {
-        let has_room = outbox.has_room();
-        let sending = async {
-            outbox.send(&mut self.sender).await?;
-            // Answers are received again, if they had to wait for this.
-            if has_room { pending().await } else { Ok(()) }
-        };
-        tokio::select! {
-            biased;
-            room = sending => Arrived::Room(room),
-            report = hear(&mut self.reports) => Arrived::Report(report),
-            message = self.receiver.receive(limits), if has_room => Arrived::Message(message),
-            line = hear(&mut self.stderr) => Arrived::Stderr(line),
+        loop {
+            if self.deaf.is_some() {
+                outbox.clear();
+            }
+            let has_room = outbox.has_room();
+            let sending = async {
+                if let Some(end) = &mut self.deaf {
+                    end.await;
+                    return Err(io::ErrorKind::BrokenPipe.into());
+                }
+                outbox.send(&mut self.sender).await?;
+                // Answers are received again, if they had to wait for this.
+                if has_room { pending().await } else { Ok(()) }
+            };
+            let arrived = tokio::select! {
+                biased;
+                room = sending => Arrived::Room(room),
+                report = hear(&mut self.reports) => Arrived::Report(report),
+                message = self.receiver.receive(limits), if has_room => Arrived::Message(message),
+                line = hear(&mut self.stderr) => Arrived::Stderr(line),
+            };
+            match arrived {
+                Arrived::Room(Err(_)) if self.deaf.is_none() => {
+                    self.deaf = Some(Box::pin(sleep(limits.client.exit)));
+                }
+                arrived => return arrived,
+            }
         }
     }
 

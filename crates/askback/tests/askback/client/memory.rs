@@ -23,9 +23,9 @@ use askback::{
 use askback_core::jsonrpc::ErrorObject;
 use serde_json::{Value, json};
 use tokio::{
-    io::{AsyncBufReadExt, AsyncWriteExt, BufReader},
+    io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, duplex},
     sync::{Barrier, oneshot},
-    time::timeout,
+    time::{sleep, timeout},
 };
 
 use super::{Hosted, Scripted, accept, builder, limits};
@@ -583,6 +583,48 @@ impl Strange {
             .await
             .unwrap();
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_server_said_before_it_hung_up_is_heard() {
+    let (to_server, from_client) = duplex(512);
+    let (mut to_client, from_server) = duplex(4096);
+    let mut requests = BufReader::new(from_client);
+    async fn hear(requests: &mut BufReader<DuplexStream>) -> Value {
+        let mut line = String::new();
+        requests.read_line(&mut line).await.unwrap();
+        serde_json::from_str(&line).unwrap()
+    }
+    async fn say(to_client: &mut DuplexStream, request: &Value, result: Value) {
+        let response = json!({"jsonrpc": "2.0", "id": request["id"], "result": result});
+        let line = format!("{response}\n");
+        to_client.write_all(line.as_bytes()).await.unwrap();
+    }
+    let greeting = async {
+        let hello = hear(&mut requests).await;
+        let result = json!({"supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}}});
+        say(&mut to_client, &hello, result).await;
+    };
+    let connecting = builder(None).connect(transport::lines(from_server, to_server, 4096));
+    let (client, ()) = tokio::join!(connecting, greeting);
+    let client = client.unwrap();
+    let hanging_up = async {
+        let first = hear(&mut requests).await;
+        // As much of the second as there is room for is written by then.
+        sleep(Duration::from_millis(1)).await;
+        let result = json!({"resultType": "complete", "content": []});
+        say(&mut to_client, &first, result).await;
+        drop(requests);
+    };
+    let long = json!({"long": "x".repeat(10_000)});
+    let (first, second, ()) = tokio::join!(
+        client.call_tool("first", ()),
+        client.call_tool("second", long),
+        hanging_up,
+    );
+    assert!(first.is_ok(), "{first:?}");
+    let crashed = ClientError::Crashed("the connection ended".into());
+    assert_eq!(second.unwrap_err(), crashed);
 }
 
 // Shows CA-01, CA-05, CA-10.
