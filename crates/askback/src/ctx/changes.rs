@@ -22,6 +22,9 @@ const PAUSE: Duration = Duration::from_millis(2);
 /// at once, where it was made.
 const AUDIENCES: usize = 64;
 
+/// How many names gather at a time. A change of one more is told at once, where it was made.
+const NAMES: usize = 1024;
+
 /// The memory of a watched name beside its text, in bytes.
 const WATCHED_BYTES: usize = 512;
 
@@ -102,6 +105,8 @@ struct Observers {
     gathered: BTreeMap<Changed, Vec<Audience>>,
     /// Whether somebody is to tell them.
     telling: bool,
+    /// The runtime that serves the last observer.
+    runtime: Option<Handle>,
 }
 
 type Numbered = BTreeMap<u64, Weak<dyn Observer>>;
@@ -139,19 +144,25 @@ impl Changes {
     /// Tells everybody whom it concerns: at once where these are few, else soon.
     pub(crate) fn tell(&self, changed: &Changed, to: Audience) {
         let mut observers = self.lock();
-        if observers.count(changed) > SLICE
-            && let Ok(runtime) = Handle::try_current()
-            && observers.gather(changed, &to)
-        {
-            if !mem::replace(&mut observers.telling, true) {
-                runtime.spawn(tell_gathered(Gathered(self.clone())));
-            }
+        if observers.count(changed) <= SLICE || !observers.gather(changed, &to) {
+            let concerned = observers.of(changed);
+            drop(observers);
+            return tell_each(&concerned, changed, &[to]);
+        }
+        let begins = !mem::replace(&mut observers.telling, true);
+        let runtime = observers.runtime.clone();
+        // A runtime that is shutting down drops what it is given while it takes it.
+        drop(observers);
+        if !begins {
             return;
         }
-        let concerned = observers.of(changed);
-        drop(observers);
-        for observer in concerned.iter().filter_map(Weak::upgrade) {
-            observer.changed(changed, &to);
+        let telling = runtime.map(|runtime| runtime.spawn(tell_gathered(Gathered(self.clone()))));
+        if telling.is_none_or(|telling| telling.is_finished()) {
+            for (changed, audiences) in self.take_gathered().unwrap_or_default() {
+                let concerned = self.lock().of(&changed);
+                tell_each(&concerned, &changed, &audiences);
+            }
+            self.lock().telling = false;
         }
     }
 
@@ -169,29 +180,43 @@ impl Changes {
     }
 }
 
+/// Tells observers of a change, for each of its audiences.
+fn tell_each(observers: &[Weak<dyn Observer>], changed: &Changed, audiences: &[Audience]) {
+    for observer in observers.iter().filter_map(Weak::upgrade) {
+        for to in audiences {
+            observer.changed(changed, to);
+        }
+    }
+}
+
 /// Tells what has gathered, until nothing more has.
 async fn tell_gathered(gathered: Gathered) {
     let Gathered(changes) = &gathered;
+    let mut told = 0;
     loop {
         sleep(changes.0.gather).await;
-        let Some(told) = changes.take_gathered() else {
+        let Some(gathered) = changes.take_gathered() else {
             return;
         };
-        for (changed, audiences) in &told {
+        for (changed, audiences) in &gathered {
             let concerned = changes.lock().of(changed);
-            for slice in concerned.chunks(SLICE) {
-                for observer in slice.iter().filter_map(Weak::upgrade) {
-                    for to in audiences {
-                        observer.changed(changed, to);
-                    }
+            let mut rest = concerned.as_slice();
+            while !rest.is_empty() {
+                let slice = rest.len().min(SLICE - told);
+                let (now, later) = rest.split_at(slice);
+                tell_each(now, changed, audiences);
+                (rest, told) = (later, told + slice);
+                if told == SLICE {
+                    told = 0;
+                    sleep(PAUSE).await;
                 }
-                sleep(PAUSE).await;
             }
         }
     }
 }
 
-/// The task that tells what has gathered. Where the runtime ends before, the next one does.
+/// The task that tells what has gathered. Where its runtime ends before, so do those whom that serves, and
+/// the next change is told by another task.
 struct Gathered(Changes);
 
 impl Drop for Gathered {
@@ -219,6 +244,9 @@ impl Observers {
 
     /// Lets a change gather with others; says whether it could.
     fn gather(&mut self, changed: &Changed, to: &Audience) -> bool {
+        if self.gathered.len() >= NAMES && !self.gathered.contains_key(changed) {
+            return false;
+        }
         let audiences = self.gathered.entry(changed.clone()).or_default();
         if audiences.iter().any(|other| other.covers(to)) {
             return true;
@@ -245,6 +273,7 @@ impl Observers {
 impl Observing {
     pub(crate) fn new(among: &Changes, observer: Weak<dyn Observer>, interest: Interest) -> Self {
         let mut observers = among.lock();
+        observers.runtime = Handle::try_current().ok().or(observers.runtime.take());
         observers.last += 1;
         let number = observers.last;
         match interest {
@@ -412,5 +441,52 @@ mod tests {
         assert_eq!(changes.lock().gathered[&Changed::Tools].len(), AUDIENCES);
         changes.tell(&Changed::Tools, Audience::All);
         assert_eq!(changes.lock().gathered[&Changed::Tools].len(), 1);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn no_more_names_gather_than_there_is_room_for() {
+        let changes = Changes::new(GATHER);
+        let many: Vec<_> = (0..=SLICE)
+            .map(|_| observe(&changes, Interest::All))
+            .collect();
+        for name in 0..=NAMES {
+            changes.tell(&page(&name.to_string()), Audience::All);
+        }
+        assert_eq!(take(&many[0].0), [page(&NAMES.to_string())]);
+        assert_eq!(changes.lock().gathered.len(), NAMES);
+        // A slice is of those who are told, whatever they are told of.
+        sleep(GATHER + PAUSE / 2).await;
+        assert_eq!(take(&many[0].0).len(), 1);
+        sleep(63 * PAUSE).await;
+        assert_eq!(take(&many[0].0).len(), 63);
+    }
+
+    /// Tells of a change when it is dropped.
+    struct Last(Changes);
+
+    impl Drop for Last {
+        fn drop(&mut self) {
+            self.0.tell(&Changed::Tools, Audience::All);
+        }
+    }
+
+    #[test]
+    fn a_runtime_that_ends_holds_nothing_back() {
+        let changes = Changes::new(GATHER);
+        let runtime = tokio::runtime::Runtime::new().unwrap();
+        let many: Vec<_> = runtime.block_on(async {
+            let observers = (0..=SLICE).map(|_| observe(&changes, Interest::Lists));
+            observers.collect()
+        });
+        let last = Last(changes.clone());
+        runtime.spawn(async move {
+            let _last = last;
+            std::future::pending::<()>().await;
+        });
+        drop(runtime);
+        assert_eq!(take(&many[SLICE].0), [Changed::Tools]);
+        changes.tell(&Changed::Prompts, Audience::All);
+        assert_eq!(take(&many[SLICE].0), [Changed::Prompts]);
+        assert!(!changes.lock().telling);
     }
 }
