@@ -21,7 +21,7 @@ use tokio::time::{Sleep, sleep, timeout};
 use tokio::{sync::oneshot, task::JoinSet};
 
 use self::{
-    link::{ChannelPeer, Link, Task},
+    link::{ChannelPeer, Link},
     pace::Pace,
 };
 use super::{
@@ -148,6 +148,7 @@ impl Worker {
             if goes_on || (!had_room && self.link().has_room()) {
                 continue;
             }
+            let was_busy = self.link().is_busy();
             if self.poll_stop(signal.as_mut(), cx).is_ready() {
                 return Poll::Ready(());
             }
@@ -155,7 +156,7 @@ impl Worker {
                 cx.waker().wake_by_ref();
                 return Poll::Pending;
             }
-            if self.link().rest(cx.waker()) {
+            if self.link().rest(was_busy, cx.waker()) {
                 return Poll::Pending;
             }
         }
@@ -250,7 +251,7 @@ impl Worker {
                 if !self.link().is_busy() {
                     return Poll::Ready(());
                 }
-                if self.link().rest(cx.waker()) {
+                if self.link().rest(true, cx.waker()) {
                     return Poll::Pending;
                 }
             }
@@ -279,23 +280,21 @@ impl Running {
     {
         let (link, key) = (Arc::clone(&self.0), id.clone());
         // It cannot end before it is known.
-        let mut state = self.0.lock();
-        state.last_task += 1;
-        let number = state.last_task;
+        let number = self.0.begin_task(key.clone());
         let task = tokio::spawn(async move {
             let answer = poll_fn(|cx| poll_answer(answering.as_mut(), &id, cx)).await;
             drop(answering);
             link.finish_task(&id, number, answer);
         });
-        let handle = task.abort_handle();
-        state.running.insert(key, Task { number, handle });
+        // Only the connection ends tasks, and it is here.
+        self.0.handle_task(&key, number, task.abort_handle());
     }
 }
 
 impl Drop for Running {
     fn drop(&mut self) {
-        for (_, task) in self.0.lock().running.drain() {
-            task.handle.abort();
+        for (_, task) in self.0.take_tasks() {
+            task.abort();
         }
     }
 }

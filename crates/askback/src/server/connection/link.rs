@@ -42,8 +42,8 @@ pub(super) struct State {
     /// The calls of the message that is handled.
     calls: Vec<Box<Call>>,
     /// The calls in progress that are tasks of their own.
-    pub(super) running: HashMap<RequestId, Task>,
-    pub(super) last_task: u64,
+    running: HashMap<RequestId, Task>,
+    last_task: u64,
     /// The message that is handled has ended a task, which goes when it has its turn.
     aborted: bool,
     outgoing: Vec<Vec<u8>>,
@@ -58,8 +58,9 @@ pub(super) struct State {
 
 /// The task that answers a call. A later call may have the id of one that was cancelled.
 pub(super) struct Task {
-    pub(super) number: u64,
-    pub(super) handle: AbortHandle,
+    number: u64,
+    /// Ends it, once it has begun.
+    handle: Option<AbortHandle>,
 }
 
 impl Link {
@@ -111,10 +112,11 @@ impl Link {
     }
 
     /// Lets the connection rest until something is to be sent, or the last call has ended. It cannot
-    /// where there is something by now.
-    pub(super) fn rest(&self, waker: &Waker) -> bool {
+    /// where there is something by now, or the last of the calls that it saw has ended.
+    pub(super) fn rest(&self, was_busy: bool, waker: &Waker) -> bool {
         let mut state = self.lock();
-        let rests = state.outgoing.is_empty();
+        let is_over = was_busy && state.running.is_empty();
+        let rests = state.outgoing.is_empty() && !is_over;
         if rests {
             state.resting = Some(waker.clone());
         }
@@ -178,16 +180,41 @@ impl Link {
 
     /// Answers what is not waited for any more.
     pub(super) fn stop(&self) {
-        let running = std::mem::take(&mut self.lock().running);
+        let running = self.take_tasks();
         if !running.is_empty() {
             tracing::warn!(
                 "calls still went on when the server stopped: they are answered with an error"
             );
         }
         for (id, task) in running {
-            task.handle.abort();
+            task.abort();
             self.refuse(&id);
         }
+    }
+
+    /// Notes that a call goes on as a task; gives the number of that. What begins the task may drop it
+    /// at once, where the runtime shuts down, and what is dropped may want this lock.
+    pub(super) fn begin_task(&self, call: RequestId) -> u64 {
+        let mut state = self.lock();
+        state.last_task += 1;
+        let number = state.last_task;
+        let handle = None;
+        state.running.insert(call, Task { number, handle });
+        number
+    }
+
+    /// Notes what ends a task, if that has not ended by now.
+    pub(super) fn handle_task(&self, call: &RequestId, number: u64, handle: AbortHandle) {
+        let mut state = self.lock();
+        let task = state.running.get_mut(call);
+        if let Some(task) = task.filter(|task| task.number == number) {
+            task.handle = Some(handle);
+        }
+    }
+
+    /// Takes the tasks that have not ended.
+    pub(super) fn take_tasks(&self) -> HashMap<RequestId, Task> {
+        std::mem::take(&mut self.lock().running)
     }
 
     /// Sends the response to a call that is no task.
@@ -238,7 +265,7 @@ impl Link {
                     tracing::debug!(reason = reason.as_deref(), "a client cancelled a request");
                     state.calls.retain(|call| call.id != id);
                     if let Some(task) = state.running.remove(&id) {
-                        task.handle.abort();
+                        task.abort();
                         state.aborted = true;
                     }
                 }
@@ -252,6 +279,14 @@ impl Link {
     /// A panic while the lock was held cannot have left the engine half-changed: it calls nobody.
     pub(super) fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Task {
+    pub(super) fn abort(&self) {
+        if let Some(handle) = &self.handle {
+            handle.abort();
+        }
     }
 }
 
