@@ -13,6 +13,7 @@ use std::{
 
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
+    io::retry_on_intr,
     pipe::PIPE_BUF,
 };
 use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf, unix::AsyncFd};
@@ -117,6 +118,6 @@ impl AsyncWrite for Output {
 /// Whether the stream can be read or written now, or has failed.
 fn is_ready(stream: &File, way: PollFlags) -> io::Result<bool> {
     let now = Timespec::default();
-    let ready = poll(&mut [PollFd::new(stream, way)], Some(&now))?;
+    let ready = retry_on_intr(|| poll(&mut [PollFd::new(stream, way)], Some(&now)))?;
     Ok(ready > 0)
 }
