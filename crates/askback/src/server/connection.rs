@@ -103,7 +103,7 @@ struct Worker {
     sender: DirectSender,
     pace: Pace,
     /// The calls of the last message.
-    calls: Vec<Box<Call>>,
+    calls: Vec<Call>,
     /// The messages that are about to be sent.
     messages: Vec<Vec<u8>>,
     /// When calls end that still go on, once the server is to stop.
@@ -175,7 +175,7 @@ impl Worker {
             self.pace.tick();
         }
         for call in calls.drain(..) {
-            self.begin(*call, cx);
+            self.begin(call, cx);
         }
         self.calls = calls;
         Poll::Ready(true)

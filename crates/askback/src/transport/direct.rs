@@ -182,10 +182,9 @@ impl QueueSender {
     }
 }
 
+#[cfg(feature = "testing")]
 #[cfg(test)]
 mod tests {
-    #![cfg(feature = "testing")]
-
     use std::{future::poll_fn, io};
 
     use super::{DirectReceiver, DirectSender};

@@ -160,10 +160,9 @@ fn write(mut writer: impl Write, mut sent: mpsc::Receiver<Sent>) {
     }
 }
 
+#[cfg(all(unix, feature = "testing"))]
 #[cfg(test)]
 mod tests {
-    #![cfg(all(unix, feature = "testing"))]
-
     use std::{
         fs::{self, File},
         io::pipe,
