@@ -130,11 +130,13 @@ impl LineWriter {
     }
 
     /// Takes a message, which is written by [`LineWriter::poll_flush`].
+    #[cfg(any(feature = "client", feature = "server"))]
     pub(super) fn add(&mut self, message: Vec<u8>) {
         self.lines.add(message);
     }
 
     /// How many bytes it holds.
+    #[cfg(any(feature = "client", feature = "server"))]
     pub(super) fn unwritten(&self) -> usize {
         self.lines.len()
     }
