@@ -22,7 +22,7 @@ const CONNECTIONS: &[usize] = &[1, 16, 64, 256];
 /// With how many of them questions are asked.
 const ASKING: &[usize] = &[1, 64];
 
-/// The bytes that are not yet counted.
+/// The time before exchanges are counted.
 const WARM_UP: Duration = Duration::from_millis(300);
 
 /// The exchange that one connection repeats.

@@ -18,7 +18,7 @@ use askback::{
 use serde_json::json;
 use tokio::task::JoinSet;
 
-/// What is not yet counted.
+/// The time before calls are counted.
 const WARM_UP: Duration = Duration::from_millis(300);
 
 #[tokio::main]

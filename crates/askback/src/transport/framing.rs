@@ -16,7 +16,7 @@ const WRITTEN_AT_ONCE: usize = 4096;
 
 /// The memory that a stream is read into, and out of which its lines are taken.
 ///
-/// Of a line longer than the limit, one byte more than the limit is given and the rest is read over.
+/// A line longer than the limit is cut one byte after the limit; the rest of it is read over.
 #[derive(Debug)]
 pub(super) struct ReadLines {
     /// How much of a line is given, in bytes.

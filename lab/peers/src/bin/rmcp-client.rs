@@ -18,7 +18,7 @@ use rmcp::{
 use serde_json::json;
 use tokio::{process::Command, task::JoinSet};
 
-/// What is not yet counted.
+/// The time before calls are counted.
 const WARM_UP: Duration = Duration::from_millis(300);
 
 type Client = Arc<RunningService<RoleClient, ()>>;
