@@ -317,27 +317,35 @@ async fn a_server_ends_with_its_input_whatever_it_works_on() {
     assert_eq!(host.lines().last().unwrap(), "good bye");
 }
 
+/// The process that was started `nth`, once it has said which it is: what it
+/// says of itself comes on a stream of its own, which may be later than what
+/// it asks.
+async fn process(host: &Scripted, nth: usize) -> String {
+    loop {
+        let lines = host.lines();
+        let mut pids = lines.iter().filter_map(|line| line.strip_prefix("pid "));
+        if let Some(pid) = pids.nth(nth) {
+            return pid.to_owned();
+        }
+        tokio::task::yield_now().await;
+    }
+}
+
 // Shows ST-15.
 #[tokio::test]
 async fn a_server_may_be_killed_between_any_two_rounds() {
-    let host = std::sync::OnceLock::<Scripted>::new();
-    let host = std::sync::Arc::new(host);
+    let host = std::sync::Arc::new(std::sync::OnceLock::<Scripted>::new());
     let hearing = std::sync::Arc::clone(&host);
-    let killing = Scripted::new(move |_| {
-        let lines = hearing.get().unwrap().lines();
-        let pid = lines
-            .iter()
-            .rev()
-            .find_map(|line| line.strip_prefix("pid "))
-            .unwrap();
-        assert!(
-            Command::new("kill")
-                .args(["-KILL", pid])
-                .status()
-                .unwrap()
-                .success()
-        );
-        accept(json!({"window": true}))
+    let rounds = std::sync::atomic::AtomicUsize::new(0);
+    let killing = Scripted::waiting(move |_| {
+        let hearing = std::sync::Arc::clone(&hearing);
+        let round = rounds.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        Box::pin(async move {
+            let pid = process(hearing.get().unwrap(), round).await;
+            let kill = Command::new("kill").args(["-KILL", &pid]).status();
+            assert!(kill.unwrap().success());
+            accept(json!({"window": true}))
+        })
     });
     host.set(killing.clone()).ok().unwrap();
     let client = builder(None)
@@ -347,12 +355,11 @@ async fn a_server_may_be_killed_between_any_two_rounds() {
         .unwrap();
     let result = client.call_tool("reserve", ()).await.unwrap();
     assert_eq!(text(&result), "true true");
-    let started = killing
-        .lines()
-        .into_iter()
-        .filter(|line| line.starts_with("pid "));
-    assert_eq!(started.count(), 3);
+    process(&killing, 2).await;
     client.close().await;
+    let lines = killing.lines();
+    let started = lines.iter().filter(|line| line.starts_with("pid "));
+    assert_eq!(started.count(), 3);
 }
 
 #[tokio::test]
