@@ -2,6 +2,7 @@
 
 mod link;
 mod pace;
+mod slot;
 
 use std::{
     future::{Future, poll_fn},
@@ -23,13 +24,14 @@ use tokio::{sync::oneshot, task::JoinSet};
 use self::{
     link::{ChannelPeer, Link},
     pace::Pace,
+    slot::Slot,
 };
 use super::{
     Shared,
     dispatch::{self, Answered},
 };
 use crate::{
-    ctx::{Interest, Observer, Observing},
+    ctx::{Interest, Observer, Observing, Peer},
     error::Error,
     transport::{Channel, DirectReceiver, DirectSender},
 };
@@ -55,6 +57,8 @@ pub(super) async fn serve(
         receiver,
         sender,
         pace: Pace::new(),
+        answer: dispatch::answer,
+        answering: Slot::new(),
         calls: Vec::new(),
         messages: Vec::new(),
         stopping: None,
@@ -97,13 +101,17 @@ pub(super) async fn serve_apart(
 }
 
 /// The task of a connection: it reads, works on calls as long as they do not wait, and writes.
-struct Worker {
+struct Worker<F> {
     running: Running,
     receiver: DirectReceiver,
     sender: DirectSender,
     pace: Pace,
+    /// Begins with a call.
+    answer: fn(Arc<Shared>, Call, Arc<dyn Peer>) -> F,
+    /// The call that is polled where it was read.
+    answering: Slot<F>,
     /// The calls of the last message.
-    calls: Vec<Call>,
+    calls: Vec<Box<Call>>,
     /// The messages that are about to be sent.
     messages: Vec<Vec<u8>>,
     /// When calls end that still go on, once the server is to stop.
@@ -113,7 +121,10 @@ struct Worker {
 /// The calls that are tasks of their own; whatever is still in progress when it is dropped goes with it.
 struct Running(Arc<Link>);
 
-impl Worker {
+impl<F> Worker<F>
+where
+    F: Future<Output = Answered> + Send + 'static,
+{
     /// Works until the channel ends, or the server stops.
     fn poll(
         &mut self,
@@ -182,7 +193,7 @@ impl Worker {
     }
 
     /// Begins with a call: what it comes to at once is its answer, and what waits becomes a task.
-    fn begin(&mut self, call: Call, cx: &mut Context<'_>) {
+    fn begin(&mut self, call: Box<Call>, cx: &mut Context<'_>) {
         let link = self.link();
         if self.stopping.is_some() {
             return link.refuse(&call.id);
@@ -192,18 +203,19 @@ impl Worker {
             link: Arc::clone(link),
             call: call.id.clone(),
         });
-        let mut answering = Box::pin(dispatch::answer(Arc::clone(&link.shared), call, peer));
+        let answering = (self.answer)(Arc::clone(&link.shared), *call, peer);
+        self.answering.put(answering);
         let polled = if self.pace.polls_next() {
-            poll_answer(answering.as_mut(), &id, cx)
+            poll_answer(&mut self.answering, &id, cx)
         } else {
             Poll::Pending
         };
         match polled {
             Poll::Ready(message) => {
-                drop(answering);
+                self.answering.clear();
                 self.link().respond(&id, message);
             }
-            Poll::Pending => self.running.spawn(id, answering),
+            Poll::Pending => self.running.spawn(id, self.answering.take()),
         }
         self.pace.tick();
     }
@@ -274,7 +286,7 @@ impl Worker {
 
 impl Running {
     /// Goes on with a call as a task.
-    fn spawn<F>(&self, id: RequestId, mut answering: Pin<Box<F>>)
+    fn spawn<F>(&self, id: RequestId, mut answering: Slot<F>)
     where
         F: Future<Output = Answered> + Send + 'static,
     {
@@ -282,7 +294,7 @@ impl Running {
         // It cannot end before it is known.
         let number = self.0.begin_task(key.clone());
         let task = tokio::spawn(async move {
-            let answer = poll_fn(|cx| poll_answer(answering.as_mut(), &id, cx)).await;
+            let answer = poll_fn(|cx| poll_answer(&mut answering, &id, cx)).await;
             drop(answering);
             link.finish_task(&id, number, answer);
         });
@@ -300,7 +312,7 @@ impl Drop for Running {
 }
 
 /// Polls for the response to a call. What panics outside of its handler costs this call only, too.
-fn poll_answer<F>(answering: Pin<&mut F>, id: &RequestId, cx: &mut Context<'_>) -> Poll<Vec<u8>>
+fn poll_answer<F>(answering: &mut Slot<F>, id: &RequestId, cx: &mut Context<'_>) -> Poll<Vec<u8>>
 where
     F: Future<Output = Answered>,
 {

@@ -2,7 +2,7 @@
 
 use std::{mem, ops::Range};
 
-use memchr::{memchr, memrchr};
+use memchr::{memchr, memchr2, memrchr};
 use tokio::sync::{mpsc, oneshot};
 
 use super::Sent;
@@ -121,10 +121,10 @@ impl UnwrittenLines {
     /// It gets the only newline in it. A line break inside JSON text stands between its tokens, where
     /// a space means the same: text carried from a peer or an author may hold some.
     pub(super) fn add(&mut self, mut message: Vec<u8>) {
-        for byte in &mut message {
-            if matches!(byte, b'\n' | b'\r') {
-                *byte = b' ';
-            }
+        let mut searched = 0;
+        while let Some(found) = memchr2(b'\n', b'\r', &message[searched..]) {
+            message[searched + found] = b' ';
+            searched += found + 1;
         }
         message.push(b'\n');
         if self.lines.is_empty() {

@@ -16,41 +16,43 @@ const CAUTION: u32 = 64;
 
 /// Measures the work of a connection from one wake-up to the next.
 pub(super) struct Pace {
-    begun: Instant,
-    /// When the last message or call was done with.
-    last: Instant,
+    /// When others should have their turn.
+    ends: Instant,
+    /// When the message or call that is worked on becomes a slow one.
+    slow_from: Instant,
+    /// Whether others should have their turn.
+    is_over: bool,
     /// How many of the next calls are not polled here.
     caution: u32,
-    /// Others have to have their turn before anything else.
-    gives_way: bool,
 }
 
 impl Pace {
     pub(super) fn new() -> Self {
         let now = Instant::now();
         Self {
-            begun: now,
-            last: now,
+            ends: now + LONGEST,
+            slow_from: now + SLOW,
+            is_over: false,
             caution: 0,
-            gives_way: false,
         }
     }
 
     /// Begins to work, at a wake-up.
     pub(super) fn begin(&mut self) {
-        self.begun = Instant::now();
-        self.last = self.begun;
-        self.gives_way = false;
+        *self = Self {
+            caution: self.caution,
+            ..Self::new()
+        };
     }
 
     /// Lets others have their turn before anything else, as those who were told to end.
     pub(super) fn give_way(&mut self) {
-        self.gives_way = true;
+        self.is_over = true;
     }
 
     /// Whether others should have their turn.
     pub(super) fn is_over(&self) -> bool {
-        self.gives_way || self.last.duration_since(self.begun) > LONGEST
+        self.is_over
     }
 
     /// Whether the next call is polled where it was read. Else others may work on it at the same time.
@@ -59,16 +61,17 @@ impl Pace {
             self.caution -= 1;
             return false;
         }
-        !self.is_over()
+        !self.is_over
     }
 
     /// Notes that a message or a call was done with.
     pub(super) fn tick(&mut self) {
         let now = Instant::now();
-        if now.duration_since(self.last) > SLOW {
+        if now > self.slow_from {
             self.caution = CAUTION;
         }
-        self.last = now;
+        self.slow_from = now + SLOW;
+        self.is_over |= now > self.ends;
     }
 }
 
