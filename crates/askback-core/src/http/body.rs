@@ -37,6 +37,12 @@ impl BodyBuffer {
         Ok(())
     }
 
+    /// Whether nothing was gathered yet.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.bytes.is_empty()
+    }
+
     /// Returns what was gathered.
     #[must_use]
     pub fn into_bytes(self) -> Vec<u8> {

@@ -9,7 +9,7 @@ use askback_core::{
     engine::client::{ClientError, ClientMessage, Lost, MessageKind},
     jsonrpc::RequestId,
 };
-use reqwest::Url;
+use bytes::Bytes;
 use tokio::{
     sync::mpsc,
     task::{AbortHandle, Id, JoinError, JoinSet},
@@ -21,7 +21,7 @@ use super::{
     exchange::{exchange, tell},
     message::PendingRequest,
     old,
-    send::Way,
+    send::{Target, Way},
     stream::listen,
 };
 
@@ -45,7 +45,7 @@ enum Shape {
     /// The older pair of URLs, as it is remembered; it was not yet opened.
     RememberedOld,
     /// The older pair of URLs, and where messages go.
-    Old(Url),
+    Old(Target),
 }
 
 impl Bridge {
@@ -101,6 +101,7 @@ impl Bridge {
 
     async fn send(&mut self, message: ClientMessage) -> Ended {
         let ClientMessage { bytes, kind } = message;
+        let bytes = Bytes::from(bytes);
         match (&self.shape, kind) {
             (Shape::Old(endpoint), kind) => {
                 let (way, endpoint) = (Arc::clone(&self.way), endpoint.clone());
@@ -188,7 +189,9 @@ impl Bridge {
     async fn open_old(&mut self, request: PendingRequest, error: Option<ClientError>) -> Ended {
         match old::open(&self.way).await {
             Ok((endpoint, events)) => {
-                self.way.eras.learn(&self.way.url, Known::EventsAndMessages);
+                self.way
+                    .eras
+                    .learn(&self.way.target.url, Known::EventsAndMessages);
                 self.tasks.spawn(old::listen(Arc::clone(&self.way), events));
                 let id = Some(request.id().clone());
                 self.tasks.spawn(old::tell(
@@ -200,7 +203,7 @@ impl Bridge {
                 self.shape = Shape::Old(endpoint);
             }
             Err(other) => {
-                self.way.eras.forget(&self.way.url);
+                self.way.eras.forget(&self.way.target.url);
                 self.shape = Shape::Streamable;
                 match error {
                     Some(error) => {

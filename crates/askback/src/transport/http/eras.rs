@@ -5,7 +5,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use reqwest::Url;
+use url::Url;
 
 /// The eras of the servers that were reached over HTTP, so that the next client need not probe
 /// again (2026-07-28, basic/versioning, Backward Compatibility). Clones share their entries; one

@@ -7,13 +7,13 @@ use askback_core::{
     http::sse::{Parser, SseEvent, TooLong},
     limits::Limits,
 };
-use reqwest::Response;
+use hyper::body::Incoming;
 
-use super::send::told;
+use super::send::{Response, chunk, told};
 
 /// A stream of events that is being read.
 pub(super) struct Events {
-    response: Response,
+    body: Incoming,
     parser: Parser,
     ready: VecDeque<SseEvent>,
     /// Why nothing can be read after what is ready.
@@ -41,7 +41,7 @@ pub(super) enum NoEvent {
 impl Events {
     pub(super) fn new(response: Response, limits: &Limits) -> Self {
         Self {
-            response,
+            body: response.into_body(),
             parser: Parser::new(&limits.wire),
             ready: VecDeque::new(),
             failed: None,
@@ -59,7 +59,7 @@ impl Events {
             if let Some(too_long) = self.failed {
                 return Err(NoEvent::Failed(ClientError::Protocol(too_long.to_string())));
             }
-            match self.response.chunk().await {
+            match chunk(&mut self.body).await {
                 Ok(Some(chunk)) => self.parse(&chunk),
                 Ok(None) => return Err(NoEvent::Ended("its stream of events ended".to_owned())),
                 Err(error) => {
@@ -82,7 +82,7 @@ impl Events {
 
     /// Reads over the rest, so that the connection can be used again.
     pub(super) async fn read_over(&mut self) {
-        while let Ok(Some(_)) = self.response.chunk().await {}
+        while let Ok(Some(_)) = chunk(&mut self.body).await {}
     }
 
     fn parse(&mut self, mut chunk: &[u8]) {

@@ -5,10 +5,11 @@ use std::sync::Arc;
 use askback_core::{
     engine::client::{ClientError, Lost, ServerMessage},
     http::{headers::SESSION_ID, media::Media},
-    jsonrpc::{Message, Payload, RequestId, Response},
+    jsonrpc::{self, Message, Payload, RequestId},
     protocol::codes,
 };
-use reqwest::{StatusCode, header::HeaderMap};
+use bytes::Bytes;
+use http::{HeaderMap, StatusCode};
 use serde::Deserialize;
 use tokio::time::timeout;
 
@@ -17,7 +18,7 @@ use super::{
     eras::Known,
     events::{Events, NoEvent, Resumption, is_message},
     message::{PendingRequest, Reply},
-    send::{self, Way, media, refusal},
+    send::{self, Response, Way, media, refusal},
     stream::{self, Attempts},
 };
 
@@ -33,7 +34,7 @@ enum Answer {
 
 /// A response as it came.
 struct Answered {
-    response: Response,
+    response: jsonrpc::Response,
     /// How long it was.
     bytes: usize,
     /// The rest of the stream it came on.
@@ -60,7 +61,7 @@ pub(super) async fn exchange(way: Arc<Way>, request: PendingRequest) -> Ended {
     match failure {
         Failure::Lost(lost) => {
             if request.is_opening() {
-                way.eras.forget(&way.url);
+                way.eras.forget(&way.target.url);
             }
             way.lose(id, lost).await;
             Ended::Done
@@ -77,12 +78,12 @@ pub(super) async fn exchange(way: Arc<Way>, request: PendingRequest) -> Ended {
 }
 
 /// Sends something that has no response.
-pub(super) async fn tell(way: Arc<Way>, message: Vec<u8>) -> Ended {
+pub(super) async fn tell(way: Arc<Way>, message: Bytes) -> Ended {
     let headers = way.session_headers();
     let in_session = headers.contains_key(SESSION_ID);
     let posted = timeout(
         way.limits.wire.request,
-        way.post(&way.url, headers, &message),
+        way.post(&way.target, &headers, message),
     )
     .await;
     let error = match posted {
@@ -176,7 +177,8 @@ async fn ask(way: &Way, request: &PendingRequest) -> Result<Answer, Failure> {
         (false, false) => way.session_headers(),
     };
     let in_session = headers.contains_key(SESSION_ID);
-    let response = way.post(&way.url, headers, &request.bytes).await?;
+    let body = request.bytes.clone();
+    let response = way.post(&way.target, &headers, body).await?;
     if is_over(&response, in_session) {
         return Err(Failure::SessionOver);
     }
@@ -235,7 +237,7 @@ async fn ask(way: &Way, request: &PendingRequest) -> Result<Answer, Failure> {
 async fn refused(
     way: &Way,
     request: &PendingRequest,
-    response: reqwest::Response,
+    response: Response,
 ) -> Result<Answer, Failure> {
     let status = response.status();
     let error = refusal(&response, None);
@@ -322,9 +324,9 @@ async fn give(way: &Way, request: &PendingRequest, answer: Answer) {
         Answer::Elsewhere => return,
     };
     match &mut response.outcome {
-        Ok(_) if request.is_initialize() => way.eras.learn(&way.url, Known::Handshake),
-        Ok(_) if request.is_opening() => way.eras.learn(&way.url, Known::Modern),
-        Err(_) if request.is_opening() => way.eras.forget(&way.url),
+        Ok(_) if request.is_initialize() => way.eras.learn(&way.target.url, Known::Handshake),
+        Ok(_) if request.is_opening() => way.eras.learn(&way.target.url, Known::Modern),
+        Err(_) if request.is_opening() => way.eras.forget(&way.target.url),
         Ok(result) if request.stands_alone() => {
             if let Some(is_first) = request.lists_tools() {
                 let read = way.tools.read(result, is_first, &way.limits);
@@ -352,7 +354,7 @@ async fn give(way: &Way, request: &PendingRequest, answer: Answer) {
 }
 
 /// Whether the server says that it no longer knows the session.
-fn is_over(response: &reqwest::Response, in_session: bool) -> bool {
+fn is_over(response: &Response, in_session: bool) -> bool {
     in_session && response.status() == StatusCode::NOT_FOUND
 }
 

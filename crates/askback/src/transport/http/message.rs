@@ -1,6 +1,6 @@
 //! Requests as they travel over HTTP, and what comes back to them.
 
-use std::{str::FromStr, sync::Arc};
+use std::sync::Arc;
 
 use askback_core::{
     engine::client::{SentRequest, ServerMessage},
@@ -8,16 +8,21 @@ use askback_core::{
     jsonrpc::{Message, Payload, RequestId, Response},
     protocol::{ClientRequest, HasMeta, PaginatedParams, RawObject},
 };
-use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use bytes::Bytes;
+use http::{HeaderMap, HeaderName, HeaderValue};
 
 use super::tools::Tools;
+
+const PROTOCOL_VERSION: HeaderName = HeaderName::from_static(headers::PROTOCOL_VERSION);
+const METHOD: HeaderName = HeaderName::from_static(headers::METHOD);
+const NAME: HeaderName = HeaderName::from_static(headers::NAME);
 
 /// A request that is on its way.
 #[derive(Debug)]
 pub(super) struct PendingRequest {
     sent: SentRequest,
     /// The request as it was written.
-    pub(super) bytes: Vec<u8>,
+    pub(super) bytes: Bytes,
 }
 
 /// The reply to a request.
@@ -32,12 +37,12 @@ pub(super) enum Reply {
 }
 
 impl PendingRequest {
-    pub(super) fn new(sent: SentRequest, bytes: Vec<u8>) -> Self {
+    pub(super) fn new(sent: SentRequest, bytes: Bytes) -> Self {
         Self { sent, bytes }
     }
 
     fn write(sent: SentRequest) -> Self {
-        let bytes = sent.to_vec();
+        let bytes = sent.to_vec().into();
         Self { sent, bytes }
     }
 
@@ -73,16 +78,20 @@ impl PendingRequest {
         let Some(body) = BodySummary::of(&self.sent.request) else {
             return mirrored;
         };
-        put(&mut mirrored, headers::PROTOCOL_VERSION, body.version);
-        put(&mut mirrored, headers::METHOD, body.method);
+        put(&mut mirrored, PROTOCOL_VERSION, body.version);
+        let method = HeaderValue::from_static(self.sent.request.method());
+        mirrored.insert(METHOD, method);
         if let Some(name) = body.name {
-            put(&mut mirrored, headers::NAME, &encode(name));
+            put(&mut mirrored, NAME, &encode(name));
         }
         if let Some((tool, arguments)) = self.tool()
             && let Some(annotations) = tools.get(tool)
         {
             for (header, value) in annotations.headers(arguments) {
-                put(&mut mirrored, &header, &value);
+                // It was checked when its annotation was.
+                if let Ok(header) = header.parse() {
+                    put(&mut mirrored, header, &value);
+                }
             }
         }
         mirrored
@@ -146,9 +155,9 @@ impl PendingRequest {
     }
 }
 
-/// Sets a header. Values come encoded; a name was checked when its annotation was.
-fn put(headers: &mut HeaderMap, name: &str, value: &str) {
-    if let (Ok(name), Ok(value)) = (HeaderName::from_str(name), HeaderValue::from_str(value)) {
+/// Sets a header. Values come encoded.
+fn put(headers: &mut HeaderMap, name: HeaderName, value: &str) {
+    if let Ok(value) = HeaderValue::from_str(value) {
         headers.insert(name, value);
     }
 }

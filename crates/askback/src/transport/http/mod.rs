@@ -6,6 +6,7 @@
 //! request with all that follows from it.
 
 mod bridge;
+mod connector;
 mod ended;
 mod eras;
 mod events;
@@ -23,19 +24,18 @@ use std::{
 };
 
 use askback_core::{engine::client::Carrier, future::BoxFuture, limits::Limits};
-use reqwest::{
-    Client, Url,
-    header::{HeaderMap, HeaderName, HeaderValue},
-    redirect::Policy,
-};
-use rustls::{
-    ClientConfig,
-    crypto::{CryptoProvider, ring},
-};
-use rustls_platform_verifier::BuilderVerifierExt as _;
+use http::{HeaderMap, HeaderName, HeaderValue, header::USER_AGENT};
 use tokio::sync::mpsc;
+use url::Url;
 
-use self::{bridge::Bridge, eras::Known, permission::Permission, send::Way, tools::Tools};
+use self::{
+    bridge::Bridge,
+    connector::{Requests, proxy_headers, requests},
+    eras::Known,
+    permission::Permission,
+    send::{Target, Way},
+    tools::Tools,
+};
 use super::{
     Connect, Connecting, Link, LinkReceiver, LinkSender, Pause, WAITING, connect::Behind,
     inbox::Inbox, link::ExchangeSender,
@@ -66,7 +66,7 @@ pub struct Http {
     eras: Eras,
     tools: Arc<Tools>,
     /// Made with the limits of the client that connects first.
-    client: Option<Client>,
+    requests: Option<Requests>,
     #[cfg(feature = "oauth-client")]
     authorization: Option<Authorization>,
 }
@@ -126,7 +126,7 @@ impl Http {
             headers: HeaderMap::new(),
             eras: Eras::default(),
             tools: Arc::default(),
-            client: None,
+            requests: None,
             #[cfg(feature = "oauth-client")]
             authorization: None,
         })
@@ -167,10 +167,14 @@ impl Http {
     }
 
     fn open(&mut self, limits: &Limits) -> io::Result<Link> {
-        let http = match &self.client {
-            Some(client) => client.clone(),
-            None => self.client.insert(client(limits)?).clone(),
+        let requests = match &self.requests {
+            Some(requests) => requests.clone(),
+            None => self.requests.insert(requests(limits)?).clone(),
         };
+        let target = Target::new(self.url.clone()).map_err(io::Error::other)?;
+        let mut headers = self.headers.clone();
+        headers.extend(proxy_headers(&target.uri));
+        headers.entry(USER_AGENT).or_insert(NAME);
         let known = self.eras.get(&self.url);
         let (received, incoming) = Inbox::new(limits.wire.message_bytes);
         let (outgoing, sent) = mpsc::channel(WAITING);
@@ -183,9 +187,9 @@ impl Http {
         let authorization = permission.context();
         let way = Way {
             permission,
-            http,
-            url: self.url.clone(),
-            headers: self.headers.clone(),
+            requests,
+            target,
+            headers,
             limits: limits.clone(),
             eras: self.eras.clone(),
             tools: Arc::clone(&self.tools),
@@ -242,33 +246,5 @@ const RESERVED: [&str; 10] = [
     "upgrade",
 ];
 
-fn client(limits: &Limits) -> io::Result<Client> {
-    let header_bytes = u32::try_from(limits.http.header_bytes).unwrap_or(u32::MAX);
-    let tls =
-        tls().map_err(|error| io::Error::other(format!("HTTP cannot be spoken here: {error}")))?;
-    Client::builder()
-        .tls_backend_preconfigured(tls)
-        .user_agent(concat!("askback/", env!("CARGO_PKG_VERSION")))
-        // Whether a redirection may be followed depends on where it leads.
-        .redirect(Policy::none())
-        .referer(false)
-        .tcp_nodelay(true)
-        // A stream may be silent for hours; a dead one is noticed all the same.
-        .tcp_keepalive(limits.http.stream_retry_most)
-        .connect_timeout(limits.http.connect)
-        .http2_max_header_list_size(header_bytes)
-        .build()
-        .map_err(|error| io::Error::other(format!("HTTP cannot be spoken here: {error}")))
-}
-
-/// TLS by the provider that the program has chosen for itself, else by ring, as for what is fetched for
-/// authorization; trusted are the authorities of the system.
-fn tls() -> Result<ClientConfig, rustls::Error> {
-    let chosen = CryptoProvider::get_default().cloned();
-    let provider = chosen.unwrap_or_else(|| Arc::new(ring::default_provider()));
-    let tls =
-        ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions()?;
-    let mut tls = tls.with_platform_verifier()?.with_no_client_auth();
-    tls.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
-    Ok(tls)
-}
+/// What a client calls itself where its user says nothing else.
+const NAME: HeaderValue = HeaderValue::from_static(concat!("askback/", env!("CARGO_PKG_VERSION")));

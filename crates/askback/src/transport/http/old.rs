@@ -7,18 +7,18 @@ use askback_core::{
     engine::client::{ClientError, Lost},
     jsonrpc::RequestId,
 };
-use reqwest::Url;
+use bytes::Bytes;
 use tokio::time::timeout;
 
 use super::{
     ended::Ended,
     events::Events,
-    send::{Way, refusal},
+    send::{Target, Way, refusal, unwritable},
     stream::{forward, is_stream},
 };
 
 /// Opens the stream of events, and learns from its first where messages go.
-pub(super) async fn open(way: &Way) -> Result<(Url, Events), ClientError> {
+pub(super) async fn open(way: &Way) -> Result<(Target, Events), ClientError> {
     let response = match way.get(None).await {
         Ok(response) => response,
         Err(Lost::Failed(error)) => return Err(error),
@@ -39,10 +39,13 @@ pub(super) async fn open(way: &Way) -> Result<(Url, Events), ClientError> {
     };
     let endpoint = str::from_utf8(&endpoint)
         .ok()
-        .and_then(|endpoint| way.url.join(endpoint.trim()).ok());
+        .and_then(|endpoint| way.target.url.join(endpoint.trim()).ok());
     match endpoint {
         // Messages, and the headers the user wants sent, are for this server alone.
-        Some(endpoint) if endpoint.origin() == way.url.origin() => Ok((endpoint, events)),
+        Some(endpoint) if endpoint.origin() == way.target.url.origin() => {
+            let endpoint = Target::new(endpoint).map_err(unwritable)?;
+            Ok((endpoint, events))
+        }
         _ => {
             let why = "it wants messages sent to another origin, or to no URL";
             Err(ClientError::Protocol(why.to_owned()))
@@ -61,11 +64,12 @@ pub(super) async fn listen(way: Arc<Way>, mut events: Events) -> Ended {
 /// Sends a message; an answer comes on the stream.
 pub(super) async fn tell(
     way: Arc<Way>,
-    endpoint: Url,
+    endpoint: Target,
     id: Option<RequestId>,
-    message: Vec<u8>,
+    message: Bytes,
 ) -> Ended {
-    let posted = way.post(&endpoint, way.session_headers(), &message);
+    let headers = way.session_headers();
+    let posted = way.post(&endpoint, &headers, message);
     let lost = match timeout(way.limits.wire.request, posted).await {
         Ok(Ok(response)) if response.status().is_success() => return Ended::Done,
         Ok(Ok(response)) => Lost::Failed(refusal(&response, None)),

@@ -9,8 +9,10 @@ mod with_tokens {
         engine::client::{ClientError, Lost},
     };
     use askback_oauth::{self as oauth, Authorization, Authorizer};
-    use reqwest::{Method, Response, Url, header::HeaderMap};
+    use http::{HeaderMap, Method};
+    use url::Url;
 
+    use super::super::send::Response;
     use crate::transport::Pause;
 
     /// Where tokens come from, if anywhere.
@@ -119,7 +121,10 @@ mod with_tokens {
 #[cfg(not(feature = "oauth-client"))]
 mod without_tokens {
     use askback_core::{auth::AuthorizationContext, engine::client::Lost};
-    use reqwest::{Method, Response, Url, header::HeaderMap};
+    use http::{HeaderMap, Method};
+    use url::Url;
+
+    use super::super::send::Response;
 
     /// Nothing to show.
     pub(in super::super) struct Permission;

@@ -1,14 +1,17 @@
 //! Requests over HTTP, and what every response is looked at for.
 
 use std::{
-    error::Error as _,
+    borrow::Cow,
+    error::Error,
+    future::poll_fn,
+    pin::Pin,
     sync::{Arc, Mutex, PoisonError},
 };
 
 use askback_core::{
     engine::client::{ClientError, Lost, ServerMessage},
     http::{
-        body::BodyBuffer,
+        body::{BodyBuffer, BodyTooLong},
         headers::{LAST_EVENT_ID, PROTOCOL_VERSION, SESSION_ID},
         media::{EVENT_STREAM, JSON, Media},
     },
@@ -16,14 +19,22 @@ use askback_core::{
     limits::Limits,
     revision::Revision,
 };
-use reqwest::{
-    Client, Method, Response, StatusCode, Url,
-    header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderValue, LOCATION, WWW_AUTHENTICATE},
+use bytes::Bytes;
+use http::{
+    HeaderMap, HeaderValue, Method, Request, StatusCode, Uri,
+    header::{ACCEPT, CONTENT_TYPE, LOCATION, WWW_AUTHENTICATE},
+    uri::InvalidUri,
 };
+use http_body::Body as _;
+use http_body_util::Full;
+use hyper::body::Incoming;
+use hyper_util::client::legacy;
 use tokio::sync::mpsc;
+use url::Url;
 
 use super::{
     Eras, Tools,
+    connector::Requests,
     permission::{Pass, Permission},
 };
 use crate::transport::{Report, inbox::Inbox};
@@ -32,9 +43,9 @@ use crate::transport::{Report, inbox::Inbox};
 pub(super) struct Way {
     /// The permission to make requests.
     pub(super) permission: Permission,
-    pub(super) http: Client,
-    pub(super) url: Url,
-    /// Those the user wants sent.
+    pub(super) requests: Requests,
+    pub(super) target: Target,
+    /// Those of every request, whatever it is: what the user wants sent, and who sends it.
     pub(super) headers: HeaderMap,
     pub(super) limits: Limits,
     pub(super) eras: Eras,
@@ -43,6 +54,31 @@ pub(super) struct Way {
     /// To the engine.
     pub(super) incoming: Inbox<ServerMessage>,
     pub(super) reports: mpsc::Sender<Report>,
+}
+
+/// Where requests go.
+#[derive(Debug, Clone)]
+pub(super) struct Target {
+    pub(super) url: Url,
+    /// The same, as it stands in requests.
+    pub(super) uri: Uri,
+}
+
+/// The head of a request, beside where it goes.
+struct Head<'a> {
+    method: Method,
+    accept: HeaderValue,
+    headers: &'a HeaderMap,
+}
+
+/// What comes back for a request.
+pub(super) type Response = http::Response<Incoming>;
+
+impl Target {
+    pub(super) fn new(url: Url) -> Result<Self, InvalidUri> {
+        let uri = url.as_str().parse()?;
+        Ok(Self { url, uri })
+    }
 }
 
 /// The session from the handshake.
@@ -56,33 +92,44 @@ impl Way {
     /// Sends a message to a URL of the server.
     pub(super) async fn post(
         &self,
-        url: &Url,
-        mut headers: HeaderMap,
-        message: &[u8],
+        target: &Target,
+        headers: &HeaderMap,
+        message: Bytes,
     ) -> Result<Response, Lost> {
-        let both = const { HeaderValue::from_static("application/json, text/event-stream") };
-        headers.insert(ACCEPT, both);
-        headers.insert(CONTENT_TYPE, HeaderValue::from_static(JSON));
-        self.send(Method::POST, url, headers, Some(message)).await
+        let head = Head {
+            method: Method::POST,
+            accept: HeaderValue::from_static("application/json, text/event-stream"),
+            headers,
+        };
+        self.send(&head, target, message).await
     }
 
     /// Opens a stream of events, after the event of this id if there is one.
     pub(super) async fn get(&self, after: Option<&str>) -> Result<Response, Lost> {
         let mut headers = self.session_headers();
-        headers.insert(ACCEPT, HeaderValue::from_static(EVENT_STREAM));
         // An id that cannot stand in a header cannot be sent back; the stream begins anew.
         if let Some(after) = after.and_then(|after| HeaderValue::from_bytes(after.as_bytes()).ok())
         {
             headers.insert(LAST_EVENT_ID, after);
         }
-        self.send(Method::GET, &self.url, headers, None).await
+        let head = Head {
+            method: Method::GET,
+            accept: HeaderValue::from_static(EVENT_STREAM),
+            headers: &headers,
+        };
+        self.send(&head, &self.target, Bytes::new()).await
     }
 
     /// Tells the server that the session is over. It may not care.
     pub(super) async fn delete_session(&self) {
         let headers = self.session_headers();
         if headers.contains_key(SESSION_ID) {
-            let deleting = self.send(Method::DELETE, &self.url, headers, None);
+            let head = Head {
+                method: Method::DELETE,
+                accept: HeaderValue::from_static("*/*"),
+                headers: &headers,
+            };
+            let deleting = self.send(&head, &self.target, Bytes::new());
             // A server that takes its time is not waited for.
             let _ = tokio::time::timeout(self.limits.client.exit, deleting).await;
         }
@@ -143,18 +190,13 @@ impl Way {
     }
 
     /// Sends one request with permission, as often as it takes to have it.
-    async fn send(
-        &self,
-        method: Method,
-        url: &Url,
-        headers: HeaderMap,
-        body: Option<&[u8]>,
-    ) -> Result<Response, Lost> {
-        let mut trial = self.permission.trial(&method);
+    async fn send(&self, head: &Head<'_>, target: &Target, body: Bytes) -> Result<Response, Lost> {
+        let mut trial = self.permission.trial(&head.method);
         loop {
             let pass = trial.pass().await?;
-            let (response, url) = self.send_with(&pass, &method, url, &headers, body).await?;
-            if !trial.again(pass, &url, &response).await? {
+            let body = body.clone();
+            let (response, target) = self.send_with(&pass, head, target, body).await?;
+            if !trial.again(pass, &target.url, &response).await? {
                 return Ok(response);
             }
         }
@@ -162,26 +204,21 @@ impl Way {
 
     /// Sends one request, to where it is redirected as long as that is the same origin; says where
     /// that was.
-    async fn send_with(
+    async fn send_with<'a>(
         &self,
         pass: &Pass,
-        method: &Method,
-        url: &Url,
-        headers: &HeaderMap,
-        body: Option<&[u8]>,
-    ) -> Result<(Response, Url), Lost> {
-        let mut url = url.clone();
+        head: &Head<'_>,
+        target: &'a Target,
+        body: Bytes,
+    ) -> Result<(Response, Cow<'a, Target>), Lost> {
+        let mut target = Cow::Borrowed(target);
         for _ in 0..=self.limits.http.redirects {
-            let mut request = self
-                .http
-                .request(method.clone(), url.clone())
-                .headers(self.headers.clone())
-                .headers(headers.clone())
-                .headers(self.permission.headers(pass, method, &url)?);
-            if let Some(body) = body {
-                request = request.body(body.to_vec());
-            }
-            let response = request.send().await.map_err(unsent)?;
+            let permitted = self.permission.headers(pass, &head.method, &target.url)?;
+            let mut request = Request::new(Full::new(body.clone()));
+            *request.method_mut() = head.method.clone();
+            *request.uri_mut() = target.uri.clone();
+            *request.headers_mut() = self.all_headers(head, permitted);
+            let response = self.requests.request(request).await.map_err(unsent)?;
             let held = response.headers().iter();
             let size: usize = held
                 .map(|(name, value)| name.as_str().len() + value.len())
@@ -192,9 +229,9 @@ impl Way {
                 return Err(Lost::Failed(ClientError::Protocol(why)));
             }
             if !response.status().is_redirection() {
-                return Ok((response, url));
+                return Ok((response, target));
             }
-            url = self.redirected(&url, &response)?;
+            target = Cow::Owned(redirected(&target.url, &response)?);
         }
         let why = format!(
             "it redirects more than {} times",
@@ -203,30 +240,49 @@ impl Way {
         Err(Lost::Failed(ClientError::Protocol(why)))
     }
 
-    /// Where a redirection leads that may be followed: to the same origin, with the same request.
-    fn redirected(&self, url: &Url, response: &Response) -> Result<Url, Lost> {
-        let status = response.status();
-        let location = response.headers().get(LOCATION);
-        let target = location
-            .and_then(|location| location.to_str().ok())
-            .and_then(|location| url.join(location).ok());
-        let keeps_request = matches!(
-            status,
-            StatusCode::TEMPORARY_REDIRECT | StatusCode::PERMANENT_REDIRECT
-        );
-        let why = match target {
-            Some(target) if target.origin() == url.origin() && keeps_request => return Ok(target),
-            Some(target) => format!(
-                "it redirects to {}, which is not followed; connect there if that is the server",
-                shortened(target)
-            ),
-            None => "it redirects, but not to a URL".to_owned(),
-        };
-        Err(Lost::Failed(ClientError::Http {
-            status: status.as_u16(),
-            why,
-        }))
+    /// All headers of a request, of which those of the permission stand above the others, and those of
+    /// the user below.
+    fn all_headers(&self, head: &Head<'_>, permitted: HeaderMap) -> HeaderMap {
+        let most = self.headers.len() + head.headers.len() + permitted.len() + 2;
+        let mut headers = HeaderMap::with_capacity(most);
+        headers.extend(self.headers.clone());
+        headers.extend(head.headers.clone());
+        headers.insert(ACCEPT, head.accept.clone());
+        if head.method == Method::POST {
+            headers.insert(CONTENT_TYPE, HeaderValue::from_static(JSON));
+        }
+        headers.extend(permitted);
+        headers
     }
+}
+
+/// Where a redirection leads that may be followed: to the same origin, with the same request.
+fn redirected(url: &Url, response: &Response) -> Result<Target, Lost> {
+    let status = response.status();
+    let location = response.headers().get(LOCATION);
+    let target = location
+        .and_then(|location| location.to_str().ok())
+        .and_then(|location| url.join(location).ok());
+    let keeps_request = matches!(
+        status,
+        StatusCode::TEMPORARY_REDIRECT | StatusCode::PERMANENT_REDIRECT
+    );
+    let why = match target {
+        Some(target) if target.origin() == url.origin() && keeps_request => {
+            return Target::new(target)
+                .map_err(unwritable)
+                .map_err(Lost::Failed);
+        }
+        Some(target) => format!(
+            "it redirects to {}, which is not followed; connect there if that is the server",
+            shortened(target)
+        ),
+        None => "it redirects, but not to a URL".to_owned(),
+    };
+    Err(Lost::Failed(ClientError::Http {
+        status: status.as_u16(),
+        why,
+    }))
 }
 
 /// Returns the media type of a response's body: JSON where the response names none.
@@ -237,22 +293,39 @@ pub(super) fn media(response: &Response) -> Option<Media> {
     }
 }
 
-/// The whole body.
-pub(super) async fn read(mut response: Response, limits: &Limits) -> Result<Vec<u8>, Lost> {
-    let mut body = BodyBuffer::new(limits.wire.message_bytes);
+/// The whole body. One that comes in one piece is not copied.
+pub(super) async fn read(response: Response, limits: &Limits) -> Result<Bytes, Lost> {
+    let mut body = response.into_body();
+    let mut gathered = BodyBuffer::new(limits.wire.message_bytes);
+    while let Some(piece) = chunk(&mut body).await.map_err(broken_off)? {
+        if gathered.is_empty() && body.is_end_stream() && piece.len() <= limits.wire.message_bytes {
+            return Ok(piece);
+        }
+        gathered.push(&piece).map_err(too_long)?;
+    }
+    Ok(gathered.into_bytes().into())
+}
+
+/// The next piece of a body; none at its end.
+pub(super) async fn chunk(body: &mut Incoming) -> hyper::Result<Option<Bytes>> {
     loop {
-        match response.chunk().await {
-            Ok(Some(chunk)) => body.push(&chunk).map_err(|too_long| {
-                let why = format!("its answer {too_long}");
-                Lost::Failed(ClientError::Protocol(why))
-            })?,
-            Ok(None) => return Ok(body.into_bytes()),
-            Err(error) => {
-                let why = format!("its answer broke off: {}", told(&error));
-                return Err(Lost::Broken(why));
-            }
+        let frame = poll_fn(|cx| Pin::new(&mut *body).poll_frame(cx)).await;
+        let Some(frame) = frame.transpose()? else {
+            return Ok(None);
+        };
+        // What follows the body (trailers) says nothing here.
+        if let Ok(piece) = frame.into_data() {
+            return Ok(Some(piece));
         }
     }
+}
+
+fn broken_off(error: hyper::Error) -> Lost {
+    Lost::Broken(format!("its answer broke off: {}", told(&error)))
+}
+
+fn too_long(too_long: BodyTooLong) -> Lost {
+    Lost::Failed(ClientError::Protocol(format!("its answer {too_long}")))
 }
 
 /// Returns the error for a response without a message of the protocol. A 401 or 403 here could not
@@ -279,30 +352,30 @@ pub(super) fn refusal(response: &Response, why: Option<&str>) -> ClientError {
     }
 }
 
-/// An error in words, without the URL: it may hold what is nobody else's business.
-pub(super) fn told(error: &reqwest::Error) -> String {
-    let mut words = String::new();
+/// An error in words, with what led to it.
+pub(super) fn told(error: &dyn Error) -> String {
+    let mut words = error.to_string();
     let mut source = error.source();
     while let Some(error) = source {
-        if !words.is_empty() {
-            words += ": ";
-        }
+        words += ": ";
         words += &error.to_string();
         source = error.source();
-    }
-    if words.is_empty() {
-        words = "the connection failed".to_owned();
     }
     words
 }
 
-fn unsent(error: reqwest::Error) -> Lost {
+fn unsent(error: legacy::Error) -> Lost {
     let why = told(&error);
-    if error.is_connect() || error.is_builder() {
+    if error.is_connect() {
         Lost::Failed(ClientError::Unreachable(why))
     } else {
         Lost::Broken(why)
     }
+}
+
+/// The error for a URL that cannot stand in a request.
+pub(super) fn unwritable(error: InvalidUri) -> ClientError {
+    ClientError::Unreachable(error.to_string())
 }
 
 /// A URL without what may be secret.

@@ -9,13 +9,13 @@ use askback_core::{
     http::media::Media,
     limits::Limits,
 };
-use reqwest::{Response, StatusCode};
+use http::StatusCode;
 use tokio::time::{Instant, sleep};
 
 use super::{
     ended::Ended,
     events::{Events, NoEvent, Resumption, is_message},
-    send::{Way, media},
+    send::{Response, Way, media},
 };
 
 /// A longer pause before an answer goes on is not left without a word.

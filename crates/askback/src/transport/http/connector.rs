@@ -1,0 +1,213 @@
+//! How a server is connected to: secured by TLS where its URL wants that, and through a proxy where the
+//! environment names one (`HTTP_PROXY`, `HTTPS_PROXY`, `NO_PROXY`).
+
+use std::{
+    error::Error,
+    io,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use askback_core::{future::BoxFuture, limits::Limits};
+use bytes::Bytes;
+use http::{HeaderMap, Uri, header::PROXY_AUTHORIZATION, uri::Scheme};
+use http_body_util::Full;
+use hyper::rt::{Read, ReadBufCursor, Write};
+use hyper_rustls::HttpsConnector;
+use hyper_util::{
+    client::{
+        legacy::{
+            Client,
+            connect::{Connected, Connection, HttpConnector, proxy::Tunnel},
+        },
+        proxy::matcher::Matcher,
+    },
+    rt::{TokioExecutor, TokioTimer},
+};
+use rustls::{
+    ClientConfig,
+    crypto::{CryptoProvider, ring},
+};
+use rustls_platform_verifier::BuilderVerifierExt as _;
+use tokio::time::timeout;
+use tower_service::Service;
+
+/// What sends requests. Clones share their connections.
+pub(super) type Requests = Client<Connector, Full<Bytes>>;
+
+type Failed = Box<dyn Error + Send + Sync>;
+
+/// Makes connections.
+#[derive(Clone)]
+pub(super) struct Connector(Arc<Inner>);
+
+struct Inner {
+    direct: HttpsConnector<HttpConnector>,
+    /// With a server behind a proxy.
+    tls: Arc<ClientConfig>,
+    proxies: Matcher,
+    /// How long it may take to connect.
+    limit: Duration,
+}
+
+/// What a proxy that is not tunnelled through wants to be sent with each request to a server.
+pub(super) fn proxy_headers(server: &Uri) -> HeaderMap {
+    let mut headers = HeaderMap::new();
+    if server.scheme() == Some(&Scheme::HTTP)
+        && let Some(proxy) = Matcher::from_env().intercept(server)
+        && let Some(password) = proxy.basic_auth()
+    {
+        headers.insert(PROXY_AUTHORIZATION, password.clone());
+    }
+    headers
+}
+
+/// What sends requests within these limits.
+pub(super) fn requests(limits: &Limits) -> io::Result<Requests> {
+    let tls = tls()
+        .map(Arc::new)
+        .map_err(|error| io::Error::other(format!("HTTP cannot be spoken here: {error}")))?;
+    let mut http = HttpConnector::new();
+    http.enforce_http(false);
+    http.set_nodelay(true);
+    // A stream may be silent for hours; a dead one is noticed all the same.
+    http.set_keepalive(Some(limits.http.stream_retry_most));
+    let connector = Connector(Arc::new(Inner {
+        direct: HttpsConnector::from((http, Arc::clone(&tls))),
+        tls,
+        proxies: Matcher::from_env(),
+        limit: limits.http.connect,
+    }));
+    let header_bytes = u32::try_from(limits.http.header_bytes).unwrap_or(u32::MAX);
+    Ok(Client::builder(TokioExecutor::new())
+        .timer(TokioTimer::new())
+        .pool_timer(TokioTimer::new())
+        .http2_max_header_list_size(header_bytes)
+        .build(connector))
+}
+
+/// TLS by the provider that the program has chosen for itself, else by ring, as for what is fetched for
+/// authorization; trusted are the authorities of the system.
+fn tls() -> Result<ClientConfig, rustls::Error> {
+    let chosen = CryptoProvider::get_default().cloned();
+    let provider = chosen.unwrap_or_else(|| Arc::new(ring::default_provider()));
+    let tls =
+        ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions()?;
+    let mut tls = tls.with_platform_verifier()?.with_no_client_auth();
+    tls.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+    Ok(tls)
+}
+
+impl Inner {
+    async fn connect(&self, server: Uri) -> Result<Wire, Failed> {
+        let mut direct = self.direct.clone();
+        let Some(proxy) = self.proxies.intercept(&server) else {
+            return Ok(Wire::to_server(direct.call(server).await?));
+        };
+        if server.scheme() != Some(&Scheme::HTTPS) {
+            return Ok(Wire::to_proxy(direct.call(proxy.uri().clone()).await?));
+        }
+        let mut tunnel = Tunnel::new(proxy.uri().clone(), direct);
+        if let Some(password) = proxy.basic_auth() {
+            tunnel = tunnel.with_auth(password.clone());
+        }
+        let mut secured = HttpsConnector::from((tunnel, Arc::clone(&self.tls)));
+        Ok(Wire::to_server(secured.call(server).await?))
+    }
+}
+
+impl Service<Uri> for Connector {
+    type Response = Wire;
+    type Error = Failed;
+    type Future = BoxFuture<'static, Result<Wire, Failed>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Failed>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, server: Uri) -> Self::Future {
+        let inner = Arc::clone(&self.0);
+        Box::pin(async move {
+            let connected = timeout(inner.limit, inner.connect(server)).await;
+            connected.unwrap_or_else(|_| {
+                let why = format!("nobody answered within {:?}", inner.limit);
+                Err(io::Error::new(io::ErrorKind::TimedOut, why).into())
+            })
+        })
+    }
+}
+
+/// A connection.
+pub(super) struct Wire {
+    stream: Box<dyn Stream>,
+    /// It leads to a proxy, which is told with each request where that is to go.
+    is_to_proxy: bool,
+}
+
+trait Stream: Read + Write + Connection + Send + Unpin {}
+
+impl<S: Read + Write + Connection + Send + Unpin> Stream for S {}
+
+impl Wire {
+    fn to_server(stream: impl Stream + 'static) -> Self {
+        Self {
+            stream: Box::new(stream),
+            is_to_proxy: false,
+        }
+    }
+
+    fn to_proxy(stream: impl Stream + 'static) -> Self {
+        Self {
+            stream: Box::new(stream),
+            is_to_proxy: true,
+        }
+    }
+}
+
+impl Connection for Wire {
+    fn connected(&self) -> Connected {
+        self.stream.connected().proxy(self.is_to_proxy)
+    }
+}
+
+impl Read for Wire {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        into: ReadBufCursor<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_read(cx, into)
+    }
+}
+
+impl Write for Wire {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write(cx, bytes)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(cx)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        pieces: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write_vectored(cx, pieces)
+    }
+}
