@@ -6,7 +6,6 @@ use alloc::{borrow::Cow, string::String};
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 
 use super::Mismatch;
-use crate::protocol::{ClientRequest, HasMeta};
 
 /// Names the revision of a message (from 2025-06-18 on).
 pub const PROTOCOL_VERSION: &str = "mcp-protocol-version";
@@ -48,19 +47,6 @@ pub struct BodySummary<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the header holds invalid characters or invalid base64")]
 pub struct Undecodable;
-
-impl<'a> BodySummary<'a> {
-    /// The parts of a request that its headers mirror; none where its `_meta` names no revision, as
-    /// on a session.
-    pub fn of(request: &'a ClientRequest) -> Option<Self> {
-        let version = request.meta()?.protocol_version.as_deref()?;
-        Some(Self {
-            version,
-            method: request.method(),
-            name: request.target(),
-        })
-    }
-}
 
 impl<'a> Mirrored<'a> {
     /// Picks the headers out of all of a request, in whatever case their names are written.

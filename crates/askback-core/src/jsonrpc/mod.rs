@@ -30,6 +30,8 @@ pub use error::ErrorObject;
 pub use read::{ReadParams, parse, parse_request};
 pub(crate) use read::{is_short, text_within};
 pub(crate) use walk::Walk;
+#[cfg(feature = "client")]
+pub(crate) use write::write_request_of;
 pub(crate) use write::write_result_of;
 pub use write::{write_batch, write_error, write_notification, write_request, write_result};
 pub use written::WrittenResponse;
@@ -130,7 +132,7 @@ impl fmt::Display for RequestId {
 
 impl RequestId {
     /// The id as JSON.
-    fn to_json(&self) -> String {
+    pub(crate) fn to_json(&self) -> String {
         match self {
             Self::Number(number) => number.to_string(),
             Self::String(string) => Value::from(&**string).to_string(),

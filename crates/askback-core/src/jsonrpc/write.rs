@@ -24,6 +24,38 @@ pub fn write_request<T: Serialize + ?Sized>(
     })
 }
 
+/// Writes a request in parts: `meta` are the members of its `_meta`, as text without the braces around
+/// them, and stand after those of `params`, which are written as an object and have none.
+///
+/// # Panics
+///
+/// If `params` cannot be written as JSON, which no type of [`protocol`](crate::protocol) does.
+#[cfg(feature = "client")]
+pub(crate) fn write_request_of<T: Serialize>(
+    id: &RequestId,
+    method: &'static str,
+    params: Option<&T>,
+    meta: &str,
+) -> Vec<u8> {
+    let (id, params) = (id.to_json(), params.map(encode));
+    // Without the braces around them.
+    let members = params.as_ref().map_or(&[][..], |it| &it[1..it.len() - 1]);
+    // The constants, and an id of any number.
+    let around = 96;
+    let mut message = Vec::with_capacity(around + method.len() + members.len() + meta.len());
+    for part in [START, &id, r#","method":""#, method, r#"","params":{"#] {
+        message.extend_from_slice(part.as_bytes());
+    }
+    if !members.is_empty() {
+        message.extend_from_slice(members);
+        message.push(b',');
+    }
+    for part in [r#""_meta":{"#, meta, "}}}"] {
+        message.extend_from_slice(part.as_bytes());
+    }
+    message
+}
+
 /// Writes a notification; `params` are left out where there are none.
 ///
 /// # Panics

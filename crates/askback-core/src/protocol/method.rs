@@ -248,6 +248,12 @@ impl ClientRequest {
     pub fn to_vec(&self, id: &RequestId) -> Vec<u8> {
         jsonrpc::write_request(id, self.method(), self.params().as_ref())
     }
+
+    /// The same of a request without a `_meta`, with these members in its place, as text.
+    #[cfg(feature = "client")]
+    pub(crate) fn to_vec_with_meta(&self, id: &RequestId, members: &str) -> Vec<u8> {
+        jsonrpc::write_request_of(id, self.method(), self.params().as_ref(), members)
+    }
 }
 
 impl ServerRequest {

@@ -13,7 +13,9 @@ use super::{
 use crate::{
     jsonrpc::ErrorObject,
     limits::Limits,
-    protocol::{ClientRequest, ElicitAction, ElicitUrlParams, InputResponse, InputResponses},
+    protocol::{
+        ClientRequest, ElicitAction, ElicitUrlParams, HasMeta, InputResponse, InputResponses, Meta,
+    },
     revision::Revision,
 };
 
@@ -21,6 +23,8 @@ use crate::{
 pub(super) struct Call {
     /// Shared with the transport while a round is on its way.
     pub(super) request: Arc<ClientRequest>,
+    /// The `_meta` that the caller wrote into it, which is sent with each round.
+    pub(super) meta: Option<Box<Meta>>,
     pub(super) stage: Stage,
     pub(super) patience: Patience,
     /// How often the server asked for another round.
@@ -91,8 +95,9 @@ pub(super) enum Answered {
 }
 
 impl Call {
-    pub(super) fn new(request: ClientRequest, limits: &Limits, timeouts: Timeouts) -> Self {
+    pub(super) fn new(mut request: ClientRequest, limits: &Limits, timeouts: Timeouts) -> Self {
         Self {
+            meta: request.meta_slot().take(),
             request: Arc::new(request),
             stage: Stage::Ready,
             patience: Patience::new(limits, timeouts),

@@ -2,7 +2,9 @@
 
 use alloc::{boxed::Box, string::String, sync::Arc, vec::Vec};
 
+use super::introduction::SentMeta;
 use crate::{
+    http::headers::BodySummary,
     jsonrpc::{self, Malformed, Message, Payload, RequestId},
     limits::WireLimits,
     protocol::{ClientNotification, ClientRequest},
@@ -43,6 +45,8 @@ pub struct SentRequest {
     pub id: RequestId,
     /// The method and its parameters. The call that may send them again shares them.
     pub request: Arc<ClientRequest>,
+    /// What it says in its `_meta` where it stands alone. On a session, that is part of the parameters.
+    pub meta: Option<SentMeta>,
 }
 
 /// A message, or a batch, of the server, read by the transport or by
@@ -59,16 +63,17 @@ pub struct ServerMessage {
 }
 
 impl ClientMessage {
-    /// Writes a request in the words of a revision.
+    /// Writes a request of a session, in the words of its revision.
     pub(super) fn request(revision: Revision, id: i64, request: ClientRequest) -> Self {
-        Self::lowered(id, Arc::new(wire::lower(request, revision)))
+        Self::lowered(id, Arc::new(wire::lower(request, revision)), None)
     }
 
     /// Writes a request that is in the words of its revision already.
-    pub(super) fn lowered(id: i64, request: Arc<ClientRequest>) -> Self {
+    pub(super) fn lowered(id: i64, request: Arc<ClientRequest>, meta: Option<SentMeta>) -> Self {
         let sent = SentRequest {
             id: RequestId::Number(id),
             request,
+            meta,
         };
         Self {
             bytes: sent.to_vec(),
@@ -105,7 +110,37 @@ impl SentRequest {
     /// The request as JSON, without a newline.
     #[must_use]
     pub fn to_vec(&self) -> Vec<u8> {
-        self.request.to_vec(&self.id)
+        match &self.meta {
+            Some(meta) => self.request.to_vec_with_meta(&self.id, &meta.members()),
+            None => self.request.to_vec(&self.id),
+        }
+    }
+
+    /// The parts of it that headers mirror; none on a session.
+    #[must_use]
+    pub fn summary(&self) -> Option<BodySummary<'_>> {
+        let meta = self.meta.as_ref()?;
+        Some(BodySummary {
+            version: meta.revision().as_str(),
+            method: self.request.method(),
+            name: self.request.target(),
+        })
+    }
+
+    /// The same request under another id.
+    #[must_use]
+    pub fn renamed(&self, id: RequestId) -> Self {
+        Self { id, ..self.clone() }
+    }
+
+    /// Another request of the same client, of whose progress nobody wants to be told.
+    #[must_use]
+    pub fn beside(&self, id: RequestId, request: ClientRequest) -> Self {
+        Self {
+            id,
+            request: Arc::new(request),
+            meta: self.meta.as_ref().map(SentMeta::without_progress),
+        }
     }
 }
 

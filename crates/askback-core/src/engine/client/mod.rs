@@ -10,6 +10,7 @@ mod error;
 mod event;
 mod greeting;
 mod held;
+mod introduction;
 mod legacy;
 mod listen;
 mod message;
@@ -39,6 +40,7 @@ pub use carrier::{Carrier, Lost};
 pub use error::ClientError;
 pub use event::Event;
 pub use greeting::Greeting;
+pub use introduction::SentMeta;
 pub use message::{ClientMessage, MessageKind, SentRequest, ServerMessage};
 pub use patience::Timeouts;
 pub use question::{HostQuestion, QuestionId};
@@ -48,6 +50,7 @@ use self::{
     cache::{Cache, Key},
     call::Call,
     calls::Calls,
+    introduction::LastIntroduction,
     legacy::Session,
     opening::{Context, Next, Opening},
     pace::Pace,
@@ -132,6 +135,7 @@ pub struct Connection {
     asks: Pace,
     restarts: Pace,
     log_level: Option<LoggingLevel>,
+    introduction: LastIntroduction,
     /// The resources watched on a session, so that they are watched on the next one, too.
     watched: BTreeSet<String>,
     /// How often something of the server's was reported.
@@ -173,6 +177,7 @@ impl Connection {
             asks: Pace::new(limits.client.asks, limits.client.asks_window),
             restarts: Pace::new(limits.client.restarts, limits.client.restarts_window),
             log_level: None,
+            introduction: LastIntroduction::default(),
             watched: BTreeSet::new(),
             reports: 0,
             last_id: 0,

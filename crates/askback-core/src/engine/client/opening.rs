@@ -4,13 +4,16 @@
 //! that as such a server would is taken for one with a handshake (2026-07-28,
 //! basic/transports/stdio, Backward Compatibility).
 
-use alloc::{borrow::ToOwned, boxed::Box, format, string::String, vec::Vec};
+use alloc::{borrow::ToOwned, boxed::Box, format, string::String, sync::Arc, vec::Vec};
 use core::time::Duration;
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::{Carrier, ClientError, ClientMessage, Greeting, Profile, writing::stamp};
+use super::{
+    Carrier, ClientError, ClientMessage, Greeting, Profile,
+    introduction::{Introduction, SentMeta},
+};
 use crate::{
     jsonrpc::{ErrorObject, RequestId},
     protocol::{
@@ -267,9 +270,10 @@ impl Opening {
             _ => cx.profile.limits.wire.request,
         };
         self.expect(Step::Probe(revision), patience, cx);
-        let mut request = ClientRequest::Discover(RequestParams::default());
-        stamp(&mut request, cx.profile, revision, None, None);
-        ClientMessage::request(revision, self.id, request)
+        let request = Arc::new(ClientRequest::Discover(RequestParams::default()));
+        let introduction = Arc::new(Introduction::new(cx.profile, revision, None));
+        let meta = SentMeta::new(introduction, None, None);
+        ClientMessage::lowered(self.id, request, Some(meta))
     }
 
     fn initialize(

@@ -8,10 +8,11 @@ use serde_json::value::RawValue;
 use super::{
     CallId, ClientError, ClientMessage, Connection, Greeting, Output, State,
     call::{Call, Sent, Stage},
-    writing::stamp,
+    introduction::SentMeta,
 };
 use crate::{
-    protocol::{ClientRequest, EmptyResult},
+    jsonrpc::RequestId,
+    protocol::{ClientRequest, EmptyResult, HasMeta},
     revision::{Era, Kind},
     wire,
 };
@@ -122,16 +123,24 @@ impl Connection {
         }
         self.last_id += 1;
         let number = self.last_id;
-        let progress = call.may_ask().then_some(number);
-        let request = Arc::make_mut(&mut call.request);
-        stamp(request, &self.profile, revision, self.log_level, progress);
+        let progress = call.may_ask().then_some(RequestId::Number(number));
         let message = match revision.era() {
-            // It is never said in another revision.
             Era::Modern => {
-                wire::lower_in_place(request, revision);
-                ClientMessage::lowered(number, Arc::clone(&call.request))
+                // It is never said in another revision.
+                wire::lower_in_place(Arc::make_mut(&mut call.request), revision);
+                let (profile, level) = (&self.profile, self.log_level);
+                let introduction = self.introduction.get(profile, revision, level);
+                let meta = SentMeta::new(introduction, progress, call.meta.as_deref());
+                ClientMessage::lowered(number, Arc::clone(&call.request), Some(meta))
             }
-            Era::Legacy => ClientMessage::request(revision, number, request.clone()),
+            Era::Legacy => {
+                let mut request = (*call.request).clone();
+                request.meta_slot().clone_from(&call.meta);
+                if progress.is_some() {
+                    request.meta_mut().progress_token = progress;
+                }
+                ClientMessage::request(revision, number, request)
+            }
         };
         self.out.push_back(Output::Send(message));
         call.stage = Stage::Sent(Sent {

@@ -1,6 +1,6 @@
 //! Calls that became tasks on the server (SEP-2663): they are asked after until they end.
 
-use alloc::{borrow::ToOwned, boxed::Box, format, vec::Vec};
+use alloc::{borrow::ToOwned, boxed::Box, format, sync::Arc, vec::Vec};
 use core::time::Duration;
 
 use serde_json::value::RawValue;
@@ -9,12 +9,14 @@ use super::{
     CallId, ClientError, ClientMessage, Connection, Event, Output, QuestionId, State,
     call::Stage,
     held::{Flight, Held, Kind, task_params},
+    introduction::SentMeta,
     rounds::refusal,
-    writing::{response_json, stamp},
+    writing::response_json,
 };
 use crate::{
     jsonrpc::{ErrorObject, INVALID_PARAMS},
     protocol::{ClientRequest, DetailedTask, InputRequests, InputResponse, Outcome, TaskStatus},
+    wire,
 };
 
 impl Connection {
@@ -273,13 +275,16 @@ impl Connection {
         }
     }
 
-    fn send_task_request(&mut self, number: i64, mut request: ClientRequest) {
+    fn send_task_request(&mut self, number: i64, request: ClientRequest) {
         let Some(greeting) = &self.greeting else {
             return;
         };
         let revision = greeting.revision;
-        stamp(&mut request, &self.profile, revision, self.log_level, None);
-        let message = ClientMessage::request(revision, number, request);
+        let request = Arc::new(wire::lower(request, revision));
+        let (profile, level) = (&self.profile, self.log_level);
+        let introduction = self.introduction.get(profile, revision, level);
+        let meta = SentMeta::new(introduction, None, None);
+        let message = ClientMessage::lowered(number, request, Some(meta));
         self.out.push_back(Output::Send(message));
     }
 

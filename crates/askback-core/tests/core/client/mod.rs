@@ -23,7 +23,7 @@ use askback_core::{
         CallId, CallTarget, Carrier, ClientError, ClientMessage, Connection, Event, HostQuestion,
         Lost, MessageKind, Output, Profile, QuestionId, Timeouts,
     },
-    http::headers::{BodySummary, name_member},
+    http::headers::name_member,
     jsonrpc::{ErrorObject, RequestId},
     limits::Limits,
     protocol::{
@@ -318,8 +318,9 @@ fn check_kind(message: &ClientMessage) {
     let says = match &message.kind {
         MessageKind::Request(sent) => {
             assert_eq!(sent.to_vec(), message.bytes);
-            let mirrored = BodySummary::of(&sent.request);
-            let mirrored = mirrored.map(|body| json!([body.version, body.method, body.name]));
+            let mirrored = sent
+                .summary()
+                .map(|body| json!([body.version, body.method, body.name]));
             json!([sent.id, mirrored])
         }
         MessageKind::Initialized(_) => json!("initialized"),

@@ -1,12 +1,10 @@
 //! Requests as they travel over HTTP, and what comes back to them.
 
-use std::sync::Arc;
-
 use askback_core::{
     engine::client::{SentRequest, ServerMessage},
-    http::headers::{self, BodySummary, encode},
+    http::headers::{self, encode},
     jsonrpc::{Message, Payload, RequestId, Response},
-    protocol::{ClientRequest, HasMeta, PaginatedParams, RawObject},
+    protocol::{ClientRequest, PaginatedParams, RawObject},
 };
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue};
@@ -69,13 +67,13 @@ impl PendingRequest {
 
     /// Whether it names its revision in its `_meta`. Otherwise it belongs to a session.
     pub(super) fn stands_alone(&self) -> bool {
-        BodySummary::of(&self.sent.request).is_some()
+        self.sent.summary().is_some()
     }
 
     /// The headers that mirror it, for a request that stands alone.
     pub(super) fn mirrored(&self, tools: &Tools) -> HeaderMap {
         let mut mirrored = HeaderMap::new();
-        let Some(body) = BodySummary::of(&self.sent.request) else {
+        let Some(body) = self.sent.summary() else {
             return mirrored;
         };
         put(&mut mirrored, PROTOCOL_VERSION, body.version);
@@ -107,22 +105,13 @@ impl PendingRequest {
 
     /// The same request under another id.
     pub(super) fn renamed(&self, id: RequestId) -> Self {
-        let request = Arc::clone(&self.sent.request);
-        Self::write(SentRequest { id, request })
+        Self::write(self.sent.renamed(id))
     }
 
     /// A request for a page of the tools, made in the name of the same client.
     pub(super) fn list_tools(&self, id: RequestId, cursor: Option<String>) -> Self {
-        let mut meta = self.sent.request.meta().cloned();
-        if let Some(meta) = &mut meta {
-            meta.progress_token = None;
-        }
-        let params = PaginatedParams {
-            cursor,
-            meta: meta.map(Box::new),
-        };
-        let request = Arc::new(ClientRequest::ListTools(params));
-        Self::write(SentRequest { id, request })
+        let params = PaginatedParams { cursor, meta: None };
+        Self::write(self.sent.beside(id, ClientRequest::ListTools(params)))
     }
 
     /// Classifies a message for this request. An error that names no request is about this one.
