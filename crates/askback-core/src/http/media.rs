@@ -5,7 +5,7 @@ pub const JSON: &str = "application/json";
 /// The media type of a stream of events.
 pub const EVENT_STREAM: &str = "text/event-stream";
 
-/// The `Accept` header that nearly every client sends.
+/// The `Accept` header that nearly every client sends; some take [`EVENT_STREAM`] alone.
 const BOTH: &[u8] = b"application/json, text/event-stream";
 
 /// The kinds of body that the transport has.
@@ -62,11 +62,20 @@ impl Accepted {
     pub fn of<'a>(headers: impl IntoIterator<Item = &'a [u8]>) -> Self {
         let mut headers = headers.into_iter();
         let (first, second) = (headers.next(), headers.next());
-        if first.is_none() || (first == Some(BOTH) && second.is_none()) {
-            return Self {
-                json: true,
-                event_stream: true,
-            };
+        match (first, second) {
+            (None | Some(BOTH), None) => {
+                return Self {
+                    json: true,
+                    event_stream: true,
+                };
+            }
+            (Some(only), None) if only == EVENT_STREAM.as_bytes() => {
+                return Self {
+                    json: false,
+                    event_stream: true,
+                };
+            }
+            _ => {}
         }
         // How exact the deciding range is, from 1 on, and what it says.
         let (mut json, mut event_stream) = ((0, false), (0, false));

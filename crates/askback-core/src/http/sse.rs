@@ -7,6 +7,8 @@ use alloc::{
 };
 use core::{mem, time::Duration};
 
+use memchr::memchr2;
+
 use crate::limits::WireLimits;
 
 /// One event of a stream.
@@ -268,7 +270,7 @@ fn write_id(out: &mut Vec<u8>, id: Option<&str>) {
 fn write_data(out: &mut Vec<u8>, data: &[u8]) {
     out.reserve(data.len() + 8);
     let mut rest = data;
-    while let Some(end) = rest.iter().position(|byte| matches!(byte, b'\n' | b'\r')) {
+    while let Some(end) = memchr2(b'\n', b'\r', rest) {
         write_field(out, b"data", &rest[..end]);
         let length = if rest[end..].starts_with(b"\r\n") {
             2

@@ -6,6 +6,9 @@ use serde::Serialize;
 
 use super::{ErrorObject, RequestId, VERSION, written::START};
 
+/// What stands between the id of a response and its result.
+const RESULT: &[u8] = br#","result":"#;
+
 /// Writes a request; `params` are left out where there are none.
 ///
 /// # Panics
@@ -76,11 +79,9 @@ pub fn write_notification<T: Serialize + ?Sized>(method: &str, params: Option<&T
 ///
 /// If `result` cannot be written as JSON, which no type of [`protocol`](crate::protocol) does.
 pub fn write_result<T: Serialize + ?Sized>(id: &RequestId, result: &T) -> Vec<u8> {
-    encode(&Success {
-        jsonrpc: VERSION,
-        id,
-        result,
-    })
+    let (id, result) = (id.to_json(), encode(&result));
+    let parts = [START.as_bytes(), id.as_bytes(), RESULT, &result, b"}"];
+    parts.concat()
 }
 
 /// Writes the response to a request that succeeded, in parts: `first` and `last` are members of the
@@ -96,7 +97,6 @@ pub(crate) fn write_result_of<T: Serialize>(
     members: &T,
     last: Option<&str>,
 ) -> Vec<u8> {
-    const RESULT: &str = r#","result":{"#;
     let (id, members) = (id.to_json(), encode(members));
     // Without the braces around them.
     let members = &members[1..members.len() - 1];
@@ -104,8 +104,14 @@ pub(crate) fn write_result_of<T: Serialize>(
     // The constants, an id of any number, and what closes it.
     let around = 64;
     let mut message = Vec::with_capacity(around + first.len() + members.len() + last.len());
-    for part in [START, &id, RESULT, first] {
-        message.extend_from_slice(part.as_bytes());
+    for part in [
+        START.as_bytes(),
+        id.as_bytes(),
+        RESULT,
+        b"{",
+        first.as_bytes(),
+    ] {
+        message.extend_from_slice(part);
     }
     for part in [members, last.as_bytes()] {
         if !part.is_empty() {
@@ -149,13 +155,6 @@ struct Call<'a, T: ?Sized> {
     method: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     params: Option<&'a T>,
-}
-
-#[derive(Serialize)]
-struct Success<'a, T: ?Sized> {
-    jsonrpc: &'static str,
-    id: &'a RequestId,
-    result: &'a T,
 }
 
 #[derive(Serialize)]
