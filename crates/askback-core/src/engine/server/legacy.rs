@@ -20,7 +20,7 @@ use crate::{
     jsonrpc::{self, ErrorObject, RequestId},
     protocol::{
         ClientRequest, ElicitParams, ElicitResult, ElicitationCompleteParams, EmptyResult, HasMeta,
-        InitializeParams, InitializeResult, InputRequest, LoggingLevel, RawJson,
+        InitializeParams, InitializeResult, InputRequest, JsonObject, LoggingLevel, RawJson,
         ServerNotification, ServerRequest, TraceContext,
     },
     revision::{Era, Facts, Kind, Revision},
@@ -40,8 +40,8 @@ pub(super) enum Session {
 
 #[derive(Debug)]
 pub(super) struct Open {
-    /// The client; each request adds its own progress token.
-    origin: Origin,
+    /// The client. A request with a progress token or a place in a trace has an origin of its own.
+    origin: Arc<Origin>,
     level: Option<LoggingLevel>,
     watched: BTreeSet<String>,
     /// The memory of the watched resources, in bytes.
@@ -210,18 +210,21 @@ impl Session {
                 return Err(ErrorObject::method_not_found(request.method()));
             }
             mut request => {
-                let meta = request.meta_slot().take().unwrap_or_default();
-                let trace = TraceContext::of(&meta).map(Box::new);
-                let progress_token = known_token(meta.progress_token, &profile.limits)?;
-                let origin = Arc::new(Origin {
-                    progress_token,
-                    trace,
-                    ..open.origin.clone()
-                });
+                let (origin, meta) = match request.meta_slot().take() {
+                    None => (Arc::clone(&open.origin), JsonObject::new()),
+                    Some(meta) => {
+                        let origin = Origin {
+                            trace: TraceContext::of(&meta).map(Box::new),
+                            progress_token: known_token(meta.progress_token, &profile.limits)?,
+                            ..(*open.origin).clone()
+                        };
+                        (Arc::new(origin), meta.extra)
+                    }
+                };
                 return Ok(Routed::Call(Call {
                     id,
                     request,
-                    meta: meta.extra,
+                    meta,
                     origin,
                 }));
             }
@@ -287,7 +290,7 @@ fn initialize(
         trace: None,
     };
     let open = Open {
-        origin,
+        origin: Arc::new(origin),
         level: None,
         watched: BTreeSet::new(),
         watched_bytes: 0,

@@ -187,14 +187,14 @@ impl Session {
         for answer in answers {
             state.push(stream, answer);
         }
-        let work = calls.into_iter().map(|call| {
+        let work = calls.into_iter().map(|call| -> Work {
             let stop = Arc::new(Notify::new());
             state.running.push(Running {
                 id: call.id.clone(),
                 stream,
                 stop: Arc::clone(&stop),
             });
-            Box::pin(work(Arc::clone(self), call, stop)) as Work
+            Box::pin(work(Arc::clone(self), call, stop))
         });
         let work = work.collect();
         Taken::Work(stream, work)
@@ -358,8 +358,8 @@ impl State {
     pub(super) fn take_only(&mut self, number: u32) -> Option<Outgoing> {
         let (stream, room) = self.stream_and_room(number);
         let only = stream?.take_only(room)?;
+        // Its reader, which goes now, gives back what this leaves.
         self.streams.retain(|stream| stream.number != number);
-        self.settle();
         Some(only)
     }
 
@@ -428,7 +428,7 @@ impl State {
     }
 
     /// Does what the engine wants done; the calls are left to do.
-    fn drain(&mut self, mut send: impl FnMut(&mut Self, Vec<u8>)) -> Vec<Call> {
+    fn drain(&mut self, mut send: impl FnMut(&mut Self, Vec<u8>)) -> Vec<Box<Call>> {
         let mut calls = Vec::new();
         while let Some(output) = self.engine.poll() {
             match output {
@@ -437,7 +437,7 @@ impl State {
                     Some(stream) => self.push(stream, message),
                     None => send(self, message),
                 },
-                Output::Call(call) => calls.push(*call),
+                Output::Call(call) => calls.push(call),
                 Output::Cancel(id, reason) => {
                     tracing::debug!(reason = reason.as_deref(), "a client cancelled a request");
                     calls.retain(|call| call.id != id);
@@ -502,16 +502,19 @@ impl Observer for Session {
 }
 
 /// Answers one call.
-async fn work(session: Arc<Session>, call: Call, stop: Arc<Notify>) {
+async fn work(session: Arc<Session>, call: Box<Call>, stop: Arc<Notify>) {
     let id = call.id.clone();
+    let shared = Arc::clone(&session.shared);
     let peer = Arc::new(Caller {
         session: Arc::clone(&session),
         call: id.clone(),
     });
-    let answering = dispatch::answer(Arc::clone(&session.shared), call, peer);
     tokio::select! {
         biased;
         () = stop.notified() => {}
-        answered = answering => session.respond(&id, &stop, answered.message),
+        // Made where it is polled: it is large.
+        answered = dispatch::answer(shared, *call, peer) => {
+            session.respond(&id, &stop, answered.message);
+        }
     }
 }
