@@ -18,9 +18,7 @@ pub(super) fn measure(programs: &Programs, effort: Effort) -> io::Result<Vec<Sam
         for &depth in HTTP {
             for peer in [Peer::Rmcp, Peer::Askback] {
                 let server = programs.http(Peer::Askback)?;
-                let address = server
-                    .address
-                    .ok_or_else(|| io::Error::other("no address"))?;
+                let address = server.address()?;
                 let (load, url) = (depth.to_string(), format!("http://{address}/mcp"));
                 let client = programs.http_client(peer, [&load, &span], &url);
                 samples.push(sample(round, "client, HTTP", depth, peer, client)?);

@@ -129,9 +129,7 @@ async fn load(
     connections: usize,
     span: Duration,
 ) -> io::Result<(Load, Duration)> {
-    let address = server
-        .address
-        .ok_or_else(|| io::Error::other("no address"))?;
+    let address = server.address()?;
     let mut clients = Vec::new();
     for _ in 0..connections {
         clients.push(begin(address, peer, way, asks).await?);
@@ -163,9 +161,7 @@ pub(super) async fn exchange(
     connections: usize,
     exchanges: u64,
 ) -> io::Result<()> {
-    let address = server
-        .address
-        .ok_or_else(|| io::Error::other("no address"))?;
+    let address = server.address()?;
     let mut tasks = JoinSet::new();
     for _ in 0..connections {
         let (mut client, mut task) = begin(address, peer, way, asks).await?;
@@ -333,7 +329,7 @@ async fn ask_on_session(
 }
 
 /// The message of a body: the body, or the last event in it that holds one.
-fn message(body: &[u8]) -> &[u8] {
+pub(super) fn message(body: &[u8]) -> &[u8] {
     let text = std::str::from_utf8(body).unwrap_or_default();
     let events = text.lines().filter_map(|line| line.strip_prefix("data:"));
     let last = events.map(str::trim).rfind(|data| data.starts_with('{'));
@@ -348,7 +344,7 @@ fn expect(status: u16, body: &[u8], what: &[u8]) -> io::Result<()> {
     }
 }
 
-fn unexpected(status: u16, body: &[u8]) -> io::Error {
+pub(super) fn unexpected(status: u16, body: &[u8]) -> io::Error {
     let body = String::from_utf8_lossy(body);
     io::Error::other(format!("answered {status}: {body}"))
 }

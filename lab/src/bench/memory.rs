@@ -56,7 +56,7 @@ fn described(what: &str, count: usize, peer: Peer, used: Used) -> Vec<Sample> {
 }
 
 async fn sessions(server: &Running, count: usize) -> io::Result<Used> {
-    let address = address(server)?;
+    let address = server.address()?;
     let mut client = Client::connect(address).await?;
     let session = open_session(&mut client, address).await?;
     end_session(&mut client, address, &session).await?;
@@ -79,7 +79,7 @@ async fn sessions(server: &Running, count: usize) -> io::Result<Used> {
 }
 
 async fn streams(server: &Running, peer: Peer, count: usize) -> io::Result<Used> {
-    let address = address(server)?;
+    let address = server.address()?;
     let request = match peer {
         Peer::Floor => bare("GET", address, None),
         _ => post(address, Way::Json, None, &listen()),
@@ -102,7 +102,7 @@ async fn streams(server: &Running, peer: Peer, count: usize) -> io::Result<Used>
 }
 
 /// Opens a stream, and waits for its first event.
-async fn stream(address: SocketAddr, request: &[u8]) -> io::Result<Client> {
+pub(super) async fn stream(address: SocketAddr, request: &[u8]) -> io::Result<Client> {
     let mut client = Client::connect(address).await?;
     let head = client.begin(request).await?;
     if head.status != 200 {
@@ -110,8 +110,4 @@ async fn stream(address: SocketAddr, request: &[u8]) -> io::Result<Client> {
     }
     client.chunk().await?;
     Ok(client)
-}
-
-fn address(server: &Running) -> io::Result<SocketAddr> {
-    server.address.ok_or_else(|| io::Error::other("no address"))
 }

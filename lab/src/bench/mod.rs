@@ -5,6 +5,7 @@
 mod build;
 mod calling;
 mod client;
+mod fanout;
 mod http;
 mod instructions;
 mod memory;
@@ -43,6 +44,8 @@ pub enum Peer {
     RmcpNoDelay,
     /// rmcp, told to answer with JSON.
     RmcpJson,
+    /// askback while nothing changes.
+    AskbackAlone,
     /// askback with its default settings.
     Askback,
 }
@@ -69,6 +72,7 @@ impl Peer {
             Self::Rmcp => "rmcp",
             Self::RmcpNoDelay => "rmcp, nodelay",
             Self::RmcpJson => "rmcp, JSON",
+            Self::AskbackAlone => "askback, alone",
             Self::Askback => "askback",
         }
     }
@@ -77,18 +81,19 @@ impl Peer {
 /// A part of what is measured.
 type Part<'a> = (&'a str, &'a dyn Fn() -> io::Result<Vec<Sample>>);
 
-/// Measures everything, or the parts of these names: `http`, `stdio`, `client`, `instructions`,
-/// `memory`, `build`. What is done is told on standard error, and so is a part that failed.
+/// Measures everything, or the parts of these names: `http`, `stdio`, `client`, `fanout`,
+/// `instructions`, `memory`, `build`. What is done is told on standard error, and so is a part that failed.
 ///
 /// # Errors
 ///
 /// Where a program cannot be built.
 pub fn run(root: &Path, effort: Effort, only: &[String]) -> io::Result<Vec<Sample>> {
     let programs = process::Programs::build(root, effort.built)?;
-    let parts: [Part<'_>; 6] = [
+    let parts: [Part<'_>; 7] = [
         ("http", &|| http::measure(&programs, effort)),
         ("stdio", &|| stdio::measure(&programs, effort)),
         ("client", &|| calling::measure(&programs, effort)),
+        ("fanout", &|| fanout::measure(&programs, effort)),
         ("instructions", &|| instructions::measure(&programs)),
         ("memory", &|| memory::measure(&programs, effort)),
         ("build", &|| build::measure(root)),

@@ -15,10 +15,14 @@ use super::Peer;
 const SERVERS: usize = 0;
 const LOAD: usize = 1;
 
+/// Where servers listen: they choose the port.
+const ANY_ADDRESS: &str = "127.0.0.1:0";
+
 /// Where the programs are.
 pub(super) struct Programs {
     askback: PathBuf,
     askback_client: PathBuf,
+    fanout: PathBuf,
     floor: PathBuf,
     rmcp: PathBuf,
     rmcp_client: PathBuf,
@@ -27,7 +31,7 @@ pub(super) struct Programs {
 /// A program that runs, until this is dropped.
 pub(super) struct Running {
     child: Child,
-    pub(super) address: Option<SocketAddr>,
+    address: Option<SocketAddr>,
 }
 
 /// The resources that a process has used up to now.
@@ -54,6 +58,8 @@ impl Programs {
                     "bench-server",
                     "--bin",
                     "bench-client",
+                    "--bin",
+                    "bench-fanout",
                 ],
             )?;
             cargo(&peers, &["build", "--release", "--locked"])?;
@@ -65,6 +71,7 @@ impl Programs {
         Ok(Self {
             askback: ours.join("bench-server"),
             askback_client: ours.join("bench-client"),
+            fanout: ours.join("bench-fanout"),
             floor: theirs.join("floor"),
             rmcp: theirs.join("rmcp"),
             rmcp_client: theirs.join("rmcp-client"),
@@ -79,6 +86,13 @@ impl Programs {
     /// Starts a server over HTTP whose instructions are counted.
     pub(super) fn counted_http(&self, peer: Peer) -> io::Result<Running> {
         listening(self.counting(peer), peer)
+    }
+
+    /// Starts the server whose changes are measured.
+    pub(super) fn fanout(&self) -> io::Result<Running> {
+        let mut command = Command::new(&self.fanout);
+        command.arg(ANY_ADDRESS);
+        addressed(command)
     }
 
     /// Starts a server on the standard streams.
@@ -113,7 +127,7 @@ impl Programs {
 
     fn client(&self, peer: Peer) -> &Path {
         match peer {
-            Peer::Askback => &self.askback_client,
+            Peer::Askback | Peer::AskbackAlone => &self.askback_client,
             _ => &self.rmcp_client,
         }
     }
@@ -122,7 +136,7 @@ impl Programs {
         match peer {
             Peer::Floor => &self.floor,
             Peer::Rmcp | Peer::RmcpNoDelay | Peer::RmcpJson => &self.rmcp,
-            Peer::Askback => &self.askback,
+            Peer::Askback | Peer::AskbackAlone => &self.askback,
         }
     }
 
@@ -140,6 +154,11 @@ impl Programs {
 }
 
 impl Running {
+    /// The address at which it serves HTTP.
+    pub(super) fn address(&self) -> io::Result<SocketAddr> {
+        self.address.ok_or_else(|| io::Error::other("no address"))
+    }
+
     /// The processor time it has used.
     pub(super) fn processor_time(&self) -> io::Result<Duration> {
         let mut nanoseconds = 0;
@@ -184,9 +203,9 @@ impl Drop for Running {
     }
 }
 
-/// Starts a server over HTTP, which says its address first.
+/// Starts a server over HTTP, with the settings that make it this peer.
 fn listening(mut command: Command, peer: Peer) -> io::Result<Running> {
-    command.args(["--addr", "127.0.0.1:0"]);
+    command.args(["--addr", ANY_ADDRESS]);
     match peer {
         Peer::RmcpNoDelay => {
             command.arg("--nodelay");
@@ -194,8 +213,13 @@ fn listening(mut command: Command, peer: Peer) -> io::Result<Running> {
         Peer::RmcpJson => {
             command.args(["--nodelay", "--json"]);
         }
-        Peer::Floor | Peer::Rmcp | Peer::Askback => {}
+        Peer::Floor | Peer::Rmcp | Peer::Askback | Peer::AskbackAlone => {}
     }
+    addressed(command)
+}
+
+/// Starts a server over HTTP, which says its address first.
+fn addressed(mut command: Command) -> io::Result<Running> {
     let mut child = spawn(command.stdout(Stdio::piped()))?;
     let mut line = String::new();
     if let Some(output) = child.stdout.take() {

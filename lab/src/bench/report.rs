@@ -53,6 +53,16 @@ const TABLES: &[Table] = &[
         unit: "per second",
     },
     Table {
+        title: "A change inside its handler, in microseconds; alone there are no sessions",
+        prefix: "change",
+        unit: "change, µs",
+    },
+    Table {
+        title: "Calls in 3 seconds beside listeners who are told of 100 changes a second; alone nothing changes",
+        prefix: "beside",
+        unit: "calls",
+    },
+    Table {
         title: "Memory kept open, in KiB each, and what of it is left behind",
         prefix: "",
         unit: "KiB",

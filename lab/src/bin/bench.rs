@@ -2,8 +2,8 @@
 //!
 //! `cargo run --release -p lab --bin bench` wants a quiet machine, and time;
 //! with `--quick` it takes minutes, and writes nothing but what it shows. With `--built` it measures
-//! what was built before; the names of parts (`http`, `stdio`, `client`, `instructions`, `memory`,
-//! `build`) leave out the others.
+//! what was built before; the names of parts (`http`, `stdio`, `client`, `fanout`, `instructions`,
+//! `memory`, `build`) leave out the others.
 
 #![allow(clippy::print_stdout, reason = "it is what the program is for")]
 

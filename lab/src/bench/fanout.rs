@@ -1,0 +1,188 @@
+//! Changes, and the calls beside them: of many clients, few or none watch what changed.
+
+use std::{
+    io,
+    net::SocketAddr,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use serde_json::{Value, json};
+use tokio::{
+    task::JoinSet,
+    time::{MissedTickBehavior, interval, sleep},
+};
+
+use super::{
+    Effort, Peer, Sample,
+    client::Client,
+    http::{message, open_session, unexpected},
+    memory::stream,
+    process::{Programs, Running},
+    report::tell,
+    requests::{Way, call, listen, post},
+};
+
+/// How many sessions there are while something changes that none of them watches.
+const SESSIONS: usize = 30_000;
+
+/// How many such changes there are.
+const CHANGES: usize = 1000;
+
+/// How many listeners watch what changes while others call.
+const LISTENERS: usize = 10_000;
+
+/// How long after a change the next one is.
+const PERIOD: Duration = Duration::from_millis(10);
+
+/// For how long calls are counted, by so many connections.
+const SPAN: Duration = Duration::from_secs(3);
+const CONNECTIONS: &[usize] = &[1, 16];
+
+/// How long the server may take to come to rest.
+const REST: Duration = Duration::from_millis(1500);
+
+/// Measures a change inside its handler, and calls beside changes.
+pub(super) fn measure(programs: &Programs, effort: Effort) -> io::Result<Vec<Sample>> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    let mut samples = Vec::new();
+    for round in 1..=effort.rounds {
+        for (peer, sessions) in [(Peer::AskbackAlone, 0), (Peer::Askback, SESSIONS)] {
+            tell(&format!("round {round}: changes, {sessions} sessions"));
+            let server = programs.fanout()?;
+            samples.push(Sample {
+                what: format!("change nobody watches, {SESSIONS} sessions"),
+                peer,
+                unit: "change, µs",
+                value: runtime.block_on(unwatched(&server, sessions))?,
+            });
+        }
+        for &connections in CONNECTIONS {
+            for peer in [Peer::AskbackAlone, Peer::Askback] {
+                tell(&format!(
+                    "round {round}: {LISTENERS} listeners, {connections} call"
+                ));
+                let server = programs.fanout()?;
+                let changes = peer == Peer::Askback;
+                let calls = runtime.block_on(beside(&server, connections, changes))?;
+                samples.push(Sample {
+                    what: format!("beside {LISTENERS} listeners, {connections}"),
+                    peer,
+                    unit: "calls",
+                    value: calls as f64,
+                });
+            }
+        }
+    }
+    Ok(samples)
+}
+
+/// How many microseconds a change takes that nobody watches, in the median.
+async fn unwatched(server: &Running, sessions: usize) -> io::Result<f64> {
+    let address = server.address()?;
+    let mut client = Client::connect(address).await?;
+    for _ in 0..sessions {
+        open_session(&mut client, address).await?;
+    }
+    let request = change(address, json!({"uri": "bench://page"}));
+    let mut micros = Vec::new();
+    for _ in 0..CHANGES {
+        let nanoseconds = told(&mut client, &request).await?;
+        micros.push(nanoseconds as f64 / 1e3);
+    }
+    micros.sort_by(f64::total_cmp);
+    Ok(micros[CHANGES / 2])
+}
+
+/// How many calls there are beside listeners, who are told of changes or not.
+async fn beside(server: &Running, connections: usize, changes: bool) -> io::Result<u64> {
+    let address = server.address()?;
+    let request = post(address, Way::Json, None, &listen());
+    let heard = Arc::new(AtomicU64::new(0));
+    let mut listeners = JoinSet::new();
+    for _ in 0..LISTENERS {
+        let mut client = stream(address, &request).await?;
+        let heard = Arc::clone(&heard);
+        listeners.spawn(async move {
+            while let Ok(Some(_)) = client.chunk().await {
+                heard.fetch_add(1, Ordering::Relaxed);
+            }
+        });
+    }
+    sleep(REST).await;
+    let mut changing = JoinSet::new();
+    if changes {
+        let mut client = Client::connect(address).await?;
+        let request = change(address, json!({}));
+        changing.spawn(async move {
+            let mut turns = interval(PERIOD);
+            turns.set_missed_tick_behavior(MissedTickBehavior::Skip);
+            loop {
+                turns.tick().await;
+                if let Err(error) = told(&mut client, &request).await {
+                    return error;
+                }
+            }
+        });
+    }
+    let calls = calls(address, connections).await?;
+    if let Some(stopped) = changing.try_join_next() {
+        return Err(stopped.map_err(io::Error::other)?);
+    }
+    let heard = heard.load(Ordering::Relaxed);
+    if changes && heard < LISTENERS as u64 {
+        let why = format!("{LISTENERS} listeners heard of {heard} changes");
+        return Err(io::Error::other(why));
+    }
+    Ok(calls)
+}
+
+/// How many calls so many connections make in the span.
+async fn calls(address: SocketAddr, connections: usize) -> io::Result<u64> {
+    let request = post(
+        address,
+        Way::Json,
+        None,
+        &call(Way::Json, "echo", &Value::Null),
+    );
+    let request: Arc<[u8]> = request.into();
+    let until = Instant::now() + SPAN;
+    let mut callers = JoinSet::new();
+    for _ in 0..connections {
+        let mut client = Client::connect(address).await?;
+        let request = Arc::clone(&request);
+        callers.spawn(async move {
+            let mut count = 0;
+            while Instant::now() < until {
+                client.exchange(&request).await?;
+                count += 1;
+            }
+            io::Result::Ok(count)
+        });
+    }
+    let mut calls = 0;
+    while let Some(counted) = callers.join_next().await {
+        calls += counted.map_err(io::Error::other)??;
+    }
+    Ok(calls)
+}
+
+/// The request that makes a change.
+fn change(address: SocketAddr, arguments: Value) -> Vec<u8> {
+    let call = call(Way::Json, "change", &json!({ "arguments": arguments }));
+    post(address, Way::Json, None, &call)
+}
+
+/// Makes a change, and returns how many nanoseconds that took.
+async fn told(client: &mut Client, request: &[u8]) -> io::Result<u64> {
+    let (head, body) = client.exchange(request).await?;
+    let answer: Value = serde_json::from_slice(message(&body))?;
+    let text = answer["result"]["content"][0]["text"].as_str();
+    let nanoseconds = text.and_then(|text| text.parse().ok());
+    nanoseconds.ok_or_else(|| unexpected(head.status, &body))
+}
