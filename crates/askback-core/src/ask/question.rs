@@ -146,10 +146,10 @@ impl CheckedRequest {
 /// Fails with the issues of its fields.
 pub fn check_form(form: &SharedForm, message: &str, limits: &Limits) -> Result<(), Issues> {
     form.lint(&limits.forms)?;
-    match form.secret_fields(message).next() {
+    match form.secret_field(message) {
         None => Ok(()),
         Some(field) => Err(Issues::from(Issue::new(
-            field.name.clone(),
+            field,
             "looks like a secret, which a form must not ask for; ask for it behind a link, or say \
              that it is none with `not_secret`",
         ))),

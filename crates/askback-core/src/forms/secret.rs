@@ -82,12 +82,17 @@ impl FormSchema {
     /// Fields that seem to ask for a secret. Where the form has one field, whose name says nothing, its
     /// message says what that is, and is judged with it.
     pub fn secret_fields(&self, message: &str) -> impl Iterator<Item = &Field> {
-        let said_of = match &self.fields[..] {
-            [field] if SPEECHLESS.contains(&spaced_words(&field.name).trim()) => message,
-            _ => "",
-        };
+        let said_of = if self.needs_message() { message } else { "" };
         let fields = self.fields.iter();
         fields.filter(move |field| field.is_secret(said_of))
+    }
+
+    /// Whether the message says what the form asks for.
+    pub(super) fn needs_message(&self) -> bool {
+        match &self.fields[..] {
+            [field] => SPEECHLESS.contains(&spaced_words(&field.name).trim()),
+            _ => false,
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Forms that are asked again and again.
 
-use alloc::{boxed::Box, sync::Arc};
+use alloc::{boxed::Box, string::String, sync::Arc};
 use core::{fmt, ops::Deref};
 
 use serde::{Serialize, Serializer};
@@ -24,23 +24,38 @@ struct Shared {
     written: Option<Written>,
 }
 
-/// A form as it is sent, and its digest.
+/// A form as it is sent, and what each question has to know of it.
 #[derive(Clone)]
 struct Written {
     json: Box<RawValue>,
     digest: [u8; 32],
+    secret: Secret,
+}
+
+/// Which field of a form seems to ask for a secret.
+#[derive(Clone)]
+enum Secret {
+    /// The one of this name, or none.
+    Known(Option<String>),
+    /// That depends on the message.
+    Said,
 }
 
 impl SharedForm {
-    /// A form that is asked more than once: its JSON and its digest are worked out here, and not for
-    /// each question.
+    /// A form that is asked more than once: its JSON, its digest and whether it asks for a secret are
+    /// worked out here, and not for each question.
     #[must_use]
     pub fn written(schema: FormSchema) -> Self {
         let written = RawValue::from_string(schema.to_json())
             .ok()
             .and_then(|json| {
                 let digest = canonical::digest(&json).ok()?;
-                Some(Written { json, digest })
+                let secret = Secret::of(&schema);
+                Some(Written {
+                    json,
+                    digest,
+                    secret,
+                })
             });
         Self(Arc::new(Shared { schema, written }))
     }
@@ -64,6 +79,20 @@ impl SharedForm {
         }
     }
 
+    /// Returns the name of the first field that seems to ask for a secret
+    /// ([`FormSchema::secret_fields`]).
+    #[must_use]
+    pub fn secret_field(&self, message: &str) -> Option<&str> {
+        let Shared { schema, written } = &*self.0;
+        match written {
+            Some(Written {
+                secret: Secret::Known(name),
+                ..
+            }) => name.as_deref(),
+            _ => first_secret(schema, message),
+        }
+    }
+
     /// Checks the form as [`FormSchema::lint`] does.
     ///
     /// # Errors
@@ -76,6 +105,21 @@ impl SharedForm {
             None => schema.to_json().len(),
         })
     }
+}
+
+impl Secret {
+    fn of(schema: &FormSchema) -> Self {
+        if schema.needs_message() {
+            Self::Said
+        } else {
+            Self::Known(first_secret(schema, "").map(Into::into))
+        }
+    }
+}
+
+fn first_secret<'a>(schema: &'a FormSchema, message: &str) -> Option<&'a str> {
+    let mut fields = schema.secret_fields(message);
+    fields.next().map(|field| field.name.as_str())
 }
 
 impl Deref for SharedForm {

@@ -1,6 +1,6 @@
 //! Fields that seem to ask for a secret.
 
-use askback_core::forms::{ANSWER, Field, TextField};
+use askback_core::forms::{ANSWER, Field, SharedForm, TextField};
 use serde_json::{Value, json};
 
 use super::{field, form_of};
@@ -143,7 +143,11 @@ fn only_what_is_typed_freely_can_be_a_secret() {
 fn a_value_by_itself_is_judged_by_what_it_is_asked_with() {
     let is_secret = |name: &str, message: &str| {
         let form = form_of([Field::new(name, TextField::default())]);
-        form.secret_fields(message).next().is_some()
+        let judged = form.secret_fields(message).next().is_some();
+        for form in [SharedForm::written(form.clone()), form.into()] {
+            assert_eq!(form.secret_field(message), judged.then_some(name));
+        }
+        judged
     };
     assert!(is_secret(ANSWER, "What is your password?"));
     assert!(is_secret("Value", "Type your password."));
