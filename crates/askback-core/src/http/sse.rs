@@ -7,7 +7,7 @@ use alloc::{
 };
 use core::{mem, time::Duration};
 
-use memchr::memchr2;
+use memchr::{memchr, memchr2};
 
 use crate::limits::WireLimits;
 
@@ -90,7 +90,7 @@ impl Parser {
             {
                 *input = &input[1..];
             }
-            let Some(end) = input.iter().position(|byte| matches!(byte, b'\n' | b'\r')) else {
+            let Some(end) = memchr2(b'\n', b'\r', input) else {
                 self.keep(mem::take(input))?;
                 return Ok(None);
             };
@@ -163,7 +163,7 @@ impl Parser {
         if line.is_empty() {
             return Ok(self.end_event());
         }
-        let colon = line.iter().position(|byte| *byte == b':');
+        let colon = memchr(b':', line);
         let (field, value) = match colon {
             Some(colon) => (&line[..colon], &line[colon + 1..]),
             None => (line, &[][..]),

@@ -7,6 +7,20 @@ use super::RequestId;
 /// The most digits of a number that is read here, which no integer overflows.
 const DIGITS: usize = 18;
 
+/// The bytes at which a string without escapes is at an end: its closing quote, and what may not stand
+/// in it.
+const ENDS_TEXT: [bool; 256] = {
+    let mut ends = [false; 256];
+    let mut control = 0;
+    while control <= 0x1F {
+        ends[control] = true;
+        control += 1;
+    }
+    ends[b'"' as usize] = true;
+    ends[b'\\' as usize] = true;
+    ends
+};
+
 /// A place in JSON text.
 ///
 /// Each step is `None` where something else stands at the place, and also where the walk is not sure
@@ -44,16 +58,13 @@ impl<'a> Walk<'a> {
     /// Steps over a string without escapes.
     pub(crate) fn string(&mut self) -> Option<&'a str> {
         self.take(b'"')?;
-        let start = self.at;
-        loop {
-            match self.peek()? {
-                b'"' => break,
-                b'\\' | 0..=0x1F => return None,
-                _ => self.at += 1,
-            }
+        let rest = &self.text.as_bytes()[self.at..];
+        let length = rest.iter().position(|byte| ENDS_TEXT[usize::from(*byte)])?;
+        if rest[length] != b'"' {
+            return None;
         }
-        let string = self.text.get(start..self.at);
-        self.at += 1;
+        let string = self.text.get(self.at..self.at + length);
+        self.at += length + 1;
         string
     }
 

@@ -2,6 +2,7 @@
 
 use alloc::vec::Vec;
 
+use memchr::memchr2;
 use serde::Serialize;
 
 use super::{ErrorObject, RequestId, VERSION, written::START};
@@ -173,10 +174,8 @@ fn encode<T: Serialize>(message: &T) -> Vec<u8> {
     // JSON that is carried as text may have been laid out over several lines. A line break inside
     // a string is escaped, so any that stands there is white space, and it would end the message
     // on transports that go by lines.
-    // Looking at all bytes is faster than stopping at the first.
-    let is_break = |byte: &u8| matches!(byte, b'\n' | b'\r');
-    if bytes.iter().fold(false, |any, byte| any | is_break(byte)) {
-        bytes.retain(|byte| !is_break(byte));
+    if memchr2(b'\n', b'\r', &bytes).is_some() {
+        bytes.retain(|byte| !matches!(byte, b'\n' | b'\r'));
     }
     bytes
 }

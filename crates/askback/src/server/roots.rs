@@ -75,16 +75,14 @@ impl RootsChanged {
 
 impl RootsWatch {
     /// Has the handler run, if there is one, for no longer than this.
-    pub(super) fn changed(&self, handler: Option<&Handler>, limit: Duration, origin: Origin) {
+    pub(super) fn changed(&self, handler: Option<&Handler>, limit: Duration, origin: Arc<Origin>) {
         let Some(handler) = handler.cloned() else {
             return;
         };
         if self.0.swap(AGAIN, Ordering::AcqRel) != IDLE {
             return;
         }
-        let changed = RootsChanged {
-            origin: Arc::new(origin),
-        };
+        let changed = RootsChanged { origin };
         let mut running = Running(Some(Arc::clone(&self.0)));
         tokio::spawn(async move {
             loop {

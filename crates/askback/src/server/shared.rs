@@ -148,7 +148,7 @@ impl Shared {
     }
 
     /// Tells the author's handler that a client's roots changed.
-    pub(super) fn roots_changed(&self, watch: &RootsWatch, origin: Origin) {
+    pub(super) fn roots_changed(&self, watch: &RootsWatch, origin: Arc<Origin>) {
         let limit = self.limits().wire.request;
         watch.changed(self.roots_changed.as_ref(), limit, origin);
     }

@@ -84,7 +84,7 @@ impl Session {
     }
 
     /// Returns the client.
-    pub(super) fn origin(&self) -> Option<&Origin> {
+    pub(super) fn origin(&self) -> Option<&Arc<Origin>> {
         match self {
             Self::New => None,
             Self::Open(open) => Some(&open.origin),

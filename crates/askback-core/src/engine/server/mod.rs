@@ -123,7 +123,7 @@ pub enum Output {
     /// The client answered a question.
     Answer(AskId, Result<RawJson, ErrorObject>),
     /// This client, in a session, says that its roots changed.
-    RootsChanged(Box<Origin>),
+    RootsChanged(Arc<Origin>),
 }
 
 /// One connection to one client, which may use both eras on it.
@@ -548,8 +548,7 @@ impl Connection {
             }
             Ok(ClientNotification::RootsListChanged(_)) => {
                 let origin = self.session.origin().cloned();
-                let changed = origin.map(|origin| Output::RootsChanged(Box::new(origin)));
-                self.out.extend(changed);
+                self.out.extend(origin.map(Output::RootsChanged));
             }
             Ok(_) | Err(_) => {}
         }

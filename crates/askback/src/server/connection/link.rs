@@ -270,7 +270,7 @@ impl Link {
                     }
                 }
                 Output::Answer(ask, answer) => state.asks.answer(ask, answer),
-                Output::RootsChanged(origin) => self.shared.roots_changed(&state.roots, *origin),
+                Output::RootsChanged(origin) => self.shared.roots_changed(&state.roots, origin),
             }
         }
         state.outgoing.len() > before

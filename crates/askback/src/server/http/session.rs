@@ -448,7 +448,7 @@ impl State {
                     let stream = self.stream_of(&call);
                     self.push(stream, message);
                 }
-                Output::RootsChanged(origin) => self.shared.roots_changed(&self.roots, *origin),
+                Output::RootsChanged(origin) => self.shared.roots_changed(&self.roots, origin),
             }
         }
         calls
