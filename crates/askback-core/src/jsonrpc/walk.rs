@@ -7,8 +7,7 @@ use super::RequestId;
 /// The most digits of a number that is read here, which no integer overflows.
 const DIGITS: usize = 18;
 
-/// The bytes at which a string without escapes is at an end: its closing quote, and what may not stand
-/// in it.
+/// The bytes that end a string without escapes: the closing quote, and those that must be escaped.
 const ENDS_TEXT: [bool; 256] = {
     let mut ends = [false; 256];
     let mut control = 0;

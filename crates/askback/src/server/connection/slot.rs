@@ -1,4 +1,4 @@
-//! The memory of the call that a connection works on.
+//! Memory for the future of a call, used again by the next call.
 
 use std::{
     future::Future,
@@ -7,7 +7,7 @@ use std::{
     task::{Context, Poll},
 };
 
-/// A future in memory that the next one finds again: most calls end where they were read.
+/// A pinned place for one future. Most calls end with their first poll and leave the place to the next.
 pub(super) struct Slot<F>(Pin<Box<Option<F>>>);
 
 impl<F: Future> Slot<F> {
@@ -15,7 +15,7 @@ impl<F: Future> Slot<F> {
         Self(Box::pin(None))
     }
 
-    /// Puts a future in, in place of another.
+    /// Puts a future in, and drops the one before.
     pub(super) fn put(&mut self, future: F) {
         self.0.set(Some(future));
     }
@@ -25,12 +25,12 @@ impl<F: Future> Slot<F> {
         self.0.set(None);
     }
 
-    /// Takes the future out with its memory, as it cannot be moved.
+    /// Takes the future together with its memory, since it is pinned there.
     pub(super) fn take(&mut self) -> Self {
         mem::replace(self, Self::new())
     }
 
-    /// Polls the future; an empty slot waits for nothing that will come.
+    /// Polls the future. An empty slot is pending.
     pub(super) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<F::Output> {
         let future = self.0.as_mut().as_pin_mut();
         future.map_or(Poll::Pending, |future| future.poll(cx))
