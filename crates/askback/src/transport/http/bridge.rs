@@ -1,19 +1,25 @@
 //! Which message goes where.
 
 use std::{
-    collections::HashMap,
+    collections::BTreeMap,
+    panic::{AssertUnwindSafe, catch_unwind},
+    pin::Pin,
     sync::{Arc, Mutex, PoisonError},
+    task::{Context, Poll},
 };
 
 use askback_core::{
     engine::client::{ClientError, ClientMessage, Lost, MessageKind},
+    future::BoxFuture,
     jsonrpc::RequestId,
 };
 use bytes::Bytes;
-use tokio::{
-    sync::mpsc,
-    task::{AbortHandle, Id, JoinError, JoinSet},
+use futures_util::{
+    StreamExt as _,
+    future::{AbortHandle, Abortable, Aborted},
+    stream::FuturesUnordered,
 };
+use tokio::sync::mpsc;
 
 use super::{
     ended::Ended,
@@ -25,18 +31,27 @@ use super::{
     stream::listen,
 };
 
-/// The task behind the channel: it takes what the engine sends, and has a task for each request
-/// that is under way.
+/// The task behind the channel: it takes what the engine sends, and carries all requests that are under
+/// way. They are no tasks of their own: each would be begun, and waited for, for one answer.
 pub(super) struct Bridge {
     way: Arc<Way>,
     shape: Shape,
-    tasks: JoinSet<Ended>,
-    /// The tasks of requests.
-    by_request: HashMap<RequestId, AbortHandle>,
-    by_task: HashMap<Id, RequestId>,
-    /// The most tasks at a time: requests, and what is said beside them.
+    ongoing: FuturesUnordered<Abortable<Ongoing>>,
+    /// Ends those that are requests.
+    by_request: BTreeMap<RequestId, AbortHandle>,
+    /// How many go on at a time at most: requests, and what is said beside them.
     most: usize,
 }
+
+/// Something that goes on: a request, or what is said beside.
+struct Ongoing {
+    /// The request, where it is one.
+    id: Option<RequestId>,
+    work: BoxFuture<'static, Ended>,
+}
+
+/// How something ended; nothing where it panicked.
+type Outcome = (Option<RequestId>, Option<Ended>);
 
 /// Which transport is spoken.
 enum Shape {
@@ -58,9 +73,8 @@ impl Bridge {
             } else {
                 Shape::Streamable
             },
-            tasks: JoinSet::new(),
-            by_request: HashMap::new(),
-            by_task: HashMap::new(),
+            ongoing: FuturesUnordered::new(),
+            by_request: BTreeMap::new(),
         }
     }
 
@@ -76,7 +90,7 @@ impl Bridge {
             why = self.carry(sent) => why,
             () = way.incoming.closed() => None,
         };
-        self.tasks.shutdown().await;
+        self.ongoing.clear();
         match why {
             Some(why) => *end.lock().unwrap_or_else(PoisonError::into_inner) = Some(why),
             None => self.way.delete_session().await,
@@ -87,11 +101,11 @@ impl Bridge {
     async fn carry(&mut self, mut sent: mpsc::Receiver<ClientMessage>) -> Option<String> {
         loop {
             let ended = tokio::select! {
-                message = sent.recv(), if self.tasks.len() < self.most => match message {
+                message = sent.recv(), if self.ongoing.len() < self.most => match message {
                     None => return None,
                     Some(message) => self.send(message).await,
                 },
-                Some(joined) = self.tasks.join_next_with_id() => self.ended(joined).await,
+                Some(outcome) = self.ongoing.next() => self.ended(outcome).await,
             };
             if let Ended::Over(why) = ended {
                 return Some(why);
@@ -111,11 +125,10 @@ impl Bridge {
                         return old::tell(way, endpoint, None, bytes).await;
                     }
                     MessageKind::Request(sent) => {
-                        self.tasks
-                            .spawn(old::tell(way, endpoint, Some(sent.id), bytes));
+                        self.begin(None, old::tell(way, endpoint, Some(sent.id), bytes));
                     }
                     MessageKind::Cancelled(_) | MessageKind::Other => {
-                        self.tasks.spawn(old::tell(way, endpoint, None, bytes));
+                        self.begin(None, old::tell(way, endpoint, None, bytes));
                     }
                 }
             }
@@ -134,23 +147,23 @@ impl Bridge {
                 // What comes after must find the session open.
                 let told = tell(Arc::clone(&self.way), bytes).await;
                 if matches!(told, Ended::Done) {
-                    self.tasks.spawn(listen(Arc::clone(&self.way)));
+                    self.begin(None, listen(Arc::clone(&self.way)));
                 }
                 return told;
             }
             (_, MessageKind::Cancelled(id)) => {
                 let stands_alone = self.way.session().revision.is_none();
-                if let Some(task) = self.by_request.remove(&id) {
-                    task.abort();
+                if let Some(end) = self.by_request.remove(&id) {
+                    end.abort();
                 }
                 // Where a request stands alone, hanging up is how it is cancelled
                 // (2026-07-28, basic/transports/streamable-http, Cancellation).
                 if !stands_alone {
-                    self.tasks.spawn(tell(Arc::clone(&self.way), bytes));
+                    self.begin(None, tell(Arc::clone(&self.way), bytes));
                 }
             }
             (_, MessageKind::Other) => {
-                self.tasks.spawn(tell(Arc::clone(&self.way), bytes));
+                self.begin(None, tell(Arc::clone(&self.way), bytes));
             }
         }
         Ended::Done
@@ -158,26 +171,36 @@ impl Bridge {
 
     fn ask(&mut self, request: PendingRequest) {
         let id = request.id().clone();
-        let task = self.tasks.spawn(exchange(Arc::clone(&self.way), request));
-        self.by_task.insert(task.id(), id.clone());
-        self.by_request.insert(id, task);
+        let end = self.begin(Some(id.clone()), exchange(Arc::clone(&self.way), request));
+        self.by_request.insert(id, end);
     }
 
-    async fn ended(&mut self, joined: Result<(Id, Ended), JoinError>) -> Ended {
-        let (task, ended) = match joined {
-            Ok((task, ended)) => (task, Some(ended)),
-            Err(error) => (error.id(), None),
+    fn begin(
+        &mut self,
+        id: Option<RequestId>,
+        work: impl Future<Output = Ended> + Send + 'static,
+    ) -> AbortHandle {
+        let (end, registration) = AbortHandle::new_pair();
+        let work = Box::pin(work);
+        let ongoing = Ongoing { id, work };
+        self.ongoing.push(Abortable::new(ongoing, registration));
+        end
+    }
+
+    async fn ended(&mut self, outcome: Result<Outcome, Aborted>) -> Ended {
+        let Ok((id, ended)) = outcome else {
+            return Ended::Done;
         };
-        let id = self.by_task.remove(&task);
-        // One that was cancelled is no longer among those by request.
-        let id = id.filter(|id| self.by_request.remove(id).is_some());
+        if let Some(id) = &id {
+            self.by_request.remove(id);
+        }
         match (ended, id) {
             (Some(Ended::TryOld { request, error }), _) => {
                 self.open_old(*request, Some(error)).await
             }
             (Some(ended), _) => ended,
             (None, Some(id)) => {
-                let why = "the task of the request panicked".to_owned();
+                let why = "the exchange of the request panicked".to_owned();
                 self.way.lose(id, Lost::Broken(why)).await;
                 Ended::Done
             }
@@ -192,14 +215,10 @@ impl Bridge {
                 self.way
                     .eras
                     .learn(&self.way.target.url, Known::EventsAndMessages);
-                self.tasks.spawn(old::listen(Arc::clone(&self.way), events));
+                self.begin(None, old::listen(Arc::clone(&self.way), events));
                 let id = Some(request.id().clone());
-                self.tasks.spawn(old::tell(
-                    Arc::clone(&self.way),
-                    endpoint.clone(),
-                    id,
-                    request.bytes,
-                ));
+                let (way, to) = (Arc::clone(&self.way), endpoint.clone());
+                self.begin(None, old::tell(way, to, id, request.bytes));
                 self.shape = Shape::Old(endpoint);
             }
             Err(other) => {
@@ -215,6 +234,21 @@ impl Bridge {
             }
         }
         Ended::Done
+    }
+}
+
+impl Future for Ongoing {
+    type Output = Outcome;
+
+    /// What panics ends alone.
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Outcome> {
+        let polled = catch_unwind(AssertUnwindSafe(|| self.work.as_mut().poll(cx)));
+        let ended = match polled {
+            Ok(Poll::Pending) => return Poll::Pending,
+            Ok(Poll::Ready(ended)) => Some(ended),
+            Err(_) => None,
+        };
+        Poll::Ready((self.id.take(), ended))
     }
 }
 

@@ -1,10 +1,10 @@
-//! How the tasks of the bridge end.
+//! How what the bridge carries ends.
 
 use askback_core::engine::client::ClientError;
 
 use super::message::PendingRequest;
 
-/// How a task of the bridge ended.
+/// How something that the bridge carries ended.
 #[derive(Debug)]
 pub(super) enum Ended {
     /// As it should.
