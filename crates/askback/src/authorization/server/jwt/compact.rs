@@ -2,7 +2,7 @@
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde::{
-    Deserialize,
+    Deserialize, Deserializer,
     de::{DeserializeOwned, IgnoredAny},
 };
 use serde_json::Value;
@@ -18,7 +18,9 @@ pub(crate) struct Header {
     pub(crate) kid: Option<String>,
     /// A key that it brings along: no reason to trust it, and read of proofs alone.
     pub(crate) jwk: Option<Value>,
-    crit: Option<IgnoredAny>,
+    /// Whether it is there, whatever it holds: an empty list or null are no reason to overlook it.
+    #[serde(default, rename = "crit", deserialize_with = "is_there")]
+    has_crit: bool,
 }
 
 /// A token in its three parts. Nothing of it is to be believed yet.
@@ -39,7 +41,7 @@ impl Header {
 
     /// Whether it wants extensions understood (`crit`): none is.
     pub(crate) fn has_extensions(&self) -> bool {
-        self.crit.is_some()
+        self.has_crit
     }
 }
 
@@ -69,6 +71,11 @@ impl<'a> Compact<'a> {
         }
         json(self.claims).ok_or_else(|| invalid("its claims cannot be read"))
     }
+}
+
+/// Whether a member is there, for which a default of none is not enough: null is a value, too.
+fn is_there<'de, D: Deserializer<'de>>(member: D) -> Result<bool, D::Error> {
+    IgnoredAny::deserialize(member).map(|_| true)
 }
 
 /// The JSON in a part of a token. A dot in it is no letter of the alphabet.

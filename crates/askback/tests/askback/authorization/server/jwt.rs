@@ -202,6 +202,10 @@ async fn a_signature_is_one_of_the_issuer_by_a_pinned_algorithm() {
             "none to understand",
             rsa.sign(&header(json!({"crit": []})), &claims()),
         ),
+        (
+            "nothing to understand",
+            rsa.sign(&header(json!({"crit": null})), &claims()),
+        ),
     ] {
         refused(&verifier, name, &token, "not valid here").await;
     }
