@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use askback_core::{
     engine::client::{ClientError, Lost, ServerMessage},
-    http::{headers::SESSION_ID, media::Media},
+    http::media::Media,
     jsonrpc::{self, Message, Payload, RequestId},
     protocol::codes,
 };
@@ -79,13 +79,10 @@ pub(super) async fn exchange(way: Arc<Way>, request: PendingRequest) -> Ended {
 
 /// Sends something that has no response.
 pub(super) async fn tell(way: Arc<Way>, message: Bytes) -> Ended {
-    let headers = way.session_headers();
-    let in_session = headers.contains_key(SESSION_ID);
-    let posted = timeout(
-        way.limits.wire.request,
-        way.post(&way.target, &headers, message),
-    )
-    .await;
+    let in_session = way.is_in_session();
+    let set = |headers: &mut HeaderMap| way.set_session(headers);
+    let posted = way.post(&way.target, &set, message);
+    let posted = timeout(way.limits.wire.request, posted).await;
     let error = match posted {
         Ok(Ok(response)) if response.status().is_success() => return Ended::Done,
         Ok(Ok(response)) if is_over(&response, in_session) => {
@@ -136,7 +133,12 @@ async fn learn_headers(way: &Way, request: &PendingRequest) -> bool {
     if request.tool().is_none() || !request.stands_alone() {
         return false;
     }
-    let before = request.mirrored(&way.tools);
+    let mirrored = || {
+        let mut mirrored = HeaderMap::new();
+        request.mirror(&way.tools, &mut mirrored);
+        mirrored
+    };
+    let before = mirrored();
     let mut cursor = None;
     let mut bytes = 0;
     for page in 0..way.limits.client.pages {
@@ -156,7 +158,7 @@ async fn learn_headers(way: &Way, request: &PendingRequest) -> bool {
         for note in way.tools.read(&tools, first, &way.limits).notes {
             way.note(note).await;
         }
-        if request.mirrored(&way.tools) != before {
+        if mirrored() != before {
             return true;
         }
         cursor = serde_json::from_str::<Page>(tools.get())
@@ -171,14 +173,13 @@ async fn learn_headers(way: &Way, request: &PendingRequest) -> bool {
 
 /// Sends a request and waits for its response; what comes before goes to the engine.
 async fn ask(way: &Way, request: &PendingRequest) -> Result<Answer, Failure> {
-    let headers = match (request.stands_alone(), request.is_initialize()) {
-        (true, _) => request.mirrored(&way.tools),
-        (false, true) => HeaderMap::new(),
-        (false, false) => way.session_headers(),
+    let belongs_to_session = !request.stands_alone() && !request.is_initialize();
+    let in_session = belongs_to_session && way.is_in_session();
+    let set = |headers: &mut HeaderMap| match belongs_to_session {
+        true => way.set_session(headers),
+        false => request.mirror(&way.tools, headers),
     };
-    let in_session = headers.contains_key(SESSION_ID);
-    let body = request.bytes.clone();
-    let response = way.post(&way.target, &headers, body).await?;
+    let response = way.post(&way.target, &set, request.bytes.clone()).await?;
     if is_over(&response, in_session) {
         return Err(Failure::SessionOver);
     }
@@ -193,9 +194,8 @@ async fn ask(way: &Way, request: &PendingRequest) -> Result<Answer, Failure> {
         StatusCode::ACCEPTED | StatusCode::NO_CONTENT
     );
     if has_no_body {
-        let waits = !request.stands_alone() && !request.is_initialize();
         let error = || failed(refusal(&response, Some("a request was not answered")));
-        return if waits {
+        return if belongs_to_session {
             Ok(Answer::Elsewhere)
         } else {
             Err(error())

@@ -70,17 +70,15 @@ impl PendingRequest {
         self.sent.summary().is_some()
     }
 
-    /// The headers that mirror it, for a request that stands alone.
-    pub(super) fn mirrored(&self, tools: &Tools) -> HeaderMap {
-        let mut mirrored = HeaderMap::new();
+    /// Sets the headers that mirror it, for a request that stands alone.
+    pub(super) fn mirror(&self, tools: &Tools, headers: &mut HeaderMap) {
         let Some(body) = self.sent.summary() else {
-            return mirrored;
+            return;
         };
-        put(&mut mirrored, PROTOCOL_VERSION, body.version);
-        let method = HeaderValue::from_static(self.sent.request.method());
-        mirrored.insert(METHOD, method);
+        put(headers, PROTOCOL_VERSION, body.version);
+        headers.insert(METHOD, HeaderValue::from_static(self.sent.request.method()));
         if let Some(name) = body.name {
-            put(&mut mirrored, NAME, &encode(name));
+            put(headers, NAME, &encode(name));
         }
         if let Some((tool, arguments)) = self.tool()
             && let Some(annotations) = tools.get(tool)
@@ -88,11 +86,10 @@ impl PendingRequest {
             for (header, value) in annotations.headers(arguments) {
                 // It was checked when its annotation was.
                 if let Ok(header) = header.parse() {
-                    put(&mut mirrored, header, &value);
+                    put(headers, header, &value);
                 }
             }
         }
-        mirrored
     }
 
     /// The tool that is called, and its arguments.

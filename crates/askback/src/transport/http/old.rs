@@ -8,6 +8,7 @@ use askback_core::{
     jsonrpc::RequestId,
 };
 use bytes::Bytes;
+use http::HeaderMap;
 use tokio::time::timeout;
 
 use super::{
@@ -68,8 +69,8 @@ pub(super) async fn tell(
     id: Option<RequestId>,
     message: Bytes,
 ) -> Ended {
-    let headers = way.session_headers();
-    let posted = way.post(&endpoint, &headers, message);
+    let set = |headers: &mut HeaderMap| way.set_session(headers);
+    let posted = way.post(&endpoint, &set, message);
     let lost = match timeout(way.limits.wire.request, posted).await {
         Ok(Ok(response)) if response.status().is_success() => return Ended::Done,
         Ok(Ok(response)) => Lost::Failed(refusal(&response, None)),

@@ -21,7 +21,7 @@ use askback_core::{
 };
 use bytes::Bytes;
 use http::{
-    HeaderMap, HeaderValue, Method, Request, StatusCode, Uri,
+    HeaderMap, HeaderName, HeaderValue, Method, Request, StatusCode, Uri,
     header::{ACCEPT, CONTENT_TYPE, LOCATION, WWW_AUTHENTICATE},
     uri::InvalidUri,
 };
@@ -38,6 +38,8 @@ use super::{
     permission::{Pass, Permission},
 };
 use crate::transport::{Report, inbox::Inbox};
+
+const AFTER: HeaderName = HeaderName::from_static(LAST_EVENT_ID);
 
 /// The state that all requests to one server share.
 pub(super) struct Way {
@@ -68,7 +70,8 @@ pub(super) struct Target {
 struct Head<'a> {
     method: Method,
     accept: HeaderValue,
-    headers: &'a HeaderMap,
+    /// Sets its own headers.
+    set: &'a (dyn Fn(&mut HeaderMap) + Sync),
 }
 
 /// What comes back for a request.
@@ -89,45 +92,44 @@ pub(super) struct Session {
 }
 
 impl Way {
-    /// Sends a message to a URL of the server.
+    /// Sends a message to a URL of the server, with the headers that are set.
     pub(super) async fn post(
         &self,
         target: &Target,
-        headers: &HeaderMap,
+        set: &(dyn Fn(&mut HeaderMap) + Sync),
         message: Bytes,
     ) -> Result<Response, Lost> {
         let head = Head {
             method: Method::POST,
             accept: HeaderValue::from_static("application/json, text/event-stream"),
-            headers,
+            set,
         };
         self.send(&head, target, message).await
     }
 
     /// Opens a stream of events, after the event of this id if there is one.
     pub(super) async fn get(&self, after: Option<&str>) -> Result<Response, Lost> {
-        let mut headers = self.session_headers();
         // An id that cannot stand in a header cannot be sent back; the stream begins anew.
-        if let Some(after) = after.and_then(|after| HeaderValue::from_bytes(after.as_bytes()).ok())
-        {
-            headers.insert(LAST_EVENT_ID, after);
-        }
+        let after = after.and_then(|after| HeaderValue::from_bytes(after.as_bytes()).ok());
+        let set = |headers: &mut HeaderMap| {
+            self.set_session(headers);
+            headers.extend(after.iter().map(|after| (AFTER, after.clone())));
+        };
         let head = Head {
             method: Method::GET,
             accept: HeaderValue::from_static(EVENT_STREAM),
-            headers: &headers,
+            set: &set,
         };
         self.send(&head, &self.target, Bytes::new()).await
     }
 
     /// Tells the server that the session is over. It may not care.
     pub(super) async fn delete_session(&self) {
-        let headers = self.session_headers();
-        if headers.contains_key(SESSION_ID) {
+        if self.is_in_session() {
             let head = Head {
                 method: Method::DELETE,
                 accept: HeaderValue::from_static("*/*"),
-                headers: &headers,
+                set: &|headers| self.set_session(headers),
             };
             let deleting = self.send(&head, &self.target, Bytes::new());
             // A server that takes its time is not waited for.
@@ -135,10 +137,14 @@ impl Way {
         }
     }
 
-    /// Returns the headers of every request on the session.
-    pub(super) fn session_headers(&self) -> HeaderMap {
+    /// Whether there is a session that has a name.
+    pub(super) fn is_in_session(&self) -> bool {
+        self.session().id.is_some()
+    }
+
+    /// Sets the headers of every request on the session.
+    pub(super) fn set_session(&self, headers: &mut HeaderMap) {
         let Session { id, revision } = self.session().clone();
-        let mut headers = HeaderMap::new();
         if let Some(id) = id {
             headers.insert(SESSION_ID, id);
         }
@@ -146,7 +152,6 @@ impl Way {
             let version = HeaderValue::from_static(revision.as_str());
             headers.insert(PROTOCOL_VERSION, version);
         }
-        headers
     }
 
     /// Begins a session, under the name the response gives it, if any.
@@ -243,10 +248,12 @@ impl Way {
     /// All headers of a request, of which those of the permission stand above the others, and those of
     /// the user below.
     fn all_headers(&self, head: &Head<'_>, permitted: HeaderMap) -> HeaderMap {
-        let most = self.headers.len() + head.headers.len() + permitted.len() + 2;
+        /// Those of the transport.
+        const OWN: usize = 6;
+        let most = self.headers.len() + permitted.len() + OWN;
         let mut headers = HeaderMap::with_capacity(most);
         headers.extend(self.headers.clone());
-        headers.extend(head.headers.clone());
+        (head.set)(&mut headers);
         headers.insert(ACCEPT, head.accept.clone());
         if head.method == Method::POST {
             headers.insert(CONTENT_TYPE, HeaderValue::from_static(JSON));
