@@ -1,22 +1,19 @@
 //! Time that no server is charged with.
 
 use std::{
+    future::poll_fn,
+    mem,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
+    task::{Poll, Waker},
     time::Duration,
 };
 
-use tokio::{sync::Notify, time::Instant};
+use tokio::time::Instant;
 
 /// The time in which a transport waits for a person, or for somebody else than the server. The
 /// clock by which the server is judged stands meanwhile.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Pause(Arc<Shared>);
-
-#[derive(Debug, Default)]
-struct Shared {
-    state: Mutex<State>,
-    changed: Notify,
-}
+pub(crate) struct Pause(Arc<Mutex<State>>);
 
 #[derive(Debug, Default)]
 struct State {
@@ -25,6 +22,9 @@ struct State {
     since: Option<Instant>,
     /// How long it was before.
     before: Duration,
+    /// Whether it began or ended since that was waited for, and who waits.
+    has_changed: bool,
+    waker: Option<Waker>,
 }
 
 /// Somebody waits, as long as this value lasts.
@@ -35,12 +35,11 @@ impl Pause {
     /// Begins to wait.
     #[cfg_attr(not(feature = "oauth-client"), allow(dead_code))]
     pub(crate) fn begin(&self) -> Waiting {
-        {
-            let mut state = self.lock();
-            state.waiting += 1;
-            state.since.get_or_insert_with(Instant::now);
-        }
-        self.0.changed.notify_one();
+        let mut state = self.lock();
+        state.waiting += 1;
+        state.since.get_or_insert_with(Instant::now);
+        state.change();
+        drop(state);
         Waiting(self.clone())
     }
 
@@ -55,27 +54,46 @@ impl Pause {
         self.lock().since.is_some()
     }
 
-    /// Waits until it begins or ends. Cancel safe.
+    /// Waits until it begins or ends, if it did not since that was waited for last. One waits at a
+    /// time. Cancel safe.
     pub(crate) async fn changed(&self) {
-        self.0.changed.notified().await;
+        let changed = poll_fn(|cx| {
+            let mut state = self.lock();
+            if mem::take(&mut state.has_changed) {
+                return Poll::Ready(());
+            }
+            match &mut state.waker {
+                Some(waker) => waker.clone_from(cx.waker()),
+                none => *none = Some(cx.waker().clone()),
+            }
+            Poll::Pending
+        });
+        changed.await;
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn change(&mut self) {
+        self.has_changed = true;
+        if let Some(waker) = self.waker.take() {
+            waker.wake();
+        }
     }
 }
 
 impl Drop for Waiting {
     fn drop(&mut self) {
+        let mut state = self.0.lock();
+        state.waiting -= 1;
+        if state.waiting == 0
+            && let Some(since) = state.since.take()
         {
-            let mut state = self.0.lock();
-            state.waiting -= 1;
-            if state.waiting == 0
-                && let Some(since) = state.since.take()
-            {
-                state.before += since.elapsed();
-            }
+            state.before += since.elapsed();
         }
-        self.0.0.changed.notify_one();
+        state.change();
     }
 }
