@@ -1,4 +1,4 @@
-//! The headers that say what a message is.
+//! The headers that say what a message is, and where it comes from.
 
 use askback_core::http::{
     Mismatch,
@@ -7,8 +7,10 @@ use askback_core::http::{
 };
 use http::{HeaderMap, HeaderValue, header::ACCEPT};
 
-/// The headers that say what a message is, found in one pass.
+/// The headers that say what a message is, and where it comes from, found in one pass.
 pub(super) struct Heads<'a> {
+    host: Head<'a>,
+    origin: Head<'a>,
     content_type: Head<'a>,
     accept: Head<'a>,
     version: Head<'a>,
@@ -28,6 +30,8 @@ struct Head<'a> {
 impl<'a> Heads<'a> {
     pub(super) fn of(all: &'a HeaderMap) -> Self {
         let mut heads = Self {
+            host: Head::default(),
+            origin: Head::default(),
             content_type: Head::default(),
             accept: Head::default(),
             version: Head::default(),
@@ -38,6 +42,8 @@ impl<'a> Heads<'a> {
         };
         for (name, value) in all {
             let head = match name.as_str() {
+                "host" => &mut heads.host,
+                "origin" => &mut heads.origin,
                 "content-type" => &mut heads.content_type,
                 "accept" => &mut heads.accept,
                 headers::PROTOCOL_VERSION => &mut heads.version,
@@ -55,6 +61,16 @@ impl<'a> Heads<'a> {
     /// All headers.
     pub(super) fn all(&self) -> &'a HeaderMap {
         self.all
+    }
+
+    /// The host that is asked for.
+    pub(super) fn host(&self) -> Result<Option<&'a [u8]>, Mismatch> {
+        self.host.single("host")
+    }
+
+    /// The web page that asks.
+    pub(super) fn origin(&self) -> Result<Option<&'a [u8]>, Mismatch> {
+        self.origin.single("origin")
     }
 
     /// The kind of the body.

@@ -33,7 +33,7 @@ use http::{
 
 use self::route::Route;
 use super::{
-    admission::{admit, judge, principal, single},
+    admission::{admit, judge, principal},
     body::{Body, Outgoing},
     heads::Heads,
     known::KnownClients,
@@ -185,8 +185,9 @@ where
 impl Inner {
     /// Whether a request that may go on comes from a web page.
     fn check_guard(&self, parts: &Parts) -> Result<bool, Refused> {
-        let host = single(&parts.headers, &HOST).map_err(|_| Refused::Host)?;
-        let origin = single(&parts.headers, &ORIGIN).map_err(|_| Refused::Origin)?;
+        let heads = Heads::of(&parts.headers);
+        let host = heads.host().map_err(|_| Refused::Host)?;
+        let origin = heads.origin().map_err(|_| Refused::Origin)?;
         // HTTP/2 names the host here, and HTTP/1 may; where both do, both must be right.
         let authority = parts.uri.authority().map(|host| host.as_str().as_bytes());
         if let (Some(host), Some(_)) = (host, authority) {
