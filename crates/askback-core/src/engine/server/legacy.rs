@@ -42,6 +42,8 @@ pub(super) enum Session {
 pub(super) struct Open {
     /// The client. A request with a progress token or a place in a trace has an origin of its own.
     origin: Arc<Origin>,
+    /// What the client has said of itself, in bytes.
+    origin_bytes: usize,
     level: Option<LoggingLevel>,
     watched: BTreeSet<String>,
     /// The memory of the watched resources, in bytes.
@@ -104,7 +106,7 @@ impl Session {
         match self {
             Self::New => 0,
             Self::Open(open) => {
-                open.origin.kept_bytes() + open.watched_bytes + WATCHED_BYTES * open.watched.len()
+                open.origin_bytes + open.watched_bytes + WATCHED_BYTES * open.watched.len()
             }
         }
     }
@@ -290,6 +292,7 @@ fn initialize(
         trace: None,
     };
     let open = Open {
+        origin_bytes: origin.kept_bytes(),
         origin: Arc::new(origin),
         level: None,
         watched: BTreeSet::new(),
