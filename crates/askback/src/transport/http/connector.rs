@@ -47,16 +47,16 @@ struct Inner {
     direct: HttpsConnector<HttpConnector>,
     /// With a server behind a proxy.
     tls: Arc<ClientConfig>,
-    proxies: Matcher,
+    proxies: Arc<Matcher>,
     /// How long it may take to connect.
     limit: Duration,
 }
 
 /// What a proxy that is not tunnelled through wants to be sent with each request to a server.
-pub(super) fn proxy_headers(server: &Uri) -> HeaderMap {
+pub(super) fn proxy_headers(proxies: &Matcher, server: &Uri) -> HeaderMap {
     let mut headers = HeaderMap::new();
     if server.scheme() == Some(&Scheme::HTTP)
-        && let Some(proxy) = Matcher::from_env().intercept(server)
+        && let Some(proxy) = proxies.intercept(server)
         && let Some(password) = proxy.basic_auth()
     {
         headers.insert(PROXY_AUTHORIZATION, password.clone());
@@ -64,8 +64,8 @@ pub(super) fn proxy_headers(server: &Uri) -> HeaderMap {
     headers
 }
 
-/// What sends requests within these limits.
-pub(super) fn requests(limits: &Limits) -> io::Result<Requests> {
+/// What sends requests within these limits, through these proxies.
+pub(super) fn requests(limits: &Limits, proxies: &Arc<Matcher>) -> io::Result<Requests> {
     let tls = tls()
         .map(Arc::new)
         .map_err(|error| io::Error::other(format!("HTTP cannot be spoken here: {error}")))?;
@@ -77,7 +77,7 @@ pub(super) fn requests(limits: &Limits) -> io::Result<Requests> {
     let connector = Connector(Arc::new(Inner {
         direct: HttpsConnector::from((http, Arc::clone(&tls))),
         tls,
-        proxies: Matcher::from_env(),
+        proxies: Arc::clone(proxies),
         limit: limits.http.connect,
     }));
     let header_bytes = u32::try_from(limits.http.header_bytes).unwrap_or(u32::MAX);
@@ -209,5 +209,77 @@ impl Write for Wire {
         pieces: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         Pin::new(&mut self.stream).poll_write_vectored(cx, pieces)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use askback_core::limits::Limits;
+    use http::{Request, Uri};
+    use hyper_util::client::proxy::matcher::Matcher;
+    use tokio::{
+        io::{AsyncReadExt as _, AsyncWriteExt as _},
+        net::TcpListener,
+    };
+
+    use super::{proxy_headers, requests};
+
+    /// What a proxy with a password is told of a request to this server.
+    async fn told(server: &str) -> String {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let proxies = Matcher::builder().all(format!("http://me:secret@{address}"));
+        let proxies = Arc::new(proxies.build());
+        let server: Uri = server.parse().unwrap();
+        let mut request = Request::get(&server).body(Default::default()).unwrap();
+        *request.headers_mut() = proxy_headers(&proxies, &server);
+        let requests = requests(&Limits::default(), &proxies).unwrap();
+        let sending = tokio::spawn(async move { requests.request(request).await });
+        let (mut proxy, _) = listener.accept().await.unwrap();
+        let mut head = Vec::new();
+        while !head.ends_with(b"\r\n\r\n") {
+            head.push(proxy.read_u8().await.unwrap());
+        }
+        let refusal = b"HTTP/1.1 502 Bad Gateway\r\ncontent-length: 0\r\n\r\n";
+        proxy.write_all(refusal).await.unwrap();
+        // One that tunnels has failed, the other was answered.
+        let _ = sending.await.unwrap();
+        String::from_utf8(head).unwrap().to_lowercase()
+    }
+
+    #[tokio::test]
+    async fn a_proxy_is_told_where_a_request_is_to_go() {
+        for (server, line) in [
+            (
+                "http://far.example/mcp?a=b",
+                "get http://far.example/mcp?a=b http/1.1",
+            ),
+            (
+                "https://far.example/mcp",
+                "connect far.example:443 http/1.1",
+            ),
+        ] {
+            let head = told(server).await;
+            assert_eq!(head.lines().next(), Some(line), "{head}");
+            let password = "proxy-authorization: basic bwu6c2vjcmv0";
+            assert!(head.lines().any(|header| header == password), "{head}");
+        }
+    }
+
+    #[test]
+    fn the_password_of_a_proxy_is_for_the_proxy_alone() {
+        let proxies = Matcher::builder().all("http://me:secret@proxy.example");
+        let proxies = proxies.no("near.example").build();
+        for (server, is_told) in [
+            ("http://far.example/mcp", true),
+            ("http://near.example/mcp", false),
+            // It is told when the tunnel is made.
+            ("https://far.example/mcp", false),
+        ] {
+            let headers = proxy_headers(&proxies, &server.parse().unwrap());
+            assert_eq!(!headers.is_empty(), is_told, "{server}");
+        }
     }
 }

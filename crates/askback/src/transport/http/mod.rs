@@ -25,6 +25,7 @@ use std::{
 
 use askback_core::{engine::client::Carrier, future::BoxFuture, limits::Limits};
 use http::{HeaderMap, HeaderName, HeaderValue, header::USER_AGENT};
+use hyper_util::client::proxy::matcher::Matcher;
 use tokio::sync::mpsc;
 use url::Url;
 
@@ -48,7 +49,9 @@ pub use eras::Eras;
 /// A server that is reached over HTTP, by its URL.
 ///
 /// It finds out what the server speaks: Streamable HTTP in every revision, and the older pair of an
-/// event stream and a message endpoint. Redirections are followed only to the same origin.
+/// event stream and a message endpoint. Redirections are followed only to the same origin. Where the
+/// environment names a proxy, in `HTTP_PROXY` or `HTTPS_PROXY`, requests go through it, but for those to
+/// the hosts in `NO_PROXY`.
 ///
 /// ```no_run
 /// use askback::{client::Client, transport::Http};
@@ -167,13 +170,14 @@ impl Http {
     }
 
     fn open(&mut self, limits: &Limits) -> io::Result<Link> {
+        let proxies = Arc::new(Matcher::from_env());
         let requests = match &self.requests {
             Some(requests) => requests.clone(),
-            None => self.requests.insert(requests(limits)?).clone(),
+            None => self.requests.insert(requests(limits, &proxies)?).clone(),
         };
         let target = Target::new(self.url.clone()).map_err(io::Error::other)?;
         let mut headers = self.headers.clone();
-        headers.extend(proxy_headers(&target.uri));
+        headers.extend(proxy_headers(&proxies, &target.uri));
         headers.entry(USER_AGENT).or_insert(NAME);
         let known = self.eras.get(&self.url);
         let (received, incoming) = Inbox::new(limits.wire.message_bytes);
