@@ -428,7 +428,7 @@ impl State {
     }
 
     /// Does what the engine wants done; the calls are left to do.
-    fn drain(&mut self, mut send: impl FnMut(&mut Self, Vec<u8>)) -> Vec<Box<Call>> {
+    fn drain(&mut self, mut send: impl FnMut(&mut Self, Vec<u8>)) -> Vec<Call> {
         let mut calls = Vec::new();
         while let Some(output) = self.engine.poll() {
             match output {
@@ -437,7 +437,7 @@ impl State {
                     Some(stream) => self.push(stream, message),
                     None => send(self, message),
                 },
-                Output::Call(call) => calls.push(call),
+                Output::Call(call) => calls.push(*call),
                 Output::Cancel(id, reason) => {
                     tracing::debug!(reason = reason.as_deref(), "a client cancelled a request");
                     calls.retain(|call| call.id != id);
@@ -502,7 +502,7 @@ impl Observer for Session {
 }
 
 /// Answers one call.
-async fn work(session: Arc<Session>, call: Box<Call>, stop: Arc<Notify>) {
+async fn work(session: Arc<Session>, call: Call, stop: Arc<Notify>) {
     let id = call.id.clone();
     let shared = Arc::clone(&session.shared);
     let peer = Arc::new(Caller {
@@ -513,7 +513,7 @@ async fn work(session: Arc<Session>, call: Box<Call>, stop: Arc<Notify>) {
         biased;
         () = stop.notified() => {}
         // Made where it is polled: it is large.
-        answered = dispatch::answer(shared, *call, peer) => {
+        answered = dispatch::answer(shared, call, peer) => {
             session.respond(&id, &stop, answered.message);
         }
     }
