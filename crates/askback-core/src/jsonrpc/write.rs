@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::{ErrorObject, RequestId, VERSION, written::START};
 
-/// What stands between the id of a response and its result.
+/// The text between the id of a response and its result.
 const RESULT: &[u8] = br#","result":"#;
 
 /// Writes a request; `params` are left out where there are none.

@@ -1,5 +1,5 @@
-//! What a client says of itself with each request, where each request stands alone: written once for all
-//! of them (2026-07-28, basic/index, `_meta`).
+//! The description of a client that goes with each request, where each request stands alone: written
+//! once for all of them (2026-07-28, basic/index, `_meta`).
 
 use alloc::{borrow::ToOwned, format, string::String, sync::Arc};
 
@@ -25,7 +25,7 @@ pub struct SentMeta {
     introduction: Arc<Introduction>,
     /// The name to tell of progress under.
     progress_token: Option<RequestId>,
-    /// What the caller says there beside.
+    /// The members that the caller wrote there beside.
     own: String,
 }
 
@@ -75,7 +75,7 @@ impl Introduction {
 }
 
 impl SentMeta {
-    /// What is said with a request. Of what its caller says, nothing stands that the engine says itself.
+    /// The `_meta` of one request. Of what its caller wrote, nothing stands that the engine says itself.
     pub(super) fn new(
         introduction: Arc<Introduction>,
         progress_token: Option<RequestId>,

@@ -4,7 +4,6 @@ use alloc::{boxed::Box, string::String, sync::Arc, vec::Vec};
 
 use super::introduction::SentMeta;
 use crate::{
-    http::headers::BodySummary,
     jsonrpc::{self, Malformed, Message, Payload, RequestId},
     limits::WireLimits,
     protocol::{ClientNotification, ClientRequest},
@@ -45,7 +44,7 @@ pub struct SentRequest {
     pub id: RequestId,
     /// The method and its parameters. The call that may send them again shares them.
     pub request: Arc<ClientRequest>,
-    /// What it says in its `_meta` where it stands alone. On a session, that is part of the parameters.
+    /// Its `_meta` where it stands alone. On a session, that is part of the parameters.
     pub meta: Option<SentMeta>,
 }
 
@@ -116,15 +115,10 @@ impl SentRequest {
         }
     }
 
-    /// The parts of it that headers mirror; none on a session.
+    /// The revision that it names in its `_meta`; none on a session.
     #[must_use]
-    pub fn summary(&self) -> Option<BodySummary<'_>> {
-        let meta = self.meta.as_ref()?;
-        Some(BodySummary {
-            version: meta.revision().as_str(),
-            method: self.request.method(),
-            name: self.request.target(),
-        })
+    pub fn revision(&self) -> Option<Revision> {
+        self.meta.as_ref().map(SentMeta::revision)
     }
 
     /// The same request under another id.

@@ -42,7 +42,7 @@ pub(super) enum Session {
 pub(super) struct Open {
     /// The client. A request with a progress token or a place in a trace has an origin of its own.
     origin: Arc<Origin>,
-    /// What the client has said of itself, in bytes.
+    /// The length of what the client has said of itself, in bytes.
     origin_bytes: usize,
     level: Option<LoggingLevel>,
     watched: BTreeSet<String>,

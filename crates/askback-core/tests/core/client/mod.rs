@@ -318,9 +318,10 @@ fn check_kind(message: &ClientMessage) {
     let says = match &message.kind {
         MessageKind::Request(sent) => {
             assert_eq!(sent.to_vec(), message.bytes);
+            let request = &sent.request;
             let mirrored = sent
-                .summary()
-                .map(|body| json!([body.version, body.method, body.name]));
+                .revision()
+                .map(|it| json!([it.as_str(), request.method(), request.target()]));
             json!([sent.id, mirrored])
         }
         MessageKind::Initialized(_) => json!("initialized"),

@@ -240,7 +240,7 @@ impl Bridge {
 impl Future for Ongoing {
     type Output = Outcome;
 
-    /// What panics ends alone.
+    /// A panic ends only the work that panicked.
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Outcome> {
         let polled = catch_unwind(AssertUnwindSafe(|| self.work.as_mut().poll(cx)));
         let ended = match polled {

@@ -34,7 +34,7 @@ use rustls_platform_verifier::BuilderVerifierExt as _;
 use tokio::time::timeout;
 use tower_service::Service;
 
-/// What sends requests. Clones share their connections.
+/// The sender of requests. Clones share their connections.
 pub(super) type Requests = Client<Connector, Full<Bytes>>;
 
 type Failed = Box<dyn Error + Send + Sync>;
@@ -52,7 +52,7 @@ struct Inner {
     limit: Duration,
 }
 
-/// What a proxy that is not tunnelled through wants to be sent with each request to a server.
+/// The headers that a proxy that is not tunnelled through wants with each request to a server.
 pub(super) fn proxy_headers(proxies: &Matcher, server: &Uri) -> HeaderMap {
     let mut headers = HeaderMap::new();
     if server.scheme() == Some(&Scheme::HTTP)
@@ -64,7 +64,7 @@ pub(super) fn proxy_headers(proxies: &Matcher, server: &Uri) -> HeaderMap {
     headers
 }
 
-/// What sends requests within these limits, through these proxies.
+/// A sender of requests within these limits, through these proxies.
 pub(super) fn requests(limits: &Limits, proxies: &Arc<Matcher>) -> io::Result<Requests> {
     let tls = tls()
         .map(Arc::new)
@@ -226,7 +226,7 @@ mod tests {
 
     use super::{proxy_headers, requests};
 
-    /// What a proxy with a password is told of a request to this server.
+    /// The head of a request to this server, as a proxy with a password reads it.
     async fn told(server: &str) -> String {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();

@@ -67,17 +67,21 @@ impl PendingRequest {
 
     /// Whether it names its revision in its `_meta`. Otherwise it belongs to a session.
     pub(super) fn stands_alone(&self) -> bool {
-        self.sent.summary().is_some()
+        self.sent.revision().is_some()
     }
 
     /// Sets the headers that mirror it, for a request that stands alone.
     pub(super) fn mirror(&self, tools: &Tools, headers: &mut HeaderMap) {
-        let Some(body) = self.sent.summary() else {
+        let Some(revision) = self.sent.revision() else {
             return;
         };
-        put(headers, PROTOCOL_VERSION, body.version);
-        headers.insert(METHOD, HeaderValue::from_static(self.sent.request.method()));
-        if let Some(name) = body.name {
+        let request = &self.sent.request;
+        headers.insert(
+            PROTOCOL_VERSION,
+            HeaderValue::from_static(revision.as_str()),
+        );
+        headers.insert(METHOD, HeaderValue::from_static(request.method()));
+        if let Some(name) = request.target() {
             put(headers, NAME, &encode(name));
         }
         if let Some((tool, arguments)) = self.tool()

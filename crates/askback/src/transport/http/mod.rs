@@ -250,5 +250,5 @@ const RESERVED: [&str; 10] = [
     "upgrade",
 ];
 
-/// What a client calls itself where its user says nothing else.
+/// The name of a client where its user gives no other.
 const NAME: HeaderValue = HeaderValue::from_static(concat!("askback/", env!("CARGO_PKG_VERSION")));

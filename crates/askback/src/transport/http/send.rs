@@ -74,7 +74,7 @@ struct Head<'a> {
     set: &'a (dyn Fn(&mut HeaderMap) + Sync),
 }
 
-/// What comes back for a request.
+/// The answer to a request, whose body is still to be read.
 pub(super) type Response = http::Response<Incoming>;
 
 impl Target {
