@@ -44,7 +44,8 @@ pub struct ServerLimits {
     /// each request.
     pub list_bytes: usize,
     /// How long changes gather that more than 64 clients watch over HTTP. Then each client is told of each
-    /// once, and those who are many in slices, between which calls are answered.
+    /// once, and those who are many in slices, after each of which calls are answered for 15 times as long
+    /// as it took.
     pub change_delay: Duration,
     /// The most values in one completion (the specification's bound).
     pub completion_values: usize,

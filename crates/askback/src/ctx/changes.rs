@@ -9,14 +9,23 @@ use std::{
 };
 
 use askback_core::{ask::Principal, engine::server::Changed};
-use tokio::{runtime::Handle, time::sleep};
+use tokio::{
+    runtime::Handle,
+    task::yield_now,
+    time::{Instant, sleep},
+};
 
 /// To how many clients a change is told at once. Where more watch the same, changes gather, and they are
 /// told in slices of so many.
 const SLICE: usize = 64;
 
-/// The pause between two slices, in which calls are answered.
+/// The shortest pause between two slices, in which calls are answered, and the longest.
 const PAUSE: Duration = Duration::from_millis(2);
+const LONGEST_PAUSE: Duration = Duration::from_millis(20);
+
+/// How many times as long as a slice took the pause after it is: the server has so much time for its
+/// calls, however slow it is to write what is told.
+const REST: u32 = 15;
 
 /// How many audiences of one change are kept apart while changes gather. With more, the change is told
 /// at once, where it was made.
@@ -195,6 +204,7 @@ async fn tell_gathered(gathered: Gathered) {
     let mut told = 0;
     loop {
         sleep(changes.0.gather).await;
+        let mut begun = Instant::now();
         let Some(gathered) = changes.take_gathered() else {
             return;
         };
@@ -208,11 +218,19 @@ async fn tell_gathered(gathered: Gathered) {
                 (rest, told) = (later, told + slice);
                 if told == SLICE {
                     told = 0;
-                    sleep(PAUSE).await;
+                    sleep(pause_after(begun).await).await;
+                    begun = Instant::now();
                 }
             }
         }
     }
+}
+
+/// Returns the pause after the slice that was begun then. What is told is written by tasks of those who
+/// are told, so that a slice ends when these have had their turn.
+async fn pause_after(begun: Instant) -> Duration {
+    yield_now().await;
+    (begun.elapsed() * REST).clamp(PAUSE, LONGEST_PAUSE)
 }
 
 /// The task that tells what has gathered. Where its runtime ends before, so do those whom that serves, and
@@ -341,6 +359,11 @@ impl Drop for Observing {
 
 #[cfg(test)]
 mod tests {
+    use std::{
+        pin::pin,
+        task::{Context, Waker},
+    };
+
     use super::*;
 
     /// How often it was told of something.
@@ -426,6 +449,45 @@ mod tests {
         sleep(4 * PAUSE + GATHER).await;
         assert_eq!([told(0), told(1), told(2)], [0; 3]);
         assert!(!changes.lock().telling);
+    }
+
+    /// Takes a while to be told of something.
+    struct Slow(Told, Duration);
+
+    impl Observer for Slow {
+        fn changed(&self, changed: &Changed, to: &Audience) {
+            let passing = pin!(tokio::time::advance(self.1));
+            let _ = passing.poll(&mut Context::from_waker(Waker::noop()));
+            self.0.changed(changed, to);
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_longer_a_slice_takes_the_longer_calls_have_after_it() {
+        for (micros, pause) in [(1, 2..5), (10, 9..14), (1000, 19..24)] {
+            let changes = Changes::new(GATHER);
+            let slow: Vec<_> = (0..2 * SLICE)
+                .map(|_| {
+                    let slow = Slow(Told::default(), Duration::from_micros(micros));
+                    let slow = Arc::new(slow);
+                    let observer: Weak<dyn Observer> = Arc::downgrade(&slow) as _;
+                    let observing = Observing::new(&changes, observer, Interest::Lists);
+                    (slow, observing)
+                })
+                .collect();
+            changes.tell(&Changed::Tools, Audience::All);
+            let told = async |slice: usize| {
+                while take(&slow[(slice + 1) * SLICE - 1].0.0).is_empty() {
+                    sleep(Duration::from_millis(1)).await;
+                }
+                Instant::now()
+            };
+            let (first, second) = (told(0).await, told(1).await);
+            // The second slice takes its time, too.
+            let slice = Duration::from_micros(micros * SLICE as u64);
+            let paused = (second - first - slice).as_millis();
+            assert!(pause.contains(&paused), "{micros}: {paused}");
+        }
     }
 
     #[tokio::test(start_paused = true)]
