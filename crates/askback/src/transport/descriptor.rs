@@ -2,7 +2,8 @@
 //!
 //! Such a stream is shared with other processes, and so is whether it blocks: it is left as it is. Before
 //! each read and write the system is asked whether it would block now, since what it told of the stream
-//! before may be out of date.
+//! before may be out of date. But a stream whose other end was closed has ended, also where another process
+//! has opened it since, as it may with a named pipe: what the system tells once of an end stays told.
 
 use std::{
     fs::File,
@@ -76,6 +77,9 @@ impl AsyncRead for Input {
                     },
                 }
             }
+            if ready.ready().is_read_closed() {
+                return Poll::Ready(Ok(()));
+            }
             ready.clear_ready();
         }
     }
@@ -101,6 +105,9 @@ impl AsyncWrite for Output {
                     },
                 }
             }
+            if ready.ready().is_write_closed() {
+                return Poll::Ready(Err(io::ErrorKind::BrokenPipe.into()));
+            }
             ready.clear_ready();
         }
     }
@@ -120,4 +127,80 @@ fn is_ready(stream: &File, way: PollFlags) -> io::Result<bool> {
     let now = Timespec::default();
     let ready = retry_on_intr(|| poll(&mut [PollFd::new(stream, way)], Some(&now)))?;
     Ok(ready > 0)
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use std::{
+        fs::OpenOptions,
+        os::fd::{AsFd, AsRawFd, OwnedFd},
+        task::Waker,
+    };
+
+    use tokio::{
+        io::{AsyncReadExt, AsyncWriteExt},
+        task::yield_now,
+    };
+
+    use super::*;
+
+    fn file(end: impl Into<OwnedFd>) -> File {
+        File::from(end.into())
+    }
+
+    /// Opens another end of the pipe that this is an end of.
+    fn open_again(end: &impl AsFd, options: &mut OpenOptions) -> File {
+        let path = format!("/proc/self/fd/{}", end.as_fd().as_raw_fd());
+        options.open(path).unwrap()
+    }
+
+    #[tokio::test]
+    async fn a_pipe_that_was_closed_has_ended_also_where_it_was_opened_again() {
+        let (reader, writer) = io::pipe().unwrap();
+        let reader = file(reader);
+        let again = reader.try_clone().unwrap();
+        let (mut input, _) = streams(reader, file(io::pipe().unwrap().1)).unwrap();
+        let mut space = [0; 8];
+        let mut space = ReadBuf::new(&mut space);
+        let mut cx = Context::from_waker(Waker::noop());
+        assert!(
+            Pin::new(&mut input)
+                .poll_read(&mut cx, &mut space)
+                .is_pending()
+        );
+        drop(writer);
+        until(&input.0, Interest::READABLE).await;
+        let mut writer = open_again(&again, OpenOptions::new().write(true));
+        writer.write_all(b"a").unwrap();
+        assert_eq!(input.read_u8().await.unwrap(), b'a');
+        assert_eq!(input.read(&mut [0; 8]).await.unwrap(), 0);
+    }
+
+    #[tokio::test]
+    async fn a_pipe_nobody_reads_is_broken_also_where_it_was_opened_again() {
+        let (reader, writer) = io::pipe().unwrap();
+        let writer = file(writer);
+        let again = writer.try_clone().unwrap();
+        let (_, mut output) = streams(file(io::pipe().unwrap().0), writer).unwrap();
+        let _ = output.0.writable().await.unwrap();
+        let mut cx = Context::from_waker(Waker::noop());
+        let mut fill = || Pin::new(&mut output).poll_write(&mut cx, &[0; PIPE_BUF]);
+        while fill().is_ready() {}
+        drop(reader);
+        until(&output.0, Interest::WRITABLE).await;
+        let _reader = open_again(&again, OpenOptions::new().read(true));
+        let written = output.write(b"a").await;
+        assert_eq!(written.unwrap_err().kind(), io::ErrorKind::BrokenPipe);
+    }
+
+    /// Waits until the system has told that the other end was closed.
+    async fn until(stream: &AsyncFd<File>, interest: Interest) {
+        loop {
+            yield_now().await;
+            let ready = stream.ready(interest).await.unwrap().ready();
+            if ready.is_read_closed() || ready.is_write_closed() {
+                return;
+            }
+        }
+    }
 }
