@@ -25,11 +25,18 @@ impl WrittenResponse {
         })
     }
 
-    /// Returns the response to the request of this id.
+    /// Returns the beginning of the response to the request of this id; what comes after it is
+    /// [`rest`](Self::rest).
     #[must_use]
-    pub fn to_vec(&self, id: &RequestId) -> Vec<u8> {
+    pub fn beginning(&self, id: &RequestId) -> Vec<u8> {
         let id = id.to_json();
-        [START.as_bytes(), id.as_bytes(), &self.rest].concat()
+        [START.as_bytes(), id.as_bytes()].concat()
+    }
+
+    /// Returns all that comes after the id, which is the same for every request.
+    #[must_use]
+    pub fn rest(&self) -> &[u8] {
+        &self.rest
     }
 
     /// Returns how many bytes it takes.

@@ -317,7 +317,7 @@ where
     F: Future<Output = Answered>,
 {
     match catch_unwind(AssertUnwindSafe(|| answering.poll(cx))) {
-        Ok(polled) => polled.map(|answered| answered.message),
+        Ok(polled) => polled.map(|answered| answered.message.into_vec()),
         Err(panic) => {
             let error = Error::panicked(&*panic).into_object();
             Poll::Ready(jsonrpc::write_error(Some(id), &error))

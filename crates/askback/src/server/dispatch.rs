@@ -39,7 +39,7 @@ use super::{
     resource::complete_contents,
     rounds::Rounds,
     trace::Trace,
-    written::Place,
+    written::{Message, Place},
 };
 use crate::{
     ctx::{Arguments, Incoming, Peer, RequestMeta, Seen},
@@ -49,7 +49,7 @@ use crate::{
 /// The response to a request.
 pub(crate) struct Answered {
     /// It is written whole.
-    pub(crate) message: Vec<u8>,
+    pub(crate) message: Message,
     /// The code of the error it carries; HTTP has statuses for some.
     #[cfg_attr(not(feature = "http-server"), expect(dead_code))]
     pub(crate) error: Option<i64>,
@@ -93,7 +93,7 @@ pub(crate) async fn answer(shared: Arc<Shared>, call: Call, peer: Arc<dyn Peer>)
     };
     answering.trace.end(Some(&error));
     Answered {
-        message: jsonrpc::write_error(Some(&id), &error),
+        message: jsonrpc::write_error(Some(&id), &error).into(),
         error: Some(error.code),
     }
 }
@@ -111,7 +111,7 @@ impl Answering {
         request: ClientRequest,
         meta: RequestMeta,
         id: &jsonrpc::RequestId,
-    ) -> Result<Vec<u8>> {
+    ) -> Result<Message> {
         let method = request.method();
         match request {
             ClientRequest::CallTool(params) => {
@@ -172,6 +172,14 @@ impl Answering {
     }
 
     fn write<T: wire::Lower + HasMeta + Serialize>(
+        &self,
+        id: &jsonrpc::RequestId,
+        outcome: Outcome<T>,
+    ) -> Message {
+        self.write_whole(id, outcome).into()
+    }
+
+    fn write_whole<T: wire::Lower + HasMeta + Serialize>(
         &self,
         id: &jsonrpc::RequestId,
         outcome: Outcome<T>,
@@ -322,7 +330,7 @@ impl Answering {
         id: &jsonrpc::RequestId,
         method: &str,
         params: &PaginatedParams,
-    ) -> Result<Vec<u8>> {
+    ) -> Result<Message> {
         self.offers::<T>(method)?;
         let catalog = self.shared.catalog.snapshot();
         self.page_of_catalog::<T>(id, &catalog, params)
@@ -333,7 +341,7 @@ impl Answering {
         id: &jsonrpc::RequestId,
         method: &str,
         params: &PaginatedParams,
-    ) -> Result<Vec<u8>> {
+    ) -> Result<Message> {
         self.offers::<Resource>(method)?;
         let catalog = self.shared.catalog.snapshot();
         if catalog.listers.is_empty() {
@@ -344,7 +352,7 @@ impl Answering {
             let more = lister(self.origin.principal.clone()).await?;
             all.extend(more.into_iter().map(Cow::Owned));
         }
-        self.page::<Resource>(id, all, params)
+        self.page::<Resource>(id, all, params).map(Message::from)
     }
 
     /// The page of a list that its cursor says, as it was written for the first who asked where all
@@ -354,9 +362,10 @@ impl Answering {
         id: &jsonrpc::RequestId,
         catalog: &Catalog,
         params: &PaginatedParams,
-    ) -> Result<Vec<u8>> {
+    ) -> Result<Message> {
         if T::registry(catalog).differs() {
-            return self.page::<T>(id, self.listed::<T>(catalog), params);
+            let page = self.page::<T>(id, self.listed::<T>(catalog), params);
+            return page.map(Message::from);
         }
         let start = match &params.cursor {
             Some(cursor) => {
@@ -371,12 +380,12 @@ impl Answering {
         };
         if let Some(page) = catalog.written.get(&place) {
             self.trace.note(&Outcome::Done(()));
-            return Ok(page.to_vec(id));
+            return Ok(Message::of_page(page, id));
         }
         let page = self.page::<T>(id, self.listed::<T>(catalog), params)?;
         let most = self.shared.limits().server.list_bytes;
         catalog.written.keep(place, &page, id, most);
-        Ok(page)
+        Ok(page.into())
     }
 
     /// Lists the offers of a kind that the caller can see.
@@ -398,7 +407,7 @@ impl Answering {
         let pages = self.shared.pages;
         let (page, next_cursor) = pages.page(&all, |item| T::name_of(item), cursor)?;
         let list = T::list(page, next_cursor, self.shared.cache);
-        Ok(self.write(id, Outcome::Done(list)))
+        Ok(self.write_whole(id, Outcome::Done(list)))
     }
 
     /// Whether the server has such things: else it does not know the method.

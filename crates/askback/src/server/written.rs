@@ -1,4 +1,4 @@
-//! The pages of lists that are the same for everybody, as they were written.
+//! Responses as they were written, and the pages of lists that are the same for everybody.
 
 use std::{
     collections::HashMap,
@@ -18,6 +18,12 @@ pub(super) struct WrittenPages(Mutex<Kept>);
 struct Kept {
     pages: HashMap<Place, Arc<WrittenResponse>>,
     bytes: usize,
+}
+
+/// A response as it goes to its client. What it shares with others is not copied before it is written.
+pub(crate) struct Message {
+    own: Vec<u8>,
+    page: Option<Arc<WrittenResponse>>,
 }
 
 /// Which page: of what kind of offers, in the words of which revision, and from which item on.
@@ -56,6 +62,38 @@ impl WrittenPages {
     }
 }
 
+impl Message {
+    /// The response to the request of this id, which is a page.
+    pub(super) fn of_page(page: Arc<WrittenResponse>, id: &RequestId) -> Self {
+        Self {
+            own: page.beginning(id),
+            page: Some(page),
+        }
+    }
+
+    /// Returns its bytes in one piece.
+    pub(crate) fn into_vec(self) -> Vec<u8> {
+        let Self { mut own, page } = self;
+        if let Some(page) = page {
+            own.extend_from_slice(page.rest());
+        }
+        own
+    }
+
+    /// Returns the bytes that are its own, and the page whose [rest](WrittenResponse::rest) comes after
+    /// them.
+    #[cfg(feature = "http-server")]
+    pub(crate) fn into_pieces(self) -> (Vec<u8>, Option<Arc<WrittenResponse>>) {
+        (self.own, self.page)
+    }
+}
+
+impl From<Vec<u8>> for Message {
+    fn from(own: Vec<u8>) -> Self {
+        Self { own, page: None }
+    }
+}
+
 /// A copy is for the next catalog, of which nothing is written yet.
 impl Clone for WrittenPages {
     fn clone(&self) -> Self {
@@ -89,8 +127,8 @@ mod tests {
         assert_eq!(kept, [true, true, false]);
         assert!(pages.lock().bytes <= most);
 
-        let given = pages.get(&at(0)).unwrap().to_vec(&"b".into());
-        assert_eq!(given, write_result(&"b".into(), &["a tool"; 32]));
+        let given = Message::of_page(pages.get(&at(0)).unwrap(), &"b".into());
+        assert_eq!(given.into_vec(), write_result(&"b".into(), &["a tool"; 32]));
         assert!(pages.clone().get(&at(0)).is_none());
     }
 }

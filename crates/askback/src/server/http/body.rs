@@ -2,15 +2,20 @@
 
 use std::{
     convert::Infallible,
-    fmt,
+    fmt, mem,
     pin::Pin,
+    sync::Arc,
     task::{Context, Poll},
 };
 
+use askback_core::jsonrpc::WrittenResponse;
 use bytes::Bytes;
 use http_body::{Frame, SizeHint};
 
-use crate::server::budget::{Charge, NoRoom};
+use crate::server::{
+    budget::{Charge, NoRoom},
+    written::Message,
+};
 
 /// From how many bytes on what is on its way is counted.
 pub(super) const WORTH_COUNTING: usize = 4 << 10;
@@ -25,11 +30,23 @@ struct Counted {
     _room: Charge,
 }
 
+/// A whole body, in two pieces: the second, which may be empty, is shared with other responses.
+pub(super) struct Whole {
+    next: Bytes,
+    rest: Bytes,
+}
+
+/// A page with the room it takes for as long as it is on its way: its list may change meanwhile.
+struct CountedPage {
+    page: Arc<WrittenResponse>,
+    _room: Option<Charge>,
+}
+
 /// The body of a response: whole, or a stream of events.
 pub struct Body(Kind);
 
 enum Kind {
-    Whole(Outgoing),
+    Whole(Whole),
     Events(Box<dyn Events>),
 }
 
@@ -69,6 +86,51 @@ impl Outgoing {
     }
 }
 
+impl Whole {
+    /// Takes room for what is worth counting.
+    pub(super) fn new(
+        message: Message,
+        take: impl FnOnce(usize) -> Result<Charge, NoRoom>,
+    ) -> Result<Self, NoRoom> {
+        let (own, page) = message.into_pieces();
+        let Some(page) = page else {
+            return Outgoing::new(own, take).map(Self::from);
+        };
+        let bytes = page.rest().len();
+        let room = (bytes > WORTH_COUNTING).then(|| take(bytes));
+        let page = CountedPage {
+            page,
+            _room: room.transpose()?,
+        };
+        Ok(Self {
+            next: own.into(),
+            rest: Bytes::from_owner(page),
+        })
+    }
+
+    fn take_piece(&mut self) -> Option<Bytes> {
+        let piece = mem::replace(&mut self.next, mem::take(&mut self.rest));
+        (!piece.is_empty()).then_some(piece)
+    }
+
+    fn len(&self) -> usize {
+        self.next.len() + self.rest.len()
+    }
+}
+
+impl From<Outgoing> for Whole {
+    fn from(Outgoing(next): Outgoing) -> Self {
+        let rest = Bytes::new();
+        Self { next, rest }
+    }
+}
+
+impl AsRef<[u8]> for CountedPage {
+    fn as_ref(&self) -> &[u8] {
+        self.page.rest()
+    }
+}
+
 impl AsRef<[u8]> for Counted {
     fn as_ref(&self) -> &[u8] {
         &self.bytes
@@ -76,8 +138,8 @@ impl AsRef<[u8]> for Counted {
 }
 
 impl Body {
-    pub(super) fn whole(bytes: Outgoing) -> Self {
-        Self(Kind::Whole(bytes))
+    pub(super) fn whole(body: impl Into<Whole>) -> Self {
+        Self(Kind::Whole(body.into()))
     }
 
     pub(super) fn events(events: impl Events) -> Self {
@@ -117,7 +179,7 @@ impl Events for Ending {
 impl fmt::Debug for Body {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
-            Kind::Whole(bytes) => f.debug_tuple("Whole").field(&bytes.0.len()).finish(),
+            Kind::Whole(body) => f.debug_tuple("Whole").field(&body.len()).finish(),
             Kind::Events(_) => f.write_str("Events"),
         }
     }
@@ -132,8 +194,7 @@ impl http_body::Body for Body {
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
         match &mut self.0 {
-            Kind::Whole(bytes) if bytes.0.is_empty() => Poll::Ready(None),
-            Kind::Whole(bytes) => Poll::Ready(Some(Ok(Frame::data(std::mem::take(&mut bytes.0))))),
+            Kind::Whole(body) => Poll::Ready(body.take_piece().map(|piece| Ok(Frame::data(piece)))),
             Kind::Events(events) => events
                 .poll_events(cx)
                 .map(|events| events.map(|events| Ok(Frame::data(events.0)))),
@@ -142,14 +203,14 @@ impl http_body::Body for Body {
 
     fn is_end_stream(&self) -> bool {
         match &self.0 {
-            Kind::Whole(bytes) => bytes.0.is_empty(),
+            Kind::Whole(body) => body.next.is_empty(),
             Kind::Events(_) => false,
         }
     }
 
     fn size_hint(&self) -> SizeHint {
         match &self.0 {
-            Kind::Whole(bytes) => SizeHint::with_exact(bytes.0.len() as u64),
+            Kind::Whole(body) => SizeHint::with_exact(body.len() as u64),
             Kind::Events(_) => SizeHint::default(),
         }
     }

@@ -11,7 +11,7 @@ use http::{
     header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER},
 };
 
-use super::body::{Body, Events, Outgoing};
+use super::body::{Body, Events, Outgoing, Whole};
 use crate::server::budget::NoRoom;
 
 pub(super) const SESSION_ID: HeaderName = HeaderName::from_static(headers::SESSION_ID);
@@ -26,7 +26,7 @@ const NO: HeaderValue = HeaderValue::from_static("no");
 pub(super) struct OpenEnded;
 
 /// One message.
-pub(super) fn json(status: StatusCode, message: Outgoing) -> Response<Body> {
+pub(super) fn json(status: StatusCode, message: impl Into<Whole>) -> Response<Body> {
     let mut response = Response::new(Body::whole(message));
     *response.status_mut() = status;
     response.headers_mut().insert(CONTENT_TYPE, JSON);

@@ -514,7 +514,7 @@ async fn work(session: Arc<Session>, call: Call, stop: Arc<Notify>) {
         () = stop.notified() => {}
         // Made where it is polled: it is large.
         answered = dispatch::answer(shared, call, peer) => {
-            session.respond(&id, &stop, answered.message);
+            session.respond(&id, &stop, answered.message.into_vec());
         }
     }
 }

@@ -17,7 +17,7 @@ use askback_core::{
 use http::Response;
 
 use super::{
-    body::{Body, Events, Outgoing, WORTH_COUNTING},
+    body::{Body, Events, Outgoing, WORTH_COUNTING, Whole},
     response,
     stop::{Stop, Vigil, Woken},
 };
@@ -45,7 +45,7 @@ pub(super) async fn answer(
             let status = answered
                 .error
                 .map_or(http::StatusCode::OK, response::status);
-            match Outgoing::new(answered.message, |bytes| answering.peer.take_room(bytes)) {
+            match Whole::new(answered.message, |bytes| answering.peer.take_room(bytes)) {
                 Ok(message) => response::json(status, message),
                 Err(why) => response::no_room(Some(&answering.id), why, shared.limits()),
             }
@@ -129,20 +129,21 @@ impl Answering {
     fn failed(&self, why: impl Into<String>) -> Answered {
         let error = ErrorObject::internal(why);
         Answered {
-            message: jsonrpc::write_error(Some(&self.id), &error),
+            message: jsonrpc::write_error(Some(&self.id), &error).into(),
             error: Some(error.code),
         }
     }
 
     /// Returns the unread notifications, and then the answer; an error in its place where there is
     /// no room for it.
-    fn last_events(&mut self, mut answered: Answered) -> Outgoing {
+    fn last_events(&mut self, answered: Answered) -> Outgoing {
+        let mut message = answered.message.into_vec();
         let mut told = self.peer.lock();
-        let bytes = told.events.len() + answered.message.len();
+        let bytes = told.events.len() + message.len();
         if let Err(why) = self.peer.make_room(&mut told, bytes) {
-            answered = self.failed(why.to_string());
+            message = self.failed(why.to_string()).message.into_vec();
         }
-        sse::write_event(&mut told.events, None, &answered.message);
+        sse::write_event(&mut told.events, None, &message);
         told.take()
     }
 }

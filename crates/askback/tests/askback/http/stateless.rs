@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use askback::{
-    Changed, Prompt, Result, Revision, Server,
+    Changed, Prompt, Result, Revision, Server, Tool,
     protocol::{ContentBlock, PromptMessage},
 };
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{
     Stage,
@@ -348,4 +348,37 @@ async fn questions_are_results() {
         last["result"]["content"][0]["text"], "by the window: true",
         "{last}"
     );
+}
+
+#[tokio::test]
+async fn a_list_is_given_to_each_request_under_its_own_id_and_takes_room_until_it_is_read() {
+    let mut builder = Stage::default().builder();
+    for number in 0..64 {
+        let tool = Tool::new(
+            format!("tool_{number}"),
+            async || -> Result<&'static str> { Ok("") },
+        );
+        builder = builder.tool(tool.description("Says nothing, however often it is called"));
+    }
+    let server = builder.build().unwrap();
+    let client = Client::of(&server);
+    let before = server.kept_bytes();
+    let mut lists = Vec::new();
+    for id in [json!(1), json!("two"), json!(-3)] {
+        let mut message = stateless("tools/list", json!({}));
+        message["id"] = id.clone();
+        let response = client.post(&mirrored(&message), &message).await;
+        let taken = server.kept_bytes() - before;
+        let text = response.text().await;
+        assert!(
+            (4096..).contains(&taken) && taken <= 2 * text.len(),
+            "{id}: {taken}"
+        );
+        assert_eq!(server.kept_bytes(), before, "{id}");
+        let mut answer: Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(answer["id"].take(), id);
+        lists.push(answer);
+    }
+    assert!(lists.iter().all(|list| *list == lists[0]));
+    assert!(lists[0]["result"]["tools"].as_array().unwrap().len() > 64);
 }
