@@ -1,13 +1,11 @@
 //! One form with every kind of field there is.
 
 use askback::{
-    Ctx, Form, Json, Result,
+    Ctx, Form, Result, Serde,
     forms::{Content, Date, Timestamp},
-    schemars::{self, JsonSchema},
     tool,
 };
 use serde::Serialize;
-use serde_json::{Map, Value};
 
 use crate::data::Destination;
 
@@ -101,17 +99,16 @@ enum Extra {
 }
 
 /// What the person asked for.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
 pub(crate) struct Tailored {
     destination: &'static str,
     /// The answers, by the names of the fields.
-    #[schemars(with = "Map<String, Value>")]
     preferences: Content,
 }
 
 /// Asks the person how they would like to travel, and gives back what they said.
 #[tool(title = "Tailor a trip", read_only)]
-pub(crate) async fn tailor_trip(ctx: Ctx, trip: Tailor) -> Result<Json<Tailored>> {
+pub(crate) async fn tailor_trip(ctx: Ctx, trip: Tailor) -> Result<Serde<Tailored>> {
     let destination = Destination::named(&trip.destination)?.name;
     let preferences: Preferences = ctx
         .elicit(format!("How would you like to travel to {destination}?"))
@@ -126,5 +123,5 @@ pub(crate) async fn tailor_trip(ctx: Ctx, trip: Tailor) -> Result<Json<Tailored>
         destination,
         preferences,
     };
-    Ok(Json::new(tailored).with_text(text))
+    Ok(Serde::new(tailored).with_text(text))
 }
