@@ -30,8 +30,7 @@ use super::reach::Reach;
 const REDIRECTIONS: usize = 3;
 
 /// Fetches what others name, from where a [`Reach`] lets it, within the bounds of [`Limits`]:
-/// `document_bytes` for an answer, `document_fetch` for a whole exchange, `connect` and
-/// `header_bytes`.
+/// `document_bytes` for an answer, `document_fetch` for a whole exchange, and `connect`.
 ///
 /// ```
 /// use askback_core::limits::Limits;
@@ -129,7 +128,8 @@ fn tls() -> Result<ClientConfig, rustls::Error> {
     let tls =
         ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions()?;
     let mut tls = tls.with_platform_verifier()?.with_no_client_auth();
-    tls.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+    // A document or two are fetched from each host: HTTP/2 would bring nothing.
+    tls.alpn_protocols = vec![b"http/1.1".to_vec()];
     Ok(tls)
 }
 
@@ -156,7 +156,6 @@ impl Fetcher {
         route: &Route,
         limits: &Limits,
     ) -> io::Result<Self> {
-        let header_bytes = u32::try_from(limits.http.header_bytes).unwrap_or(u32::MAX);
         let failed = |error| io::Error::other(format!("HTTP cannot be spoken here: {error}"));
         let tls = tls()
             .map_err(|error| io::Error::other(format!("HTTP cannot be spoken here: {error}")))?;
@@ -165,8 +164,7 @@ impl Fetcher {
             .user_agent(concat!("askback/", env!("CARGO_PKG_VERSION")))
             .redirect(Policy::none())
             .referer(false)
-            .connect_timeout(limits.http.connect)
-            .http2_max_header_list_size(header_bytes);
+            .connect_timeout(limits.http.connect);
         let guarded = Guarded { reach, lookup };
         builder = match route {
             Route::Direct => builder.no_proxy().dns_resolver(Arc::new(guarded)),

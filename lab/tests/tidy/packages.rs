@@ -89,7 +89,7 @@ const CORE: &[&str] = &[
 /// for who builds it first. A number changes on purpose alone, and with a reason.
 const CRATES: &[(&str, usize)] = &[
     // What the README starts.
-    ("askback-cli", 148),
+    ("askback-cli", 144),
     // The shortest server.
     ("askback-delete", 61),
 ];

@@ -80,13 +80,24 @@ pub(super) fn requests(limits: &Limits, proxies: &Arc<Matcher>) -> io::Result<Re
         proxies: Arc::clone(proxies),
         limit: limits.http.connect,
     }));
-    let header_bytes = u32::try_from(limits.http.header_bytes).unwrap_or(u32::MAX);
-    Ok(Client::builder(TokioExecutor::new())
+    let mut client = Client::builder(TokioExecutor::new());
+    client
         .timer(TokioTimer::new())
-        .pool_timer(TokioTimer::new())
-        .http2_max_header_list_size(header_bytes)
-        .build(connector))
+        .pool_timer(TokioTimer::new());
+    #[cfg(feature = "http2")]
+    {
+        let header_bytes = u32::try_from(limits.http.header_bytes).unwrap_or(u32::MAX);
+        client.http2_max_header_list_size(header_bytes);
+    }
+    Ok(client.build(connector))
 }
+
+/// What is offered in a TLS handshake, the preferred first.
+const PROTOCOLS: &[&[u8]] = &[
+    #[cfg(feature = "http2")]
+    b"h2",
+    b"http/1.1",
+];
 
 /// TLS by the provider that the program has chosen for itself, else by ring, as for what is fetched for
 /// authorization; trusted are the authorities of the system.
@@ -96,7 +107,7 @@ fn tls() -> Result<ClientConfig, rustls::Error> {
     let tls =
         ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions()?;
     let mut tls = tls.with_platform_verifier()?.with_no_client_auth();
-    tls.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+    tls.alpn_protocols = PROTOCOLS.iter().map(|name| name.to_vec()).collect();
     Ok(tls)
 }
 
