@@ -75,6 +75,7 @@ impl InputRequest {
     ///
     /// Method not found for another method, invalid params with the reason for parameters that do
     /// not fit.
+    #[inline] // As those of methods.
     pub fn parse(method: &str, params: Option<&RawValue>) -> Result<Self, ErrorObject> {
         match method {
             ELICIT => decode_params(params).map(Self::Elicit),

@@ -53,6 +53,7 @@ macro_rules! methods {
             ///
             /// Method not found for a method that is none of these, invalid params with the reason
             /// for parameters that do not fit.
+            #[inline] // Built where it is called: a side reads only the methods of the other.
             pub fn parse(method: &str, params: Option<&RawValue>) -> Result<Self, ErrorObject> {
                 match method {
                     $($method => decode_params(params).map(Self::$variant),)*

@@ -177,6 +177,7 @@ pub fn write_outcome<T: Lower + HasMeta + Serialize>(
 impl Method for ClientRequest {
     const KIND: Kind = Kind::ClientRequest;
 
+    #[inline]
     fn parse(method: &str, params: Option<&RawValue>) -> Result<Self, ErrorObject> {
         Self::parse(method, params)
     }
@@ -185,6 +186,7 @@ impl Method for ClientRequest {
 impl Method for ServerRequest {
     const KIND: Kind = Kind::ServerRequest;
 
+    #[inline]
     fn parse(method: &str, params: Option<&RawValue>) -> Result<Self, ErrorObject> {
         Self::parse(method, params)
     }
@@ -193,6 +195,7 @@ impl Method for ServerRequest {
 impl Method for ClientNotification {
     const KIND: Kind = Kind::ClientNotification;
 
+    #[inline]
     fn parse(method: &str, params: Option<&RawValue>) -> Result<Self, ErrorObject> {
         Self::parse(method, params)
     }
@@ -201,6 +204,7 @@ impl Method for ClientNotification {
 impl Method for ServerNotification {
     const KIND: Kind = Kind::ServerNotification;
 
+    #[inline]
     fn parse(method: &str, params: Option<&RawValue>) -> Result<Self, ErrorObject> {
         Self::parse(method, params)
     }
