@@ -3,6 +3,9 @@
 
 #![allow(unused_imports)] // That something can be imported is the check.
 
+#[cfg(all(test, feature = "testing", not(feature = "pattern")))]
+mod without_pattern;
+
 /// Makes a module of each row: the item is there where the condition holds, and nowhere else. Of two items that
 /// globs bring by one name neither can be used, so a stand-in of that name can be used where askback has none.
 macro_rules! gated {
