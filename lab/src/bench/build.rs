@@ -40,8 +40,13 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
 }
 "#;
 
-/// Builds all from nothing: first servers in debug mode, as one does first, and the command as the README
-/// does.
+/// The ways in which a first server is built.
+const FIRST_SERVER: [(&str, &[&str]); 2] = [
+    ("clean build of a first server", &[]),
+    ("clean build of a first server, release", &["--release"]),
+];
+
+/// Builds all from nothing: first servers in both modes, and the command as the README does.
 pub(super) fn measure(root: &Path) -> io::Result<Vec<Sample>> {
     let place = root.join("target/hello");
     let askback = format!("askback = {{ path = {:?} }}", root.join("crates/askback"));
@@ -62,14 +67,16 @@ pub(super) fn measure(root: &Path) -> io::Result<Vec<Sample>> {
         fs::write(package.join("Cargo.toml"), manifest(&dependency))?;
         cargo(&package, &["fetch"])?;
         let target = package.join("target");
-        let seconds = clean_build(&package, &target, &[])?;
         let sample = |what: &str, unit, value| Sample {
             what: what.to_owned(),
             peer,
             unit,
             value,
         };
-        samples.push(sample("clean build of a first server", "s", seconds));
+        for (what, arguments) in FIRST_SERVER {
+            let seconds = clean_build(&package, &target, arguments)?;
+            samples.push(sample(what, "s", seconds));
+        }
         let crates = crates(&package, &[])? as f64;
         samples.push(sample("crates of a first server", "crates", crates));
     }
