@@ -1,12 +1,13 @@
 //! Checks that see the whole of askback. Its structure is checked in `tests/tidy`; the code in its
 //! documents is compiled and run from here; [`conformance`] is what the official suite is run
 //! against, [`interop`] what other implementations are run against, [`install`] gets what others wrote,
-//! and [`mod@bench`] measures.
+//! [`mod@bench`] measures, and [`kept`] compares with what was measured before.
 
 pub mod bench;
 pub mod conformance;
 pub mod install;
 pub mod interop;
+pub mod kept;
 
 #[cfg(doctest)]
 mod documents {

@@ -42,7 +42,7 @@ fn main() -> ExitCode {
         return ExitCode::SUCCESS;
     }
     if arguments.iter().any(|argument| argument == "--check") {
-        return match kept::check(env::var_os("ASKBACK_BLESS").is_some()) {
+        return match kept::check() {
             Ok(()) => ExitCode::SUCCESS,
             Err(error) => {
                 println!("{error}");
