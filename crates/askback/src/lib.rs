@@ -67,7 +67,6 @@
 //! | `client` | clients; with `stdio`, of servers that they start |
 //! | `dates`, `pattern` | forms with dates and times, and with patterns of text |
 //! | `http-server`, `http-client` | HTTP, for each side |
-//! | `http2` | HTTP/2 for clients, over TLS |
 //! | `oauth-server`, `oauth-client` | authorization, for each side, over HTTP |
 //! | `schemars`, `json-schema` | `Json<T>` with the schema of its type; checks by the schemas of tools |
 //! | `sqlite`, `sqlite-bundled` | commits in SQLite: that of the system, or one that is compiled in |

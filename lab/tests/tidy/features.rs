@@ -17,8 +17,6 @@ const SCRIPT: &str = "test";
 
 /// Features that add no item, with what they build instead.
 const WITHOUT_ITEM: &[(&str, &str)] = &[
-    // Clients speak it.
-    ("http2", "hyper-util/http2"),
     // Schemas are checked by it.
     ("json-schema", "dep:jsonschema"),
     // Patterns are checked by what the core then has.

@@ -32,7 +32,8 @@ use super::{
 };
 
 /// The task behind the channel: it takes what the engine sends, and carries all requests that are under
-/// way. They are no tasks of their own: each would be begun, and waited for, for one answer.
+/// way. They are no tasks of their own, each of which would cost more than the answer it waits for. The
+/// answers to one client are therefore read one after another.
 pub(super) struct Bridge {
     way: Arc<Way>,
     shape: Shape,
@@ -41,17 +42,26 @@ pub(super) struct Bridge {
     by_request: BTreeMap<RequestId, AbortHandle>,
     /// How many go on at a time at most: requests, and what is said beside them.
     most: usize,
+    /// Something goes on that has to end before the next message is sent.
+    is_held: bool,
 }
 
 /// Something that goes on: a request, or what is said beside.
 struct Ongoing {
     /// The request, where it is one.
     id: Option<RequestId>,
+    /// Whether the next message waits for its end.
+    holds: bool,
     work: BoxFuture<'static, Ended>,
 }
 
-/// How something ended; nothing where it panicked.
-type Outcome = (Option<RequestId>, Option<Ended>);
+/// How something ended.
+struct Outcome {
+    id: Option<RequestId>,
+    holds: bool,
+    /// Nothing where it panicked.
+    ended: Option<Ended>,
+}
 
 /// Which transport is spoken.
 enum Shape {
@@ -75,6 +85,7 @@ impl Bridge {
             },
             ongoing: FuturesUnordered::new(),
             by_request: BTreeMap::new(),
+            is_held: false,
         }
     }
 
@@ -101,7 +112,7 @@ impl Bridge {
     async fn carry(&mut self, mut sent: mpsc::Receiver<ClientMessage>) -> Option<String> {
         loop {
             let ended = tokio::select! {
-                message = sent.recv(), if self.ongoing.len() < self.most => match message {
+                message = sent.recv(), if !self.is_held && self.ongoing.len() < self.most => match message {
                     None => return None,
                     Some(message) => self.send(message).await,
                 },
@@ -120,9 +131,8 @@ impl Bridge {
             (Shape::Old(endpoint), kind) => {
                 let (way, endpoint) = (Arc::clone(&self.way), endpoint.clone());
                 match kind {
-                    // What comes after must find the session open.
                     MessageKind::Initialized(_) => {
-                        return old::tell(way, endpoint, None, bytes).await;
+                        self.hold(old::tell(way, endpoint, None, bytes));
                     }
                     MessageKind::Request(sent) => {
                         self.begin(None, old::tell(way, endpoint, Some(sent.id), bytes));
@@ -144,12 +154,13 @@ impl Bridge {
             }
             (_, MessageKind::Initialized(revision)) => {
                 self.way.session().revision = Some(revision);
-                // What comes after must find the session open.
-                let told = tell(Arc::clone(&self.way), bytes).await;
-                if matches!(told, Ended::Done) {
-                    self.begin(None, listen(Arc::clone(&self.way)));
-                }
-                return told;
+                let way = Arc::clone(&self.way);
+                self.hold(async move {
+                    match tell(way, bytes).await {
+                        Ended::Done => Ended::Initialized,
+                        ended => ended,
+                    }
+                });
             }
             (_, MessageKind::Cancelled(id)) => {
                 let stands_alone = self.way.session().revision.is_none();
@@ -180,23 +191,48 @@ impl Bridge {
         id: Option<RequestId>,
         work: impl Future<Output = Ended> + Send + 'static,
     ) -> AbortHandle {
-        let (end, registration) = AbortHandle::new_pair();
         let work = Box::pin(work);
-        let ongoing = Ongoing { id, work };
+        self.push(Ongoing {
+            id,
+            holds: false,
+            work,
+        })
+    }
+
+    /// Begins with what the next message waits for: it must find the session open. The requests that are
+    /// under way go on beside it.
+    fn hold(&mut self, work: impl Future<Output = Ended> + Send + 'static) {
+        self.is_held = true;
+        self.push(Ongoing {
+            id: None,
+            holds: true,
+            work: Box::pin(work),
+        });
+    }
+
+    fn push(&mut self, ongoing: Ongoing) -> AbortHandle {
+        let (end, registration) = AbortHandle::new_pair();
         self.ongoing.push(Abortable::new(ongoing, registration));
         end
     }
 
     async fn ended(&mut self, outcome: Result<Outcome, Aborted>) -> Ended {
-        let Ok((id, ended)) = outcome else {
+        let Ok(Outcome { id, holds, ended }) = outcome else {
             return Ended::Done;
         };
+        if holds {
+            self.is_held = false;
+        }
         if let Some(id) = &id {
             self.by_request.remove(id);
         }
         match (ended, id) {
             (Some(Ended::TryOld { request, error }), _) => {
                 self.open_old(*request, Some(error)).await
+            }
+            (Some(Ended::Initialized), _) => {
+                self.begin(None, listen(Arc::clone(&self.way)));
+                Ended::Done
             }
             (Some(ended), _) => ended,
             (None, Some(id)) => {
@@ -248,7 +284,11 @@ impl Future for Ongoing {
             Ok(Poll::Ready(ended)) => Some(ended),
             Err(_) => None,
         };
-        Poll::Ready((self.id.take(), ended))
+        Poll::Ready(Outcome {
+            id: self.id.take(),
+            holds: self.holds,
+            ended,
+        })
     }
 }
 

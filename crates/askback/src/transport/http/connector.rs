@@ -1,5 +1,5 @@
-//! How a server is connected to: secured by TLS where its URL wants that, and through a proxy where the
-//! environment names one (`HTTP_PROXY`, `HTTPS_PROXY`, `NO_PROXY`).
+//! Connections to a server: secured by TLS where its URL says so, and through a proxy where the
+//! environment names one (`HTTP_PROXY`, `HTTPS_PROXY`, `ALL_PROXY`, `NO_PROXY`, in small letters too).
 
 use std::{
     error::Error,
@@ -12,14 +12,21 @@ use std::{
 
 use askback_core::{future::BoxFuture, limits::Limits};
 use bytes::Bytes;
-use http::{HeaderMap, Uri, header::PROXY_AUTHORIZATION, uri::Scheme};
+use http::{
+    HeaderMap, HeaderValue, Request, Response, Uri,
+    header::{PROXY_AUTHORIZATION, USER_AGENT},
+    uri::Scheme,
+};
 use http_body_util::Full;
-use hyper::rt::{Read, ReadBufCursor, Write};
+use hyper::{
+    body::Incoming,
+    rt::{Read, ReadBufCursor, Write},
+};
 use hyper_rustls::HttpsConnector;
 use hyper_util::{
     client::{
         legacy::{
-            Client,
+            self, Client,
             connect::{Connected, Connection, HttpConnector, proxy::Tunnel},
         },
         proxy::matcher::Matcher,
@@ -34,8 +41,21 @@ use rustls_platform_verifier::BuilderVerifierExt as _;
 use tokio::time::timeout;
 use tower_service::Service;
 
+/// How long a connection is silent between two questions whether its peer is there, and how many
+/// questions stay without an answer before it is dead.
+const PROBES: (Duration, u32) = (Duration::from_secs(15), 3);
+
+/// The name of a client where its user gives no other.
+pub(super) const NAME: HeaderValue =
+    HeaderValue::from_static(concat!("askback/", env!("CARGO_PKG_VERSION")));
+
 /// The sender of requests. Clones share their connections.
-pub(super) type Requests = Client<Connector, Full<Bytes>>;
+#[derive(Debug, Clone)]
+pub(super) struct Requests {
+    client: Client<Connector, Full<Bytes>>,
+    /// The environment may name other proxies later, which these connections do not use.
+    proxies: Arc<Matcher>,
+}
 
 type Failed = Box<dyn Error + Send + Sync>;
 
@@ -52,52 +72,67 @@ struct Inner {
     limit: Duration,
 }
 
-/// The headers that a proxy that is not tunnelled through wants with each request to a server.
-pub(super) fn proxy_headers(proxies: &Matcher, server: &Uri) -> HeaderMap {
-    let mut headers = HeaderMap::new();
-    if server.scheme() == Some(&Scheme::HTTP)
-        && let Some(proxy) = proxies.intercept(server)
-        && let Some(password) = proxy.basic_auth()
-    {
-        headers.insert(PROXY_AUTHORIZATION, password.clone());
+impl Requests {
+    /// A sender of requests within these limits, through the proxies that the environment names.
+    pub(super) fn new(limits: &Limits) -> io::Result<Self> {
+        Self::through(Matcher::from_env(), limits)
     }
-    headers
+
+    fn through(proxies: Matcher, limits: &Limits) -> io::Result<Self> {
+        let tls = tls()
+            .map(Arc::new)
+            .map_err(|error| io::Error::other(format!("HTTP cannot be spoken here: {error}")))?;
+        let proxies = Arc::new(proxies);
+        let connector = Connector(Arc::new(Inner {
+            direct: HttpsConnector::from((tcp(limits), Arc::clone(&tls))),
+            tls,
+            proxies: Arc::clone(&proxies),
+            limit: limits.http.connect,
+        }));
+        let client = Client::builder(TokioExecutor::new())
+            .timer(TokioTimer::new())
+            .pool_timer(TokioTimer::new())
+            .build(connector);
+        Ok(Self { client, proxies })
+    }
+
+    /// Sends a request.
+    pub(super) async fn send(
+        &self,
+        request: Request<Full<Bytes>>,
+    ) -> Result<Response<Incoming>, legacy::Error> {
+        self.client.request(request).await
+    }
+
+    /// The headers that a proxy that is not tunnelled through wants with each request to a server.
+    pub(super) fn proxy_headers(&self, server: &Uri) -> HeaderMap {
+        let mut headers = HeaderMap::new();
+        if server.scheme() == Some(&Scheme::HTTP)
+            && let Some(proxy) = self.proxies.intercept(server)
+            && let Some(password) = proxy.basic_auth()
+        {
+            headers.insert(PROXY_AUTHORIZATION, password.clone());
+        }
+        headers
+    }
 }
 
-/// A sender of requests within these limits, through these proxies.
-pub(super) fn requests(limits: &Limits, proxies: &Arc<Matcher>) -> io::Result<Requests> {
-    let tls = tls()
-        .map(Arc::new)
-        .map_err(|error| io::Error::other(format!("HTTP cannot be spoken here: {error}")))?;
-    let mut http = HttpConnector::new();
-    http.enforce_http(false);
-    http.set_nodelay(true);
-    // A stream may be silent for hours; a dead one is noticed all the same.
-    http.set_keepalive(Some(limits.http.stream_retry_most));
-    let connector = Connector(Arc::new(Inner {
-        direct: HttpsConnector::from((http, Arc::clone(&tls))),
-        tls,
-        proxies: Arc::clone(proxies),
-        limit: limits.http.connect,
-    }));
-    let mut client = Client::builder(TokioExecutor::new());
-    client
-        .timer(TokioTimer::new())
-        .pool_timer(TokioTimer::new());
-    #[cfg(feature = "http2")]
-    {
-        let header_bytes = u32::try_from(limits.http.header_bytes).unwrap_or(u32::MAX);
-        client.http2_max_header_list_size(header_bytes);
-    }
-    Ok(client.build(connector))
+/// Connections by TCP, which are found dead though a stream on them may be silent for hours.
+fn tcp(limits: &Limits) -> HttpConnector {
+    let mut tcp = HttpConnector::new();
+    tcp.enforce_http(false);
+    tcp.set_nodelay(true);
+    // It is shared out among the addresses of a name.
+    tcp.set_connect_timeout(Some(limits.http.connect));
+    let (interval, retries) = PROBES;
+    tcp.set_keepalive(Some(limits.http.stream_retry_most));
+    tcp.set_keepalive_interval(Some(interval));
+    tcp.set_keepalive_retries(Some(retries));
+    // No such questions are asked while data waits to be acknowledged.
+    #[cfg(any(target_os = "android", target_os = "linux"))]
+    tcp.set_tcp_user_timeout(Some(limits.http.stream_retry_most));
+    tcp
 }
-
-/// What is offered in a TLS handshake, the preferred first.
-const PROTOCOLS: &[&[u8]] = &[
-    #[cfg(feature = "http2")]
-    b"h2",
-    b"http/1.1",
-];
 
 /// TLS by the provider that the program has chosen for itself, else by ring, as for what is fetched for
 /// authorization; trusted are the authorities of the system.
@@ -107,7 +142,7 @@ fn tls() -> Result<ClientConfig, rustls::Error> {
     let tls =
         ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions()?;
     let mut tls = tls.with_platform_verifier()?.with_no_client_auth();
-    tls.alpn_protocols = PROTOCOLS.iter().map(|name| name.to_vec()).collect();
+    tls.alpn_protocols = vec![b"http/1.1".to_vec()];
     Ok(tls)
 }
 
@@ -120,7 +155,8 @@ impl Inner {
         if server.scheme() != Some(&Scheme::HTTPS) {
             return Ok(Wire::to_proxy(direct.call(proxy.uri().clone()).await?));
         }
-        let mut tunnel = Tunnel::new(proxy.uri().clone(), direct);
+        let named = HeaderMap::from_iter([(USER_AGENT, NAME)]);
+        let mut tunnel = Tunnel::new(proxy.uri().clone(), direct).with_headers(named);
         if let Some(password) = proxy.basic_auth() {
             tunnel = tunnel.with_auth(password.clone());
         }
@@ -225,8 +261,6 @@ impl Write for Wire {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use askback_core::limits::Limits;
     use http::{Request, Uri};
     use hyper_util::client::proxy::matcher::Matcher;
@@ -235,19 +269,18 @@ mod tests {
         net::TcpListener,
     };
 
-    use super::{proxy_headers, requests};
+    use super::Requests;
 
     /// The head of a request to this server, as a proxy with a password reads it.
     async fn told(server: &str) -> String {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let proxies = Matcher::builder().all(format!("http://me:secret@{address}"));
-        let proxies = Arc::new(proxies.build());
+        let requests = Requests::through(proxies.build(), &Limits::default()).unwrap();
         let server: Uri = server.parse().unwrap();
         let mut request = Request::get(&server).body(Default::default()).unwrap();
-        *request.headers_mut() = proxy_headers(&proxies, &server);
-        let requests = requests(&Limits::default(), &proxies).unwrap();
-        let sending = tokio::spawn(async move { requests.request(request).await });
+        *request.headers_mut() = requests.proxy_headers(&server);
+        let sending = tokio::spawn(async move { requests.send(request).await });
         let (mut proxy, _) = listener.accept().await.unwrap();
         let mut head = Vec::new();
         while !head.ends_with(b"\r\n\r\n") {
@@ -283,13 +316,14 @@ mod tests {
     fn the_password_of_a_proxy_is_for_the_proxy_alone() {
         let proxies = Matcher::builder().all("http://me:secret@proxy.example");
         let proxies = proxies.no("near.example").build();
+        let requests = Requests::through(proxies, &Limits::default()).unwrap();
         for (server, is_told) in [
             ("http://far.example/mcp", true),
             ("http://near.example/mcp", false),
             // It is told when the tunnel is made.
             ("https://far.example/mcp", false),
         ] {
-            let headers = proxy_headers(&proxies, &server.parse().unwrap());
+            let headers = requests.proxy_headers(&server.parse().unwrap());
             assert_eq!(!headers.is_empty(), is_told, "{server}");
         }
     }

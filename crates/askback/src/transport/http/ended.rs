@@ -9,6 +9,8 @@ use super::message::PendingRequest;
 pub(super) enum Ended {
     /// As it should.
     Done,
+    /// The server knows that the session is open: it may be listened to.
+    Initialized,
     /// Nothing more can be said on this connection, for the reason given.
     Over(String),
     /// The server does not take `initialize`, but may speak the older transport.

@@ -25,13 +25,12 @@ use std::{
 
 use askback_core::{engine::client::Carrier, future::BoxFuture, limits::Limits};
 use http::{HeaderMap, HeaderName, HeaderValue, header::USER_AGENT};
-use hyper_util::client::proxy::matcher::Matcher;
 use tokio::sync::mpsc;
 use url::Url;
 
 use self::{
     bridge::Bridge,
-    connector::{Requests, proxy_headers, requests},
+    connector::{NAME, Requests},
     eras::Known,
     permission::Permission,
     send::{Target, Way},
@@ -170,14 +169,13 @@ impl Http {
     }
 
     fn open(&mut self, limits: &Limits) -> io::Result<Link> {
-        let proxies = Arc::new(Matcher::from_env());
         let requests = match &self.requests {
             Some(requests) => requests.clone(),
-            None => self.requests.insert(requests(limits, &proxies)?).clone(),
+            None => self.requests.insert(Requests::new(limits)?).clone(),
         };
         let target = Target::new(self.url.clone()).map_err(io::Error::other)?;
         let mut headers = self.headers.clone();
-        headers.extend(proxy_headers(&proxies, &target.uri));
+        headers.extend(requests.proxy_headers(&target.uri));
         headers.entry(USER_AGENT).or_insert(NAME);
         let known = self.eras.get(&self.url);
         let (received, incoming) = Inbox::new(limits.wire.message_bytes);
@@ -237,7 +235,7 @@ impl Behind for End {
 }
 
 /// Headers that are part of how a message travels.
-const RESERVED: [&str; 10] = [
+const RESERVED: [&str; 11] = [
     "accept",
     "connection",
     "content-encoding",
@@ -245,10 +243,8 @@ const RESERVED: [&str; 10] = [
     "content-type",
     "host",
     "last-event-id",
+    "proxy-authorization",
     "te",
     "transfer-encoding",
     "upgrade",
 ];
-
-/// The name of a client where its user gives no other.
-const NAME: HeaderValue = HeaderValue::from_static(concat!("askback/", env!("CARGO_PKG_VERSION")));

@@ -14,7 +14,7 @@ use tokio::time::timeout;
 use super::{
     ended::Ended,
     events::Events,
-    send::{Target, Way, refusal, unwritable},
+    send::{Target, Way, refusal},
     stream::{forward, is_stream},
 };
 
@@ -44,7 +44,7 @@ pub(super) async fn open(way: &Way) -> Result<(Target, Events), ClientError> {
     match endpoint {
         // Messages, and the headers the user wants sent, are for this server alone.
         Some(endpoint) if endpoint.origin() == way.target.url.origin() => {
-            let endpoint = Target::new(endpoint).map_err(unwritable)?;
+            let endpoint = Target::new(endpoint)?;
             Ok((endpoint, events))
         }
         _ => {

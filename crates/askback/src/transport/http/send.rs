@@ -78,8 +78,17 @@ struct Head<'a> {
 pub(super) type Response = http::Response<Incoming>;
 
 impl Target {
-    pub(super) fn new(url: Url) -> Result<Self, InvalidUri> {
-        let uri = url.as_str().parse()?;
+    /// # Errors
+    ///
+    /// [`ClientError::Unreachable`] for a URL that cannot stand in a request, or that holds a name or a
+    /// password: it would be sent to whoever reads the request line.
+    pub(super) fn new(url: Url) -> Result<Self, ClientError> {
+        if !url.username().is_empty() || url.password().is_some() {
+            let why = "its URL holds a name or a password".to_owned();
+            return Err(ClientError::Unreachable(why));
+        }
+        let uri = url.as_str().parse();
+        let uri = uri.map_err(|error: InvalidUri| ClientError::Unreachable(error.to_string()))?;
         Ok(Self { url, uri })
     }
 }
@@ -223,7 +232,7 @@ impl Way {
             *request.method_mut() = head.method.clone();
             *request.uri_mut() = target.uri.clone();
             *request.headers_mut() = self.all_headers(head, permitted);
-            let response = self.requests.request(request).await.map_err(unsent)?;
+            let response = self.requests.send(request).await.map_err(unsent)?;
             let held = response.headers().iter();
             let size: usize = held
                 .map(|(name, value)| name.as_str().len() + value.len())
@@ -276,9 +285,7 @@ fn redirected(url: &Url, response: &Response) -> Result<Target, Lost> {
     );
     let why = match target {
         Some(target) if target.origin() == url.origin() && keeps_request => {
-            return Target::new(target)
-                .map_err(unwritable)
-                .map_err(Lost::Failed);
+            return Target::new(target).map_err(Lost::Failed);
         }
         Some(target) => format!(
             "it redirects to {}, which is not followed; connect there if that is the server",
@@ -378,11 +385,6 @@ fn unsent(error: legacy::Error) -> Lost {
     } else {
         Lost::Broken(why)
     }
-}
-
-/// The error for a URL that cannot stand in a request.
-pub(super) fn unwritable(error: InvalidUri) -> ClientError {
-    ClientError::Unreachable(error.to_string())
 }
 
 /// A URL without what may be secret.

@@ -202,6 +202,7 @@ fn urls_and_headers_are_checked() {
         "Accept",
         "Content-Type",
         "Host",
+        "Proxy-Authorization",
     ] {
         assert_eq!(
             header(name, "x").unwrap_err(),

@@ -427,6 +427,20 @@ async fn redirections_are_followed_at_home_only() {
         let why = expected.replace("HOST", host);
         assert_eq!(error, ClientError::Http { status, why });
     }
+    // It would be sent where everybody reads it.
+    let server = Server::start(|asked, _| match asked.what() {
+        "tools/call" => {
+            let host = asked.header("host").unwrap();
+            let home = format!("http://me:secret@{host}/mcp");
+            Reply::empty(307).header("Location", &home)
+        }
+        _ => modern(asked),
+    })
+    .await;
+    let client = connect(&server).await.unwrap();
+    let error = call(&client, "t").await.unwrap_err();
+    let why = "its URL holds a name or a password".to_owned();
+    assert_eq!(error, ClientError::Unreachable(why));
     let server = Server::start(|asked, _| match asked.what() {
         "tools/call" => Reply::empty(307).header("Location", "/mcp"),
         _ => modern(asked),
