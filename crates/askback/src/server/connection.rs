@@ -111,7 +111,7 @@ struct Worker<F> {
     /// The call that is polled where it was read.
     answering: Slot<F>,
     /// The calls of the last message.
-    calls: Vec<Box<Call>>,
+    calls: Vec<Call>,
     /// The messages that are about to be sent.
     messages: Vec<Vec<u8>>,
     /// When calls end that still go on, once the server is to stop.
@@ -193,7 +193,7 @@ where
     }
 
     /// Begins with a call: what it comes to at once is its answer, and what waits becomes a task.
-    fn begin(&mut self, call: Box<Call>, cx: &mut Context<'_>) {
+    fn begin(&mut self, call: Call, cx: &mut Context<'_>) {
         let link = self.link();
         if self.stopping.is_some() {
             return link.refuse(&call.id);
@@ -203,7 +203,7 @@ where
             link: Arc::clone(link),
             call: call.id.clone(),
         });
-        let answering = (self.answer)(Arc::clone(&link.shared), *call, peer);
+        let answering = (self.answer)(Arc::clone(&link.shared), call, peer);
         self.answering.put(answering);
         let polled = if self.pace.polls_next() {
             poll_answer(&mut self.answering, &id, cx)

@@ -40,7 +40,7 @@ pub(super) struct State {
     asks: Asks,
     roots: RootsWatch,
     /// The calls of the message that is handled.
-    calls: Vec<Box<Call>>,
+    calls: Vec<Call>,
     /// The calls in progress that are tasks of their own.
     running: HashMap<RequestId, Task>,
     last_task: u64,
@@ -94,7 +94,7 @@ impl Link {
 
     /// Takes a message of the client; gives the calls in it. Whether it has ended a task: a call that
     /// comes after finds what that held once the task has had its turn.
-    pub(super) fn handle(&self, message: &[u8], calls: &mut Vec<Box<Call>>) -> bool {
+    pub(super) fn handle(&self, message: &[u8], calls: &mut Vec<Call>) -> bool {
         let mut state = self.lock();
         state.engine.handle_message(message);
         self.drain(&mut state);
@@ -260,7 +260,7 @@ impl Link {
                     state.outgoing_bytes += message.len();
                     state.outgoing.push(message);
                 }
-                Output::Call(call) => state.calls.push(call),
+                Output::Call(call) => state.calls.push(*call),
                 Output::Cancel(id, reason) => {
                     tracing::debug!(reason = reason.as_deref(), "a client cancelled a request");
                     state.calls.retain(|call| call.id != id);
