@@ -1,10 +1,10 @@
-//! What the parts of a call cost: `cargo bench -p lab`, or `cargo bench -p lab -- NAME…` for some.
+//! What the parts of a call cost: `cargo bench -p lab --bench parts`, or `cargo bench -p lab --bench parts -- NAME…` for some.
 //!
 //! Each part is timed many times over; the best time is shown, since everything else only adds.
 //! Where `valgrind` is installed the instructions are counted too: they hardly differ from run to
 //! run, also on a busy machine.
 //!
-//! `cargo bench -p lab -- --check` compares the instructions with those in `instructions.txt`, and
+//! `cargo bench -p lab --bench parts -- --check` compares the instructions with those in `instructions.txt`, and
 //! fails where a part costs more; with `ASKBACK_BLESS=1` it writes them there.
 
 #![allow(clippy::print_stdout, reason = "it is what the program is for")]

@@ -1,8 +1,20 @@
-//! How long a first server and the command take to build, and from how much.
+//! How long a first server and the command take to build, and from how much; how soon a first server
+//! answers.
 
-use std::{collections::BTreeSet, fs, io, path::Path, process::Command, time::Instant};
+use std::{
+    collections::BTreeSet,
+    fs,
+    io::{self, BufReader},
+    path::Path,
+    process::Command,
+    time::Instant,
+};
 
-use super::{Peer, Sample, process::cargo};
+use super::{
+    Peer, Sample,
+    process::{cargo, piped},
+    stdio,
+};
 
 /// A server of one tool on the standard streams.
 const ASKBACK: &str = r#"
@@ -39,6 +51,9 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 "#;
+
+/// How often a first server is started.
+const STARTS: usize = 30;
 
 /// The ways in which a first server is built.
 const FIRST_SERVER: [(&str, &[&str]); 2] = [
@@ -77,11 +92,23 @@ pub(super) fn measure(root: &Path) -> io::Result<Vec<Sample>> {
             let seconds = clean_build(&package, &target, arguments)?;
             samples.push(sample(what, "s", seconds));
         }
+        let program = target.join("release/hello");
+        for _ in 0..STARTS {
+            samples.push(sample("cold start", "ms", start(&program)?));
+        }
         let crates = crates(&package, &[])? as f64;
         samples.push(sample("crates of a first server", "crates", crates));
     }
     samples.extend(command(root)?);
     Ok(samples)
+}
+
+/// Starts a server; how many milliseconds its answer to `initialize` takes.
+fn start(program: &Path) -> io::Result<f64> {
+    let begun = Instant::now();
+    let (_server, mut input, output) = piped(Command::new(program))?;
+    stdio::open(&mut input, &mut BufReader::new(output))?;
+    Ok(begun.elapsed().as_secs_f64() * 1e3)
 }
 
 /// The command, from nothing to a program.

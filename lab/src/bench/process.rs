@@ -232,7 +232,8 @@ fn addressed(mut command: Command) -> io::Result<Running> {
     })
 }
 
-fn piped(mut command: Command) -> io::Result<(Running, ChildStdin, ChildStdout)> {
+/// Starts a server on the standard streams.
+pub(super) fn piped(mut command: Command) -> io::Result<(Running, ChildStdin, ChildStdout)> {
     command.arg("--stdio");
     let mut child = spawn(command.stdin(Stdio::piped()).stdout(Stdio::piped()))?;
     let gone = || io::Error::other("no pipe to the server");

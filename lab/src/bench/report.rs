@@ -24,7 +24,7 @@ const TABLES: &[Table] = &[
     },
     Table {
         title: "Processor time of the server for a call, in microseconds",
-        prefix: "tools/call",
+        prefix: "",
         unit: "processor, µs",
     },
     Table {
@@ -68,7 +68,7 @@ const TABLES: &[Table] = &[
         unit: "KiB",
     },
     Table {
-        title: "From the start of the process to the answer to `initialize`, in milliseconds",
+        title: "From the start of a first server to its answer to `initialize`, in milliseconds",
         prefix: "cold start",
         unit: "ms",
     },
@@ -98,7 +98,7 @@ bare axum handler that reads the same body into a small struct (over the standar
 loop), or else against rmcp 3.9.0, with the default settings of each but for what a column's name
 says. Server and load have a core each. The clients of both call the server of askback.
 
-`cargo bench -p lab` times the parts of a call, without any of this.
+`cargo bench -p lab --bench parts` times the parts of a call, without any of this.
 ";
 
 /// Tells what is being done.

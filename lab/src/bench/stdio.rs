@@ -1,4 +1,4 @@
-//! Calls over the standard streams, and how soon a server answers.
+//! Calls over the standard streams.
 
 use std::{
     io::{self, BufRead, BufReader, Read, Write},
@@ -17,10 +17,7 @@ use super::{
 /// How many calls are under way at a time.
 const DEPTHS: &[usize] = &[1, 16];
 
-/// How often a server is started in a round.
-const STARTS: usize = 10;
-
-/// Measures calls at several depths, and cold starts.
+/// Measures calls at several depths.
 pub(super) fn measure(programs: &Programs, effort: Effort) -> io::Result<Vec<Sample>> {
     let mut samples = Vec::new();
     for round in 1..=effort.rounds {
@@ -28,19 +25,6 @@ pub(super) fn measure(programs: &Programs, effort: Effort) -> io::Result<Vec<Sam
             for peer in [Peer::Floor, Peer::Rmcp, Peer::Askback] {
                 super::report::tell(&format!("round {round}: stdio, {depth}, {}", peer.name()));
                 samples.extend(calls(programs, peer, depth, effort.span)?);
-            }
-        }
-        for peer in [Peer::Rmcp, Peer::Askback] {
-            for _ in 0..STARTS {
-                let begun = Instant::now();
-                let (_server, mut input, output) = programs.stdio(peer)?;
-                open(&mut input, &mut BufReader::new(output))?;
-                samples.push(Sample {
-                    what: "cold start".into(),
-                    peer,
-                    unit: "ms",
-                    value: begun.elapsed().as_secs_f64() * 1e3,
-                });
             }
         }
     }
@@ -148,7 +132,7 @@ impl<'a> Load<'a> {
 }
 
 /// Opens a session.
-fn open(input: &mut impl Write, output: &mut impl BufRead) -> io::Result<()> {
+pub(super) fn open(input: &mut impl Write, output: &mut impl BufRead) -> io::Result<()> {
     writeln!(input, "{}", initialize())?;
     let mut line = String::new();
     output.read_line(&mut line)?;
