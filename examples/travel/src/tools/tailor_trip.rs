@@ -3,9 +3,11 @@
 use askback::{
     Ctx, Form, Result, Serde,
     forms::{Content, Date, Timestamp},
+    protocol::Schema,
     tool,
 };
 use serde::Serialize;
+use serde_json::json;
 
 use crate::data::Destination;
 
@@ -107,7 +109,7 @@ pub(crate) struct Tailored {
 }
 
 /// Asks the person how they would like to travel, and gives back what they said.
-#[tool(title = "Tailor a trip", read_only)]
+#[tool(title = "Tailor a trip", read_only, output_schema = tailored())]
 pub(crate) async fn tailor_trip(ctx: Ctx, trip: Tailor) -> Result<Serde<Tailored>> {
     let destination = Destination::named(&trip.destination)?.name;
     let preferences: Preferences = ctx
@@ -124,4 +126,18 @@ pub(crate) async fn tailor_trip(ctx: Ctx, trip: Tailor) -> Result<Serde<Tailored
         preferences,
     };
     Ok(Serde::new(tailored).with_text(text))
+}
+
+/// The schema of what the person asked for. It is written by hand, so that the agency builds without
+/// the feature `schemars`.
+fn tailored() -> Schema {
+    let schema = json!({
+        "type": "object",
+        "properties": {
+            "destination": {"type": "string"},
+            "preferences": {"type": "object"},
+        },
+        "required": ["destination", "preferences"],
+    });
+    Schema::new(&schema).expect("an object")
 }
