@@ -7,19 +7,6 @@ use super::RequestId;
 /// The most digits of a number that is read here, which no integer overflows.
 const DIGITS: usize = 18;
 
-/// The bytes that end a string without escapes: the closing quote, and those that must be escaped.
-const ENDS_TEXT: [bool; 256] = {
-    let mut ends = [false; 256];
-    let mut control = 0;
-    while control <= 0x1F {
-        ends[control] = true;
-        control += 1;
-    }
-    ends[b'"' as usize] = true;
-    ends[b'\\' as usize] = true;
-    ends
-};
-
 /// A place in JSON text.
 ///
 /// Each step is `None` where something else stands at the place, and also where the walk is not sure
@@ -58,7 +45,8 @@ impl<'a> Walk<'a> {
     pub(crate) fn string(&mut self) -> Option<&'a str> {
         self.take(b'"')?;
         let rest = &self.text.as_bytes()[self.at..];
-        let length = rest.iter().position(|byte| ENDS_TEXT[usize::from(*byte)])?;
+        let ends = |byte: &u8| matches!(byte, b'"' | b'\\' | 0..=0x1F);
+        let length = rest.iter().position(ends)?;
         if rest[length] != b'"' {
             return None;
         }
