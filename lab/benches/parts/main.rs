@@ -1,4 +1,4 @@
-//! What the parts of a call cost: `cargo bench -p lab --bench parts`, or `cargo bench -p lab --bench parts -- NAME…` for some.
+//! The cost of the parts of a call: `cargo bench -p lab --bench parts`. Names after ` -- ` choose some.
 //!
 //! Each part is timed many times over; the best time is shown, since everything else only adds.
 //! Where `valgrind` is installed the instructions are counted too: they hardly differ from run to

@@ -57,7 +57,7 @@ pub(crate) const PARTS: &[(&str, Make)] = &[
 
 const CALL: &str = r#"{"jsonrpc":"2.0","id":17,"method":"tools/call","params":{"name":"echo","arguments":{"message":"Hello, world!"},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"load","version":"1.0.0"},"io.modelcontextprotocol/clientCapabilities":{"elicitation":{}}}}}"#;
 
-/// What is said back.
+/// The message that the tool returns.
 #[derive(Form)]
 struct Echo {
     /// The words.

@@ -21,7 +21,7 @@ use super::{
     client::Client,
     http::{message, open_session, unexpected},
     memory::stream,
-    process::{Programs, Running},
+    process::{Programs, REST, Running},
     report::tell,
     requests::{Way, call, listen, post},
 };
@@ -41,9 +41,6 @@ const PERIOD: Duration = Duration::from_millis(10);
 /// For how long calls are counted, by so many connections.
 const SPAN: Duration = Duration::from_secs(3);
 const CONNECTIONS: &[usize] = &[1, 16];
-
-/// How long the server may take to come to rest.
-const REST: Duration = Duration::from_millis(1500);
 
 /// Measures a change inside its handler, and calls beside changes.
 pub(super) fn measure(programs: &Programs, effort: Effort) -> io::Result<Vec<Sample>> {

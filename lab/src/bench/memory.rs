@@ -1,17 +1,14 @@
 //! What sessions and streams that are only kept open cost the server.
 
-use std::{io, net::SocketAddr, time::Duration};
+use std::{io, net::SocketAddr};
 
 use super::{
     Effort, Peer, Sample,
     client::Client,
     http::{end_session, open_session},
-    process::{Programs, Running},
+    process::{Programs, REST, Running},
     requests::{Way, bare, listen, post},
 };
-
-/// How long a server may take to come to rest.
-const REST: Duration = Duration::from_millis(1500);
 
 /// Measures the memory of idle sessions and open streams, and whether it is given back.
 pub(super) fn measure(programs: &Programs, effort: Effort) -> io::Result<Vec<Sample>> {

@@ -15,6 +15,9 @@ use super::Peer;
 const SERVERS: usize = 0;
 const LOAD: usize = 1;
 
+/// How long a server may take to come to rest.
+pub(super) const REST: Duration = Duration::from_millis(1500);
+
 /// Where servers listen: they choose the port.
 const ANY_ADDRESS: &str = "127.0.0.1:0";
 
