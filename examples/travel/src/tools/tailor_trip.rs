@@ -109,7 +109,7 @@ pub(crate) struct Tailored {
 }
 
 /// Asks the person how they would like to travel, and gives back what they said.
-#[tool(title = "Tailor a trip", read_only, output_schema = tailored())]
+#[tool(title = "Tailor a trip", read_only, output_schema = tailored(), unchecked)]
 pub(crate) async fn tailor_trip(ctx: Ctx, trip: Tailor) -> Result<Serde<Tailored>> {
     let destination = Destination::named(&trip.destination)?.name;
     let preferences: Preferences = ctx
@@ -129,7 +129,7 @@ pub(crate) async fn tailor_trip(ctx: Ctx, trip: Tailor) -> Result<Serde<Tailored
 }
 
 /// The schema of what the person asked for. It is written by hand, so that the agency builds without
-/// the feature `schemars`.
+/// the features `schemars` and `json-schema`, and unchecked for that.
 fn tailored() -> Schema {
     let schema = json!({
         "type": "object",
