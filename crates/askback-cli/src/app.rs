@@ -2,14 +2,12 @@
 
 use std::process::ExitCode;
 
+use askback_host::{page::out, text::given, words};
 use clap::{Parser, Subcommand};
 
 use crate::{
     commands::{auth, call, demo, inspect, open, prompt, serve},
     error::{Error, Exit, Kind, Outcome},
-    terminal::out,
-    text::given,
-    words,
 };
 
 /// Open any MCP server, answer what it asks

@@ -3,13 +3,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde_json::{Map, Value};
-
-use crate::{
-    error::Error,
+use askback_host::{
     text::{self, Words, given},
     words,
 };
+use serde_json::{Map, Value};
+
+use crate::error::Error;
 
 /// One argument.
 #[derive(Debug, Clone, PartialEq)]

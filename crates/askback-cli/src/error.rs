@@ -2,7 +2,12 @@
 
 use std::{fmt, process::ExitCode};
 
-use crate::text::{PeerText, Words};
+use askback_host::{
+    Interrupted,
+    page::out::Unwritten,
+    text::{PeerText, Words, given},
+    words,
+};
 
 /// Why a run ended early.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -118,6 +123,18 @@ impl Error {
     pub fn hint(mut self, hint: impl Into<Words>) -> Self {
         self.hints.push(hint.into());
         self
+    }
+}
+
+impl From<Interrupted> for Error {
+    fn from(_: Interrupted) -> Self {
+        Self::new(Kind::Interrupted, "stopped")
+    }
+}
+
+impl From<Unwritten> for Error {
+    fn from(Unwritten(why): Unwritten) -> Self {
+        Self::usage(words!("the result cannot be written: {}", given(why)))
     }
 }
 

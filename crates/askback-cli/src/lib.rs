@@ -1,8 +1,7 @@
 //! The `askback` command: opens any MCP server, and puts what it asks before a person.
 //!
-//! [`model`] is pure: questions, and how far the person is with them. [`terminal`] and [`script`]
-//! are leaves over it that know nothing of each other. [`relay`] joins the model to the client,
-//! [`session`] all of them to a server.
+//! How a person is asked is [`askback_host`]; a [`session`] joins that to a server, and each of the
+//! [`commands`] to what was typed.
 //!
 //! Numbers and lengths come from servers, so arithmetic says what becomes of the largest: it
 //! saturates.
@@ -12,23 +11,15 @@
 pub mod app;
 pub mod args;
 pub mod commands;
-pub mod content;
 pub mod credentials;
 pub mod environment;
 pub mod error;
-pub mod folder;
+mod failure;
 pub mod locate;
 pub mod lookup;
-pub mod model;
 pub mod private_file;
-pub mod relay;
 pub mod repl;
-pub mod script;
 pub mod session;
-pub mod settings_file;
 pub mod sign_in;
 pub mod target;
-pub mod terminal;
-pub mod text;
 pub mod trust;
-pub mod unattended;

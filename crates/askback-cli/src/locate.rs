@@ -6,16 +6,14 @@ use std::{
 };
 
 use askback::client::{ServerCommand, ServerEntry, ServerUrl, ServersFile, ServersFileError};
+use askback_host::{settings_file, text::given, words};
 use serde::Deserialize;
 
 use crate::{
     error::Error,
-    settings_file,
     sign_in::SignInEntry,
     target::{Address, Command, Reach, Target},
-    text::given,
     trust::Found,
-    words,
 };
 
 /// The names under which a file of servers is looked for, from the working directory upward.
@@ -195,7 +193,7 @@ fn unusable(error: ServersFileError) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::text::PeerText;
+    use askback_host::text::PeerText;
 
     const FILE: &str = r#"{
         "other": true,

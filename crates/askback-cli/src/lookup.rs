@@ -1,8 +1,9 @@
 //! The tools and prompts of a server, by their names.
 
 use askback_core::protocol::{Prompt, Tool};
+use askback_host::{text::given, words};
 
-use crate::{error::Error, text::given, words};
+use crate::error::Error;
 
 /// The tool of that name.
 ///

@@ -15,20 +15,23 @@ use askback_core::{
     },
     revision::Revision,
 };
-
-use crate::{
-    error::{Error, Kind},
+use askback_host::{
     folder,
-    locate::TargetArgs,
     model::{Asker, Desk, Reached},
+    page::{Look, LookSource, out},
+    plain::{Dialog, Terminal},
     relay::{Arrivals, Relay, claims},
     script::Script,
-    sign_in::SignInArgs,
-    target::{Reach, Target},
-    terminal::{Dialog, Look, LookSource, Terminal, out},
     text::{PeerText, Words, given},
     unattended::Unattended,
     words,
+};
+
+use crate::{
+    error::{Error, Kind},
+    locate::TargetArgs,
+    sign_in::SignInArgs,
+    target::{Reach, Target},
 };
 
 /// The longest `--timeout`: a year.
@@ -216,8 +219,8 @@ impl FrontEnd {
     /// If the work is interrupted; it is dropped then.
     pub async fn attend<T>(&mut self, work: impl Future<Output = T>) -> Result<T, Error> {
         match self {
-            Self::Terminal(terminal) => terminal.attend(work).await,
-            Self::Unattended(unattended) => unattended.attend(work).await,
+            Self::Terminal(terminal) => Ok(terminal.attend(work).await?),
+            Self::Unattended(unattended) => Ok(unattended.attend(work).await?),
         }
     }
 

@@ -6,8 +6,9 @@ use std::{
 };
 
 use askback::transport::{Child, Http};
+use askback_host::text;
 
-use crate::{environment, error::Error, sign_in::SignInEntry, text};
+use crate::{environment, error::Error, sign_in::SignInEntry};
 
 /// A server.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -21,9 +21,10 @@ const FLOORS: &[(&str, &[&str])] = &[
     ("askback-features", &["askback"]),
     ("askback-travel", &["askback"]),
     ("askback-seams", &["askback"]),
+    ("askback-host", &["askback", "askback-core"]),
     (
         "askback-cli",
-        &["askback", "askback-core", "askback-travel"],
+        &["askback", "askback-core", "askback-host", "askback-travel"],
     ),
     (
         "lab",
@@ -89,7 +90,7 @@ const CORE: &[&str] = &[
 /// for who builds it first. A number changes on purpose alone, and with a reason.
 const CRATES: &[(&str, usize)] = &[
     // What the README starts.
-    ("askback-cli", 144),
+    ("askback-cli", 145),
     // The shortest server.
     ("askback-delete", 59),
 ];

@@ -6,13 +6,15 @@ use std::{
 };
 
 use askback::authorization::client::{Authorization, SignOut, SignedIn};
+use askback_host::{
+    page::{Page, Style, out},
+    text::{PeerText, Words, given},
+    words,
+};
 
 use crate::{
     error::{Error, Kind},
     sign_in::{Nobody, SignInArgs, SignInEntry},
-    terminal::{Page, Style, out},
-    text::{PeerText, Words, given},
-    words,
 };
 
 /// See what you are signed in to, and sign out
@@ -67,7 +69,7 @@ fn list(args: &SignInArgs) -> Result<(), Error> {
     for (signed_in, place) in &all {
         put(&mut page, signed_in, place, now);
     }
-    out::print(&page.take())
+    Ok(out::print(&page.take())?)
 }
 
 async fn log_out(url: Option<String>, args: &SignInArgs) -> Result<(), Error> {

@@ -2,15 +2,15 @@
 
 use std::path::PathBuf;
 
+use askback_host::{content, page::out};
 use serde_json::Value;
 
 use super::answers;
 use crate::{
-    args, content,
+    args,
     error::{Error, Outcome},
     lookup,
     session::{Session, SessionArgs, failed},
-    terminal::out,
 };
 
 /// The format of an answers file.
@@ -86,7 +86,8 @@ async fn call(
     let result = front.attend(call).await?.map_err(failed)?;
     outcome.tool_error = result.failed();
     match args.json {
-        true => out::print_json(&result.raw),
-        false => out::print_text(content::tool_result(&result.value)),
+        true => out::print_json(&result.raw)?,
+        false => out::print_text(content::tool_result(&result.value))?,
     }
+    Ok(())
 }

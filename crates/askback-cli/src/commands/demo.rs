@@ -3,15 +3,17 @@
 use std::env;
 
 use askback_core::forms::Content;
+use askback_host::{
+    page::{Page, Style},
+    text::given,
+    words,
+};
 
 use crate::{
     error::{Error, Kind, Outcome},
     repl::Repl,
     session::{Answers, FrontEnd, Session, SessionArgs},
     target::Target,
-    terminal::{Page, Style},
-    text::given,
-    words,
 };
 
 /// Runs the command.

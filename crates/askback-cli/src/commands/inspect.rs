@@ -5,15 +5,18 @@ use askback_core::{
     jsonrpc::METHOD_NOT_FOUND,
     protocol::{Implementation, Prompt, Resource, ResourceTemplate, ServerCapabilities, Tool},
 };
+use askback_host::{
+    model::Asker,
+    page::{Rows, out},
+    plain::catalog,
+    text::given,
+};
 use serde::Serialize;
 
 use super::answers;
 use crate::{
     error::Error,
-    model::Asker,
     session::{FrontEnd, Session, SessionArgs, failed},
-    terminal::{Rows, catalog, out},
-    text::given,
 };
 
 /// Show what a server is and offers: identity, revision, capabilities, tools, prompts, resources
@@ -59,9 +62,9 @@ pub async fn run(args: InspectArgs) -> Result<(), Error> {
     if args.json {
         let json = serde_json::value::to_raw_value(&inspected);
         let json = json.map_err(|error| Error::usage(given(error)))?;
-        return out::print_json(&json);
+        return Ok(out::print_json(&json)?);
     }
-    out::print(&inspected.rows(&asker).trimmed())
+    Ok(out::print(&inspected.rows(&asker).trimmed())?)
 }
 
 async fn inspect(session: &mut Session) -> Result<Inspected, Error> {

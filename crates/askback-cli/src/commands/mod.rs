@@ -9,13 +9,17 @@ pub mod prompt;
 mod protect;
 pub mod serve;
 
-use crate::{error::Error, session::Answers, terminal::out};
+use askback_host::page::out;
+
+use crate::{error::Error, session::Answers};
 
 /// Returns the front end of a command that is not a conversation: the named file, else a person if
 /// there is one.
 fn answers(file: Option<&std::path::Path>) -> Result<Answers, Error> {
     Ok(match file {
-        Some(file) => Answers::Script(crate::script::Script::load(file)?),
+        Some(file) => {
+            Answers::Script(askback_host::script::Script::load(file).map_err(Error::usage)?)
+        }
         None if out::is_attended() => Answers::Person,
         None => Answers::Nobody,
     })

@@ -1,10 +1,14 @@
 //! `askback open`: a conversation with a server.
 
+use askback_host::{
+    page::Style,
+    plain::{Terminal, catalog},
+};
+
 use crate::{
     error::{Error, Outcome},
     repl::Repl,
     session::{Answers, FrontEnd, Session, SessionArgs},
-    terminal::{Style, Terminal, catalog},
 };
 
 /// Open a server and talk to it

@@ -2,13 +2,14 @@
 
 use std::path::PathBuf;
 
+use askback_host::{content, page::out};
+
 use super::answers;
 use crate::{
-    args, content,
+    args,
     error::{Error, Outcome},
     lookup,
     session::{Session, SessionArgs, failed},
-    terminal::out,
 };
 
 /// Get a prompt and print its messages
@@ -71,7 +72,8 @@ async fn get(
     let get = client.get_prompt(&prompt.name, arguments);
     let result = front.attend(get).await?.map_err(failed)?;
     match args.json {
-        true => out::print_json(&result.raw),
-        false => out::print_text(content::prompt(&result.value)),
+        true => out::print_json(&result.raw)?,
+        false => out::print_text(content::prompt(&result.value))?,
     }
+    Ok(())
 }

@@ -4,8 +4,9 @@ use askback::{
     Principal,
     authorization::server::{DevelopmentTokens, JwtVerifier, Protection},
 };
+use askback_host::{text::given, words};
 
-use crate::{error::Error, text::given, words};
+use crate::error::Error;
 
 /// The scope that every request to the travel agency needs.
 const READ: &str = "travel:read";

@@ -4,6 +4,11 @@ use std::{io, net::SocketAddr, path::PathBuf};
 
 use askback::{Server, keys::state_dir};
 use askback_core::revision::Revision;
+use askback_host::{
+    page::out,
+    text::{Words, given},
+    words,
+};
 use askback_travel::{Itineraries, Options};
 use tokio::net::TcpListener;
 use tracing_subscriber::filter::LevelFilter;
@@ -13,9 +18,6 @@ use crate::{
     error::{Error, Kind},
     private_file,
     session::revision,
-    terminal::out,
-    text::{Words, given},
-    words,
 };
 
 /// The longest `--page-size`.

@@ -10,18 +10,22 @@ use askback_core::{
     limits::Limits,
     protocol::{Prompt, PromptArgument, Reference, SubscriptionFilter, Tool},
 };
+use askback_host::{
+    content, folder,
+    model::{Ask, Call, Question, Reply},
+    page::{Page, Style, out},
+    plain::{Input, Terminal, catalog},
+    text::{PeerText, Words, given},
+    words,
+};
 use serde_json::{Map, Value};
 
 use self::command::{Command, HELP};
 use crate::{
-    args, content,
+    args,
     error::{Error, Outcome},
-    folder, lookup,
-    model::{Ask, Call, Question, Reply},
+    lookup,
     session::failed,
-    terminal::{Input, Page, Style, Terminal, catalog, out},
-    text::{PeerText, Words, given},
-    words,
 };
 
 /// A conversation.
@@ -352,7 +356,7 @@ impl<'a> Repl<'a> {
             }),
             false => {
                 self.terminal.flush();
-                out::print_text(result)
+                Ok(out::print_text(result)?)
             }
         }
     }
@@ -362,7 +366,7 @@ impl<'a> Repl<'a> {
         self.terminal.flush();
         let mut page = out::stdout_page();
         put(&mut page);
-        out::print(&page.take().trimmed())
+        Ok(out::print(&page.take().trimmed())?)
     }
 
     /// Goes on after a command that failed, if a person can choose another: a file of lines is a

@@ -6,6 +6,7 @@ use askback::authorization::{
     Scopes, Secret,
     client::{Authorization, RegisteredClient},
 };
+use askback_host::{relay::Relay, text::given, words};
 use serde::Deserialize;
 
 use super::{Browser, Nobody};
@@ -13,9 +14,6 @@ use crate::{
     credentials::{Place, Vault},
     environment::{self, CLIENT_SECRET},
     error::Error,
-    relay::Relay,
-    text::given,
-    words,
 };
 
 /// The options of signing in.

@@ -10,14 +10,13 @@ use askback::{
     BoxFuture,
     authorization::client::{Redirect, SignIn, SignInError, SignInRequest},
 };
-use tokio::net::TcpListener;
-
-pub use args::{SignInArgs, SignInEntry};
-
-use crate::{
+use askback_host::{
     model::{Ask, Question, Reply, Why},
     relay::Relay,
 };
+use tokio::net::TcpListener;
+
+pub use args::{SignInArgs, SignInEntry};
 
 /// The path the browser comes back to.
 const PATH: &str = "/callback";

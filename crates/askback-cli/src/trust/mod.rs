@@ -16,13 +16,17 @@ use std::{
 
 pub use agreements::{Agreement, Agreements};
 
-use crate::{
-    error::Error,
+use askback_host::{
+    page::{Page, Style, out},
+    plain::forget_begun,
     settings_file,
-    target::{Reach, Target},
-    terminal::{Page, Style, forget_begun, out},
     text::{self, PeerText, given},
     words,
+};
+
+use crate::{
+    error::Error,
+    target::{Reach, Target},
 };
 
 /// A file of servers that was found. What it held when it was looked at is what is used.
@@ -253,10 +257,8 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::{
-        target::{Address, Command},
-        terminal::Look,
-    };
+    use crate::target::{Address, Command};
+    use askback_host::page::Look;
 
     fn page() -> Page {
         Page::new(Look {

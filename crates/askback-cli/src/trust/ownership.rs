@@ -11,7 +11,7 @@ use std::{
     path::Path,
 };
 
-use crate::{
+use askback_host::{
     text::{Words, given},
     words,
 };

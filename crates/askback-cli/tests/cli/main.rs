@@ -4,8 +4,6 @@ mod command_line;
 mod crashed;
 #[cfg(unix)]
 mod credentials;
-mod desk;
-mod dialog;
 mod end_to_end;
 #[cfg(unix)]
 mod hostile;
@@ -17,86 +15,8 @@ mod links;
 mod over_http;
 mod protected;
 mod restart;
-mod safety;
 mod scratch;
-mod script;
 #[cfg(unix)]
 mod sign_in;
 #[cfg(unix)]
 mod trust;
-mod unattended;
-
-use askback_cli::{
-    model::{Ask, Asker, Call, Claims, Question, Reached},
-    terminal::{self, Excerpt, Look, Page},
-};
-use askback_core::{
-    forms::FormSchema,
-    limits::{FormLimits, Limits},
-};
-
-/// The travel agency, as a person has set it up.
-fn travel() -> Asker {
-    Asker {
-        name: "travel".to_owned(),
-        reached: Reached::Typed("askback serve travel".to_owned()),
-        claims: Some(Claims {
-            name: "travel-agency".to_owned(),
-            title: Some("Travel agency".to_owned()),
-            version: "0.1.0".to_owned(),
-        }),
-    }
-}
-
-/// A form with these fields, as JSON keeps their order, asked in a call of `book_holiday`.
-fn form(message: &str, properties: &str, required: &str) -> Question {
-    let schema = format!(
-        r#"{{"type": "object", "properties": {{{properties}}}, "required": [{required}]}}"#
-    );
-    let schema = FormSchema::parse(schema.as_bytes(), &FormLimits::default());
-    Question {
-        call: Some(Call::Tool("book_holiday".to_owned())),
-        key: Some("wishes".to_owned()),
-        ask: Ask::Form {
-            message: message.to_owned(),
-            schema: schema.expect("the schema is one of a form"),
-        },
-    }
-}
-
-/// A link that is asked in a call of `connect_calendar`.
-fn link(url: &str) -> Question {
-    Question {
-        call: Some(Call::Tool("connect_calendar".to_owned())),
-        key: None,
-        ask: Ask::Link {
-            message: "Sign in to your calendar.".to_owned(),
-            url: url.to_owned(),
-            id: Some("one".to_owned()),
-            retried: true,
-        },
-    }
-}
-
-/// A sign-in, at an authorization server of its own.
-fn sign_in(url: &str) -> Question {
-    Question {
-        call: None,
-        key: None,
-        ask: Ask::SignIn {
-            url: url.to_owned(),
-            issuer: "https://auth.example.com".to_owned(),
-            scopes: Some("trips:read trips:write".to_owned()),
-            returns_to: "http://127.0.0.1:4321/callback".to_owned(),
-        },
-    }
-}
-
-/// A question with everything there is to know of it, as it is shown.
-fn in_full(asker: &Asker, question: &Question, look: Look) -> String {
-    let mut page = Page::new(look);
-    let mut excerpt = Excerpt::new(&mut page, Limits::default().host.message_shown);
-    terminal::in_full(&mut excerpt, asker, question, 0);
-    excerpt.end(terminal::LEFT_OUT);
-    page.take().to_string()
-}

@@ -16,8 +16,8 @@ use std::{
     time::Duration,
 };
 
-use askback_cli::text;
 use askback_core::revision::Revision;
+use askback_host::text;
 use pty_process::{Size, blocking::Pty};
 use rustix::termios::{self, LocalModes, OptionalActions};
 

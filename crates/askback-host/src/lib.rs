@@ -1,0 +1,26 @@
+//! How a person is asked what a server asks: the questions, the front ends, and what joins them.
+//!
+//! [`model`] is pure: questions, and how far the person is with them. [`plain`] and [`script`] are
+//! leaves over it that know nothing of each other. [`relay`] joins the model to a client. What a
+//! peer writes is [`text::PeerText`], which a [`page`] shows behind a gutter and nothing else shows
+//! at all.
+//!
+//! Numbers and lengths come from servers, so arithmetic says what becomes of the largest: it
+//! saturates.
+
+#![warn(clippy::arithmetic_side_effects)]
+
+pub mod content;
+pub mod folder;
+pub mod model;
+pub mod page;
+pub mod plain;
+pub mod relay;
+pub mod script;
+pub mod settings_file;
+pub mod text;
+pub mod unattended;
+
+/// The person stopped what was going on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Interrupted;

@@ -1,0 +1,522 @@
+//! Lines on their way to the terminal: our words, a peer's behind the gutter, everything wrapped so
+//! that the terminal itself never breaks a line.
+
+mod excerpt;
+pub mod out;
+
+use std::{
+    fmt,
+    io::{self, Write},
+    ops::Range,
+};
+
+use crate::{
+    model::link::Link,
+    text::{self, GUTTER, PeerText, Words},
+};
+
+pub use excerpt::{Excerpt, LEFT_OUT};
+
+/// The most columns a page uses.
+const COLUMNS: usize = 100;
+
+/// The fewest columns for our words beside a mark.
+const ROOM: usize = 16;
+
+/// The fewest columns for text of a peer beside a mark, the gutter not counted.
+const QUOTED_ROOM: usize = 10;
+
+/// How far what stands below its mark is set in.
+const BELOW: usize = 2;
+
+/// The style codes there are; nothing else that begins with an escape is written.
+const CODES: [&str; 4] = ["\x1b[0m", "\x1b[1m", "\x1b[2m", "\x1b[33m"];
+
+/// How a terminal shows text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Look {
+    /// The columns of the terminal.
+    pub columns: usize,
+    /// Whether styles may be used.
+    pub styled: bool,
+}
+
+/// Where the [`Look`] of a page comes from.
+#[derive(Debug, Clone, Copy)]
+pub enum LookSource {
+    /// It stays the same.
+    Fixed(Look),
+    /// It is read for each page, so that a terminal may change its size.
+    Read(fn() -> Look),
+}
+
+/// The styles there are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Style {
+    /// As it is.
+    Plain,
+    /// The part that is read first: the asker, the host of a link.
+    Strong,
+    /// The part that is there to be looked up.
+    Dim,
+    /// The part that is wrong, or should be read twice.
+    Warning,
+}
+
+/// Lines that are yet to be written. They are wrapped when they are taken, not before.
+#[derive(Debug)]
+pub struct Page {
+    looks: LookSource,
+    lines: Vec<Line>,
+    /// The columns of the last prompt.
+    prompted: usize,
+    /// Whether that prompt may stand where the page begins.
+    afresh: bool,
+}
+
+#[derive(Debug)]
+enum Line {
+    Blank,
+    /// Words of ours behind a mark.
+    Ours(Words, Style, Words),
+    /// Words of ours that the terminal may break: for programs that read them, too.
+    Whole(Words),
+    /// Text of a peer behind a mark of ours and the gutter.
+    Quote(Words, PeerText),
+    /// A link behind the gutter, with its domain.
+    Link(PeerText, Range<usize>),
+    /// A link without the gutter, to be copied.
+    Copy(Link),
+    Prompt(Words),
+}
+
+/// The rows of a [`Page`], which fit the terminal. Only a page makes them, and no control character
+/// is in them but line ends, the codes of our styles, and the way to the left edge before the
+/// first.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Rows(String);
+
+impl Page {
+    /// An empty page.
+    pub fn new(looks: impl Into<LookSource>) -> Self {
+        Self {
+            looks: looks.into(),
+            lines: Vec::new(),
+            prompted: 0,
+            afresh: false,
+        }
+    }
+
+    /// Takes the rows that were put on the page since the last time, for the terminal as it is now.
+    pub fn take(&mut self) -> Rows {
+        if self.lines.is_empty() {
+            return Rows::default();
+        }
+        let look = match self.looks {
+            LookSource::Fixed(look) => look,
+            LookSource::Read(read) => read(),
+        };
+        let mut layout = Layout {
+            columns: look.columns.clamp(1, COLUMNS),
+            styled: look.styled,
+            prompted: self.prompted,
+            out: String::new(),
+        };
+        for line in std::mem::take(&mut self.lines) {
+            layout.put(&line);
+        }
+        let mut rows = walled(&layout.out);
+        let over = std::mem::replace(&mut self.prompted, layout.prompted);
+        if std::mem::take(&mut self.afresh) {
+            let blanks = " ".repeat(over);
+            rows.insert_str(0, &format!("\r{blanks}\r"));
+        }
+        Rows(rows)
+    }
+
+    /// Begins what is put on the page at the left edge, over a prompt if one stands there. After a
+    /// typed line the terminal is in a row of its own, unless the line was typed ahead of its
+    /// prompt: then it is behind the prompt, where the rows would not fit.
+    pub fn afresh(&mut self) {
+        self.afresh = true;
+    }
+
+    /// An empty line.
+    pub fn blank(&mut self) {
+        self.lines.push(Line::Blank);
+    }
+
+    /// A line of ours.
+    pub fn say(&mut self, style: Style, words: impl Into<Words>) {
+        self.item("", style, words);
+    }
+
+    /// A line of ours, set in below another.
+    pub fn note(&mut self, style: Style, words: impl Into<Words>) {
+        self.item("  ", style, words);
+    }
+
+    /// A line of ours behind a mark; below it where too little room is left beside it.
+    pub fn item(&mut self, mark: impl Into<Words>, style: Style, words: impl Into<Words>) {
+        let line = Line::Ours(mark.into(), style, words.into());
+        self.lines.push(line);
+    }
+
+    /// A line of ours that is not wrapped, for it may be read by a program.
+    pub fn line(&mut self, words: impl Into<Words>) {
+        self.lines.push(Line::Whole(words.into()));
+    }
+
+    /// Text of a peer.
+    pub fn quote(&mut self, text: impl Into<PeerText>) {
+        self.quote_at("", text);
+    }
+
+    /// Text of a peer behind a mark of ours.
+    pub fn quote_at(&mut self, mark: impl Into<Words>, text: impl Into<PeerText>) {
+        self.lines.push(Line::Quote(mark.into(), text.into()));
+    }
+
+    /// Text of a peer behind a mark of ours, on one line as long as it fits: its line breaks and
+    /// tabs are made visible. For names, titles and values.
+    pub fn quote_line(&mut self, mark: impl Into<Words>, text: impl Into<PeerText>) {
+        let text = text.into();
+        self.quote_at(mark, text::line(text.raw()));
+    }
+
+    /// A link that was judged: what is beside its domain is dim.
+    pub fn link(&mut self, link: &Link) {
+        let text = PeerText::from(&link.url);
+        self.lines.push(Line::Link(text, link.domain.clone()));
+    }
+
+    /// A link that was judged, whole and on a line of its own, for a person who asked for it to
+    /// copy it. It holds printable ASCII alone, without a blank.
+    pub fn link_alone(&mut self, link: &Link) {
+        self.lines.push(Line::Copy(link.clone()));
+    }
+
+    /// The sign that the person may write, behind a word that says to whom.
+    pub fn prompt(&mut self, to: impl Into<Words>) {
+        self.lines.push(Line::Prompt(to.into()));
+    }
+}
+
+impl Rows {
+    /// Text of a peer for a program that reads it: without the gutter, and with what acts or hides
+    /// made visible.
+    pub(super) fn for_program(text: &PeerText) -> Self {
+        let mut lines = text::lines(text.raw()).join("\n");
+        lines.push('\n');
+        Self(lines)
+    }
+
+    /// JSON for a program that reads it: the same as was received, with escapes for what acts or
+    /// hides, since a program may pass it on to a terminal.
+    pub(super) fn json(json: &serde_json::value::RawValue) -> Self {
+        let mut json = text::json(json.get());
+        json.push('\n');
+        Self(json)
+    }
+
+    /// Removes the empty rows at the end.
+    #[must_use]
+    pub fn trimmed(mut self) -> Self {
+        let end = self.0.trim_end_matches('\n').len();
+        self.0.truncate(end);
+        self.0.push('\n');
+        self
+    }
+
+    /// Writes the rows.
+    ///
+    /// # Errors
+    ///
+    /// Those of the stream.
+    pub fn write_to(&self, out: &mut dyn Write) -> io::Result<()> {
+        out.write_all(self.0.as_bytes())
+    }
+}
+
+impl fmt::Display for Rows {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl From<Look> for LookSource {
+    fn from(look: Look) -> Self {
+        Self::Fixed(look)
+    }
+}
+
+impl From<fn() -> Look> for LookSource {
+    fn from(read: fn() -> Look) -> Self {
+        Self::Read(read)
+    }
+}
+
+/// A page on its way into rows.
+struct Layout {
+    columns: usize,
+    styled: bool,
+    prompted: usize,
+    out: String,
+}
+
+impl Layout {
+    fn put(&mut self, line: &Line) {
+        match line {
+            Line::Blank => self.out.push('\n'),
+            Line::Ours(mark, style, words) => {
+                let indent = self.marked(mark, ROOM);
+                let rows =
+                    text::wrapped(words.as_str(), self.columns.saturating_sub(indent.columns));
+                self.rows(&indent, &rows, |layout, row| layout.styled(*style, row));
+            }
+            Line::Whole(words) => {
+                self.out.push_str(words.as_str());
+                self.out.push('\n');
+            }
+            Line::Quote(mark, text) => {
+                let indent = self.marked(mark, QUOTED_ROOM.saturating_add(GUTTER.len()));
+                let rows = text::quoted(text.raw(), self.columns.saturating_sub(indent.columns));
+                self.rows(&indent, &rows, |layout, row| layout.out.push_str(row));
+            }
+            Line::Link(text, domain) => self.link(text.raw(), domain),
+            Line::Copy(link) => {
+                self.out.push_str(&link.url);
+                self.out.push('\n');
+            }
+            Line::Prompt(to) => {
+                // A name that does not fit is shown as far as it does.
+                let room = self.columns.saturating_sub(2);
+                let rows = match room < 2 {
+                    true => Vec::new(),
+                    false => text::wrapped(to.as_str(), room),
+                };
+                let row = rows.first().map_or("", String::as_str);
+                let row = format!("{row}>");
+                self.styled(Style::Strong, &row);
+                self.out.push(' ');
+                self.prompted = text::columns(&row);
+            }
+        }
+    }
+
+    /// Puts a mark where too little room is left beside it on rows of its own, and says what is to
+    /// stand before the rest.
+    fn marked(&mut self, mark: &Words, room: usize) -> Indent {
+        let columns = text::columns(mark.as_str());
+        if columns == 0 || self.columns >= columns.saturating_add(room) {
+            return Indent {
+                mark: mark.to_string(),
+                columns,
+            };
+        }
+        let words = mark.as_str().trim();
+        if !words.is_empty() {
+            for row in text::wrapped(words, self.columns) {
+                self.out.push_str(&row);
+                self.out.push('\n');
+            }
+        }
+        let columns = match self.columns >= BELOW.saturating_add(room) {
+            true => BELOW,
+            false => 0,
+        };
+        Indent {
+            mark: " ".repeat(columns),
+            columns,
+        }
+    }
+
+    fn rows(&mut self, indent: &Indent, rows: &[String], put: impl Fn(&mut Self, &str)) {
+        for (index, row) in rows.iter().enumerate() {
+            let before = match index {
+                0 => indent.mark.clone(),
+                _ => " ".repeat(indent.columns),
+            };
+            match row.is_empty() {
+                true => self.out.push_str(before.trim_end()),
+                false => self.out.push_str(&before),
+            }
+            put(self, row);
+            self.out.push('\n');
+        }
+    }
+
+    /// A link is ASCII, so that a byte is a column.
+    fn link(&mut self, link: &str, domain: &Range<usize>) {
+        let room = self.columns.saturating_sub(GUTTER.len());
+        if room == 0 {
+            self.out.push_str(GUTTER.trim_end());
+            self.out.push('\n');
+            return;
+        }
+        let mut begins = 0;
+        while begins < link.len() {
+            let ends = begins.saturating_add(room).min(link.len());
+            self.out.push_str(GUTTER);
+            for (style, part) in [
+                (Style::Dim, 0..domain.start),
+                (Style::Strong, domain.clone()),
+                (Style::Dim, domain.end..link.len()),
+            ] {
+                let part = part.start.max(begins)..part.end.min(ends);
+                if part.start < part.end {
+                    self.styled(style, &link[part]);
+                }
+            }
+            self.out.push('\n');
+            begins = ends;
+        }
+    }
+
+    fn styled(&mut self, style: Style, words: &str) {
+        let [end, strong, dim, warning] = CODES;
+        let code = match style {
+            Style::Plain => "",
+            Style::Strong => strong,
+            Style::Dim => dim,
+            Style::Warning => warning,
+        };
+        if code.is_empty() || words.is_empty() || !self.styled {
+            self.out.push_str(words);
+            return;
+        }
+        for part in [code, words, end] {
+            self.out.push_str(part);
+        }
+    }
+}
+
+/// The indent of a line's rows: its mark before the first, blanks before the others.
+struct Indent {
+    mark: String,
+    columns: usize,
+}
+
+/// `out` without any control character that is no line end and no code of our styles. Nothing
+/// should be found here: it is the wall behind the wall.
+fn walled(out: &str) -> String {
+    let mut walled = String::with_capacity(out.len());
+    let mut rest = out;
+    while let Some(c) = rest.chars().next() {
+        if let Some(code) = CODES.iter().find(|code| rest.starts_with(**code)) {
+            walled.push_str(code);
+            rest = &rest[code.len()..];
+            continue;
+        }
+        match c {
+            '\n' => walled.push(c),
+            c if c.is_control() || text::turns(c) => {
+                walled.push_str(crate::words!("{}", c).as_str());
+            }
+            c => walled.push(c),
+        }
+        rest = &rest[c.len_utf8()..];
+    }
+    walled
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        model::link,
+        text::{columns, given},
+        words,
+    };
+
+    fn at(columns: usize, put: impl FnOnce(&mut Page)) -> String {
+        let look = Look {
+            columns,
+            styled: false,
+        };
+        let mut page = Page::new(look);
+        put(&mut page);
+        page.take().to_string()
+    }
+
+    #[test]
+    fn every_row_fits_and_every_row_of_a_peer_has_its_gutter() {
+        let url = format!("https://login.example.com/{}", "a".repeat(90));
+        let url = link::judge(&url).expect("the link can be opened");
+        for width in 1..120 {
+            let mark = |number: f64| words!("  {} of {} ", number, 1e99);
+            let screen = at(width, |page| {
+                page.quote("words that a server wrote, 日本, ✈\u{fe0f}✈\u{fe0f}✈\u{fe0f}");
+                page.quote_at(mark(2.0), "words");
+                page.quote_at(mark(1e99), "words");
+                page.link(&url);
+            });
+            for row in screen.lines() {
+                let ours = row.chars().all(|c| " .0123456789eof".contains(c));
+                let text =
+                    row.trim_start_matches(|c: char| c == ' ' || ".0123456789eof".contains(c));
+                assert!(ours || text.starts_with('|'), "{row:?} in {width}");
+                assert!(width < 2 || columns(row) <= width, "{row:?} in {width}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_page_begins_at_the_left_edge_over_a_prompt() {
+        let screen = at(8, |page| {
+            page.prompt("ab");
+            page.take();
+            page.afresh();
+            page.say(Style::Plain, "c\rd");
+        });
+        assert_eq!(screen, "\r   \rc<U+000D>d\n");
+    }
+
+    #[test]
+    fn our_words_fit_too() {
+        for width in 2..60 {
+            let screen = at(width, |page| {
+                page.item("  ! ", Style::Warning, "The host is a number, not a name.");
+                page.say(Style::Plain, words!("{} asks", given("x".repeat(50))));
+                page.prompt(given("server"));
+            });
+            for row in screen.lines() {
+                assert!(columns(row.trim_end()) <= width, "{row:?} in {width}");
+            }
+        }
+    }
+
+    #[test]
+    fn json_for_a_program_is_the_same_json_and_acts_on_no_terminal() {
+        #[track_caller]
+        fn check(json: &str, shown: &str) {
+            let raw: &serde_json::value::RawValue = serde_json::from_str(json).expect("it is JSON");
+            let rows = Rows::json(raw).to_string();
+            assert_eq!(rows, format!("{shown}\n"));
+            let read = |json: &str| serde_json::from_str::<serde_json::Value>(json).ok();
+            assert_eq!(read(&rows), read(json));
+        }
+        check(
+            r#"{"a": [1, "größe 日本 ✈"]}"#,
+            r#"{"a": [1, "größe 日本 ✈"]}"#,
+        );
+        check(
+            "\"\u{9b}2J\u{202e}x\u{7f}\u{200b}\"",
+            r#""\u009b2J\u202ex\u007f\u200b""#,
+        );
+        check("\"\u{e0041}\"", r#""\udb40\udc41""#);
+    }
+
+    #[test]
+    fn what_acts_does_not_pass_the_wall() {
+        #[track_caller]
+        fn check(out: &str, shown: &str) {
+            assert_eq!(walled(out), shown);
+        }
+        check("a\n\x1b[1mb\x1b[0m", "a\n\x1b[1mb\x1b[0m");
+        check("a\x1b[31mb", "a<U+001B>[31mb");
+        check("\x1b]52;c;AAAA\x07", "<U+001B>]52;c;AAAA<U+0007>");
+        check("a\rb\u{9b}2J\x7f", "a<U+000D>b<U+009B>2J<U+007F>");
+        check("\u{202e}x\u{2066}", "<U+202E>x<U+2066>");
+    }
+}

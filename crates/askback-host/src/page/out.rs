@@ -1,0 +1,120 @@
+//! The one place where something is written to the standard output and the standard error.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "everything else writes through here, where only rows of a page are taken"
+)]
+
+use std::io::{self, IsTerminal, Write};
+
+use serde_json::value::RawValue;
+use terminal_size::Width;
+
+use super::{Look, LookSource, Page, Rows};
+use crate::text::PeerText;
+
+/// Why a result could not be written to the standard output.
+#[derive(Debug)]
+pub struct Unwritten(pub io::Error);
+
+/// The standard error, for those that write to it page by page.
+pub fn stderr() -> Box<dyn Write + Send> {
+    Box::new(io::stderr())
+}
+
+/// A page for the standard error.
+pub fn stderr_page() -> Page {
+    Page::new(LookSource::Read(Look::of_stderr))
+}
+
+/// A page for the standard output.
+pub fn stdout_page() -> Page {
+    Page::new(LookSource::Read(Look::of_stdout))
+}
+
+/// Writes a page to the standard error.
+pub fn tell(page: &mut Page) {
+    // A terminal that cannot be written to has nobody before it.
+    let _ = page.take().write_to(&mut io::stderr());
+}
+
+/// Writes rows to the standard output.
+///
+/// # Errors
+///
+/// If they cannot be written, but for a reader that has read enough.
+pub fn print(rows: &Rows) -> Result<(), Unwritten> {
+    let mut stdout = io::stdout().lock();
+    match rows.write_to(&mut stdout).and_then(|()| stdout.flush()) {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        written => written.map_err(Unwritten),
+    }
+}
+
+/// Writes text of a peer to the standard output, which holds nothing else: behind the gutter on a
+/// terminal, and without it for a program.
+///
+/// # Errors
+///
+/// If it cannot be written.
+pub fn print_text(text: PeerText) -> Result<(), Unwritten> {
+    if !io::stdout().is_terminal() {
+        return print(&Rows::for_program(&text));
+    }
+    let mut page = stdout_page();
+    page.quote(text);
+    print(&page.take())
+}
+
+/// Writes JSON to the standard output: behind the gutter on a terminal, and without it for a
+/// program. What acts or hides is escaped for both, which JSON reads as the same.
+///
+/// # Errors
+///
+/// If it cannot be written.
+pub fn print_json(json: &RawValue) -> Result<(), Unwritten> {
+    if !io::stdout().is_terminal() {
+        return print(&Rows::json(json));
+    }
+    let mut page = stdout_page();
+    page.quote(PeerText::json(json));
+    print(&page.take())
+}
+
+/// Whether a person sees the standard output.
+pub fn is_seen() -> bool {
+    io::stdout().is_terminal()
+}
+
+/// Whether a person can be asked: the standard input and the standard error are a terminal.
+pub fn is_attended() -> bool {
+    io::stdin().is_terminal() && io::stderr().is_terminal()
+}
+
+impl Look {
+    /// How the standard error shows text.
+    pub fn of_stderr() -> Self {
+        Self::of(&io::stderr())
+    }
+
+    /// How the standard output shows text.
+    pub fn of_stdout() -> Self {
+        Self::of(&io::stdout())
+    }
+
+    fn of(stream: &impl IsTerminal) -> Self {
+        let is_set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+        let is_dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+        Self {
+            columns: columns(),
+            styled: stream.is_terminal() && !is_set("NO_COLOR") && !is_dumb,
+        }
+    }
+}
+
+/// The columns of the terminal; where none is, or it does not say, those that most have.
+fn columns() -> usize {
+    match terminal_size::terminal_size() {
+        None | Some((Width(0), _)) => 80,
+        Some((Width(columns), _)) => columns.into(),
+    }
+}

@@ -1,0 +1,221 @@
+//! A server's offers, as lists.
+
+use std::collections::HashSet;
+
+use askback_core::{
+    forms::FormSchema,
+    limits::Limits,
+    protocol::{Prompt, Resource, ResourceTemplate, ServerCapabilities, Tool},
+};
+use serde_json::Value;
+
+use super::screen;
+use crate::{
+    model::Asker,
+    page::{Page, Style},
+    text::{Words, given},
+    words,
+};
+
+/// The indent of a name and of its description.
+const NAME: &str = "  ";
+const ABOUT: &str = "      ";
+
+/// Puts a server on the page: who it is, what it speaks, what it can do.
+pub fn identity(
+    page: &mut Page,
+    asker: &Asker,
+    revision: &'static str,
+    capabilities: &ServerCapabilities,
+    instructions: Option<&str>,
+) {
+    page.say(Style::Strong, given(&asker.name));
+    screen::origin(page, asker);
+    page.note(Style::Plain, words!("speaks {}", revision));
+    let can = abilities(capabilities);
+    page.note(Style::Plain, words!("can do {}", can));
+    if let Some(instructions) = instructions {
+        page.quote_at(NAME, instructions);
+    }
+}
+
+/// Puts a list of tools on the page.
+pub fn tools(page: &mut Page, tools: &[Tool]) {
+    heading(page, "Tools", tools.len());
+    for tool in tools {
+        let hints = tool.annotations.as_ref();
+        let title = tool
+            .title
+            .as_ref()
+            .or(hints.and_then(|hints| hints.title.as_ref()));
+        item(page, &tool.name, title, tool.description.as_ref());
+        let schema = tool.input_schema.as_str().as_bytes();
+        let limits = Limits::default();
+        match FormSchema::parse(schema, &limits.forms) {
+            Ok(schema) => screen::fields(page, ABOUT, &schema),
+            Err(_) => {
+                let schema = tool.input_schema.decode().unwrap_or(Value::Null);
+                properties(page, &schema, limits.forms.fields);
+            }
+        }
+    }
+}
+
+/// Puts a list of prompts on the page.
+pub fn prompts(page: &mut Page, prompts: &[Prompt]) {
+    heading(page, "Prompts", prompts.len());
+    for prompt in prompts {
+        let name = format!("/{}", prompt.name);
+        item(
+            page,
+            &name,
+            prompt.title.as_ref(),
+            prompt.description.as_ref(),
+        );
+        for argument in prompt.arguments.iter().flatten() {
+            let optional = if argument.required == Some(true) {
+                ""
+            } else {
+                ", optional"
+            };
+            let about = argument.description.as_ref().or(argument.title.as_ref());
+            let about = about.map_or_else(String::new, |about| format!(": {about}"));
+            page.quote_line(ABOUT, format!("{}{about}{optional}", argument.name));
+        }
+    }
+}
+
+/// Puts lists of resources and of their templates on the page.
+pub fn resources(page: &mut Page, resources: &[Resource], templates: &[ResourceTemplate]) {
+    heading(
+        page,
+        "Resources",
+        resources.len().saturating_add(templates.len()),
+    );
+    for resource in resources {
+        let title = resource.title.as_ref().unwrap_or(&resource.name);
+        item(
+            page,
+            &resource.uri,
+            Some(title),
+            resource.description.as_ref(),
+        );
+    }
+    for template in templates {
+        let title = template.title.as_ref().unwrap_or(&template.name);
+        item(
+            page,
+            &template.uri_template,
+            Some(title),
+            template.description.as_ref(),
+        );
+    }
+}
+
+fn heading(page: &mut Page, what: &'static str, count: usize) {
+    page.blank();
+    match count {
+        0 => page.say(Style::Strong, words!("{}: none", what)),
+        _ => page.say(Style::Strong, what),
+    }
+}
+
+fn item(page: &mut Page, name: &str, title: Option<&String>, description: Option<&String>) {
+    let title = title.filter(|title| *title != name);
+    let title = title.map_or_else(String::new, |title| format!(" ({title})"));
+    page.quote_line(NAME, format!("{name}{title}"));
+    if let Some(description) = description {
+        page.quote_at(ABOUT, description);
+    }
+}
+
+/// The names of what a schema asks for that is no form: the first `most` of them, and how many more
+/// there are.
+fn properties(page: &mut Page, schema: &Value, most: usize) {
+    let Some(properties) = schema["properties"].as_object() else {
+        return;
+    };
+    let required = schema["required"].as_array().into_iter().flatten();
+    let required: HashSet<&str> = required.filter_map(Value::as_str).collect();
+    for name in properties.keys().take(most) {
+        let optional = match required.contains(name.as_str()) {
+            true => "",
+            false => ", optional",
+        };
+        page.quote_line(ABOUT, format!("{name}{optional}"));
+    }
+    match properties.len().saturating_sub(most) {
+        0 => {}
+        more => page.item(ABOUT, Style::Dim, words!("and {} more", more)),
+    }
+}
+
+/// Returns the server's capabilities, in words.
+fn abilities(capabilities: &ServerCapabilities) -> Words {
+    let flag = |what: &'static str, flags: &[(Option<bool>, &'static str)]| {
+        let on = flags.iter().filter(|(on, _)| *on == Some(true));
+        let on = Words::join(on.map(|(_, name)| Words::from(*name)), ", ");
+        match on.is_empty() {
+            true => what.into(),
+            false => words!("{} ({})", what, on),
+        }
+    };
+    let tools = capabilities.tools.as_ref();
+    let prompts = capabilities.prompts.as_ref();
+    let resources = capabilities.resources.as_ref();
+    let can = [
+        tools.map(|it| flag("tools", &[(it.list_changed, "changing")])),
+        prompts.map(|it| flag("prompts", &[(it.list_changed, "changing")])),
+        resources.map(|it| {
+            flag(
+                "resources",
+                &[(it.list_changed, "changing"), (it.subscribe, "watched")],
+            )
+        }),
+        capabilities
+            .completions
+            .as_ref()
+            .map(|_| "completions".into()),
+        capabilities.logging.as_ref().map(|_| "logging".into()),
+        capabilities.tasks.as_ref().map(|_| "tasks".into()),
+    ];
+    let can = Words::join(can.into_iter().flatten(), ", ");
+    match can.is_empty() {
+        true => "nothing it declares".into(),
+        false => can,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::page::Look;
+
+    #[test]
+    fn of_a_tool_with_many_properties_the_first_are_listed() {
+        #[track_caller]
+        fn check(names: usize, required: &[&str], rows: &[&str]) {
+            let name = |index| (format!("a{index}"), json!({"type": "object"}));
+            let properties: serde_json::Map<_, _> = (0..names).map(name).collect();
+            let schema = json!({"properties": properties, "required": required});
+            let mut page = Page::new(Look {
+                columns: 80,
+                styled: false,
+            });
+            super::properties(&mut page, &schema, 2);
+            let shown = page.take().to_string();
+            let shown: Vec<_> = shown.lines().map(str::trim_start).collect();
+            assert_eq!(shown, rows);
+        }
+        check(0, &[], &[]);
+        check(1, &["a0"], &["| a0"]);
+        check(2, &["a1", "absent"], &["| a0, optional", "| a1"]);
+        check(
+            1_000,
+            &["a0", "a999"],
+            &["| a0", "| a1, optional", "and 998 more"],
+        );
+    }
+}

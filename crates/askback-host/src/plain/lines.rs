@@ -1,0 +1,161 @@
+//! The lines that the person types.
+
+use std::{
+    io::{self, BufRead, IsTerminal},
+    thread,
+    time::Duration,
+};
+
+#[cfg(unix)]
+use rustix::termios::{QueueSelector, tcflush};
+use tokio::{sync::mpsc, time::Instant};
+
+/// The most lines read before they are wanted.
+const AHEAD: usize = 1024;
+
+/// Something from the person.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Input {
+    /// A line, without its end.
+    Line(String),
+    /// The input has ended; at a terminal it may go on.
+    End,
+    /// The person pressed Ctrl-C.
+    Interrupt,
+}
+
+/// The lines of the standard input, and Ctrl-C.
+#[derive(Debug)]
+pub(super) struct Lines {
+    lines: mpsc::Receiver<Input>,
+    interrupts: mpsc::Receiver<()>,
+    /// Whether a person types, not a file.
+    typed: bool,
+    /// When another question took the place of the one that a person was answering.
+    overtaken_at: Option<Instant>,
+}
+
+/// How long it takes a person to notice that one question has taken the place of another.
+const NOTICING: Duration = Duration::from_secs(1);
+
+impl Lines {
+    /// The standard input, read by a thread of its own: it waits for the next line while a
+    /// question is withdrawn and another shown. Called within the runtime, once.
+    pub(super) fn stdin() -> Self {
+        let typed = io::stdin().is_terminal();
+        let (sender, lines) = mpsc::channel(AHEAD);
+        thread::spawn(move || read(&sender, typed));
+        let (pressed, interrupts) = mpsc::channel(1);
+        tokio::spawn(async move {
+            while tokio::signal::ctrl_c().await.is_ok() {
+                // Nobody took the last one: whatever goes on does not listen.
+                if pressed.try_send(()).is_err() {
+                    std::process::exit(130);
+                }
+            }
+        });
+        Self {
+            lines,
+            interrupts,
+            typed,
+            overtaken_at: None,
+        }
+    }
+
+    /// Returns the next input: Ctrl-C, or a line if those are wanted now. Cancel safe.
+    pub(super) async fn next(&mut self, lines: bool) -> Input {
+        tokio::select! {
+            biased;
+            Some(()) = self.interrupts.recv() => Input::Interrupt,
+            line = self.lines.recv(), if lines => line.unwrap_or(Input::End),
+            // Nothing can come any more; the caller waits for something else.
+            else => std::future::pending().await,
+        }
+    }
+
+    /// Forgets what a person typed before being asked: it cannot have been the answer, and neither
+    /// can a line that was begun, which the terminal still holds. The lines of a file were written
+    /// in knowledge of the questions, and stay.
+    pub(super) fn forget(&mut self) {
+        if !self.typed {
+            return;
+        }
+        forget_begun();
+        while self.lines.try_recv().is_ok() {}
+    }
+
+    /// The same, where the question that is asked now takes the place of one that the person was
+    /// answering: what they type in the first moment is for that one.
+    pub(super) fn forget_overtaken(&mut self) {
+        self.forget();
+        self.overtaken_at = self.typed.then(Instant::now);
+    }
+
+    /// Whether the line that came now was typed before the person can have seen what is asked. Of
+    /// the next they are told, and it counts.
+    pub(super) fn was_early(&mut self) -> bool {
+        self.overtaken_at
+            .take()
+            .is_some_and(|at| at.elapsed() < NOTICING)
+    }
+
+    /// Whether a person types, so that what is typed is on the screen already.
+    pub(super) fn typed(&self) -> bool {
+        self.typed
+    }
+}
+
+/// Has the terminal forget what was typed and not read yet. One that cannot be told to has nothing
+/// that was begun.
+pub fn forget_begun() {
+    #[cfg(unix)]
+    let _ = tcflush(io::stdin(), QueueSelector::IFlush);
+}
+
+fn read(sender: &mpsc::Sender<Input>, typed: bool) {
+    let mut stdin = io::stdin().lock();
+    loop {
+        let mut line = Vec::new();
+        let input = match stdin.read_until(b'\n', &mut line) {
+            Ok(0) | Err(_) => Input::End,
+            Ok(_) => {
+                let line = String::from_utf8_lossy(&line);
+                let line = line.strip_suffix('\n').unwrap_or(&line);
+                Input::Line(line.strip_suffix('\r').unwrap_or(line).to_owned())
+            }
+        };
+        // A file that has ended has ended for good; at a terminal Ctrl-D ends one answer.
+        let last = input == Input::End && !typed;
+        if sender.blocking_send(input).is_err() || last {
+            return;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn what_is_typed_in_the_first_moment_is_for_the_question_before() {
+        let (_sender, lines) = mpsc::channel(AHEAD);
+        let (_pressed, interrupts) = mpsc::channel(1);
+        let mut lines = Lines {
+            lines,
+            interrupts,
+            typed: true,
+            overtaken_at: None,
+        };
+        assert!(!lines.was_early());
+        lines.forget_overtaken();
+        assert!(lines.was_early());
+        assert!(!lines.was_early(), "the person was told");
+        lines.forget_overtaken();
+        tokio::time::advance(NOTICING).await;
+        assert!(!lines.was_early());
+        // A file was written in knowledge of the questions.
+        lines.typed = false;
+        lines.forget_overtaken();
+        assert!(!lines.was_early());
+    }
+}

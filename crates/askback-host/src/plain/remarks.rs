@@ -1,0 +1,197 @@
+//! A server's remarks, in a line or two each, and no more of them than a person can read.
+
+use std::time::Duration;
+
+use askback::client::Event;
+use askback_core::{limits::Limits, protocol::LoggingLevel};
+use serde_json::Value;
+
+use crate::{
+    page::{Page, Style},
+    text::{Given, PeerText, Words},
+    words,
+};
+
+/// The remarks of a server.
+#[derive(Debug)]
+pub struct Remarks {
+    /// The last remark on progress.
+    progress: Option<String>,
+    /// Whether changed lists are news: to a person who can look at them.
+    pub lists: bool,
+    /// The most remarks within a window.
+    most: u32,
+    window: Duration,
+    /// When the window began.
+    began: Duration,
+    /// How many were let through in it.
+    told: u32,
+    /// How many were left out since that was last told.
+    left_out: u64,
+    /// Whether it was told in this window.
+    summed_up: bool,
+}
+
+/// Something a server said that a person may be shown.
+#[derive(Debug)]
+pub struct Remark(What);
+
+#[derive(Debug)]
+enum What {
+    /// Its words behind a mark of ours, and how many characters more there were.
+    Quote(Words, PeerText, usize),
+    /// A list of this kind changed.
+    Changed(&'static str),
+    /// So many remarks were left out.
+    LeftOut(u64),
+}
+
+/// How much is shown of one remark, in characters.
+const SHOWN: usize = 1024;
+
+impl Remarks {
+    /// Nothing said yet. `limits` says how much of it is shown.
+    pub fn new(limits: &Limits) -> Self {
+        Self {
+            progress: None,
+            lists: false,
+            most: limits.host.remarks,
+            window: limits.host.remarks_window,
+            began: Duration::ZERO,
+            told: 0,
+            left_out: 0,
+            summed_up: false,
+        }
+    }
+
+    /// Takes in what a server said at a time, measured from whenever: what is to be shown of it, if
+    /// anything is. Of its progress that is only what is news. What was left out of a window is
+    /// told with the first remark after it.
+    pub fn hear(&mut self, event: Event, now: Duration) -> Vec<Remark> {
+        if let Event::Progress { message, .. } | Event::Task { message, .. } = &event {
+            if message.is_none() || self.progress == *message {
+                return Vec::new();
+            }
+            self.progress.clone_from(message);
+        }
+        let Some(remark) = remark(event) else {
+            return Vec::new();
+        };
+        if matches!(remark.0, What::Changed(_)) && !self.lists {
+            return Vec::new();
+        }
+        let mut heard = Vec::new();
+        if now.saturating_sub(self.began) >= self.window {
+            self.began = now;
+            self.told = 0;
+            self.summed_up = false;
+            heard.extend(self.all_left_out());
+        }
+        if self.told >= self.most {
+            self.leave_out();
+        } else {
+            self.told = self.told.saturating_add(1);
+            heard.push(remark);
+        }
+        heard
+    }
+
+    /// Counts a remark that is not shown after all.
+    pub fn leave_out(&mut self) {
+        self.left_out = self.left_out.saturating_add(1);
+    }
+
+    /// Puts a remark on the page, of a server that the person calls by that name.
+    pub fn put(page: &mut Page, name: &Given, remark: Remark) {
+        match remark.0 {
+            What::Quote(mark, text, more) => {
+                page.quote_at(mark, text);
+                if more > 0 {
+                    page.note(Style::Dim, words!("{} more characters are left out", more));
+                }
+            }
+            What::LeftOut(count) => page.note(
+                Style::Dim,
+                words!(
+                    "{} said more at once than is shown; lines left out: {}",
+                    name.clone(),
+                    count
+                ),
+            ),
+            What::Changed(what) => page.note(
+                Style::Dim,
+                words!(
+                    "The {} of {} changed: /{} lists them.",
+                    what,
+                    name.clone(),
+                    what
+                ),
+            ),
+        }
+    }
+
+    /// How many remarks were left out so far, where something else is about to be shown: once in a
+    /// window, so that this is not said again and again.
+    pub fn sum_up(&mut self) -> Option<Remark> {
+        if self.summed_up {
+            return None;
+        }
+        let left_out = self.all_left_out();
+        self.summed_up = left_out.is_some();
+        left_out
+    }
+
+    /// How many remarks were left out since that was last told.
+    pub fn all_left_out(&mut self) -> Option<Remark> {
+        let left_out = std::mem::take(&mut self.left_out);
+        (left_out > 0).then_some(Remark(What::LeftOut(left_out)))
+    }
+}
+
+fn remark(event: Event) -> Option<Remark> {
+    let (mark, text) = match event {
+        Event::Progress {
+            progress,
+            total,
+            message,
+            ..
+        } => {
+            let far = match total {
+                Some(total) => words!("{} of {} ", progress, total),
+                None => words!("{} ", progress),
+            };
+            (far, message.unwrap_or_default())
+        }
+        Event::Task { message, .. } => (Words::default(), message.unwrap_or_default()),
+        Event::Log { level, data, .. } => {
+            let words = match data.decode::<Value>() {
+                Ok(Value::String(text)) => text,
+                _ => data.as_str().to_owned(),
+            };
+            (self::level(level).into(), words)
+        }
+        Event::ServerStderr(line) => ("stderr ".into(), line),
+        Event::ToolsChanged => return Some(Remark(What::Changed("tools"))),
+        Event::PromptsChanged => return Some(Remark(What::Changed("prompts"))),
+        Event::ResourcesChanged => return Some(Remark(What::Changed("resources"))),
+        Event::ResourceUpdated(uri) => ("changed ".into(), uri),
+        // A note may hold what the server sent.
+        Event::Note(note) => ("note ".into(), note),
+        _ => return None,
+    };
+    let (text, more) = PeerText::from(text).cut(SHOWN);
+    Some(Remark(What::Quote(mark, text, more)))
+}
+
+fn level(level: LoggingLevel) -> &'static str {
+    match level {
+        LoggingLevel::Debug => "debug ",
+        LoggingLevel::Info => "info ",
+        LoggingLevel::Notice => "notice ",
+        LoggingLevel::Warning => "warning ",
+        LoggingLevel::Error => "error ",
+        LoggingLevel::Critical => "critical ",
+        LoggingLevel::Alert => "alert ",
+        LoggingLevel::Emergency => "emergency ",
+    }
+}

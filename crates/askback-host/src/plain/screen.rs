@@ -1,0 +1,529 @@
+//! A question as lines.
+
+use askback_core::{
+    forms::{Field, FieldKind, FormSchema, Opt, TextField},
+    protocol::{CreateMessageParams, Role, SamplingBlock},
+};
+use serde_json::Value;
+
+use crate::{
+    content, folder,
+    model::{
+        Ask, Asker, Call, Draft, Front, Notice, Question, Reached, Reply, Step, Why,
+        link::{Link, Refusal},
+        marks,
+    },
+    page::{Excerpt, LEFT_OUT, Page, Style},
+    text::{self, Given, PeerText, Words, given},
+    words,
+};
+
+/// Puts the head of a question on the page: who asks, and in which call. It is one of how many.
+pub(super) fn head(page: &mut Page, asker: &Asker, question: &Question, of: (usize, usize)) {
+    page.blank();
+    let name = || name(asker);
+    let wants = match &question.ask {
+        Ask::Form { .. } => words!("{} asks", name()),
+        Ask::Link { .. } => words!("{} asks you to open a link", name()),
+        Ask::Sample(_) => words!("{} asks for a text that a model would write", name()),
+        Ask::Roots => words!("{} asks which folders it may work in", name()),
+        Ask::SignIn { .. } => words!("{} wants you to sign in", name()),
+        Ask::Arguments { .. } => {
+            page.say(Style::Strong, "The arguments of the call");
+            return for_call(page, question);
+        }
+    };
+    let (position, total) = of;
+    let wants = match total > 1 {
+        true => words!("{} (question {} of {})", wants, position, total),
+        false => wants,
+    };
+    page.say(Style::Strong, wants);
+    origin(page, asker);
+    for_call(page, question);
+}
+
+/// Puts on the page what the server says about its question, at most `shown` characters of it.
+pub(super) fn why(page: &mut Page, question: &Question, shown: usize) {
+    let mut excerpt = Excerpt::new(page, shown);
+    said(&mut excerpt, question);
+    excerpt.end("; !more shows the whole");
+}
+
+fn said(excerpt: &mut Excerpt<'_>, question: &Question) {
+    match &question.ask {
+        Ask::Sample(request) => sampling(excerpt, request),
+        Ask::SignIn { issuer, scopes, .. } => sign_in(excerpt, issuer, scopes.as_deref()),
+        ask => excerpt.quote(ask.message().unwrap_or_default()),
+    }
+}
+
+/// Puts what is wanted now on the page.
+pub(super) fn step(page: &mut Page, asker: &Asker, front: &Front<'_>) {
+    match front.step {
+        Step::Secret(_) => secret(page, &front.question.ask),
+        Step::Field {
+            draft,
+            index,
+            field,
+            value,
+        } => {
+            page.blank();
+            let optional = if field.required { "" } else { ", optional" };
+            let number = index.saturating_add(1);
+            let place = words!("{} of {}{}", number, draft.fields().len(), optional);
+            page.say(Style::Dim, place);
+            self::field(page, field, value);
+        }
+        Step::Review(draft) => review(page, asker, front.question, draft),
+        Step::Consent(link) => consent(page, link),
+        Step::Opened(_) => {
+            page.blank();
+            page.say(
+                Style::Plain,
+                "When you are done there, come back and press Enter.",
+            );
+        }
+        Step::Returning(_) => {
+            page.blank();
+            let words = "Waiting for the browser. If it is on another machine, paste the whole address it ends at.";
+            page.say(Style::Plain, words);
+        }
+        Step::Reread(written) => {
+            page.blank();
+            page.say(Style::Strong, words!("Ready to send to {}:", name(asker)));
+            page.quote(written);
+        }
+        Step::Folders(Some(root)) => {
+            page.say(
+                Style::Plain,
+                words!("Offered: {}", folder::shown(&root.uri)),
+            );
+        }
+        Step::Write => {
+            let words = "No model is set up here: the text is yours to write. (Asking for one is on its way out of the protocol.)";
+            page.note(Style::Dim, words);
+        }
+        Step::Confirm | Step::Sure(_) | Step::Folders(None) | Step::Reason => {}
+    }
+}
+
+/// Puts on the page what can be typed, and the prompt.
+pub(super) fn ask(page: &mut Page, front: &Front<'_>) {
+    // What is above may be longer than the terminal is high.
+    if let Step::Consent(link) | Step::Sure(link) = front.step {
+        page.quote_line("Opens ", link.host());
+    }
+    let ours = front.question.ask.is_ours();
+    let hint: Words = match front.step {
+        Step::Secret(_) => "yes goes on all the same".into(),
+        Step::Field { field, value, .. } => field_hint(field, value),
+        Step::Review(_) if ours => "Enter goes on · a number changes that field".into(),
+        Step::Review(_) => "Enter sends · a number changes that field".into(),
+        Step::Confirm => "yes agrees".into(),
+        Step::Consent(_) => "yes opens it in your browser".into(),
+        Step::Sure(_) => "Sure? yes opens it all the same".into(),
+        Step::Opened(_) => "Enter goes on · !open opens it again".into(),
+        Step::Returning(_) => "an address · !open opens the browser again".into(),
+        Step::Write => "write the text; a line with only a dot ends it".into(),
+        Step::Reread(_) => "Enter sends · !edit writes it anew".into(),
+        Step::Folders(Some(_)) => "yes allows that folder · a path, another one".into(),
+        Step::Folders(None) => "the path of a folder allows it".into(),
+        Step::Reason => "why not? A line for the server, or Enter for none".into(),
+    };
+    // What stands between the ways out keeps them on one line.
+    let ways_out = match front.step {
+        Step::Reason => "!back\u{a0}·\u{a0}!cancel",
+        _ if ours => "!cancel",
+        _ => "!decline\u{a0}·\u{a0}!cancel",
+    };
+    page.say(Style::Dim, words!("{} · {}", hint, ways_out));
+    page.prompt("");
+}
+
+/// Puts the link of a question on the page, alone and whole.
+pub(super) fn link_alone(page: &mut Page, front: &Front<'_>) {
+    if let Step::Consent(link) | Step::Sure(link) | Step::Opened(link) | Step::Returning(link) =
+        front.step
+    {
+        page.say(Style::Plain, "The link, up to the next empty line:");
+        page.link_alone(link);
+        page.blank();
+    }
+}
+
+/// Puts on the page what was wrong with the last answer.
+pub(super) fn issue(page: &mut Page, issue: Words) {
+    page.item("× ", Style::Warning, issue);
+}
+
+/// Puts on the page what became of a question.
+pub(super) fn answered(page: &mut Page, asker: &Asker, reply: &Reply) {
+    let name = name(asker);
+    let words: Words = match reply {
+        Reply::Form(_) | Reply::Text(_) => words!("Sent to {}.", name),
+        Reply::Returned(_) => "The browser is back.".into(),
+        Reply::Link => words!("{} was told that you agreed to open the link.", name),
+        Reply::Roots(roots) => match &roots[..] {
+            [root] => words!("{} may work in {}.", name, folder::shown(&root.uri)),
+            roots => words!("{} may work in {} folders.", name, roots.len()),
+        },
+        Reply::Declined { reason: None, .. } => "Declined.".into(),
+        Reply::Declined {
+            reason: Some(_), ..
+        } => words!("Declined; {} is told why.", name),
+        Reply::Cancelled(why) => words!("Cancelled{}.", because(*why)),
+    };
+    page.say(Style::Plain, words);
+}
+
+/// Puts a notice on the page.
+pub(super) fn notice(page: &mut Page, asker: &Asker, notice: &Notice) {
+    let name = name(asker);
+    match notice {
+        Notice::Withdrawn => {
+            page.blank();
+            page.say(Style::Warning, words!("{} took its question back.", name));
+        }
+        Notice::Muted => {
+            let words = words!("Every question of {} is cancelled from now on.", name);
+            page.say(Style::Plain, words);
+        }
+        Notice::Flood => {
+            let words = words!("{} asks too much at once; a question was cancelled.", name);
+            page.say(Style::Warning, words);
+        }
+        Notice::BrowserBack => {
+            page.blank();
+            page.say(Style::Plain, "The browser is back.");
+        }
+        Notice::LinkDone => {
+            page.blank();
+            page.say(Style::Plain, words!("{} says that the link is done.", name));
+        }
+        Notice::LinkRefused {
+            message,
+            url,
+            refusal,
+        } => {
+            page.blank();
+            let words = words!("{} wanted a link opened; that was declined for you", name);
+            page.say(Style::Strong, words);
+            origin(page, asker);
+            if !message.is_empty() {
+                quote_cut(page, "", message);
+            }
+            quote_cut(page, "  ", &text::line(url));
+            page.item("× ", Style::Warning, refusal.words());
+            match refusal {
+                Refusal::Repaired { to: what } | Refusal::Malformed(what) => {
+                    quote_cut(page, "  ", &text::line(what));
+                }
+                Refusal::Scheme(_) | Refusal::Hidden(_) | Refusal::User | Refusal::Long => {}
+            }
+        }
+    }
+}
+
+/// Puts a question on the page for those who cannot ask a person. What the server says gives way to
+/// the rest of it, and to the `following` characters that are still to be put there.
+pub(super) fn in_full(
+    excerpt: &mut Excerpt<'_>,
+    asker: &Asker,
+    question: &Question,
+    following: usize,
+) {
+    let mut parts = Vec::new();
+    if let Some(key) = &question.key {
+        parts.push(("  key ", text::line(key)));
+    }
+    match &question.ask {
+        Ask::Form { schema, .. } => parts.extend(field_lines(schema).map(|line| ("  ", line))),
+        Ask::Link { url, .. } | Ask::SignIn { url, .. } => parts.push(("  ", text::line(url))),
+        Ask::Sample(_) | Ask::Roots | Ask::Arguments { .. } => {}
+    }
+    head(excerpt.page(), asker, question, (1, 1));
+    let characters = parts.iter().map(|(_, line)| text::extent(line));
+    excerpt.reserve(characters.sum::<usize>().saturating_add(following));
+    said(excerpt, question);
+    excerpt.release();
+    for (mark, line) in parts {
+        excerpt.quote_at(mark, &line);
+    }
+}
+
+/// Puts every command on the page.
+pub(super) fn help(page: &mut Page) {
+    for (command, does) in [
+        ("!decline", "say no; a reason may follow"),
+        ("!cancel", "go away: neither yes nor no"),
+        ("!back", "go back by one"),
+        ("!none", "leave the field empty"),
+        ("!lines", "write several lines, ended by a dot"),
+        ("!more", "show the whole message"),
+        ("!link", "show the link alone, to be copied"),
+        ("!mute", "cancel all questions of this server"),
+        ("!!…", "a text that begins with !"),
+    ] {
+        page.item(
+            words!("  {} ", Words::from(command).padded(9)),
+            Style::Plain,
+            does,
+        );
+    }
+}
+
+/// Why a question was cancelled, to stand behind that word.
+pub(super) fn because(why: Why) -> &'static str {
+    match why {
+        Why::Person => "",
+        Why::EndOfInput => ": the input has ended",
+        Why::Nobody => ": there is no terminal to ask at",
+        Why::Rule => " by a rule of the answers file",
+        Why::Unmatched => ": no rule of the answers file fits",
+        Why::Muted => ": you wanted no more questions",
+        Why::Flood => ": too many questions wait",
+    }
+}
+
+/// The name that the person gave the server.
+fn name(asker: &Asker) -> Given {
+    given(&asker.name).short()
+}
+
+/// The call a question belongs to. What is called has a name of the server.
+fn for_call(page: &mut Page, question: &Question) {
+    match &question.call {
+        Some(Call::Tool(name)) => page.quote_line("  for the tool ", name),
+        Some(Call::Prompt(name)) => page.quote_line("  for the prompt ", name),
+        Some(Call::Resource(uri)) => page.quote_line("  for the resource ", uri),
+        None => {}
+    }
+}
+
+/// Where a server comes from: the command that started it or its address, then what it calls itself.
+pub(super) fn origin(page: &mut Page, asker: &Asker) {
+    match &asker.reached {
+        Reached::Typed(reached) => page.note(Style::Dim, given(reached)),
+        Reached::Listed(reached) => quote_cut(page, "  ", &text::line(reached.raw())),
+    }
+    if let Some(claims) = &asker.claims {
+        let cut = |claim: &str| match text::head(claim, CLAIMED) {
+            (_, 0) => claim.to_owned(),
+            (head, _) => format!("{head}…"),
+        };
+        let name = cut(claims.title.as_ref().unwrap_or(&claims.name));
+        let version = cut(&claims.version);
+        page.quote_line("  calls itself ", format!("{name} {version}"));
+    }
+}
+
+/// Puts on the page as much of a server's text as is shown of one that nobody asked for.
+fn quote_cut(page: &mut Page, mark: &'static str, text: &str) {
+    let (text, more) = PeerText::from(text).cut(UNASKED);
+    page.quote_at(mark, text);
+    if more > 0 {
+        page.note(Style::Dim, words!("{} more characters are left out", more));
+    }
+}
+
+/// The most characters of such a text.
+const UNASKED: usize = 1024;
+
+/// The most characters of a name or version that a server gives itself.
+const CLAIMED: usize = 40;
+
+fn sampling(excerpt: &mut Excerpt<'_>, request: &CreateMessageParams) {
+    if let Some(system) = &request.system_prompt {
+        excerpt.say(Style::Dim, "to the model:");
+        excerpt.quote(system);
+    }
+    for said in &request.messages {
+        let role = match said.role {
+            Role::User => "from the user:",
+            Role::Assistant => "from the model:",
+        };
+        excerpt.say(Style::Dim, role);
+        for block in said.content.blocks() {
+            match block {
+                SamplingBlock::Text(block) => excerpt.quote(&block.text),
+                other => excerpt.quote(content::sampling_block(other).raw()),
+            }
+        }
+    }
+    wishes(excerpt, request);
+}
+
+/// Puts the server's model preferences on the page.
+fn wishes(excerpt: &mut Excerpt<'_>, request: &CreateMessageParams) {
+    let mut wishes = vec![words!("at most {} tokens", request.max_tokens)];
+    wishes.extend(
+        request
+            .temperature
+            .map(|value| words!("temperature {}", value)),
+    );
+    let preferences = request.model_preferences.as_ref();
+    let priorities = preferences.map(|preferences| {
+        [
+            ("cost", preferences.cost_priority),
+            ("speed", preferences.speed_priority),
+            ("intelligence", preferences.intelligence_priority),
+        ]
+    });
+    for (name, priority) in priorities.into_iter().flatten() {
+        wishes.extend(priority.map(|priority| words!("{} {}", name, priority)));
+    }
+    let wishes = Words::join(wishes, " · ");
+    excerpt.page().note(Style::Dim, wishes);
+    let hints = preferences.and_then(|preferences| preferences.hints.as_deref());
+    for name in hints
+        .into_iter()
+        .flatten()
+        .filter_map(|hint| hint.name.as_ref())
+    {
+        excerpt.quote_line("  model like ", name);
+    }
+}
+
+fn secret(page: &mut Page, ask: &Ask) {
+    page.blank();
+    let words = "Careful: this seems to ask for a secret, which a server must not do in a form. What you type goes to it as it is.";
+    page.say(Style::Warning, words);
+    if let Ask::Form { message, schema } = ask {
+        for field in schema.secret_fields(message) {
+            page.quote_line("  ", field.label());
+        }
+    }
+}
+
+/// As much as is shown of what a server says about one field.
+const FIELD_SHOWN: usize = 2048;
+
+fn field(page: &mut Page, field: &Field, value: Option<&Value>) {
+    let mut excerpt = Excerpt::new(page, FIELD_SHOWN);
+    excerpt.quote_line("", field.label());
+    if let Some(description) = &field.description {
+        excerpt.quote(description);
+    }
+    excerpt.end(LEFT_OUT);
+    let options = options(field);
+    let marks = marks(options).unwrap_or_default();
+    for (index, option) in options.iter().enumerate() {
+        let mark = marks.get(index).cloned().unwrap_or_default();
+        page.quote_line(words!("{} ", mark.right(3)), option.label());
+    }
+    if let FieldKind::Text(TextField {
+        pattern: Some(pattern),
+        ..
+    }) = &field.kind
+    {
+        page.quote_line("pattern ", pattern);
+    }
+    if let Some(value) = value
+        && bracketed(field, value).is_none()
+    {
+        page.quote_at("now ", field.show(value));
+    }
+}
+
+/// A value in brackets, in a line of ours, where it can be said there without a word of the
+/// server's: yes and no, numbers and dates, and options by their marks.
+fn bracketed(field: &Field, value: &Value) -> Option<Words> {
+    let options = options(field);
+    let chosen: Vec<_> = match value {
+        Value::String(one) => vec![one.as_str()],
+        Value::Array(several) => several.iter().filter_map(Value::as_str).collect(),
+        _ => Vec::new(),
+    };
+    if options.is_empty() || chosen.is_empty() {
+        return text::plain(field, value).map(|value| words!("[{}]", value));
+    }
+    let marks = marks(options)?;
+    let chosen = chosen.into_iter().map(|chosen| {
+        let at = options.iter().position(|option| option.value == chosen)?;
+        marks.get(at).cloned()
+    });
+    let chosen = chosen.collect::<Option<Vec<_>>>()?;
+    Some(words!("[{}]", Words::join(chosen, ", ")))
+}
+
+fn options(field: &Field) -> &[Opt] {
+    match &field.kind {
+        FieldKind::Choice(choice) => &choice.options,
+        FieldKind::Choices(choices) => &choices.options,
+        _ => &[],
+    }
+}
+
+fn field_hint(field: &Field, value: Option<&Value>) -> Words {
+    let hint = text::hint(field);
+    match value {
+        Some(value) => match bracketed(field, value) {
+            Some(value) => words!("{} {}", hint, value),
+            None => words!("{} · Enter keeps it", hint),
+        },
+        None if field.required => hint,
+        None => words!("{} · Enter skips", hint),
+    }
+}
+
+fn review(page: &mut Page, asker: &Asker, question: &Question, draft: &Draft) {
+    page.blank();
+    let title = match &question.ask {
+        Ask::Arguments { .. } => "Ready:".into(),
+        _ => words!("Ready to send to {}:", name(asker)),
+    };
+    page.say(Style::Strong, title);
+    for (index, field) in draft.fields().iter().enumerate() {
+        let label = text::line(field.label());
+        let value = match draft.value(index) {
+            Some(value) => field.show(value),
+            None => "(empty)".to_owned(),
+        };
+        let number = words!("{}", index.saturating_add(1)).right(3);
+        page.quote_at(words!("{} ", number), format!("{label}: {value}"));
+    }
+}
+
+/// Puts the issuer and the scopes of a sign-in on the page: words of servers.
+fn sign_in(excerpt: &mut Excerpt<'_>, issuer: &str, scopes: Option<&str>) {
+    excerpt.quote_line("  at  ", issuer);
+    if let Some(scopes) = scopes {
+        excerpt.quote_line("  for ", scopes);
+    }
+}
+
+fn consent(page: &mut Page, link: &Link) {
+    page.quote_line("Host ", link.host());
+    page.link(link);
+    for warning in &link.warnings {
+        let (words, of) = warning.words();
+        page.item("  ! ", Style::Warning, words);
+        if let Some(of) = of {
+            page.quote_line("    ", of);
+        }
+    }
+}
+
+/// Puts the fields of a form on the page, in a line each behind a mark of ours.
+pub(super) fn fields(page: &mut Page, mark: &'static str, schema: &FormSchema) {
+    for line in field_lines(schema) {
+        page.quote_at(mark, line);
+    }
+}
+
+fn field_lines(schema: &FormSchema) -> impl Iterator<Item = String> {
+    schema.fields.iter().map(|field| {
+        let optional = if field.required { "" } else { ", optional" };
+        let default = field.default_value().map_or_else(String::new, |value| {
+            format!(" [{}]", text::line(&field.show(&value)))
+        });
+        let mut hint = field.hint();
+        for (index, option) in options(field).iter().enumerate() {
+            hint += if index == 0 { ": " } else { ", " };
+            hint += &option.value;
+        }
+        let (name, hint) = (text::line(&field.name), text::line(&hint));
+        format!("{name}: {hint}{default}{optional}")
+    })
+}

@@ -1,0 +1,269 @@
+//! Our own words, and text of the person or of this machine within them.
+
+use std::{fmt, fmt::Write as _};
+
+use unicode_width::UnicodeWidthStr;
+
+use super::{head, line};
+
+/// The most characters of a name that stands within a line of ours.
+const SHORT: usize = 40;
+
+/// The longest number that is written out, in characters; others are written with an exponent.
+const DIGITS: usize = 12;
+
+/// Words of ours, for one line: sentences that stand in the source of this program, and the parts
+/// that are put into them by [`words!`](crate::words).
+///
+/// There is no way to make words of a text that came from somewhere at run time, other than
+/// through [`given`]. A peer's text is [`PeerText`](super::PeerText), and has no place here:
+///
+/// ```
+/// use askback_host::{text::{given, Words}, words};
+///
+/// let (name, count) = (String::from("travel"), 2_u32);
+/// let ours: Words = words!("{} asks {} times", given(&name), count);
+/// assert_eq!(ours.to_string(), "travel asks 2 times");
+/// ```
+///
+/// ```compile_fail
+/// use askback_host::{text::Words, words};
+///
+/// let name = String::from("travel");
+/// let ours: Words = words!("{} asks", name);
+/// ```
+///
+/// ```compile_fail
+/// use askback_host::{text::Words, words};
+///
+/// fn of(name: &str) -> Words {
+///     words!("{} asks", name)
+/// }
+/// ```
+///
+/// ```compile_fail
+/// use askback_host::text::Words;
+///
+/// let ours = Words::from(String::from("travel asks"));
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Words(String);
+
+/// Text of the person, the operator or this machine: a name that was typed, a path, what the
+/// operating system says of an error. What acts or hides in it is made visible.
+///
+/// Text of a peer is never given: it is [`PeerText`](super::PeerText).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Given(String);
+
+/// Something that may stand within words of ours.
+pub trait Part: private::Sealed {
+    /// Writes it, on one line and safe to show.
+    fn write(&self, out: &mut String);
+}
+
+mod private {
+    pub trait Sealed {}
+}
+
+/// Words of ours: a sentence that is written in the source, with a part for each `{}` in it.
+///
+/// Parts are words, numbers, literals, and text that was [`given`](crate::text::given).
+#[macro_export]
+macro_rules! words {
+    ($template:expr $(, $part:expr)* $(,)?) => {{
+        const TEMPLATE: &str = $template;
+        const _: () = assert!(
+            $crate::text::holes(TEMPLATE) == <[&str]>::len(&[$(stringify!($part)),*]),
+            "a part for each hole of the template"
+        );
+        $crate::text::Words::build(TEMPLATE, &[$(&$part as &dyn $crate::text::Part),*])
+    }};
+}
+
+/// Text of the person, the operator or this machine. Never that of a peer.
+pub fn given(text: impl fmt::Display) -> Given {
+    Given(line(&text.to_string()))
+}
+
+/// How often `{}` stands in a template.
+#[doc(hidden)]
+pub const fn holes(template: &str) -> usize {
+    let bytes = template.as_bytes();
+    let (mut at, mut holes) = (1, 0_usize);
+    while at < bytes.len() {
+        if bytes[at] == b'}' && bytes[at.saturating_sub(1)] == b'{' {
+            holes = holes.saturating_add(1);
+        }
+        at = at.saturating_add(1);
+    }
+    holes
+}
+
+impl Words {
+    /// Builds the words of [`words!`](crate::words).
+    #[doc(hidden)]
+    pub fn build(template: &'static str, parts: &[&dyn Part]) -> Self {
+        let mut out = String::new();
+        let mut parts = parts.iter();
+        for (index, piece) in template.split("{}").enumerate() {
+            if index > 0
+                && let Some(part) = parts.next()
+            {
+                part.write(&mut out);
+            }
+            out.push_str(piece);
+        }
+        Self(out)
+    }
+
+    /// A sentence of the core's about a form, which holds no text of a peer. Only `field` knows
+    /// that.
+    pub(super) fn of_core(sentence: &str) -> Self {
+        Self(line(sentence))
+    }
+
+    /// Whether there are no words.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The words, safe to show.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Fills the words up to so many columns, with blanks behind.
+    #[must_use]
+    pub fn padded(mut self, to: usize) -> Self {
+        self.0.push_str(&blanks(to, &self.0));
+        self
+    }
+
+    /// Fills the words up to so many columns, with blanks before.
+    #[must_use]
+    pub fn right(self, to: usize) -> Self {
+        Self(blanks(to, &self.0) + &self.0)
+    }
+
+    /// Several words, with others between them.
+    pub fn join(all: impl IntoIterator<Item = Self>, between: &'static str) -> Self {
+        let all: Vec<_> = all.into_iter().map(|words| words.0).collect();
+        Self(all.join(between))
+    }
+}
+
+fn blanks(to: usize, words: &str) -> String {
+    " ".repeat(to.saturating_sub(words.width()))
+}
+
+impl Given {
+    /// Cuts the text where it is long for a name.
+    #[must_use]
+    pub fn short(self) -> Self {
+        match head(&self.0, SHORT) {
+            (_, 0) => self,
+            (head, _) => Self(format!("{head}…")),
+        }
+    }
+}
+
+impl From<&'static str> for Words {
+    fn from(words: &'static str) -> Self {
+        Self(words.to_owned())
+    }
+}
+
+impl From<Given> for Words {
+    fn from(given: Given) -> Self {
+        Self(given.0)
+    }
+}
+
+impl fmt::Display for Words {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+macro_rules! parts {
+    ($($part:ty: |$this:ident, $out:ident| $write:expr;)*) => {$(
+        impl private::Sealed for $part {}
+
+        impl Part for $part {
+            fn write(&self, $out: &mut String) {
+                let $this = self;
+                $write;
+            }
+        }
+    )*};
+}
+
+parts! {
+    Words: |this, out| out.push_str(&this.0);
+    Given: |this, out| out.push_str(&this.0);
+    &'static str: |this, out| out.push_str(this);
+    // Writing to a string cannot fail.
+    u16: |this, out| { let _ = write!(out, "{this}"); };
+    u32: |this, out| { let _ = write!(out, "{this}"); };
+    u64: |this, out| { let _ = write!(out, "{this}"); };
+    usize: |this, out| { let _ = write!(out, "{this}"); };
+    i64: |this, out| { let _ = write!(out, "{this}"); };
+    f64: |this, out| out.push_str(&number(*this));
+    // A character by its number, for one that must not be shown.
+    char: |this, out| { let _ = write!(out, "<U+{:04X}>", u32::from(*this)); };
+}
+
+/// A number in a few characters, however large it is.
+fn number(number: f64) -> String {
+    let plain = number.to_string();
+    match plain.len() <= DIGITS {
+        true => plain,
+        false => format!("{number:.3e}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_stand_where_the_template_has_room_for_them() {
+        #[track_caller]
+        fn check(words: Words, shown: &str) {
+            assert_eq!(words.as_str(), shown);
+        }
+        check(words!("plain"), "plain");
+        check(words!("{}", 7_usize), "7");
+        check(words!("a {} c {}", "b", words!("{}", 1_u32)), "a b c 1");
+        check(
+            words!("{} asks", given("a\x1b[2J\nb")),
+            "a<U+001B>[2J<U+000A>b asks",
+        );
+        check(words!("{}", given("{}")), "{}");
+        check(words!("{}", '\u{200b}'), "<U+200B>");
+        check(words!("ab").padded(4), "ab  ");
+        check(words!("ab").right(1), "ab");
+        check(words!("{}", 7_u32).right(3), "  7");
+        check(
+            given("x".repeat(50)).short().into(),
+            &format!("{}…", "x".repeat(40)),
+        );
+    }
+
+    #[test]
+    fn numbers_are_short_whatever_they_are() {
+        #[track_caller]
+        fn check(of: f64, shown: &str) {
+            assert_eq!(number(of), shown);
+        }
+        check(2.0, "2");
+        check(0.5, "0.5");
+        check(1e99, "1.000e99");
+        check(-1.0 / 3.0, "-3.333e-1");
+        check(f64::MIN_POSITIVE, "2.225e-308");
+        check(f64::MAX, "1.798e308");
+        check(f64::NAN, "NaN");
+        check(f64::NEG_INFINITY, "-inf");
+    }
+}

@@ -1,0 +1,588 @@
+//! What a person sees and types, question by question.
+
+use askback_core::{
+    forms::Content,
+    limits::Limits,
+    protocol::{
+        CreateMessageParams, ModelHint, ModelPreferences, Root, SamplingBlock, SamplingMessage,
+    },
+};
+use askback_host::{
+    model::{Ask, Call, Desk, Effect, Event, Question, Reply},
+    page::Look,
+    plain::Dialog,
+};
+use serde_json::{Value, json};
+
+use crate::{form, in_full, link, sign_in, travel};
+
+/// An event of a conversation.
+enum Do<'a> {
+    /// The server asks; questions are numbered from 1.
+    Ask(Question),
+    /// The person writes a line.
+    Type(&'a str),
+    /// The input ends.
+    End,
+    /// The server takes a question back.
+    Withdraw(u64),
+    /// The server says that a link is done.
+    Done(&'a str),
+    /// The folder that was to be looked at is there.
+    Found(&'a str),
+    /// The browser came back.
+    Settle(u64),
+}
+
+use Do::{Ask as Asks, Done, End, Found, Settle, Type, Withdraw};
+
+const WIDE: Look = Look {
+    columns: 80,
+    styled: false,
+};
+const NARROW: Look = Look {
+    columns: 40,
+    styled: false,
+};
+
+/// The screen after a conversation. What is answered and done stands in lines that begin with `=`.
+fn play(look: Look, does: Vec<Do<'_>>) -> String {
+    let limits = Limits::default();
+    let shown = limits.host.message_shown;
+    let offer = Root::new("file:///home/ada/trip");
+    let mut dialog = Dialog::new(Desk::new(Some(offer), None, limits), travel(), look, shown);
+    let mut screen = String::new();
+    let mut questions = 0;
+    for does in does {
+        let effects = match does {
+            Asks(question) => {
+                questions += 1;
+                dialog.take(Event::Asked(questions, question))
+            }
+            Type(line) => {
+                screen.push_str(line);
+                screen.push('\n');
+                dialog.hear(line)
+            }
+            End => dialog.take(Event::EndOfInput),
+            Withdraw(id) => dialog.take(Event::Withdrawn(id)),
+            Done(id) => dialog.take(Event::LinkDone(id.to_owned())),
+            Settle(id) => dialog.take(Event::Settled(id)),
+            Found(uri) => dialog.take(Event::Folder(Ok(Root::new(uri)))),
+        };
+        for effect in &effects {
+            if screen.ends_with("> ") {
+                screen.push('\n');
+            }
+            screen.push_str(&done(effect));
+        }
+        dialog.show();
+        screen.push_str(&dialog.page().take().to_string());
+    }
+    assert!(!dialog.is_asking(), "a question is still open:\n{screen}");
+    screen
+}
+
+fn done(effect: &Effect) -> String {
+    match effect {
+        Effect::Answer(id, Reply::Form(content)) => {
+            format!("= {id}: accept {}\n", Value::from(content.clone()))
+        }
+        Effect::Answer(id, reply) => format!("= {id}: {reply:?}\n"),
+        Effect::Open(url) => format!("= open {url}\n"),
+        Effect::CheckFolder(path) => format!("= look at {path}\n"),
+        Effect::Tell(_) => String::new(),
+    }
+}
+
+fn booking() -> Question {
+    form(
+        "Flights and hotel come to 3000 USD.\nShall we book?",
+        r#"
+            "confirm_booking": {"type": "boolean", "title": "Confirm booking"},
+            "seat_preference": {"type": "string", "title": "Seat", "oneOf": [
+                {"const": "window", "title": "Window"},
+                {"const": "aisle", "title": "Aisle"},
+                {"const": "no_preference", "title": "No preference"}
+            ]},
+            "travel_insurance": {
+                "type": "boolean", "title": "Travel insurance", "description": "Costs 150 USD.", "default": false
+            }
+        "#,
+        r#""confirm_booking""#,
+    )
+}
+
+/// Every kind of field there is.
+fn everything() -> Question {
+    form(
+        "Tell us everything.",
+        r#"
+            "name": {"type": "string", "title": "Name", "minLength": 2, "maxLength": 20},
+            "mail": {"type": "string", "format": "email"},
+            "page": {"type": "string", "format": "uri"},
+            "day": {"type": "string", "format": "date", "default": "2026-06-15"},
+            "moment": {"type": "string", "format": "date-time"},
+            "budget": {"type": "number", "minimum": 0.5},
+            "people": {"type": "integer", "minimum": 1, "maximum": 9, "default": 2},
+            "flexible": {"type": "boolean"},
+            "size": {"type": "string", "enum": ["S", "M", "L"]},
+            "stars": {"type": "string", "enum": ["3", "4", "5"], "default": "4"},
+            "room": {"type": "string", "enum": ["sea", "city"], "enumNames": ["Sea view", "City view"]},
+            "extras": {
+                "type": "array", "items": {"type": "string", "enum": ["bike", "boat", "bus"]},
+                "minItems": 1, "maxItems": 2
+            },
+            "meals": {"type": "array", "items": {"anyOf": [
+                {"const": "b", "title": "Breakfast"}, {"const": "d", "title": "Dinner"}
+            ]}, "default": ["b"]},
+            "note": {"type": "string"}
+        "#,
+        r#""name", "mail", "page", "moment", "budget", "flexible", "size", "room", "extras""#,
+    )
+}
+
+fn sampling() -> Question {
+    let mut messages = vec![SamplingMessage::user("Pick the best flight:\n08:10\n12:40")];
+    messages.push(SamplingMessage::user(vec![
+        SamplingBlock::text("Here is a map."),
+        serde_json::from_value(json!({"type": "image", "data": "AAAA", "mimeType": "image/png"}))
+            .expect("it is a block"),
+    ]));
+    Question {
+        call: Some(Call::Tool("find_best_flight".to_owned())),
+        key: None,
+        ask: Ask::Sample(Box::new(CreateMessageParams {
+            messages,
+            system_prompt: Some("You know flights.".to_owned()),
+            temperature: Some(0.5),
+            model_preferences: Some(ModelPreferences {
+                hints: Some(vec![ModelHint {
+                    name: Some("sonnet".to_owned()),
+                }]),
+                cost_priority: Some(0.3),
+                speed_priority: Some(0.2),
+                intelligence_priority: Some(0.9),
+            }),
+            ..CreateMessageParams::new("", 1500)
+        })),
+    }
+}
+
+fn roots() -> Question {
+    Question {
+        call: Some(Call::Tool("save_itinerary".to_owned())),
+        key: None,
+        ask: Ask::Roots,
+    }
+}
+
+#[test]
+fn the_host_stands_below_a_long_link_too() {
+    #[track_caller]
+    fn check(question: Question, typed: &[&str]) {
+        let mut does = vec![Asks(question)];
+        does.extend(typed.iter().map(|&line| Type(line)));
+        does.push(Type("!cancel"));
+        let screen = play(NARROW, does);
+        let (shown, _) = screen.rsplit_once("> !cancel").expect("it was typed");
+        let end: Vec<_> = shown.lines().rev().take(3).collect();
+        assert!(end.contains(&"Opens | login.example.com"), "{screen}");
+    }
+    let long = format!("https://login.example.com/{}", "a".repeat(1800));
+    check(link("https://login.example.com/"), &[]);
+    check(link(&long), &[]);
+    check(link(&long), &["!more"]);
+    check(link(&long), &["what?"]);
+    check(link(&long.replace(".com", ".com:8443")), &["yes"]);
+    check(sign_in(&long), &[]);
+}
+
+macro_rules! screens {
+    ($($name:ident: $look:expr, [$($does:expr),* $(,)?];)*) => {$(
+        #[test]
+        fn $name() {
+            insta::assert_snapshot!(play($look, vec![$($does),*]));
+        }
+    )*};
+}
+
+screens! {
+    // Shows EL-03, EL-13, EL-27, EL-30.
+    a_booking: WIDE, [
+        Asks(booking()), Type("yes"), Type("2"), Type(""), Type(""),
+    ];
+    a_booking_on_a_narrow_terminal: NARROW, [
+        Asks(booking()), Type("yes"), Type("aisle"), Type(""), Type(""),
+    ];
+    // Shows EL-13.
+    every_kind_of_field: WIDE, [
+        Asks(everything()), Type("Ada"), Type("ada@example.com"), Type("https://example.com/a"), Type(""),
+        Type("2026-06-15T09:30:00Z"), Type("1200.50"), Type("3"), Type("y"), Type("m"), Type("c"),
+        Type("sea view"), Type("1 3"), Type("Breakfast, Dinner"), Type(""), Type(""),
+    ];
+    bad_values_are_asked_again: WIDE, [
+        Asks(everything()), Type(""), Type("A"), Type("Ada"), Type("nobody"), Type("ada@example.com"),
+        Type("example"), Type("https://example.com/a"), Type("tomorrow"), Type("2026-02-30"), Type(""),
+        Type("now"), Type("2026-06-15T09:30:00Z"), Type("0"), Type("much"), Type("1"), Type("10"), Type("2.5"),
+        Type("9"), Type("perhaps"), Type("no"), Type("XL"), Type("4"), Type("3"), Type("1"), Type("b"), Type("4"),
+        Type("1"), Type("1,2,3"), Type("train"), Type("boat"), Type(""), Type(""), Type(""),
+    ];
+    // Shows EL-05, EL25-16.
+    a_field_is_reopened_from_the_review: WIDE, [
+        Asks(booking()), Type("yes"), Type(""), Type(""), Type("2"), Type("1"), Type("Travel insurance"),
+        Type("yes"), Type("7"), Type("what?"), Type("1"), Type("!back"), Type(""),
+    ];
+    back_and_none: WIDE, [
+        Asks(booking()), Type("!back"), Type("yes"), Type("!back"), Type("no"), Type("1"), Type("!none"), Type("2"),
+        Type("!none"), Type("1"), Type("!none"), Type(""), Type(""),
+    ];
+    // Shows EL-04, EL25-17.
+    declined_with_a_reason: WIDE, [
+        Asks(booking()), Type("!decline"), Type("too expensive"),
+    ];
+    // Shows EL-29.
+    declined_with_the_reason_at_once: WIDE, [
+        Asks(booking()), Type("yes"), Type("!decline too expensive"),
+    ];
+    declined_without_a_reason: WIDE, [
+        Asks(booking()), Type("!decline"), Type(""),
+    ];
+    a_decline_is_taken_back: WIDE, [
+        Asks(booking()), Type("!decline"), Type("!back"), Type("!cancel"),
+    ];
+    // Shows EL-04, EL25-17.
+    cancelled: WIDE, [
+        Asks(booking()), Type("!cancel"),
+    ];
+    // Shows EL-28.
+    the_end_of_input_cancels: WIDE, [
+        Asks(booking()), Type("yes"), End,
+    ];
+    the_end_of_input_keeps_a_no: WIDE, [
+        Asks(booking()), Type("!decline"), End,
+    ];
+    withdrawn: WIDE, [
+        Asks(booking()), Type("yes"), Withdraw(1),
+    ];
+    questions_queue: WIDE, [
+        Asks(booking()), Asks(link("https://example.com/")), Asks(roots()), Withdraw(2), Type("!cancel"),
+        Type("yes"), Asks(roots()),
+    ];
+    muted: WIDE, [
+        Asks(booking()), Asks(roots()), Type("!mute"), Asks(booking()),
+    ];
+    help_and_what_is_not_understood: WIDE, [
+        Asks(booking()), Type("!help"), Type("!frobnicate"), Type("!none"), Type("!edit"), Type("!cancel"),
+    ];
+    a_text_of_several_lines: WIDE, [
+        Asks(form("Anything else?", r#""note": {"type": "string"}"#, "")),
+        Type("!lines"), Type("First."), Type("!!second"), Type("."), Type("1"), Type("!!important"), Type(""),
+    ];
+    an_empty_form_takes_a_yes: WIDE, [
+        Asks(form("Delete it?", "", "")), Type(""), Type("yes"),
+    ];
+    an_empty_form_takes_a_no: WIDE, [
+        Asks(form("Delete it?", "", "")), Type("no"), Type("still needed"),
+    ];
+    a_yes_or_no_by_itself: WIDE, [
+        Asks(form(
+            "Delete notes.txt?",
+            r#""confirm": {"type": "boolean", "title": "Confirm", "default": false}"#,
+            "",
+        )),
+        Type("yes"), Type(""),
+    ];
+    a_choice_by_itself: WIDE, [
+        Asks(form(
+            "Which seat?",
+            r#""answer": {"type": "string", "title": "Answer", "enum": ["12A", "12C"]}"#,
+            r#""answer""#,
+        )),
+        Type("2"), Type(""),
+    ];
+    a_secret_is_warned_of: WIDE, [
+        Asks(form(
+            "Sign in.",
+            r#""user": {"type": "string"}, "password": {"type": "string", "title": "Your password"}"#,
+            "",
+        )),
+        Type(""), Type("yes"), Type("ada"), Type("!decline"), Type(""),
+    ];
+    a_secret_that_only_the_message_names_is_warned_of: WIDE, [
+        Asks(form("Type your password.", r#""value": {"type": "string", "title": "Answer"}"#, "")),
+        Type("!decline"), Type(""),
+    ];
+    // Shows EL-16, EL25-05.
+    a_link_is_opened: WIDE, [
+        Asks(link("https://login.calendar.example.com/connect?id=7")), Type(""), Type("yes"), Type("what?"),
+        Type("!open"), Type(""),
+    ];
+    a_link_is_shown_alone_to_be_copied: NARROW, [
+        Asks(link("https://login.calendar.example.com/connect?id=7&to=a-long-way-from-here")), Type("!link"),
+        Type("!cancel"),
+    ];
+    a_link_is_done_says_the_server: WIDE, [
+        Asks(link("https://example.com/")), Done("one"), Type("y"), Done("other"), Done("one"),
+    ];
+    // Shows EL-41.
+    a_link_that_may_mislead: WIDE, [
+        Asks(link("https://\u{430}pple.com:8443/")), Type("yes"), Type(""), Type("yes"), Type("!cancel"),
+    ];
+    a_link_that_is_refused: WIDE, [
+        Asks(link("https://good.com@evil.com/")), Asks(link("https://a.com/\x1b[31m")),
+    ];
+    a_link_of_a_waiting_call: WIDE, [
+        Asks({
+            let mut question = link("http://localhost:3000/");
+            if let Ask::Link { retried, .. } = &mut question.ask {
+                *retried = false;
+            }
+            question
+        }),
+        Type("yes"),
+    ];
+    a_sign_in: WIDE, [
+        Asks(sign_in("https://auth.example.com/authorize?client_id=a&scope=trips%3Aread")), Type(""), Type("yes"),
+        Type(""), Type("!open"), Type("https://auth.example.com/done"), Settle(1),
+    ];
+    a_sign_in_whose_address_is_pasted: WIDE, [
+        Asks(sign_in("https://auth.example.com/authorize")), Type("yes"),
+        Type("http://127.0.0.1:4321/callback?code=c&state=s"),
+    ];
+    a_sign_in_that_may_mislead: NARROW, [
+        Asks(sign_in("https://xn--pple-43d.com:8443/authorize")), Type("yes"), Type("no"),
+    ];
+    a_sign_in_that_is_refused: WIDE, [
+        Asks(sign_in("javascript:alert(1)")),
+    ];
+    // Shows SA-02, SA-03, SA-05, SA-17.
+    a_model_is_asked: WIDE, [
+        Asks(sampling()), Type("Take the 08:10."), Type("."), Type("?"), Type("!edit"), Type("Take"), Type("the 12:40."),
+        Type("."), Type(""),
+    ];
+    // Shows SA-02, SA-17.
+    a_model_is_refused: WIDE, [
+        Asks(sampling()), Type("Take"), Type("!decline"), Type("no model here"),
+    ];
+    // Shows RO-04, RO-06, RO-11.
+    folders_are_allowed: WIDE, [
+        Asks(roots()), Type(""), Type("yes"), Asks(roots()),
+    ];
+    one_yes_allows_a_folder_to_all_who_ask: WIDE, [
+        Asks(roots()), Asks(booking()), Asks(roots()), Type("yes"), Type("!cancel"),
+    ];
+    // Shows RO-12.
+    another_folder_is_allowed: WIDE, [
+        Asks(roots()), Type("../other"), Found("file:///home/ada/other"),
+    ];
+    the_arguments_of_a_call: WIDE, [
+        Asks(Question {
+            call: Some(Call::Tool("book_holiday".to_owned())),
+            key: None,
+            ask: match booking().ask {
+                Ask::Form { schema, .. } => Ask::Arguments {
+                    schema,
+                    preset: Content::from_iter([("seat_preference".to_owned(), json!("aisle"))]),
+                },
+                _ => unreachable!("a booking is a form"),
+            },
+        }),
+        Type("yes"), Type(""), Type(""), Type(""),
+    ];
+}
+
+#[test]
+fn a_long_message_is_shown_on_demand() {
+    let limits = Limits::default();
+    let message = format!("{}the end", "bla ".repeat(limits.host.message_shown / 4));
+    let ask = || Asks(form(&message, "", ""));
+    let cut = play(WIDE, vec![ask(), Type("!cancel")]);
+    assert!(cut.contains("  7 more characters; !more shows the whole") && !cut.contains("the end"));
+    let whole = play(WIDE, vec![ask(), Type("!more"), Type("!cancel")]);
+    assert!(whole.contains("the end"));
+}
+
+#[test]
+fn what_is_shown_of_a_question_is_bounded_in_all() {
+    let most = Limits::default().host.message_shown;
+    let asking = |messages: Vec<SamplingMessage>, hints: usize| Question {
+        ask: Ask::Sample(Box::new(CreateMessageParams {
+            messages,
+            model_preferences: Some(ModelPreferences {
+                hints: Some(vec![
+                    ModelHint {
+                        name: Some("sonnet".to_owned()),
+                    };
+                    hints
+                ]),
+                ..ModelPreferences::default()
+            }),
+            ..CreateMessageParams::new("", 1500)
+        })),
+        ..sampling()
+    };
+    let says = |text: &str, count: usize| vec![SamplingMessage::user(text); count];
+    let blocks = SamplingMessage::user(vec![SamplingBlock::text("hello"); 20_000]);
+    let image = json!({"type": "image", "data": "AAAA", "mimeType": "image/png"});
+    let image: SamplingBlock = serde_json::from_value(image).expect("it is a block");
+    for (name, question) in [
+        ("short", asking(says("hello", 20_000), 0)),
+        ("empty", asking(says("", 20_000), 0)),
+        ("blocks", asking(vec![blocks], 0)),
+        (
+            "images",
+            asking(vec![SamplingMessage::user(vec![image; 20_000])], 0),
+        ),
+        ("hints", asking(says("hello", 1), 20_000)),
+        (
+            "lines",
+            asking(says(&format!("one{}two", "\n".repeat(20_000)), 1), 0),
+        ),
+    ] {
+        let ask = || Asks(question.clone());
+        let cut = play(WIDE, vec![ask(), Type("!cancel")]);
+        // Beside it stand marks, gutters, and what is ours.
+        assert!(cut.len() < 4 * most, "{name}: {} bytes", cut.len());
+        assert!(name != "lines" || cut.lines().count() < 100, "{cut}");
+        assert!(
+            cut.contains(" more characters; !more shows the whole\n"),
+            "{name}: {cut}"
+        );
+        let whole = play(WIDE, vec![ask(), Type("!more"), Type("!cancel")]);
+        assert!(whole.lines().count() > 20_000, "{name}");
+        let log = in_full(&travel(), &question, WIDE);
+        assert!(log.len() < 4 * most, "{name}: {} bytes", log.len());
+        assert!(
+            log.contains(" more characters are left out\n"),
+            "{name}: {log}"
+        );
+    }
+}
+
+#[test]
+fn what_is_said_of_one_field_does_not_fill_the_terminal() {
+    let text = "two\n".repeat(5_000);
+    let field = json!({"type": "string", "title": "Name", "description": text});
+    let question = form("Who?", &format!(r#""name": {field}"#), "");
+    let screen = play(WIDE, vec![Asks(question), Type("!cancel")]);
+    assert!(screen.lines().count() < 60, "{screen}");
+    assert!(
+        screen.contains(" more characters are left out\n"),
+        "{screen}"
+    );
+}
+
+#[test]
+fn a_link_longer_than_a_person_reads_is_declined() {
+    let url = format!("https://a.com/{}", "x".repeat(1 << 20));
+    let screen = play(WIDE, vec![Asks(link(&url))]);
+    assert!(
+        screen.contains("× it is longer than 8192 characters\n"),
+        "{screen}"
+    );
+    assert!(screen.len() < 4096, "{} bytes", screen.len());
+}
+
+#[test]
+fn a_flood_is_capped() {
+    let limits = Limits::default();
+    let mut desk = Desk::new(None, None, limits.clone());
+    for id in 0..=limits.host.questions_waiting as u64 {
+        assert_eq!(desk.update(Event::Asked(id, booking())), []);
+    }
+    let effects = desk.update(Event::Asked(99, booking()));
+    assert!(
+        matches!(effects[0], Effect::Answer(99, Reply::Cancelled(_))),
+        "{effects:?}"
+    );
+    assert!(desk.unanswered());
+    assert_eq!(
+        desk.front().map(|front| front.total),
+        Some(limits.host.questions_waiting + 1)
+    );
+}
+
+// Shows EL-40.
+#[test]
+fn styles_are_the_only_escapes() {
+    let look = Look {
+        columns: 80,
+        styled: true,
+    };
+    let limits = Limits::default();
+    let shown = limits.host.message_shown;
+    let mut dialog = Dialog::new(Desk::new(None, None, limits), travel(), look, shown);
+    dialog.take(Event::Asked(1, link("https://login.calendar.example.com/")));
+    dialog.show();
+    insta::assert_snapshot!(dialog.page().take().to_string().replace('\x1b', "␛"));
+}
+
+// Shows SA-15.
+#[test]
+fn nothing_of_one_prompt_is_in_the_next() {
+    let limits = Limits::default();
+    let shown = limits.host.message_shown;
+    let mut dialog = Dialog::new(Desk::new(None, None, limits), travel(), WIDE, shown);
+    dialog.take(Event::Asked(1, sampling()));
+    dialog.show();
+    let page = dialog.page().take().to_string();
+    assert!(page.contains("Pick the best flight"), "{page}");
+    for line in ["Take the 08:10.", ".", ""] {
+        dialog.hear(line);
+    }
+    dialog.show();
+    let page = dialog.page().take().to_string();
+    assert!(!dialog.is_asking(), "{page}");
+    let mut second = sampling();
+    second.ask = Ask::Sample(Box::new(CreateMessageParams::new("Name a hotel.", 10)));
+    dialog.take(Event::Asked(2, second));
+    dialog.show();
+    let page = dialog.page().take().to_string();
+    assert!(page.contains("Name a hotel."), "{page}");
+    for before in ["flight", "08:10", "You know", "map"] {
+        let own = page.replace("find_best_flight", "");
+        assert!(!own.contains(before), "{before}: {page}");
+    }
+}
+
+// Shows EL-38.
+#[test]
+fn a_link_is_shown_whole_before_it_is_agreed_to() {
+    let path = "connect/".repeat(230);
+    let url = format!("https://login.calendar.example.com/{path}?to=the%20end#here");
+    for look in [NARROW, WIDE] {
+        let limits = Limits::default();
+        let shown = limits.host.message_shown;
+        let mut dialog = Dialog::new(Desk::new(None, None, limits), travel(), look, shown);
+        let mut effects = dialog.take(Event::Asked(1, link(&url)));
+        dialog.show();
+        let page = dialog.page().take().to_string();
+        let quoted: String = page
+            .lines()
+            .filter_map(|row| row.strip_prefix("| "))
+            .collect();
+        assert!(quoted.contains(&url), "{page}");
+        effects.extend(dialog.hear(""));
+        let opens = |effect: &Effect| matches!(effect, Effect::Open(_));
+        assert!(!effects.iter().any(opens), "{effects:?}");
+        let opened = dialog.hear("yes");
+        assert!(opened.contains(&Effect::Open(url.clone())), "{opened:?}");
+    }
+}
+
+// Shows EL-30.
+#[test]
+fn a_question_in_full() {
+    for (name, question) in [
+        ("form", everything()),
+        ("link", link("https://a.com/\x1b[31m")),
+        ("sampling", sampling()),
+        ("roots", roots()),
+    ] {
+        insta::assert_snapshot!(
+            format!("in_full_{name}"),
+            in_full(&travel(), &question, WIDE)
+        );
+    }
+}

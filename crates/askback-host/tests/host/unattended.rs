@@ -1,0 +1,384 @@
+//! Questions that no person is asked: what the server gets, and what the log says.
+
+use std::{
+    io::{self, Write},
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use askback::client::{CallId, CallTarget, Event, HostQuestion};
+use askback_core::{
+    limits::Limits,
+    protocol::{ElicitParams, InputRequest, LoggingLevel, RawJson, Root},
+};
+use askback_host::{
+    model::Asker,
+    page::{Look, Page},
+    plain::Remarks,
+    relay::Relay,
+    script::Script,
+    unattended::Unattended,
+};
+use serde_json::{Value, json};
+
+use crate::{form, travel};
+
+/// A log to be read afterwards.
+#[derive(Clone, Default)]
+struct Log(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Log {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0
+            .lock()
+            .map_err(|_| io::ErrorKind::Other)?
+            .extend(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Log {
+    fn text(&self) -> String {
+        let bytes = self.0.lock().expect("no test panicked with the lock");
+        String::from_utf8(bytes.clone()).expect("the log is text")
+    }
+}
+
+fn asked(request: InputRequest) -> HostQuestion {
+    HostQuestion {
+        server: None,
+        call: None,
+        target: Some(CallTarget::Tool("book_holiday".to_owned())),
+        key: Some("wishes".to_owned()),
+        request,
+        retried: true,
+    }
+}
+
+fn wishes() -> HostQuestion {
+    let question = form("Book?", r#""confirm": {"type": "boolean"}"#, r#""confirm""#);
+    let askback_host::model::Ask::Form { message, schema } = question.ask else {
+        unreachable!("it is a form");
+    };
+    asked(InputRequest::Elicit(ElicitParams::form(message, schema)))
+}
+
+/// The answers that the server gets, whether anything was left unanswered, and the log.
+fn run(
+    script: Option<&str>,
+    shared: Option<Vec<Root>>,
+    question: HostQuestion,
+) -> (String, bool, String) {
+    let script = script.map(|text| Script::parse(text).expect("the file is one of answers"));
+    let (relay, arrivals) = Relay::new();
+    let log = Log::default();
+    let out = Box::new(log.clone());
+    let asker = Asker {
+        claims: None,
+        ..travel()
+    };
+    let mut front = Unattended::new(script, asker, shared, arrivals, Limits::default(), out);
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build();
+    let runtime = runtime.expect("the runtime starts");
+    let answer = runtime.block_on(front.attend(answer(relay, question)));
+    let answer = answer.expect("nobody interrupts");
+    let answer = answer.unwrap_or_else(|error| json!(error.message()));
+    (answer.to_string(), front.unanswered(), log.text())
+}
+
+/// The relay's answer to a question.
+async fn answer(relay: Relay, question: HostQuestion) -> askback::Result<Value> {
+    let request = question.request.clone();
+    Ok(match request {
+        InputRequest::Elicit(ElicitParams::Form(form)) => {
+            json!(relay.fill(question.with(form)).await?)
+        }
+        InputRequest::Elicit(ElicitParams::Url(link)) => {
+            json!(relay.open(question.with(link)).await?)
+        }
+        InputRequest::Sample(params) => json!(relay.sample(question.with(*params)).await?),
+        InputRequest::Roots(params) => {
+            json!({"roots": relay.roots(question.with(params)).await?})
+        }
+    })
+}
+
+#[test]
+fn a_rule_answers() {
+    let file = "answers: [{when: {tool: book_holiday}, accept: {confirm: true}}]";
+    let (answer, unanswered, log) = run(Some(file), None, wishes());
+    assert_eq!(answer, r#"{"action":"accept","content":{"confirm":true}}"#);
+    assert!(!unanswered);
+    assert_eq!(log, "  a form: answered by rule 1\n    key | wishes\n");
+}
+
+#[test]
+fn a_rule_declines() {
+    let file = "answers: [{decline: true, reason: not now}]";
+    let (answer, unanswered, log) = run(Some(file), None, wishes());
+    assert_eq!(
+        answer,
+        r#"{"_meta":{"dev.askback/reason":"not now"},"action":"decline"}"#
+    );
+    assert!(unanswered);
+    assert_eq!(log, "  a form: declined by rule 1\n    key | wishes\n");
+}
+
+#[test]
+fn what_is_not_answered_is_shown_in_full() {
+    for (name, file) in [
+        (
+            "unmatched",
+            Some("answers: [{when: {key: other}, accept: {}}]"),
+        ),
+        (
+            "unfit",
+            Some("answers: [{accept: {confirm: 1, colour: red}}]"),
+        ),
+        ("nobody", None),
+    ] {
+        let (answer, unanswered, log) = run(file, None, wishes());
+        assert_eq!(answer, r#"{"action":"cancel"}"#);
+        assert!(unanswered);
+        insta::assert_snapshot!(name, log);
+    }
+}
+
+#[test]
+fn a_question_is_logged_as_far_as_a_person_reads() {
+    let most = Limits::default().host.message_shown;
+    let long = "bla ".repeat(1 << 20);
+    let named = |name: &str| format!(r#""{name}": {{"type": "boolean"}}"#);
+    let fields: Vec<_> = (0..60)
+        .map(|at| named(&format!("{at}{}", "f".repeat(200))))
+        .collect();
+    let ask = |message: &str, fields: &str| {
+        let askback_host::model::Ask::Form { message, schema } = form(message, fields, "").ask
+        else {
+            unreachable!("it is a form");
+        };
+        asked(InputRequest::Elicit(ElicitParams::form(message, schema)))
+    };
+    let keyed = |key: &str| HostQuestion {
+        key: Some(key.to_owned()),
+        ..ask("Book?", &named("confirm"))
+    };
+    let link = |url: &str| asked(InputRequest::Elicit(ElicitParams::url("Sign in.", url)));
+    let address = format!("https://example.com/{long}").replace(' ', "/");
+    let agrees = "answers: [{when: {mode: url}, accept: true}]";
+    let unfit = "answers: [{accept: {confirm: 1}}]";
+    for (file, question, holds) in [
+        (None, ask(&long, &named("confirm")), "accept: {"),
+        (None, ask(&long, &named("confirm")), "| confirm: yes or no"),
+        (
+            Some(unfit),
+            ask(&long, &named("confirm")),
+            "must be yes or no",
+        ),
+        (None, ask("Book?", &fields.join(",")), "| Book?"),
+        (None, ask(&long, &fields.join(",")), "| bla"),
+        (None, keyed(&long), "| Book?"),
+        (None, link(&address), "| Sign in."),
+        (Some(agrees), link(&address), "| https://example.com/bla/"),
+    ] {
+        let (_, _, log) = run(file, None, question);
+        // Beside it stand marks, gutters, and what is ours.
+        assert!(log.len() < 2 * most, "{holds}: {} bytes", log.len());
+        assert!(log.contains(holds), "{holds}: {log}");
+        assert!(
+            log.ends_with(" more characters are left out\n"),
+            "{holds}: {log}"
+        );
+    }
+}
+
+#[test]
+fn a_link_is_agreed_to_and_not_opened() {
+    let file = "answers: [{when: {mode: url}, accept: true}]";
+    let link = |url: &str| asked(InputRequest::Elicit(ElicitParams::url("Sign in.", url)));
+    let (answer, unanswered, log) = run(Some(file), None, link("https://example.com/a"));
+    assert_eq!(answer, r#"{"action":"accept"}"#);
+    assert!(!unanswered);
+    assert_eq!(
+        log,
+        "  a link: agreed to, not opened by rule 1\n    key | wishes\n    | https://example.com/a\n"
+    );
+
+    let (answer, unanswered, log) = run(Some(file), None, link("https://good.com@evil.com/"));
+    assert!(answer.contains("decline"), "{answer}");
+    assert!(unanswered);
+    assert!(
+        log.contains("declined by policy") && log.contains("names a user"),
+        "{log}"
+    );
+}
+
+// Shows RO-07, RO-13.
+#[test]
+fn folders_of_the_command_line_come_first() {
+    let roots = asked(InputRequest::Roots(Default::default()));
+    let here = askback_host::folder::root(".".as_ref()).expect("there is a working directory");
+    let gone = Root::new("file:///not/there/any/more");
+    let shared = Some(vec![here.clone(), gone]);
+    let (answer, unanswered, _) = run(None, shared, roots.clone());
+    assert_eq!(answer, json!({"roots": [here]}).to_string());
+    assert!(!unanswered);
+
+    let (answer, unanswered, log) = run(Some("answers: []"), None, roots);
+    assert_eq!(answer, r#""The request was cancelled""#);
+    assert!(unanswered);
+    assert!(log.contains("roots: [.]"), "{log}");
+}
+
+// Shows LO-15.
+#[test]
+fn what_a_server_says_is_told() {
+    let (relay, arrivals) = Relay::new();
+    let log = Log::default();
+    let out = Box::new(log.clone());
+    let mut front = Unattended::new(None, travel(), None, arrivals, Limits::default(), out);
+    let progress = |progress: f64, message: Option<&str>| Event::Progress {
+        call: CallId(1),
+        target: None,
+        progress,
+        total: Some(4.0),
+        message: message.map(str::to_owned),
+    };
+    relay.event(progress(1.0, None));
+    relay.event(progress(2.0, Some("Pricing")));
+    relay.event(progress(3.0, Some("Pricing")));
+    relay.event(Event::Log {
+        level: LoggingLevel::Warning,
+        logger: None,
+        data: RawJson::new("sold \x1b[1mout").expect("it is JSON"),
+    });
+    relay.event(Event::ServerStderr("listening\x1b[2J".to_owned()));
+    relay.event(Event::ToolsChanged);
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build();
+    let runtime = runtime.expect("the runtime starts");
+    let done = runtime.block_on(front.attend(async {}));
+    assert_eq!(done, Ok(()));
+    insta::assert_snapshot!(log.text());
+}
+
+#[test]
+fn what_a_server_says_too_often_is_counted() {
+    let (relay, arrivals) = Relay::new();
+    let log = Log::default();
+    let out = Box::new(log.clone());
+    let limits = Limits::default();
+    let mut front = Unattended::new(None, travel(), None, arrivals, limits.clone(), out);
+    let most = limits.host.remarks as usize;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .start_paused(true)
+        .build();
+    let runtime = runtime.expect("the runtime starts");
+    let mut hear = |events: Vec<Event>, after: Duration| {
+        let before = log.text().len();
+        for event in events {
+            relay.event(event);
+        }
+        let done = runtime.block_on(async {
+            tokio::time::advance(after).await;
+            front.attend(async {}).await
+        });
+        assert_eq!(done, Ok(()));
+        log.text()[before..].to_owned()
+    };
+    let kinds: [fn() -> Event; 4] = [
+        || Event::ServerStderr("a".to_owned()),
+        || Event::Note("about no request in particular, a".to_owned()),
+        || Event::ResourceUpdated("a".to_owned()),
+        || Event::Log {
+            level: LoggingLevel::Info,
+            logger: None,
+            data: RawJson::new("a").expect("it is JSON"),
+        },
+    ];
+    let many = |count: usize| {
+        kinds
+            .iter()
+            .cycle()
+            .take(count)
+            .map(|kind| kind())
+            .collect()
+    };
+    let left_out = |count: usize| {
+        format!("  travel said more at once than is shown; lines left out: {count}\n")
+    };
+    let told = hear(many(most + 7), Duration::ZERO);
+    assert_eq!(told.lines().count(), most + 1, "{told}");
+    assert!(told.ends_with(&left_out(7)), "{told}");
+    // Nothing more is told until the window is over.
+    assert_eq!(hear(many(3), Duration::ZERO), "");
+    assert_eq!(hear(many(0), limits.host.remarks_window), "");
+    let told = hear(many(1), Duration::ZERO);
+    assert_eq!(told, format!("{}stderr | a\n", left_out(3)));
+}
+
+#[test]
+fn a_remark_is_as_long_as_a_person_reads() {
+    #[track_caller]
+    fn check(text: String, lines: usize, ends: &str) {
+        let mut remarks = Remarks::new(&Limits::default());
+        let remark = remarks
+            .hear(Event::ServerStderr(text), Duration::ZERO)
+            .pop();
+        let mut page = Page::new(Look {
+            columns: 80,
+            styled: false,
+        });
+        let remark = remark.expect("it is shown");
+        Remarks::put(&mut page, &askback_host::text::given("travel"), remark);
+        let shown = page.take().to_string();
+        assert_eq!(shown.lines().count(), lines, "{shown}");
+        assert!(shown.ends_with(ends), "{shown}");
+    }
+    check("a".to_owned(), 1, "stderr | a\n");
+    check(
+        "a\n".repeat(1000),
+        17,
+        "  1969 more characters are left out\n",
+    );
+    check(
+        "a".repeat(5000),
+        16,
+        "  3976 more characters are left out\n",
+    );
+}
+
+#[test]
+fn progress_is_shown_whatever_its_number() {
+    for columns in [1, 5, 10, 24, 80, 200] {
+        for progress in [1e99, -1e308, f64::MAX, f64::MIN_POSITIVE, 1.0 / 3.0] {
+            let mut remarks = Remarks::new(&Limits::default());
+            let event = Event::Progress {
+                call: CallId(1),
+                target: None,
+                progress,
+                total: Some(progress),
+                message: Some("Pricing ".repeat(20)),
+            };
+            let remark = remarks.hear(event, Duration::ZERO).pop();
+            let remark = remark.expect("it is shown");
+            let mut page = Page::new(Look {
+                columns,
+                styled: false,
+            });
+            Remarks::put(&mut page, &askback_host::text::given("travel"), remark);
+            let shown = page.take().to_string();
+            for line in shown.lines().filter(|line| line.contains("icing")) {
+                assert!(line.contains("| "), "{line:?} in\n{shown}");
+            }
+        }
+    }
+}
