@@ -266,14 +266,14 @@ impl<'a> Repl<'a> {
                 Some(_) => " · ? lists suggestions, ab? those that begin with ab",
                 None => "",
             };
-            let hint = words!("{}{} · !cancel", leave, suggests);
+            let hint = words!("{}{} · /cancel", leave, suggests);
             self.terminal.dialog().page().say(Style::Dim, hint);
             let line = match self.terminal.read(&Words::default()).await {
                 Input::Line(line) => line,
                 Input::End | Input::Interrupt => return Ok(None),
             };
             match line.trim() {
-                "!cancel" => return Ok(None),
+                "/cancel" => return Ok(None),
                 "" if required => {
                     let page = self.terminal.dialog().page();
                     page.item("× ", Style::Warning, "must be given");

@@ -109,7 +109,7 @@ fn a_link_is_opened_after_a_yes_as_one_argument() {
 fn a_link_is_not_opened_without_a_yes() {
     for (name, lines, told) in [
         ("link-no", "/call link\nno\nnot today\n", "decline"),
-        ("link-cancel", "/call link\n!cancel\n", "cancel"),
+        ("link-cancel", "/call link\n/cancel\n", "cancel"),
         ("link-end", "/call link\n", "cancel"),
     ] {
         let scratch = Scratch::new(name);

@@ -357,7 +357,7 @@ fn an_answer_to_another_sign_in_is_not_taken() {
 
 #[test]
 fn without_a_yes_nobody_signs_in() {
-    for (name, line) in [("no", "no"), ("cancel", "!cancel"), ("end", "")] {
+    for (name, line) in [("no", "no"), ("cancel", "/cancel"), ("end", "")] {
         let desk = Desk::new(&format!("sign-in-{name}"), Issuer::start());
         let mut talk = desk.open(&[]);
         if !line.is_empty() {

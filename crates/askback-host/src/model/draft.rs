@@ -1,4 +1,4 @@
-//! A form while it is being filled in.
+//! A form while it is being filled in: every field of it, in any order.
 
 use askback_core::{
     forms::{Content, Field, FieldKind, FormSchema, Opt},
@@ -11,19 +11,34 @@ use crate::{
     words,
 };
 
-/// A form and what has been filled in so far. Every value in it has passed its field's check.
+/// A form and what stands in its fields so far.
+///
+/// A field keeps what a person wrote in it also where that is no value of the field yet: nothing
+/// written is lost. What is sent has passed the check of every field.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Draft {
     schema: FormSchema,
-    values: Vec<Option<Value>>,
+    entries: Vec<Entry>,
     limits: Limits,
 }
 
+/// What stands in a field.
+#[derive(Debug, Clone, PartialEq)]
+enum Entry {
+    Empty,
+    /// A value that has passed the check of its field.
+    Value(Value),
+    /// A text that has not, and why.
+    Written(String, Words),
+    /// Options of several, too few or too many of them, and why.
+    Chosen(Vec<Value>, Words),
+}
+
 impl Draft {
-    /// An empty form: each field holds what is given beforehand, or its default, if that passes
-    /// the check.
+    /// A form as it is asked: each field holds what is given beforehand, or its default, if that
+    /// passes the check.
     pub fn new(schema: FormSchema, preset: &Content, limits: Limits) -> Self {
-        let values = schema
+        let entries = schema
             .fields
             .iter()
             .map(|field| {
@@ -32,11 +47,12 @@ impl Draft {
                 preset
                     .filter(passes)
                     .or_else(|| field.default_value().filter(passes))
+                    .map_or(Entry::Empty, Entry::Value)
             })
             .collect();
         Self {
             schema,
-            values,
+            entries,
             limits,
         }
     }
@@ -48,68 +64,136 @@ impl Draft {
 
     /// Returns the value of a field.
     pub fn value(&self, index: usize) -> Option<&Value> {
-        self.values.get(index)?.as_ref()
+        match self.entries.get(index)? {
+            Entry::Value(value) => Some(value),
+            Entry::Empty | Entry::Written(..) | Entry::Chosen(..) => None,
+        }
     }
 
-    /// Fills a field in with what a person wrote: an option may be given by its mark too.
+    /// Returns what a person wrote in a field that is no value of it yet.
+    pub fn written(&self, index: usize) -> Option<&str> {
+        match self.entries.get(index)? {
+            Entry::Written(text, _) => Some(text),
+            Entry::Empty | Entry::Value(_) | Entry::Chosen(..) => None,
+        }
+    }
+
+    /// Returns why the form cannot be sent because of a field.
+    pub fn issue(&self, index: usize) -> Option<Words> {
+        let field = self.schema.fields.get(index)?;
+        match self.entries.get(index)? {
+            Entry::Value(_) => None,
+            Entry::Written(_, issue) | Entry::Chosen(_, issue) => Some(issue.clone()),
+            Entry::Empty => field.required.then(|| "must be given".into()),
+        }
+    }
+
+    /// The first field because of which the form cannot be sent.
+    pub fn wrong(&self) -> Option<usize> {
+        (0..self.entries.len()).find(|&index| self.issue(index).is_some())
+    }
+
+    /// The number of fields because of which the form cannot be sent.
+    pub fn left(&self) -> usize {
+        let wrong = |index: &usize| self.issue(*index).is_some();
+        (0..self.entries.len()).filter(wrong).count()
+    }
+
+    /// Reads what a person wrote for a field: an option may be given by its mark too. The form
+    /// stays as it is.
     ///
     /// # Errors
     ///
-    /// Fails with the issue; the field keeps its value.
-    pub fn fill(&mut self, index: usize, written: &str) -> Result<(), Words> {
+    /// Says why it is no value of the field.
+    pub fn read(&self, index: usize, written: &str) -> Result<Value, Words> {
         let Some(field) = self.schema.fields.get(index) else {
-            return Ok(());
+            return Err("there is no such field".into());
         };
         let value = read(field, written)?;
         text::check(field, &value, &self.limits)?;
-        self.values[index] = Some(value);
-        Ok(())
+        Ok(value)
     }
 
-    /// Leaves a field as it is.
-    ///
-    /// # Errors
-    ///
-    /// If it holds nothing and must.
-    pub fn keep(&self, index: usize) -> Result<(), Words> {
-        match (self.schema.fields.get(index), self.value(index)) {
-            (Some(field), None) if field.required => Err("must be given".into()),
-            _ => Ok(()),
+    /// Writes into a field. No text empties it.
+    pub(super) fn write(&mut self, index: usize, written: String) {
+        let entry = match self.read(index, &written) {
+            _ if written.is_empty() => Entry::Empty,
+            Ok(value) => Entry::Value(value),
+            Err(issue) => Entry::Written(written, issue),
+        };
+        self.put(index, entry);
+    }
+
+    /// Chooses an option, by its number from nought: of several it is put in or taken out again. A
+    /// yes or no has two: yes is the first.
+    pub(super) fn choose(&mut self, index: usize, option: usize) {
+        let Some(field) = self.schema.fields.get(index) else {
+            return;
+        };
+        let entry = match &field.kind {
+            FieldKind::Boolean(_) => Entry::Value(Value::from(option == 0)),
+            FieldKind::Choice(choice) => match choice.options.get(option) {
+                Some(option) => Entry::Value(option.value.as_str().into()),
+                None => return,
+            },
+            FieldKind::Choices(choices) => {
+                let Some(toggled) = choices.options.get(option) else {
+                    return;
+                };
+                let stays = |option: &&Opt| {
+                    let is_in = self.is_chosen(index, &option.value);
+                    is_in != (option.value == toggled.value)
+                };
+                let chosen = choices.options.iter().filter(stays);
+                let chosen = chosen.map(|option| option.value.as_str().into());
+                self.several(field, chosen.collect())
+            }
+            _ => return,
+        };
+        self.put(index, entry);
+    }
+
+    /// Whether an option is chosen in a field, by its value.
+    pub fn is_chosen(&self, index: usize, option: &str) -> bool {
+        match self.entries.get(index) {
+            Some(Entry::Value(Value::Array(chosen)) | Entry::Chosen(chosen, _)) => {
+                chosen.iter().any(|chosen| chosen == option)
+            }
+            Some(Entry::Value(chosen)) => chosen == option,
+            Some(Entry::Empty | Entry::Written(..)) | None => false,
+        }
+    }
+
+    fn several(&self, field: &Field, chosen: Vec<Value>) -> Entry {
+        if chosen.is_empty() {
+            return Entry::Empty;
+        }
+        let chosen = Value::Array(chosen);
+        match (text::check(field, &chosen, &self.limits), chosen) {
+            (Err(issue), Value::Array(chosen)) => Entry::Chosen(chosen, issue),
+            (_, chosen) => Entry::Value(chosen),
         }
     }
 
     /// Empties a field.
-    ///
-    /// # Errors
-    ///
-    /// If it must hold something.
-    pub fn clear(&mut self, index: usize) -> Result<(), Words> {
-        match self.schema.fields.get(index) {
-            Some(field) if field.required => Err("must be given".into()),
-            Some(_) => {
-                self.values[index] = None;
-                Ok(())
-            }
-            None => Ok(()),
-        }
+    pub(super) fn clear(&mut self, index: usize) {
+        self.put(index, Entry::Empty);
     }
 
-    /// The first field that must hold something and holds nothing.
-    pub fn missing(&self) -> Option<usize> {
-        (0..self.schema.fields.len()).find(|&index| self.keep(index).is_err())
+    fn put(&mut self, index: usize, entry: Entry) {
+        if let Some(place) = self.entries.get_mut(index) {
+            *place = entry;
+        }
     }
 
     /// Returns the content to send.
     pub fn content(&self) -> Content {
-        self.schema
-            .fields
-            .iter()
-            .zip(&self.values)
-            .filter_map(|(field, value)| Some((field.name.clone(), value.clone()?)))
+        let fields = self.schema.fields.iter().enumerate();
+        fields
+            .filter_map(|(index, field)| Some((field.name.clone(), self.value(index)?.clone())))
             .collect()
     }
 }
-
 /// The short marks by which the options of a list can be chosen: numbers, or letters where an
 /// option could be taken for a number, or none where it could be taken for a letter too.
 pub fn marks(options: &[Opt]) -> Option<Vec<Words>> {

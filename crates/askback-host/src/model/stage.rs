@@ -16,12 +16,7 @@ use crate::{
 #[derive(Debug)]
 pub(super) enum Stage {
     Secret(Draft),
-    Field {
-        draft: Draft,
-        at: usize,
-        /// Whether the review comes next, for the field was reopened from there.
-        reopened: bool,
-    },
+    Filling(Draft),
     Review(Draft),
     Consent(Link),
     Sure(Link),
@@ -93,11 +88,11 @@ impl Stage {
                 if schema.secret_fields(message).next().is_some() {
                     Self::Secret(draft)
                 } else {
-                    Self::field(draft, 0)
+                    Self::filling(draft)
                 }
             }
             Ask::Arguments { schema, preset } => {
-                Self::field(Draft::new(schema.clone(), preset, limits.clone()), 0)
+                Self::filling(Draft::new(schema.clone(), preset, limits.clone()))
             }
             Ask::Link { message, url, .. } => {
                 Self::Consent(link::judge(url).map_err(|refusal| refused(message, url, refusal))?)
@@ -110,28 +105,18 @@ impl Stage {
         })
     }
 
-    /// A field of a form, or the review where there is no such field.
-    fn field(draft: Draft, at: usize) -> Self {
-        if at < draft.fields().len() {
-            Self::Field {
-                draft,
-                at,
-                reopened: false,
-            }
-        } else {
-            Self::Review(draft)
+    /// A form to be filled in; where there is nothing to fill in, it is looked over at once.
+    fn filling(draft: Draft) -> Self {
+        match draft.fields() {
+            [] => Self::Review(draft),
+            _ => Self::Filling(draft),
         }
     }
 
     pub(super) fn step<'a>(&'a self, offer: Option<&'a Root>) -> Step<'a> {
         match self {
             Self::Secret(draft) => Step::Secret(draft),
-            Self::Field { draft, at, .. } => Step::Field {
-                draft,
-                index: *at,
-                field: &draft.fields()[*at],
-                value: draft.value(*at),
-            },
+            Self::Filling(draft) => Step::Filling(draft),
             Self::Review(draft) if draft.fields().is_empty() => Step::Confirm,
             Self::Review(draft) => Step::Review(draft),
             Self::Consent(link) => Step::Consent(link),
@@ -156,7 +141,6 @@ impl Stage {
     pub(super) fn said(self, question: &Question, offer: Option<&Root>, said: Said) -> Turn {
         match (self, said) {
             (Self::Reason(_), Said::Fill(reason)) => Turn::reply(declined(Some(reason))),
-            (Self::Reason(_), Said::Keep) => Turn::reply(declined(None)),
             (Self::Reason(before), Said::Back) => Turn::to(*before),
             (_, Said::Cancel) => Turn::reply(Reply::Cancelled(Why::Person)),
             // There is nobody to decline our own question to.
@@ -165,23 +149,16 @@ impl Stage {
             }
             (_, Said::Decline(Some(reason))) => Turn::reply(declined(Some(reason))),
             (stage, Said::Decline(None)) => Turn::to(Self::Reason(Box::new(stage))),
-            (Self::Secret(draft), Said::Yes) => Turn::to(Self::field(draft, 0)),
-            (
-                Self::Field {
-                    draft,
-                    at,
-                    reopened,
-                },
-                said,
-            ) => field_said(draft, at, reopened, said),
+            (Self::Secret(draft), Said::Yes) => Turn::to(Self::filling(draft)),
+            (Self::Filling(draft), said) => filling_said(draft, said),
             (Self::Review(draft), said) => review_said(draft, said),
             (stage @ (Self::Consent(_) | Self::Sure(_) | Self::Opened(_)), said) => {
                 stage.link_said(question, said)
             }
             (Self::Returning(link), said) => returning_said(link, question, said),
             (Self::Write, Said::Fill(text)) => Turn::to(Self::Reread(text)),
-            (Self::Reread(text), Said::Keep) => Turn::reply(Reply::Text(text)),
-            (Self::Reread(_), Said::Reopen(_) | Said::Back) => Turn::to(Self::Write),
+            (Self::Reread(text), Said::Send) => Turn::reply(Reply::Text(text)),
+            (Self::Reread(_), Said::Back) => Turn::to(Self::Write),
             (Self::Folders, Said::Yes) => match offer {
                 Some(root) => Turn::reply(Reply::Roots(vec![root.clone()])),
                 None => Turn::stay(Self::Folders).because("name a folder"),
@@ -207,7 +184,7 @@ impl Stage {
                 }
             }
             (Self::Sure(link), Said::Back) => Turn::to(Self::Consent(link)),
-            (Self::Opened(_), Said::Keep | Said::Yes) => Turn::reply(Reply::Link),
+            (Self::Opened(_), Said::Done) => Turn::reply(Reply::Link),
             (Self::Opened(link), Said::OpenAgain) => {
                 let open = Effect::Open(link.url.clone());
                 Turn::stay(Self::Opened(link)).with(open)
@@ -256,54 +233,28 @@ fn declined(reason: Option<String>) -> Reply {
     }
 }
 
-fn field_said(mut draft: Draft, at: usize, reopened: bool, said: Said) -> Turn {
-    let done = match said {
-        Said::Fill(text) => draft.fill(at, &text),
-        Said::Keep => draft.keep(at),
-        Said::Clear => draft.clear(at),
-        Said::Back if reopened => return Turn::to(Stage::Review(draft)),
-        Said::Back => match at.checked_sub(1) {
-            Some(before) => return Turn::to(Stage::field(draft, before)),
-            None => Err("this is the first field".into()),
+fn filling_said(mut draft: Draft, said: Said) -> Turn {
+    match said {
+        Said::Write { field, text } => draft.write(field, text),
+        Said::Choose { field, option } => draft.choose(field, option),
+        Said::Clear(field) => draft.clear(field),
+        Said::Submit => match draft.left() {
+            0 => return Turn::to(Stage::Review(draft)),
+            1 => return Turn::stay(Stage::Filling(draft)).because("a field needs to be looked at"),
+            left => {
+                let issue = words!("{} fields need to be looked at", left);
+                return Turn::stay(Stage::Filling(draft)).because(issue);
+            }
         },
-        _ => {
-            return Turn::stay(Stage::Field {
-                draft,
-                at,
-                reopened,
-            });
-        }
-    };
-    match done {
-        Err(issue) => Turn::stay(Stage::Field {
-            draft,
-            at,
-            reopened,
-        })
-        .because(issue),
-        Ok(()) if reopened => Turn::to(Stage::Review(draft)),
-        Ok(()) => Turn::to(Stage::field(draft, at.saturating_add(1))),
+        _ => {}
     }
+    Turn::stay(Stage::Filling(draft))
 }
 
 fn review_said(draft: Draft, said: Said) -> Turn {
-    let empty = draft.fields().is_empty();
-    match said {
-        Said::Yes if empty => Turn::reply(Reply::Form(draft.content())),
-        Said::Keep if !empty => match draft.missing() {
-            Some(at) => Turn::to(Stage::field(draft, at)).because("must be given"),
-            None => Turn::reply(Reply::Form(draft.content())),
-        },
-        Said::Back if !empty => {
-            let last = draft.fields().len().saturating_sub(1);
-            Turn::to(Stage::field(draft, last))
-        }
-        Said::Reopen(at) if at < draft.fields().len() => Turn::to(Stage::Field {
-            draft,
-            at,
-            reopened: true,
-        }),
-        Said::Reopen(_) => Turn::stay(Stage::Review(draft)).because("there is no such field"),
+    match (draft.fields(), said) {
+        ([], Said::Yes) | ([_, ..], Said::Send) => Turn::reply(Reply::Form(draft.content())),
+        ([_, ..], Said::Back) => Turn::to(Stage::Filling(draft)),
         _ => Turn::stay(Stage::Review(draft)),
     }
 }

@@ -1,7 +1,6 @@
 //! The steps of a person, what they say at one, and what follows.
 
-use askback_core::{forms::Field, protocol::Root};
-use serde_json::Value;
+use askback_core::protocol::Root;
 
 use super::{
     Draft, Reply,
@@ -13,17 +12,8 @@ use super::{
 pub enum Step<'a> {
     /// To say yes before fields are filled in that seem to ask for secrets.
     Secret(&'a Draft),
-    /// To fill in a field.
-    Field {
-        /// The form.
-        draft: &'a Draft,
-        /// Which of its fields.
-        index: usize,
-        /// The field.
-        field: &'a Field,
-        /// The content.
-        value: Option<&'a Value>,
-    },
+    /// To fill in a form, in any order.
+    Filling(&'a Draft),
     /// To look over a form and send it.
     Review(&'a Draft),
     /// To say yes to a form without fields.
@@ -46,25 +36,44 @@ pub enum Step<'a> {
     Reason,
 }
 
-/// A person's input for the question in front.
+/// A person's input for the question in front. What has no place at the current step changes
+/// nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Said {
-    /// This is the value, or the reason, or the text.
+    /// This is written in a field of the form; no text empties it.
+    Write {
+        /// Which of the fields.
+        field: usize,
+        /// The whole text of the field.
+        text: String,
+    },
+    /// This option of a field is chosen; of several, it is put in or taken out again. A yes or no
+    /// has two: yes is the first.
+    Choose {
+        /// Which of the fields.
+        field: usize,
+        /// Which of its options.
+        option: usize,
+    },
+    /// Empty this field of the form.
+    Clear(usize),
+    /// The form is filled in: look it over.
+    Submit,
+    /// Send what was looked over.
+    Send,
+    /// This is the text: the reason, what a model would have said, the address the browser ended
+    /// at.
     Fill(String),
-    /// Go on with what is there. In a review: send it.
-    Keep,
-    /// Leave the field empty.
-    Clear,
     /// Back to what came before.
     Back,
-    /// Open that field of the form, or the text, again.
-    Reopen(usize),
     /// Yes.
     Yes,
     /// This folder.
     Folder(String),
     /// Open the link again.
     OpenAgain,
+    /// What is behind the link is done.
+    Done,
     /// No; and why, if that is said at once.
     Decline(Option<String>),
     /// Neither yes nor no.

@@ -1,12 +1,14 @@
 //! A conversation at the terminal, without the terminal: lines in, text and effects out.
 
 use super::{
-    input::{Heard, heard},
+    input::{Heard, OfField, heard},
     screen,
 };
 use crate::{
+    command::{self, Typed},
     model::{Asker, Desk, Effect, Event, Notice, Said, Step},
     page::{LookSource, Page, Style},
+    text::Words,
 };
 
 /// The end of a text of several lines.
@@ -20,8 +22,12 @@ pub struct Dialog {
     page: Page,
     /// The most characters that are put on the page at once of what a server says of a question.
     shown: usize,
-    /// The question that the person was shown, and its turn.
-    seen: Option<(u64, u64)>,
+    /// The question that the person was shown, its turn, and its field.
+    seen: Option<(u64, u64, usize)>,
+    /// The field of a form that is asked.
+    at: usize,
+    /// Whether the review comes after that field, for it was opened again from there.
+    reopened: bool,
     /// Whether the prompt is due again, though nothing has changed.
     again: bool,
     /// Whether the question before went away by itself.
@@ -40,6 +46,8 @@ impl Dialog {
             page: Page::new(look),
             shown,
             seen: None,
+            at: 0,
+            reopened: false,
             again: false,
             overtaken: false,
             lines: None,
@@ -79,7 +87,7 @@ impl Dialog {
     /// Whether the question in front is one the person has not been shown.
     pub fn is_new(&self) -> bool {
         let front = self.desk.front();
-        front.is_some_and(|front| self.seen.is_none_or(|(id, _)| id != front.id))
+        front.is_some_and(|front| self.seen.is_none_or(|(id, ..)| id != front.id))
     }
 
     /// Whether the person may still be answering another, which went away by itself; said once.
@@ -129,14 +137,15 @@ impl Dialog {
         let Some(front) = self.desk.front() else {
             return Vec::new();
         };
-        if self.lines.is_some() && (!line.starts_with('!') || line.starts_with("!!")) {
-            return self.hear_more(line);
+        if let (true, Typed::Text(text)) = (self.lines.is_some(), command::typed(line)) {
+            return self.hear_more(&text);
         }
         match heard(&front.step, line) {
             Heard::Said(said) => {
                 self.lines = None;
                 return self.take(Event::Said(said));
             }
+            Heard::OfField(of) => return self.hear_field(of),
             Heard::Lines if front.step == Step::Write => return self.hear_more(line),
             Heard::Lines => {
                 self.lines = Some(Vec::new());
@@ -147,24 +156,79 @@ impl Dialog {
             Heard::More => screen::why(&mut self.page, front.question, usize::MAX),
             Heard::Link => screen::link_alone(&mut self.page, &front),
             Heard::Help => screen::help(&mut self.page),
-            Heard::Unclear(words) => screen::issue(&mut self.page, words.into()),
+            Heard::Unclear(words) => return self.object(words),
         }
         self.again = true;
         Vec::new()
     }
 
+    /// Says why what was typed changes nothing.
+    fn object(&mut self, issue: impl Into<Words>) -> Vec<Effect> {
+        screen::issue(&mut self.page, issue.into());
+        self.again = true;
+        Vec::new()
+    }
+
+    /// Takes in what the person said about a field of the form.
+    fn hear_field(&mut self, of: OfField) -> Vec<Effect> {
+        let field = self.at;
+        let draft = match self.desk.front().map(|front| front.step) {
+            Some(Step::Filling(draft) | Step::Review(draft)) => draft,
+            _ => return Vec::new(),
+        };
+        let said = match of {
+            OfField::Is(text) => match draft.read(field, &text) {
+                Ok(_) => Some(Said::Write { field, text }),
+                Err(issue) => return self.object(issue),
+            },
+            OfField::Keep => match draft.issue(field) {
+                None => None,
+                Some(issue) => return self.object(issue),
+            },
+            OfField::Clear if draft.fields()[field].required => {
+                return self.object("must be given");
+            }
+            OfField::Clear => Some(Said::Clear(field)),
+            OfField::Before if self.reopened => None,
+            OfField::Before => match field.checked_sub(1) {
+                Some(before) => {
+                    self.at = before;
+                    return Vec::new();
+                }
+                None => return self.object("this is the first field"),
+            },
+            OfField::Reopen(field) => {
+                (self.at, self.reopened) = (field, true);
+                return self.take(Event::Said(Said::Back));
+            }
+        };
+        let fields = draft.fields().len();
+        if let Some(said) = said {
+            self.take(Event::Said(said));
+        }
+        let next = field.saturating_add(1);
+        if !self.reopened && next < fields {
+            self.at = next;
+            return Vec::new();
+        }
+        let effects = self.take(Event::Said(Said::Submit));
+        if let Some(Step::Filling(draft)) = self.desk.front().map(|front| front.step) {
+            self.at = draft.wrong().unwrap_or_default();
+        }
+        effects
+    }
+
     fn hear_more(&mut self, line: &str) -> Vec<Effect> {
         let lines = self.lines.get_or_insert_default();
         if line.trim_end() != END {
-            let line = line
-                .strip_prefix("!")
-                .filter(|rest| rest.starts_with('!'))
-                .unwrap_or(line);
             lines.push(line.to_owned());
             return Vec::new();
         }
         let text = self.lines.take().unwrap_or_default().join("\n");
-        self.take(Event::Said(Said::Fill(text)))
+        match self.desk.front().map(|front| front.step) {
+            Some(Step::Filling(_)) => self.hear_field(OfField::Is(text)),
+            _ => self.take(Event::Said(Said::Fill(text))),
+        }
     }
 
     /// Puts on the page what is new about the question in front.
@@ -175,24 +239,27 @@ impl Dialog {
             self.lines = None;
             return;
         };
-        let now = (front.id, front.turn);
+        if self.seen.is_none_or(|(id, ..)| id != front.id) {
+            (self.at, self.reopened) = (0, false);
+        }
+        let now = (front.id, front.turn, self.at);
         let before = self.seen.replace(now);
         if before == Some(now) && !again {
             return;
         }
-        if before.is_none_or(|(id, _)| id != front.id) {
+        if before.is_none_or(|(id, ..)| id != front.id) {
             self.lines = None;
             let of = (front.position, front.total);
             screen::head(&mut self.page, &self.asker, front.question, of);
             screen::why(&mut self.page, front.question, self.shown);
         }
         if before != Some(now) {
-            screen::step(&mut self.page, &self.asker, &front);
+            screen::step(&mut self.page, &self.asker, &front, self.at);
         }
         if let Some(issue) = front.issue {
             screen::issue(&mut self.page, issue.clone());
         }
-        screen::ask(&mut self.page, &front);
+        screen::ask(&mut self.page, &front, self.at);
     }
 }
 

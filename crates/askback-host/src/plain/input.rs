@@ -1,12 +1,17 @@
 //! The meaning of a typed line at the current step.
 
-use crate::model::{Said, Step};
+use crate::{
+    command::{self, Typed},
+    model::{Said, Step},
+};
 
 /// A line, understood.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Heard {
     /// The person said something about the question.
     Said(Said),
+    /// The person said something about the field that is asked.
+    OfField(OfField),
     /// Several lines follow, up to one with only a dot.
     Lines,
     /// Show the rest of a message that was cut.
@@ -19,38 +24,50 @@ pub(super) enum Heard {
     Unclear(&'static str),
 }
 
-/// Reads a line at a step of a question. What begins with `!` is a command, everything else is
-/// taken for what the step wants.
+/// Something about the field that is asked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum OfField {
+    /// It is this.
+    Is(String),
+    /// It stays as it is.
+    Keep,
+    /// It is left empty.
+    Clear,
+    /// The field before it is asked again.
+    Before,
+    /// That field is asked again.
+    Reopen(usize),
+}
+
+/// Reads a line at a step of a question. What begins with a slash and a word is a command,
+/// everything else is taken for what the step wants.
 pub(super) fn heard(step: &Step<'_>, line: &str) -> Heard {
-    match line.trim_start().strip_prefix('!') {
-        Some(text) if text.starts_with('!') => plain(step, text),
-        Some(command) => self::command(step, command.trim_end()),
-        None => plain(step, line),
+    match command::typed(line) {
+        Typed::Command(name, rest) => self::command(step, name, rest),
+        Typed::Text(text) => plain(step, &text),
     }
 }
 
-fn command(step: &Step<'_>, command: &str) -> Heard {
-    let (name, rest) = command
-        .split_once(char::is_whitespace)
-        .unwrap_or((command, ""));
-    let in_field = matches!(step, Step::Field { .. });
+fn command(step: &Step<'_>, name: &str, rest: &str) -> Heard {
+    let in_field = matches!(step, Step::Filling(_));
     Heard::Said(match name {
         // Said already: what is wanted now is the reason.
-        "decline" if matches!(step, Step::Reason) => Said::Keep,
+        "decline" if matches!(step, Step::Reason) => Said::Fill(String::new()),
         "decline" => Said::Decline(Some(rest.trim().to_owned()).filter(|why| !why.is_empty())),
         "cancel" => Said::Cancel,
         "mute" => Said::Mute,
+        "back" if in_field => return Heard::OfField(OfField::Before),
+        "none" if in_field => return Heard::OfField(OfField::Clear),
         "back" => Said::Back,
-        "none" if in_field => Said::Clear,
         "edit" if matches!(step, Step::Reread(_)) => Said::Back,
         "open" if matches!(step, Step::Opened(_) | Step::Returning(_)) => Said::OpenAgain,
         "lines" if in_field => return Heard::Lines,
         "link" if is_link(step) => return Heard::Link,
         "more" => return Heard::More,
-        "help" | "?" | "" => return Heard::Help,
+        "help" => return Heard::Help,
         _ => {
             return Heard::Unclear(
-                "there is no such command here; !help lists them, and !! begins a text with !",
+                "there is no such command here; /help lists them, and // begins a text with /",
             );
         }
     })
@@ -68,30 +85,31 @@ fn plain(step: &Step<'_>, line: &str) -> Heard {
     let any = |words: [&str; 2]| words.iter().any(|known| word.eq_ignore_ascii_case(known));
     let (yes, no) = (any(["y", "yes"]), any(["n", "no"]));
     Heard::Said(match step {
-        Step::Field { .. } | Step::Reason if word.is_empty() => Said::Keep,
-        Step::Field { .. } | Step::Reason => Said::Fill(line.to_owned()),
-        Step::Review(_) | Step::Reread(_) | Step::Opened(_) if word.is_empty() => Said::Keep,
+        Step::Filling(_) if word.is_empty() => return Heard::OfField(OfField::Keep),
+        Step::Filling(_) => return Heard::OfField(OfField::Is(line.to_owned())),
+        Step::Reason => Said::Fill(line.to_owned()),
+        Step::Review(_) | Step::Reread(_) if word.is_empty() => Said::Send,
+        Step::Opened(_) if word.is_empty() => Said::Done,
         Step::Review(draft) => {
             let number = word
                 .parse()
                 .ok()
-                .and_then(|number: usize| number.checked_sub(1));
+                .and_then(|number: usize| number.checked_sub(1))
+                .filter(|&index| index < draft.fields().len());
             let named = || {
                 draft.fields().iter().position(|field| {
                     field.name == word || field.label().eq_ignore_ascii_case(word)
                 })
             };
-            match number.or_else(named) {
-                Some(index) => Said::Reopen(index),
-                None => {
-                    return Heard::Unclear("Enter sends; the number of a field opens it again");
-                }
-            }
+            return match number.or_else(named) {
+                Some(index) => Heard::OfField(OfField::Reopen(index)),
+                None => Heard::Unclear("Enter sends; the number of a field opens it again"),
+            };
         }
-        Step::Reread(_) => return Heard::Unclear("Enter sends; !edit writes it anew"),
+        Step::Reread(_) => return Heard::Unclear("Enter sends; /edit writes it anew"),
         Step::Opened(_) => return Heard::Unclear("press Enter when you are done there"),
         Step::Returning(_) if word.is_empty() => {
-            return Heard::Unclear("paste the address the browser ended at, or type !cancel");
+            return Heard::Unclear("paste the address the browser ended at, or type /cancel");
         }
         Step::Returning(_) => Said::Fill(word.to_owned()),
         Step::Write => return Heard::Lines,
@@ -100,7 +118,7 @@ fn plain(step: &Step<'_>, line: &str) -> Heard {
         Step::Folders(_) if !word.is_empty() => Said::Folder(word.to_owned()),
         Step::Folders(_) => return Heard::Unclear("type yes, or the path of a folder"),
         Step::Secret(_) | Step::Confirm | Step::Consent(_) | Step::Sure(_) => {
-            return Heard::Unclear("type yes, !decline or !cancel");
+            return Heard::Unclear("type yes, /decline or /cancel");
         }
     })
 }

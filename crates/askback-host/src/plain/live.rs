@@ -289,7 +289,7 @@ impl Terminal {
                 page.quote_at("  ", error.to_string());
                 page.say(
                     Style::Plain,
-                    "Open the link above yourself; !link shows it alone, to be copied.",
+                    "Open the link above yourself; /link shows it alone, to be copied.",
                 );
             }
         }

@@ -47,7 +47,7 @@ pub(super) fn head(page: &mut Page, asker: &Asker, question: &Question, of: (usi
 pub(super) fn why(page: &mut Page, question: &Question, shown: usize) {
     let mut excerpt = Excerpt::new(page, shown);
     said(&mut excerpt, question);
-    excerpt.end("; !more shows the whole");
+    excerpt.end("; /more shows the whole");
 }
 
 fn said(excerpt: &mut Excerpt<'_>, question: &Question) {
@@ -58,23 +58,11 @@ fn said(excerpt: &mut Excerpt<'_>, question: &Question) {
     }
 }
 
-/// Puts what is wanted now on the page.
-pub(super) fn step(page: &mut Page, asker: &Asker, front: &Front<'_>) {
+/// Puts what is wanted now on the page: of a form, the field `at`.
+pub(super) fn step(page: &mut Page, asker: &Asker, front: &Front<'_>, at: usize) {
     match front.step {
         Step::Secret(_) => secret(page, &front.question.ask),
-        Step::Field {
-            draft,
-            index,
-            field,
-            value,
-        } => {
-            page.blank();
-            let optional = if field.required { "" } else { ", optional" };
-            let number = index.saturating_add(1);
-            let place = words!("{} of {}{}", number, draft.fields().len(), optional);
-            page.say(Style::Dim, place);
-            self::field(page, field, value);
-        }
+        Step::Filling(draft) => field(page, draft, at),
         Step::Review(draft) => review(page, asker, front.question, draft),
         Step::Consent(link) => consent(page, link),
         Step::Opened(_) => {
@@ -109,7 +97,7 @@ pub(super) fn step(page: &mut Page, asker: &Asker, front: &Front<'_>) {
 }
 
 /// Puts on the page what can be typed, and the prompt.
-pub(super) fn ask(page: &mut Page, front: &Front<'_>) {
+pub(super) fn ask(page: &mut Page, front: &Front<'_>, at: usize) {
     // What is above may be longer than the terminal is high.
     if let Step::Consent(link) | Step::Sure(link) = front.step {
         page.quote_line("Opens ", link.host());
@@ -117,25 +105,25 @@ pub(super) fn ask(page: &mut Page, front: &Front<'_>) {
     let ours = front.question.ask.is_ours();
     let hint: Words = match front.step {
         Step::Secret(_) => "yes goes on all the same".into(),
-        Step::Field { field, value, .. } => field_hint(field, value),
+        Step::Filling(draft) => field_hint(draft, at),
         Step::Review(_) if ours => "Enter goes on · a number changes that field".into(),
         Step::Review(_) => "Enter sends · a number changes that field".into(),
         Step::Confirm => "yes agrees".into(),
         Step::Consent(_) => "yes opens it in your browser".into(),
         Step::Sure(_) => "Sure? yes opens it all the same".into(),
-        Step::Opened(_) => "Enter goes on · !open opens it again".into(),
-        Step::Returning(_) => "an address · !open opens the browser again".into(),
+        Step::Opened(_) => "Enter goes on · /open opens it again".into(),
+        Step::Returning(_) => "an address · /open opens the browser again".into(),
         Step::Write => "write the text; a line with only a dot ends it".into(),
-        Step::Reread(_) => "Enter sends · !edit writes it anew".into(),
+        Step::Reread(_) => "Enter sends · /edit writes it anew".into(),
         Step::Folders(Some(_)) => "yes allows that folder · a path, another one".into(),
         Step::Folders(None) => "the path of a folder allows it".into(),
         Step::Reason => "why not? A line for the server, or Enter for none".into(),
     };
     // What stands between the ways out keeps them on one line.
     let ways_out = match front.step {
-        Step::Reason => "!back\u{a0}·\u{a0}!cancel",
-        _ if ours => "!cancel",
-        _ => "!decline\u{a0}·\u{a0}!cancel",
+        Step::Reason => "/back\u{a0}·\u{a0}/cancel",
+        _ if ours => "/cancel",
+        _ => "/decline\u{a0}·\u{a0}/cancel",
     };
     page.say(Style::Dim, words!("{} · {}", hint, ways_out));
     page.prompt("");
@@ -255,15 +243,15 @@ pub(super) fn in_full(
 /// Puts every command on the page.
 pub(super) fn help(page: &mut Page) {
     for (command, does) in [
-        ("!decline", "say no; a reason may follow"),
-        ("!cancel", "go away: neither yes nor no"),
-        ("!back", "go back by one"),
-        ("!none", "leave the field empty"),
-        ("!lines", "write several lines, ended by a dot"),
-        ("!more", "show the whole message"),
-        ("!link", "show the link alone, to be copied"),
-        ("!mute", "cancel all questions of this server"),
-        ("!!…", "a text that begins with !"),
+        ("/decline", "say no; a reason may follow"),
+        ("/cancel", "go away: neither yes nor no"),
+        ("/back", "go back by one"),
+        ("/none", "leave the field empty"),
+        ("/lines", "write several lines, ended by a dot"),
+        ("/more", "show the whole message"),
+        ("/link", "show the link alone, to be copied"),
+        ("/mute", "cancel all questions of this server"),
+        ("//…", "a text that begins with /"),
     ] {
         page.item(
             words!("  {} ", Words::from(command).padded(9)),
@@ -399,7 +387,15 @@ fn secret(page: &mut Page, ask: &Ask) {
 /// As much as is shown of what a server says about one field.
 const FIELD_SHOWN: usize = 2048;
 
-fn field(page: &mut Page, field: &Field, value: Option<&Value>) {
+fn field(page: &mut Page, draft: &Draft, at: usize) {
+    let Some(field) = draft.fields().get(at) else {
+        return;
+    };
+    page.blank();
+    let optional = if field.required { "" } else { ", optional" };
+    let number = at.saturating_add(1);
+    let place = words!("{} of {}{}", number, draft.fields().len(), optional);
+    page.say(Style::Dim, place);
     let mut excerpt = Excerpt::new(page, FIELD_SHOWN);
     excerpt.quote_line("", field.label());
     if let Some(description) = &field.description {
@@ -419,7 +415,7 @@ fn field(page: &mut Page, field: &Field, value: Option<&Value>) {
     {
         page.quote_line("pattern ", pattern);
     }
-    if let Some(value) = value
+    if let Some(value) = draft.value(at)
         && bracketed(field, value).is_none()
     {
         page.quote_at("now ", field.show(value));
@@ -455,9 +451,12 @@ fn options(field: &Field) -> &[Opt] {
     }
 }
 
-fn field_hint(field: &Field, value: Option<&Value>) -> Words {
+fn field_hint(draft: &Draft, at: usize) -> Words {
+    let Some(field) = draft.fields().get(at) else {
+        return Words::default();
+    };
     let hint = text::hint(field);
-    match value {
+    match draft.value(at) {
         Some(value) => match bracketed(field, value) {
             Some(value) => words!("{} {}", hint, value),
             None => words!("{} · Enter keeps it", hint),

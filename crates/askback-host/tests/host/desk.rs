@@ -1,13 +1,16 @@
-//! Whatever happens at the desk, every question ends once, and what is sent has been checked.
+//! Whatever happens at the desk, every question ends once, nothing that was written is lost, and what
+//! is sent has been checked and looked over.
 
 use std::collections::BTreeMap;
 
 use askback_core::{
-    forms::FormSchema,
+    forms::{Content, FormSchema},
     limits::{FormLimits, Limits},
     protocol::{CreateMessageParams, Root},
 };
-use askback_host::model::{Ask, Call, Desk, Effect, Event, Question, Reply, Said};
+use askback_host::model::{
+    Ask, Call, Desk, Draft, Effect, Event, Front, Question, Reply, Said, Step,
+};
 use proptest::prelude::*;
 
 use crate::{form, link, safety};
@@ -16,6 +19,7 @@ fn question() -> impl Strategy<Value = Question> {
     let fields = r#"
         "age": {"type": "integer", "minimum": 1, "maximum": 9},
         "size": {"type": "string", "enum": ["S", "M"], "default": "M"},
+        "extras": {"type": "array", "items": {"enum": ["bike", "boat"], "type": "string"}, "minItems": 2},
         "note": {"type": "string", "maxLength": 3}
     "#;
     prop_oneof![
@@ -41,12 +45,15 @@ fn question() -> impl Strategy<Value = Question> {
 fn event() -> impl Strategy<Value = Event> {
     let text = prop_oneof![Just("1"), Just("9"), Just("M"), Just("long text"), Just("")];
     let said = prop_oneof![
-        6 => text.prop_map(|text| Said::Fill(text.to_owned())),
-        6 => Just(Said::Keep),
+        9 => (0usize..4, text.clone()).prop_map(|(field, text)| Said::Write { field, text: text.to_owned() }),
+        3 => (0usize..4, 0usize..4).prop_map(|(field, option)| Said::Choose { field, option }),
+        2 => text.prop_map(|text| Said::Fill(text.to_owned())),
+        6 => Just(Said::Submit),
+        6 => Just(Said::Send),
+        3 => Just(Said::Done),
         4 => Just(Said::Yes),
         2 => Just(Said::Back),
-        1 => Just(Said::Clear),
-        2 => (0usize..4).prop_map(Said::Reopen),
+        1 => (0usize..4).prop_map(Said::Clear),
         1 => Just(Said::Folder("/tmp".to_owned())),
         1 => Just(Said::OpenAgain),
         1 => Just(Said::Decline(None)),
@@ -83,6 +90,25 @@ fn settle(effects: &[Effect], asked: &mut Asked) -> Result<(), TestCaseError> {
     Ok(())
 }
 
+/// What the person can see that is about to be sent.
+fn looked_over(front: Front<'_>) -> Option<(u64, Content)> {
+    match front.step {
+        Step::Review(draft) => Some((front.id, draft.content())),
+        Step::Confirm => Some((front.id, Content::new())),
+        _ => None,
+    }
+}
+
+/// Whether a field holds what was written: as it stands, or as the value that it was read as.
+fn holds(draft: &Draft, field: usize, text: &str) -> bool {
+    match (draft.written(field), draft.value(field)) {
+        (Some(written), None) => written == text && draft.issue(field).is_some(),
+        (None, Some(value)) => draft.read(field, text).as_ref() == Ok(value),
+        (None, None) => text.is_empty(),
+        (Some(_), Some(_)) => false,
+    }
+}
+
 proptest! {
     #![proptest_config(safety::config())]
 
@@ -109,7 +135,24 @@ proptest! {
                 }
                 other => other,
             };
-            settle(&desk.update(event), &mut asked)?;
+            let looked_over = desk.front().and_then(looked_over);
+            let written = match &event {
+                Event::Said(Said::Write { field, text }) => Some((*field, text.clone())),
+                _ => None,
+            };
+            let effects = desk.update(event);
+            for effect in &effects {
+                if let Effect::Answer(id, Reply::Form(content)) = effect {
+                    prop_assert_eq!(looked_over.as_ref(), Some(&(*id, content.clone())));
+                }
+            }
+            if let (Some((field, text)), Some(Step::Filling(draft))) =
+                (written, desk.front().map(|front| front.step))
+                && field < draft.fields().len()
+            {
+                prop_assert!(holds(draft, field, &text), "{text:?} is lost: {draft:?}");
+            }
+            settle(&effects, &mut asked)?;
             prop_assert_eq!(desk.front().is_some(), !asked.is_empty());
         }
         let end = || if mute { Event::Said(Said::Mute) } else { Event::EndOfInput };

@@ -183,16 +183,16 @@ fn the_host_stands_below_a_long_link_too() {
     fn check(question: Question, typed: &[&str]) {
         let mut does = vec![Asks(question)];
         does.extend(typed.iter().map(|&line| Type(line)));
-        does.push(Type("!cancel"));
+        does.push(Type("/cancel"));
         let screen = play(NARROW, does);
-        let (shown, _) = screen.rsplit_once("> !cancel").expect("it was typed");
+        let (shown, _) = screen.rsplit_once("> /cancel").expect("it was typed");
         let end: Vec<_> = shown.lines().rev().take(3).collect();
         assert!(end.contains(&"Opens | login.example.com"), "{screen}");
     }
     let long = format!("https://login.example.com/{}", "a".repeat(1800));
     check(link("https://login.example.com/"), &[]);
     check(link(&long), &[]);
-    check(link(&long), &["!more"]);
+    check(link(&long), &["/more"]);
     check(link(&long), &["what?"]);
     check(link(&long.replace(".com", ".com:8443")), &["yes"]);
     check(sign_in(&long), &[]);
@@ -231,53 +231,53 @@ screens! {
     // Shows EL-05, EL25-16.
     a_field_is_reopened_from_the_review: WIDE, [
         Asks(booking()), Type("yes"), Type(""), Type(""), Type("2"), Type("1"), Type("Travel insurance"),
-        Type("yes"), Type("7"), Type("what?"), Type("1"), Type("!back"), Type(""),
+        Type("yes"), Type("7"), Type("what?"), Type("1"), Type("/back"), Type(""),
     ];
     back_and_none: WIDE, [
-        Asks(booking()), Type("!back"), Type("yes"), Type("!back"), Type("no"), Type("1"), Type("!none"), Type("2"),
-        Type("!none"), Type("1"), Type("!none"), Type(""), Type(""),
+        Asks(booking()), Type("/back"), Type("yes"), Type("/back"), Type("no"), Type("1"), Type("/none"), Type("2"),
+        Type("/none"), Type("1"), Type("/none"), Type(""), Type(""),
     ];
     // Shows EL-04, EL25-17.
     declined_with_a_reason: WIDE, [
-        Asks(booking()), Type("!decline"), Type("too expensive"),
+        Asks(booking()), Type("/decline"), Type("too expensive"),
     ];
     // Shows EL-29.
     declined_with_the_reason_at_once: WIDE, [
-        Asks(booking()), Type("yes"), Type("!decline too expensive"),
+        Asks(booking()), Type("yes"), Type("/decline too expensive"),
     ];
     declined_without_a_reason: WIDE, [
-        Asks(booking()), Type("!decline"), Type(""),
+        Asks(booking()), Type("/decline"), Type(""),
     ];
     a_decline_is_taken_back: WIDE, [
-        Asks(booking()), Type("!decline"), Type("!back"), Type("!cancel"),
+        Asks(booking()), Type("/decline"), Type("/back"), Type("/cancel"),
     ];
     // Shows EL-04, EL25-17.
     cancelled: WIDE, [
-        Asks(booking()), Type("!cancel"),
+        Asks(booking()), Type("/cancel"),
     ];
     // Shows EL-28.
     the_end_of_input_cancels: WIDE, [
         Asks(booking()), Type("yes"), End,
     ];
     the_end_of_input_keeps_a_no: WIDE, [
-        Asks(booking()), Type("!decline"), End,
+        Asks(booking()), Type("/decline"), End,
     ];
     withdrawn: WIDE, [
         Asks(booking()), Type("yes"), Withdraw(1),
     ];
     questions_queue: WIDE, [
-        Asks(booking()), Asks(link("https://example.com/")), Asks(roots()), Withdraw(2), Type("!cancel"),
+        Asks(booking()), Asks(link("https://example.com/")), Asks(roots()), Withdraw(2), Type("/cancel"),
         Type("yes"), Asks(roots()),
     ];
     muted: WIDE, [
-        Asks(booking()), Asks(roots()), Type("!mute"), Asks(booking()),
+        Asks(booking()), Asks(roots()), Type("/mute"), Asks(booking()),
     ];
     help_and_what_is_not_understood: WIDE, [
-        Asks(booking()), Type("!help"), Type("!frobnicate"), Type("!none"), Type("!edit"), Type("!cancel"),
+        Asks(booking()), Type("/help"), Type("/frobnicate"), Type("/none"), Type("/edit"), Type("/cancel"),
     ];
     a_text_of_several_lines: WIDE, [
         Asks(form("Anything else?", r#""note": {"type": "string"}"#, "")),
-        Type("!lines"), Type("First."), Type("!!second"), Type("."), Type("1"), Type("!!important"), Type(""),
+        Type("/lines"), Type("First."), Type("//second"), Type("."), Type("1"), Type("//important"), Type(""),
     ];
     an_empty_form_takes_a_yes: WIDE, [
         Asks(form("Delete it?", "", "")), Type(""), Type("yes"),
@@ -307,27 +307,27 @@ screens! {
             r#""user": {"type": "string"}, "password": {"type": "string", "title": "Your password"}"#,
             "",
         )),
-        Type(""), Type("yes"), Type("ada"), Type("!decline"), Type(""),
+        Type(""), Type("yes"), Type("ada"), Type("/decline"), Type(""),
     ];
     a_secret_that_only_the_message_names_is_warned_of: WIDE, [
         Asks(form("Type your password.", r#""value": {"type": "string", "title": "Answer"}"#, "")),
-        Type("!decline"), Type(""),
+        Type("/decline"), Type(""),
     ];
     // Shows EL-16, EL25-05.
     a_link_is_opened: WIDE, [
         Asks(link("https://login.calendar.example.com/connect?id=7")), Type(""), Type("yes"), Type("what?"),
-        Type("!open"), Type(""),
+        Type("/open"), Type(""),
     ];
     a_link_is_shown_alone_to_be_copied: NARROW, [
-        Asks(link("https://login.calendar.example.com/connect?id=7&to=a-long-way-from-here")), Type("!link"),
-        Type("!cancel"),
+        Asks(link("https://login.calendar.example.com/connect?id=7&to=a-long-way-from-here")), Type("/link"),
+        Type("/cancel"),
     ];
     a_link_is_done_says_the_server: WIDE, [
         Asks(link("https://example.com/")), Done("one"), Type("y"), Done("other"), Done("one"),
     ];
     // Shows EL-41.
     a_link_that_may_mislead: WIDE, [
-        Asks(link("https://\u{430}pple.com:8443/")), Type("yes"), Type(""), Type("yes"), Type("!cancel"),
+        Asks(link("https://\u{430}pple.com:8443/")), Type("yes"), Type(""), Type("yes"), Type("/cancel"),
     ];
     a_link_that_is_refused: WIDE, [
         Asks(link("https://good.com@evil.com/")), Asks(link("https://a.com/\x1b[31m")),
@@ -344,7 +344,7 @@ screens! {
     ];
     a_sign_in: WIDE, [
         Asks(sign_in("https://auth.example.com/authorize?client_id=a&scope=trips%3Aread")), Type(""), Type("yes"),
-        Type(""), Type("!open"), Type("https://auth.example.com/done"), Settle(1),
+        Type(""), Type("/open"), Type("https://auth.example.com/done"), Settle(1),
     ];
     a_sign_in_whose_address_is_pasted: WIDE, [
         Asks(sign_in("https://auth.example.com/authorize")), Type("yes"),
@@ -358,19 +358,19 @@ screens! {
     ];
     // Shows SA-02, SA-03, SA-05, SA-17.
     a_model_is_asked: WIDE, [
-        Asks(sampling()), Type("Take the 08:10."), Type("."), Type("?"), Type("!edit"), Type("Take"), Type("the 12:40."),
+        Asks(sampling()), Type("Take the 08:10."), Type("."), Type("?"), Type("/edit"), Type("Take"), Type("the 12:40."),
         Type("."), Type(""),
     ];
     // Shows SA-02, SA-17.
     a_model_is_refused: WIDE, [
-        Asks(sampling()), Type("Take"), Type("!decline"), Type("no model here"),
+        Asks(sampling()), Type("Take"), Type("/decline"), Type("no model here"),
     ];
     // Shows RO-04, RO-06, RO-11.
     folders_are_allowed: WIDE, [
         Asks(roots()), Type(""), Type("yes"), Asks(roots()),
     ];
     one_yes_allows_a_folder_to_all_who_ask: WIDE, [
-        Asks(roots()), Asks(booking()), Asks(roots()), Type("yes"), Type("!cancel"),
+        Asks(roots()), Asks(booking()), Asks(roots()), Type("yes"), Type("/cancel"),
     ];
     // Shows RO-12.
     another_folder_is_allowed: WIDE, [
@@ -397,9 +397,9 @@ fn a_long_message_is_shown_on_demand() {
     let limits = Limits::default();
     let message = format!("{}the end", "bla ".repeat(limits.host.message_shown / 4));
     let ask = || Asks(form(&message, "", ""));
-    let cut = play(WIDE, vec![ask(), Type("!cancel")]);
-    assert!(cut.contains("  7 more characters; !more shows the whole") && !cut.contains("the end"));
-    let whole = play(WIDE, vec![ask(), Type("!more"), Type("!cancel")]);
+    let cut = play(WIDE, vec![ask(), Type("/cancel")]);
+    assert!(cut.contains("  7 more characters; /more shows the whole") && !cut.contains("the end"));
+    let whole = play(WIDE, vec![ask(), Type("/more"), Type("/cancel")]);
     assert!(whole.contains("the end"));
 }
 
@@ -441,15 +441,15 @@ fn what_is_shown_of_a_question_is_bounded_in_all() {
         ),
     ] {
         let ask = || Asks(question.clone());
-        let cut = play(WIDE, vec![ask(), Type("!cancel")]);
+        let cut = play(WIDE, vec![ask(), Type("/cancel")]);
         // Beside it stand marks, gutters, and what is ours.
         assert!(cut.len() < 4 * most, "{name}: {} bytes", cut.len());
         assert!(name != "lines" || cut.lines().count() < 100, "{cut}");
         assert!(
-            cut.contains(" more characters; !more shows the whole\n"),
+            cut.contains(" more characters; /more shows the whole\n"),
             "{name}: {cut}"
         );
-        let whole = play(WIDE, vec![ask(), Type("!more"), Type("!cancel")]);
+        let whole = play(WIDE, vec![ask(), Type("/more"), Type("/cancel")]);
         assert!(whole.lines().count() > 20_000, "{name}");
         let log = in_full(&travel(), &question, WIDE);
         assert!(log.len() < 4 * most, "{name}: {} bytes", log.len());
@@ -465,7 +465,7 @@ fn what_is_said_of_one_field_does_not_fill_the_terminal() {
     let text = "two\n".repeat(5_000);
     let field = json!({"type": "string", "title": "Name", "description": text});
     let question = form("Who?", &format!(r#""name": {field}"#), "");
-    let screen = play(WIDE, vec![Asks(question), Type("!cancel")]);
+    let screen = play(WIDE, vec![Asks(question), Type("/cancel")]);
     assert!(screen.lines().count() < 60, "{screen}");
     assert!(
         screen.contains(" more characters are left out\n"),

@@ -35,8 +35,8 @@ const CODES: [&str; 4] = ["\x1b[0m", "\x1b[1m", "\x1b[2m", "\x1b[33m"];
 
 /// The answers of a person, to any question.
 const ANSWERS: [&str; 12] = [
-    "!more",
-    "!link",
+    "/more",
+    "/link",
     "",
     "yes",
     "1",
@@ -44,8 +44,8 @@ const ANSWERS: [&str; 12] = [
     "yes",
     "ada@example.com",
     "2026-06-15",
-    "!lines\nsome text\n.",
-    "!decline",
+    "/lines\nsome text\n.",
+    "/decline",
     "no",
 ];
 
@@ -165,7 +165,7 @@ impl Seat {
     fn wants_lines(&self) -> bool {
         let last: String = self.rows[self.rows.len().saturating_sub(20)..].concat();
         let last = last.replace([' ', '\u{a0}'], "");
-        last.ends_with("onlyadotendsit·!decline·!cancel>")
+        last.ends_with("onlyadotendsit·/decline·/cancel>")
     }
 
     /// Holds a conversation of these commands, and of the same answers to whatever is asked. The
@@ -193,7 +193,7 @@ impl Seat {
             answered += 1;
             match answer {
                 Some(_) if self.wants_lines() => self.write("Take the 08:10.\n."),
-                answer => self.write(answer.unwrap_or("!cancel")),
+                answer => self.write(answer.unwrap_or("/cancel")),
             }
         }
         assert_eq!(commands.next(), None, "{}", self.rows.join("\n"));
@@ -488,7 +488,7 @@ fn what_is_typed_for_one_question_does_not_answer_the_next() {
     assert_eq!(seat.prompt().as_deref(), Some(""), "it is asked still");
     let shown = seat.rows.join("\n");
     assert!(shown.contains("This is another question"), "{shown}");
-    seat.write("!decline not that");
+    seat.write("/decline not that");
     assert_eq!(seat.prompt(), None);
     assert!(seat.rows.iter().any(|row| row == "| refused"));
     let _ = seat.child.wait();
