@@ -17,9 +17,10 @@ use askback_core::{
 };
 use askback_host::{
     folder,
+    host::{Host, Leaf},
     model::{Asker, Desk, Reached},
     page::{Look, LookSource, out},
-    plain::{Dialog, Terminal},
+    plain::Plain,
     relay::{Arrivals, Relay, claims},
     script::Script,
     text::{PeerText, Words, given},
@@ -60,14 +61,6 @@ pub struct SessionArgs {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Speaks(pub Protocol);
 
-/// The front end that answers the questions of a server.
-pub enum FrontEnd {
-    /// A person.
-    Terminal(Box<Terminal>),
-    /// A file, or nobody.
-    Unattended(Box<Unattended>),
-}
-
 /// The choice of a front end.
 #[derive(Debug)]
 pub enum Answers {
@@ -83,8 +76,8 @@ pub enum Answers {
 pub struct Session {
     /// The client.
     pub client: Client,
-    /// The front end.
-    pub front: FrontEnd,
+    /// The questions, before a front end.
+    pub host: Host,
 }
 
 impl Default for Speaks {
@@ -157,100 +150,61 @@ impl Session {
             },
             claims: None,
         };
-        let mut front = FrontEnd::new(answers, asker, shared, arrivals, &limits);
+        let mut host = host(answers, asker, shared, arrivals, &limits);
         let client = Client::builder("askback", env!("CARGO_PKG_VERSION")).title("askback");
         let client = relay
             .answering(client)
             .limits(limits)
             .protocol(args.protocol.0);
         let client = match target.reach {
-            Reach::Start(command) => front.attend(client.connect(command.child())).await?,
+            Reach::Start(command) => host.attend(client.connect(command.child())).await?,
             Reach::Address(address) => {
                 let mut http = address.http()?;
                 if let Some(authorization) = authorization {
                     http = http.authorize(&authorization);
                 }
-                front.attend(client.connect(http)).await?
+                host.attend(client.connect(http)).await?
             }
         };
         let client = client.map_err(failed)?;
-        front.asker_mut().claims = client.server_info().map(claims);
-        Ok(Self { client, front })
+        host.desk_mut().meet(client.server_info().map(claims));
+        Ok(Self { client, host })
     }
 
     /// Ends the connection, and with it the server.
     pub async fn close(self) {
-        let Self { client, mut front } = self;
+        let Self { client, mut host } = self;
         // The run is over; a server that does not end well is ended.
-        let _ = front.attend(client.close()).await;
-        front.end();
+        let _ = host.attend(client.close()).await;
+        host.end();
     }
 }
 
-impl FrontEnd {
-    fn new(
-        answers: Answers,
-        asker: Asker,
-        shared: Option<Vec<Root>>,
-        arrivals: Arrivals,
-        limits: &Limits,
-    ) -> Self {
-        let script = match answers {
-            Answers::Person => {
-                let offer = std::env::current_dir().ok();
-                let offer = offer.and_then(|here| folder::root(&here).ok());
-                let desk = Desk::new(offer, shared, limits.clone());
-                let looks = LookSource::Read(Look::of_stderr);
-                let dialog = Dialog::new(desk, asker, looks, limits.host.message_shown);
-                return Self::Terminal(Box::new(Terminal::new(dialog, arrivals, limits)));
-            }
-            Answers::Script(script) => Some(script),
-            Answers::Nobody => None,
-        };
-        let out = out::stderr();
-        let unattended = Unattended::new(script, asker, shared, arrivals, limits.clone(), out);
-        Self::Unattended(Box::new(unattended))
-    }
-
-    /// Waits for `work`, and sees to the questions that arrive meanwhile.
-    ///
-    /// # Errors
-    ///
-    /// If the work is interrupted; it is dropped then.
-    pub async fn attend<T>(&mut self, work: impl Future<Output = T>) -> Result<T, Error> {
-        match self {
-            Self::Terminal(terminal) => Ok(terminal.attend(work).await?),
-            Self::Unattended(unattended) => Ok(unattended.attend(work).await?),
+/// The questions of a server, before the front end that was chosen.
+fn host(
+    answers: Answers,
+    asker: Asker,
+    shared: Option<Vec<Root>>,
+    arrivals: Arrivals,
+    limits: &Limits,
+) -> Host {
+    let mut offer = None;
+    let leaf: Box<dyn Leaf> = match answers {
+        Answers::Person => {
+            let here = std::env::current_dir().ok();
+            offer = here.and_then(|here| folder::root(&here).ok());
+            let looks = LookSource::Read(Look::of_stderr);
+            Box::new(Plain::new(looks, limits.host.message_shown))
         }
-    }
+        Answers::Script(script) => unattended(Some(script), limits),
+        Answers::Nobody => unattended(None, limits),
+    };
+    let desk = Desk::new(asker, offer, shared, limits.clone());
+    Host::new(desk, leaf, arrivals, limits)
+}
 
-    /// Says what is still to be said, at the end.
-    fn end(&mut self) {
-        match self {
-            Self::Terminal(terminal) => terminal.end(),
-            Self::Unattended(unattended) => unattended.end(),
-        }
-    }
-
-    /// Whether any question was declined, cancelled or left unanswered so far.
-    pub fn unanswered(&mut self) -> bool {
-        match self {
-            Self::Terminal(terminal) => terminal.dialog().desk().unanswered(),
-            Self::Unattended(unattended) => unattended.unanswered(),
-        }
-    }
-
-    /// Returns the asker.
-    pub fn asker(&mut self) -> &Asker {
-        self.asker_mut()
-    }
-
-    fn asker_mut(&mut self) -> &mut Asker {
-        match self {
-            Self::Terminal(terminal) => terminal.dialog().asker_mut(),
-            Self::Unattended(unattended) => unattended.asker_mut(),
-        }
-    }
+fn unattended(script: Option<Script>, limits: &Limits) -> Box<dyn Leaf> {
+    Box::new(Unattended::new(script, limits.clone(), out::stderr()))
 }
 
 /// An error of the client, as one of the command.

@@ -66,7 +66,7 @@ pub async fn run(args: CallArgs, outcome: &mut Outcome) -> Result<(), Error> {
     let answers = answers(args.answers.as_deref())?;
     let mut session = Session::open(target, &args.session, answers).await?;
     let called = call(&mut session, &args, arguments, outcome).await;
-    outcome.unanswered = session.front.unanswered();
+    outcome.unanswered = session.host.desk().unanswered();
     session.close().await;
     called
 }
@@ -77,13 +77,13 @@ async fn call(
     arguments: Vec<args::Argument>,
     outcome: &mut Outcome,
 ) -> Result<(), Error> {
-    let Session { client, front } = session;
-    let tools = front.attend(client.tools()).await?.map_err(failed)?;
+    let Session { client, host } = session;
+    let tools = host.attend(client.tools()).await?.map_err(failed)?;
     let tool = lookup::tool(&tools, &args.tool)?;
     let schema = tool.input_schema.decode().unwrap_or(Value::Null);
     let arguments = args::for_tool(arguments, &schema)?;
     let call = client.call_tool(&tool.name, &arguments);
-    let result = front.attend(call).await?.map_err(failed)?;
+    let result = host.attend(call).await?.map_err(failed)?;
     outcome.tool_error = result.failed();
     match args.json {
         true => out::print_json(&result.raw)?,

@@ -12,7 +12,7 @@ use askback_host::{
 use crate::{
     error::{Error, Kind, Outcome},
     repl::Repl,
-    session::{Answers, FrontEnd, Session, SessionArgs},
+    session::{Answers, Session, SessionArgs},
     target::Target,
 };
 
@@ -33,12 +33,9 @@ pub async fn run(outcome: &mut Outcome) -> Result<(), Error> {
     target.name = "travel".to_owned();
     let args = SessionArgs::default();
     let mut session = Session::open(target, &args, Answers::Person).await?;
-    let Session { client, front } = &mut session;
-    let FrontEnd::Terminal(terminal) = front else {
-        return Ok(());
-    };
-    welcome(terminal.dialog().page());
-    let mut repl = Repl::new(client, terminal);
+    let Session { client, host } = &mut session;
+    welcome(host.page());
+    let mut repl = Repl::new(client, host);
     let booked = repl.call("book_holiday", &[], holiday()).await;
     let ran = match repl.heed(booked) {
         Ok(()) => {

@@ -6,6 +6,7 @@ use askback_core::{
     protocol::{Implementation, Prompt, Resource, ResourceTemplate, ServerCapabilities, Tool},
 };
 use askback_host::{
+    host::Host,
     model::Asker,
     page::{Rows, out},
     plain::catalog,
@@ -16,7 +17,7 @@ use serde::Serialize;
 use super::answers;
 use crate::{
     error::Error,
-    session::{FrontEnd, Session, SessionArgs, failed},
+    session::{Session, SessionArgs, failed},
 };
 
 /// Show what a server is and offers: identity, revision, capabilities, tools, prompts, resources
@@ -56,7 +57,7 @@ pub async fn run(args: InspectArgs) -> Result<(), Error> {
     let target = args.session.target()?;
     let mut session = Session::open(target, &args.session, answers(None)?).await?;
     let inspected = inspect(&mut session).await;
-    let asker = session.front.asker().clone();
+    let asker = session.host.desk().asker().clone();
     session.close().await;
     let inspected = inspected?;
     if args.json {
@@ -68,31 +69,31 @@ pub async fn run(args: InspectArgs) -> Result<(), Error> {
 }
 
 async fn inspect(session: &mut Session) -> Result<Inspected, Error> {
-    let Session { client, front } = session;
+    let Session { client, host } = session;
     let capabilities = client.capabilities();
     let can_read = capabilities.resources.is_some();
     Ok(Inspected {
         server_info: client.server_info(),
         protocol_version: client.revision().as_str(),
         instructions: client.instructions(),
-        tools: list(front, capabilities.tools.is_some(), client.tools()).await?,
-        prompts: list(front, capabilities.prompts.is_some(), client.prompts()).await?,
-        resources: list(front, can_read, client.resources()).await?,
-        resource_templates: list(front, can_read, client.resource_templates()).await?,
+        tools: list(host, capabilities.tools.is_some(), client.tools()).await?,
+        prompts: list(host, capabilities.prompts.is_some(), client.prompts()).await?,
+        resources: list(host, can_read, client.resources()).await?,
+        resource_templates: list(host, can_read, client.resource_templates()).await?,
         capabilities,
     })
 }
 
 /// A list, where the server has declared to have it. One it then does not know is empty.
 async fn list<T>(
-    front: &mut FrontEnd,
+    host: &mut Host,
     declared: bool,
     list: impl Future<Output = Result<Vec<T>, ClientError>>,
 ) -> Result<Vec<T>, Error> {
     if !declared {
         return Ok(Vec::new());
     }
-    match front.attend(list).await? {
+    match host.attend(list).await? {
         Err(ClientError::Server(error)) if error.code == METHOD_NOT_FOUND => Ok(Vec::new()),
         listed => listed.map_err(failed),
     }

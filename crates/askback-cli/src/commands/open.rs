@@ -1,14 +1,11 @@
 //! `askback open`: a conversation with a server.
 
-use askback_host::{
-    page::Style,
-    plain::{Terminal, catalog},
-};
+use askback_host::{host::Host, page::Style, plain::catalog};
 
 use crate::{
     error::{Error, Outcome},
     repl::Repl,
-    session::{Answers, FrontEnd, Session, SessionArgs},
+    session::{Answers, Session, SessionArgs},
 };
 
 /// Open a server and talk to it
@@ -29,12 +26,9 @@ pub struct OpenArgs {
 pub async fn run(args: OpenArgs, outcome: &mut Outcome) -> Result<(), Error> {
     let target = args.session.target()?;
     let mut session = Session::open(target, &args.session, Answers::Person).await?;
-    let Session { client, front } = &mut session;
-    let FrontEnd::Terminal(terminal) = front else {
-        return Ok(());
-    };
-    greet(terminal, client);
-    let mut repl = Repl::new(client, terminal);
+    let Session { client, host } = &mut session;
+    greet(host, client);
+    let mut repl = Repl::new(client, host);
     let ran = repl.run().await;
     *outcome = repl.outcome();
     session.close().await;
@@ -42,9 +36,9 @@ pub async fn run(args: OpenArgs, outcome: &mut Outcome) -> Result<(), Error> {
 }
 
 /// Puts on the page who is there.
-fn greet(terminal: &mut Terminal, client: &askback::client::Client) {
-    let asker = terminal.dialog().asker().clone();
-    let page = terminal.dialog().page();
+fn greet(host: &mut Host, client: &askback::client::Client) {
+    let asker = host.desk().asker().clone();
+    let page = host.page();
     let capabilities = client.capabilities();
     let instructions = client.instructions();
     let revision = client.revision();

@@ -44,7 +44,7 @@ pub async fn run(args: PromptArgs, outcome: &mut Outcome) -> Result<(), Error> {
     let answers = answers(args.answers.as_deref())?;
     let mut session = Session::open(target, &args.session, answers).await?;
     let got = get(&mut session, &args, arguments).await;
-    outcome.unanswered = session.front.unanswered();
+    outcome.unanswered = session.host.desk().unanswered();
     session.close().await;
     got
 }
@@ -54,8 +54,8 @@ async fn get(
     args: &PromptArgs,
     arguments: Vec<args::Argument>,
 ) -> Result<(), Error> {
-    let Session { client, front } = session;
-    let prompts = front.attend(client.prompts()).await?.map_err(failed)?;
+    let Session { client, host } = session;
+    let prompts = host.attend(client.prompts()).await?.map_err(failed)?;
     let prompt = lookup::prompt(&prompts, &args.prompt)?;
     let arguments = args::for_prompt(arguments);
     let needed = prompt.arguments.iter().flatten();
@@ -70,7 +70,7 @@ async fn get(
         );
     }
     let get = client.get_prompt(&prompt.name, arguments);
-    let result = front.attend(get).await?.map_err(failed)?;
+    let result = host.attend(get).await?.map_err(failed)?;
     match args.json {
         true => out::print_json(&result.raw)?,
         false => out::print_text(content::prompt(&result.value))?,

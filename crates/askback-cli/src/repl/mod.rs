@@ -12,9 +12,10 @@ use askback_core::{
 };
 use askback_host::{
     content, folder,
+    host::{Host, Input},
     model::{Ask, Call, Question, Reply},
     page::{Page, Style, out},
-    plain::{Input, Terminal, catalog},
+    plain::catalog,
     text::{PeerText, Words, given},
     words,
 };
@@ -31,17 +32,17 @@ use crate::{
 /// A conversation.
 pub struct Repl<'a> {
     client: &'a Client,
-    terminal: &'a mut Terminal,
+    host: &'a mut Host,
     tool_error: bool,
 }
 
 impl<'a> Repl<'a> {
     /// A conversation at a terminal.
-    pub fn new(client: &'a Client, terminal: &'a mut Terminal) -> Self {
-        terminal.tell_of_lists();
+    pub fn new(client: &'a Client, host: &'a mut Host) -> Self {
+        host.tell_of_lists();
         Self {
             client,
-            terminal,
+            host,
             tool_error: false,
         }
     }
@@ -49,13 +50,13 @@ impl<'a> Repl<'a> {
     /// Returns the outcome of the conversation. With a person it is plainly over; for a file of
     /// lines it counts the calls and the questions in them.
     pub fn outcome(&mut self) -> Outcome {
-        self.terminal.flush();
-        if self.terminal.typed() {
+        self.host.flush();
+        if self.host.is_person() {
             return Outcome::default();
         }
         Outcome {
             tool_error: self.tool_error,
-            unanswered: self.terminal.dialog().desk().unanswered(),
+            unanswered: self.host.desk().unanswered(),
         }
     }
 
@@ -66,11 +67,11 @@ impl<'a> Repl<'a> {
     /// Fails with the error of a command, where the lines come from a file. A person is shown the
     /// error and asked for the next command.
     pub async fn run(&mut self) -> Result<(), Error> {
-        let prompt = given(&self.terminal.dialog().asker().name).short().into();
+        let prompt = given(&self.host.desk().asker().name).short().into();
         let _told = self.listen().await?;
         loop {
-            self.terminal.dialog().page().blank();
-            let line = match self.terminal.read(&prompt).await {
+            self.host.page().blank();
+            let line = match self.host.read(&prompt).await {
                 Input::Line(line) => line,
                 Input::End | Input::Interrupt => return Ok(()),
             };
@@ -98,7 +99,7 @@ impl<'a> Repl<'a> {
         }
         // Without it the lists are no less right, only no news.
         let listening = self.client.listen(filter);
-        Ok(self.terminal.attend(listening).await?.ok())
+        Ok(self.host.attend(listening).await?.ok())
     }
 
     async fn carry_out(&mut self, command: Command) -> Result<(), Error> {
@@ -106,7 +107,7 @@ impl<'a> Repl<'a> {
             Command::Nothing | Command::Quit => {}
             Command::Help => {
                 for (command, does) in HELP {
-                    self.terminal.dialog().page().item(
+                    self.host.page().item(
                         words!("  {} ", Words::from(command).padded(24)),
                         Style::Plain,
                         does,
@@ -164,10 +165,7 @@ impl<'a> Repl<'a> {
             .complete(tool, &schema, given, words.is_empty())
             .await?
         else {
-            self.terminal
-                .dialog()
-                .page()
-                .say(Style::Plain, "Not called.");
+            self.host.page().say(Style::Plain, "Not called.");
             return Ok(());
         };
         let result = self
@@ -177,7 +175,7 @@ impl<'a> Repl<'a> {
         let words = content::tool_result(&result);
         if result.failed() {
             self.tool_error = true;
-            let page = self.terminal.dialog().page();
+            let page = self.host.page();
             page.blank();
             page.say(Style::Warning, "The tool reports an error:");
         }
@@ -208,7 +206,7 @@ impl<'a> Repl<'a> {
                         preset: given,
                     },
                 };
-                let filled = self.terminal.fill(question).await;
+                let filled = self.host.fill(question).await;
                 Ok(filled.and_then(|reply| match reply {
                     Reply::Form(content) => Some(content),
                     _ => None,
@@ -254,7 +252,7 @@ impl<'a> Repl<'a> {
         given: &BTreeMap<String, String>,
     ) -> Result<Option<String>, Error> {
         let required = argument.required == Some(true);
-        let page = self.terminal.dialog().page();
+        let page = self.host.page();
         page.blank();
         page.quote_line("", argument.title.as_ref().unwrap_or(&argument.name));
         if let Some(description) = &argument.description {
@@ -267,15 +265,15 @@ impl<'a> Repl<'a> {
                 None => "",
             };
             let hint = words!("{}{} · /cancel", leave, suggests);
-            self.terminal.dialog().page().say(Style::Dim, hint);
-            let line = match self.terminal.read(&Words::default()).await {
+            self.host.page().say(Style::Dim, hint);
+            let line = match self.host.read(&Words::default()).await {
                 Input::Line(line) => line,
                 Input::End | Input::Interrupt => return Ok(None),
             };
             match line.trim() {
                 "/cancel" => return Ok(None),
                 "" if required => {
-                    let page = self.terminal.dialog().page();
+                    let page = self.host.page();
                     page.item("× ", Style::Warning, "must be given");
                 }
                 value => match value.strip_suffix('?').filter(|_| !suggests.is_empty()) {
@@ -298,7 +296,7 @@ impl<'a> Repl<'a> {
         let asked = (argument.name.as_str(), start);
         let completing = self.client.complete(reference, asked, given.clone());
         let suggested = self.attend(completing).await?;
-        let page = self.terminal.dialog().page();
+        let page = self.host.page();
         for value in &suggested.values {
             page.quote_line("  ", value);
         }
@@ -320,11 +318,11 @@ impl<'a> Repl<'a> {
                     roots.collect::<Result<_, _>>().map_err(Error::usage)?
                 }
             };
-            self.terminal.dialog().desk_mut().share(chosen);
+            self.host.desk_mut().share(chosen);
             self.client.roots_changed();
         }
-        let shared = self.terminal.dialog().desk().shared().map(<[_]>::to_vec);
-        let page = self.terminal.dialog().page();
+        let shared = self.host.desk().shared().map(<[_]>::to_vec);
+        let page = self.host.page();
         match shared.as_deref() {
             None => page.say(
                 Style::Plain,
@@ -342,7 +340,7 @@ impl<'a> Repl<'a> {
 
     /// Puts a line of ours on the page.
     pub fn tell(&mut self, words: &'static str) {
-        let page = self.terminal.dialog().page();
+        let page = self.host.page();
         page.blank();
         page.say(Style::Plain, words);
     }
@@ -355,7 +353,7 @@ impl<'a> Repl<'a> {
                 page.quote(result);
             }),
             false => {
-                self.terminal.flush();
+                self.host.flush();
                 Ok(out::print_text(result)?)
             }
         }
@@ -363,7 +361,7 @@ impl<'a> Repl<'a> {
 
     /// Writes a list to the standard output.
     fn list(&mut self, put: impl FnOnce(&mut Page)) -> Result<(), Error> {
-        self.terminal.flush();
+        self.host.flush();
         let mut page = out::stdout_page();
         put(&mut page);
         Ok(out::print(&page.take().trimmed())?)
@@ -377,10 +375,10 @@ impl<'a> Repl<'a> {
     /// Fails with the error of the command, where the conversation ends there.
     pub fn heed(&mut self, ran: Result<(), Error>) -> Result<(), Error> {
         let error = match ran {
-            Err(error) if self.terminal.typed() => error,
+            Err(error) if self.host.is_person() => error,
             ran => return ran,
         };
-        error.put_below(self.terminal.dialog().page());
+        error.put_below(self.host.page());
         Ok(())
     }
 
@@ -388,7 +386,7 @@ impl<'a> Repl<'a> {
         &mut self,
         work: impl Future<Output = Result<T, ClientError>>,
     ) -> Result<T, Error> {
-        self.terminal.attend(work).await?.map_err(failed)
+        self.host.attend(work).await?.map_err(failed)
     }
 }
 

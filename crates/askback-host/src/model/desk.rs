@@ -5,7 +5,7 @@ use std::{collections::VecDeque, mem};
 use askback_core::{limits::Limits, protocol::Root};
 
 use super::{
-    Ask, Question, Reply, Why,
+    Ask, Asker, Claims, Question, Reply, Why,
     stage::{Stage, Turn},
     step::{Effect, Notice, Said, Step},
 };
@@ -14,6 +14,7 @@ use crate::text::Words;
 /// Every question of one server: one in front of the person, others waiting.
 #[derive(Debug)]
 pub struct Desk {
+    asker: Asker,
     front: Option<Open>,
     waiting: VecDeque<Open>,
     /// Questions answered since the desk was last empty.
@@ -38,12 +39,38 @@ pub enum Event {
     Settled(u64),
     /// The person said something about the question in front.
     Said(Said),
+    /// The question in front is answered for the person, by a file of theirs.
+    Answered(Reply),
     /// The person will say nothing more.
     EndOfInput,
     /// The result of an [`Effect::CheckFolder`].
     Folder(Result<Root, Words>),
     /// The server says that a link is done.
     LinkDone(String),
+}
+
+/// What came of an [`Event`].
+#[derive(Debug, Clone, PartialEq)]
+pub struct Happened {
+    /// The question that was in front before, and whether it was one of ours.
+    pub before: Option<(u64, bool)>,
+    /// The party whose doing it was.
+    pub cause: Cause,
+    /// What is to be done.
+    pub effects: Vec<Effect>,
+}
+
+/// The party whose doing an [`Event`] was.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cause {
+    /// The person's.
+    Person,
+    /// The server's, which asked or said something.
+    Server,
+    /// The server's or the browser's: a question went away by itself.
+    Gone,
+    /// This machine's.
+    Machine,
 }
 
 /// The question in front of the person, as it is to be shown.
@@ -77,8 +104,14 @@ struct Open {
 impl Desk {
     /// A desk without questions. `offer` is the folder offered as a root; `shared` are the
     /// folders agreed to beforehand.
-    pub fn new(offer: Option<Root>, shared: Option<Vec<Root>>, limits: Limits) -> Self {
+    pub fn new(
+        asker: Asker,
+        offer: Option<Root>,
+        shared: Option<Vec<Root>>,
+        limits: Limits,
+    ) -> Self {
         Self {
+            asker,
             front: None,
             waiting: VecDeque::new(),
             answered: 0,
@@ -87,6 +120,18 @@ impl Desk {
             offer,
             unanswered: false,
             limits,
+        }
+    }
+
+    /// The server whose questions these are.
+    pub fn asker(&self) -> &Asker {
+        &self.asker
+    }
+
+    /// Takes note of the server's own name.
+    pub fn meet(&mut self, claims: Option<Claims>) {
+        if claims.is_some() {
+            self.asker.claims = claims;
         }
     }
 
@@ -121,7 +166,21 @@ impl Desk {
     }
 
     /// Takes in what happened and says what is to be done.
-    pub fn update(&mut self, event: Event) -> Vec<Effect> {
+    pub fn update(&mut self, event: Event) -> Happened {
+        let front = self.front.as_ref();
+        Happened {
+            before: front.map(|open| (open.id, open.question.ask.is_ours())),
+            cause: match event {
+                Event::Said(_) | Event::Answered(_) | Event::EndOfInput => Cause::Person,
+                Event::Asked(..) | Event::LinkDone(_) => Cause::Server,
+                Event::Withdrawn(_) | Event::Settled(_) => Cause::Gone,
+                Event::Folder(_) => Cause::Machine,
+            },
+            effects: self.effects(event),
+        }
+    }
+
+    fn effects(&mut self, event: Event) -> Vec<Effect> {
         match event {
             Event::Asked(id, question) => self.asked(id, question),
             Event::Withdrawn(id) => self.withdrawn(id),
@@ -130,6 +189,7 @@ impl Desk {
             Event::Said(said) => {
                 self.turn(|stage, question, offer| stage.said(question, offer, said))
             }
+            Event::Answered(reply) => self.turn(|_, _, _| Turn::reply(reply)),
             Event::EndOfInput => self.turn(|stage, _, _| stage.end_of_input()),
             Event::Folder(found) => self.folder(found),
             Event::LinkDone(id) => self.link_done(&id),

@@ -16,7 +16,7 @@ use askback_core::{
     protocol::{CreateMessageParams, Root},
 };
 
-pub use desk::{Desk, Event, Front};
+pub use desk::{Cause, Desk, Event, Front, Happened};
 pub use draft::{Draft, marks};
 pub use step::{Effect, Notice, Said, Step};
 

@@ -1,4 +1,4 @@
-//! A conversation at the terminal, without the terminal: lines in, text and effects out.
+//! A conversation at the terminal, without the terminal: lines in, text and what was said out.
 
 use super::{
     input::{Heard, OfField, heard},
@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     command::{self, Typed},
-    model::{Asker, Desk, Effect, Event, Notice, Said, Step},
+    model::{Cause, Desk, Effect, Happened, Notice, Said, Step},
     page::{LookSource, Page, Style},
     text::Words,
 };
@@ -14,11 +14,9 @@ use crate::{
 /// The end of a text of several lines.
 const END: &str = ".";
 
-/// The desk of one server, as a conversation in lines.
+/// The questions on a desk, as a conversation in lines.
 #[derive(Debug)]
 pub struct Dialog {
-    desk: Desk,
-    asker: Asker,
     page: Page,
     /// The most characters that are put on the page at once of what a server says of a question.
     shown: usize,
@@ -28,6 +26,8 @@ pub struct Dialog {
     at: usize,
     /// Whether the review comes after that field, for it was opened again from there.
     reopened: bool,
+    /// Whether the person is through with the form, which is yet to be judged.
+    submitted: bool,
     /// Whether the prompt is due again, though nothing has changed.
     again: bool,
     /// Whether the question before went away by itself.
@@ -39,39 +39,18 @@ pub struct Dialog {
 impl Dialog {
     /// A conversation with nothing said. At most `shown` characters of what a server says of a
     /// question are shown at once.
-    pub fn new(desk: Desk, asker: Asker, look: impl Into<LookSource>, shown: usize) -> Self {
+    pub fn new(look: impl Into<LookSource>, shown: usize) -> Self {
         Self {
-            desk,
-            asker,
             page: Page::new(look),
             shown,
             seen: None,
             at: 0,
             reopened: false,
+            submitted: false,
             again: false,
             overtaken: false,
             lines: None,
         }
-    }
-
-    /// The desk.
-    pub fn desk(&self) -> &Desk {
-        &self.desk
-    }
-
-    /// The desk, to be changed from outside a question.
-    pub fn desk_mut(&mut self) -> &mut Desk {
-        &mut self.desk
-    }
-
-    /// Returns the asker.
-    pub fn asker(&self) -> &Asker {
-        &self.asker
-    }
-
-    /// Returns the asker, to be filled in when the server has sent its name.
-    pub fn asker_mut(&mut self) -> &mut Asker {
-        &mut self.asker
     }
 
     /// The page, for what is said outside questions.
@@ -79,14 +58,9 @@ impl Dialog {
         &mut self.page
     }
 
-    /// Whether the person is being asked something.
-    pub fn is_asking(&self) -> bool {
-        self.desk.front().is_some()
-    }
-
     /// Whether the question in front is one the person has not been shown.
-    pub fn is_new(&self) -> bool {
-        let front = self.desk.front();
+    pub fn is_new(&self, desk: &Desk) -> bool {
+        let front = desk.front();
         front.is_some_and(|front| self.seen.is_none_or(|(id, ..)| id != front.id))
     }
 
@@ -103,50 +77,58 @@ impl Dialog {
         self.again = true;
     }
 
-    /// Takes in what happened, and puts on the page what became of it. What is asked now is put
-    /// there by [`Dialog::show`], once all that has happened is taken in.
-    pub fn take(&mut self, event: Event) -> Vec<Effect> {
-        self.again |= matches!(event, Event::Said(_) | Event::Folder(_));
-        let front = self.desk.front();
-        let asked = front.map(|front| (front.id, front.question.ask.is_ours()));
-        let by_itself = matches!(event, Event::Withdrawn(_) | Event::Settled(_));
-        let effects = self.desk.update(event);
-        let now = self.desk.front().map(|front| front.id);
-        let was_asked = asked.map(|(id, _)| id);
-        self.overtaken |= by_itself && was_asked.is_some() && now != was_asked;
-        for effect in &effects {
+    /// Puts on the page what came of an event. What is asked now is put there by
+    /// [`Dialog::show`], once all that has happened is taken in.
+    pub fn happened(&mut self, desk: &Desk, happened: &Happened) {
+        let Happened {
+            before,
+            cause,
+            effects,
+        } = happened;
+        self.again |= matches!(cause, Cause::Person | Cause::Machine);
+        let front = desk.front();
+        let was = before.map(|(id, _)| id);
+        let now = front.map(|front| front.id);
+        self.overtaken |= *cause == Cause::Gone && was.is_some() && now != was;
+        // What was looked over and found wanting goes on where it is.
+        let submitted = std::mem::take(&mut self.submitted);
+        if let (true, Some(Step::Filling(draft))) = (submitted, front.map(|front| front.step)) {
+            self.at = draft.wrong().unwrap_or(self.at);
+        }
+        for effect in effects {
             match effect {
-                Effect::Tell(notice) => screen::notice(&mut self.page, &self.asker, notice),
+                Effect::Tell(notice) => screen::notice(&mut self.page, desk.asker(), notice),
                 // What the person was not asked, or is told already, needs no more words.
                 Effect::Answer(id, reply)
-                    if !explained(&effects)
-                        && (asked == Some((*id, false)) || reply.is_refusal()) =>
+                    if !explained(effects)
+                        && (*before == Some((*id, false)) || reply.is_refusal()) =>
                 {
-                    screen::answered(&mut self.page, &self.asker, reply);
+                    screen::answered(&mut self.page, desk.asker(), reply);
                 }
                 // A folder is looked at first; what comes of it decides what is shown.
                 Effect::CheckFolder(_) => self.again = false,
                 Effect::Answer(..) | Effect::Open(_) => {}
             }
         }
-        effects
     }
 
-    /// Takes in a line that the person wrote.
-    pub fn hear(&mut self, line: &str) -> Vec<Effect> {
-        let Some(front) = self.desk.front() else {
+    /// Takes in a line that the person wrote: what they say with it.
+    pub fn hear(&mut self, desk: &Desk, line: &str) -> Vec<Said> {
+        let Some(front) = desk.front() else {
             return Vec::new();
         };
         if let (true, Typed::Text(text)) = (self.lines.is_some(), command::typed(line)) {
-            return self.hear_more(&text);
+            return self.hear_more(&front.step, &text);
         }
         match heard(&front.step, line) {
             Heard::Said(said) => {
                 self.lines = None;
-                return self.take(Event::Said(said));
+                return vec![said];
             }
-            Heard::OfField(of) => return self.hear_field(of),
-            Heard::Lines if front.step == Step::Write => return self.hear_more(line),
+            Heard::OfField(of) => return self.hear_field(&front.step, of),
+            Heard::Lines if front.step == Step::Write => {
+                return self.hear_more(&front.step, line);
+            }
             Heard::Lines => {
                 self.lines = Some(Vec::new());
                 self.page
@@ -163,78 +145,73 @@ impl Dialog {
     }
 
     /// Says why what was typed changes nothing.
-    fn object(&mut self, issue: impl Into<Words>) -> Vec<Effect> {
+    fn object(&mut self, issue: impl Into<Words>) -> Vec<Said> {
         screen::issue(&mut self.page, issue.into());
         self.again = true;
         Vec::new()
     }
 
     /// Takes in what the person said about a field of the form.
-    fn hear_field(&mut self, of: OfField) -> Vec<Effect> {
+    fn hear_field(&mut self, step: &Step<'_>, of: OfField) -> Vec<Said> {
         let field = self.at;
-        let draft = match self.desk.front().map(|front| front.step) {
-            Some(Step::Filling(draft) | Step::Review(draft)) => draft,
-            _ => return Vec::new(),
+        let (Step::Filling(draft) | Step::Review(draft)) = step else {
+            return Vec::new();
         };
-        let said = match of {
+        let mut said = Vec::new();
+        match of {
             OfField::Is(text) => match draft.read(field, &text) {
-                Ok(_) => Some(Said::Write { field, text }),
+                Ok(_) => said.push(Said::Write { field, text }),
                 Err(issue) => return self.object(issue),
             },
-            OfField::Keep => match draft.issue(field) {
-                None => None,
-                Some(issue) => return self.object(issue),
-            },
+            OfField::Keep => {
+                if let Some(issue) = draft.issue(field) {
+                    return self.object(issue);
+                }
+            }
             OfField::Clear if draft.fields()[field].required => {
                 return self.object("must be given");
             }
-            OfField::Clear => Some(Said::Clear(field)),
-            OfField::Before if self.reopened => None,
+            OfField::Clear => said.push(Said::Clear(field)),
+            OfField::Before if self.reopened => {}
             OfField::Before => match field.checked_sub(1) {
                 Some(before) => {
                     self.at = before;
-                    return Vec::new();
+                    return said;
                 }
                 None => return self.object("this is the first field"),
             },
             OfField::Reopen(field) => {
                 (self.at, self.reopened) = (field, true);
-                return self.take(Event::Said(Said::Back));
+                return vec![Said::Back];
             }
-        };
-        let fields = draft.fields().len();
-        if let Some(said) = said {
-            self.take(Event::Said(said));
         }
         let next = field.saturating_add(1);
-        if !self.reopened && next < fields {
+        if self.reopened || next >= draft.fields().len() {
+            self.submitted = true;
+            said.push(Said::Submit);
+        } else {
             self.at = next;
-            return Vec::new();
         }
-        let effects = self.take(Event::Said(Said::Submit));
-        if let Some(Step::Filling(draft)) = self.desk.front().map(|front| front.step) {
-            self.at = draft.wrong().unwrap_or_default();
-        }
-        effects
+        said
     }
 
-    fn hear_more(&mut self, line: &str) -> Vec<Effect> {
+    fn hear_more(&mut self, step: &Step<'_>, line: &str) -> Vec<Said> {
         let lines = self.lines.get_or_insert_default();
         if line.trim_end() != END {
             lines.push(line.to_owned());
             return Vec::new();
         }
         let text = self.lines.take().unwrap_or_default().join("\n");
-        match self.desk.front().map(|front| front.step) {
-            Some(Step::Filling(_)) => self.hear_field(OfField::Is(text)),
-            _ => self.take(Event::Said(Said::Fill(text))),
+        match step {
+            Step::Filling(_) => self.hear_field(step, OfField::Is(text)),
+            _ => vec![Said::Fill(text)],
         }
     }
 
     /// Puts on the page what is new about the question in front.
-    pub fn show(&mut self) {
+    pub fn show(&mut self, desk: &Desk) {
         let again = std::mem::take(&mut self.again);
-        let Some(front) = self.desk.front() else {
+        let Some(front) = desk.front() else {
             self.seen = None;
             self.lines = None;
             return;
@@ -250,11 +227,11 @@ impl Dialog {
         if before.is_none_or(|(id, ..)| id != front.id) {
             self.lines = None;
             let of = (front.position, front.total);
-            screen::head(&mut self.page, &self.asker, front.question, of);
+            screen::head(&mut self.page, desk.asker(), front.question, of);
             screen::why(&mut self.page, front.question, self.shown);
         }
         if before != Some(now) {
-            screen::step(&mut self.page, &self.asker, &front, self.at);
+            screen::step(&mut self.page, desk.asker(), &front, self.at);
         }
         if let Some(issue) = front.issue {
             screen::issue(&mut self.page, issue.clone());

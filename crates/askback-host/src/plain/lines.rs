@@ -2,6 +2,7 @@
 
 use std::{
     io::{self, BufRead, IsTerminal},
+    task::{Context, Poll},
     thread,
     time::Duration,
 };
@@ -10,19 +11,10 @@ use std::{
 use rustix::termios::{QueueSelector, tcflush};
 use tokio::{sync::mpsc, time::Instant};
 
+use crate::host::Input;
+
 /// The most lines read before they are wanted.
 const AHEAD: usize = 1024;
-
-/// Something from the person.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Input {
-    /// A line, without its end.
-    Line(String),
-    /// The input has ended; at a terminal it may go on.
-    End,
-    /// The person pressed Ctrl-C.
-    Interrupt,
-}
 
 /// The lines of the standard input, and Ctrl-C.
 #[derive(Debug)]
@@ -62,14 +54,17 @@ impl Lines {
         }
     }
 
-    /// Returns the next input: Ctrl-C, or a line if those are wanted now. Cancel safe.
-    pub(super) async fn next(&mut self, lines: bool) -> Input {
-        tokio::select! {
-            biased;
-            Some(()) = self.interrupts.recv() => Input::Interrupt,
-            line = self.lines.recv(), if lines => line.unwrap_or(Input::End),
-            // Nothing can come any more; the caller waits for something else.
-            else => std::future::pending().await,
+    /// Returns the next input: Ctrl-C, or a line if those are wanted now.
+    pub(super) fn poll_next(&mut self, lines: bool, context: &mut Context<'_>) -> Poll<Input> {
+        if let Poll::Ready(Some(())) = self.interrupts.poll_recv(context) {
+            return Poll::Ready(Input::Interrupt);
+        }
+        match lines {
+            true => self
+                .lines
+                .poll_recv(context)
+                .map(|line| line.unwrap_or(Input::End)),
+            false => Poll::Pending,
         }
     }
 

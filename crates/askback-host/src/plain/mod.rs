@@ -3,16 +3,13 @@
 pub mod catalog;
 mod dialog;
 mod input;
+mod leaf;
 mod lines;
-mod live;
-mod remarks;
 mod screen;
 
 pub use dialog::Dialog;
-pub use lines::Input;
+pub use leaf::Plain;
 pub use lines::forget_begun;
-pub use live::Terminal;
-pub use remarks::{Remark, Remarks};
 
 use crate::{
     model::{Asker, Question},

@@ -9,11 +9,11 @@ use askback_core::{
     protocol::{CreateMessageParams, Root},
 };
 use askback_host::model::{
-    Ask, Call, Desk, Draft, Effect, Event, Front, Question, Reply, Said, Step,
+    Ask, Call, Desk, Draft, Effect, Event, Front, Question, Reply, Said, Step, Why,
 };
 use proptest::prelude::*;
 
-use crate::{form, link, safety};
+use crate::{form, link, safety, travel};
 
 fn question() -> impl Strategy<Value = Question> {
     let fields = r#"
@@ -66,6 +66,7 @@ fn event() -> impl Strategy<Value = Event> {
         1 => (0u64..30).prop_map(Event::Withdrawn),
         24 => said.prop_map(Event::Said),
         1 => Just(Event::EndOfInput),
+        1 => Just(Event::Answered(Reply::Cancelled(Why::Rule))),
         1 => Just(Event::Folder(Ok(Root::new("file:///tmp")))),
         1 => Just(Event::Folder(Err("it is not there".into()))),
         1 => Just(Event::LinkDone("one".to_owned())),
@@ -115,7 +116,7 @@ proptest! {
     #[test]
     fn every_question_ends_once(events in prop::collection::vec(event(), 0..120), mute: bool) {
         let offer = Some(Root::new("file:///home"));
-        let mut desk = Desk::new(offer, None, Limits::default());
+        let mut desk = Desk::new(travel(), offer, None, Limits::default());
         let mut asked = Asked::new();
         let mut last = 0;
         for event in events {
@@ -140,7 +141,7 @@ proptest! {
                 Event::Said(Said::Write { field, text }) => Some((*field, text.clone())),
                 _ => None,
             };
-            let effects = desk.update(event);
+            let effects = desk.update(event).effects;
             for effect in &effects {
                 if let Effect::Answer(id, Reply::Form(content)) = effect {
                     prop_assert_eq!(looked_over.as_ref(), Some(&(*id, content.clone())));
@@ -157,7 +158,7 @@ proptest! {
         }
         let end = || if mute { Event::Said(Said::Mute) } else { Event::EndOfInput };
         for _ in 0..=asked.len() {
-            settle(&desk.update(end()), &mut asked)?;
+            settle(&desk.update(end()).effects, &mut asked)?;
         }
         prop_assert!(asked.is_empty(), "{asked:?} were never answered");
         prop_assert!(desk.front().is_none());

@@ -45,30 +45,62 @@ const NARROW: Look = Look {
     styled: false,
 };
 
+/// A person before a desk.
+struct Seat {
+    desk: Desk,
+    dialog: Dialog,
+}
+
+impl Seat {
+    fn new(look: Look) -> Self {
+        let limits = Limits::default();
+        let offer = Root::new("file:///home/ada/trip");
+        Self {
+            dialog: Dialog::new(look, limits.host.message_shown),
+            desk: Desk::new(travel(), Some(offer), None, limits),
+        }
+    }
+
+    fn happen(&mut self, event: Event) -> Vec<Effect> {
+        let happened = self.desk.update(event);
+        self.dialog.happened(&self.desk, &happened);
+        happened.effects
+    }
+
+    fn hear(&mut self, line: &str) -> Vec<Effect> {
+        let said = self.dialog.hear(&self.desk, line);
+        let effects = said.into_iter().map(|said| self.happen(Event::Said(said)));
+        effects.collect::<Vec<_>>().concat()
+    }
+
+    /// What is new on the screen.
+    fn screen(&mut self) -> String {
+        self.dialog.show(&self.desk);
+        self.dialog.page().take().to_string()
+    }
+}
+
 /// The screen after a conversation. What is answered and done stands in lines that begin with `=`.
 fn play(look: Look, does: Vec<Do<'_>>) -> String {
-    let limits = Limits::default();
-    let shown = limits.host.message_shown;
-    let offer = Root::new("file:///home/ada/trip");
-    let mut dialog = Dialog::new(Desk::new(Some(offer), None, limits), travel(), look, shown);
+    let mut seat = Seat::new(look);
     let mut screen = String::new();
     let mut questions = 0;
     for does in does {
         let effects = match does {
             Asks(question) => {
                 questions += 1;
-                dialog.take(Event::Asked(questions, question))
+                seat.happen(Event::Asked(questions, question))
             }
             Type(line) => {
                 screen.push_str(line);
                 screen.push('\n');
-                dialog.hear(line)
+                seat.hear(line)
             }
-            End => dialog.take(Event::EndOfInput),
-            Withdraw(id) => dialog.take(Event::Withdrawn(id)),
-            Done(id) => dialog.take(Event::LinkDone(id.to_owned())),
-            Settle(id) => dialog.take(Event::Settled(id)),
-            Found(uri) => dialog.take(Event::Folder(Ok(Root::new(uri)))),
+            End => seat.happen(Event::EndOfInput),
+            Withdraw(id) => seat.happen(Event::Withdrawn(id)),
+            Done(id) => seat.happen(Event::LinkDone(id.to_owned())),
+            Settle(id) => seat.happen(Event::Settled(id)),
+            Found(uri) => seat.happen(Event::Folder(Ok(Root::new(uri)))),
         };
         for effect in &effects {
             if screen.ends_with("> ") {
@@ -76,10 +108,12 @@ fn play(look: Look, does: Vec<Do<'_>>) -> String {
             }
             screen.push_str(&done(effect));
         }
-        dialog.show();
-        screen.push_str(&dialog.page().take().to_string());
+        screen.push_str(&seat.screen());
     }
-    assert!(!dialog.is_asking(), "a question is still open:\n{screen}");
+    assert!(
+        seat.desk.front().is_none(),
+        "a question is still open:\n{screen}"
+    );
     screen
 }
 
@@ -487,11 +521,11 @@ fn a_link_longer_than_a_person_reads_is_declined() {
 #[test]
 fn a_flood_is_capped() {
     let limits = Limits::default();
-    let mut desk = Desk::new(None, None, limits.clone());
+    let mut desk = Desk::new(travel(), None, None, limits.clone());
     for id in 0..=limits.host.questions_waiting as u64 {
-        assert_eq!(desk.update(Event::Asked(id, booking())), []);
+        assert_eq!(desk.update(Event::Asked(id, booking())).effects, []);
     }
-    let effects = desk.update(Event::Asked(99, booking()));
+    let effects = desk.update(Event::Asked(99, booking())).effects;
     assert!(
         matches!(effects[0], Effect::Answer(99, Reply::Cancelled(_))),
         "{effects:?}"
@@ -510,35 +544,27 @@ fn styles_are_the_only_escapes() {
         columns: 80,
         styled: true,
     };
-    let limits = Limits::default();
-    let shown = limits.host.message_shown;
-    let mut dialog = Dialog::new(Desk::new(None, None, limits), travel(), look, shown);
-    dialog.take(Event::Asked(1, link("https://login.calendar.example.com/")));
-    dialog.show();
-    insta::assert_snapshot!(dialog.page().take().to_string().replace('\x1b', "␛"));
+    let mut seat = Seat::new(look);
+    seat.happen(Event::Asked(1, link("https://login.calendar.example.com/")));
+    insta::assert_snapshot!(seat.screen().replace('\x1b', "␛"));
 }
 
 // Shows SA-15.
 #[test]
 fn nothing_of_one_prompt_is_in_the_next() {
-    let limits = Limits::default();
-    let shown = limits.host.message_shown;
-    let mut dialog = Dialog::new(Desk::new(None, None, limits), travel(), WIDE, shown);
-    dialog.take(Event::Asked(1, sampling()));
-    dialog.show();
-    let page = dialog.page().take().to_string();
+    let mut seat = Seat::new(WIDE);
+    seat.happen(Event::Asked(1, sampling()));
+    let page = seat.screen();
     assert!(page.contains("Pick the best flight"), "{page}");
     for line in ["Take the 08:10.", ".", ""] {
-        dialog.hear(line);
+        seat.hear(line);
     }
-    dialog.show();
-    let page = dialog.page().take().to_string();
-    assert!(!dialog.is_asking(), "{page}");
+    let page = seat.screen();
+    assert!(seat.desk.front().is_none(), "{page}");
     let mut second = sampling();
     second.ask = Ask::Sample(Box::new(CreateMessageParams::new("Name a hotel.", 10)));
-    dialog.take(Event::Asked(2, second));
-    dialog.show();
-    let page = dialog.page().take().to_string();
+    seat.happen(Event::Asked(2, second));
+    let page = seat.screen();
     assert!(page.contains("Name a hotel."), "{page}");
     for before in ["flight", "08:10", "You know", "map"] {
         let own = page.replace("find_best_flight", "");
@@ -552,21 +578,18 @@ fn a_link_is_shown_whole_before_it_is_agreed_to() {
     let path = "connect/".repeat(230);
     let url = format!("https://login.calendar.example.com/{path}?to=the%20end#here");
     for look in [NARROW, WIDE] {
-        let limits = Limits::default();
-        let shown = limits.host.message_shown;
-        let mut dialog = Dialog::new(Desk::new(None, None, limits), travel(), look, shown);
-        let mut effects = dialog.take(Event::Asked(1, link(&url)));
-        dialog.show();
-        let page = dialog.page().take().to_string();
+        let mut seat = Seat::new(look);
+        let mut effects = seat.happen(Event::Asked(1, link(&url)));
+        let page = seat.screen();
         let quoted: String = page
             .lines()
             .filter_map(|row| row.strip_prefix("| "))
             .collect();
         assert!(quoted.contains(&url), "{page}");
-        effects.extend(dialog.hear(""));
+        effects.extend(seat.hear(""));
         let opens = |effect: &Effect| matches!(effect, Effect::Open(_));
         assert!(!effects.iter().any(opens), "{effects:?}");
-        let opened = dialog.hear("yes");
+        let opened = seat.hear("yes");
         assert!(opened.contains(&Effect::Open(url.clone())), "{opened:?}");
     }
 }

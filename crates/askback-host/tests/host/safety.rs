@@ -86,15 +86,20 @@ fn shown(question: &Question, columns: usize) -> String {
         columns,
         styled: false,
     };
-    let mut dialog = Dialog::new(Desk::new(None, None, limits), travel(), look, shown);
-    let _ = dialog.take(Event::Asked(1, question.clone()));
-    dialog.show();
+    let mut dialog = Dialog::new(look, shown);
+    let mut desk = Desk::new(travel(), None, None, limits);
+    let happened = desk.update(Event::Asked(1, question.clone()));
+    dialog.happened(&desk, &happened);
+    dialog.show(&desk);
     let mut screen = dialog.page().take().to_string();
     for _ in 0..5 {
         // A person's input ends the line.
         screen.push('\n');
-        let _ = dialog.hear("");
-        dialog.show();
+        for said in dialog.hear(&desk, "") {
+            let happened = desk.update(Event::Said(said));
+            dialog.happened(&desk, &happened);
+        }
+        dialog.show(&desk);
         screen += &dialog.page().take().to_string();
     }
     screen + "\n" + &in_full(&travel(), question, look)

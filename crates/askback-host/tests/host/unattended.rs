@@ -12,10 +12,11 @@ use askback_core::{
     protocol::{ElicitParams, InputRequest, LoggingLevel, RawJson, Root},
 };
 use askback_host::{
-    model::Asker,
+    host::Host,
+    model::{Asker, Desk},
     page::{Look, Page},
-    plain::Remarks,
-    relay::Relay,
+    relay::{Arrivals, Relay},
+    remarks::Remarks,
     script::Script,
     unattended::Unattended,
 };
@@ -67,6 +68,20 @@ fn wishes() -> HostQuestion {
     asked(InputRequest::Elicit(ElicitParams::form(message, schema)))
 }
 
+/// A host whose questions no person is asked.
+fn host(
+    script: Option<Script>,
+    asker: Asker,
+    shared: Option<Vec<Root>>,
+    arrivals: Arrivals,
+    out: Box<Log>,
+) -> Host {
+    let limits = Limits::default();
+    let leaf = Unattended::new(script, limits.clone(), out);
+    let desk = Desk::new(asker, None, shared, limits.clone());
+    Host::new(desk, Box::new(leaf), arrivals, &limits)
+}
+
 /// The answers that the server gets, whether anything was left unanswered, and the log.
 fn run(
     script: Option<&str>,
@@ -81,15 +96,15 @@ fn run(
         claims: None,
         ..travel()
     };
-    let mut front = Unattended::new(script, asker, shared, arrivals, Limits::default(), out);
+    let mut host = host(script, asker, shared, arrivals, out);
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build();
     let runtime = runtime.expect("the runtime starts");
-    let answer = runtime.block_on(front.attend(answer(relay, question)));
+    let answer = runtime.block_on(host.attend(answer(relay, question)));
     let answer = answer.expect("nobody interrupts");
     let answer = answer.unwrap_or_else(|error| json!(error.message()));
-    (answer.to_string(), front.unanswered(), log.text())
+    (answer.to_string(), host.desk().unanswered(), log.text())
 }
 
 /// The relay's answer to a question.
@@ -184,7 +199,7 @@ fn a_question_is_logged_as_far_as_a_person_reads() {
         (None, ask("Book?", &fields.join(",")), "| Book?"),
         (None, ask(&long, &fields.join(",")), "| bla"),
         (None, keyed(&long), "| Book?"),
-        (None, link(&address), "| Sign in."),
+        (None, link(&address), "× it is longer than"),
         (Some(agrees), link(&address), "| https://example.com/bla/"),
     ] {
         let (_, _, log) = run(file, None, question);
@@ -242,7 +257,7 @@ fn what_a_server_says_is_told() {
     let (relay, arrivals) = Relay::new();
     let log = Log::default();
     let out = Box::new(log.clone());
-    let mut front = Unattended::new(None, travel(), None, arrivals, Limits::default(), out);
+    let mut host = host(None, travel(), None, arrivals, out);
     let progress = |progress: f64, message: Option<&str>| Event::Progress {
         call: CallId(1),
         target: None,
@@ -264,7 +279,7 @@ fn what_a_server_says_is_told() {
         .enable_all()
         .build();
     let runtime = runtime.expect("the runtime starts");
-    let done = runtime.block_on(front.attend(async {}));
+    let done = runtime.block_on(host.attend(async {}));
     assert_eq!(done, Ok(()));
     insta::assert_snapshot!(log.text());
 }
@@ -275,7 +290,7 @@ fn what_a_server_says_too_often_is_counted() {
     let log = Log::default();
     let out = Box::new(log.clone());
     let limits = Limits::default();
-    let mut front = Unattended::new(None, travel(), None, arrivals, limits.clone(), out);
+    let mut host = host(None, travel(), None, arrivals, out);
     let most = limits.host.remarks as usize;
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -289,7 +304,7 @@ fn what_a_server_says_too_often_is_counted() {
         }
         let done = runtime.block_on(async {
             tokio::time::advance(after).await;
-            front.attend(async {}).await
+            host.attend(async {}).await
         });
         assert_eq!(done, Ok(()));
         log.text()[before..].to_owned()

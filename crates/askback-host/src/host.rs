@@ -1,0 +1,301 @@
+//! The pump: joins what arrives from a client, what the person does, and what is to be done.
+//!
+//! Everything passes through the [`Desk`]; a [`Leaf`] shows it and says what the person does, and
+//! decides nothing. A front end is a leaf, and could be taken away without the others noticing.
+
+use std::{
+    collections::HashMap,
+    future::poll_fn,
+    path::Path,
+    task::{Context, Poll},
+};
+
+use askback::client;
+use askback_core::limits::Limits;
+use tokio::{sync::oneshot, time::Instant};
+
+use crate::{
+    Interrupted, folder,
+    model::{Desk, Effect, Event, Happened, Question, Reply, Said},
+    page::Page,
+    relay::{Arrival, Arrivals},
+    remarks::{Remark, Remarks},
+    text::Words,
+};
+
+/// The number of the questions we ask ourselves. The relay's count up from nought.
+const OURS: u64 = u64::MAX;
+
+/// The questions of a server, before a front end.
+pub struct Host {
+    desk: Desk,
+    leaf: Box<dyn Leaf>,
+    arrivals: Arrivals,
+    /// Where the replies to open questions go.
+    replies: HashMap<u64, oneshot::Sender<Reply>>,
+    remarks: Remarks,
+    /// From when the time of remarks is counted.
+    began: Instant,
+    /// The reply to our own question.
+    ours: Option<Reply>,
+}
+
+/// A front end: it shows the desk, and says what the person does.
+pub trait Leaf {
+    /// Returns what the person does next. Nothing is lost where that is not waited for to the end.
+    fn poll_did(&mut self, desk: &Desk, context: &mut Context<'_>) -> Poll<Did>;
+
+    /// Shows what came of an event.
+    fn happened(&mut self, desk: &Desk, happened: &Happened);
+
+    /// Shows something that the server said, now or when there is room for it. Returns an older
+    /// remark that it leaves out for this one.
+    #[must_use]
+    fn remark(&mut self, desk: &Desk, remark: Remark) -> Option<Remark>;
+
+    /// Shows a sentence of ours.
+    fn tell(&mut self, words: Words);
+
+    /// Opens a link in the browser of the system, and says so.
+    fn open(&mut self, url: &str);
+
+    /// Brings what is seen up to date: the question in front, or else the prompt, where a line is
+    /// wanted.
+    fn show(&mut self, desk: &Desk, prompt: Option<&Words>);
+
+    /// The page, for what is said outside questions.
+    fn page(&mut self) -> &mut Page;
+
+    /// Whether a person is there who can try again, and not a file.
+    fn is_person(&self) -> bool;
+}
+
+/// Something that the person did.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Did {
+    /// Said this about the question in front; or nothing, but wants to see it again.
+    Said(Vec<Said>),
+    /// Had the question in front answered by a file of theirs.
+    Answered(Reply),
+    /// Wrote a line at the prompt.
+    Line(String),
+    /// Ended the input; at a terminal it may go on.
+    End,
+    /// Pressed Ctrl-C.
+    Interrupt,
+}
+
+/// A line that was wanted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Input {
+    /// A line, without its end.
+    Line(String),
+    /// The input has ended; at a terminal it may go on.
+    End,
+    /// The person pressed Ctrl-C.
+    Interrupt,
+}
+
+impl Host {
+    /// A host, from within the runtime.
+    pub fn new(desk: Desk, leaf: Box<dyn Leaf>, arrivals: Arrivals, limits: &Limits) -> Self {
+        Self {
+            desk,
+            leaf,
+            arrivals,
+            replies: HashMap::new(),
+            remarks: Remarks::new(limits),
+            began: Instant::now(),
+            ours: None,
+        }
+    }
+
+    /// The questions.
+    pub fn desk(&self) -> &Desk {
+        &self.desk
+    }
+
+    /// The questions, to be changed from outside of one.
+    pub fn desk_mut(&mut self) -> &mut Desk {
+        &mut self.desk
+    }
+
+    /// The page, for what is said outside questions.
+    pub fn page(&mut self) -> &mut Page {
+        self.leaf.page()
+    }
+
+    /// Whether a person is there who can try again, and not a file.
+    pub fn is_person(&self) -> bool {
+        self.leaf.is_person()
+    }
+
+    /// Tells of changed lists from now on.
+    pub fn tell_of_lists(&mut self) {
+        self.remarks.lists = true;
+    }
+
+    /// Waits for `work`, and puts the questions that arrive meanwhile before the person.
+    ///
+    /// # Errors
+    ///
+    /// If the person interrupts the work; it is dropped then.
+    pub async fn attend<T>(&mut self, work: impl Future<Output = T>) -> Result<T, Interrupted> {
+        let mut work = std::pin::pin!(work);
+        loop {
+            self.flush();
+            tokio::select! {
+                Some(arrival) = self.arrivals.recv() => self.arrive(arrival),
+                did = did(&mut *self.leaf, &self.desk) => match did {
+                    Did::Interrupt if self.desk.front().is_none() => return Err(Interrupted),
+                    did => self.did(did),
+                },
+                done = &mut work => {
+                    self.catch_up();
+                    return Ok(done);
+                }
+            }
+        }
+    }
+
+    /// Asks for a line behind `prompt`. What the server says and asks meanwhile comes first.
+    pub async fn read(&mut self, prompt: &Words) -> Input {
+        loop {
+            if self.desk.front().is_none() {
+                self.sum_up();
+            }
+            self.leaf.show(&self.desk, Some(prompt));
+            tokio::select! {
+                Some(arrival) = self.arrivals.recv() => self.arrive(arrival),
+                did = did(&mut *self.leaf, &self.desk) => match did {
+                    did if self.desk.front().is_some() => self.did(did),
+                    Did::Line(line) => return Input::Line(line),
+                    Did::End => return Input::End,
+                    Did::Interrupt => return Input::Interrupt,
+                    Did::Said(_) | Did::Answered(_) => {}
+                },
+            }
+        }
+    }
+
+    /// Lets the person fill in a form of our own; none if that was cancelled.
+    pub async fn fill(&mut self, question: Question) -> Option<Reply> {
+        self.happen(Event::Asked(OURS, question));
+        while self.ours.is_none() {
+            self.flush();
+            tokio::select! {
+                Some(arrival) = self.arrivals.recv() => self.arrive(arrival),
+                did = did(&mut *self.leaf, &self.desk) => self.did(did),
+            }
+        }
+        self.flush();
+        self.ours.take().filter(|reply| !reply.is_refusal())
+    }
+
+    /// Brings what is seen up to date.
+    pub fn flush(&mut self) {
+        self.leaf.show(&self.desk, None);
+    }
+
+    /// Tells how much was left out of what the server said, at the end.
+    pub fn end(&mut self) {
+        let left_out = self.remarks.all_left_out();
+        self.remark(left_out);
+        self.flush();
+    }
+
+    /// Tells how much was left out of what the server said, once in a while.
+    fn sum_up(&mut self) {
+        let left_out = self.remarks.sum_up();
+        self.remark(left_out);
+    }
+
+    /// Takes in what has arrived already.
+    fn catch_up(&mut self) {
+        while let Ok(arrival) = self.arrivals.try_recv() {
+            self.arrive(arrival);
+        }
+        self.sum_up();
+        self.flush();
+    }
+
+    fn arrive(&mut self, arrival: Arrival) {
+        match arrival {
+            Arrival::Asked {
+                id,
+                claims,
+                question,
+                reply,
+            } => {
+                self.desk.meet(claims);
+                self.replies.insert(id, reply);
+                self.happen(Event::Asked(id, *question));
+            }
+            Arrival::Withdrawn(id) => {
+                self.replies.remove(&id);
+                self.happen(Event::Withdrawn(id));
+            }
+            Arrival::Settled(id) => {
+                self.replies.remove(&id);
+                self.happen(Event::Settled(id));
+            }
+            Arrival::Heard(client::Event::UrlCompleted { elicitation_id }) => {
+                self.happen(Event::LinkDone(elicitation_id));
+            }
+            Arrival::Told(words) => self.leaf.tell(words),
+            Arrival::Heard(event) => {
+                for remark in self.remarks.hear(event, self.began.elapsed()) {
+                    self.remark(Some(remark));
+                }
+            }
+        }
+    }
+
+    fn remark(&mut self, remark: Option<Remark>) {
+        let left_out = remark.and_then(|remark| self.leaf.remark(&self.desk, remark));
+        if left_out.is_some() {
+            self.remarks.leave_out();
+        }
+    }
+
+    fn did(&mut self, did: Did) {
+        match did {
+            Did::Said(all) => {
+                for said in all {
+                    self.happen(Event::Said(said));
+                }
+            }
+            Did::Answered(reply) => self.happen(Event::Answered(reply)),
+            Did::Interrupt => self.happen(Event::Said(Said::Cancel)),
+            Did::End => self.happen(Event::EndOfInput),
+            // Typed when it was not wanted.
+            Did::Line(_) => {}
+        }
+    }
+
+    fn happen(&mut self, event: Event) {
+        let happened = self.desk.update(event);
+        self.leaf.happened(&self.desk, &happened);
+        for effect in happened.effects {
+            match effect {
+                Effect::Answer(OURS, reply) => self.ours = Some(reply),
+                Effect::Answer(id, reply) => {
+                    if let Some(waiting) = self.replies.remove(&id) {
+                        // Withdrawn at the same moment: nobody waits for it.
+                        let _ = waiting.send(reply);
+                    }
+                }
+                Effect::Open(url) => self.leaf.open(&url),
+                Effect::CheckFolder(path) => {
+                    let found = folder::root(Path::new(&path));
+                    self.happen(Event::Folder(found));
+                }
+                Effect::Tell(_) => {}
+            }
+        }
+    }
+}
+
+async fn did(leaf: &mut dyn Leaf, desk: &Desk) -> Did {
+    poll_fn(|context| leaf.poll_did(desk, context)).await
+}

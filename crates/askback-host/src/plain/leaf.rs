@@ -1,0 +1,162 @@
+//! The terminal itself: the dialog joined to the lines of a person.
+
+use std::{
+    collections::VecDeque,
+    task::{Context, Poll},
+};
+
+use super::{Dialog, lines::Lines};
+use crate::{
+    host::{Did, Input, Leaf},
+    model::{Desk, Happened},
+    page::{LookSource, Page, Style, out},
+    remarks::{Remark, Remarks},
+    text::{Words, given},
+};
+
+/// The most remarks of a server kept while the person answers a question; older ones are dropped.
+const HELD: usize = 100;
+
+/// A terminal, or a file of lines, with a question after the other.
+#[derive(Debug)]
+pub struct Plain {
+    dialog: Dialog,
+    lines: Lines,
+    /// The server's remarks while the person was busy.
+    held: VecDeque<Remark>,
+    /// Whether a line is wanted at the prompt.
+    is_prompting: bool,
+    /// Whether the prompt is what was shown last.
+    is_prompted: bool,
+}
+
+impl Plain {
+    /// A terminal, from within the runtime. At most `shown` characters of what a server says of a
+    /// question are shown at once.
+    pub fn new(look: impl Into<LookSource>, shown: usize) -> Self {
+        Self {
+            dialog: Dialog::new(look, shown),
+            lines: Lines::stdin(),
+            held: VecDeque::new(),
+            is_prompting: false,
+            is_prompted: false,
+        }
+    }
+
+    /// Leaves the prompt behind, where something else is to be shown.
+    fn leave_prompt(&mut self) {
+        if std::mem::take(&mut self.is_prompted) {
+            self.dialog.page().blank();
+        }
+    }
+
+    /// Puts on the page what a terminal would show of the input by itself; where it has done so, the
+    /// page goes on at the left edge.
+    fn echo(&mut self, input: &Input) {
+        self.is_prompted = false;
+        match input {
+            Input::Line(line) if !self.lines.typed() => {
+                self.dialog.page().say(Style::Plain, given(line));
+            }
+            Input::Line(_) => self.dialog.page().afresh(),
+            Input::End | Input::Interrupt => self.dialog.page().blank(),
+        }
+    }
+}
+
+impl Leaf for Plain {
+    fn poll_did(&mut self, desk: &Desk, context: &mut Context<'_>) -> Poll<Did> {
+        let is_asking = desk.front().is_some();
+        let wanted = is_asking || self.is_prompting;
+        let Poll::Ready(input) = self.lines.poll_next(wanted, context) else {
+            return Poll::Pending;
+        };
+        // What is stopped was not answered by anything that was typed.
+        if is_asking || self.is_prompting {
+            self.echo(&input);
+        }
+        Poll::Ready(match input {
+            Input::Line(_) if is_asking && self.lines.was_early() => {
+                self.dialog.ask_again();
+                Did::Said(Vec::new())
+            }
+            Input::Line(line) if is_asking => Did::Said(self.dialog.hear(desk, &line)),
+            Input::Line(line) => {
+                out::tell(self.dialog.page());
+                Did::Line(line)
+            }
+            Input::End => Did::End,
+            Input::Interrupt => Did::Interrupt,
+        })
+    }
+
+    fn happened(&mut self, desk: &Desk, happened: &Happened) {
+        self.leave_prompt();
+        self.dialog.happened(desk, happened);
+    }
+
+    fn remark(&mut self, desk: &Desk, remark: Remark) -> Option<Remark> {
+        if desk.front().is_none() {
+            self.leave_prompt();
+        }
+        self.held.push_back(remark);
+        match self.held.len() > HELD {
+            true => self.held.pop_front(),
+            false => None,
+        }
+    }
+
+    fn tell(&mut self, words: Words) {
+        self.leave_prompt();
+        self.dialog.page().say(Style::Plain, words);
+    }
+
+    fn open(&mut self, url: &str) {
+        let page = self.dialog.page();
+        match webbrowser::open(url) {
+            Ok(()) => page.say(Style::Plain, "Opened in your browser."),
+            Err(error) => {
+                page.item("× ", Style::Warning, "no browser could be opened:");
+                // The link may stand in it.
+                page.quote_at("  ", error.to_string());
+                page.say(
+                    Style::Plain,
+                    "Open the link above yourself; /link shows it alone, to be copied.",
+                );
+            }
+        }
+    }
+
+    fn show(&mut self, desk: &Desk, prompt: Option<&Words>) {
+        self.is_prompting = prompt.is_some();
+        if desk.front().is_none() {
+            let name = given(&desk.asker().name).short();
+            for remark in std::mem::take(&mut self.held) {
+                Remarks::put(self.dialog.page(), &name, remark);
+            }
+        }
+        if self.dialog.is_new(desk) {
+            match self.dialog.take_overtaken() {
+                true => self.lines.forget_overtaken(),
+                false => self.lines.forget(),
+            }
+        }
+        self.dialog.show(desk);
+        if let (Some(prompt), None, false) = (prompt, desk.front(), self.is_prompted) {
+            // Asked alone, so that what stands above is wrapped before it.
+            out::tell(self.dialog.page());
+            self.dialog.page().prompt(prompt.clone());
+            self.is_prompted = true;
+        }
+        out::tell(self.dialog.page());
+    }
+
+    fn page(&mut self) -> &mut Page {
+        self.leave_prompt();
+        self.dialog.page()
+    }
+
+    fn is_person(&self) -> bool {
+        self.lines.typed()
+    }
+}
