@@ -55,6 +55,8 @@ pub struct When {
     pub mode: Option<Mode>,
     /// A part of the message.
     pub message: Option<String>,
+    /// The host of the link. A rule that accepts links has to name it.
+    pub host: Option<String>,
 }
 
 /// The kinds of questions.
@@ -170,6 +172,13 @@ impl TryFrom<RuleText> for Rule {
                 );
             }
         };
+        let accepts = matches!(act, Act::Accept(_));
+        if accepts && text.when.mode == Some(Mode::Url) && text.when.host.is_none() {
+            return Err("a rule that accepts links names the `host` they lead to");
+        }
+        if text.when.host.is_some() && text.when.mode == Some(Mode::Form) {
+            return Err("`host` is that of a link; a form has none");
+        }
         if text.reason.is_some() && !matches!(act, Act::Decline { .. }) {
             return Err("`reason` goes with `decline: true` only");
         }
@@ -193,6 +202,9 @@ impl TryFrom<SamplingText> for SamplingRule {
     type Error = &'static str;
 
     fn try_from(text: SamplingText) -> Result<Self, Self::Error> {
+        if text.when.host.is_some() {
+            return Err("`host` is that of a link; what a model is asked has none");
+        }
         if text.when.mode.is_some() {
             return Err("`mode` tells forms from links; what a model is asked has none");
         }

@@ -70,10 +70,10 @@ impl Script {
         accept: impl FnOnce(&Accept) -> Result<Reply, String>,
     ) -> Answer {
         let fits = |rule: &&Rule| {
-            // Nothing consents to a link but a rule that was written for links.
+            // Nothing consents to a link but a rule that names where it leads.
             let consents = !matches!(question.ask, Ask::Link { .. })
                 || !matches!(rule.act, Act::Accept(_))
-                || rule.when.mode == Some(Mode::Url);
+                || rule.when.host.is_some();
             consents && rule.when.fits(asker, question)
         };
         let Some(at) = self.answers.iter().position(|rule| fits(&rule)) else {
@@ -124,8 +124,13 @@ impl When {
             _ => None,
         };
         let message = question.ask.message().unwrap_or_default();
+        let leads_there = |wanted: &String| match &question.ask {
+            Ask::Link { url, .. } => link::judge(url).is_ok_and(|link| link.host() == wanted),
+            _ => false,
+        };
         self.fits_call(asker, question)
             && self.mode.is_none_or(|wanted| mode == Some(wanted))
+            && self.host.as_ref().is_none_or(leads_there)
             && self
                 .message
                 .as_ref()
@@ -222,6 +227,11 @@ fn this_link(asker: &Asker, question: &Question) -> String {
         "mode: url".to_owned(),
         format!("server: {}", word(&asker.name)),
     ];
+    if let Ask::Link { url, .. } = &question.ask
+        && let Ok(link) = link::judge(url)
+    {
+        parts.push(format!("host: {}", word(link.host())));
+    }
     let named = named
         .into_iter()
         .filter_map(|(name, value)| Some((name, value?)));
@@ -247,7 +257,7 @@ const NO_TEXT: [&str; 9] = ["null", "true", "false", "yes", "no", "on", "off", "
 
 /// A word of a YAML file, quoted unless it is plain.
 fn word(text: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
     let is_plain = text.starts_with(|c: char| c.is_ascii_alphabetic())
         && text.chars().all(plain)
         && !NO_TEXT.iter().any(|word| text.eq_ignore_ascii_case(word));

@@ -22,7 +22,7 @@ answers:
     reason: I have one.
   - when: {prompt: plan_vacation}
     cancel: true
-  - when: {tool: connect_calendar, mode: url}
+  - when: {tool: connect_calendar, mode: url, host: example.com}
     accept: true
   - when: {mode: url}
     decline: true
@@ -288,6 +288,21 @@ fn a_wrong_file_is_refused_at_its_line() {
         "line 2",
         "has none",
     );
+    check(
+        "answers:\n  - when: {mode: url}\n    accept: true",
+        "line 2",
+        "names the `host`",
+    );
+    check(
+        "answers:\n  - {when: {mode: form, host: a.com}, cancel: true}",
+        "line 2",
+        "a form has none",
+    );
+    check(
+        "sampling:\n  - {when: {host: a.com}, reply: x}",
+        "line 2",
+        "has none",
+    );
     check("roots: here", "line 1", "");
     check("- cancel: true", "line 1", "");
 }
@@ -324,7 +339,7 @@ fn a_rule_to_start_from_is_offered() {
     );
     check(
         &link("https://a.com/"),
-        "answers:\n  - when: {mode: url, server: travel, tool: connect_calendar}\n    accept: true",
+        "answers:\n  - when: {mode: url, server: travel, host: a.com, tool: connect_calendar}\n    accept: true",
     );
 }
 

@@ -186,7 +186,7 @@ fn a_question_is_logged_as_far_as_a_person_reads() {
     };
     let link = |url: &str| asked(InputRequest::Elicit(ElicitParams::url("Sign in.", url)));
     let address = format!("https://example.com/{long}").replace(' ', "/");
-    let agrees = "answers: [{when: {mode: url}, accept: true}]";
+    let agrees = "answers: [{when: {mode: url, host: example.com}, accept: true}]";
     let unfit = "answers: [{accept: {confirm: 1}}]";
     for (file, question, holds) in [
         (None, ask(&long, &named("confirm")), "accept: {"),
@@ -215,7 +215,7 @@ fn a_question_is_logged_as_far_as_a_person_reads() {
 
 #[test]
 fn a_link_is_agreed_to_and_not_opened() {
-    let file = "answers: [{when: {mode: url}, accept: true}]";
+    let file = "answers: [{when: {mode: url, host: example.com}, accept: true}]";
     let link = |url: &str| asked(InputRequest::Elicit(ElicitParams::url("Sign in.", url)));
     let (answer, unanswered, log) = run(Some(file), None, link("https://example.com/a"));
     assert_eq!(answer, r#"{"action":"accept"}"#);

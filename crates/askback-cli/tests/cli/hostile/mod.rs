@@ -394,7 +394,7 @@ fn no_server_speaks_outside_its_gutter_in_a_single_command() {
 
 #[test]
 fn no_server_speaks_outside_its_gutter_where_nobody_is_asked() {
-    let rules = "answers:\n  - when: {mode: url}\n    accept: true\n  - accept: {}\nsampling:\n  - reply: x\n";
+    let rules = "answers:\n  - when: {mode: url, host: example.com}\n    accept: true\n  - accept: {}\nsampling:\n  - reply: x\n";
     for (index, words) in SINGLE.into_iter().enumerate() {
         for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
             let is_json = words.contains(&"--json");
