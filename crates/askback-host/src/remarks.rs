@@ -17,6 +17,8 @@ use crate::{
 pub struct Remarks {
     /// The last remark on progress.
     progress: Option<String>,
+    /// When progress was last told.
+    far: Option<Duration>,
     /// Whether changed lists are news: to a person who can look at them.
     pub lists: bool,
     /// The most remarks within a window.
@@ -46,6 +48,9 @@ enum What {
     LeftOut(u64),
 }
 
+/// How often progress without words is told.
+const FAR: Duration = Duration::from_secs(1);
+
 /// How much is shown of one remark, in characters.
 const SHOWN: usize = 1024;
 
@@ -54,6 +59,7 @@ impl Remarks {
     pub fn new(limits: &Limits) -> Self {
         Self {
             progress: None,
+            far: None,
             lists: false,
             most: limits.host.remarks,
             window: limits.host.remarks_window,
@@ -69,10 +75,16 @@ impl Remarks {
     /// told with the first remark after it.
     pub fn hear(&mut self, event: Event, now: Duration) -> Vec<Remark> {
         if let Event::Progress { message, .. } | Event::Task { message, .. } = &event {
-            if message.is_none() || self.progress == *message {
+            let is_told = match message {
+                Some(_) => self.progress == *message,
+                // How far it is, and nothing else, is news once in a while.
+                None => self.far.is_some_and(|at| now.saturating_sub(at) < FAR),
+            };
+            if is_told {
                 return Vec::new();
             }
             self.progress.clone_from(message);
+            self.far = Some(now);
         }
         let Some(remark) = remark(event) else {
             return Vec::new();
@@ -162,6 +174,7 @@ fn remark(event: Event) -> Option<Remark> {
             };
             (far, message.unwrap_or_default())
         }
+        Event::Task { message: None, .. } => return None,
         Event::Task { message, .. } => (Words::default(), message.unwrap_or_default()),
         Event::Log { level, data, .. } => {
             let words = match data.decode::<Value>() {
