@@ -244,7 +244,10 @@ fn told(error: &ClientError) -> (Words, Option<PeerText>) {
     match error {
         ClientError::Server(error) => (
             words!("the server answered with error {}:", error.code),
-            quote(&error.message),
+            quote(&match &error.data {
+                Some(data) => format!("{}\n{data}", error.message),
+                None => error.message.clone(),
+            }),
         ),
         ClientError::Protocol(why) => ("the server broke the protocol:".into(), quote(why)),
         ClientError::Incompatible { spoken, offered } => {
