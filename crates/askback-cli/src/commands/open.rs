@@ -1,6 +1,6 @@
 //! `askback open`: a conversation with a server.
 
-use askback_host::{host::Host, page::Style, plain::catalog};
+use askback_host::{host::Host, page::Style, plain::catalog, words};
 
 use crate::{
     error::{Error, Outcome},
@@ -40,14 +40,15 @@ fn greet(host: &mut Host, client: &askback::client::Client) {
     let asker = host.desk().asker().clone();
     let page = host.page();
     let capabilities = client.capabilities();
-    let instructions = client.instructions();
     let revision = client.revision();
-    catalog::identity(
-        page,
-        &asker,
-        revision.as_str(),
-        &capabilities,
-        instructions.as_deref(),
-    );
+    catalog::identity(page, &asker, revision.as_str(), &capabilities, None);
+    if let Some(instructions) = client.instructions() {
+        let lines = instructions.lines().count();
+        let words = words!(
+            "instructions for models: {} lines; /instructions shows them",
+            lines
+        );
+        page.note(Style::Plain, words);
+    }
     page.note(Style::Plain, "/help lists the commands.");
 }

@@ -1,6 +1,6 @@
 //! A conversation with a server: commands that begin with a slash, prompts among them.
 
-mod command;
+mod line;
 
 use std::{collections::BTreeMap, path::Path};
 
@@ -11,6 +11,7 @@ use askback_core::{
     protocol::{Prompt, PromptArgument, Reference, SubscriptionFilter, Tool},
 };
 use askback_host::{
+    command::{self, Typed},
     content, folder,
     host::{Host, Input},
     model::{Ask, Call, Question, Reply},
@@ -21,7 +22,7 @@ use askback_host::{
 };
 use serde_json::{Map, Value};
 
-use self::command::{Command, HELP};
+use self::line::{Command, HELP};
 use crate::{
     args,
     error::{Error, Outcome},
@@ -75,7 +76,7 @@ impl<'a> Repl<'a> {
                 Input::Line(line) => line,
                 Input::End | Input::Interrupt => return Ok(()),
             };
-            let command = command::parse(&line);
+            let command = line::parse(&line);
             if command == Command::Quit {
                 return Ok(());
             }
@@ -140,6 +141,10 @@ impl<'a> Repl<'a> {
                 self.show(content::resource(&read.value))?;
             }
             Command::Roots(paths) => return self.roots(&paths).await,
+            Command::Instructions => match self.client.instructions() {
+                Some(instructions) => self.show(PeerText::from(instructions))?,
+                None => self.tell("The server has none."),
+            },
         }
         Ok(())
     }
@@ -197,7 +202,14 @@ impl<'a> Repl<'a> {
             .filter(|name| !given.contains_key(*name))
             .collect();
         match FormSchema::parse(tool.input_schema.as_str().as_bytes(), &limits.forms) {
-            Ok(form) if !form.fields.is_empty() && (ask || !missing.is_empty()) => {
+            Ok(mut form) if !form.fields.is_empty() && (ask || !missing.is_empty()) => {
+                // What was given is not asked again.
+                form.fields
+                    .retain(|field| ask || !given.contains_key(&field.name));
+                let mut arguments = match ask {
+                    true => Map::new(),
+                    false => given.clone(),
+                };
                 let question = Question {
                     call: Some(Call::Tool(tool.name.clone())),
                     key: None,
@@ -208,7 +220,10 @@ impl<'a> Repl<'a> {
                 };
                 let filled = self.host.fill(question).await;
                 Ok(filled.and_then(|reply| match reply {
-                    Reply::Form(content) => Some(content),
+                    Reply::Form(content) => {
+                        arguments.extend(content);
+                        Some(arguments)
+                    }
                     _ => None,
                 }))
             }
@@ -261,7 +276,7 @@ impl<'a> Repl<'a> {
         loop {
             let leave = if required { "required" } else { "Enter skips" };
             let suggests = match self.client.capabilities().completions {
-                Some(_) => " · ? lists suggestions, ab? those that begin with ab",
+                Some(_) => " · /suggest ab lists what begins with ab",
                 None => "",
             };
             let hint = words!("{}{} · /cancel", leave, suggests);
@@ -270,17 +285,17 @@ impl<'a> Repl<'a> {
                 Input::Line(line) => line,
                 Input::End | Input::Interrupt => return Ok(None),
             };
-            match line.trim() {
-                "/cancel" => return Ok(None),
-                "" if required => {
-                    let page = self.host.page();
-                    page.item("× ", Style::Warning, "must be given");
+            let issue = match command::typed(&line) {
+                Typed::Command("cancel", _) => return Ok(None),
+                Typed::Command("suggest", start) if !suggests.is_empty() => {
+                    self.suggest(prompt, argument, start, given).await?;
+                    continue;
                 }
-                value => match value.strip_suffix('?').filter(|_| !suggests.is_empty()) {
-                    Some(start) => self.suggest(prompt, argument, start, given).await?,
-                    None => return Ok(Some(value.to_owned())),
-                },
-            }
+                Typed::Command(..) => "there is no such command here; // begins a text with /",
+                Typed::Text(text) if text.trim().is_empty() && required => "must be given",
+                Typed::Text(text) => return Ok(Some(text.trim().to_owned())),
+            };
+            self.host.page().item("× ", Style::Warning, issue);
         }
     }
 

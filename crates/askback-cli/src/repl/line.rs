@@ -1,5 +1,7 @@
 //! A line of a conversation, read as a command.
 
+use serde::de::IgnoredAny;
+
 /// A line, understood.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Command {
@@ -23,6 +25,8 @@ pub(super) enum Command {
     Read(String),
     /// Show the folders the server may work in, or choose others.
     Roots(Vec<String>),
+    /// Show the instructions that the server has for models.
+    Instructions,
     /// A command that lacks its word.
     Lacks(&'static str),
     /// A line that is no command.
@@ -30,7 +34,7 @@ pub(super) enum Command {
 }
 
 /// The commands, what follows them, and what they do.
-pub(super) const HELP: [(&str, &str); 9] = [
+pub(super) const HELP: [(&str, &str); 10] = [
     ("/tools", "list the tools"),
     (
         "/call TOOL [KEY=VALUE]…",
@@ -44,6 +48,7 @@ pub(super) const HELP: [(&str, &str); 9] = [
         "/roots [DIR… | none]",
         "show or choose the folders it may work in",
     ),
+    ("/instructions", "show what the server tells models"),
     ("/help", "this list"),
     ("/quit", "leave; so does Ctrl-D"),
 ];
@@ -62,6 +67,7 @@ pub(super) fn parse(line: &str) -> Command {
         "" => Command::Unknown,
         "help" | "?" => Command::Help,
         "quit" | "exit" => Command::Quit,
+        "instructions" => Command::Instructions,
         "tools" => Command::Tools,
         "prompts" => Command::Prompts,
         "resources" => Command::Resources,
@@ -81,13 +87,21 @@ pub(super) fn parse(line: &str) -> Command {
 }
 
 /// The words of a line: quotes hold one together, as in a shell, and a backslash takes the next
-/// character as it is.
+/// character as it is. A list or an object of JSON behind `:=` is one word with whatever is in it.
 fn words(line: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
     let mut quote = None;
     let mut chars = line.chars();
     while let Some(c) = chars.next() {
+        if let (None, '{' | '[', Some(before)) = (quote, c, &mut word)
+            && before.ends_with(":=")
+            && let Some(json) = json(&line[line.len() - chars.as_str().len() - 1..])
+        {
+            before.push_str(json);
+            chars = chars.as_str()[json.len() - 1..].chars();
+            continue;
+        }
         match (quote, c) {
             (Some(open), c) if c == open => quote = None,
             (None, '"' | '\'') => {
@@ -101,6 +115,13 @@ fn words(line: &str) -> Vec<String> {
     }
     words.extend(word);
     words
+}
+
+/// The JSON with which a text begins.
+fn json(text: &str) -> Option<&str> {
+    let mut read = serde_json::Deserializer::from_str(text).into_iter::<IgnoredAny>();
+    read.next()?.ok()?;
+    text.get(..read.byte_offset())
 }
 
 #[cfg(test)]
@@ -158,7 +179,12 @@ mod tests {
         check("'' x", &["", "x"]);
         check("\"it's\" 'a \"b\"'", &["it's", "a \"b\""]);
         check("a\\ b 'c\\d' \"e\\\"f\"", &["a b", "c\\d", "e\"f"]);
-        check("a:={\"b\":1}", &["a:={b:1}"]);
+        check("a:={\"b\":1}", &["a:={\"b\":1}"]);
+        check(
+            "a:={\"b\": [1, \"c d\"]} e:=[\"\\\"\"]",
+            &["a:={\"b\": [1, \"c d\"]}", "e:=[\"\\\"\"]"],
+        );
+        check("a:={b c}", &["a:={b", "c}"]);
         check("a:='{\"b\":1}'", &["a:={\"b\":1}"]);
         check("'open", &["open"]);
     }
