@@ -19,6 +19,8 @@ use crate::{
 pub struct Draft {
     schema: FormSchema,
     entries: Vec<Entry>,
+    /// The defaults that are no values of their fields, and why.
+    dropped: Vec<(usize, Value, Words)>,
     limits: Limits,
 }
 
@@ -38,23 +40,38 @@ impl Draft {
     /// A form as it is asked: each field holds what is given beforehand, or its default, if that
     /// passes the check.
     pub fn new(schema: FormSchema, preset: &Content, limits: Limits) -> Self {
-        let entries = schema
-            .fields
-            .iter()
-            .map(|field| {
-                let preset = preset.get(&field.name).cloned();
-                let passes = |value: &Value| field.check(value, &limits.forms).is_ok();
-                preset
-                    .filter(passes)
-                    .or_else(|| field.default_value().filter(passes))
-                    .map_or(Entry::Empty, Entry::Value)
-            })
-            .collect();
+        let mut dropped = Vec::new();
+        let mut first = |(index, field): (usize, &Field)| {
+            let preset = preset.get(&field.name).cloned();
+            let passes = |value: &Value| field.check(value, &limits.forms).is_ok();
+            if let Some(value) = preset.filter(passes) {
+                return Entry::Value(value);
+            }
+            let Some(default) = field.default_value() else {
+                return Entry::Empty;
+            };
+            match text::check(field, &default, &limits) {
+                Ok(()) => Entry::Value(default),
+                Err(issue) => {
+                    dropped.push((index, default, issue));
+                    Entry::Empty
+                }
+            }
+        };
+        let entries = schema.fields.iter().enumerate().map(&mut first).collect();
         Self {
             schema,
             entries,
+            dropped,
             limits,
         }
+    }
+
+    /// Returns the default of a field that is left out because it is no value of the field, and
+    /// why.
+    pub fn dropped(&self, index: usize) -> Option<(&Value, Words)> {
+        let found = self.dropped.iter().find(|(at, ..)| *at == index);
+        found.map(|(_, value, issue)| (value, issue.clone()))
     }
 
     /// The fields, in order.

@@ -58,10 +58,18 @@ impl Dialog {
         &mut self.page
     }
 
-    /// Whether the question in front is one the person has not been shown.
+    /// Whether what was typed before cannot be meant for what is about to be shown: another
+    /// question, or a step at which a line sends, opens or allows something. A paste of many lines
+    /// ends there.
     pub fn is_new(&self, desk: &Desk) -> bool {
-        let front = desk.front();
-        front.is_some_and(|front| self.seen.is_none_or(|(id, ..)| id != front.id))
+        let Some(front) = desk.front() else {
+            return false;
+        };
+        let is_text = matches!(front.step, Step::Filling(_) | Step::Write | Step::Reason);
+        match self.seen {
+            Some((id, turn, _)) if id == front.id => !is_text && turn != front.turn,
+            _ => true,
+        }
     }
 
     /// Whether the person may still be answering another, which went away by itself; said once.
@@ -74,6 +82,13 @@ impl Dialog {
         let words =
             "This is another question than the one before: please read it, and answer again.";
         self.page.note(Style::Warning, words);
+        self.again = true;
+    }
+
+    /// Says that a line came cut from the terminal, and was not taken.
+    pub fn ask_for_less(&mut self) {
+        let words = "The terminal passes on at most 4095 bytes of a line: nothing of it was taken. /lines takes several lines.";
+        self.page.item("× ", Style::Warning, words);
         self.again = true;
     }
 
@@ -173,6 +188,10 @@ impl Dialog {
             }
             OfField::Clear => said.push(Said::Clear(field)),
             OfField::Before if self.reopened => {}
+            OfField::Last => {
+                self.submitted = true;
+                return vec![Said::Submit];
+            }
             OfField::Before => match field.checked_sub(1) {
                 Some(before) => {
                     self.at = before;

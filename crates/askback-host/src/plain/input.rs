@@ -35,6 +35,8 @@ pub(super) enum OfField {
     Clear,
     /// The field before it is asked again.
     Before,
+    /// It and those after it stay as they are.
+    Last,
     /// That field is asked again.
     Reopen(usize),
 }
@@ -57,6 +59,7 @@ fn command(step: &Step<'_>, name: &str, rest: &str) -> Heard {
         "cancel" => Said::Cancel,
         "mute" => Said::Mute,
         "back" if in_field => return Heard::OfField(OfField::Before),
+        "review" if in_field => return Heard::OfField(OfField::Last),
         "none" if in_field => return Heard::OfField(OfField::Clear),
         "back" => Said::Back,
         "edit" if matches!(step, Step::Reread(_)) => Said::Back,
@@ -65,6 +68,9 @@ fn command(step: &Step<'_>, name: &str, rest: &str) -> Heard {
         "link" if is_link(step) => return Heard::Link,
         "more" => return Heard::More,
         "help" => return Heard::Help,
+        "quit" | "exit" => {
+            return Heard::Unclear("a question is open: answer it first, or type /cancel");
+        }
         _ => {
             return Heard::Unclear(
                 "there is no such command here; /help lists them, and // begins a text with /",

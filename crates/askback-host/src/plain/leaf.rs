@@ -80,6 +80,10 @@ impl Leaf for Plain {
                 self.dialog.ask_again();
                 Did::Said(Vec::new())
             }
+            Input::Line(line) if is_asking && self.lines.was_cut(&line) => {
+                self.dialog.ask_for_less();
+                Did::Said(Vec::new())
+            }
             Input::Line(line) if is_asking => Did::Said(self.dialog.hear(desk, &line)),
             Input::Line(line) => {
                 out::tell(self.dialog.page());

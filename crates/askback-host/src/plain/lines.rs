@@ -27,6 +27,9 @@ pub(super) struct Lines {
     overtaken_at: Option<Instant>,
 }
 
+/// The most bytes of a line that a terminal of Linux passes on.
+const PASSED: usize = 4095;
+
 /// How long it takes a person to notice that one question has taken the place of another.
 const NOTICING: Duration = Duration::from_secs(1);
 
@@ -94,6 +97,11 @@ impl Lines {
             .is_some_and(|at| at.elapsed() < NOTICING)
     }
 
+    /// Whether the terminal may have cut a line: it passes on so much of one, and drops the rest.
+    pub(super) fn was_cut(&self, line: &str) -> bool {
+        self.typed && line.len() >= PASSED
+    }
+
     /// Whether a person types, so that what is typed is on the screen already.
     pub(super) fn typed(&self) -> bool {
         self.typed
@@ -130,6 +138,23 @@ fn read(sender: &mpsc::Sender<Input>, typed: bool) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_line_that_the_terminal_cut_is_found() {
+        #[track_caller]
+        fn check(typed: bool, length: usize, cut: bool) {
+            let lines = Lines {
+                lines: mpsc::channel(AHEAD).1,
+                interrupts: mpsc::channel(1).1,
+                typed,
+                overtaken_at: None,
+            };
+            assert_eq!(lines.was_cut(&"x".repeat(length)), cut);
+        }
+        check(true, 4094, false);
+        check(true, 4095, true);
+        check(false, 6000, false);
+    }
 
     #[tokio::test(start_paused = true)]
     async fn what_is_typed_in_the_first_moment_is_for_the_question_before() {

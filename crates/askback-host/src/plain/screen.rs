@@ -247,6 +247,10 @@ pub(super) fn help(page: &mut Page) {
         ("/cancel", "go away: neither yes nor no"),
         ("/back", "go back by one"),
         ("/none", "leave the field empty"),
+        (
+            "/review",
+            "leave the other fields as they are, and look the form over",
+        ),
         ("/lines", "write several lines, ended by a dot"),
         ("/more", "show the whole message"),
         ("/link", "show the link alone, to be copied"),
@@ -414,6 +418,11 @@ fn field(page: &mut Page, draft: &Draft, at: usize) {
     }) = &field.kind
     {
         page.quote_line("pattern ", pattern);
+    }
+    if let Some((default, issue)) = draft.dropped(at) {
+        let words = words!("The default of the server does not fit ({}) and is left out:", issue);
+        page.item("! ", Style::Warning, words);
+        page.quote_at("  ", field.show(default));
     }
     if let Some(value) = draft.value(at)
         && bracketed(field, value).is_none()

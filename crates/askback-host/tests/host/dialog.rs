@@ -313,6 +313,13 @@ screens! {
         Asks(form("Anything else?", r#""note": {"type": "string"}"#, "")),
         Type("/lines"), Type("First."), Type("//second"), Type("."), Type("1"), Type("//important"), Type(""),
     ];
+    a_default_that_does_not_fit_is_shown: WIDE, [
+        Asks(form("How long?", r#""nights": {"type": "integer", "maximum": 30, "default": 45}"#, "")),
+        Type("/review"), Type(""),
+    ];
+    the_other_fields_are_left_as_they_are: WIDE, [
+        Asks(booking()), Type("/review"), Type("yes"), Type("/review"), Type(""),
+    ];
     an_empty_form_takes_a_yes: WIDE, [
         Asks(form("Delete it?", "", "")), Type(""), Type("yes"),
     ];
@@ -424,6 +431,34 @@ screens! {
         }),
         Type("yes"), Type(""), Type(""), Type(""),
     ];
+}
+
+#[test]
+fn a_paste_ends_where_a_line_would_do_something() {
+    #[track_caller]
+    fn check(question: Question, lines: &[&str], ends: &[usize]) {
+        let mut seat = Seat::new(WIDE);
+        seat.happen(Event::Asked(1, question));
+        let mut ended = Vec::new();
+        for (index, line) in lines.iter().enumerate() {
+            if seat.dialog.is_new(&seat.desk) {
+                ended.push(index);
+            }
+            seat.screen();
+            assert!(!seat.dialog.is_new(&seat.desk));
+            seat.hear(line);
+        }
+        assert_eq!(ended, ends);
+    }
+    check(booking(), &["yes", "", "", ""], &[0, 3]);
+    check(form("Sure?", "", ""), &["yes"], &[0]);
+    check(
+        link("http://example.com:8080/"),
+        &["yes", "yes", ""],
+        &[0, 1, 2],
+    );
+    check(sampling(), &["a", "b", ".", ""], &[0, 3]);
+    check(roots(), &["yes"], &[0]);
 }
 
 #[test]
