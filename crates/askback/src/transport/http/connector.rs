@@ -261,15 +261,47 @@ impl Write for Wire {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use askback_core::limits::Limits;
     use http::{Request, Uri};
     use hyper_util::client::proxy::matcher::Matcher;
+    #[cfg(target_os = "linux")]
+    use socket2::SockRef;
     use tokio::{
         io::{AsyncReadExt as _, AsyncWriteExt as _},
         net::TcpListener,
     };
 
-    use super::Requests;
+    use tower_service::Service as _;
+
+    use super::{Requests, tcp};
+
+    #[cfg(target_os = "linux")]
+    #[tokio::test]
+    async fn a_connection_whose_peer_is_gone_is_found_dead() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let server = format!("http://{}", listener.local_addr().unwrap());
+        let mut limits = Limits::default();
+        limits.http.stream_retry_most = Duration::from_secs(77);
+        let stream = tcp(&limits).call(server.parse().unwrap()).await.unwrap();
+        let stream = stream.into_inner();
+        let socket = SockRef::from(&stream);
+        assert!(socket.keepalive().unwrap());
+        assert_eq!(
+            socket.tcp_keepalive_time().unwrap(),
+            limits.http.stream_retry_most
+        );
+        assert_eq!(
+            socket.tcp_keepalive_interval().unwrap(),
+            Duration::from_secs(15)
+        );
+        assert_eq!(socket.tcp_keepalive_retries().unwrap(), 3);
+        assert_eq!(
+            socket.tcp_user_timeout().unwrap(),
+            Some(limits.http.stream_retry_most)
+        );
+    }
 
     /// The head of a request to this server, as a proxy with a password reads it.
     async fn told(server: &str) -> String {

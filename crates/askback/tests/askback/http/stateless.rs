@@ -350,8 +350,8 @@ async fn questions_are_results() {
     );
 }
 
-#[tokio::test]
-async fn a_list_is_given_to_each_request_under_its_own_id_and_takes_room_until_it_is_read() {
+/// A server whose list of tools is larger than what goes uncounted.
+fn many_tools() -> Server {
     let mut builder = Stage::default().builder();
     for number in 0..64 {
         let tool = Tool::new(
@@ -360,7 +360,12 @@ async fn a_list_is_given_to_each_request_under_its_own_id_and_takes_room_until_i
         );
         builder = builder.tool(tool.description("Says nothing, however often it is called"));
     }
-    let server = builder.build().unwrap();
+    builder.build().unwrap()
+}
+
+#[tokio::test]
+async fn a_list_is_given_to_each_request_under_its_own_id_and_takes_room_until_it_is_read() {
+    let server = many_tools();
     let client = Client::of(&server);
     let before = server.kept_bytes();
     let mut lists = Vec::new();
@@ -381,4 +386,22 @@ async fn a_list_is_given_to_each_request_under_its_own_id_and_takes_room_until_i
     }
     assert!(lists.iter().all(|list| *list == lists[0]));
     assert!(lists[0]["result"]["tools"].as_array().unwrap().len() > 64);
+}
+
+#[tokio::test]
+async fn a_list_is_sent_from_where_it_is_kept() {
+    let client = Client::of(&many_tools());
+    let message = stateless("tools/list", json!({}));
+    // The first request has the list written.
+    client.post(&mirrored(&message), &message).await;
+    let mut pieces = Vec::new();
+    for _ in 0..2 {
+        let mut response = client.post(&mirrored(&message), &message).await;
+        let _before_the_list = response.bytes().await.unwrap();
+        pieces.push(response.bytes().await.unwrap());
+        assert_eq!(response.bytes().await, None);
+    }
+    assert!(pieces[0].len() > 4096);
+    // Both are alive, so that equal addresses are one place.
+    assert_eq!(pieces[0].as_ptr(), pieces[1].as_ptr());
 }

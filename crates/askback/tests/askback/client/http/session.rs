@@ -92,6 +92,33 @@ async fn the_version_header_is_sent_where_the_revision_has_it() {
     }
 }
 
+// Shows LI25-06.
+#[tokio::test]
+async fn nothing_overtakes_the_message_that_opens_the_session() {
+    // Also where the server does not take it, what waits for it goes on.
+    for status in [202, 500] {
+        let opened = Arc::new(Notify::new());
+        let taken = Arc::clone(&opened);
+        let server = Server::start(move |asked, _| match asked.what() {
+            "notifications/initialized" => Reply::empty(status).after(&taken),
+            _ => session(asked),
+        })
+        .await;
+        let client = connect(&server).await.unwrap();
+        let caller = client.clone();
+        let called = tokio::spawn(async move { call(&caller, "t").await });
+        server.until("notifications/initialized", 1).await;
+        // Long enough for the call to arrive, if nothing held it back.
+        for _ in 0..10_000 {
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(server.whats().last().unwrap(), "notifications/initialized");
+        opened.notify_one();
+        assert!(called.await.unwrap().unwrap().contains("done"));
+        client.close().await;
+    }
+}
+
 // Shows HT25-05.
 #[tokio::test]
 async fn questions_come_on_the_stream_and_answers_go_by_post() {
