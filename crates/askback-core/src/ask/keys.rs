@@ -15,15 +15,22 @@ use base64::alphabet;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use hkdf::Hkdf;
 use sha2::Sha256;
-use zeroize::Zeroizing;
+use zeroize::{ZeroizeOnDrop, Zeroizing};
 
 /// A secret of 32 random bytes from which the keys of single tokens are derived.
 ///
 /// There is no way to read the secret back; `Debug` prints the id. It is wiped when dropped.
 pub struct Key {
-    secret: Zeroizing<[u8; 32]>,
+    /// HKDF after its extraction, which is the same for all that is derived from the secret.
+    extracted: Hkdf<Sha256>,
     id: KeyId,
 }
+
+/// What HKDF keeps of a secret is wiped by this type.
+const _: () = {
+    const fn is_wiped<T: ZeroizeOnDrop>() {}
+    is_wiped::<Sha256>();
+};
 
 /// The public name of a [`Key`], derived from its secret and written into each token.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -63,9 +70,10 @@ pub enum KeyRingError {
 impl Key {
     /// A key from 32 bytes, which must come from a random source of cryptographic quality.
     pub fn new(secret: &[u8; 32]) -> Self {
+        let extracted = Hkdf::new(None, secret);
         Self {
-            id: KeyId(*expand(secret, None, b"askback key id v1")),
-            secret: Zeroizing::new(*secret),
+            id: KeyId(*expand(&extracted, &[b"askback key id v1"])),
+            extracted,
         }
     }
 
@@ -74,9 +82,12 @@ impl Key {
         self.id
     }
 
-    /// A key for one use, which `salt` and `label` tell from all others.
-    pub(crate) fn derive(&self, salt: &[u8; 16], label: &[u8]) -> Zeroizing<[u8; 32]> {
-        expand(&self.secret, Some(salt), label)
+    /// A key for one use, which `label` and `salt` tell from all others.
+    ///
+    /// The salt belongs to the expansion (RFC 5869, section 3.2): the secret is random all through, and
+    /// its extraction needs none (section 3.3). It has one length, so no two uses are written alike.
+    pub(crate) fn derive(&self, label: &[u8], salt: &[u8; 16]) -> Zeroizing<[u8; 32]> {
+        expand(&self.extracted, &[label, salt])
     }
 
     /// Reads 64 hexadecimal digits, or base64 of 32 bytes in either alphabet, padded or not.
@@ -161,16 +172,12 @@ impl FromStr for KeyRing {
     }
 }
 
-/// HKDF with SHA-256 (RFC 5869).
-fn expand<const N: usize>(
-    secret: &[u8; 32],
-    salt: Option<&[u8]>,
-    label: &[u8],
-) -> Zeroizing<[u8; N]> {
+/// HKDF-Expand with SHA-256 (RFC 5869).
+fn expand<const N: usize>(extracted: &Hkdf<Sha256>, info: &[&[u8]]) -> Zeroizing<[u8; N]> {
     const { assert!(N <= 255 * 32, "more than HKDF-SHA-256 can give") }
     let mut out = Zeroizing::new([0; N]);
-    Hkdf::<Sha256>::new(salt, secret)
-        .expand(label, out.as_mut_slice())
+    extracted
+        .expand_multi_info(info, out.as_mut_slice())
         .expect("the length is checked above, and nothing else can fail");
     out
 }

@@ -10,7 +10,7 @@
 //!
 //! | bytes | what |
 //! |---|---|
-//! | 1 | format version, now 1 |
+//! | 1 | format version, now 2 |
 //! | 1 | algorithm: 1 is AES-256-GCM-SIV with HKDF-SHA-256 |
 //! | 8 | [`KeyId`] |
 //! | 16 | salt |
@@ -260,7 +260,7 @@ pub const fn sealed_chars(state: usize) -> usize {
         .saturating_add([0, 2, 3][bytes % 3])
 }
 
-const VERSION: u8 = 1;
+const VERSION: u8 = 2;
 const ALGORITHM: u8 = 1;
 const SALT: usize = 16;
 const NONCE: usize = 12;
@@ -269,7 +269,7 @@ const TAG: usize = 16;
 const BLOCK: usize = 256;
 const PAD: u8 = 0x80;
 /// Tells the keys of tokens from others derived from the same secret.
-const LABEL: &[u8] = b"askback requestState v1";
+const LABEL: &[u8] = b"askback requestState v2";
 
 /// The header before the ciphertext.
 struct Header {
@@ -319,7 +319,7 @@ impl Header {
     }
 
     fn cipher(&self, key: &Key) -> Aes256GcmSiv {
-        Aes256GcmSiv::new(&(*key.derive(&self.salt, LABEL)).into())
+        Aes256GcmSiv::new(&(*key.derive(LABEL, &self.salt)).into())
     }
 
     /// The associated data: format, key and binding. Each text is preceded by its length and each
