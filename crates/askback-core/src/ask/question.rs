@@ -7,7 +7,7 @@ use alloc::{
     vec::Vec,
 };
 use serde::Deserialize;
-use sha2::{Digest, Sha256};
+use sha2::Digest;
 
 use super::{AskError, journal::QuestionDigest, reading::only_reason, sampling};
 use crate::{
@@ -170,11 +170,9 @@ fn digest(request: &InputRequest) -> Result<[u8; 32], CanonicalError> {
             task: None,
             meta: None,
         })) => {
-            let mut digest = Sha256::new_with_prefix("askback form v1");
-            digest.update([u8::from(mode.is_some())]);
-            digest.update(requested_schema.digest()?);
-            digest.update(message);
-            Ok(digest.finalize().into())
+            let digest = requested_schema.begin_digest()?;
+            let digest = digest.chain_update([u8::from(mode.is_some())]);
+            Ok(digest.chain_update(message).finalize().into())
         }
         // A link is the same question under any id: that names one attempt to answer it.
         InputRequest::Elicit(ElicitParams::Url(link)) if link.elicitation_id.is_some() => {

@@ -5,6 +5,7 @@ use core::{fmt, ops::Deref};
 
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
+use sha2::{Digest, Sha256};
 
 use super::{FormSchema, Issues};
 use crate::{
@@ -28,7 +29,8 @@ struct Shared {
 #[derive(Clone)]
 struct Written {
     json: Box<RawValue>,
-    digest: [u8; 32],
+    /// The beginning of the digest of every question that asks it.
+    digest: Sha256,
     secret: Secret,
 }
 
@@ -49,7 +51,7 @@ impl SharedForm {
         let written = RawValue::from_string(schema.to_json())
             .ok()
             .and_then(|json| {
-                let digest = canonical::digest(&json).ok()?;
+                let digest = begin(canonical::digest(&json).ok()?);
                 let secret = Secret::of(&schema);
                 Some(Written {
                     json,
@@ -67,15 +69,15 @@ impl SharedForm {
         &mut shared.schema
     }
 
-    /// Returns the digest of its canonical JSON.
+    /// Begins the digest of a question that asks it, by its canonical JSON.
     ///
     /// # Errors
     ///
     /// When it has no canonical form; its author is to blame.
-    pub fn digest(&self) -> Result<[u8; 32], CanonicalError> {
+    pub(crate) fn begin_digest(&self) -> Result<Sha256, CanonicalError> {
         match &self.0.written {
-            Some(written) => Ok(written.digest),
-            None => canonical::digest_of(&self.0.schema),
+            Some(written) => Ok(written.digest.clone()),
+            None => canonical::digest_of(&self.0.schema).map(begin),
         }
     }
 
@@ -115,6 +117,13 @@ impl Secret {
             Self::Known(first_secret(schema, "").map(Into::into))
         }
     }
+}
+
+/// The beginning of the digests of a form's questions: it fills a block of SHA-256, so that nothing of it
+/// is left to be done for each.
+fn begin(form: [u8; 32]) -> Sha256 {
+    const LABEL: [u8; 32] = *b"askback: a form and its question";
+    Sha256::new_with_prefix(LABEL).chain_update(form)
 }
 
 fn first_secret<'a>(schema: &'a FormSchema, message: &str) -> Option<&'a str> {

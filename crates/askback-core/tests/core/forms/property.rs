@@ -1,12 +1,14 @@
 //! What holds for every form and every answer.
 
 use askback_core::{
+    ask::{AskError, Question, QuestionDigest},
     canonical::digest_of,
     forms::{
         BooleanField, ChoiceField, ChoicesField, Content, Defaults, Dialect, Field, FieldKind,
         FormSchema, NumberField, Opt, SharedForm, TextField, TextFormat, lower,
     },
     limits::{FormLimits, Limits},
+    protocol::ElicitParams,
 };
 use proptest::{collection::vec, option, prelude::*, sample::select};
 use serde_json::{Map, Number, Value, json};
@@ -275,6 +277,12 @@ fn flatten(form: &FormSchema, lowered: &FormSchema, content: &Content) -> Conten
 }
 
 /// JSON made of the words of schemas, right and wrong.
+/// The digest of the question that asks a form with a message.
+fn digest(form: &SharedForm, message: &str) -> Result<QuestionDigest, AskError> {
+    let asked = ElicitParams::form(message, form.clone());
+    Question::new(asked.into(), &Limits::default()).map(|question| question.digest)
+}
+
 fn schema_like() -> impl Strategy<Value = Value> {
     let words = || {
         select(vec![
@@ -400,11 +408,26 @@ proptest! {
         let (mut written, plain) = (SharedForm::written(form.clone()), SharedForm::from(form.clone()));
         for shared in [&written, &plain] {
             prop_assert_eq!(serde_json::to_string(shared).unwrap(), form.to_json());
-            prop_assert_eq!(shared.digest(), digest_of(&form));
             prop_assert_eq!(shared.lint(&limits), form.lint(&limits));
         }
         written.make_mut().clone_from(&other);
-        prop_assert_eq!(written.digest(), digest_of(&other));
+        prop_assert_eq!(serde_json::to_string(&written).unwrap(), other.to_json());
+    }
+
+    #[test]
+    fn the_digest_of_a_question_is_that_of_its_form_and_message(form in sound_form(), other in sound_form()) {
+        let written = SharedForm::written(form.clone());
+        let asked = digest(&written, "Which?");
+        prop_assert_eq!(&asked, &digest(&form.clone().into(), "Which?"));
+        let mut changed = written.clone();
+        changed.make_mut().clone_from(&other);
+        prop_assert_eq!(digest(&changed, "Which?"), digest(&other.clone().into(), "Which?"));
+        if let (Ok(asked), Ok(again)) = (asked, digest(&written, "Which one?")) {
+            prop_assert_ne!(asked, again);
+            let is_same = digest_of(&form) == digest_of(&other);
+            let of_other = digest(&changed, "Which?");
+            prop_assert!(is_same || of_other != Ok(asked));
+        }
     }
 
     #[test]
