@@ -19,7 +19,7 @@ mod v2025_03_26;
 mod v2025_06_18;
 mod v2025_11_25;
 
-use alloc::vec::Vec;
+use alloc::{borrow::Cow, format, string::String, vec::Vec};
 
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::value::RawValue;
@@ -33,8 +33,8 @@ use crate::{
     forms::{Defaults, Dialect},
     jsonrpc::{self, ErrorObject, RequestId},
     protocol::{
-        COMPLETE, ClientNotification, ClientRequest, HasMeta, Outcome, RawJson, ServerNotification,
-        ServerRequest, Signature,
+        COMPLETE, ClientNotification, ClientRequest, HasMeta, InputRequiredResult, Outcome,
+        RawJson, ServerNotification, ServerRequest, Signature,
     },
     revision::{Kind, Revision},
 };
@@ -139,7 +139,8 @@ pub fn write_result<T: Lower + HasMeta + Serialize>(
     result: T,
     signature: Option<&Signature>,
 ) -> Vec<u8> {
-    write_typed(revision, id, result, ResultType::Complete, signature)
+    let first = r#""resultType":"complete""#;
+    write_typed(revision, id, result, first, signature)
 }
 
 /// Writes the response to a request that may ask or have become a task, in the words of a
@@ -156,15 +157,12 @@ pub fn write_outcome<T: Lower + HasMeta + Serialize>(
     let facts = revision.facts();
     match outcome {
         Outcome::Done(result) => write_result(revision, id, result, signature),
-        Outcome::NeedInput(questions) if facts.result_type => write_typed(
-            revision,
-            id,
-            questions,
-            ResultType::InputRequired,
-            signature,
-        ),
+        Outcome::NeedInput(mut questions) if facts.result_type => {
+            let first = begin_asking(&mut questions);
+            write_typed(revision, id, questions, &first, signature)
+        }
         Outcome::Task(task) if facts.extensions => {
-            write_typed(revision, id, *task, ResultType::Task, signature)
+            write_typed(revision, id, *task, r#""resultType":"task""#, signature)
         }
         Outcome::CoreTask(task) if facts.tasks => write_result(revision, id, task, signature),
         Outcome::NeedInput(_) | Outcome::Task(_) | Outcome::CoreTask(_) => jsonrpc::write_error(
@@ -251,29 +249,30 @@ struct Typed<'a, T> {
     result: &'a T,
 }
 
-/// The type of a result.
-#[derive(Clone, Copy)]
-enum ResultType {
-    Complete,
-    InputRequired,
-    Task,
-}
-
-impl ResultType {
-    fn member(self) -> &'static str {
-        match self {
-            Self::Complete => r#""resultType":"complete""#,
-            Self::InputRequired => r#""resultType":"input_required""#,
-            Self::Task => r#""resultType":"task""#,
-        }
+/// The first members of a result that asks. Its state is long and, as servers seal it, a text without
+/// anything to be escaped: that is written as it is, and taken out of the members that are written after
+/// it.
+fn begin_asking(questions: &mut InputRequiredResult) -> Cow<'static, str> {
+    let first = r#""resultType":"input_required""#;
+    // All bytes are looked at, which takes no branch for each.
+    let is_plain = |text: &mut String| {
+        let bytes = text.bytes();
+        !bytes.fold(false, |any, byte| {
+            any | matches!(byte, 0..=0x1F | b'"' | b'\\')
+        })
+    };
+    match questions.request_state.take_if(is_plain) {
+        Some(state) => format!(r#"{first},"requestState":"{state}""#).into(),
+        None => first.into(),
     }
 }
 
+/// Writes a result that begins with these members, which say of what type it is.
 fn write_typed<T: Lower + HasMeta + Serialize>(
     revision: Revision,
     id: &RequestId,
     result: T,
-    result_type: ResultType,
+    first: &str,
     signature: Option<&Signature>,
 ) -> Vec<u8> {
     let facts = revision.facts();
@@ -285,5 +284,5 @@ fn write_typed<T: Lower + HasMeta + Serialize>(
     let signature = signature.filter(|_| facts.request_meta);
     let meta = signature.and_then(|_| result.meta_slot().take());
     let signed = signature.map(|signature| signature.sign(meta.as_deref()));
-    jsonrpc::write_result_of(id, result_type.member(), &result, signed.as_deref())
+    jsonrpc::write_result_of(id, first, &result, signed.as_deref())
 }

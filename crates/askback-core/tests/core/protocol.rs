@@ -14,6 +14,7 @@ use askback_core::{
     revision::Revision,
     wire,
 };
+use proptest::{collection::vec, prelude::*};
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Value, json, value::RawValue};
 
@@ -528,6 +529,26 @@ fn a_result_names_its_server_where_results_do() {
         write(Revision::V2025_11_25, asks())["error"]["code"],
         json!(-32603)
     );
+}
+
+proptest! {
+    #![proptest_config(crate::proptest_config())]
+
+    #[test]
+    fn a_state_is_written_whatever_text_it_is(
+        state in vec(prop_oneof![any::<char>(), prop::char::range('\0', '0'), Just('\\')], 0..12),
+    ) {
+        let asks = InputRequiredResult {
+            request_state: Some(state.into_iter().collect()),
+            ..InputRequiredResult::default()
+        };
+        let mut result = serde_json::to_value(&asks).unwrap();
+        result["resultType"] = json!("input_required");
+        let outcome = Outcome::<CallToolResult>::NeedInput(asks);
+        let written = wire::write_outcome(Revision::LATEST, &1.into(), outcome, None);
+        let written: Value = serde_json::from_slice(&written).unwrap();
+        prop_assert_eq!(written, json!({"jsonrpc": "2.0", "id": 1, "result": result}));
+    }
 }
 
 #[test]
