@@ -4,11 +4,12 @@ use alloc::{borrow::Cow, boxed::Box};
 
 use serde::{
     Deserialize,
-    de::{self, DeserializeOwned},
+    de::{self, DeserializeOwned, IgnoredAny},
 };
 use serde_json::value::RawValue;
 
 use super::{CreateTaskResult, DetailedTask, InputRequiredResult};
+use crate::jsonrpc::Walk;
 
 /// The outcome of a request: a result cannot both be complete and ask.
 #[derive(Debug, Clone, PartialEq)]
@@ -70,7 +71,10 @@ impl<T> Outcome<T> {
         done: impl FnOnce(&str) -> Result<T, serde_json::Error>,
     ) -> Result<Self, serde_json::Error> {
         let text = result.get();
-        let peek: Peek<'_> = serde_json::from_str(text)?;
+        let peek: Peek<'_> = match Peek::of_plain(text) {
+            Some(peek) => peek,
+            None => serde_json::from_str(text)?,
+        };
         let is_task = peek.task.is_some_and(|task| task.get().starts_with('{'));
         match peek.result_type.as_deref() {
             None if is_task => serde_json::from_str(text).map(Self::CoreTask),
@@ -106,4 +110,23 @@ struct Peek<'a> {
     result_type: Option<Cow<'a, str>>,
     #[serde(borrow)]
     task: Option<&'a RawValue>,
+}
+
+impl<'a> Peek<'a> {
+    /// Reads it where the type and lists and objects are all there is to a result, as in nearly all that
+    /// are complete. It is then what serde reads; `None` says nothing about the text.
+    fn of_plain(text: &'a str) -> Option<Self> {
+        let mut result_type = None;
+        let mut walk = Walk::new(text);
+        walk.object(|walk, name| match name {
+            "resultType" => {
+                let is_first = result_type.replace(walk.string()?.into()).is_none();
+                is_first.then_some(())
+            }
+            "task" => None,
+            _ => walk.read::<IgnoredAny>().map(drop),
+        })?;
+        let task = None;
+        Some(Self { result_type, task })
+    }
 }

@@ -97,6 +97,15 @@ impl RawObject {
         RawJson::from_text(text).and_then(Self::checked)
     }
 
+    /// Takes a value that is an object.
+    ///
+    /// # Errors
+    ///
+    /// If it is no object.
+    pub fn from_json(json: RawJson) -> Result<Self, serde_json::Error> {
+        Self::checked(json)
+    }
+
     /// The object as text, without surrounding white space.
     pub fn as_str(&self) -> &str {
         self.0.as_str()

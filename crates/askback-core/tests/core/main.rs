@@ -11,6 +11,7 @@ mod keys;
 mod protocol;
 mod question;
 mod received;
+mod response;
 mod revision;
 mod sampling;
 mod seal;

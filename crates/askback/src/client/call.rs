@@ -155,7 +155,7 @@ impl<T> PendingCall<T> {
         }
         let span = SentSpan::begin(&client, &mut request);
         let (reply, result) = oneshot::channel();
-        self.stage = match client.send(self.id, *request, reply, None) {
+        self.stage = match client.send(self.id, request, reply, None) {
             Ok(calling) => Stage::Sent(calling, result, span),
             Err(error) => Stage::Ended(Some(error)),
         };

@@ -510,7 +510,7 @@ impl Client {
     fn send(
         &self,
         id: CallId,
-        mut request: ClientRequest,
+        mut request: Box<ClientRequest>,
         reply: Reply,
         granted: Option<oneshot::Sender<SubscriptionFilter>>,
     ) -> Result<Calling, ClientError> {
@@ -519,7 +519,7 @@ impl Client {
         }
         let command = Command::Call {
             id,
-            request: Box::new(request),
+            request,
             timeouts: self.timeouts,
             reply,
             granted,
@@ -535,7 +535,7 @@ fn object(arguments: &impl Serialize) -> Result<Option<RawObject>, serde_json::E
     let json = RawJson::new(arguments)?;
     match json.as_str() {
         "null" => Ok(None),
-        _ => json.decode().map(Some),
+        _ => RawObject::from_json(json).map(Some),
     }
 }
 

@@ -115,7 +115,7 @@ impl Client {
         };
         let (reply, ended) = oneshot::channel();
         let (granted, is_granted) = oneshot::channel();
-        let listen = ClientRequest::Listen(params);
+        let listen = Box::new(ClientRequest::Listen(params));
         let calling = self.send(self.next_id(), listen, reply, Some(granted))?;
         let Ok(granted) = is_granted.await else {
             calling.end();

@@ -1,7 +1,7 @@
 //! The description of a client that goes with each request, where each request stands alone: written
 //! once for all of them (2026-07-28, basic/index, `_meta`).
 
-use alloc::{borrow::ToOwned, format, string::String, sync::Arc};
+use alloc::{borrow::ToOwned, string::String, sync::Arc};
 
 use super::Profile;
 use crate::{
@@ -112,11 +112,16 @@ impl SentMeta {
 
     /// Its members, as text without the braces around them.
     pub(super) fn members(&self) -> String {
-        let mut members = String::new();
+        // The name of the token, and a number.
+        let around = 48;
+        let known = &self.introduction.members;
+        let mut members = String::with_capacity(around + known.len() + self.own.len());
         if let Some(token) = &self.progress_token {
-            members = format!(r#""progressToken":{},"#, token.to_json());
+            for part in [r#""progressToken":"#, &token.to_json(), ","] {
+                members.push_str(part);
+            }
         }
-        members.push_str(&self.introduction.members);
+        members.push_str(known);
         if !self.own.is_empty() {
             members.push(',');
             members.push_str(&self.own);
