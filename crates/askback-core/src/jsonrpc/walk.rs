@@ -1,5 +1,6 @@
 //! A walk over JSON as nearly all programs write it.
 
+use memchr::memchr2;
 use serde::Deserialize;
 
 use super::RequestId;
@@ -92,6 +93,37 @@ impl<'a> Walk<'a> {
         let value = values.next()?.ok()?;
         self.at += values.byte_offset();
         Some(value)
+    }
+
+    /// Steps over a value of an object or array, in text that is known to be JSON.
+    pub(crate) fn skip(&mut self) -> Option<()> {
+        let mut depth = 0_usize;
+        loop {
+            match self.peek()? {
+                b'"' => self.skip_string()?,
+                b'{' | b'[' => depth += 1,
+                // Here ends what it is a value of.
+                b'}' | b']' | b',' if depth == 0 => return Some(()),
+                b'}' | b']' => depth -= 1,
+                _ => {}
+            }
+            self.at += 1;
+        }
+    }
+
+    /// Steps to the end of a string, whatever is in it.
+    fn skip_string(&mut self) -> Option<()> {
+        self.at += 1;
+        loop {
+            let rest = self.text.as_bytes().get(self.at..)?;
+            let found = memchr2(b'"', b'\\', rest)?;
+            self.at += found;
+            if rest[found] == b'"' {
+                return Some(());
+            }
+            // What is escaped ends nothing.
+            self.at += 2;
+        }
     }
 
     /// At the end of the text, but for white space.

@@ -4,7 +4,7 @@ use alloc::{borrow::Cow, boxed::Box};
 
 use serde::{
     Deserialize,
-    de::{self, DeserializeOwned, IgnoredAny},
+    de::{self, DeserializeOwned},
 };
 use serde_json::value::RawValue;
 
@@ -71,7 +71,7 @@ impl<T> Outcome<T> {
         done: impl FnOnce(&str) -> Result<T, serde_json::Error>,
     ) -> Result<Self, serde_json::Error> {
         let text = result.get();
-        let peek: Peek<'_> = match Peek::of_plain(text) {
+        let peek: Peek<'_> = match Peek::of_plain(result) {
             Some(peek) => peek,
             None => serde_json::from_str(text)?,
         };
@@ -113,18 +113,18 @@ struct Peek<'a> {
 }
 
 impl<'a> Peek<'a> {
-    /// Reads it where the type and lists and objects are all there is to a result, as in nearly all that
-    /// are complete. It is then what serde reads; `None` says nothing about the text.
-    fn of_plain(text: &'a str) -> Option<Self> {
+    /// Reads it where the type is a plain text, and no task is there, as in nearly all results. It is then
+    /// what serde reads; `None` says nothing about the result.
+    fn of_plain(result: &'a RawValue) -> Option<Self> {
         let mut result_type = None;
-        let mut walk = Walk::new(text);
+        let mut walk = Walk::new(result.get());
         walk.object(|walk, name| match name {
             "resultType" => {
                 let is_first = result_type.replace(walk.string()?.into()).is_none();
                 is_first.then_some(())
             }
             "task" => None,
-            _ => walk.read::<IgnoredAny>().map(drop),
+            _ => walk.skip(),
         })?;
         let task = None;
         Some(Self { result_type, task })

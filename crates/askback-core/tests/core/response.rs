@@ -157,6 +157,34 @@ proptest! {
 }
 
 #[test]
+fn the_type_of_a_result_is_found_behind_any_value() {
+    for value in [
+        r#""""#,
+        r#""\\""#,
+        r#""\"}""#,
+        r#""\\\"}""#,
+        "null",
+        " -1.5e3 ",
+        "true",
+        "[]",
+        "[[],{}]",
+        r#"{"b":["]",{"c":"\"}]"}],"resultType":"complete"}"#,
+    ] {
+        for members in [
+            format!(r#""a":{value},"resultType":"input_required","requestState":"s""#),
+            format!(r#""requestState":"s","a":{value},"resultType":"input_required""#),
+            format!(r#""resultType":"input_required","a":{value},"requestState":"s""#),
+        ] {
+            let text = format!("{{{members}}}");
+            check_result(&text);
+            let result = RawValue::from_string(text).unwrap();
+            let outcome = wire::read_outcome::<CallToolResult>(Revision::LATEST, &result);
+            assert!(matches!(outcome, Ok(Outcome::NeedInput(_))), "{result}");
+        }
+    }
+}
+
+#[test]
 fn a_response_keeps_the_limits_however_it_is_read() {
     let mut short = WireLimits::default();
     (short.request_id_bytes, short.message_values) = (3, 40);
