@@ -53,7 +53,6 @@ pub(super) async fn start(
         way: Way::Closed(connector),
         outbox: Outbox::new(limits.wire.message_bytes),
         calls: HashMap::new(),
-        granted: HashMap::new(),
         questions: Questions::default(),
         pause: Pause::default(),
         paused: Duration::ZERO,
@@ -75,8 +74,7 @@ struct Driver {
     limits: Limits,
     way: Way,
     outbox: Outbox,
-    calls: HashMap<CallId, Reply>,
-    granted: HashMap<CallId, oneshot::Sender<SubscriptionFilter>>,
+    calls: HashMap<CallId, Waiting>,
     questions: Questions,
     /// When the transport waits for others than the server, and how long those before it did.
     pause: Pause,
@@ -86,6 +84,13 @@ struct Driver {
     /// Waits to hear whether the connection opens.
     opened: Option<oneshot::Sender<Result<Arc<Shared>, ClientError>>>,
     started: Instant,
+}
+
+/// Somebody who waits for a call.
+struct Waiting {
+    reply: Reply,
+    /// For a subscription that has not begun: where it is told what was granted.
+    granted: Option<oneshot::Sender<SubscriptionFilter>>,
 }
 
 /// How much is handled at most before other tasks have their turn, and what is to be sent is.
@@ -217,16 +222,12 @@ impl Driver {
                 reply,
                 granted,
             } => {
-                self.calls.insert(id, reply);
-                if let Some(granted) = granted {
-                    self.granted.insert(id, granted);
-                }
+                self.calls.insert(id, Waiting { reply, granted });
                 self.engine.call_within(id, *request, timeouts, now);
             }
             Command::Cancel(id) => {
                 tracing::debug!("a call is cancelled: the caller no longer waits for the result");
                 self.calls.remove(&id);
-                self.granted.remove(&id);
                 self.engine.cancel(id, now);
             }
             Command::RootsChanged => self.engine.roots_changed(),
@@ -271,7 +272,8 @@ impl Driver {
                 Output::Ask(id, question) => self.questions.ask(&self.host, id, *question),
                 Output::Withdraw(id) => self.questions.withdraw(id),
                 Output::Granted(id, filter) => {
-                    if let Some(granted) = self.granted.remove(&id) {
+                    let waiting = self.calls.get_mut(&id);
+                    if let Some(granted) = waiting.and_then(|waiting| waiting.granted.take()) {
                         // Whoever listens may have stopped; then the call is cancelled, too.
                         let _ = granted.send(filter);
                     }
@@ -281,10 +283,9 @@ impl Driver {
                     {
                         tracing::debug!(%error, "a call is cancelled");
                     }
-                    self.granted.remove(&id);
-                    if let Some(reply) = self.calls.remove(&id) {
+                    if let Some(waiting) = self.calls.remove(&id) {
                         // Whoever called may have stopped waiting.
-                        let _ = reply.send(outcome);
+                        let _ = waiting.reply.send(outcome);
                     }
                 }
                 Output::Event(event) => {
@@ -435,7 +436,6 @@ impl Driver {
     /// Ends everything, the server last.
     async fn close(mut self) {
         self.calls.clear();
-        self.granted.clear();
         self.questions.end().await;
         loop {
             match &self.way {

@@ -48,18 +48,23 @@ impl Calls {
     }
 
     pub(super) fn insert(&mut self, id: CallId, call: Call) {
-        self.remove(id);
         let deadline = None;
-        self.held.insert(id, Box::new(HeldCall { call, deadline }));
+        let before = self.held.insert(id, Box::new(HeldCall { call, deadline }));
+        self.forget_deadline(id, before.as_deref());
         self.touched.push(id);
     }
 
     pub(super) fn remove(&mut self, id: CallId) -> Option<Call> {
         let held = self.held.remove(&id)?;
-        if let Some(deadline) = held.deadline {
+        self.forget_deadline(id, Some(&held));
+        Some(held.call)
+    }
+
+    /// Takes out the entry of a call that is no longer held.
+    fn forget_deadline(&mut self, id: CallId, held: Option<&HeldCall>) {
+        if let Some(deadline) = held.and_then(|held| held.deadline) {
             self.deadlines.remove(&(deadline, id));
         }
-        Some(held.call)
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = (CallId, &Call)> {
