@@ -289,6 +289,19 @@ fn a_booking_that_is_not_confirmed_is_no_failure() {
 }
 
 #[test]
+fn a_trip_is_tailored_by_a_form_with_every_kind_of_field() {
+    let words = ["call", "tailor_trip", "destination=Lisbon", "--json"];
+    let run = Run::new("tailor", &words).answers(
+        "answers:\n  - accept: {voucher: ABC-1234, email: ada@example.com, depart: 2026-06-15, \
+         meals: breakfast, interests: [food]}\n",
+    );
+    let ran = run.on_travel().expect(0);
+    let tailored = &ran.json()["structuredContent"];
+    assert_eq!(tailored["destination"], "Lisbon");
+    assert_eq!(tailored["preferences"]["depart"], "2026-06-15");
+}
+
+#[test]
 fn a_model_is_played_by_a_rule() {
     let words = [
         "call",
