@@ -15,7 +15,8 @@ use std::{
 };
 
 use askback_core::auth::{AuthorizationContext, Challenge, Scopes};
-use reqwest::{
+use askback_requests::Route;
+use http::{
     Method, StatusCode,
     header::{AUTHORIZATION, HeaderMap, WWW_AUTHENTICATE},
 };
@@ -27,7 +28,7 @@ use super::{
     AuthorizationError, Config, CredentialKey, How, SignInError,
     code::Random,
     drive::Means,
-    fetch::{Fetcher, Route},
+    fetch::Fetcher,
     flow::{Plan, Wanted, Way},
     key::SigningKey,
     pins,

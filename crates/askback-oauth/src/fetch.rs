@@ -4,22 +4,16 @@
 //! moment later. Redirections are followed for documents alone, each checked like the first URL.
 //! What went wrong is said in few words, since they may be seen by whoever chose the URL.
 
-use std::{fmt, io, net::SocketAddr, sync::Arc, time::Duration};
+use std::{fmt, io, time::Duration};
 
-use askback_core::{
-    auth::AuthorizationError, future::BoxFuture, http::body::BodyBuffer, limits::Limits,
+use askback_core::{auth::AuthorizationError, http::body::BodyBuffer, limits::Limits};
+use askback_requests::{NAME, Names, Requests, Route, in_full, next_piece};
+use bytes::Bytes;
+use http::{
+    HeaderMap, HeaderValue, Method, Request, Response, StatusCode, Uri,
+    header::{ACCEPT, CONTENT_TYPE, LOCATION, USER_AGENT},
 };
-use reqwest::{
-    Client, Method, Proxy, Request, Response, StatusCode,
-    dns::{Addrs, Name, Resolve, Resolving},
-    header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderValue, LOCATION},
-    redirect::Policy,
-};
-use rustls::{
-    ClientConfig,
-    crypto::{CryptoProvider, ring},
-};
-use rustls_platform_verifier::BuilderVerifierExt as _;
+use hyper::body::Incoming;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use url::Url;
@@ -48,23 +42,10 @@ const REDIRECTIONS: usize = 3;
 /// ```
 #[derive(Debug, Clone)]
 pub struct Fetcher {
-    http: Client,
+    requests: Requests,
     reach: Reach,
     most: usize,
     patience: Duration,
-}
-
-/// How requests leave this machine.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Route {
-    /// By themselves. The proxy variables of the environment are not looked at.
-    #[default]
-    Direct,
-    /// Through this proxy. It resolves names, and says which addresses may be reached.
-    Proxy(Url),
-    /// Through the proxies that the environment names, if it names any.
-    Environment,
 }
 
 /// Which redirections of a document are followed.
@@ -120,63 +101,19 @@ pub enum FetchError {
     TooSlow,
 }
 
-/// TLS by the provider that the program has chosen for itself, else by ring; trusted are the authorities
-/// of the system.
-fn tls() -> Result<ClientConfig, rustls::Error> {
-    let chosen = CryptoProvider::get_default().cloned();
-    let provider = chosen.unwrap_or_else(|| Arc::new(ring::default_provider()));
-    let tls =
-        ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions()?;
-    let mut tls = tls.with_platform_verifier()?.with_no_client_auth();
-    // A document or two are fetched from each host: HTTP/2 would bring nothing.
-    tls.alpn_protocols = vec![b"http/1.1".to_vec()];
-    Ok(tls)
-}
-
 impl Fetcher {
     /// Fetches from where `reach` lets it.
     ///
     /// # Errors
     ///
-    /// Fails where HTTP cannot be spoken on this machine.
+    /// Fails where HTTP cannot be spoken on this machine, and where the proxy of the route cannot be used.
     pub fn new(reach: Reach, route: &Route, limits: &Limits) -> io::Result<Self> {
-        let lookup: Lookup = Arc::new(|name| {
-            Box::pin(async move {
-                let found = tokio::net::lookup_host((name.as_str(), 0)).await?;
-                Ok(found.collect())
-            })
-        });
-        Self::looking_up(lookup, reach, route, limits)
+        Self::with_names(Names::system(), reach, route, limits)
     }
 
-    /// One that finds the addresses of names in its own way.
-    fn looking_up(
-        lookup: Lookup,
-        reach: Reach,
-        route: &Route,
-        limits: &Limits,
-    ) -> io::Result<Self> {
-        let failed = |error| io::Error::other(format!("HTTP cannot be spoken here: {error}"));
-        let tls = tls()
-            .map_err(|error| io::Error::other(format!("HTTP cannot be spoken here: {error}")))?;
-        let mut builder = Client::builder()
-            .tls_backend_preconfigured(tls)
-            .user_agent(concat!("askback/", env!("CARGO_PKG_VERSION")))
-            .redirect(Policy::none())
-            .referer(false)
-            .connect_timeout(limits.http.connect);
-        let guarded = Guarded { reach, lookup };
-        builder = match route {
-            Route::Direct => builder.no_proxy().dns_resolver(Arc::new(guarded)),
-            // Names are then resolved, and addresses refused, by the proxy.
-            Route::Proxy(proxy) => {
-                let proxy = Proxy::all(proxy.as_str()).map_err(failed)?;
-                builder.no_proxy().proxy(proxy)
-            }
-            Route::Environment => builder.dns_resolver(Arc::new(guarded)),
-        };
+    fn with_names(names: Names, reach: Reach, route: &Route, limits: &Limits) -> io::Result<Self> {
         Ok(Self {
-            http: builder.build().map_err(failed)?,
+            requests: Requests::new(route, guarded(names, reach), &limits.http)?,
             reach,
             most: limits.sign_in.document_bytes,
             patience: limits.sign_in.document_fetch,
@@ -205,9 +142,8 @@ impl Fetcher {
         let fetching = async {
             let mut url = url.clone();
             for _ in 0..=REDIRECTIONS {
-                let mut request = Request::new(Method::GET, url.clone());
-                request.headers_mut().insert(ACCEPT, JSON);
-                let response = self.send(request).await?;
+                let headers = HeaderMap::from_iter([(ACCEPT, JSON)]);
+                let response = self.send(Method::GET, &url, headers, Bytes::new()).await?;
                 if !response.status().is_redirection() {
                     return self.read(response).await;
                 }
@@ -233,11 +169,10 @@ impl Fetcher {
     /// # Errors
     ///
     /// [`FetchError`]; an answer with the status of an error is an answer.
-    pub async fn get_with(&self, url: &Url, headers: HeaderMap) -> Result<Fetched, FetchError> {
-        let mut request = Request::new(Method::GET, url.clone());
-        *request.headers_mut() = headers;
-        request.headers_mut().entry(ACCEPT).or_insert(JSON);
-        self.in_time(self.once(request)).await
+    pub async fn get_with(&self, url: &Url, mut headers: HeaderMap) -> Result<Fetched, FetchError> {
+        headers.entry(ACCEPT).or_insert(JSON);
+        self.in_time(self.once(Method::GET, url, headers, Bytes::new()))
+            .await
     }
 
     /// Posts JSON. No redirection is followed.
@@ -248,8 +183,8 @@ impl Fetcher {
     pub async fn post(&self, url: &Url, body: &Value) -> Result<Fetched, FetchError> {
         let mut headers = HeaderMap::new();
         headers.insert(CONTENT_TYPE, JSON);
-        let body = body.to_string().into_bytes();
-        self.in_time(self.send_body(url, headers, body)).await
+        self.in_time(self.send_body(url, headers, body.to_string().into()))
+            .await
     }
 
     /// Posts a form that is encoded already, with these headers. No redirection is followed.
@@ -265,24 +200,28 @@ impl Fetcher {
     ) -> Result<Fetched, FetchError> {
         const FORM: HeaderValue = HeaderValue::from_static("application/x-www-form-urlencoded");
         headers.insert(CONTENT_TYPE, FORM);
-        self.in_time(self.send_body(url, headers, form)).await
+        self.in_time(self.send_body(url, headers, form.into()))
+            .await
     }
 
     async fn send_body(
         &self,
         url: &Url,
-        headers: HeaderMap,
-        body: Vec<u8>,
+        mut headers: HeaderMap,
+        body: Bytes,
     ) -> Result<Fetched, FetchError> {
-        let mut request = Request::new(Method::POST, url.clone());
-        *request.headers_mut() = headers;
-        request.headers_mut().insert(ACCEPT, JSON);
-        *request.body_mut() = Some(body.into());
-        self.once(request).await
+        headers.insert(ACCEPT, JSON);
+        self.once(Method::POST, url, headers, body).await
     }
 
-    async fn once(&self, request: Request) -> Result<Fetched, FetchError> {
-        let response = self.send(request).await?;
+    async fn once(
+        &self,
+        method: Method,
+        url: &Url,
+        headers: HeaderMap,
+        body: Bytes,
+    ) -> Result<Fetched, FetchError> {
+        let response = self.send(method, url, headers, body).await?;
         // What is sent here is meant for nobody else.
         if response.status().is_redirection() {
             return Err(FetchError::Redirected);
@@ -290,21 +229,39 @@ impl Fetcher {
         self.read(response).await
     }
 
-    async fn send(&self, request: Request) -> Result<Response, FetchError> {
-        if !self.reach.allows(request.url()) {
-            return Err(FetchError::Unreachable {
-                detail: "the URL is none that may be fetched from".to_owned(),
-            });
-        }
-        self.http.execute(request).await.map_err(|error| {
-            let detail = chain(&error.without_url());
+    async fn send(
+        &self,
+        method: Method,
+        url: &Url,
+        mut headers: HeaderMap,
+        body: Bytes,
+    ) -> Result<Response<Incoming>, FetchError> {
+        let uri = self.target(url).ok_or_else(|| FetchError::Unreachable {
+            detail: "the URL is none that may be fetched from".to_owned(),
+        })?;
+        headers.extend(self.requests.proxy_headers(&uri));
+        headers.entry(USER_AGENT).or_insert(NAME);
+        let mut request = Request::new(body);
+        *request.method_mut() = method;
+        *request.uri_mut() = uri;
+        *request.headers_mut() = headers;
+        self.requests.send(request).await.map_err(|error| {
+            let detail = error.to_string();
             tracing::debug!(error = detail, "a request for authorization failed");
             FetchError::Unreachable { detail }
         })
     }
 
+    /// A URL as it stands in a request, if it may be fetched from. A name and a password in it would be sent to
+    /// whoever reads the request.
+    fn target(&self, url: &Url) -> Option<Uri> {
+        let is_open = url.username().is_empty() && url.password().is_none();
+        let may_be = is_open && self.reach.allows(url);
+        may_be.then(|| url.as_str().parse().ok()).flatten()
+    }
+
     /// Where a document went, if it may be fetched from there.
-    fn redirected(&self, url: &Url, response: &Response) -> Result<Url, FetchError> {
+    fn redirected(&self, url: &Url, response: &Response<Incoming>) -> Result<Url, FetchError> {
         let keeps = !matches!(response.status(), StatusCode::NOT_MODIFIED);
         let location = response.headers().get(LOCATION).filter(|_| keeps);
         let location = location.and_then(|location| location.to_str().ok());
@@ -315,7 +272,7 @@ impl Fetcher {
         target.filter(is_sound).ok_or(FetchError::Redirected)
     }
 
-    async fn read(&self, mut response: Response) -> Result<Fetched, FetchError> {
+    async fn read(&self, mut response: Response<Incoming>) -> Result<Fetched, FetchError> {
         let status = response.status().as_u16();
         let header = |name: &str| {
             let value = response.headers().get(name)?;
@@ -324,11 +281,11 @@ impl Fetcher {
         let nonce = header("dpop-nonce");
         let is_json = header(CONTENT_TYPE.as_str()).is_some_and(|kind| is_json(&kind));
         let mut body = BodyBuffer::new(self.most);
-        let broken = |error: reqwest::Error| FetchError::Unreachable {
-            detail: chain(&error.without_url()),
+        let broken = |error: hyper::Error| FetchError::Unreachable {
+            detail: in_full(&error),
         };
-        while let Some(chunk) = response.chunk().await.map_err(broken)? {
-            body.push(&chunk).map_err(|_| FetchError::TooLarge)?;
+        while let Some(piece) = next_piece(response.body_mut()).await.map_err(broken)? {
+            body.push(&piece).map_err(|_| FetchError::TooLarge)?;
         }
         Ok(Fetched {
             status,
@@ -424,15 +381,9 @@ pub(crate) fn document<T: DeserializeOwned>(
     }
 }
 
-/// An error with what led to it.
-fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text += &format!(": {error}");
-        cause = error.source();
-    }
-    text
+/// Names whose addresses are looked at whenever a connection is opened.
+fn guarded(names: Names, reach: Reach) -> Names {
+    names.only(move |address| reach.address(address))
 }
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
@@ -442,34 +393,6 @@ fn is_json(kind: &str) -> bool {
     let kind = kind.split(';').next().unwrap_or_default().trim();
     let kind = kind.to_ascii_lowercase();
     kind == "application/json" || kind.starts_with("application/") && kind.ends_with("+json")
-}
-
-/// Resolves names, and passes over addresses that may not be reached.
-struct Guarded {
-    reach: Reach,
-    lookup: Lookup,
-}
-
-/// Finds the addresses of a name.
-type Lookup = Arc<dyn Fn(String) -> Found + Send + Sync>;
-
-type Found = BoxFuture<'static, io::Result<Vec<SocketAddr>>>;
-
-impl Resolve for Guarded {
-    fn resolve(&self, name: Name) -> Resolving {
-        let reach = self.reach;
-        let found = (self.lookup)(name.as_str().to_owned());
-        Box::pin(async move {
-            let found = found.await?.into_iter();
-            let allowed: Vec<SocketAddr> = found.filter(|it| reach.address(it.ip())).collect();
-            if allowed.is_empty() {
-                let why = "the name leads to no address that may be reached";
-                return Err(io::Error::new(io::ErrorKind::PermissionDenied, why).into());
-            }
-            let addresses: Addrs = Box::new(allowed.into_iter());
-            Ok(addresses)
-        })
-    }
 }
 
 #[cfg(test)]
@@ -483,20 +406,20 @@ mod tests {
     };
 
     use askback_core::limits::Limits;
-    use reqwest::dns::Resolve as _;
+    use askback_requests::{Names, Route};
     use tokio::net::TcpListener;
     use url::Url;
 
-    use super::{FetchError, Fetched, Fetcher, Guarded, Lookup, Reach, Redirects, Route, is_json};
+    use super::{FetchError, Fetched, Fetcher, Reach, Redirects, guarded, is_json};
 
     fn reach(server: &str) -> Reach {
         Reach::of(&Url::parse(server).expect("a URL"), false)
     }
 
     /// Names lead to these addresses, the first time to the first.
-    fn leading_to(addresses: &'static [&'static str], times: &Arc<AtomicUsize>) -> Lookup {
+    fn leading_to(addresses: &'static [&'static str], times: &Arc<AtomicUsize>) -> Names {
         let times = Arc::clone(times);
-        Arc::new(move |_| {
+        Names::found_by(move |_| {
             let time = times.fetch_add(1, Ordering::Relaxed);
             let address = addresses[time.min(addresses.len() - 1)];
             let address = address.parse().expect("an address");
@@ -507,10 +430,9 @@ mod tests {
     // Shows BP-25, BP-30, BP-32.
     #[tokio::test]
     async fn a_name_that_leads_inside_is_not_followed() {
-        let resolve = |guarded: &Guarded| guarded.resolve("a.example.com".parse().expect("a name"));
-        let guarded = |server: &str, addresses| Guarded {
-            reach: reach(server),
-            lookup: leading_to(addresses, &Arc::default()),
+        let resolve = |names: &Names| names.resolve("a.example.com");
+        let guarded = |server: &str, addresses| {
+            guarded(leading_to(addresses, &Arc::default()), reach(server))
         };
         let outside = "https://mcp.example.com/";
         let inside: [&[&str]; 7] = [
@@ -528,12 +450,12 @@ mod tests {
         }
         let own = guarded("http://localhost/", &["127.0.0.1"]);
         let found = resolve(&own).await.expect("the own machine");
-        assert!(found.count() > 0);
+        assert!(!found.is_empty());
 
         // A name that led outside a moment ago is looked at again.
         let moving = guarded(outside, &["93.184.216.34", "127.0.0.1", "10.0.0.1"]);
         let found = resolve(&moving).await.expect("it is outside");
-        assert_eq!(found.count(), 1);
+        assert_eq!(found.len(), 1);
         assert!(resolve(&moving).await.is_err());
         assert!(resolve(&moving).await.is_err());
     }
@@ -545,7 +467,7 @@ mod tests {
         let port = listener.local_addr().expect("an address").port();
         let outside = reach("https://mcp.example.com/");
         let times = Arc::new(AtomicUsize::new(0));
-        let fetcher = Fetcher::looking_up(
+        let fetcher = Fetcher::with_names(
             leading_to(&["127.0.0.1"], &times),
             outside,
             &Route::Direct,

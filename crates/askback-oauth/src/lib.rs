@@ -103,10 +103,11 @@ pub use askback_core::{
     auth::{AuthorizationError, SignInError},
     future::BoxFuture,
 };
+pub use askback_requests::Route;
 pub use assertion::{AssertionSource, IdentityProvider};
 pub use authorizer::{Attempt, Authorizer, Pass};
 pub use code::{AuthorizationCode, AuthorizationRequest, PendingAuthorization};
-pub use fetch::{FetchError, Fetched, Fetcher, Redirects, Route};
+pub use fetch::{FetchError, Fetched, Fetcher, Redirects};
 pub use identity::RegisteredClient;
 pub use key::{Algorithm, SigningKey};
 pub use provider::Provider;

@@ -4,7 +4,7 @@ use std::fmt;
 
 use askback_core::auth::{AuthorizationError, Scopes};
 use base64::{Engine as _, engine::general_purpose::STANDARD};
-use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderValue};
+use http::header::{AUTHORIZATION, HeaderMap, HeaderValue};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use url::{Url, form_urlencoded};

@@ -13,7 +13,13 @@ use std::{collections::BTreeSet, env, fs, path::Path};
 use self::listing::{Listing, Paths};
 
 /// The crates whose interface is listed, each after those it uses.
-const CRATES: &[&str] = &["askback-core", "askback-macros", "askback-oauth", "askback"];
+const CRATES: &[&str] = &[
+    "askback-core",
+    "askback-macros",
+    "askback-requests",
+    "askback-oauth",
+    "askback",
+];
 
 /// A variable: with it, the files are written instead of compared.
 const BLESS: &str = "ASKBACK_BLESS";

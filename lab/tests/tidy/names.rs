@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use crate::{Problem, assert_found, assert_none, code::words, tree::Tree};
 
 /// The crates whose types people meet, and whose names therefore may not be those of others.
-const LIBRARIES: [&str; 3] = [
+const LIBRARIES: [&str; 4] = [
     "crates/askback-core/src/",
     "crates/askback-oauth/src/",
+    "crates/askback-requests/src/",
     "crates/askback/src/",
 ];
 

@@ -5,7 +5,7 @@ use std::sync::{
     atomic::{AtomicUsize, Ordering},
 };
 
-use reqwest::{
+use http::{
     Method, StatusCode,
     header::{HeaderMap, HeaderName, HeaderValue, WWW_AUTHENTICATE},
 };

@@ -2,5 +2,6 @@
 
 mod answers;
 mod discovery;
+mod fetching;
 mod issuer;
 mod tokens;

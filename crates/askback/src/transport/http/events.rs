@@ -7,9 +7,10 @@ use askback_core::{
     http::sse::{Parser, SseEvent, TooLong},
     limits::Limits,
 };
+use askback_requests::{in_full, next_piece};
 use hyper::body::Incoming;
 
-use super::send::{Response, chunk, told};
+use super::send::Response;
 
 /// A stream of events that is being read.
 pub(super) struct Events {
@@ -59,11 +60,11 @@ impl Events {
             if let Some(too_long) = self.failed {
                 return Err(NoEvent::Failed(ClientError::Protocol(too_long.to_string())));
             }
-            match chunk(&mut self.body).await {
+            match next_piece(&mut self.body).await {
                 Ok(Some(chunk)) => self.parse(&chunk),
                 Ok(None) => return Err(NoEvent::Ended("its stream of events ended".to_owned())),
                 Err(error) => {
-                    let why = format!("its stream of events broke off: {}", told(&error));
+                    let why = format!("its stream of events broke off: {}", in_full(&error));
                     return Err(NoEvent::Ended(why));
                 }
             }
@@ -82,7 +83,7 @@ impl Events {
 
     /// Reads over the rest, so that the connection can be used again.
     pub(super) async fn read_over(&mut self) {
-        while let Ok(Some(_)) = chunk(&mut self.body).await {}
+        while let Ok(Some(_)) = next_piece(&mut self.body).await {}
     }
 
     fn parse(&mut self, mut chunk: &[u8]) {

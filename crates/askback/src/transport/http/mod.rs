@@ -6,7 +6,6 @@
 //! request with all that follows from it.
 
 mod bridge;
-mod connector;
 mod ended;
 mod eras;
 mod events;
@@ -24,13 +23,13 @@ use std::{
 };
 
 use askback_core::{engine::client::Carrier, future::BoxFuture, limits::Limits};
+use askback_requests::{NAME, Names, Requests, Route};
 use http::{HeaderMap, HeaderName, HeaderValue, header::USER_AGENT};
 use tokio::sync::mpsc;
 use url::Url;
 
 use self::{
     bridge::Bridge,
-    connector::{NAME, Requests},
     eras::Known,
     permission::Permission,
     send::{Target, Way},
@@ -171,7 +170,10 @@ impl Http {
     fn open(&mut self, limits: &Limits) -> io::Result<Link> {
         let requests = match &self.requests {
             Some(requests) => requests.clone(),
-            None => self.requests.insert(Requests::new(limits)?).clone(),
+            None => {
+                let requests = Requests::new(&Route::Environment, Names::system(), &limits.http)?;
+                self.requests.insert(requests).clone()
+            }
         };
         let target = Target::new(self.url.clone()).map_err(io::Error::other)?;
         let mut headers = self.headers.clone();

@@ -2,9 +2,6 @@
 
 use std::{
     borrow::Cow,
-    error::Error,
-    future::poll_fn,
-    pin::Pin,
     sync::{Arc, Mutex, PoisonError},
 };
 
@@ -19,6 +16,7 @@ use askback_core::{
     limits::Limits,
     revision::Revision,
 };
+use askback_requests::{Requests, Unanswered, in_full, next_piece};
 use bytes::Bytes;
 use http::{
     HeaderMap, HeaderName, HeaderValue, Method, Request, StatusCode, Uri,
@@ -26,15 +24,12 @@ use http::{
     uri::InvalidUri,
 };
 use http_body::Body as _;
-use http_body_util::Full;
 use hyper::body::Incoming;
-use hyper_util::client::legacy;
 use tokio::sync::mpsc;
 use url::Url;
 
 use super::{
     Eras, Tools,
-    connector::Requests,
     permission::{Pass, Permission},
 };
 use crate::transport::{Report, inbox::Inbox};
@@ -228,7 +223,7 @@ impl Way {
         let mut target = Cow::Borrowed(target);
         for _ in 0..=self.limits.http.redirects {
             let permitted = self.permission.headers(pass, &head.method, &target.url)?;
-            let mut request = Request::new(Full::new(body.clone()));
+            let mut request = Request::new(body.clone());
             *request.method_mut() = head.method.clone();
             *request.uri_mut() = target.uri.clone();
             *request.headers_mut() = self.all_headers(head, permitted);
@@ -311,7 +306,7 @@ pub(super) fn media(response: &Response) -> Option<Media> {
 pub(super) async fn read(response: Response, limits: &Limits) -> Result<Bytes, Lost> {
     let mut body = response.into_body();
     let mut gathered = BodyBuffer::new(limits.wire.message_bytes);
-    while let Some(piece) = chunk(&mut body).await.map_err(broken_off)? {
+    while let Some(piece) = next_piece(&mut body).await.map_err(broken_off)? {
         if gathered.is_empty() && body.is_end_stream() && piece.len() <= limits.wire.message_bytes {
             return Ok(piece);
         }
@@ -320,22 +315,8 @@ pub(super) async fn read(response: Response, limits: &Limits) -> Result<Bytes, L
     Ok(gathered.into_bytes().into())
 }
 
-/// The next piece of a body; none at its end.
-pub(super) async fn chunk(body: &mut Incoming) -> hyper::Result<Option<Bytes>> {
-    loop {
-        let frame = poll_fn(|cx| Pin::new(&mut *body).poll_frame(cx)).await;
-        let Some(frame) = frame.transpose()? else {
-            return Ok(None);
-        };
-        // What follows the body (trailers) says nothing here.
-        if let Ok(piece) = frame.into_data() {
-            return Ok(Some(piece));
-        }
-    }
-}
-
 fn broken_off(error: hyper::Error) -> Lost {
-    Lost::Broken(format!("its answer broke off: {}", told(&error)))
+    Lost::Broken(format!("its answer broke off: {}", in_full(&error)))
 }
 
 fn too_long(too_long: BodyTooLong) -> Lost {
@@ -366,24 +347,10 @@ pub(super) fn refusal(response: &Response, why: Option<&str>) -> ClientError {
     }
 }
 
-/// An error in words, with what led to it.
-pub(super) fn told(error: &dyn Error) -> String {
-    let mut words = error.to_string();
-    let mut source = error.source();
-    while let Some(error) = source {
-        words += ": ";
-        words += &error.to_string();
-        source = error.source();
-    }
-    words
-}
-
-fn unsent(error: legacy::Error) -> Lost {
-    let why = told(&error);
-    if error.is_connect() {
-        Lost::Failed(ClientError::Unreachable(why))
-    } else {
-        Lost::Broken(why)
+fn unsent(why: Unanswered) -> Lost {
+    match why {
+        Unanswered::Unreachable(why) => Lost::Failed(ClientError::Unreachable(why)),
+        why => Lost::Broken(why.to_string()),
     }
 }
 

@@ -1,0 +1,256 @@
+//! Connections to a server: secured by TLS where its URL says so, and through a proxy where there is one.
+
+use std::{
+    error::Error,
+    io,
+    net::IpAddr,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use askback_core::{future::BoxFuture, limits::HttpLimits};
+use http::{HeaderMap, Uri, header::USER_AGENT, uri::Scheme};
+use hyper::rt::{Read, ReadBufCursor, Write};
+use hyper_rustls::HttpsConnector;
+use hyper_util::client::{
+    legacy::connect::{Connected, Connection, HttpConnector, proxy::Tunnel},
+    proxy::matcher::Matcher,
+};
+use rustls::{
+    ClientConfig,
+    crypto::{CryptoProvider, ring},
+};
+use rustls_platform_verifier::BuilderVerifierExt as _;
+use tokio::time::timeout;
+use tower_service::Service;
+
+use crate::{NAME, Names, names::Resolver};
+
+/// How long a connection is silent between two questions whether its peer is there, and how many
+/// questions stay without an answer before it is dead.
+const PROBES: (Duration, u32) = (Duration::from_secs(15), 3);
+
+type Failed = Box<dyn Error + Send + Sync>;
+
+/// Makes connections.
+#[derive(Clone)]
+pub(crate) struct Connector(Arc<Inner>);
+
+struct Inner {
+    /// To a server, at an address that may be reached.
+    direct: HttpsConnector<HttpConnector<Resolver>>,
+    /// To a proxy, wherever it is: whoever sends requests chose it.
+    to_proxy: HttpsConnector<HttpConnector<Resolver>>,
+    names: Names,
+    /// With a server behind a proxy.
+    tls: Arc<ClientConfig>,
+    proxies: Arc<Matcher>,
+    /// How long it may take to connect.
+    limit: Duration,
+}
+
+impl Connector {
+    pub(crate) fn new(
+        proxies: Arc<Matcher>,
+        names: Names,
+        limits: &HttpLimits,
+    ) -> Result<Self, rustls::Error> {
+        let tls = Arc::new(tls()?);
+        let connecting = |names| HttpsConnector::from((tcp(names, limits), Arc::clone(&tls)));
+        Ok(Self(Arc::new(Inner {
+            direct: connecting(names.clone()),
+            to_proxy: connecting(names.clone().only(|_| true)),
+            names,
+            tls,
+            proxies,
+            limit: limits.connect,
+        })))
+    }
+}
+
+/// Connections by TCP, which are found dead though a stream on them may be silent for hours.
+fn tcp(names: Names, limits: &HttpLimits) -> HttpConnector<Resolver> {
+    let mut tcp = HttpConnector::new_with_resolver(Resolver(names));
+    tcp.enforce_http(false);
+    tcp.set_nodelay(true);
+    // It is shared out among the addresses of a name.
+    tcp.set_connect_timeout(Some(limits.connect));
+    let (interval, retries) = PROBES;
+    tcp.set_keepalive(Some(limits.stream_retry_most));
+    tcp.set_keepalive_interval(Some(interval));
+    tcp.set_keepalive_retries(Some(retries));
+    // No such questions are asked while data waits to be acknowledged.
+    #[cfg(any(target_os = "android", target_os = "linux"))]
+    tcp.set_tcp_user_timeout(Some(limits.stream_retry_most));
+    tcp
+}
+
+/// TLS by the provider that the program has chosen for itself, else by ring; trusted are the authorities of the
+/// system.
+fn tls() -> Result<ClientConfig, rustls::Error> {
+    let chosen = CryptoProvider::get_default().cloned();
+    let provider = chosen.unwrap_or_else(|| Arc::new(ring::default_provider()));
+    let tls =
+        ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions()?;
+    let mut tls = tls.with_platform_verifier()?.with_no_client_auth();
+    tls.alpn_protocols = vec![b"http/1.1".to_vec()];
+    Ok(tls)
+}
+
+impl Inner {
+    async fn connect(&self, server: Uri) -> Result<Wire, Failed> {
+        let Some(proxy) = self.proxies.intercept(&server) else {
+            // What is no name is not resolved.
+            if let Some(address) = literal(&server) {
+                self.names.check(address)?;
+            }
+            return Ok(Wire::to_server(self.direct.clone().call(server).await?));
+        };
+        let mut to_proxy = self.to_proxy.clone();
+        if server.scheme() != Some(&Scheme::HTTPS) {
+            return Ok(Wire::to_proxy(to_proxy.call(proxy.uri().clone()).await?));
+        }
+        let named = HeaderMap::from_iter([(USER_AGENT, NAME)]);
+        let mut tunnel = Tunnel::new(proxy.uri().clone(), to_proxy).with_headers(named);
+        if let Some(password) = proxy.basic_auth() {
+            tunnel = tunnel.with_auth(password.clone());
+        }
+        let mut secured = HttpsConnector::from((tunnel, Arc::clone(&self.tls)));
+        Ok(Wire::to_server(secured.call(server).await?))
+    }
+}
+
+/// The address by which a server is named itself.
+fn literal(server: &Uri) -> Option<IpAddr> {
+    let host = server.host()?;
+    let inside = host.strip_prefix('[').and_then(|it| it.strip_suffix(']'));
+    inside.unwrap_or(host).parse().ok()
+}
+
+impl Service<Uri> for Connector {
+    type Response = Wire;
+    type Error = Failed;
+    type Future = BoxFuture<'static, Result<Wire, Failed>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Failed>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, server: Uri) -> Self::Future {
+        let inner = Arc::clone(&self.0);
+        Box::pin(async move {
+            let connected = timeout(inner.limit, inner.connect(server)).await;
+            connected.unwrap_or_else(|_| {
+                let why = format!("nobody answered within {:?}", inner.limit);
+                Err(io::Error::new(io::ErrorKind::TimedOut, why).into())
+            })
+        })
+    }
+}
+
+/// A connection.
+pub(crate) struct Wire {
+    stream: Box<dyn Stream>,
+    /// It leads to a proxy, which is told with each request where that is to go.
+    is_to_proxy: bool,
+}
+
+trait Stream: Read + Write + Connection + Send + Unpin {}
+
+impl<S: Read + Write + Connection + Send + Unpin> Stream for S {}
+
+impl Wire {
+    fn to_server(stream: impl Stream + 'static) -> Self {
+        Self {
+            stream: Box::new(stream),
+            is_to_proxy: false,
+        }
+    }
+
+    fn to_proxy(stream: impl Stream + 'static) -> Self {
+        Self {
+            stream: Box::new(stream),
+            is_to_proxy: true,
+        }
+    }
+}
+
+impl Connection for Wire {
+    fn connected(&self) -> Connected {
+        self.stream.connected().proxy(self.is_to_proxy)
+    }
+}
+
+impl Read for Wire {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        into: ReadBufCursor<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_read(cx, into)
+    }
+}
+
+impl Write for Wire {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write(cx, bytes)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(cx)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        pieces: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write_vectored(cx, pieces)
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use std::time::Duration;
+
+    use askback_core::limits::HttpLimits;
+    use socket2::SockRef;
+    use tokio::net::TcpListener;
+    use tower_service::Service as _;
+
+    use super::{Names, tcp};
+
+    #[tokio::test]
+    async fn a_connection_whose_peer_is_gone_is_found_dead() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let server = format!("http://{}", listener.local_addr().unwrap());
+        let mut limits = HttpLimits::default();
+        limits.stream_retry_most = Duration::from_secs(77);
+        let mut tcp = tcp(Names::system(), &limits);
+        let stream = tcp.call(server.parse().unwrap()).await.unwrap();
+        let stream = stream.into_inner();
+        let socket = SockRef::from(&stream);
+        assert!(socket.keepalive().unwrap());
+        let silent = socket.tcp_keepalive_time().unwrap();
+        assert_eq!(silent, limits.stream_retry_most);
+        let between = socket.tcp_keepalive_interval().unwrap();
+        assert_eq!(between, Duration::from_secs(15));
+        assert_eq!(socket.tcp_keepalive_retries().unwrap(), 3);
+        let unacknowledged = socket.tcp_user_timeout().unwrap();
+        assert_eq!(unacknowledged, Some(limits.stream_retry_most));
+    }
+}

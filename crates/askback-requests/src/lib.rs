@@ -1,0 +1,333 @@
+//! Requests over HTTP/1.1, as the clients of askback send them: by TLS where the URL says so, through a proxy where there
+//! is one, and to no address that is out of reach.
+//!
+//! Two use it, and neither needs the other: the transport of a client in the crate `askback`, and what is fetched for
+//! authorization in `askback-oauth`. What both of them decide for themselves is not done here: no redirection is
+//! followed, nothing is sent again on account of an answer, and nothing is kept but open connections.
+//!
+//! ```
+//! use askback_core::limits::HttpLimits;
+//! use askback_requests::{Names, Requests, Route};
+//!
+//! # async fn fetch() -> Result<(), Box<dyn std::error::Error>> {
+//! let outside = Names::system().only(|address| !address.is_loopback());
+//! let requests = Requests::new(&Route::Direct, outside, &HttpLimits::default())?;
+//! let request = http::Request::get("https://example.com/").body(bytes::Bytes::new())?;
+//! let mut response = requests.send(request).await?;
+//! while let Some(piece) = askback_requests::next_piece(response.body_mut()).await? {
+//!     println!("{} bytes", piece.len());
+//! }
+//! # Ok(())
+//! # }
+//! ```
+
+mod connector;
+mod names;
+
+use std::{error::Error, future::poll_fn, io, pin::Pin, sync::Arc};
+
+use askback_core::limits::HttpLimits;
+use bytes::Bytes;
+use http::{
+    HeaderMap, HeaderValue, Request, Response, Uri, header::PROXY_AUTHORIZATION, uri::Scheme,
+};
+use http_body::Body as _;
+use http_body_util::Full;
+use hyper::body::Incoming;
+use hyper_util::{
+    client::{
+        legacy::{self, Client},
+        proxy::matcher::Matcher,
+    },
+    rt::{TokioExecutor, TokioTimer},
+};
+use url::Url;
+
+use self::connector::Connector;
+
+pub use names::Names;
+
+/// The name by which askback's clients call themselves where their users give no other (`User-Agent`).
+pub const NAME: HeaderValue =
+    HeaderValue::from_static(concat!("askback/", env!("CARGO_PKG_VERSION")));
+
+/// The sender of requests. Clones share their connections.
+#[derive(Debug, Clone)]
+pub struct Requests {
+    client: Client<Connector, Full<Bytes>>,
+    /// The environment may name other proxies later, which these connections do not use.
+    proxies: Arc<Matcher>,
+}
+
+/// How requests leave this machine.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Route {
+    /// By themselves. The proxy variables of the environment are not looked at.
+    #[default]
+    Direct,
+    /// Through this proxy. It resolves names, and says which addresses may be reached.
+    Proxy(Url),
+    /// Through the proxies that the environment names (`HTTP_PROXY`, `HTTPS_PROXY`, `ALL_PROXY`, `NO_PROXY`, in
+    /// small letters too), if it names any. They do as a proxy does that was given.
+    Environment,
+}
+
+/// Why a request has no answer, in words for this side's log.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Unanswered {
+    /// Nobody was reached, so that nothing was sent.
+    #[error("{0}")]
+    Unreachable(String),
+    /// The connection broke, and the request may have been sent.
+    #[error("{0}")]
+    Broken(String),
+}
+
+impl Requests {
+    /// A sender of requests, whose connections are opened within these limits: `connect`, and
+    /// `stream_retry_most` until one is found dead.
+    ///
+    /// # Errors
+    ///
+    /// Fails where HTTP cannot be spoken on this machine, and where the proxy is none that can be used: it must be
+    /// reached by `http` or `https`.
+    pub fn new(route: &Route, names: Names, limits: &HttpLimits) -> io::Result<Self> {
+        let proxies = match route {
+            Route::Direct => Matcher::builder().build(),
+            Route::Proxy(proxy) => through(proxy)?,
+            Route::Environment => Matcher::from_env(),
+        };
+        Self::by(proxies, names, limits)
+    }
+
+    fn by(proxies: Matcher, names: Names, limits: &HttpLimits) -> io::Result<Self> {
+        let proxies = Arc::new(proxies);
+        let connector = Connector::new(Arc::clone(&proxies), names, limits)
+            .map_err(|error| io::Error::other(format!("HTTP cannot be spoken here: {error}")))?;
+        let client = Client::builder(TokioExecutor::new())
+            .timer(TokioTimer::new())
+            .pool_timer(TokioTimer::new())
+            .build(connector);
+        Ok(Self { client, proxies })
+    }
+
+    /// Sends a request.
+    ///
+    /// # Errors
+    ///
+    /// [`Unanswered`]; an answer with the status of an error is an answer.
+    pub async fn send(&self, request: Request<Bytes>) -> Result<Response<Incoming>, Unanswered> {
+        let answer = self.client.request(request.map(Full::new)).await;
+        answer.map_err(|error: legacy::Error| {
+            let why = in_full(&error);
+            match error.is_connect() {
+                true => Unanswered::Unreachable(why),
+                false => Unanswered::Broken(why),
+            }
+        })
+    }
+
+    /// Returns the headers that a proxy that is not tunnelled through wants with each request to a server.
+    #[must_use]
+    pub fn proxy_headers(&self, server: &Uri) -> HeaderMap {
+        let mut headers = HeaderMap::new();
+        if server.scheme() == Some(&Scheme::HTTP)
+            && let Some(proxy) = self.proxies.intercept(server)
+            && let Some(password) = proxy.basic_auth()
+        {
+            headers.insert(PROXY_AUTHORIZATION, password.clone());
+        }
+        headers
+    }
+}
+
+/// All through one proxy.
+fn through(proxy: &Url) -> io::Result<Matcher> {
+    if !matches!(proxy.scheme(), "http" | "https") {
+        let why = format!(
+            "a proxy is reached by http:// or https://, not {}://",
+            proxy.scheme()
+        );
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
+    }
+    let proxies = Matcher::builder().all(proxy.as_str()).build();
+    // One that it cannot read would be passed by.
+    match proxies.intercept(&Uri::from_static("https://host/")) {
+        Some(_) => Ok(proxies),
+        None => Err(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            "the URL of the proxy cannot be used",
+        )),
+    }
+}
+
+/// Waits for the next piece of a body; `None` at its end.
+///
+/// # Errors
+///
+/// If the body broke off.
+pub async fn next_piece(body: &mut Incoming) -> hyper::Result<Option<Bytes>> {
+    loop {
+        let frame = poll_fn(|cx| Pin::new(&mut *body).poll_frame(cx)).await;
+        let Some(frame) = frame.transpose()? else {
+            return Ok(None);
+        };
+        // What follows the body (trailers) says nothing here.
+        if let Ok(piece) = frame.into_data() {
+            return Ok(Some(piece));
+        }
+    }
+}
+
+/// Says an error in words, with what led to it.
+#[must_use]
+pub fn in_full(error: &dyn Error) -> String {
+    let mut words = error.to_string();
+    let mut source = error.source();
+    while let Some(error) = source {
+        words += ": ";
+        words += &error.to_string();
+        source = error.source();
+    }
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::{IpAddr, SocketAddr};
+
+    use askback_core::limits::HttpLimits;
+    use http::{Request, Uri};
+    use hyper_util::client::proxy::matcher::Matcher;
+    use tokio::{
+        io::{AsyncReadExt as _, AsyncWriteExt as _},
+        net::TcpListener,
+    };
+    use url::Url;
+
+    use super::{Names, Requests, Route, Unanswered};
+
+    /// The head of a request to this server, as a proxy with a password reads it.
+    async fn told(server: &str, names: Names) -> String {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let proxy = format!("http://me:secret@proxy.example:{}", address.port());
+        let proxy = Url::parse(&proxy).unwrap();
+        let requests = Requests::new(&Route::Proxy(proxy), names, &HttpLimits::default()).unwrap();
+        let server: Uri = server.parse().unwrap();
+        let mut request = Request::get(&server).body(Default::default()).unwrap();
+        *request.headers_mut() = requests.proxy_headers(&server);
+        let mut sending = tokio::spawn(async move { requests.send(request).await });
+        let (mut proxy, _) = tokio::select! {
+            connected = listener.accept() => connected.unwrap(),
+            sent = &mut sending => panic!("the proxy was not reached: {sent:?}"),
+        };
+        let mut head = Vec::new();
+        while !head.ends_with(b"\r\n\r\n") {
+            head.push(proxy.read_u8().await.unwrap());
+        }
+        let refusal = b"HTTP/1.1 502 Bad Gateway\r\ncontent-length: 0\r\n\r\n";
+        proxy.write_all(refusal).await.unwrap();
+        // One that tunnels has failed, the other was answered.
+        let _ = sending.await.unwrap();
+        String::from_utf8(head).unwrap().to_lowercase()
+    }
+
+    /// Names that all lead to this machine.
+    fn here() -> Names {
+        let found = |_| async { Ok(vec![SocketAddr::from(([127, 0, 0, 1], 0))]) };
+        Names::found_by(move |name| Box::pin(found(name)))
+    }
+
+    #[tokio::test]
+    async fn a_proxy_is_told_where_a_request_is_to_go() {
+        for (server, line) in [
+            (
+                "http://far.example/mcp?a=b",
+                "get http://far.example/mcp?a=b http/1.1",
+            ),
+            (
+                "https://far.example/mcp",
+                "connect far.example:443 http/1.1",
+            ),
+        ] {
+            // Whoever chose the proxy has it say which addresses may be reached.
+            for names in [here(), here().only(|_| false)] {
+                let head = told(server, names).await;
+                assert_eq!(head.lines().next(), Some(line), "{head}");
+                let password = "proxy-authorization: basic bwu6c2vjcmv0";
+                assert!(head.lines().any(|header| header == password), "{head}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_password_of_a_proxy_is_for_the_proxy_alone() {
+        let proxies = Matcher::builder().all("http://me:secret@proxy.example");
+        let proxies = proxies.no("near.example").build();
+        let requests = Requests::by(proxies, Names::system(), &HttpLimits::default()).unwrap();
+        for (server, is_told) in [
+            ("http://far.example/mcp", true),
+            ("http://near.example/mcp", false),
+            // It is told when the tunnel is made.
+            ("https://far.example/mcp", false),
+        ] {
+            let headers = requests.proxy_headers(&server.parse().unwrap());
+            assert_eq!(!headers.is_empty(), is_told, "{server}");
+        }
+        assert!(!format!("{requests:?}").contains("secret"));
+    }
+
+    #[test]
+    fn a_proxy_that_cannot_be_used_is_not_passed_by() {
+        for proxy in ["socks5://127.0.0.1:1080", "ftp://127.0.0.1", "data:,x"] {
+            let route = Route::Proxy(Url::parse(proxy).unwrap());
+            let requests = Requests::new(&route, Names::system(), &HttpLimits::default());
+            assert!(requests.is_err(), "{proxy}");
+        }
+    }
+
+    #[tokio::test]
+    async fn what_is_out_of_reach_is_not_connected_to() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let unreached = async {
+            for host in ["127.0.0.1", "[::ffff:127.0.0.1]", "a.example"] {
+                for scheme in ["http", "https"] {
+                    let limits = HttpLimits::default();
+                    let requests = Requests::new(&Route::Direct, here().only(|_| false), &limits);
+                    let requests = requests.unwrap();
+                    let request = Request::get(format!("{scheme}://{host}:{port}/"));
+                    let sent = requests.send(request.body(Default::default()).unwrap());
+                    let refused = sent.await.map(drop).unwrap_err();
+                    let Unanswered::Unreachable(why) = refused else {
+                        panic!("{scheme}://{host}: {refused:?}");
+                    };
+                    assert!(why.ends_with("may be reached"), "{why}");
+                }
+            }
+        };
+        tokio::select! {
+            _ = listener.accept() => panic!("somebody connected"),
+            () = unreached => {}
+        }
+    }
+
+    #[tokio::test]
+    async fn a_name_leads_to_those_of_its_addresses_that_may_be_reached() {
+        let [inside, outside]: [IpAddr; 2] =
+            ["10.0.0.1", "93.184.216.34"].map(|it| it.parse().unwrap());
+        let both =
+            move |_| async move { Ok([inside, outside].map(|it| SocketAddr::new(it, 0)).into()) };
+        let names = Names::found_by(move |name| Box::pin(both(name)));
+        let found = names
+            .clone()
+            .only(move |it| it == outside)
+            .resolve("a.example");
+        assert_eq!(found.await.unwrap(), [SocketAddr::new(outside, 0)]);
+        let found = names.only(|_| false).resolve("a.example").await;
+        assert!(found.is_err(), "{found:?}");
+    }
+}
