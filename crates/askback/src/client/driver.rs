@@ -60,7 +60,7 @@ pub(super) async fn start(
         opened: Some(opened),
         started: Instant::now(),
     };
-    tokio::spawn(driver.run(received));
+    driver.begin(received);
     let shared = is_open.await.unwrap_or(Err(ClientError::Closed))?;
     Ok(Client::new(commands, shared, limits, handles))
 }
@@ -107,6 +107,12 @@ enum Happened {
 }
 
 impl Driver {
+    /// Begins to run in a task. This is no `async fn`: one is compiled with each program that waits for it, and with it
+    /// all that a client does.
+    fn begin(self, commands: mpsc::UnboundedReceiver<Command>) {
+        tokio::spawn(self.run(commands));
+    }
+
     async fn run(mut self, mut commands: mpsc::UnboundedReceiver<Command>) {
         let mut alarm = Alarm::new();
         self.drain();

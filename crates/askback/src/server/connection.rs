@@ -80,14 +80,8 @@ pub(super) async fn serve_apart(
     channel: Channel,
     signal: impl Future<Output = ()>,
 ) -> io::Result<()> {
-    let (stop, stopped) = oneshot::channel::<()>();
-    let stopped = async {
-        if stopped.await.is_err() {
-            std::future::pending().await
-        }
-    };
-    let mut serving = JoinSet::new();
-    serving.spawn(serve(shared, channel, stopped));
+    let (stop, stopped) = oneshot::channel();
+    let mut serving = begin(shared, channel, stopped);
     let mut signal = pin!(signal);
     let served = tokio::select! {
         served = serving.join_next() => served,
@@ -98,6 +92,24 @@ pub(super) async fn serve_apart(
         }
     };
     served.unwrap_or(Ok(Ok(())))?
+}
+
+/// Begins to serve in a task of its own. This is no `async fn`: one is compiled with each program that waits for it, and
+/// with it all that a call goes through.
+#[cfg(feature = "stdio")]
+fn begin(
+    shared: Arc<Shared>,
+    channel: Channel,
+    stopped: oneshot::Receiver<()>,
+) -> JoinSet<io::Result<()>> {
+    let stopped = async {
+        if stopped.await.is_err() {
+            std::future::pending().await
+        }
+    };
+    let mut serving = JoinSet::new();
+    serving.spawn(serve(shared, channel, stopped));
+    serving
 }
 
 /// The task of a connection: it reads, works on calls as long as they do not wait, and writes.

@@ -178,6 +178,18 @@ impl Door {
             }
         };
         self.is_full = false;
+        self.begin(stream, place, until, connections);
+    }
+
+    /// Begins to serve a connection. This is no `async fn`: one is compiled with each program that waits for it, and with it
+    /// all that a request goes through.
+    fn begin(
+        &self,
+        stream: TcpStream,
+        place: OwnedSemaphorePermit,
+        until: Phase,
+        connections: &mut JoinSet<()>,
+    ) {
         let service = self.service.clone();
         let path = Arc::clone(&self.path);
         let present = self.waiting.enter();
