@@ -18,7 +18,7 @@ use alloc::{
     string::{String, ToString},
     vec::Vec,
 };
-use core::fmt;
+use core::fmt::{self, Write};
 
 use serde::{
     Deserialize, Deserializer, Serialize, Serializer,
@@ -138,6 +138,17 @@ impl RequestId {
             Self::String(string) => Value::from(&**string).to_string(),
         }
     }
+
+    /// Writes the id as JSON at the end of a message.
+    fn append_to(&self, message: &mut Vec<u8>) {
+        match self {
+            Self::Number(number) => {
+                // Writing to memory does not fail.
+                let _ = write!(Appending(message), "{number}");
+            }
+            Self::String(_) => message.extend_from_slice(self.to_json().as_bytes()),
+        }
+    }
 }
 
 impl From<i64> for RequestId {
@@ -213,6 +224,16 @@ impl Response {
 }
 
 pub(crate) const VERSION: &str = "2.0";
+
+/// Formats values at the end of a message.
+struct Appending<'a>(&'a mut Vec<u8>);
+
+impl Write for Appending<'_> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        self.0.extend_from_slice(text.as_bytes());
+        Ok(())
+    }
+}
 
 struct RequestIdVisitor;
 

@@ -10,6 +10,9 @@ use super::{ErrorObject, RequestId, VERSION, written::START};
 /// The text between the id of a response and its result.
 const RESULT: &[u8] = br#","result":"#;
 
+/// The constants around a result, an id of any number, and what closes them.
+const AROUND: usize = 64;
+
 /// Writes a request; `params` are left out where there are none.
 ///
 /// # Panics
@@ -80,9 +83,11 @@ pub fn write_notification<T: Serialize + ?Sized>(method: &str, params: Option<&T
 ///
 /// If `result` cannot be written as JSON, which no type of [`protocol`](crate::protocol) does.
 pub fn write_result<T: Serialize + ?Sized>(id: &RequestId, result: &T) -> Vec<u8> {
-    let (id, result) = (id.to_json(), encode(&result));
-    let parts = [START.as_bytes(), id.as_bytes(), RESULT, &result, b"}"];
-    parts.concat()
+    let result = encode(&result);
+    let mut message = begin_result(id, result.len());
+    message.extend_from_slice(&result);
+    message.push(b'}');
+    message
 }
 
 /// Writes the response to a request that succeeded, in parts: `first` and `last` are members of the
@@ -98,22 +103,13 @@ pub(crate) fn write_result_of<T: Serialize>(
     members: &T,
     last: Option<&str>,
 ) -> Vec<u8> {
-    let (id, members) = (id.to_json(), encode(members));
+    let members = encode(members);
     // Without the braces around them.
     let members = &members[1..members.len() - 1];
     let last = last.unwrap_or_default();
-    // The constants, an id of any number, and what closes it.
-    let around = 64;
-    let mut message = Vec::with_capacity(around + first.len() + members.len() + last.len());
-    for part in [
-        START.as_bytes(),
-        id.as_bytes(),
-        RESULT,
-        b"{",
-        first.as_bytes(),
-    ] {
-        message.extend_from_slice(part);
-    }
+    let mut message = begin_result(id, first.len() + members.len() + last.len());
+    message.push(b'{');
+    message.extend_from_slice(first.as_bytes());
     for part in [members, last.as_bytes()] {
         if !part.is_empty() {
             message.push(b',');
@@ -146,6 +142,16 @@ pub fn write_batch<M: AsRef<[u8]>>(messages: &[M]) -> Vec<u8> {
     }
     batch.push(b']');
     batch
+}
+
+/// Begins a response that succeeded, with room for so many bytes of a result, and for what ends a
+/// message on streams.
+fn begin_result(id: &RequestId, bytes: usize) -> Vec<u8> {
+    let mut message = Vec::with_capacity(AROUND + bytes);
+    message.extend_from_slice(START.as_bytes());
+    id.append_to(&mut message);
+    message.extend_from_slice(RESULT);
+    message
 }
 
 #[derive(Serialize)]
