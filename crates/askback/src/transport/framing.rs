@@ -120,18 +120,18 @@ impl UnwrittenLines {
     ///
     /// It gets the only newline in it. A line break inside JSON text stands between its tokens, where
     /// a space means the same: text carried from a peer or an author may hold some.
-    pub(super) fn add(&mut self, mut message: Vec<u8>) {
-        let mut searched = 0;
-        while let Some(found) = memchr2(b'\n', b'\r', &message[searched..]) {
-            message[searched + found] = b' ';
-            searched += found + 1;
-        }
-        message.push(b'\n');
-        if self.lines.is_empty() {
+    pub(super) fn add(&mut self, message: Vec<u8>) {
+        let mut searched = self.lines.len();
+        if self.lines.is_empty() && message.len() >= WRITTEN_AT_ONCE {
             self.lines = message;
         } else {
-            self.lines.append(&mut message);
+            self.lines.extend_from_slice(&message);
         }
+        while let Some(found) = memchr2(b'\n', b'\r', &self.lines[searched..]) {
+            self.lines[searched + found] = b' ';
+            searched += found + 1;
+        }
+        self.lines.push(b'\n');
     }
 
     /// Adds what waits already, so that none waits for others; gives those who wait until it is
@@ -173,7 +173,7 @@ impl UnwrittenLines {
     pub(super) fn wrote(&mut self, bytes: usize) {
         self.written += bytes;
         if self.written == self.lines.len() {
-            *self = Self::default();
+            self.clear();
         } else if self.written > self.lines.len() / 2 {
             self.lines.drain(..self.written);
             self.piece_end -= self.written;
@@ -181,9 +181,15 @@ impl UnwrittenLines {
         }
     }
 
-    /// Drops all of them: nobody reads them.
+    /// Drops all of them, and keeps memory for as many as are written at once.
     pub(super) fn clear(&mut self) {
-        *self = Self::default();
+        let mut lines = mem::take(&mut self.lines);
+        lines.clear();
+        lines.shrink_to(WRITTEN_AT_ONCE);
+        *self = Self {
+            lines,
+            ..Self::default()
+        };
     }
 }
 
