@@ -42,6 +42,9 @@ use crate::{clock::Clock, entropy::Draw, error::Place};
 /// How many random bytes an identity takes.
 pub(crate) const IDENTITY_BYTES: usize = 16 + 32;
 
+/// What a guard of a flow relies on.
+const BEGUN: &str = "a flow that is looked at has begun";
+
 /// A flow, shared between the drive and the futures of its handler.
 pub(crate) struct Cell {
     held: Mutex<Held>,
@@ -55,22 +58,29 @@ pub(crate) struct Cell {
 
 /// The content of a cell. No lock on it is held while a future of the handler is polled or dropped.
 struct Held {
-    flow: Flow,
+    /// Begins when somebody first looks at it: most handlers end before that.
+    going: Option<Box<Going>>,
     stage: TaskStage,
     /// Children the drive has not taken yet; none any more once the handler has ended.
     spawned: Option<Vec<BoxFuture<'static, ()>>>,
+}
+
+/// A flow that has begun, and what this execution has done in it.
+struct Going {
+    flow: Flow,
     /// The keys of questions that were sent and are no longer waited for.
     withdrawn: Vec<String>,
     /// The names under which this execution has committed, and where.
     commits: BTreeMap<String, Place>,
 }
 
-/// The flow of a cell, locked.
+/// The flow of a cell, which has begun, locked.
 pub(crate) struct FlowGuard<'a>(MutexGuard<'a, Held>);
 
 impl Cell {
+    /// The cell of a flow that goes on, else of one that begins when it is first looked at.
     pub(crate) fn new(
-        flow: Flow,
+        flow: Option<Flow>,
         clock: Arc<dyn Clock>,
         limits: Arc<Limits>,
         seed: Option<[u8; 32]>,
@@ -78,11 +88,9 @@ impl Cell {
     ) -> Arc<Self> {
         Arc::new(Self {
             held: Mutex::new(Held {
-                flow,
+                going: flow.map(Going::new),
                 stage,
                 spawned: Some(Vec::new()),
-                withdrawn: Vec::new(),
-                commits: BTreeMap::new(),
             }),
             clock,
             limits,
@@ -94,7 +102,12 @@ impl Cell {
 
     /// The flow. No lock on it is held while a handler is polled.
     pub(crate) fn flow(&self) -> FlowGuard<'_> {
-        FlowGuard(lock(&self.held))
+        let mut held = lock(&self.held);
+        if held.going.is_none() {
+            let flow = Flow::start(self.clock.now(), Arc::clone(&self.limits));
+            held.going = Some(Going::new(flow));
+        }
+        FlowGuard(held)
     }
 
     /// Returns the identity of the flow, drawn on first use.
@@ -181,21 +194,44 @@ impl Cell {
 
     /// Where this execution has committed under a name, if it has.
     pub(crate) fn committed(&self, name: &str) -> Option<Place> {
-        lock(&self.held).commits.get(name).copied()
+        let held = lock(&self.held);
+        held.going.as_ref()?.commits.get(name).copied()
     }
 
     /// Notes that this execution commits under a name.
     pub(crate) fn note_commit(&self, name: &str, place: Place) {
-        lock(&self.held).commits.insert(name.to_owned(), place);
+        let mut flow = self.flow();
+        flow.going_mut().commits.insert(name.to_owned(), place);
     }
 
     /// The keys of questions that were sent and are no longer waited for.
     pub(crate) fn take_withdrawn(&self) -> Vec<String> {
-        std::mem::take(&mut lock(&self.held).withdrawn)
+        match &mut lock(&self.held).going {
+            Some(going) => std::mem::take(&mut going.withdrawn),
+            None => Vec::new(),
+        }
+    }
+}
+
+impl Going {
+    fn new(flow: Flow) -> Box<Self> {
+        Box::new(Self {
+            flow,
+            withdrawn: Vec::new(),
+            commits: BTreeMap::new(),
+        })
     }
 }
 
 impl FlowGuard<'_> {
+    fn going(&self) -> &Going {
+        self.0.going.as_ref().expect(BEGUN)
+    }
+
+    fn going_mut(&mut self) -> &mut Going {
+        self.0.going.as_mut().expect(BEGUN)
+    }
+
     /// Whether the handler waits for its call to become a task.
     fn wants_task(&self) -> bool {
         matches!(self.0.stage, TaskStage::Wanted(_))
@@ -206,13 +242,13 @@ impl Deref for FlowGuard<'_> {
     type Target = Flow;
 
     fn deref(&self) -> &Flow {
-        &self.0.flow
+        &self.going().flow
     }
 }
 
 impl DerefMut for FlowGuard<'_> {
     fn deref_mut(&mut self) -> &mut Flow {
-        &mut self.0.flow
+        &mut self.going_mut().flow
     }
 }
 
@@ -233,9 +269,10 @@ impl Slot {
 
 impl Drop for Slot {
     fn drop(&mut self) {
-        let mut held = lock(&self.cell.held);
-        let withdrawn = held.flow.drop_slot(self.id);
-        held.withdrawn.extend(withdrawn);
+        if let Some(going) = &mut lock(&self.cell.held).going {
+            let withdrawn = going.flow.drop_slot(self.id);
+            going.withdrawn.extend(withdrawn);
+        }
     }
 }
 

@@ -10,7 +10,7 @@ use std::{
 };
 
 use askback_core::{
-    ask::{AskError, Flow, FlowState, Millis, OpenQuestion, Reply, TokenId, seal::Entropy},
+    ask::{AskError, Flow, FlowState, OpenQuestion, Reply, TokenId, seal::Entropy},
     auth::Scopes,
     jsonrpc::ErrorObject,
     limits::Limits,
@@ -276,24 +276,23 @@ impl<T: Answer> Calling<T> {
                 return Err(AskError::TooManyRounds(most).into());
             }
             Box::pin(self.answer_by_hand(by_hand)).await?;
-            drive = self.drive(cell.flow().again(), &self.peer);
+            let again = cell.flow().again();
+            drive = self.drive(Some(again), &self.peer);
         }
     }
 
     /// One round of the stateless era: the handler runs until it ends or asks, and is dropped.
     async fn run_round(&mut self, rounds: Rounds) -> Result<Outcome<T>> {
-        let now = self.shared.clock().now();
         let (flow, by_hand) = match rounds.open(&self.shared, &self.incoming).await? {
             Some(state) => {
                 trace::count_replay(self.incoming.method);
+                let now = self.shared.clock().now();
                 let replies = rounds.replies();
                 let by_hand = state.by_hand.clone();
-                (
-                    Flow::resume(state, replies, now, Arc::clone(self.limits())),
-                    by_hand,
-                )
+                let flow = Flow::resume(state, replies, now, Arc::clone(self.limits()));
+                (Some(flow), by_hand)
             }
-            None => (self.start_flow(now), None),
+            None => (None, None),
         };
         let responses = rounds.into_responses();
         // Middleware may look at the request meanwhile: then this makes another.
@@ -470,15 +469,11 @@ impl<T: Answer> Calling<T> {
     }
 
     fn start(&self) -> Drive<Outcome<T>> {
-        let now = self.shared.clock().now();
-        self.drive(self.start_flow(now), &self.peer)
+        self.drive(None, &self.peer)
     }
 
-    fn start_flow(&self, now: Millis) -> Flow {
-        Flow::start(now, Arc::clone(self.limits()))
-    }
-
-    pub(super) fn drive(&self, flow: Flow, peer: &Arc<dyn Peer>) -> Drive<Outcome<T>> {
+    /// Makes ready to run the handler: in a flow that goes on, else in a new one.
+    pub(super) fn drive(&self, flow: Option<Flow>, peer: &Arc<dyn Peer>) -> Drive<Outcome<T>> {
         let clock = Arc::clone(self.shared.clock());
         let stage = match &self.task {
             Task::Undeclared => TaskStage::Undeclared,

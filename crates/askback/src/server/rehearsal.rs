@@ -36,7 +36,7 @@ impl<T: Answer> Calling<T> {
         let limits = self.limits();
         let flow = Flow::rehearse(state.clone(), Arc::clone(limits));
         let silent: Arc<dyn Peer> = Arc::new(Silent);
-        let mut drive = self.drive(flow, &silent);
+        let mut drive = self.drive(Some(flow), &silent);
         let mut waited = false;
         let rehearsal = std::future::poll_fn(|cx| {
             match drive.poll_turn(cx) {
