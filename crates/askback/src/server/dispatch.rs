@@ -35,6 +35,7 @@ use super::{
     offer::Offer,
     offered::Offered,
     page,
+    rate::Thing,
     registry::Home,
     resource::complete_contents,
     rounds::Rounds,
@@ -207,12 +208,10 @@ impl Answering {
         params: CallToolParams,
         meta: RequestMeta,
     ) -> Result<Outcome<CallToolResult>> {
-        let (tool, home) = self.find::<Tool>(&params.name)?;
+        let (tool, home, thing) = self.find::<Tool>(&params.name)?;
         let output = tool.output.as_deref();
-        if let Err(error) = self
-            .shared
-            .take_call(self.caller(), "tools/call", &params.name)
-        {
+        let taken = self.take_call(thing, "tools/call", &params.name);
+        if let Err(error) = taken {
             return tool_result(Err(error), &self.origin, output).map(Outcome::Done);
         }
         let incoming = self.incoming(
@@ -248,9 +247,8 @@ impl Answering {
         params: GetPromptParams,
         meta: RequestMeta,
     ) -> Result<Outcome<askback_core::protocol::GetPromptResult>> {
-        let (prompt, home) = self.find::<Prompt>(&params.name)?;
-        self.shared
-            .take_call(self.caller(), "prompts/get", &params.name)?;
+        let (prompt, home, thing) = self.find::<Prompt>(&params.name)?;
+        self.take_call(thing, "prompts/get", &params.name)?;
         let incoming = self.incoming(
             home,
             "prompts/get",
@@ -284,7 +282,7 @@ impl Answering {
             .load()
             .reading(&params.uri, self.caller());
         let reading = reading.ok_or_else(|| self.not_found(&params.uri))?;
-        self.shared.take_call(self.caller(), "resources/read", "")?;
+        self.take_call(Thing::new("resources", ""), "resources/read", "")?;
         let incoming = self.incoming(
             reading.home,
             "resources/read",
@@ -419,18 +417,17 @@ impl Answering {
         let argument = params.argument.name;
         let (completed, home) = match &params.reference {
             Reference::Prompt(reference) => {
-                let (prompt, home) = self.find::<Prompt>(&reference.name)?;
+                let (prompt, home, _) = self.find::<Prompt>(&reference.name)?;
                 known_argument(prompt.has_argument(&argument), &argument, &reference.name)?;
                 (prompt as Arc<dyn Offered>, home)
             }
             Reference::Resource(reference) => {
-                let (template, home) = self.find::<ResourceTemplate>(&reference.uri)?;
+                let (template, home, _) = self.find::<ResourceTemplate>(&reference.uri)?;
                 known_argument(template.has_variable(&argument), &argument, &reference.uri)?;
                 (template as Arc<dyn Offered>, home)
             }
         };
-        self.shared
-            .take_call(self.caller(), "completion/complete", "")?;
+        self.take_call(Thing::new("completions", ""), "completion/complete", "")?;
         let Some(completers) = completed.completers() else {
             return Ok(CompleteResult::default());
         };
@@ -504,12 +501,17 @@ impl Answering {
         self.origin.principal.as_deref()
     }
 
+    /// Takes one call of a thing, which may be one too many.
+    fn take_call(&self, thing: Thing, method: &str, name: &str) -> Result<()> {
+        self.shared.take_call(self.caller(), thing, method, name)
+    }
+
     /// The thing of this name, if the caller finds it.
-    fn find<T: Offer>(&self, name: &str) -> Result<(Arc<T>, Home)> {
+    fn find<T: Offer>(&self, name: &str) -> Result<(Arc<T>, Home, Thing)> {
         let catalog = self.shared.catalog.load();
         let registry = T::registry(&catalog);
         if let Some(entry) = registry.find(name, self.caller()) {
-            return Ok((Arc::clone(&entry.item), entry.home));
+            return Ok((Arc::clone(&entry.item), entry.home, entry.thing));
         }
         let known = registry.list(self.caller());
         let known = known.map(|entry| entry.item.name());

@@ -9,8 +9,8 @@
 
 use std::{
     collections::HashMap,
-    hash::{BuildHasher, BuildHasherDefault, Hasher, RandomState},
-    sync::{Mutex, PoisonError},
+    hash::{BuildHasher, BuildHasherDefault, Hash, Hasher, RandomState},
+    sync::{LazyLock, Mutex, PoisonError},
     time::Duration,
 };
 
@@ -24,6 +24,9 @@ use crate::clock::millis;
 /// How many parts the buckets are in, so that calls rarely wait for one another.
 const PARTS: usize = 16;
 
+/// Makes the hashes by which callers and things are known.
+static HASHER: LazyLock<RandomState> = LazyLock::new(RandomState::new);
+
 /// The buckets of a server.
 pub(super) struct RateLimit {
     known: u64,
@@ -33,8 +36,11 @@ pub(super) struct RateLimit {
     /// The most buckets of one part.
     most: usize,
     parts: [Mutex<Buckets>; PARTS],
-    hasher: RandomState,
 }
+
+/// A thing that is called, by the hash of its name: that is worked out once, and not for each call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct Thing(u64);
 
 /// Buckets by the hash of their caller and thing.
 type Buckets = HashMap<u64, Bucket, BuildHasherDefault<AsIs>>;
@@ -73,7 +79,6 @@ impl RateLimit {
             window: millis(limits.server.calls_window).max(1),
             most: (limits.server.call_rates / PARTS).max(1),
             parts: Default::default(),
-            hasher: RandomState::new(),
         }
     }
 
@@ -85,13 +90,13 @@ impl RateLimit {
     pub(super) fn take(
         &self,
         caller: Option<&Principal>,
-        method: &str,
-        name: &str,
+        thing: Thing,
         now: Millis,
     ) -> Result<(), TooEarly> {
-        let calls = caller.map_or(self.unknown, |_| self.known);
-        let key = (caller.map(Principal::owner), method, name);
-        let hash = self.hasher.hash_one(key);
+        let (calls, hash) = match caller {
+            Some(caller) => (self.known, HASHER.hash_one((caller.owner(), thing))),
+            None => (self.unknown, thing.0),
+        };
         // Of bits in the middle: a map looks at those at both ends.
         let part = &self.parts[(hash >> 32) as usize % PARTS];
         let mut buckets = part.lock().unwrap_or_else(PoisonError::into_inner);
@@ -113,6 +118,13 @@ impl RateLimit {
         };
         let bucket = buckets.entry(if is_shared { shared } else { hash });
         bucket.or_insert(empty).take(self.window, now)
+    }
+}
+
+impl Thing {
+    /// The thing of this name, among those of its kind.
+    pub(super) fn new(kind: &str, name: &str) -> Self {
+        Self(HASHER.hash_one((kind, name)))
     }
 }
 
@@ -192,7 +204,7 @@ mod tests {
             (1_080_000, 20_000),
         ];
         for (at, (now, wait)) in cases.into_iter().enumerate() {
-            let taken = rate.take(Some(&ada), "tools/call", "reserve", now);
+            let taken = rate.take(Some(&ada), Thing::new("tools", "reserve"), now);
             let waits = taken.err().map_or(0, |early| millis(early.wait));
             assert_eq!(waits, wait, "call {at}");
         }
@@ -208,19 +220,19 @@ mod tests {
         let (ada, eve) = (Principal::new("ada"), Principal::new("eve"));
         // Who calls what, and whether they may.
         let cases = [
-            (Some(&ada), "tools/call", "a", true),
-            (Some(&ada), "tools/call", "a", false),
-            (Some(&other_client), "tools/call", "a", false),
-            (Some(&ada), "tools/call", "b", true),
-            (Some(&ada), "prompts/get", "a", true),
-            (Some(&eve), "tools/call", "a", true),
+            (Some(&ada), "tools", "a", true),
+            (Some(&ada), "tools", "a", false),
+            (Some(&other_client), "tools", "a", false),
+            (Some(&ada), "tools", "b", true),
+            (Some(&ada), "prompts", "a", true),
+            (Some(&eve), "tools", "a", true),
             // All who are not known have a rate of their own together.
-            (None, "tools/call", "a", true),
-            (None, "tools/call", "a", true),
-            (None, "tools/call", "a", false),
+            (None, "tools", "a", true),
+            (None, "tools", "a", true),
+            (None, "tools", "a", false),
         ];
-        for (at, (who, method, name, may)) in cases.into_iter().enumerate() {
-            let taken = rate.take(who, method, name, 7);
+        for (at, (who, kind, name, may)) in cases.into_iter().enumerate() {
+            let taken = rate.take(who, Thing::new(kind, name), 7);
             assert_eq!(taken.is_ok(), may, "call {at}");
         }
     }
@@ -231,7 +243,7 @@ mod tests {
         let ada = Principal::new("ada");
         let refused = |who: Option<&Principal>| {
             [0, 0, 0, 0, 1000, 1000, 1000].map(|now| {
-                let taken = rate.take(who, "tools/call", "a", now);
+                let taken = rate.take(who, Thing::new("tools", "a"), now);
                 taken.err().map(|early| early.is_first)
             })
         };
@@ -250,14 +262,16 @@ mod tests {
         let rate = RateLimit::new(&limits);
         let known = |subject: &str| {
             let who = Principal::new(subject);
-            rate.take(Some(&who), "tools/call", "a", 0).is_ok()
+            rate.take(Some(&who), Thing::new("tools", "a"), 0).is_ok()
         };
         // Each part is full with its first bucket; the next callers of a part share.
         for subject in 0..1000 {
             known(&format!("first {subject}"));
         }
-        let unknown =
-            (0..1000).filter(|name| rate.take(None, "tools/call", &name.to_string(), 0).is_ok());
+        let unknown = (0..1000).filter(|name| {
+            rate.take(None, Thing::new("tools", &name.to_string()), 0)
+                .is_ok()
+        });
         // Two calls of those who are not known in each part, however few the known have there.
         assert_eq!(unknown.count(), 2 * PARTS);
     }
@@ -269,7 +283,7 @@ mod tests {
         let rate = RateLimit::new(&limits);
         let call = |subject: usize, now: Millis| {
             let who = Principal::new(subject.to_string());
-            rate.take(Some(&who), "tools/call", "a", now).is_ok()
+            rate.take(Some(&who), Thing::new("tools", "a"), now).is_ok()
         };
         let kept = || -> usize {
             let parts = rate.parts.iter();

@@ -1,10 +1,10 @@
 //! Things with names, in the order in which their author gave them.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{collections::BTreeMap, sync::Arc};
 
 use askback_core::ask::Principal;
 
-use super::offered::Offered;
+use super::{offered::Offered, rate::Thing};
 
 /// Things with names, found by name and listed in order.
 ///
@@ -12,7 +12,8 @@ use super::offered::Offered;
 /// from the caller, is not there.
 pub(super) struct Registry<T> {
     entries: Vec<Entry<T>>,
-    by_name: HashMap<String, usize>,
+    /// Places by names. Only authors give names, so that nobody can choose them to be slow to find.
+    by_name: BTreeMap<String, usize>,
     /// Whether anything here was ever for some callers only.
     differs: bool,
 }
@@ -21,6 +22,8 @@ pub(super) struct Registry<T> {
 pub(super) struct Entry<T> {
     pub(super) item: Arc<T>,
     pub(super) home: Home,
+    /// As what its calls are counted.
+    pub(super) thing: Thing,
     enabled: bool,
 }
 
@@ -62,7 +65,7 @@ impl<T: Offered> Registry<T> {
     }
 
     /// Adds an item at the end; hands it back where its name is taken.
-    pub(super) fn add(&mut self, item: T, home: Home) -> Result<(), T> {
+    pub(super) fn add(&mut self, item: T, home: Home, thing: Thing) -> Result<(), T> {
         if self.by_name.contains_key(item.name()) {
             return Err(item);
         }
@@ -72,6 +75,7 @@ impl<T: Offered> Registry<T> {
         self.entries.push(Entry {
             item: Arc::new(item),
             home,
+            thing,
             enabled: true,
         });
         Ok(())
@@ -116,7 +120,7 @@ impl<T> Default for Registry<T> {
     fn default() -> Self {
         Self {
             entries: Vec::new(),
-            by_name: HashMap::new(),
+            by_name: BTreeMap::new(),
             differs: false,
         }
     }
@@ -137,6 +141,7 @@ impl<T> Clone for Entry<T> {
         Self {
             item: Arc::clone(&self.item),
             home: self.home,
+            thing: self.thing,
             enabled: self.enabled,
         }
     }

@@ -4,7 +4,7 @@ use askback_core::{ask::check_form, limits::Limits, protocol::CacheScope};
 
 use super::{
     BuildError, cache::Cache, catalog::Catalog, complete::Completers, household::Parts,
-    offer::Offer, registry::Home,
+    offer::Offer, rate::Thing, registry::Home,
 };
 use crate::ctx::States;
 
@@ -21,7 +21,8 @@ impl Catalog {
     pub(super) fn add<T: Offer>(&mut self, item: T, home: Home) -> Result<(), BuildError> {
         let needs_scopes = item.needs().are_some();
         let is_encoded = item.name().contains('%');
-        let added = T::registry_mut(self).add(item, home);
+        let thing = Thing::new(T::KIND, item.name());
+        let added = T::registry_mut(self).add(item, home, thing);
         added.map_err(|item| BuildError::Twice {
             kind: T::KIND,
             name: item.name().to_owned(),

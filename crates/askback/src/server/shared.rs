@@ -22,7 +22,7 @@ use super::{
     household::Household,
     live::LiveCatalog,
     page::Pages,
-    rate::RateLimit,
+    rate::{RateLimit, Thing},
     registry::Home,
     roots::{self, RootsWatch},
     rules::Rules,
@@ -115,13 +115,14 @@ impl Shared {
     pub(super) fn take_call(
         &self,
         caller: Option<&Principal>,
+        thing: Thing,
         method: &str,
         name: &str,
     ) -> Result<()> {
         let Some(rate) = &self.rate else {
             return Ok(());
         };
-        let taken = rate.take(caller, method, name, self.clock().now());
+        let taken = rate.take(caller, thing, self.clock().now());
         taken.map_err(|early| {
             let seconds = early.wait.as_secs_f64().ceil();
             let what = if name.is_empty() { method } else { name };
