@@ -2,7 +2,7 @@
 //! questions travel.
 
 use std::{
-    future::Future,
+    future::{Future, poll_fn},
     pin::Pin,
     sync::{Arc, Mutex},
     task::{Context, Poll},
@@ -64,6 +64,8 @@ pub(super) struct Calling<T> {
     output: Option<Arc<OutputCheck>>,
     /// The room of its parameters, where they are large or stay for long.
     room: Option<Charge>,
+    /// What it brings from the rounds before it.
+    rounds: Rounds,
 }
 
 /// Whether a call is a task.
@@ -90,6 +92,7 @@ impl<T: Answer> Calling<T> {
         home: Home,
         peer: &Arc<dyn Peer>,
         incoming: Incoming,
+        rounds: Rounds,
         handler: Erased<Outcome<T>>,
     ) -> Self {
         Self {
@@ -104,6 +107,7 @@ impl<T: Answer> Calling<T> {
             input: None,
             output: None,
             room: None,
+            rounds,
         }
     }
 
@@ -144,17 +148,17 @@ impl<T: Answer> Calling<T> {
 
     /// Runs the call to its end or, in the stateless era, to its next questions, with the middleware
     /// around it.
-    pub(super) async fn run(mut self, rounds: Rounds) -> Result<Outcome<T>> {
-        let bytes = self.incoming.kept_bytes() + rounds.kept_bytes();
+    pub(super) async fn run(&mut self) -> Result<Outcome<T>> {
+        let bytes = self.incoming.kept_bytes() + self.rounds.kept_bytes();
         if bytes > WORTH_COUNTING {
             self.take_room(bytes)?;
         }
-        let asked = rounds.continue_a_call();
+        let asked = self.rounds.continue_a_call();
         let mut ended = if self.shared.household(self.home).layers.is_empty() {
-            self.handle(rounds).await
+            self.handle().await
         } else {
             // Apart, as it would make every call larger.
-            Box::pin(self.handle_inside_middleware(rounds)).await
+            Box::pin(self.handle_inside_middleware()).await
         };
         let depends_on_reader = asked || self.incoming.principal_read.get();
         if let (true, Ok(Outcome::Done(result))) = (depends_on_reader, &mut ended) {
@@ -171,10 +175,10 @@ impl<T: Answer> Calling<T> {
         T::settle(ended, &self.incoming.origin, self.output.as_deref())
     }
 
-    async fn handle_inside_middleware(&mut self, rounds: Rounds) -> Result<Outcome<T>> {
+    async fn handle_inside_middleware(&mut self) -> Result<Outcome<T>> {
         let (shared, call) = (Arc::clone(&self.shared), Arc::clone(&self.incoming));
         let layers = &shared.household(self.home).layers;
-        let ended = middleware::around(layers, &call, self.handle(rounds)).await;
+        let ended = middleware::around(layers, &call, self.handle()).await;
         // The handler may have been given another copy of the request.
         if call.principal_read.get() {
             self.incoming.principal_read.set();
@@ -182,21 +186,44 @@ impl<T: Answer> Calling<T> {
         ended
     }
 
-    async fn handle(&mut self, rounds: Rounds) -> Result<Outcome<T>> {
+    async fn handle(&mut self) -> Result<Outcome<T>> {
         if let Some(input) = &self.input {
             input.check(self.incoming.arguments())?;
         }
+        let mut drive = if self.rounds.continue_a_call() && self.is_in_rounds() {
+            Box::pin(self.resume()).await?
+        } else {
+            self.drive(None, &self.peer)
+        };
         if self.at_once {
-            let drive = self.start();
             return self.become_task(drive);
         }
-        match self.incoming.origin.revision.era() {
-            Era::Modern => self.run_round(rounds).await,
-            Era::Legacy => {
-                let drive = self.start();
-                self.keep(drive).await
-            }
+        let turn = poll_fn(|cx| Poll::Ready(drive.poll_turn(cx))).await;
+        let rest = match self.end(drive, turn) {
+            Ok(outcome) => return Ok(outcome),
+            Err(rest) => rest,
+        };
+        rest.await
+    }
+
+    /// Ends a call whose handler has ended with its first poll, as most do; else gives the future of the
+    /// rest. That is apart, as it would make every call larger.
+    fn end(
+        &mut self,
+        drive: Drive<Outcome<T>>,
+        turn: Poll<Turn<Outcome<T>>>,
+    ) -> Result<Outcome<T>, BoxFuture<'_, Result<Outcome<T>>>> {
+        match turn {
+            Poll::Ready(Turn::Done(Ok(Outcome::Done(result)))) => Ok(Outcome::Done(result)),
+            turn if self.is_in_rounds() => Err(Box::pin(self.run_round(drive, turn))),
+            turn => Err(Box::pin(self.keep(drive, Some(turn)))),
         }
+    }
+
+    /// Whether its questions are results, which the next round answers: so it is in the stateless era,
+    /// but for a task.
+    fn is_in_rounds(&self) -> bool {
+        !self.at_once && self.incoming.origin.revision.era() == Era::Modern
     }
 
     /// Takes the room of the parameters.
@@ -240,9 +267,10 @@ impl<T: Answer> Calling<T> {
             input: None,
             output: self.output.clone(),
             room: self.room.take(),
+            rounds: Rounds::default(),
         };
         peer.work_on(async move {
-            let ended = working.keep(drive).await;
+            let ended = working.keep(drive, None).await;
             working.result_of_task(ended)
         });
         Ok(Outcome::Task(task))
@@ -262,11 +290,16 @@ impl<T: Answer> Calling<T> {
             .map_err(|error| ErrorObject::internal(error.to_string()))
     }
 
-    /// Runs a handler that stays until it ends, also where it asks by hand.
-    async fn keep(&mut self, mut drive: Drive<Outcome<T>>) -> Result<Outcome<T>> {
+    /// Runs a handler that stays until it ends, also where it asks by hand. `first` is what its first
+    /// poll came to, if there was one.
+    async fn keep(
+        &mut self,
+        mut drive: Drive<Outcome<T>>,
+        mut first: Option<Poll<Turn<Outcome<T>>>>,
+    ) -> Result<Outcome<T>> {
         let mut asked_by_hand = 0;
         loop {
-            let (outcome, cell) = self.run_suspended(drive).await?;
+            let (outcome, cell) = self.run_suspended(drive, first).await?;
             let Outcome::NeedInput(by_hand) = outcome else {
                 return Ok(outcome);
             };
@@ -277,12 +310,13 @@ impl<T: Answer> Calling<T> {
             }
             Box::pin(self.answer_by_hand(by_hand)).await?;
             let again = cell.flow().again();
-            drive = self.drive(Some(again), &self.peer);
+            (drive, first) = (self.drive(Some(again), &self.peer), None);
         }
     }
 
-    /// One round of the stateless era: the handler runs until it ends or asks, and is dropped.
-    async fn run_round(&mut self, rounds: Rounds) -> Result<Outcome<T>> {
+    /// Makes ready to go on with the handler where an earlier round has left it.
+    async fn resume(&mut self) -> Result<Drive<Outcome<T>>> {
+        let rounds = std::mem::take(&mut self.rounds);
         let (flow, by_hand) = match rounds.open(&self.shared, &self.incoming).await? {
             Some(state) => {
                 trace::count_replay(self.incoming.method);
@@ -301,12 +335,24 @@ impl<T: Answer> Calling<T> {
             incoming.request_state = by_hand;
             incoming.input_responses = responses;
         }
-        let mut drive = self.drive(flow, &self.peer);
+        Ok(self.drive(flow, &self.peer))
+    }
+
+    /// One round of the stateless era: the handler runs until it ends or asks, and is dropped. `first`
+    /// is what its first poll came to.
+    async fn run_round(
+        &mut self,
+        mut drive: Drive<Outcome<T>>,
+        first: Poll<Turn<Outcome<T>>>,
+    ) -> Result<Outcome<T>> {
         let mut watch = Stopwatch::new(self.limits().wire.request);
-        let turn = std::future::poll_fn(|cx| match drive.poll_turn(cx) {
-            Poll::Ready(turn) => Poll::Ready(Ok(turn)),
-            Poll::Pending => watch.poll(cx).map(Err),
-        });
+        let mut first = Some(first);
+        let turn = poll_fn(
+            |cx| match first.take().unwrap_or_else(|| drive.poll_turn(cx)) {
+                Poll::Ready(turn) => Poll::Ready(Ok(turn)),
+                Poll::Pending => watch.poll(cx).map(Err),
+            },
+        );
         match turn.await? {
             Turn::Done(result) => match result? {
                 Outcome::NeedInput(by_hand) => {
@@ -331,14 +377,18 @@ impl<T: Answer> Calling<T> {
     }
 
     /// The handshake era, and tasks: the handler stays, and its questions are put one by one.
-    async fn run_suspended(&self, mut drive: Drive<Outcome<T>>) -> Result<(Outcome<T>, Arc<Cell>)> {
+    async fn run_suspended(
+        &self,
+        mut drive: Drive<Outcome<T>>,
+        mut first: Option<Poll<Turn<Outcome<T>>>>,
+    ) -> Result<(Outcome<T>, Arc<Cell>)> {
         let is_task = matches!(self.task, Task::Is);
         let mut asked: Vec<Asked> = Vec::new();
         let mut watch = Stopwatch::new(self.patience().0);
         // What a call takes that waits for its client.
         let mut room = None;
         loop {
-            let turn = std::future::poll_fn(|cx| {
+            let turn = poll_fn(|cx| {
                 let cell = drive.cell();
                 asked.retain_mut(|asked| match asked.reply.as_mut().poll(cx) {
                     Poll::Ready(reply) => {
@@ -348,7 +398,8 @@ impl<T: Answer> Calling<T> {
                     }
                     Poll::Pending => true,
                 });
-                if let Poll::Ready(turn) = drive.poll_turn(cx) {
+                let turn = first.take().unwrap_or_else(|| drive.poll_turn(cx));
+                if let Poll::Ready(turn) = turn {
                     return Poll::Ready(Ok(turn));
                 }
                 for key in drive.cell().take_withdrawn() {
@@ -466,10 +517,6 @@ impl<T: Answer> Calling<T> {
         incoming.request_state = by_hand.request_state;
         incoming.input_responses = answers;
         Ok(())
-    }
-
-    fn start(&self) -> Drive<Outcome<T>> {
-        self.drive(None, &self.peer)
     }
 
     /// Makes ready to run the handler: in a flow that goes on, else in a new one.

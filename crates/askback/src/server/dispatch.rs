@@ -57,45 +57,49 @@ pub(crate) struct Answered {
 }
 
 /// Answers a request. Code of the server's author that panics costs this request only.
-pub(crate) async fn answer(shared: Arc<Shared>, call: Call, peer: Arc<dyn Peer>) -> Answered {
+pub(crate) fn answer(
+    shared: Arc<Shared>,
+    call: Call,
+    peer: Arc<dyn Peer>,
+) -> impl Future<Output = Answered> + Send + 'static {
     let meta_bytes = call.meta_bytes();
+    // Taken apart before it is taken along, so that it is there once.
     let Call {
         id,
         request,
         meta,
         origin,
     } = call;
-    let trace = Trace::begin(&shared, &request, &id, &origin);
     let meta = RequestMeta {
         said: meta,
         bytes: meta_bytes,
     };
-    let answering = Answering {
-        shared,
-        peer,
-        origin,
-        trace,
-    };
-    let mut answer = pin!(answering.answer(request, meta, &id));
-    let answer = poll_fn(|cx| {
-        let _entered = answering.trace.enter();
-        let polled = catch_unwind(AssertUnwindSafe(|| answer.as_mut().poll(cx)));
-        polled.unwrap_or_else(|panic| Poll::Ready(Err(Error::panicked(&*panic))))
-    });
-    let error = match answer.await {
-        Ok(message) => {
-            answering.trace.end(None);
-            return Answered {
-                message,
-                error: None,
-            };
+    async move {
+        let trace = Trace::begin(&shared, &request, &id, &origin);
+        let answering = Answering {
+            shared,
+            peer,
+            origin,
+            trace,
+        };
+        let mut answer = pin!(answering.answer(request, meta, &id));
+        let answer = poll_fn(|cx| {
+            let _entered = answering.trace.enter();
+            let polled = catch_unwind(AssertUnwindSafe(|| answer.as_mut().poll(cx)));
+            polled.unwrap_or_else(|panic| Poll::Ready(Err(Error::panicked(&*panic))))
+        });
+        let (message, error) = match answer.await {
+            Ok(message) => (message, None),
+            Err(error) => {
+                let error = error_object(&answering.origin, error);
+                (jsonrpc::write_error(Some(&id), &error).into(), Some(error))
+            }
+        };
+        answering.trace.end(error.as_ref());
+        Answered {
+            message,
+            error: error.map(|error| error.code),
         }
-        Err(error) => error_object(&answering.origin, error),
-    };
-    answering.trace.end(Some(&error));
-    Answered {
-        message: jsonrpc::write_error(Some(&id), &error).into(),
-        error: Some(error.code),
     }
 }
 
@@ -107,57 +111,64 @@ struct Answering {
 }
 
 impl Answering {
-    async fn answer(
+    /// Answers a request. The future is small for calls of tools: all else that may wait is apart.
+    fn answer(
         &self,
         request: ClientRequest,
         meta: RequestMeta,
         id: &jsonrpc::RequestId,
-    ) -> Result<Message> {
+    ) -> impl Future<Output = Result<Message>> + Send {
         let method = request.method();
-        match request {
-            ClientRequest::CallTool(params) => {
-                let outcome = self.call_tool(params, meta).await?;
-                if matches!(&outcome, Outcome::Done(result) if result.is_error == Some(true)) {
-                    self.trace.note_failed_tool();
+        async move {
+            match request {
+                ClientRequest::CallTool(params) => {
+                    let mut calling = match self.prepare_tool(params, meta)? {
+                        Ok(calling) => calling,
+                        Err(refused) => return Ok(self.write_tool(id, Outcome::Done(refused))),
+                    };
+                    let outcome = calling.run().await?;
+                    Ok(self.write_tool(id, outcome))
                 }
-                Ok(self.write(id, outcome))
+                ClientRequest::GetPrompt(params) => {
+                    let outcome = Box::pin(self.get_prompt(params, meta)).await?;
+                    Ok(self.write(id, outcome))
+                }
+                ClientRequest::ReadResource(params) => {
+                    let outcome = Box::pin(self.read_resource(params, meta)).await?;
+                    Ok(self.write(id, outcome))
+                }
+                ClientRequest::ListTools(params) => self.list::<Tool>(id, method, &params),
+                ClientRequest::ListPrompts(params) => self.list::<Prompt>(id, method, &params),
+                ClientRequest::ListResources(params) => {
+                    Box::pin(self.list_resources(id, method, &params)).await
+                }
+                ClientRequest::ListResourceTemplates(params) => {
+                    self.list::<ResourceTemplate>(id, method, &params)
+                }
+                ClientRequest::Complete(params) => {
+                    let declared = self.shared.profile.capabilities.completions.is_some();
+                    self.declared(declared, method)?;
+                    let completed = Box::pin(self.complete(params, meta)).await?;
+                    Ok(self.write(id, Outcome::Done(completed)))
+                }
+                ClientRequest::GetTask(params) => {
+                    let owner = self.task_owner(method)?;
+                    let task = self.shared.task(&params.task_id, owner)?;
+                    Ok(self.write(id, Outcome::Done(*task)))
+                }
+                ClientRequest::UpdateTask(params) => {
+                    let owner = self.task_owner(method)?;
+                    let responses = params.input_responses;
+                    self.shared.answer_task(&params.task_id, owner, responses)?;
+                    Ok(self.write(id, Outcome::Done(EmptyResult::default())))
+                }
+                ClientRequest::CancelTask(params) => {
+                    let owner = self.task_owner(method)?;
+                    self.shared.cancel_task(&params.task_id, owner)?;
+                    Ok(self.write(id, Outcome::Done(EmptyResult::default())))
+                }
+                _ => Err(Error::protocol(ErrorObject::method_not_found(method))),
             }
-            ClientRequest::GetPrompt(params) => {
-                let outcome = self.get_prompt(params, meta).await?;
-                Ok(self.write(id, outcome))
-            }
-            ClientRequest::ReadResource(params) => {
-                let outcome = self.read_resource(params, meta).await?;
-                Ok(self.write(id, outcome))
-            }
-            ClientRequest::ListTools(params) => self.list::<Tool>(id, method, &params),
-            ClientRequest::ListPrompts(params) => self.list::<Prompt>(id, method, &params),
-            ClientRequest::ListResources(params) => self.list_resources(id, method, &params).await,
-            ClientRequest::ListResourceTemplates(params) => {
-                self.list::<ResourceTemplate>(id, method, &params)
-            }
-            ClientRequest::Complete(params) => {
-                let declared = self.shared.profile.capabilities.completions.is_some();
-                self.declared(declared, method)?;
-                Ok(self.write(id, Outcome::Done(self.complete(params, meta).await?)))
-            }
-            ClientRequest::GetTask(params) => {
-                let owner = self.task_owner(method)?;
-                let task = self.shared.task(&params.task_id, owner)?;
-                Ok(self.write(id, Outcome::Done(*task)))
-            }
-            ClientRequest::UpdateTask(params) => {
-                let owner = self.task_owner(method)?;
-                let responses = params.input_responses;
-                self.shared.answer_task(&params.task_id, owner, responses)?;
-                Ok(self.write(id, Outcome::Done(EmptyResult::default())))
-            }
-            ClientRequest::CancelTask(params) => {
-                let owner = self.task_owner(method)?;
-                self.shared.cancel_task(&params.task_id, owner)?;
-                Ok(self.write(id, Outcome::Done(EmptyResult::default())))
-            }
-            _ => Err(Error::protocol(ErrorObject::method_not_found(method))),
         }
     }
 
@@ -170,6 +181,13 @@ impl Answering {
             return Err(Error::task_required());
         }
         Ok(self.origin.principal.as_ref())
+    }
+
+    fn write_tool(&self, id: &jsonrpc::RequestId, outcome: Outcome<CallToolResult>) -> Message {
+        if matches!(&outcome, Outcome::Done(result) if result.is_error == Some(true)) {
+            self.trace.note_failed_tool();
+        }
+        self.write(id, outcome)
     }
 
     fn write<T: wire::Lower + HasMeta + Serialize>(
@@ -203,16 +221,17 @@ impl Answering {
         }
     }
 
-    async fn call_tool(
+    /// Makes ready for the call of a tool; gives the result where it is not begun.
+    fn prepare_tool(
         &self,
         params: CallToolParams,
         meta: RequestMeta,
-    ) -> Result<Outcome<CallToolResult>> {
+    ) -> Result<Result<Calling<CallToolResult>, CallToolResult>> {
         let (tool, home, thing) = self.find::<Tool>(&params.name)?;
         let output = tool.output.as_deref();
         let taken = self.take_call(thing, "tools/call", &params.name);
         if let Err(error) = taken {
-            return tool_result(Err(error), &self.origin, output).map(Outcome::Done);
+            return tool_result(Err(error), &self.origin, output).map(Err);
         }
         let incoming = self.incoming(
             home,
@@ -221,25 +240,26 @@ impl Answering {
             Arguments::Object(params.arguments.unwrap_or_default()),
             meta,
         );
+        let goes_on = params.request_state.is_some();
+        let rounds = Rounds::new(params.request_state, params.input_responses);
         let handler = tool.handler.clone();
-        let mut calling = Calling::new(&self.shared, home, &self.peer, incoming, handler)
+        let mut calling = Calling::new(&self.shared, home, &self.peer, incoming, rounds, handler)
             .checks(Arc::clone(&tool.input), tool.output.clone());
         if let Some(tasks) = tool.tasks {
             calling = calling.needs(tool.needs.scopes().cloned());
             let supported = takes_tasks(&self.origin);
             if tasks.required && !supported {
                 let refused = Err(Error::task_required());
-                return tool_result(refused, &self.origin, output).map(Outcome::Done);
+                return tool_result(refused, &self.origin, output).map(Err);
             }
             // A call that has begun as one of several rounds goes on as one.
-            if tasks.at_once && supported && params.request_state.is_none() {
+            if tasks.at_once && supported && !goes_on {
                 calling = calling.begin_as_task();
             } else {
                 calling = calling.may_become_task(supported);
             }
         }
-        let rounds = Rounds::new(params.request_state, params.input_responses);
-        calling.run(rounds).await
+        Ok(Ok(calling))
     }
 
     async fn get_prompt(
@@ -258,9 +278,8 @@ impl Answering {
         );
         let rounds = Rounds::new(params.request_state, params.input_responses);
         let handler = prompt.handler.clone();
-        let mut outcome = Calling::new(&self.shared, home, &self.peer, incoming, handler)
-            .run(rounds)
-            .await?;
+        let mut calling = Calling::new(&self.shared, home, &self.peer, incoming, rounds, handler);
+        let mut outcome = calling.run().await?;
         if let Outcome::Done(result) = &mut outcome
             && result.description.is_none()
         {
@@ -291,20 +310,18 @@ impl Answering {
             meta,
         );
         let rounds = Rounds::new(params.request_state, params.input_responses);
-        let calling = Calling::new(
+        let mut calling = Calling::new(
             &self.shared,
             reading.home,
             &self.peer,
             incoming,
+            rounds,
             reading.handler,
         );
-        let mut outcome = calling
-            .run(rounds)
-            .await
-            .map_err(|error| match error.kind() {
-                Kind::NotFound => self.not_found(&params.uri),
-                _ => error,
-            })?;
+        let mut outcome = calling.run().await.map_err(|error| match error.kind() {
+            Kind::NotFound => self.not_found(&params.uri),
+            _ => error,
+        })?;
         if let Outcome::Done(result) = &mut outcome {
             complete_contents(
                 &mut result.contents,

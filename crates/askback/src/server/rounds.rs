@@ -25,6 +25,7 @@ use crate::{
 };
 
 /// The content of a retry.
+#[derive(Default)]
 pub(super) struct Rounds {
     state: Option<String>,
     responses: InputResponses,
