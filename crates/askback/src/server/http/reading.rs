@@ -1,6 +1,7 @@
 //! A client that reads a stream of a session.
 
 use std::{
+    pin::Pin,
     sync::Arc,
     task::{Context, Poll},
 };
@@ -105,7 +106,7 @@ impl Reading {
 
     fn poll_work(&mut self, cx: &mut Context<'_>) {
         if let Some(work) = &mut self.work
-            && work.as_mut().poll(cx).is_ready()
+            && Pin::new(work).poll(cx).is_ready()
         {
             self.work = None;
         }

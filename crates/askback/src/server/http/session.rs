@@ -2,6 +2,7 @@
 
 mod caller;
 mod room;
+mod work;
 
 use std::{
     collections::BTreeSet,
@@ -15,24 +16,20 @@ use askback_core::{
     jsonrpc::{self, ErrorObject, RequestId},
     revision::HttpFacts,
 };
-use tokio::{sync::Notify, time::Instant};
+use tokio::{sync::oneshot, time::Instant};
 
-use self::{
-    caller::Caller,
-    room::{may_watch, room_of},
-};
+use self::room::{may_watch, room_of};
+pub(super) use self::work::Work;
 use super::{
     body::Outgoing,
     stream::{EventId, Found, OWN, Stream},
 };
 use crate::{
     ctx::{Audience, Interest, Observer, Observing},
-    flow::BoxFuture,
     server::{
         Shared,
         asks::Asks,
         budget::{Charge, NoRoom},
-        dispatch,
         roots::RootsWatch,
     },
 };
@@ -54,6 +51,7 @@ pub(super) struct State {
     shared: Arc<Shared>,
     pub(super) streams: Vec<Stream>,
     last_stream: u32,
+    last_call: u64,
     /// The changes while the session's own stream was not read, each once.
     untold: BTreeSet<Changed>,
     used: Instant,
@@ -67,8 +65,12 @@ pub(super) struct State {
 
 struct Running {
     id: RequestId,
+    /// Tells it from a later call with the id of one that was cancelled.
+    number: u64,
+    /// The number of its stream, which begins with its first message but for an answer that is alone.
     stream: u32,
-    stop: Arc<Notify>,
+    /// With this, the work on it ends.
+    _goes_on: oneshot::Sender<()>,
 }
 
 /// The effect of a message.
@@ -82,9 +84,6 @@ pub(super) enum Taken {
     /// There is work, whose messages go to this stream.
     Work(u32, Vec<Work>),
 }
-
-/// A call that has yet to be answered.
-pub(super) type Work = BoxFuture<'static, ()>;
 
 impl Session {
     pub(super) fn new(
@@ -105,6 +104,7 @@ impl Session {
                 shared: Arc::clone(shared),
                 streams: Vec::new(),
                 last_stream: OWN,
+                last_call: 0,
                 untold: BTreeSet::new(),
                 used: Instant::now(),
                 room,
@@ -183,20 +183,16 @@ impl Session {
             // A batch is answered as one.
             return answers.pop().map_or(Taken::Nothing, Taken::Answered);
         }
-        let stream = if self.paired { OWN } else { state.add_stream() };
+        let stream = if self.paired {
+            OWN
+        } else {
+            state.next_stream()
+        };
+        let work = calls.into_iter();
+        let work = work.map(|call| state.begin(self, call, stream)).collect();
         for answer in answers {
             state.push(stream, answer);
         }
-        let work = calls.into_iter().map(|call| -> Work {
-            let stop = Arc::new(Notify::new());
-            state.running.push(Running {
-                id: call.id.clone(),
-                stream,
-                stop: Arc::clone(&stop),
-            });
-            Box::pin(work(Arc::clone(self), call, stop))
-        });
-        let work = work.collect();
         Taken::Work(stream, work)
     }
 
@@ -214,12 +210,22 @@ impl Session {
         let mut state = self.lock();
         state.used = Instant::now();
         let (number, event) = after.map_or((OWN, None), |id| (id.stream, Some(id.event)));
-        if number == OWN && state.stream(OWN).is_none() {
-            state.streams.push(Stream::new(OWN));
+        if number == OWN {
+            state.open_stream(OWN);
         }
         let reader = state.stream(number)?.attach(event)?;
         state.tell_untold();
         Some((number, reader))
+    }
+
+    /// Begins to read the stream of calls that were just begun.
+    pub(super) fn attach_to_work(&self, stream: u32) -> Option<(u32, u32)> {
+        let mut state = self.lock();
+        state.open_stream(stream);
+        // They may have been cancelled by now.
+        state.close_if_done(stream);
+        drop(state);
+        self.attach(Some(EventId { stream, event: 0 }))
     }
 
     /// Has it told of changes from now on.
@@ -266,9 +272,7 @@ impl Session {
     pub(super) fn end(&self) {
         let mut state = self.lock();
         state.asks.clear();
-        for running in state.running.drain(..) {
-            running.stop.notify_one();
-        }
+        state.running.clear();
         for stream in &mut state.streams {
             stream.close();
             stream.forget_read();
@@ -285,12 +289,12 @@ impl Session {
             let state = self.lock();
             let running = state.running.iter();
             running
-                .map(|running| (running.id.clone(), Arc::clone(&running.stop)))
+                .map(|running| (running.id.clone(), running.number))
                 .collect()
         };
         let error = ErrorObject::internal(why);
-        for (id, stop) in calls {
-            self.respond(&id, &stop, jsonrpc::write_error(Some(&id), &error));
+        for (id, number) in calls {
+            self.respond(&id, number, jsonrpc::write_error(Some(&id), &error));
         }
         self.end();
     }
@@ -314,27 +318,38 @@ impl Session {
         (state.idle_since().is_none(), state.used)
     }
 
-    /// Answers a call, if it still goes on. One that was cancelled may have left its id to another
-    /// before its handler came to its end: the call is told by what stops it.
-    fn respond(&self, call: &RequestId, stop: &Arc<Notify>, message: Vec<u8>) {
+    /// Answers a call, if it still goes on.
+    fn respond(&self, call: &RequestId, number: u64, message: Vec<u8>) {
         let mut state = self.lock();
-        let is_it = |running: &Running| running.id == *call && Arc::ptr_eq(&running.stop, stop);
-        let Some(at) = state.running.iter().position(is_it) else {
+        let Some(at) = state.place_of(call, number) else {
             return;
         };
-        let running = state.running.swap_remove(at);
-        running.stop.notify_one();
-        let message = match state.reserve(message.len()) {
-            Ok(()) => message,
-            Err(why) => {
-                let error = ErrorObject::internal(why.to_string());
-                jsonrpc::write_error(Some(call), &error)
-            }
+        let stream = state.running[at].stream;
+        state.open_stream(stream);
+        state.respond(at, message);
+        state.drain_to(stream);
+        state.close_if_done(stream);
+    }
+
+    /// Answers a call that goes on and whose stream has not begun: the answer is all that it would
+    /// hold. Else hands the message back.
+    fn respond_alone(
+        &self,
+        call: &RequestId,
+        number: u64,
+        message: Vec<u8>,
+    ) -> Result<Outgoing, Vec<u8>> {
+        let mut state = self.lock();
+        let place = state.place_of(call, number);
+        let Some(at) = place.filter(|at| state.is_alone(*at)) else {
+            return Err(message);
         };
-        state.engine.respond(call, message);
-        state.drain_to(running.stream);
-        state.close_if_done(running.stream);
-        state.used = Instant::now();
+        state.respond(at, message);
+        let mut only = Vec::new();
+        drop(state.drain(|_, message| only = message));
+        let only = Outgoing::moved(only, &mut state.room);
+        state.settle();
+        Ok(only)
     }
 
     pub(super) fn lock(&self) -> MutexGuard<'_, State> {
@@ -393,10 +408,57 @@ impl State {
         }
     }
 
-    fn add_stream(&mut self) -> u32 {
+    fn next_stream(&mut self) -> u32 {
         self.last_stream = self.last_stream.wrapping_add(1).max(1);
-        self.streams.push(Stream::new(self.last_stream));
         self.last_stream
+    }
+
+    /// Begins a stream, unless it has begun.
+    fn open_stream(&mut self, number: u32) {
+        if self.stream(number).is_none() {
+            self.streams.push(Stream::new(number));
+        }
+    }
+
+    /// Begins a call, whose messages go to this stream.
+    fn begin(&mut self, session: &Arc<Session>, call: Call, stream: u32) -> Work {
+        self.last_call += 1;
+        let (goes_on, stop) = oneshot::channel();
+        self.running.push(Running {
+            id: call.id.clone(),
+            number: self.last_call,
+            stream,
+            _goes_on: goes_on,
+        });
+        Work::new(session, call, self.last_call, stop)
+    }
+
+    /// The place of a call among those that go on.
+    fn place_of(&self, call: &RequestId, number: u64) -> Option<usize> {
+        let mut running = self.running.iter();
+        running.position(|running| running.number == number && running.id == *call)
+    }
+
+    /// Whether nothing but the answer to a call would be on its stream.
+    fn is_alone(&mut self, at: usize) -> bool {
+        let stream = self.running[at].stream;
+        let calls = self.running.iter();
+        calls.filter(|running| running.stream == stream).count() == 1
+            && self.stream(stream).is_none()
+    }
+
+    /// Ends a call with its response, which the engine sends.
+    fn respond(&mut self, at: usize, message: Vec<u8>) {
+        let running = self.running.swap_remove(at);
+        let message = match self.reserve_instead(message.len()) {
+            Ok(()) => message,
+            Err(why) => {
+                let error = ErrorObject::internal(why.to_string());
+                jsonrpc::write_error(Some(&running.id), &error)
+            }
+        };
+        self.engine.respond(&running.id, message);
+        self.used = Instant::now();
     }
 
     /// The stream of a call that goes on, else the session's own.
@@ -411,15 +473,13 @@ impl State {
     }
 
     fn push(&mut self, stream: u32, message: Vec<u8>) {
-        match self.stream(stream) {
-            Some(stream) => stream.push(message),
-            // The session's own stream waits for its first reader.
-            None if stream == OWN => {
-                let mut own = Stream::new(OWN);
-                own.push(message);
-                self.streams.push(own);
-            }
-            None => {}
+        // That of a call begins with its first message, and the session's own waits for its first reader.
+        let mut running = self.running.iter();
+        if stream == OWN || running.any(|running| running.stream == stream) {
+            self.open_stream(stream);
+        }
+        if let Some(stream) = self.stream(stream) {
+            stream.push(message);
         }
     }
 
@@ -457,7 +517,6 @@ impl State {
     fn cancel(&mut self, id: &RequestId) {
         if let Some(at) = self.running.iter().position(|running| running.id == *id) {
             let running = self.running.swap_remove(at);
-            running.stop.notify_one();
             self.close_if_done(running.stream);
         }
     }
@@ -497,24 +556,6 @@ impl Observer for Session {
         let reads = |stream: &mut Stream| stream.has_reader() && stream.has_room(limits);
         if state.stream(OWN).is_some_and(reads) {
             state.tell_untold();
-        }
-    }
-}
-
-/// Answers one call.
-async fn work(session: Arc<Session>, call: Call, stop: Arc<Notify>) {
-    let id = call.id.clone();
-    let shared = Arc::clone(&session.shared);
-    let peer = Arc::new(Caller {
-        session: Arc::clone(&session),
-        call: id.clone(),
-    });
-    tokio::select! {
-        biased;
-        () = stop.notified() => {}
-        // Made where it is polled: it is large.
-        answered = dispatch::answer(shared, call, peer) => {
-            session.respond(&id, &stop, answered.message.into_vec());
         }
     }
 }

@@ -100,7 +100,8 @@ impl Stream {
             let read = usize::try_from(self.next - self.first).unwrap_or(usize::MAX);
             self.unread_bytes = self.events.iter().skip(read).map(Vec::len).sum();
         }
-        self.letting_go = false;
+        // Whoever comes back has done so; the first reader may have yet to go.
+        self.letting_go &= self.last_reader == 0;
         self.last_reader += 1;
         self.reader = Some(self.last_reader);
         self.wake();

@@ -1,6 +1,6 @@
 //! The requests of sessions.
 
-use std::{future::poll_fn, sync::Arc};
+use std::{future::poll_fn, sync::Arc, task::Poll};
 
 use askback_core::{
     engine::server::ReceivedMessage,
@@ -97,15 +97,21 @@ impl Inner {
         mut work: Vec<Work>,
         accept: Accepted,
     ) -> Response<Body> {
-        let after = EventId { stream, event: 0 };
-        let Some((stream, reader)) = session.attach(Some(after)) else {
-            return ended();
-        };
         // Of a batch, each is a task of its own: they must not wait for one another.
-        let last = work.pop();
-        for work in work {
+        let mut last = work.pop();
+        for work in work.drain(..) {
             tokio::spawn(work);
         }
+        if let Some(alone) = last.as_mut().filter(|_| accept.json) {
+            match poll_fn(|cx| Poll::Ready(alone.poll_alone(cx))).await {
+                Poll::Ready(Some(only)) => return response::json(StatusCode::OK, only),
+                Poll::Ready(None) => last = None,
+                Poll::Pending => {}
+            }
+        }
+        let Some((stream, reader)) = session.attach_to_work(stream) else {
+            return ended();
+        };
         let mut reading = Reading::new(session, stream, reader, &self.stop).working(last);
         match poll_fn(|cx| reading.poll_first(accept.json, cx)).await {
             First::Only(answer) => response::json(StatusCode::OK, answer),

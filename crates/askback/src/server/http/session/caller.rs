@@ -14,7 +14,10 @@ use super::{Session, State};
 use crate::{
     ctx::{Peer, Permitted},
     flow::BoxFuture,
-    server::asks::{self, Asker},
+    server::{
+        asks::{self, Asker},
+        http::stream::Stream,
+    },
 };
 
 /// The client of one call of a session.
@@ -69,9 +72,9 @@ impl Peer for Caller {
     fn close_stream(&self) {
         self.with(|state, stream| {
             let polling = state.facts().is_some_and(|facts| facts.polling);
-            match state.stream(stream) {
-                Some(stream) if polling && !self.session.paired => stream.let_go(),
-                _ => {}
+            if polling && !self.session.paired {
+                state.open_stream(stream);
+                state.stream(stream).into_iter().for_each(Stream::let_go);
             }
         });
     }

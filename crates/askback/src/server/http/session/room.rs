@@ -10,7 +10,7 @@ use crate::{
     ctx::{Observing, bytes_of},
     server::{
         budget::{Charge, NoRoom, Shortage},
-        http::stream::Stream,
+        http::stream::{FRAME_BYTES, Stream},
     },
 };
 
@@ -85,6 +85,14 @@ impl State {
             self.streams.iter_mut().for_each(Stream::forget_read);
             self.room.cover(self.kept_bytes() + more)
         })
+    }
+
+    /// Takes room for the answer to a call that has just ended, beyond what that had.
+    pub(super) fn reserve_instead(&mut self, answer: usize) -> Result<(), NoRoom> {
+        if answer + FRAME_BYTES <= RUNNING_BYTES {
+            return Ok(());
+        }
+        self.reserve(answer)
     }
 
     /// Gives back what is no longer needed. What has left took its room along: where there is no more

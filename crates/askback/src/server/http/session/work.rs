@@ -1,0 +1,88 @@
+//! The work on a call of a session.
+
+use std::{
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll, ready},
+};
+
+use askback_core::{engine::server::Call, jsonrpc::RequestId};
+use tokio::sync::oneshot::{Receiver, error::TryRecvError};
+
+use super::{Session, caller::Caller};
+use crate::{
+    flow::BoxFuture,
+    server::{
+        dispatch::{self, Answered},
+        http::body::Outgoing,
+    },
+};
+
+/// A call that has yet to be answered. It ends with its answer, or once it is cancelled.
+pub(in crate::server::http) struct Work {
+    session: Arc<Session>,
+    id: RequestId,
+    number: u64,
+    /// Closed as soon as the call does not go on any more.
+    stop: Receiver<()>,
+    answering: BoxFuture<'static, Answered>,
+}
+
+impl Work {
+    pub(super) fn new(session: &Arc<Session>, call: Call, number: u64, stop: Receiver<()>) -> Self {
+        let id = call.id.clone();
+        let peer = Arc::new(Caller {
+            session: Arc::clone(session),
+            call: id.clone(),
+        });
+        let shared = Arc::clone(&session.shared);
+        Self {
+            session: Arc::clone(session),
+            id,
+            number,
+            stop,
+            answering: Box::pin(dispatch::answer(shared, call, peer)),
+        }
+    }
+
+    /// Polls for the answer, and gives it where it is the only message of its stream, which then does
+    /// not begin. Else it goes there.
+    pub(in crate::server::http) fn poll_alone(
+        &mut self,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Outgoing>> {
+        let Some(message) = ready!(self.poll_answer(cx)) else {
+            return Poll::Ready(None);
+        };
+        let alone = self.session.respond_alone(&self.id, self.number, message);
+        Poll::Ready(match alone {
+            Ok(only) => Some(only),
+            Err(message) => {
+                self.session.respond(&self.id, self.number, message);
+                None
+            }
+        })
+    }
+
+    /// Polls for the answer: none where the call was cancelled.
+    fn poll_answer(&mut self, cx: &mut Context<'_>) -> Poll<Option<Vec<u8>>> {
+        if self.stop.try_recv() == Err(TryRecvError::Closed) {
+            return Poll::Ready(None);
+        }
+        match self.answering.as_mut().poll(cx) {
+            Poll::Ready(answered) => Poll::Ready(Some(answered.message.into_vec())),
+            Poll::Pending => Pin::new(&mut self.stop).poll(cx).map(|_| None),
+        }
+    }
+}
+
+impl Future for Work {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        if let Some(message) = ready!(self.poll_answer(cx)) {
+            self.session.respond(&self.id, self.number, message);
+        }
+        Poll::Ready(())
+    }
+}
