@@ -54,6 +54,11 @@ mod guarded {
             }
         }
 
+        /// Whether a request is looked at here at all.
+        pub(in crate::server::http) fn protects(&self) -> bool {
+            self.by.is_some()
+        }
+
         /// Whether this path is that of the document.
         pub(in crate::server::http) fn serves(&self, path: &str) -> bool {
             let by = self.by.as_ref();
@@ -179,6 +184,10 @@ mod guarded {
 
 #[cfg(not(feature = "oauth-server"))]
 impl Protected {
+    pub(super) fn protects(&self) -> bool {
+        false
+    }
+
     pub(super) fn serves(&self, _: &str) -> bool {
         false
     }

@@ -134,7 +134,8 @@ impl Service {
     /// Answers a request.
     pub async fn respond<B: http_body::Body>(&self, request: Request<B>) -> Response<Body> {
         let (mut parts, body) = request.into_parts();
-        let is_from_page = match self.0.check_guard(&parts) {
+        let mut heads = Heads::of(&parts.headers);
+        let is_from_page = match self.0.check_guard(&parts, &heads) {
             Ok(is_from_page) => is_from_page,
             Err(refused) => return self.0.refuse(&parts, refused),
         };
@@ -143,11 +144,15 @@ impl Service {
         } else {
             "POST"
         };
-        let answered = self.0.protected.answer(&self.0.shared, &mut parts).await;
+        let mut answered = None;
+        if self.0.protected.protects() {
+            answered = self.0.protected.answer(&self.0.shared, &mut parts).await;
+            heads = Heads::of(&parts.headers);
+        }
         let mut response = match answered {
             Some(answered) => answered,
             None => match parts.method {
-                Method::POST => self.0.post(&parts, body).await,
+                Method::POST => self.0.post(&parts, &heads, body).await,
                 Method::GET if self.0.handshakes => self.0.get(&parts),
                 Method::DELETE if self.0.handshakes => self.0.delete(&parts),
                 _ if pages::is_preflight(&parts) => pages::preflight(&parts, methods),
@@ -184,8 +189,7 @@ where
 
 impl Inner {
     /// Whether a request that may go on comes from a web page.
-    fn check_guard(&self, parts: &Parts) -> Result<bool, Refused> {
-        let heads = Heads::of(&parts.headers);
+    fn check_guard(&self, parts: &Parts, heads: &Heads<'_>) -> Result<bool, Refused> {
         let host = heads.host().map_err(|_| Refused::Host)?;
         let origin = heads.origin().map_err(|_| Refused::Origin)?;
         // HTTP/2 names the host here, and HTTP/1 may; where both do, both must be right.
@@ -227,8 +231,12 @@ impl Inner {
         response::refusal(StatusCode::FORBIDDEN, why)
     }
 
-    async fn post<B: http_body::Body>(&self, parts: &Parts, body: B) -> Response<Body> {
-        let heads = Heads::of(&parts.headers);
+    async fn post<B: http_body::Body>(
+        &self,
+        parts: &Parts,
+        heads: &Heads<'_>,
+        body: B,
+    ) -> Response<Body> {
         if heads.media() != Some(Media::Json) {
             let why = "the body must be application/json";
             return response::refusal(StatusCode::UNSUPPORTED_MEDIA_TYPE, why);
@@ -258,21 +266,27 @@ impl Inner {
         if self.stop.has_reached(Phase::Stopping) && begins_something(&received) {
             return stopping();
         }
-        match self.route(parts, &heads, &received) {
-            Route::Stateless => self.stateless(parts, &heads, accept, received).await,
+        match self.route(parts, heads, &received) {
+            Route::Stateless => match self.stateless(parts, heads, accept, received) {
+                Stateless::Call(call) => {
+                    stateless::answer(&self.shared, &self.stop, call, accept).await
+                }
+                Stateless::Answered(response) => response,
+            },
             Route::New => self.initialize(parts, received),
             Route::Session(session) => self.message(session, accept, received).await,
             Route::Nowhere(refusal) => refusal,
         }
     }
 
-    async fn stateless(
+    /// Admits a message of the stateless era.
+    fn stateless(
         &self,
         parts: &Parts,
         heads: &Heads<'_>,
         accept: Accepted,
         received: ReceivedMessage,
-    ) -> Response<Body> {
+    ) -> Stateless {
         let (id, admitted) = match received {
             ReceivedMessage::Request(request) => {
                 let id = request.id.clone();
@@ -283,34 +297,41 @@ impl Inner {
                 (request.id, Err(error))
             }
             // There is none that a server would have to act on.
-            ReceivedMessage::Notification(_) => return response::accepted(),
+            ReceivedMessage::Notification(_) => return Stateless::Answered(response::accepted()),
             ReceivedMessage::Response(_) => {
                 let why = "this revision has no requests that a client could answer";
-                return response::refusal(StatusCode::BAD_REQUEST, why);
+                return Stateless::Answered(response::refusal(StatusCode::BAD_REQUEST, why));
             }
             ReceivedMessage::Batch(_) => {
                 let why = "this revision has no batches";
-                return response::refusal(StatusCode::BAD_REQUEST, why);
+                return Stateless::Answered(response::refusal(StatusCode::BAD_REQUEST, why));
             }
         };
         match admitted {
-            Ok(call) => self.call(call, accept).await,
-            Err(error) => response::error(response::status(error.code), Some(&id), &error),
+            Ok(call) => match self.answer_at_once(&call, accept) {
+                Some(answered) => Stateless::Answered(answered),
+                None => Stateless::Call(call),
+            },
+            Err(error) => {
+                let status = response::status(error.code);
+                Stateless::Answered(response::error(status, Some(&id), &error))
+            }
         }
     }
 
-    async fn call(&self, call: Call, accept: Accepted) -> Response<Body> {
-        match &call.request {
+    /// Answers what needs no handler.
+    fn answer_at_once(&self, call: &Call, accept: Accepted) -> Option<Response<Body>> {
+        Some(match &call.request {
             ClientRequest::Discover(_) => {
-                let told = engine::discover(&self.shared.profile, &call);
+                let told = engine::discover(&self.shared.profile, call);
                 self.json(call.origin.principal.as_ref(), Some(&call.id), told)
             }
+            ClientRequest::Listen(_) if !accept.event_stream => {
+                let why = "a subscription is a stream: accept text/event-stream";
+                response::refusal(StatusCode::NOT_ACCEPTABLE, why)
+            }
             ClientRequest::Listen(params) => {
-                if !accept.event_stream {
-                    let why = "a subscription is a stream: accept text/event-stream";
-                    return response::refusal(StatusCode::NOT_ACCEPTABLE, why);
-                }
-                match OpenSubscription::open(&self.shared.profile, &call, params) {
+                match OpenSubscription::open(&self.shared.profile, call, params) {
                     Ok((subscription, acknowledged)) => {
                         let (shared, stop) = (&self.shared, &self.stop);
                         match Listening::new(shared, stop, subscription, acknowledged) {
@@ -324,8 +345,8 @@ impl Inner {
                     }
                 }
             }
-            _ => stateless::answer(&self.shared, &self.stop, call, accept).await,
-        }
+            _ => return None,
+        })
     }
 
     fn no_room(&self, id: Option<&RequestId>, why: NoRoom) -> Response<Body> {
@@ -344,6 +365,14 @@ impl Inner {
             Err(why) => self.no_room(id, why),
         }
     }
+}
+
+/// What a message of the stateless era comes to.
+enum Stateless {
+    /// A call for a handler.
+    Call(Call),
+    /// It is answered already.
+    Answered(Response<Body>),
 }
 
 /// Whether this is more than answers to what goes on already.

@@ -63,7 +63,6 @@ struct Answering {
     peer: Arc<Requester>,
     stop: Stop,
     vigil: Vigil,
-    shared: Arc<Shared>,
 }
 
 /// The first result.
@@ -88,7 +87,6 @@ impl Answering {
             peer,
             stop: stop.clone(),
             vigil: Vigil::default(),
-            shared: Arc::clone(shared),
         }
     }
 
@@ -102,7 +100,7 @@ impl Answering {
         } else if self.peer.poll_told(cx).is_ready() {
             return Poll::Ready(First::Stream);
         }
-        let undecided = self.shared.limits().http.undecided;
+        let undecided = self.peer.shared.limits().http.undecided;
         match self.vigil.poll(&self.stop, undecided, cx) {
             Poll::Ready(Woken::Over) => Poll::Ready(First::Answered(self.stopped())),
             Poll::Ready(Woken::Quiet) if self.peer.streams => Poll::Ready(First::Stream),
@@ -156,7 +154,7 @@ impl Events for Answering {
         let mut answered = self.poll_answer(cx);
         let told = self.peer.poll_told(cx);
         if answered.is_pending() && told.is_pending() {
-            let quiet = self.shared.limits().http.keep_alive;
+            let quiet = self.peer.shared.limits().http.keep_alive;
             match self.vigil.poll(&self.stop, quiet, cx) {
                 Poll::Ready(Woken::Over) => answered = Poll::Ready(self.stopped()),
                 Poll::Ready(Woken::Quiet) => {
