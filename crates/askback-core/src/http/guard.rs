@@ -6,6 +6,8 @@
 
 use alloc::{borrow::ToOwned, string::String, vec::Vec};
 
+use memchr::{memchr, memrchr};
+
 /// The hosts a server is reached by, and the origins whose pages may use it.
 ///
 /// [`Guard::default`] is for servers on a person's own machine. A server on a network lists the
@@ -170,9 +172,9 @@ const LOOPBACK: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
 /// A host without its port, and the port: a number from 1 to 65535 without zeros before it.
 fn host_and_port(text: &[u8]) -> Option<(&[u8], Option<u16>)> {
     // The colons of an address in brackets come before the bracket that closes it.
-    let bracket = text.iter().rposition(|byte| *byte == b']');
+    let bracket = memrchr(b']', text);
     let after_address = bracket.map_or(0, |bracket| bracket + 1);
-    let colon = text[after_address..].iter().position(|byte| *byte == b':');
+    let colon = memchr(b':', &text[after_address..]);
     let Some(colon) = colon else {
         return Some((text, None));
     };
