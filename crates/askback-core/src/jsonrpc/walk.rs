@@ -144,10 +144,23 @@ impl<'a> Walk<'a> {
     }
 }
 
+/// Whether a byte of a string stands for itself.
+const PLAIN: [bool; 256] = {
+    let mut plain = [true; 256];
+    let mut control = 0;
+    while control < 0x20 {
+        plain[control] = false;
+        control += 1;
+    }
+    plain[b'"' as usize] = false;
+    plain[b'\\' as usize] = false;
+    plain
+};
+
 /// How many bytes of a string stand for themselves. A loop of its own: what is around it would be
 /// counted along with each byte.
 #[inline(never)]
 fn plain_length(bytes: &[u8]) -> usize {
-    let ends = |byte: &u8| matches!(byte, b'"' | b'\\' | 0..=0x1F);
-    bytes.iter().position(ends).unwrap_or(bytes.len())
+    let plain = bytes.iter().position(|byte| !PLAIN[usize::from(*byte)]);
+    plain.unwrap_or(bytes.len())
 }
