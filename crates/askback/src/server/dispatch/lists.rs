@@ -1,0 +1,113 @@
+//! Requests for lists.
+
+use std::borrow::Cow;
+
+use askback_core::{
+    jsonrpc,
+    protocol::{Outcome, PaginatedParams},
+};
+
+use super::Answering;
+use crate::{
+    error::Result,
+    server::{
+        Resource,
+        catalog::Catalog,
+        offer::Offer,
+        page,
+        written::{Message, Place},
+    },
+};
+
+impl Answering {
+    /// A list of what is always there.
+    pub(super) fn list<T: Offer>(
+        &self,
+        id: &jsonrpc::RequestId,
+        method: &str,
+        params: &PaginatedParams,
+    ) -> Result<Message> {
+        self.offers::<T>(method)?;
+        let catalog = self.shared.catalog.snapshot();
+        self.page_of_catalog::<T>(id, &catalog, params)
+    }
+
+    pub(super) async fn list_resources(
+        &self,
+        id: &jsonrpc::RequestId,
+        method: &str,
+        params: &PaginatedParams,
+    ) -> Result<Message> {
+        self.offers::<Resource>(method)?;
+        let catalog = self.shared.catalog.snapshot();
+        if catalog.listers.is_empty() {
+            return self.page_of_catalog::<Resource>(id, &catalog, params);
+        }
+        let mut all = self.listed::<Resource>(&catalog);
+        for lister in &catalog.listers {
+            let more = lister(self.origin.principal.clone()).await?;
+            all.extend(more.into_iter().map(Cow::Owned));
+        }
+        self.page::<Resource>(id, all, params).map(Message::from)
+    }
+
+    /// The page of a list that its cursor says, as it was written for the first who asked where all
+    /// find the same.
+    fn page_of_catalog<T: Offer>(
+        &self,
+        id: &jsonrpc::RequestId,
+        catalog: &Catalog,
+        params: &PaginatedParams,
+    ) -> Result<Message> {
+        if T::registry(catalog).differs() {
+            let page = self.page::<T>(id, self.listed::<T>(catalog), params);
+            return page.map(Message::from);
+        }
+        let start = match &params.cursor {
+            Some(cursor) => {
+                page::start(&self.listed::<T>(catalog), |item| T::name_of(item), cursor)?
+            }
+            None => 0,
+        };
+        let place = Place {
+            kind: T::KIND,
+            revision: self.origin.revision,
+            start,
+        };
+        if let Some(page) = catalog.written.get(&place) {
+            self.trace.note(&Outcome::Done(()));
+            return Ok(Message::of_page(page, id));
+        }
+        let page = self.page::<T>(id, self.listed::<T>(catalog), params)?;
+        let most = self.shared.limits().server.list_bytes;
+        catalog.written.keep(place, &page, id, most);
+        Ok(page.into())
+    }
+
+    /// Lists the offers of a kind that the caller can see.
+    fn listed<'a, T: Offer>(&self, catalog: &'a Catalog) -> Vec<Cow<'a, T::Description>> {
+        let items = T::registry(catalog).list(self.caller());
+        items
+            .map(|entry| Cow::Borrowed(entry.item.description()))
+            .collect()
+    }
+
+    /// The page of a list that its cursor says.
+    fn page<T: Offer>(
+        &self,
+        id: &jsonrpc::RequestId,
+        all: Vec<Cow<'_, T::Description>>,
+        params: &PaginatedParams,
+    ) -> Result<Vec<u8>> {
+        let cursor = params.cursor.as_deref();
+        let pages = self.shared.pages;
+        let (page, next_cursor) = pages.page(&all, |item| T::name_of(item), cursor)?;
+        let list = T::list(page, next_cursor, self.shared.cache);
+        Ok(self.write_whole(id, Outcome::Done(list)))
+    }
+
+    /// Whether the server has such things: else it does not know the method.
+    fn offers<T: Offer>(&self, method: &str) -> Result<()> {
+        self.declared(T::is_declared(&self.shared.profile.capabilities), method)
+    }
+}
