@@ -1,15 +1,16 @@
 //! The command as a person or a script runs it, against the travel agency it carries.
 
 use std::{
-    io::{BufRead, BufReader, Write},
-    process::{Child, Command, Output, Stdio},
+    io::{BufRead, BufReader},
+    process::{Child, Command, Stdio},
 };
 
 use serde_json::{Value, json};
 
-use crate::scratch::Scratch;
-
-const ASKBACK: &str = env!("CARGO_BIN_EXE_askback");
+use crate::{
+    run::{ASKBACK, Ran, Run},
+    scratch::Scratch,
+};
 
 /// The revisions in which a server can ask by a form.
 const ASKING: [&str; 4] = ["2025-06-18", "2025-11-25", "2026-07-28", "auto"];
@@ -26,123 +27,6 @@ answers:
   - when: {key: contact}
     accept: {name: Ada Lovelace, email: ada@example.com}
 "#;
-
-/// A run of the command, with a place for its files and lines for its input.
-struct Run {
-    scratch: Scratch,
-    words: Vec<String>,
-    variables: Vec<(&'static str, &'static str)>,
-    input: String,
-}
-
-/// The outcome of a run.
-struct Ran {
-    scratch: Scratch,
-    exit: Option<i32>,
-    stdout: String,
-    stderr: String,
-}
-
-impl Run {
-    fn new(name: &str, words: &[&str]) -> Self {
-        Self {
-            scratch: Scratch::new(name),
-            words: words.iter().map(|&word| word.to_owned()).collect(),
-            variables: Vec::new(),
-            input: String::new(),
-        }
-    }
-
-    /// Adds words to the command line.
-    fn and(mut self, words: &[&str]) -> Self {
-        self.words.extend(words.iter().map(|&word| word.to_owned()));
-        self
-    }
-
-    fn answers(self, text: &str) -> Self {
-        let file = self.scratch.file("answers.yaml", text);
-        self.and(&["--answers", &file])
-    }
-
-    /// Sets a variable of its environment.
-    fn set(mut self, name: &'static str, value: &'static str) -> Self {
-        self.variables.push((name, value));
-        self
-    }
-
-    fn input(mut self, lines: &str) -> Self {
-        self.input = lines.to_owned();
-        self
-    }
-
-    /// Runs it on the travel agency.
-    fn on_travel(self) -> Ran {
-        self.and(&["--", ASKBACK, "serve", "travel"]).run()
-    }
-
-    fn run(self) -> Ran {
-        let mut command = Command::new(ASKBACK);
-        command
-            .args(&self.words)
-            .current_dir(self.scratch.path("."))
-            .env("NO_COLOR", "1")
-            .env("XDG_STATE_HOME", self.scratch.path("state"))
-            .envs(self.variables)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
-        let mut child = command.spawn().expect("the command was built");
-        let mut stdin = child.stdin.take().expect("it was asked for");
-        // A run that reads nothing may be over already.
-        let _ = stdin.write_all(self.input.as_bytes());
-        drop(stdin);
-        let Output {
-            status,
-            stdout,
-            stderr,
-        } = child.wait_with_output().expect("it ends");
-        Ran {
-            scratch: self.scratch,
-            exit: status.code(),
-            stdout: String::from_utf8(stdout).expect("it writes text"),
-            stderr: String::from_utf8(stderr).expect("it writes text"),
-        }
-    }
-}
-
-impl Ran {
-    #[track_caller]
-    fn expect(self, exit: i32) -> Self {
-        assert_eq!(self.exit, Some(exit), "{}\n{}", self.stdout, self.stderr);
-        self
-    }
-
-    #[track_caller]
-    fn says(self, words: &str) -> Self {
-        assert!(
-            self.stderr.contains(words),
-            "{words:?} is not in\n{}",
-            self.stderr
-        );
-        self
-    }
-
-    #[track_caller]
-    fn prints(self, words: &str) -> Self {
-        assert!(
-            self.stdout.contains(words),
-            "{words:?} is not in\n{}",
-            self.stdout
-        );
-        self
-    }
-
-    #[track_caller]
-    fn json(&self) -> Value {
-        let json = serde_json::from_str(&self.stdout);
-        json.unwrap_or_else(|error| panic!("{error}:\n{}", self.stdout))
-    }
-}
 
 /// The travel agency over HTTP, until dropped.
 struct Agency {

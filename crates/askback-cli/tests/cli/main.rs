@@ -15,6 +15,7 @@ mod links;
 mod over_http;
 mod protected;
 mod restart;
+mod run;
 mod scratch;
 #[cfg(unix)]
 mod sign_in;
