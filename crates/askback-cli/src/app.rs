@@ -6,7 +6,7 @@ use askback_host::{page::out, text::given, words};
 use clap::{Parser, Subcommand};
 
 use crate::{
-    commands::{auth, call, demo, inspect, open, prompt, serve},
+    commands::{auth, call, complete, demo, inspect, list, open, prompt, read, serve, watch},
     error::{Error, Exit, Kind, Outcome},
 };
 
@@ -25,6 +25,10 @@ enum Command {
     Open(open::OpenArgs),
     Call(call::CallArgs),
     Prompt(prompt::PromptArgs),
+    Read(read::ReadArgs),
+    List(list::ListArgs),
+    Complete(complete::CompleteArgs),
+    Watch(watch::WatchArgs),
     Inspect(inspect::InspectArgs),
     Auth(auth::AuthArgs),
     Serve(serve::ServeArgs),
@@ -66,6 +70,10 @@ async fn run(app: App, outcome: &mut Outcome) -> Result<(), Error> {
         Some(Command::Open(args)) => open::run(args, outcome).await,
         Some(Command::Call(args)) => call::run(args, outcome).await,
         Some(Command::Prompt(args)) => prompt::run(args, outcome).await,
+        Some(Command::Read(args)) => read::run(args, outcome).await,
+        Some(Command::List(args)) => list::run(args).await,
+        Some(Command::Complete(args)) => complete::run(args).await,
+        Some(Command::Watch(args)) => watch::run(args).await,
         Some(Command::Inspect(args)) => inspect::run(args).await,
         Some(Command::Auth(args)) => auth::run(args).await,
         Some(Command::Serve(args)) => serve::run(args).await,
@@ -127,6 +135,6 @@ mod tests {
         }
         bounded.sort();
         bounded.dedup();
-        assert_eq!(bounded, ["callback-port", "page-size", "timeout"]);
+        assert_eq!(bounded, ["callback-port", "count", "page-size", "timeout"]);
     }
 }

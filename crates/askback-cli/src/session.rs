@@ -4,7 +4,7 @@ use std::{path::PathBuf, str::FromStr, time::Duration};
 
 use askback::{
     authorization::client::{AuthorizationError, SignInError},
-    client::{Client, ClientError, Protocol},
+    client::{Client, ClientError, Event, Protocol},
 };
 use askback_core::{
     jsonrpc::{INVALID_REQUEST, METHOD_NOT_FOUND, PARSE_ERROR},
@@ -123,6 +123,21 @@ impl Session {
     ///
     /// If the server cannot be reached or understood, or the command line is wrong.
     pub async fn open(target: Target, args: &SessionArgs, answers: Answers) -> Result<Self, Error> {
+        Self::open_taking(target, args, answers, Some).await
+    }
+
+    /// Opens a connection as [`Session::open`] does. `take` keeps events from the front end: it
+    /// returns those that are not its own.
+    ///
+    /// # Errors
+    ///
+    /// As [`Session::open`].
+    pub async fn open_taking(
+        target: Target,
+        args: &SessionArgs,
+        answers: Answers,
+        take: impl Fn(Event) -> Option<Event> + Send + Sync + 'static,
+    ) -> Result<Self, Error> {
         let limits = args.limits();
         let shared = args.shared()?;
         if let Some(file) = &target.file {
@@ -152,8 +167,14 @@ impl Session {
         };
         let mut host = host(answers, asker, shared, arrivals, &limits);
         let client = Client::builder("askback", env!("CARGO_PKG_VERSION")).title("askback");
+        let front_end = relay.clone();
         let client = relay
             .answering(client)
+            .on_event(move |event| {
+                if let Some(event) = take(event) {
+                    front_end.event(event);
+                }
+            })
             .limits(limits)
             .protocol(args.protocol.0);
         let client = match target.reach {

@@ -1,23 +1,17 @@
 //! `askback inspect`: what a server says of itself.
 
-use askback::client::ClientError;
-use askback_core::{
-    jsonrpc::METHOD_NOT_FOUND,
-    protocol::{Implementation, Prompt, Resource, ResourceTemplate, ServerCapabilities, Tool},
-};
+use askback_core::protocol::{Implementation, ServerCapabilities};
 use askback_host::{
-    host::Host,
     model::Asker,
     page::{Rows, out},
     plain::catalog,
-    text::given,
 };
 use serde::Serialize;
 
-use super::answers;
+use super::{answers, offers::Offers, print_as_json};
 use crate::{
     error::Error,
-    session::{Session, SessionArgs, failed},
+    session::{Session, SessionArgs},
 };
 
 /// Show what a server is and offers: identity, revision, capabilities, tools, prompts, resources
@@ -28,7 +22,7 @@ use crate::{
 pub struct InspectArgs {
     /// Print it as JSON
     #[arg(long)]
-    json: bool,
+    pub(super) json: bool,
     #[command(flatten)]
     session: SessionArgs,
 }
@@ -42,10 +36,8 @@ struct Inspected {
     capabilities: ServerCapabilities,
     #[serde(skip_serializing_if = "Option::is_none")]
     instructions: Option<String>,
-    tools: Vec<Tool>,
-    prompts: Vec<Prompt>,
-    resources: Vec<Resource>,
-    resource_templates: Vec<ResourceTemplate>,
+    #[serde(flatten)]
+    offers: Offers,
 }
 
 /// Runs the command.
@@ -60,43 +52,22 @@ pub async fn run(args: InspectArgs) -> Result<(), Error> {
     let asker = session.host.desk().asker().clone();
     session.close().await;
     let inspected = inspected?;
-    if args.json {
-        let json = serde_json::value::to_raw_value(&inspected);
-        let json = json.map_err(|error| Error::usage(given(error)))?;
-        return Ok(out::print_json(&json)?);
+    match args.json {
+        true => print_as_json(&inspected),
+        false => Ok(out::print(&inspected.rows(&asker).trimmed())?),
     }
-    Ok(out::print(&inspected.rows(&asker).trimmed())?)
 }
 
 async fn inspect(session: &mut Session) -> Result<Inspected, Error> {
-    let Session { client, host } = session;
-    let capabilities = client.capabilities();
-    let can_read = capabilities.resources.is_some();
+    let offers = Offers::list(session, &[]).await?;
+    let client = &session.client;
     Ok(Inspected {
         server_info: client.server_info(),
         protocol_version: client.revision().as_str(),
         instructions: client.instructions(),
-        tools: list(host, capabilities.tools.is_some(), client.tools()).await?,
-        prompts: list(host, capabilities.prompts.is_some(), client.prompts()).await?,
-        resources: list(host, can_read, client.resources()).await?,
-        resource_templates: list(host, can_read, client.resource_templates()).await?,
-        capabilities,
+        capabilities: client.capabilities(),
+        offers,
     })
-}
-
-/// A list, where the server has declared to have it. One it then does not know is empty.
-async fn list<T>(
-    host: &mut Host,
-    declared: bool,
-    list: impl Future<Output = Result<Vec<T>, ClientError>>,
-) -> Result<Vec<T>, Error> {
-    if !declared {
-        return Ok(Vec::new());
-    }
-    match host.attend(list).await? {
-        Err(ClientError::Server(error)) if error.code == METHOD_NOT_FOUND => Ok(Vec::new()),
-        listed => listed.map_err(failed),
-    }
 }
 
 impl Inspected {
@@ -105,9 +76,7 @@ impl Inspected {
         let instructions = self.instructions.as_deref();
         let revision = self.protocol_version;
         catalog::identity(&mut page, asker, revision, &self.capabilities, instructions);
-        catalog::tools(&mut page, &self.tools);
-        catalog::prompts(&mut page, &self.prompts);
-        catalog::resources(&mut page, &self.resources, &self.resource_templates);
+        self.offers.put(&mut page);
         page.take()
     }
 }

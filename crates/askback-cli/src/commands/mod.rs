@@ -2,14 +2,20 @@
 
 pub mod auth;
 pub mod call;
+pub mod complete;
 pub mod demo;
 pub mod inspect;
+pub mod list;
+mod offers;
 pub mod open;
 pub mod prompt;
 mod protect;
+pub mod read;
 pub mod serve;
+pub mod watch;
 
-use askback_host::page::out;
+use askback_host::{page::out, text::given};
+use serde::Serialize;
 
 use crate::{error::Error, session::Answers};
 
@@ -23,4 +29,13 @@ fn answers(file: Option<&std::path::Path>) -> Result<Answers, Error> {
         None if out::is_attended() => Answers::Person,
         None => Answers::Nobody,
     })
+}
+
+/// Prints a result that is put together here as JSON, on one line.
+fn print_as_json(result: &impl Serialize) -> Result<(), Error> {
+    let json = serde_json::value::to_raw_value(result).map_err(|error| {
+        // The result was read from JSON.
+        Error::usage(given(error))
+    })?;
+    Ok(out::print_json(&json)?)
 }

@@ -148,10 +148,13 @@ fn help_names_every_command() {
     let output = askback(&["--help"]);
     let stdout = String::from_utf8_lossy(&output.stdout);
     assert_eq!(output.status.code(), Some(0));
-    for command in ["open", "call", "prompt", "inspect", "serve"] {
+    let commands = [
+        "open", "call", "prompt", "read", "list", "complete", "watch", "inspect", "auth", "serve",
+    ];
+    for command in commands {
         assert!(stdout.contains(&format!("\n  {command}")), "{stdout}");
     }
-    for command in ["open", "call", "prompt", "inspect", "serve travel"] {
+    for command in commands.into_iter().chain(["serve travel"]) {
         let mut args: Vec<_> = command.split(' ').collect();
         args.push("--help");
         assert_eq!(askback(&args).status.code(), Some(0));

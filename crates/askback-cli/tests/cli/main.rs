@@ -12,6 +12,7 @@ mod itineraries;
 mod killed;
 #[cfg(unix)]
 mod links;
+mod one_shot;
 mod over_http;
 mod protected;
 mod restart;

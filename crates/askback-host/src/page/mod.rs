@@ -219,6 +219,12 @@ impl Rows {
         Self(json)
     }
 
+    /// Removes the empty rows around the others, for what stands alone.
+    #[must_use]
+    pub fn alone(self) -> Self {
+        Self(self.trimmed().0.trim_start_matches('\n').to_owned())
+    }
+
     /// Removes the empty rows at the end.
     #[must_use]
     pub fn trimmed(mut self) -> Self {

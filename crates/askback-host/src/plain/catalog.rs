@@ -101,6 +101,16 @@ pub fn resources(page: &mut Page, resources: &[Resource], templates: &[ResourceT
             resource.description.as_ref(),
         );
     }
+    about_templates(page, templates);
+}
+
+/// Puts a list of resource templates on the page.
+pub fn templates(page: &mut Page, templates: &[ResourceTemplate]) {
+    heading(page, "Resource templates", templates.len());
+    about_templates(page, templates);
+}
+
+fn about_templates(page: &mut Page, templates: &[ResourceTemplate]) {
     for template in templates {
         let title = template.title.as_ref().unwrap_or(&template.name);
         item(

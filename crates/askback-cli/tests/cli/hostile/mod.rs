@@ -367,7 +367,7 @@ fn no_error_speaks_outside_its_gutter_in_a_conversation() {
 }
 
 /// The commands that are no conversation.
-const SINGLE: [&[&str]; 8] = [
+const SINGLE: [&[&str]; 14] = [
     &["call", "v0"],
     &["call", "v0", "--json"],
     &["call", "u0"],
@@ -376,6 +376,12 @@ const SINGLE: [&[&str]; 8] = [
     &["prompt", "w0"],
     &["inspect"],
     &["inspect", "--json"],
+    &["read", "travel://a"],
+    &["list"],
+    &["list", "tools", "templates", "--json"],
+    &["complete", "prompt", "p0", "to"],
+    &["watch", "travel://a", "--lists", "--count", "4"],
+    &["watch", "travel://a", "--count", "1", "--json"],
 ];
 
 #[test]
@@ -402,7 +408,7 @@ fn no_server_speaks_outside_its_gutter_where_nobody_is_asked() {
             let server = Server::start(&scratch, revision, Way::Readable);
             let file = scratch.file("answers.yaml", rules);
             let answers = ["--answers", &file];
-            let takes = words[0] != "inspect" && index % 2 == 0;
+            let takes = matches!(words[0], "call" | "prompt" | "read") && index % 2 == 0;
             let output = Command::new(ASKBACK)
                 .args(words)
                 .args(if takes { &answers[..] } else { &[] })

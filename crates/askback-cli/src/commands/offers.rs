@@ -1,0 +1,99 @@
+//! A server's offers, as the commands that list them show them.
+
+use askback::client::ClientError;
+use askback_core::{
+    jsonrpc::METHOD_NOT_FOUND,
+    protocol::{Prompt, Resource, ResourceTemplate, Tool},
+};
+use askback_host::{host::Host, page::Page, plain::catalog};
+use serde::Serialize;
+
+use crate::{
+    error::Error,
+    session::{Session, failed},
+};
+
+/// A list that a server may have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(super) enum Offer {
+    /// The tools.
+    Tools,
+    /// The prompts.
+    Prompts,
+    /// The resources.
+    Resources,
+    /// The resource templates.
+    Templates,
+}
+
+/// The lists of a server, as far as they were wanted.
+#[derive(Debug, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Offers {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tools: Option<Vec<Tool>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    prompts: Option<Vec<Prompt>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    resources: Option<Vec<Resource>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    resource_templates: Option<Vec<ResourceTemplate>>,
+}
+
+impl Offers {
+    /// Lists the offers of these kinds; all of them where none is named.
+    pub(super) async fn list(session: &mut Session, wanted: &[Offer]) -> Result<Self, Error> {
+        let Session { client, host } = session;
+        let can = client.capabilities();
+        let can_read = can.resources.is_some();
+        let wants = |offer| wanted.is_empty() || wanted.contains(&offer);
+        let mut offers = Self::default();
+        if wants(Offer::Tools) {
+            offers.tools = Some(list(host, can.tools.is_some(), client.tools()).await?);
+        }
+        if wants(Offer::Prompts) {
+            offers.prompts = Some(list(host, can.prompts.is_some(), client.prompts()).await?);
+        }
+        if wants(Offer::Resources) {
+            offers.resources = Some(list(host, can_read, client.resources()).await?);
+        }
+        if wants(Offer::Templates) {
+            let templates = client.resource_templates();
+            offers.resource_templates = Some(list(host, can_read, templates).await?);
+        }
+        Ok(offers)
+    }
+
+    /// Puts the lists on a page.
+    pub(super) fn put(&self, page: &mut Page) {
+        if let Some(tools) = &self.tools {
+            catalog::tools(page, tools);
+        }
+        if let Some(prompts) = &self.prompts {
+            catalog::prompts(page, prompts);
+        }
+        match (&self.resources, &self.resource_templates) {
+            (Some(resources), templates) => {
+                let templates = templates.as_deref().unwrap_or_default();
+                catalog::resources(page, resources, templates);
+            }
+            (None, Some(templates)) => catalog::templates(page, templates),
+            (None, None) => {}
+        }
+    }
+}
+
+/// A list, where the server has declared to have it. One it then does not know is empty.
+async fn list<T>(
+    host: &mut Host,
+    declared: bool,
+    list: impl Future<Output = Result<Vec<T>, ClientError>>,
+) -> Result<Vec<T>, Error> {
+    if !declared {
+        return Ok(Vec::new());
+    }
+    match host.attend(list).await? {
+        Err(ClientError::Server(error)) if error.code == METHOD_NOT_FOUND => Ok(Vec::new()),
+        listed => listed.map_err(failed),
+    }
+}

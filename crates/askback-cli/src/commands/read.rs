@@ -1,0 +1,66 @@
+//! `askback read`: one resource.
+
+use std::path::PathBuf;
+
+use askback_core::protocol::{ReadResourceResult, ResourceContents};
+use askback_host::{content, page::out, text::PeerText};
+
+use super::answers;
+use crate::{
+    error::{Error, Outcome},
+    session::{Session, SessionArgs, failed},
+};
+
+/// Read a resource and print it
+///
+/// Questions and notes go to the standard error, the resource alone to the standard output: its
+/// text, or the kind and size of what is no text; --json has the bytes. Exit codes are those of
+/// `askback call`.
+#[derive(Debug, Clone, clap::Args)]
+pub struct ReadArgs {
+    /// The URI of the resource
+    uri: String,
+    /// A file of answers, YAML or JSON
+    #[arg(long, value_name = "FILE")]
+    answers: Option<PathBuf>,
+    /// Print the result as JSON
+    #[arg(long)]
+    pub(super) json: bool,
+    #[command(flatten)]
+    session: SessionArgs,
+}
+
+/// Runs the command.
+///
+/// # Errors
+///
+/// Fails with the error that ended it early; the outcome so far is in `outcome`.
+pub async fn run(args: ReadArgs, outcome: &mut Outcome) -> Result<(), Error> {
+    let target = args.session.target()?;
+    let answers = answers(args.answers.as_deref())?;
+    let mut session = Session::open(target, &args.session, answers).await?;
+    let read = read(&mut session, &args).await;
+    outcome.unanswered = session.host.desk().unanswered();
+    session.close().await;
+    read
+}
+
+async fn read(session: &mut Session, args: &ReadArgs) -> Result<(), Error> {
+    let Session { client, host } = session;
+    let reading = client.read_resource(&args.uri);
+    let result = host.attend(reading).await?.map_err(failed)?;
+    match args.json {
+        true => out::print_json(&result.raw)?,
+        false => out::print_text(text(&result.value))?,
+    }
+    Ok(())
+}
+
+/// The text of a resource: alone where nothing else was sent, since it may go to a file.
+fn text(result: &ReadResourceResult) -> PeerText {
+    match &result.contents[..] {
+        // A line end is written behind it in any case.
+        [ResourceContents::Text(one)] => one.text.strip_suffix('\n').unwrap_or(&one.text).into(),
+        _ => content::resource(result),
+    }
+}

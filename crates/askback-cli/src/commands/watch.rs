@@ -1,0 +1,224 @@
+//! `askback watch`: what changes at a server.
+
+use askback::client::{Event, Subscription};
+use askback_core::protocol::SubscriptionFilter;
+use askback_host::{
+    page::{Style, out},
+    text::{self, PeerText, Words, given},
+    words,
+};
+use serde::Serialize;
+use tokio::sync::mpsc;
+
+use super::{answers, print_as_json};
+use crate::{
+    error::{Error, Kind},
+    session::{Session, SessionArgs, failed},
+};
+
+/// The most changes that --count takes.
+const MOST_CHANGES: i64 = 1_000_000;
+
+/// Print a line for each change: of the lists of a server, or of resources
+///
+/// It goes on until Ctrl-C (exit code 130) or --count. A note on the standard error says what is
+/// watched, and what the server does not tell of; if that is everything, the command ends with 2.
+#[derive(Debug, Clone, clap::Args)]
+pub struct WatchArgs {
+    /// The resources to watch; without any, the lists of tools, prompts and resources
+    #[arg(value_name = "URI")]
+    uris: Vec<String>,
+    /// Watch the lists beside the resources
+    #[arg(long)]
+    lists: bool,
+    /// End after so many changes
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=MOST_CHANGES))]
+    count: Option<u32>,
+    /// Print each change as an object of JSON, on a line of its own
+    #[arg(long)]
+    pub(super) json: bool,
+    #[command(flatten)]
+    session: SessionArgs,
+}
+
+/// A change that a server tells of.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(tag = "changed", rename_all = "lowercase")]
+enum Change {
+    /// The list of tools changed.
+    Tools,
+    /// The list of prompts changed.
+    Prompts,
+    /// The list of resources, or of their templates, changed.
+    Resources,
+    /// A resource changed.
+    Resource {
+        /// The URI that the server named.
+        uri: String,
+    },
+}
+
+/// Runs the command.
+///
+/// # Errors
+///
+/// Fails with the error that ended it early.
+pub async fn run(args: WatchArgs) -> Result<(), Error> {
+    let target = args.session.target()?;
+    let (told, mut changes) = mpsc::unbounded_channel();
+    let take = move |event| match Change::of(event) {
+        Ok(change) => {
+            // Nobody is watching any more.
+            let _ = told.send(change);
+            None
+        }
+        Err(other) => Some(other),
+    };
+    let answers = answers(None)?;
+    let mut session = Session::open_taking(target, &args.session, answers, take).await?;
+    let watched = watch(&mut session, &args, &mut changes).await;
+    session.close().await;
+    watched
+}
+
+async fn watch(
+    session: &mut Session,
+    args: &WatchArgs,
+    changes: &mut mpsc::UnboundedReceiver<Change>,
+) -> Result<(), Error> {
+    let mut subscription = subscribe(session, args).await?;
+    let host = &mut session.host;
+    let mut left = args.count;
+    while left != Some(0) {
+        let next = async {
+            tokio::select! {
+                biased;
+                Some(change) = changes.recv() => Ok(change),
+                ended = subscription.ended() => Err(match ended {
+                    Ok(()) => Error::new(Kind::Connection, "the server ended the subscription"),
+                    Err(error) => failed(error),
+                }),
+            }
+        };
+        let change = host.attend(next).await??;
+        if args.wants(&change) {
+            change.print(args.json)?;
+            left = left.map(|left| left.saturating_sub(1));
+        }
+    }
+    Ok(())
+}
+
+/// Has the server tell of the changes, and says which those are.
+async fn subscribe(session: &mut Session, args: &WatchArgs) -> Result<Subscription, Error> {
+    let Session { client, host } = session;
+    let can = client.capabilities();
+    let resources = can.resources.unwrap_or_default();
+    let lists = |tells: Option<bool>| tells.filter(|tells| *tells && args.wants_lists());
+    let can_watch = resources.subscribe == Some(true) && !args.uris.is_empty();
+    let wish = SubscriptionFilter {
+        tools_list_changed: lists(can.tools.and_then(|it| it.list_changed)),
+        prompts_list_changed: lists(can.prompts.and_then(|it| it.list_changed)),
+        resources_list_changed: lists(resources.list_changed),
+        resource_subscriptions: can_watch.then(|| args.uris.clone()),
+        task_ids: None,
+    };
+    // A server that declares nothing of it need not know what a subscription is.
+    let subscription = match wish == SubscriptionFilter::default() {
+        true => None,
+        false => Some(host.attend(client.listen(wish)).await?.map_err(failed)?),
+    };
+    let granted = subscription.as_ref().map(Subscription::granted);
+    let is_watched = |change: &Change| granted.is_some_and(|granted| change.is_among(granted));
+    let (watched, untold): (Vec<_>, Vec<_>) = args.wished().partition(is_watched);
+    let name = given(&host.desk().asker().name).short();
+    let page = host.page();
+    for change in untold {
+        let words = words!(
+            "{} does not tell of changes of {}",
+            name.clone(),
+            change.noun()
+        );
+        page.note(Style::Warning, words);
+    }
+    let Some(subscription) = subscription.filter(|_| !watched.is_empty()) else {
+        return Err(Error::usage("there is nothing to watch")
+            .hint("askback inspect shows whose changes the server tells of."));
+    };
+    let nouns = Words::join(watched.iter().map(Change::noun), ", ");
+    page.note(Style::Dim, words!("Watching {}. Ctrl-C ends it.", nouns));
+    host.flush();
+    Ok(subscription)
+}
+
+impl WatchArgs {
+    fn wants_lists(&self) -> bool {
+        self.lists || self.uris.is_empty()
+    }
+
+    /// The changes that the person wants to be told of, with the URIs that they typed.
+    fn wished(&self) -> impl Iterator<Item = Change> {
+        let lists = [Change::Tools, Change::Prompts, Change::Resources];
+        let uris = self.uris.iter().cloned();
+        let lists = lists.into_iter().filter(|_| self.wants_lists());
+        lists.chain(uris.map(|uri| Change::Resource { uri }))
+    }
+
+    /// Whether a change that the server told of was asked for. It may name a part of a resource that
+    /// is watched.
+    fn wants(&self, change: &Change) -> bool {
+        match change {
+            Change::Resource { .. } => !self.uris.is_empty(),
+            _ => self.wants_lists(),
+        }
+    }
+}
+
+impl Change {
+    /// The change that an event tells of; the event itself where it is another.
+    fn of(event: Event) -> Result<Self, Event> {
+        Ok(match event {
+            Event::ToolsChanged => Self::Tools,
+            Event::PromptsChanged => Self::Prompts,
+            Event::ResourcesChanged => Self::Resources,
+            Event::ResourceUpdated(uri) => Self::Resource { uri },
+            other => return Err(other),
+        })
+    }
+
+    /// Whether the server tells of such changes.
+    fn is_among(&self, granted: &SubscriptionFilter) -> bool {
+        match self {
+            Self::Tools => granted.tools_list_changed == Some(true),
+            Self::Prompts => granted.prompts_list_changed == Some(true),
+            Self::Resources => granted.resources_list_changed == Some(true),
+            Self::Resource { uri } => {
+                let uris = granted.resource_subscriptions.as_ref();
+                uris.is_some_and(|uris| uris.contains(uri))
+            }
+        }
+    }
+
+    /// The noun for a change that the person asked for.
+    fn noun(&self) -> Words {
+        match self {
+            Self::Tools => "tools".into(),
+            Self::Prompts => "prompts".into(),
+            Self::Resources => "resources".into(),
+            Self::Resource { uri } => given(uri).into(),
+        }
+    }
+
+    fn print(&self, json: bool) -> Result<(), Error> {
+        if json {
+            return print_as_json(self);
+        }
+        let line = match self {
+            Self::Tools => "tools".into(),
+            Self::Prompts => "prompts".into(),
+            Self::Resources => "resources".into(),
+            Self::Resource { uri } => format!("resource {}", text::line(uri)),
+        };
+        Ok(out::print_text(PeerText::from(line))?)
+    }
+}
