@@ -17,6 +17,7 @@ pub mod error;
 mod failure;
 pub mod locate;
 pub mod lookup;
+pub mod missing;
 pub mod private_file;
 pub mod repl;
 pub mod session;

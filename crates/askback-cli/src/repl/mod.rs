@@ -6,27 +6,24 @@ use std::{collections::BTreeMap, path::Path};
 
 use askback::client::{Client, ClientError, Subscription};
 use askback_core::{
-    forms::{Content, FormSchema},
-    limits::Limits,
-    protocol::{Prompt, PromptArgument, Reference, SubscriptionFilter, Tool},
+    forms::Content,
+    protocol::{PromptArgument, SubscriptionFilter},
 };
 use askback_host::{
-    command::{self, Typed},
     content, folder,
     host::{Host, Input},
-    model::{Ask, Call, Question, Reply},
     page::{Page, Style, out},
     plain::catalog,
     text::{PeerText, Words, given},
     words,
 };
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use self::line::{Command, HELP};
 use crate::{
     args,
     error::{Error, Outcome},
-    lookup,
+    lookup, missing,
     session::failed,
 };
 
@@ -166,10 +163,9 @@ impl<'a> Repl<'a> {
         let schema = tool.input_schema.decode().unwrap_or(Value::Null);
         let mut given = preset;
         given.extend(args::for_tool(args::parse(words)?, &schema)?);
-        let Some(arguments) = self
-            .complete(tool, &schema, given, words.is_empty())
-            .await?
-        else {
+        let asks_all = words.is_empty();
+        let filled = missing::for_tool(self.host, tool, &schema, given, asks_all).await?;
+        let Some(arguments) = filled else {
             self.host.page().say(Style::Plain, "Not called.");
             return Ok(());
         };
@@ -187,140 +183,17 @@ impl<'a> Repl<'a> {
         self.show(words)
     }
 
-    /// The arguments of a call: those given, and those asked for where some are missing.
-    async fn complete(
-        &mut self,
-        tool: &Tool,
-        schema: &Value,
-        given: Map<String, Value>,
-        ask: bool,
-    ) -> Result<Option<Map<String, Value>>, Error> {
-        let limits = Limits::default();
-        let required = schema["required"].as_array().into_iter().flatten();
-        let missing: Vec<_> = required
-            .filter_map(Value::as_str)
-            .filter(|name| !given.contains_key(*name))
-            .collect();
-        match FormSchema::parse(tool.input_schema.as_str().as_bytes(), &limits.forms) {
-            Ok(mut form) if !form.fields.is_empty() && (ask || !missing.is_empty()) => {
-                // What was given is not asked again.
-                form.fields
-                    .retain(|field| ask || !given.contains_key(&field.name));
-                let mut arguments = match ask {
-                    true => Map::new(),
-                    false => given.clone(),
-                };
-                let question = Question {
-                    call: Some(Call::Tool(tool.name.clone())),
-                    key: None,
-                    ask: Ask::Arguments {
-                        schema: form,
-                        preset: given,
-                    },
-                };
-                let filled = self.host.fill(question).await;
-                Ok(filled.and_then(|reply| match reply {
-                    Reply::Form(content) => {
-                        arguments.extend(content);
-                        Some(arguments)
-                    }
-                    _ => None,
-                }))
-            }
-            Err(_) if !missing.is_empty() => {
-                let missing: Vec<_> = missing.iter().map(|name| format!("{name}:=…")).collect();
-                Err(Error::usage("the tool needs more arguments: add these")
-                    .quoting(missing.join(" ")))
-            }
-            _ => Ok(Some(given)),
-        }
-    }
-
     /// Gets a prompt; arguments that are not given are asked for.
     async fn prompt(&mut self, name: &str, words: &[String]) -> Result<(), Error> {
         let prompts = self.attend(self.client.prompts()).await?;
         let prompt = lookup::prompt(&prompts, name)
             .map_err(|error| error.hint("/help lists the commands."))?;
         let known = prompt.arguments.as_deref().unwrap_or_default();
-        let mut given = named(words, known)?;
-        for argument in prompt.arguments.iter().flatten() {
-            if given.contains_key(&argument.name) {
-                continue;
-            }
-            match self.argument(prompt, argument, &given).await? {
-                Some(value) if value.is_empty() => {}
-                Some(value) => {
-                    given.insert(argument.name.clone(), value);
-                }
-                None => return Ok(()),
-            }
-        }
+        let given = named(words, known)?;
+        let filled = missing::for_prompt(self.client, self.host, prompt, given).await?;
+        let Some(given) = filled else { return Ok(()) };
         let got = self.attend(self.client.get_prompt(name, given)).await?;
         self.show(content::prompt(&got.value))
-    }
-
-    /// Asks for one argument of a prompt: empty if it is left out, none if the person goes away.
-    async fn argument(
-        &mut self,
-        prompt: &Prompt,
-        argument: &PromptArgument,
-        given: &BTreeMap<String, String>,
-    ) -> Result<Option<String>, Error> {
-        let required = argument.required == Some(true);
-        let page = self.host.page();
-        page.blank();
-        page.quote_line("", argument.title.as_ref().unwrap_or(&argument.name));
-        if let Some(description) = &argument.description {
-            page.quote(description);
-        }
-        loop {
-            let leave = if required { "required" } else { "Enter skips" };
-            let suggests = match self.client.capabilities().completions {
-                Some(_) => " · /suggest ab lists what begins with ab",
-                None => "",
-            };
-            let hint = words!("{}{} · /cancel", leave, suggests);
-            self.host.page().say(Style::Dim, hint);
-            let line = match self.host.read(&Words::default()).await {
-                Input::Line(line) => line,
-                Input::End | Input::Interrupt => return Ok(None),
-            };
-            let issue = match command::typed(&line) {
-                Typed::Command("cancel", _) => return Ok(None),
-                Typed::Command("suggest", start) if !suggests.is_empty() => {
-                    self.suggest(prompt, argument, start, given).await?;
-                    continue;
-                }
-                Typed::Command(..) => "there is no such command here; // begins a text with /",
-                Typed::Text(text) if text.trim().is_empty() && required => "must be given",
-                Typed::Text(text) => return Ok(Some(text.trim().to_owned())),
-            };
-            self.host.page().item("× ", Style::Warning, issue);
-        }
-    }
-
-    /// Lists what the server suggests for an argument that begins with `start`.
-    async fn suggest(
-        &mut self,
-        prompt: &Prompt,
-        argument: &PromptArgument,
-        start: &str,
-        given: &BTreeMap<String, String>,
-    ) -> Result<(), Error> {
-        let reference = Reference::prompt(prompt.name.clone());
-        let asked = (argument.name.as_str(), start);
-        let completing = self.client.complete(reference, asked, given.clone());
-        let suggested = self.attend(completing).await?;
-        let page = self.host.page();
-        for value in &suggested.values {
-            page.quote_line("  ", value);
-        }
-        match (suggested.values.is_empty(), suggested.has_more) {
-            (true, _) => page.note(Style::Dim, "the server suggests nothing"),
-            (false, Some(true)) => page.note(Style::Dim, "and more"),
-            _ => {}
-        }
-        Ok(())
     }
 
     /// Shows the folders the server may work in, or chooses others and tells the server.
