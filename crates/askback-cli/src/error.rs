@@ -33,7 +33,7 @@ pub enum Kind {
     Protocol,
     /// The server understood and answered with an error.
     Server,
-    /// A question of the server was refused, which ended the call.
+    /// A question was refused, which ended the call.
     Refused,
     /// Sign-in was required but not completed.
     SignIn,

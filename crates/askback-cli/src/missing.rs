@@ -18,7 +18,10 @@ use askback_host::{
 };
 use serde_json::{Map, Value};
 
-use crate::{error::Error, session::failed};
+use crate::{
+    error::{Error, Kind},
+    session::failed,
+};
 
 /// Has the person fill in the required arguments of a tool that are not given, and the optional ones
 /// beside them; with `asks_all`, every argument, with the values given as presets. None if the person
@@ -100,6 +103,14 @@ pub async fn for_prompt(
         }
     }
     Ok(Some(given))
+}
+
+/// The end of a run in which the person cancelled the question for arguments.
+pub fn cancelled() -> Error {
+    Error::new(
+        Kind::Refused,
+        "arguments are missing, and the question for them was cancelled",
+    )
 }
 
 /// An argument of a prompt that is asked for.

@@ -9,7 +9,7 @@ use super::answers;
 use crate::{
     args,
     error::{Error, Outcome},
-    lookup,
+    lookup, missing,
     session::{Session, SessionArgs, failed},
 };
 
@@ -31,8 +31,9 @@ message (a part of it).";
 
 /// Call a tool and print its result
 ///
-/// Questions and notes go to the standard error, the result alone to the standard output. Without
-/// a terminal and without --answers, questions are cancelled.
+/// Questions and notes go to the standard error, the result alone to the standard output. At a
+/// terminal, arguments that the tool requires and that are missing are asked for. Without a terminal
+/// and without --answers, questions are cancelled.
 ///
 /// Exit codes: 0 done, 1 the tool reported an error, 2 usage, 3 a question was declined, cancelled
 /// or left unanswered (even if the tool then succeeded), 4 connection or protocol failure, 5
@@ -50,7 +51,7 @@ pub struct CallArgs {
     answers: Option<PathBuf>,
     /// Print the result as JSON
     #[arg(long)]
-    json: bool,
+    pub(super) json: bool,
     #[command(flatten)]
     session: SessionArgs,
 }
@@ -81,7 +82,11 @@ async fn call(
     let tools = host.attend(client.tools()).await?.map_err(failed)?;
     let tool = lookup::tool(&tools, &args.tool)?;
     let schema = tool.input_schema.decode().unwrap_or(Value::Null);
-    let arguments = args::for_tool(arguments, &schema)?;
+    let mut arguments = args::for_tool(arguments, &schema)?;
+    if host.is_person() {
+        let filled = missing::for_tool(host, tool, &schema, arguments, false).await?;
+        arguments = filled.ok_or_else(missing::cancelled)?;
+    }
     let call = client.call_tool(&tool.name, &arguments);
     let result = host.attend(call).await?.map_err(failed)?;
     outcome.tool_error = result.failed();

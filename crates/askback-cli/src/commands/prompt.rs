@@ -8,14 +8,15 @@ use super::answers;
 use crate::{
     args,
     error::{Error, Outcome},
-    lookup,
+    lookup, missing,
     session::{Session, SessionArgs, failed},
 };
 
 /// Get a prompt and print its messages
 ///
-/// Questions and notes go to the standard error, the result alone to the standard output. Exit
-/// codes are those of `askback call`.
+/// Questions and notes go to the standard error, the result alone to the standard output. At a
+/// terminal, arguments are asked for if one that the prompt requires is missing. Exit codes are those
+/// of `askback call`.
 #[derive(Debug, Clone, clap::Args)]
 pub struct PromptArgs {
     /// The prompt
@@ -28,7 +29,7 @@ pub struct PromptArgs {
     answers: Option<PathBuf>,
     /// Print the result as JSON
     #[arg(long)]
-    json: bool,
+    pub(super) json: bool,
     #[command(flatten)]
     session: SessionArgs,
 }
@@ -57,14 +58,17 @@ async fn get(
     let Session { client, host } = session;
     let prompts = host.attend(client.prompts()).await?.map_err(failed)?;
     let prompt = lookup::prompt(&prompts, &args.prompt)?;
-    let arguments = args::for_prompt(arguments);
+    let mut arguments = args::for_prompt(arguments);
     let needed = prompt.arguments.iter().flatten();
     let missing: Vec<_> = needed
         .filter(|argument| argument.required == Some(true))
         .filter(|argument| !arguments.contains_key(&argument.name))
         .map(|argument| format!("{}=…", argument.name))
         .collect();
-    if !missing.is_empty() {
+    if !missing.is_empty() && host.is_person() {
+        let filled = missing::for_prompt(client, host, prompt, arguments).await?;
+        arguments = filled.ok_or_else(missing::cancelled)?;
+    } else if !missing.is_empty() {
         return Err(
             Error::usage("the prompt needs more arguments: add these").quoting(missing.join(" "))
         );

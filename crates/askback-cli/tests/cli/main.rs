@@ -12,6 +12,8 @@ mod itineraries;
 mod killed;
 #[cfg(unix)]
 mod links;
+#[cfg(unix)]
+mod missing;
 mod one_shot;
 mod over_http;
 mod protected;

@@ -53,7 +53,7 @@ const ANSWERS: [&str; 12] = [
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A person before the program on a terminal.
-struct Seat {
+pub(crate) struct Seat {
     child: Child,
     pty: Pty,
     output: Receiver<Vec<u8>>,
@@ -63,11 +63,11 @@ struct Seat {
     begun: Vec<u8>,
     width: u16,
     /// All rows so far.
-    rows: Vec<String>,
+    pub(crate) rows: Vec<String>,
 }
 
 impl Seat {
-    fn take(words: &[&str], server: &[String], width: u16, styled: bool) -> Self {
+    pub(crate) fn take(words: &[&str], server: &[String], width: u16, styled: bool) -> Self {
         let command = pty_process::blocking::Command::new(ASKBACK)
             .args(words)
             .args(["--name", "bank", "--timeout", "30", "--"])
@@ -116,7 +116,7 @@ impl Seat {
     }
 
     /// Reads until the person may write, or the program has ended: the words before the sign.
-    fn prompt(&mut self) -> Option<String> {
+    pub(crate) fn prompt(&mut self) -> Option<String> {
         loop {
             let shown = plain(&String::from_utf8_lossy(&self.fresh));
             let last = shown.rsplit('\n').next().unwrap_or_default();
@@ -150,9 +150,15 @@ impl Seat {
         self.begun = begun.unwrap_or_default().to_vec();
     }
 
-    fn write(&mut self, line: &str) {
+    pub(crate) fn write(&mut self, line: &str) {
         // A program that has ended reads nothing.
         let _ = self.pty.write_all(format!("{line}\n").as_bytes());
+    }
+
+    /// The exit code of the program, which has ended.
+    pub(crate) fn exit(&mut self) -> Option<i32> {
+        let status = self.child.wait().expect("it is a child of this process");
+        status.code()
     }
 
     fn resize(&mut self, width: u16) {
