@@ -200,7 +200,10 @@ impl Behind for Process {
             // the stream.
             let _ = timeout(limits.client.exit, &mut self.listening).await;
             match status {
-                Ok(status) => format!("its process ended ({status})"),
+                Ok(status) => match status.code() {
+                    Some(code) => format!("it exited (code {code})"),
+                    None => format!("its process was ended ({status})"),
+                },
                 Err(error) => format!("its process cannot be waited for: {error}"),
             }
         })

@@ -386,7 +386,7 @@ async fn a_crash_says_how_the_server_ended_after_all_it_said() {
         .await
         .unwrap();
     let error = client.call_tool("t", ()).await.unwrap_err();
-    let why = "its process ended (exit status: 3)";
+    let why = "it exited (code 3)";
     assert_eq!(error, ClientError::Crashed(why.into()));
     assert_eq!(host.lines(), ["out of memory"]);
     client.close().await;
