@@ -1,6 +1,6 @@
 //! A server's remarks, in a line or two each, and no more of them than a person can read.
 
-use std::time::Duration;
+use std::{collections::VecDeque, time::Duration};
 
 use askback::client::Event;
 use askback_core::{limits::Limits, protocol::LoggingLevel};
@@ -30,6 +30,8 @@ pub struct Remarks {
     told: u32,
     /// How many were left out since that was last told.
     left_out: u64,
+    /// The last lines of standard error among them: they may say why the server ended.
+    last: VecDeque<PeerText>,
     /// Whether it was told in this window.
     summed_up: bool,
 }
@@ -44,12 +46,18 @@ enum What {
     Quote(Words, PeerText, usize),
     /// A list of this kind changed.
     Changed(&'static str),
-    /// So many remarks were left out.
-    LeftOut(u64),
+    /// So many remarks were left out, and these lines of standard error among the last of them.
+    LeftOut(u64, VecDeque<PeerText>),
 }
+
+/// The mark of a line of standard error.
+const STDERR: &str = "stderr ";
 
 /// How often progress without words is told.
 const FAR: Duration = Duration::from_secs(1);
+
+/// How many lines of standard error are shown of what was left out.
+const LAST: usize = 8;
 
 /// How much is shown of one remark, in characters.
 const SHOWN: usize = 1024;
@@ -66,6 +74,7 @@ impl Remarks {
             began: Duration::ZERO,
             told: 0,
             left_out: 0,
+            last: VecDeque::new(),
             summed_up: false,
         }
     }
@@ -86,6 +95,7 @@ impl Remarks {
             self.progress.clone_from(message);
             self.far = Some(now);
         }
+        let is_stderr = matches!(event, Event::ServerStderr(_));
         let Some(remark) = remark(event) else {
             return Vec::new();
         };
@@ -101,6 +111,10 @@ impl Remarks {
         }
         if self.told >= self.most {
             self.leave_out();
+            if let (true, What::Quote(_, line, _)) = (is_stderr, remark.0) {
+                self.last.truncate(LAST.saturating_sub(1));
+                self.last.push_front(line);
+            }
         } else {
             self.told = self.told.saturating_add(1);
             heard.push(remark);
@@ -122,14 +136,17 @@ impl Remarks {
                     page.note(Style::Dim, words!("{} more characters are left out", more));
                 }
             }
-            What::LeftOut(count) => page.note(
-                Style::Dim,
-                words!(
+            What::LeftOut(count, last) => {
+                let words = words!(
                     "{} said more at once than is shown; lines left out: {}",
                     name.clone(),
                     count
-                ),
-            ),
+                );
+                page.note(Style::Dim, words);
+                for line in last.into_iter().rev() {
+                    page.quote_at(STDERR, line);
+                }
+            }
             What::Changed(what) => page.note(
                 Style::Dim,
                 words!(
@@ -156,7 +173,8 @@ impl Remarks {
     /// How many remarks were left out since that was last told.
     pub fn all_left_out(&mut self) -> Option<Remark> {
         let left_out = std::mem::take(&mut self.left_out);
-        (left_out > 0).then_some(Remark(What::LeftOut(left_out)))
+        let last = std::mem::take(&mut self.last);
+        (left_out > 0).then_some(Remark(What::LeftOut(left_out, last)))
     }
 }
 
@@ -183,7 +201,7 @@ fn remark(event: Event) -> Option<Remark> {
             };
             (self::level(level).into(), words)
         }
-        Event::ServerStderr(line) => ("stderr ".into(), line),
+        Event::ServerStderr(line) => (STDERR.into(), line),
         Event::ToolsChanged => return Some(Remark(What::Changed("tools"))),
         Event::PromptsChanged => return Some(Remark(What::Changed("prompts"))),
         Event::ResourcesChanged => return Some(Remark(What::Changed("resources"))),
