@@ -156,6 +156,7 @@ impl Session {
             ),
             _ => None,
         };
+        let waiting = waiting(&target);
         let reached = target.reach.shown();
         let asker = Asker {
             name: target.name,
@@ -178,13 +179,16 @@ impl Session {
             .limits(limits)
             .protocol(args.protocol.0);
         let client = match target.reach {
-            Reach::Start(command) => host.attend(client.connect(command.child())).await?,
+            Reach::Start(command) => {
+                let connecting = client.connect(command.child());
+                host.attend_aloud(connecting, waiting).await?
+            }
             Reach::Address(address) => {
                 let mut http = address.http()?;
                 if let Some(authorization) = authorization {
                     http = http.authorize(&authorization);
                 }
-                host.attend(client.connect(http)).await?
+                host.attend_aloud(client.connect(http), waiting).await?
             }
         };
         let client = client.map_err(failed)?;
@@ -198,6 +202,19 @@ impl Session {
         // The run is over; a server that does not end well is ended.
         let _ = host.attend(client.close()).await;
         host.end();
+    }
+}
+
+/// The sentence that says which server is waited for. How it is reached is told where the person
+/// typed it: the words of a file were shown as such already.
+fn waiting(target: &Target) -> Words {
+    let name = given(&target.name).short();
+    match &target.file {
+        Some(_) => words!("Waiting for {} to answer…", name),
+        None => {
+            let reach = given(target.reach.shown());
+            words!("Waiting for {} ({}) to answer…", name, reach)
+        }
     }
 }
 
@@ -285,7 +302,10 @@ fn told(error: &ClientError) -> (Words, Option<PeerText>) {
             (words, quote(&offered))
         }
         ClientError::Unreachable(why) => ("the server cannot be reached:".into(), quote(why)),
-        ClientError::Crashed(why) => ("the server went away:".into(), quote(why)),
+        ClientError::Crashed(why) => match exit_code(why) {
+            Some(code) => (words!("the server exited (code {})", code), None),
+            None => ("the server went away:".into(), quote(why)),
+        },
         ClientError::Http { status, why } => (
             words!("the server answered with HTTP status {}:", *status),
             quote(why),
@@ -339,6 +359,12 @@ fn told(error: &ClientError) -> (Words, Option<PeerText>) {
         ClientError::Closed => ("the client is closed".into(), None),
         other => ("the call failed:".into(), quote(&other.to_string())),
     }
+}
+
+/// The exit code of a server, where its end says no more than that.
+fn exit_code(why: &str) -> Option<i64> {
+    let code = why.strip_prefix("it exited (code ")?.strip_suffix(')')?;
+    code.parse().ok()
 }
 
 /// Adds what to do where a sign-in was not completed.

@@ -8,11 +8,15 @@ use std::{
     future::poll_fn,
     path::Path,
     task::{Context, Poll},
+    time::Duration,
 };
 
 use askback::client;
 use askback_core::limits::Limits;
-use tokio::{sync::oneshot, time::Instant};
+use tokio::{
+    sync::oneshot,
+    time::{Instant, sleep},
+};
 
 use crate::{
     Interrupted, folder,
@@ -25,6 +29,9 @@ use crate::{
 
 /// The number of the questions we ask ourselves. The relay's count up from nought.
 const OURS: u64 = u64::MAX;
+
+/// How long a person waits before the screen says for what.
+const SILENCE: Duration = Duration::from_secs(1);
 
 /// The questions of a server, before a front end.
 pub struct Host {
@@ -141,18 +148,50 @@ impl Host {
     ///
     /// If the person interrupts the work; it is dropped then.
     pub async fn attend<T>(&mut self, work: impl Future<Output = T>) -> Result<T, Interrupted> {
+        self.pump(work, None).await
+    }
+
+    /// Waits for `work` as [`Host::attend`] does. If that takes more than a second, `waiting` says
+    /// for what, once; the time in which the person has a question is not counted.
+    ///
+    /// # Errors
+    ///
+    /// As [`Host::attend`].
+    pub async fn attend_aloud<T>(
+        &mut self,
+        work: impl Future<Output = T>,
+        waiting: Words,
+    ) -> Result<T, Interrupted> {
+        self.pump(work, Some(waiting)).await
+    }
+
+    async fn pump<T>(
+        &mut self,
+        work: impl Future<Output = T>,
+        mut waiting: Option<Words>,
+    ) -> Result<T, Interrupted> {
         let mut work = std::pin::pin!(work);
+        let mut silence = std::pin::pin!(sleep(SILENCE));
         loop {
             self.flush();
+            let is_silent = waiting.is_some() && self.desk.front().is_none();
             tokio::select! {
                 Some(arrival) = self.arrivals.recv() => self.arrive(arrival),
-                did = did(&mut *self.leaf, &self.desk) => match did {
-                    Did::Interrupt if self.desk.front().is_none() => return Err(Interrupted),
-                    did => self.did(did),
-                },
+                did = did(&mut *self.leaf, &self.desk) => {
+                    match did {
+                        Did::Interrupt if self.desk.front().is_none() => return Err(Interrupted),
+                        did => self.did(did),
+                    }
+                    silence.set(sleep(SILENCE));
+                }
                 done = &mut work => {
                     self.catch_up();
                     return Ok(done);
+                }
+                () = &mut silence, if is_silent => {
+                    if let Some(words) = waiting.take() {
+                        self.leaf.tell(words);
+                    }
                 }
             }
         }

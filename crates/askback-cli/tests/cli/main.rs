@@ -24,3 +24,5 @@ mod scratch;
 mod sign_in;
 #[cfg(unix)]
 mod trust;
+#[cfg(unix)]
+mod waiting;

@@ -19,6 +19,7 @@ use askback_host::{
     remarks::Remarks,
     script::Script,
     unattended::Unattended,
+    words,
 };
 use serde_json::{Value, json};
 
@@ -341,6 +342,27 @@ fn what_a_server_says_too_often_is_counted() {
     assert_eq!(hear(many(0), limits.host.remarks_window), "");
     let told = hear(many(1), Duration::ZERO);
     assert_eq!(told, format!("{}{stderr}{stderr}", left_out(3)));
+}
+
+#[test]
+fn what_is_waited_for_is_said_once() {
+    #[track_caller]
+    fn check(takes: Duration, told: &str) {
+        let (_relay, arrivals) = Relay::new();
+        let log = Log::default();
+        let mut host = host(None, travel(), None, arrivals, Box::new(log.clone()));
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .start_paused(true)
+            .build();
+        let runtime = runtime.expect("the runtime starts");
+        let waiting = words!("Waiting for {} to answer…", "travel");
+        let work = async { host.attend_aloud(tokio::time::sleep(takes), waiting).await };
+        assert_eq!(runtime.block_on(work), Ok(()));
+        assert_eq!(log.text(), told);
+    }
+    check(Duration::from_millis(900), "");
+    check(Duration::from_secs(30), "  Waiting for travel to answer…\n");
 }
 
 #[test]

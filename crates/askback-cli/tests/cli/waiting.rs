@@ -1,0 +1,70 @@
+//! Servers that are slow, or end: what the command says of them.
+
+use std::thread;
+
+use crate::run::{Ran, Run};
+
+/// Does not answer; the command gives it up after two seconds.
+const SILENT: [&str; 4] = ["--protocol", "2025-11-25", "--timeout", "2"];
+
+fn on_zoo(name: &str, words: &[&str], script: &str) -> Ran {
+    let run = Run::new(&format!("waiting-{name}"), words);
+    run.and(&["--name", "zoo", "--", "sh", "-c", script]).run()
+}
+
+#[test]
+fn a_server_that_does_not_answer_is_named_while_it_is_waited_for() {
+    #[track_caller]
+    fn check(ran: Ran, told: &str) {
+        let shown = ran.expect(4).stderr;
+        assert_eq!(shown.matches("Waiting for ").count(), 1, "{shown}");
+        assert!(shown.contains(told), "{shown}");
+        assert!(shown.ends_with("did not answer within 2 s\n"), "{shown}");
+    }
+    thread::scope(|scope| {
+        for words in [&["inspect"][..], &["call", "x"]] {
+            scope.spawn(move || {
+                let words = [words, &SILENT].concat();
+                let ran = on_zoo(words[0], &words, "exec sleep 60");
+                check(ran, "Waiting for zoo (sh -c 'exec sleep 60') to answer…\n");
+            });
+        }
+        // The words of a file are not the person's.
+        let listed = ["inspect", "--server", "zoo", "--config", "mcp.json"];
+        let run = Run::new("waiting-listed", &listed).and(&SILENT);
+        let servers = r#"{"mcpServers": {"zoo": {"command": "sleep", "args": ["60"]}}}"#;
+        run.scratch.file("mcp.json", servers);
+        check(run.run(), "Waiting for zoo to answer…\n");
+    });
+}
+
+#[test]
+fn a_server_that_answers_at_once_is_not_waited_for_aloud() {
+    let ran = Run::new("waiting-not", &["inspect"]).on_travel().expect(0);
+    assert!(!ran.stderr.contains("Waiting"), "{}", ran.stderr);
+}
+
+#[test]
+fn a_server_that_exits_is_told_with_its_code_and_its_last_lines() {
+    let ran = on_zoo("exits", &["call", "x"], "echo out of luck >&2; exit 7").expect(4);
+    let told = "stderr | out of luck\naskback: the server exited (code 7)\n";
+    assert!(ran.stderr.ends_with(told), "{}", ran.stderr);
+    let ran = on_zoo("killed", &["call", "x"], "kill -9 $$").expect(4);
+    ran.says("askback: the server went away:\n  | its process was ended (signal: 9 (SIGKILL))\n");
+}
+
+#[test]
+fn the_last_lines_of_many_are_shown() {
+    let many = "i=0; while [ $i -lt 300 ]; do i=$((i+1)); echo line $i. >&2; done; exit 7";
+    let ran = on_zoo("many", &["inspect", "--protocol", "2025-11-25"], many).expect(4);
+    let shown: Vec<_> = ran
+        .stderr
+        .lines()
+        .filter(|row| row.starts_with("stderr | "))
+        .collect();
+    let last: Vec<_> = (293..=300)
+        .map(|line| format!("stderr | line {line}."))
+        .collect();
+    assert!(shown.len() < 100, "{}", ran.stderr);
+    assert_eq!(shown[shown.len() - 8..], last, "{}", ran.stderr);
+}
