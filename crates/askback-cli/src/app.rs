@@ -1,6 +1,6 @@
 //! The command line, and what runs behind it.
 
-use std::process::ExitCode;
+use std::{env, process::ExitCode};
 
 use askback_host::{page::out, text::given, words};
 use clap::{Parser, Subcommand};
@@ -36,7 +36,8 @@ enum Command {
 
 /// Runs the command line of this process.
 pub fn main() -> ExitCode {
-    let app = App::parse();
+    let app = App::try_parse().unwrap_or_else(|error| refused(&error));
+    let is_json = app.command.as_ref().is_some_and(Command::is_json);
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build();
@@ -56,12 +57,52 @@ pub fn main() -> ExitCode {
             (Outcome::default(), Some(error))
         }
     };
+    let exit = Exit::of(outcome, error.as_ref());
     if let Some(error) = &error {
+        if is_json {
+            print_as_json(error, exit);
+        }
         let mut page = out::stderr_page();
         error.put(&mut page);
         out::tell(&mut page);
     }
-    Exit::of(outcome, error.as_ref()).into()
+    exit.into()
+}
+
+/// Prints an error in place of the result, as JSON.
+fn print_as_json(error: &Error, exit: Exit) {
+    if let Ok(json) = error.json(exit) {
+        // Where it cannot be printed, the standard error still says what happened.
+        let _ = out::print_json(&json);
+    }
+}
+
+/// Ends the process, which was started with a command line that makes no sense, or asks for help.
+fn refused(error: &clap::Error) -> ! {
+    let mut options = env::args_os().take_while(|word| word != "--");
+    if error.use_stderr() && options.any(|word| word == "--json") {
+        let all = error.to_string();
+        let (first, rest) = all.split_once('\n').unwrap_or((&all, ""));
+        let why = given(first.strip_prefix("error: ").unwrap_or(first));
+        print_as_json(&Error::usage(why).quoting(rest.trim()), Exit::Usage);
+    }
+    error.exit()
+}
+
+impl Command {
+    /// Whether the result is to be JSON, and an error in its place, too.
+    fn is_json(&self) -> bool {
+        match self {
+            Self::Call(args) => args.json,
+            Self::Prompt(args) => args.json,
+            Self::Read(args) => args.json,
+            Self::List(args) => args.json,
+            Self::Complete(args) => args.json,
+            Self::Watch(args) => args.json,
+            Self::Inspect(args) => args.json,
+            Self::Open(_) | Self::Auth(_) | Self::Serve(_) => false,
+        }
+    }
 }
 
 async fn run(app: App, outcome: &mut Outcome) -> Result<(), Error> {

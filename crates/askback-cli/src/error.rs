@@ -2,15 +2,17 @@
 
 use std::{fmt, process::ExitCode};
 
+use askback_core::jsonrpc::ErrorObject;
 use askback_host::{
     Interrupted,
     page::out::Unwritten,
     text::{PeerText, Words, given},
     words,
 };
+use serde::Serialize;
 
 /// Why a run ended early.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Error {
     /// The party to blame, which decides the exit code.
     pub kind: Kind,
@@ -18,12 +20,15 @@ pub struct Error {
     pub message: Words,
     /// The words of a peer about it, or the part of a message that is at fault.
     pub quoted: Option<PeerText>,
+    /// The error that the server answered with.
+    pub answer: Option<Box<ErrorObject>>,
     /// The hints, each in a sentence of its own.
     pub hints: Vec<Words>,
 }
 
 /// The party to blame for an [`Error`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Kind {
     /// The command line, or a file it names.
     Usage,
@@ -102,6 +107,7 @@ impl Error {
             kind,
             message: message.into(),
             quoted: None,
+            answer: None,
             hints: Vec::new(),
         }
     }

@@ -270,6 +270,10 @@ pub fn failed(error: ClientError) -> Error {
         ..Error::new(kind, words)
     };
     match error {
+        ClientError::Server(error) => Error {
+            answer: Some(Box::new(error)),
+            ..failed
+        },
         ClientError::Authorization(error) => hinted(failed, &error),
         _ => failed,
     }

@@ -51,7 +51,7 @@ pub struct CallArgs {
     answers: Option<PathBuf>,
     /// Print the result as JSON
     #[arg(long)]
-    pub(super) json: bool,
+    pub json: bool,
     #[command(flatten)]
     session: SessionArgs,
 }

@@ -35,7 +35,7 @@ pub struct CompleteArgs {
     known: Vec<String>,
     /// Print it as JSON
     #[arg(long)]
-    pub(super) json: bool,
+    pub json: bool,
     #[command(flatten)]
     session: SessionArgs,
 }

@@ -22,7 +22,7 @@ use crate::{
 pub struct InspectArgs {
     /// Print it as JSON
     #[arg(long)]
-    pub(super) json: bool,
+    pub json: bool,
     #[command(flatten)]
     session: SessionArgs,
 }

@@ -24,7 +24,7 @@ pub struct ListArgs {
     kinds: Vec<Offer>,
     /// Print it as JSON
     #[arg(long)]
-    pub(super) json: bool,
+    pub json: bool,
     #[command(flatten)]
     session: SessionArgs,
 }

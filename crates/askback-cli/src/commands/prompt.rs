@@ -29,7 +29,7 @@ pub struct PromptArgs {
     answers: Option<PathBuf>,
     /// Print the result as JSON
     #[arg(long)]
-    pub(super) json: bool,
+    pub json: bool,
     #[command(flatten)]
     session: SessionArgs,
 }

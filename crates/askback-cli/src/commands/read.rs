@@ -25,7 +25,7 @@ pub struct ReadArgs {
     answers: Option<PathBuf>,
     /// Print the result as JSON
     #[arg(long)]
-    pub(super) json: bool,
+    pub json: bool,
     #[command(flatten)]
     session: SessionArgs,
 }

@@ -8,6 +8,7 @@ mod end_to_end;
 #[cfg(unix)]
 mod hostile;
 mod itineraries;
+mod json_errors;
 #[cfg(unix)]
 mod killed;
 #[cfg(unix)]
