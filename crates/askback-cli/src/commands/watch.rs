@@ -1,14 +1,16 @@
 //! `askback watch`: what changes at a server.
 
-use askback::client::{Event, Subscription};
-use askback_core::protocol::SubscriptionFilter;
+use std::{future::pending, time::Duration};
+
+use askback::client::{Client, ClientError, Event, Subscription};
+use askback_core::{protocol::SubscriptionFilter, revision::Era};
 use askback_host::{
     page::{Style, out},
     text::{self, PeerText, Words, given},
     words,
 };
 use serde::Serialize;
-use tokio::sync::mpsc;
+use tokio::{sync::mpsc, time::sleep};
 
 use super::{answers, print_as_json};
 use crate::{
@@ -40,6 +42,12 @@ pub struct WatchArgs {
     #[command(flatten)]
     session: SessionArgs,
 }
+
+/// How long the first answer of a silent server is waited for. Servers that fail do so early.
+const FIRST_PAUSE: Duration = Duration::from_secs(1);
+
+/// The longest time between two answers of a silent server. Each time is twice the one before.
+const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
 /// A change that a server tells of.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -87,26 +95,48 @@ async fn watch(
     changes: &mut mpsc::UnboundedReceiver<Change>,
 ) -> Result<(), Error> {
     let mut subscription = subscribe(session, args).await?;
-    let host = &mut session.host;
+    let Session { client, host } = session;
     let mut left = args.count;
+    let mut pause = FIRST_PAUSE;
     while left != Some(0) {
         let next = async {
             tokio::select! {
                 biased;
-                Some(change) = changes.recv() => Ok(change),
+                Some(change) = changes.recv() => Ok(Some(change)),
                 ended = subscription.ended() => Err(match ended {
                     Ok(()) => Error::new(Kind::Connection, "the server ended the subscription"),
                     Err(error) => failed(error),
                 }),
+                answered = answers_after(pause, client) => match answered {
+                    // Whatever it says, it is there.
+                    Ok(()) | Err(ClientError::Server(_)) => Ok(None),
+                    Err(error) => Err(failed(error)),
+                },
             }
         };
-        let change = host.attend(next).await??;
-        if args.wants(&change) {
-            change.print(args.json)?;
-            left = left.map(|left| left.saturating_sub(1));
+        match host.attend(next).await?? {
+            Some(change) if args.wants(&change) => {
+                change.print(args.json)?;
+                left = left.map(|left| left.saturating_sub(1));
+            }
+            Some(_) => {}
+            None => pause = pause.saturating_mul(2).min(LONGEST_PAUSE),
         }
     }
     Ok(())
+}
+
+/// Waits, and then for an answer of a server with a session. Such a server may have gone without a
+/// word; the request starts it again, and the subscriptions with it. In the newest revision the
+/// subscription is a request that is open, and ends with the server.
+async fn answers_after(pause: Duration, client: &Client) -> Result<(), ClientError> {
+    match client.revision().era() {
+        Era::Legacy => {
+            sleep(pause).await;
+            client.ping().await
+        }
+        Era::Modern => pending().await,
+    }
 }
 
 /// Has the server tell of the changes, and says which those are.

@@ -172,6 +172,47 @@ fn a_server_that_tells_of_nothing_is_not_watched() {
     }
 }
 
+/// A server that exits at a subscription; so often as its first argument says.
+#[cfg(unix)]
+const DYING: &str = r#"
+say() { printf '%s\n' "$1"; }
+lives=$(cat lives 2>/dev/null || echo 0)
+while read -r line; do
+    id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
+    case "$line" in
+    *'"initialize"'*)
+        say '{"jsonrpc":"2.0","id":'$id',"result":{"protocolVersion":"2025-11-25","capabilities":{"resources":{"subscribe":true}},"serverInfo":{"name":"d","version":"1"}}}' ;;
+    *resources/subscribe*)
+        say '{"jsonrpc":"2.0","id":'$id',"result":{}}'
+        [ "$lives" = "$1" ] || { echo $((lives+1)) > lives; exit 7; }
+        say '{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"a://b"}}' ;;
+    esac
+done
+"#;
+
+#[cfg(unix)]
+#[test]
+fn a_server_that_goes_away_is_watched_again_or_ends_the_watch() {
+    let watch = |lives: &str| {
+        let words = [
+            "watch",
+            "a://b",
+            "--count",
+            "1",
+            "--protocol",
+            "2025-11-25",
+            "--json",
+        ];
+        let run = Run::new(&format!("watch-dying-{lives}"), &words);
+        run.and(&["--", "sh", "-c", DYING, "sh", lives]).run()
+    };
+    let ran = watch("1").expect(0);
+    let ran = ran.says("note | the server went away and is started again");
+    assert_eq!(ran.json(), json!({"changed": "resource", "uri": "a://b"}));
+    let ran = watch("9").expect(4);
+    assert_eq!(ran.json()["error"]["message"], "the server exited (code 7)");
+}
+
 #[cfg(unix)]
 #[test]
 fn a_watch_of_the_newest_revision_ends_where_the_server_ends_it() {
