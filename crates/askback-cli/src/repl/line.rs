@@ -92,26 +92,29 @@ fn words(line: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
     let mut quote = None;
-    let mut chars = line.chars();
-    while let Some(c) = chars.next() {
+    let mut rest = line;
+    while let Some(c) = rest.chars().next() {
         if let (None, '{' | '[', Some(before)) = (quote, c, &mut word)
             && before.ends_with(":=")
-            && let Some(json) = json(&line[line.len() - chars.as_str().len() - 1..])
+            && let Some(json) = json(rest)
         {
             before.push_str(json);
-            chars = chars.as_str()[json.len() - 1..].chars();
+            rest = &rest[json.len()..];
             continue;
         }
+        let mut after = rest.chars();
+        after.next();
         match (quote, c) {
             (Some(open), c) if c == open => quote = None,
             (None, '"' | '\'') => {
                 quote = Some(c);
                 word.get_or_insert_default();
             }
-            (None | Some('"'), '\\') => word.get_or_insert_default().extend(chars.next()),
+            (None | Some('"'), '\\') => word.get_or_insert_default().extend(after.next()),
             (None, c) if c.is_whitespace() => words.extend(word.take()),
             (_, c) => word.get_or_insert_default().push(c),
         }
+        rest = after.as_str();
     }
     words.extend(word);
     words
