@@ -58,8 +58,9 @@ impl Seeds {
         let seed = format!("{form}\n{answer}");
         self.write("form_answer", &number.to_string(), seed.as_bytes())?;
         self.write("tool_schema", &number.to_string(), seed.as_bytes())?;
-        let rules =
-            format!("answers:\n- accept: {answer}\n- {{when: {{mode: url, host: example.com}}, accept: true}}");
+        let rules = format!(
+            "answers:\n- accept: {answer}\n- {{when: {{mode: url, host: example.com}}, accept: true}}"
+        );
         let seed = format!("{form}\nhttps://example.com/a\n{rules}");
         self.write("answers_file", &number.to_string(), seed.as_bytes())
     }

@@ -26,7 +26,7 @@ pub struct Key {
     id: KeyId,
 }
 
-/// What HKDF keeps of a secret is wiped by this type.
+/// The proof that what HKDF keeps of a secret is wiped.
 const _: () = {
     const fn is_wiped<T: ZeroizeOnDrop>() {}
     is_wiped::<Sha256>();

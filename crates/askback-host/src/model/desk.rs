@@ -49,14 +49,14 @@ pub enum Event {
     LinkDone(String),
 }
 
-/// What came of an [`Event`].
+/// The outcome of an [`Event`].
 #[derive(Debug, Clone, PartialEq)]
 pub struct Happened {
     /// The question that was in front before, and whether it was one of ours.
     pub before: Option<(u64, bool)>,
     /// The party whose doing it was.
     pub cause: Cause,
-    /// What is to be done.
+    /// The effects to carry out.
     pub effects: Vec<Effect>,
 }
 

@@ -24,7 +24,7 @@ pub struct Draft {
     limits: Limits,
 }
 
-/// What stands in a field.
+/// The content of a field.
 #[derive(Debug, Clone, PartialEq)]
 enum Entry {
     Empty,

@@ -72,7 +72,7 @@ pub enum Said {
     Folder(String),
     /// Open the link again.
     OpenAgain,
-    /// What is behind the link is done.
+    /// The page behind the link is done with.
     Done,
     /// No; and why, if that is said at once.
     Decline(Option<String>),

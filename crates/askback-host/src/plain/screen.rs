@@ -420,7 +420,10 @@ fn field(page: &mut Page, draft: &Draft, at: usize) {
         page.quote_line("pattern ", pattern);
     }
     if let Some((default, issue)) = draft.dropped(at) {
-        let words = words!("The default of the server does not fit ({}) and is left out:", issue);
+        let words = words!(
+            "The default of the server does not fit ({}) and is left out:",
+            issue
+        );
         page.item("! ", Style::Warning, words);
         page.quote_at("  ", field.show(default));
     }

@@ -42,7 +42,7 @@ use crate::{clock::Clock, entropy::Draw, error::Place};
 /// How many random bytes an identity takes.
 pub(crate) const IDENTITY_BYTES: usize = 16 + 32;
 
-/// What a guard of a flow relies on.
+/// The invariant that a guard of a flow relies on.
 const BEGUN: &str = "a flow that is looked at has begun";
 
 /// A flow, shared between the drive and the futures of its handler.

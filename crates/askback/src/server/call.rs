@@ -64,7 +64,7 @@ pub(super) struct Calling<T> {
     output: Option<Arc<OutputCheck>>,
     /// The room of its parameters, where they are large or stay for long.
     room: Option<Charge>,
-    /// What it brings from the rounds before it.
+    /// The state of the rounds before it.
     rounds: Rounds,
 }
 

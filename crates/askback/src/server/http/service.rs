@@ -367,7 +367,7 @@ impl Inner {
     }
 }
 
-/// What a message of the stateless era comes to.
+/// The outcome of a message of the stateless era.
 enum Stateless {
     /// A call for a handler.
     Call(Call),
