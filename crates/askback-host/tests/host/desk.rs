@@ -91,7 +91,7 @@ fn settle(effects: &[Effect], asked: &mut Asked) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// What the person can see that is about to be sent.
+/// The content that the person has before them in a review.
 fn looked_over(front: Front<'_>) -> Option<(u64, Content)> {
     match front.step {
         Step::Review(draft) => Some((front.id, draft.content())),

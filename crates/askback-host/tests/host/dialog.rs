@@ -73,7 +73,7 @@ impl Seat {
         effects.collect::<Vec<_>>().concat()
     }
 
-    /// What is new on the screen.
+    /// The new rows of the screen.
     fn screen(&mut self) -> String {
         self.dialog.show(&self.desk);
         self.dialog.page().take().to_string()

@@ -1,4 +1,4 @@
-//! What is fetched: how much of it, for how long, from where, and through whom.
+//! The limits of a fetch: its size, its time, its addresses and its proxy.
 
 use std::time::Duration;
 
