@@ -10,10 +10,9 @@ use askback_core::{
 };
 use askback_host::{
     command::{self, Typed},
-    host::{Host, Input},
+    host::{Host, Input, WantedLine},
     model::{Ask, Call, Question, Reply},
     page::Style,
-    text::Words,
     words,
 };
 use serde_json::{Map, Value};
@@ -143,7 +142,7 @@ impl PromptQuestion<'_> {
             };
             let hint = words!("{}{} · /cancel", leave, suggests);
             host.page().say(Style::Dim, hint);
-            let line = match host.read(&Words::default()).await {
+            let line = match host.read(&WantedLine::Text).await {
                 Input::Line(line) => line,
                 Input::End | Input::Interrupt => return Ok(None),
             };

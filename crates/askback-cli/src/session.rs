@@ -1,6 +1,10 @@
 //! A connection to a server, with a front end before it.
 
-use std::{path::PathBuf, str::FromStr, time::Duration};
+use std::{
+    path::PathBuf,
+    str::FromStr,
+    time::{Duration, SystemTime},
+};
 
 use askback::{
     authorization::client::{AuthorizationError, SignInError},
@@ -17,11 +21,12 @@ use askback_core::{
 };
 use askback_host::{
     folder,
+    full::Full,
     host::{Host, Leaf},
     model::{Asker, Desk, Reached},
     page::{Look, LookSource, out},
     plain::Plain,
-    relay::{Arrivals, Relay, claims},
+    relay::{Relay, claims},
     script::Script,
     text::{PeerText, Words, given},
     unattended::Unattended,
@@ -51,6 +56,9 @@ pub struct SessionArgs {
     /// Let the server work in this folder without asking; may be given again
     #[arg(long, value_name = "DIR")]
     roots: Vec<PathBuf>,
+    /// Ask one question a line, for a screen reader or a simple terminal
+    #[arg(long)]
+    plain: bool,
     /// Give a request up after so many seconds without a sign of progress, those of a person not
     /// counted
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=MOST_SECONDS))]
@@ -166,7 +174,8 @@ impl Session {
             },
             claims: None,
         };
-        let mut host = host(answers, asker, shared, arrivals, &limits);
+        let desk = Desk::new(asker, offer(&answers), shared, limits.clone());
+        let mut host = Host::new(desk, leaf(answers, args.plain, &limits), arrivals, &limits);
         let client = Client::builder("askback", env!("CARGO_PKG_VERSION")).title("askback");
         let front_end = relay.clone();
         let client = relay
@@ -218,27 +227,31 @@ fn waiting(target: &Target) -> Words {
     }
 }
 
-/// The questions of a server, before the front end that was chosen.
-fn host(
-    answers: Answers,
-    asker: Asker,
-    shared: Option<Vec<Root>>,
-    arrivals: Arrivals,
-    limits: &Limits,
-) -> Host {
-    let mut offer = None;
-    let leaf: Box<dyn Leaf> = match answers {
+/// The folder that a person is offered to share.
+fn offer(answers: &Answers) -> Option<Root> {
+    match answers {
+        Answers::Person => folder::root(&std::env::current_dir().ok()?).ok(),
+        Answers::Script(_) | Answers::Nobody => None,
+    }
+}
+
+/// The front end that was chosen.
+fn leaf(answers: Answers, plain: bool, limits: &Limits) -> Box<dyn Leaf> {
+    let shown = limits.host.message_shown;
+    match answers {
         Answers::Person => {
-            let here = std::env::current_dir().ok();
-            offer = here.and_then(|here| folder::root(&here).ok());
-            let looks = LookSource::Read(Look::of_stderr);
-            Box::new(Plain::new(looks, limits.host.message_shown))
+            let full = match !plain && out::is_attended() && !Look::is_dumb() {
+                true => Full::new(shown, SystemTime::now()).ok(),
+                false => None,
+            };
+            match full {
+                Some(full) => Box::new(full),
+                None => Box::new(Plain::new(LookSource::Read(Look::of_stderr), shown)),
+            }
         }
         Answers::Script(script) => unattended(Some(script), limits),
         Answers::Nobody => unattended(None, limits),
-    };
-    let desk = Desk::new(asker, offer, shared, limits.clone());
-    Host::new(desk, leaf, arrivals, limits)
+    }
 }
 
 fn unattended(script: Option<Script>, limits: &Limits) -> Box<dyn Leaf> {

@@ -21,7 +21,8 @@ use tokio::{
 use crate::{
     Interrupted, folder,
     model::{Desk, Effect, Event, Happened, Question, Reply, Said},
-    page::Page,
+    offer::Offer,
+    page::{Page, Rows, out, out::Unwritten},
     relay::{Arrival, Arrivals},
     remarks::{Remark, Remarks},
     text::Words,
@@ -68,10 +69,30 @@ pub trait Leaf {
 
     /// Brings what is seen up to date: the question in front, or else the prompt, where a line is
     /// wanted.
-    fn show(&mut self, desk: &Desk, prompt: Option<&Words>);
+    fn show(&mut self, desk: &Desk, prompt: Option<&WantedLine>);
 
     /// The page, for what is said outside questions.
     fn page(&mut self) -> &mut Page;
+
+    /// Writes rows of a result, to the standard output unless the terminal is taken.
+    ///
+    /// # Errors
+    ///
+    /// If they cannot be written.
+    fn print(&mut self, rows: Rows) -> Result<(), Unwritten> {
+        out::print(&rows)
+    }
+
+    /// Whether what can be typed at the prompt is shown there.
+    fn shows_offers(&self) -> bool {
+        false
+    }
+
+    /// Takes note of what can be typed at the prompt, where that is shown.
+    fn offer(&mut self, _: Vec<Offer>) {}
+
+    /// Takes note of lines of earlier runs, oldest first, where they can be gone back to.
+    fn remember(&mut self, _: Vec<String>) {}
 
     /// Whether a person is there who can try again, and not a file.
     fn is_person(&self) -> bool;
@@ -90,6 +111,15 @@ pub enum Did {
     End,
     /// Pressed Ctrl-C.
     Interrupt,
+}
+
+/// A line that is wanted where nothing is asked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum WantedLine {
+    /// A command, to whom these words say.
+    Command(Words),
+    /// A text.
+    Text,
 }
 
 /// A line that was wanted.
@@ -135,6 +165,31 @@ impl Host {
     /// Whether a person is there who can try again, and not a file.
     pub fn is_person(&self) -> bool {
         self.leaf.is_person()
+    }
+
+    /// Writes rows of a result.
+    ///
+    /// # Errors
+    ///
+    /// If they cannot be written.
+    pub fn print(&mut self, rows: Rows) -> Result<(), Unwritten> {
+        self.flush();
+        self.leaf.print(rows)
+    }
+
+    /// Whether what can be typed at the prompt is shown there.
+    pub fn shows_offers(&self) -> bool {
+        self.leaf.shows_offers()
+    }
+
+    /// Takes note of what can be typed at the prompt.
+    pub fn offer(&mut self, offers: Vec<Offer>) {
+        self.leaf.offer(offers);
+    }
+
+    /// Takes note of lines of earlier runs, oldest first.
+    pub fn remember(&mut self, lines: Vec<String>) {
+        self.leaf.remember(lines);
     }
 
     /// Tells of changed lists from now on.
@@ -197,8 +252,8 @@ impl Host {
         }
     }
 
-    /// Asks for a line behind `prompt`. What the server says and asks meanwhile comes first.
-    pub async fn read(&mut self, prompt: &Words) -> Input {
+    /// Asks for a line. What the server says and asks meanwhile comes first.
+    pub async fn read(&mut self, prompt: &WantedLine) -> Input {
         loop {
             if self.desk.front().is_none() {
                 self.sum_up();

@@ -1,9 +1,9 @@
 //! How a person is asked what a server asks: the questions, the front ends, and what joins them.
 //!
 //! [`model`] is pure: questions, and how far the person is with them. [`host`] is the pump: it joins
-//! the model to a client, by way of [`relay`], and to a front end. [`plain`] and [`unattended`] are
-//! such, and know nothing of each other. What a peer writes is [`text::PeerText`], which a [`page`] shows behind a gutter and nothing else shows
-//! at all.
+//! the model to a client, by way of [`relay`], and to a front end. [`full`], [`plain`] and [`unattended`]
+//! are such, and know nothing of each other. What a peer writes is [`text::PeerText`], which a
+//! [`page`] or a row of the full screen shows behind a gutter, and nothing else shows at all.
 //!
 //! Numbers and lengths come from servers, so arithmetic says what becomes of the largest: it
 //! saturates.
@@ -13,10 +13,13 @@
 pub mod command;
 pub mod content;
 pub mod folder;
+pub mod full;
 pub mod host;
 pub mod model;
+pub mod offer;
 pub mod page;
 pub mod plain;
+pub mod question;
 pub mod relay;
 pub mod remarks;
 pub mod script;

@@ -9,10 +9,10 @@ use std::{
 use askback_core::limits::Limits;
 
 use crate::{
-    host::{Did, Leaf},
+    host::{Did, Leaf, WantedLine},
     model::{Ask, Asker, Desk, Effect, Happened, Notice, Question, Reply, Why},
     page::{Excerpt, LEFT_OUT, Page, Style, out},
-    plain::in_full,
+    question::in_full,
     remarks::{Remark, Remarks},
     script::{Answer, Script, rule_for},
     text::{self, Words, given},
@@ -124,7 +124,7 @@ impl Leaf for Unattended {
     /// Opens nothing: what a rule agrees to, it does not open.
     fn open(&mut self, _: &str) {}
 
-    fn show(&mut self, _: &Desk, _: Option<&Words>) {
+    fn show(&mut self, _: &Desk, _: Option<&WantedLine>) {
         // Who cannot be told cannot be helped.
         let _ = self.page.take().write_to(&mut self.out);
     }

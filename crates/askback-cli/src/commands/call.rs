@@ -91,8 +91,8 @@ async fn call(
     let result = host.attend(call).await?.map_err(failed)?;
     outcome.tool_error = result.failed();
     match args.json {
-        true => out::print_json(&result.raw)?,
-        false => out::print_text(content::tool_result(&result.value))?,
+        true => host.print(out::of_json(&result.raw))?,
+        false => host.print(out::of_text(content::tool_result(&result.value)))?,
     }
     Ok(())
 }

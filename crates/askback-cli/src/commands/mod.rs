@@ -16,6 +16,7 @@ pub mod watch;
 
 use askback_host::{page::out, text::given};
 use serde::Serialize;
+use serde_json::value::RawValue;
 
 use crate::{error::Error, session::Answers};
 
@@ -33,9 +34,13 @@ fn answers(file: Option<&std::path::Path>) -> Result<Answers, Error> {
 
 /// Prints a result that is put together here as JSON, on one line.
 fn print_as_json(result: &impl Serialize) -> Result<(), Error> {
-    let json = serde_json::value::to_raw_value(result).map_err(|error| {
+    Ok(out::print_json(&as_json(result)?)?)
+}
+
+/// Writes a result that is put together here as JSON, on one line.
+fn as_json(result: &impl Serialize) -> Result<Box<RawValue>, Error> {
+    serde_json::value::to_raw_value(result).map_err(|error| {
         // The result was read from JSON.
         Error::usage(given(error))
-    })?;
-    Ok(out::print_json(&json)?)
+    })
 }

@@ -76,8 +76,8 @@ async fn get(
     let get = client.get_prompt(&prompt.name, arguments);
     let result = host.attend(get).await?.map_err(failed)?;
     match args.json {
-        true => out::print_json(&result.raw)?,
-        false => out::print_text(content::prompt(&result.value))?,
+        true => host.print(out::of_json(&result.raw))?,
+        false => host.print(out::of_text(content::prompt(&result.value)))?,
     }
     Ok(())
 }

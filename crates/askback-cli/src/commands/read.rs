@@ -50,8 +50,8 @@ async fn read(session: &mut Session, args: &ReadArgs) -> Result<(), Error> {
     let reading = client.read_resource(&args.uri);
     let result = host.attend(reading).await?.map_err(failed)?;
     match args.json {
-        true => out::print_json(&result.raw)?,
-        false => out::print_text(text(&result.value))?,
+        true => host.print(out::of_json(&result.raw))?,
+        false => host.print(out::of_text(text(&result.value)))?,
     }
     Ok(())
 }

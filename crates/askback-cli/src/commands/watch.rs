@@ -5,14 +5,14 @@ use std::{future::pending, time::Duration};
 use askback::client::{Client, ClientError, Event, Subscription};
 use askback_core::{protocol::SubscriptionFilter, revision::Era};
 use askback_host::{
-    page::{Style, out},
+    page::{Rows, Style, out},
     text::{self, PeerText, Words, given},
     words,
 };
 use serde::Serialize;
 use tokio::{sync::mpsc, time::sleep};
 
-use super::{answers, print_as_json};
+use super::{answers, as_json};
 use crate::{
     error::{Error, Kind},
     session::{Session, SessionArgs, failed},
@@ -116,7 +116,7 @@ async fn watch(
         };
         match host.attend(next).await?? {
             Some(change) if args.wants(&change) => {
-                change.print(args.json)?;
+                host.print(change.rows(args.json)?)?;
                 left = left.map(|left| left.saturating_sub(1));
             }
             Some(_) => {}
@@ -239,9 +239,10 @@ impl Change {
         }
     }
 
-    fn print(&self, json: bool) -> Result<(), Error> {
+    /// The rows that tell of it.
+    fn rows(&self, json: bool) -> Result<Rows, Error> {
         if json {
-            return print_as_json(self);
+            return Ok(out::of_json(&as_json(self)?));
         }
         let line = match self {
             Self::Tools => "tools".into(),
@@ -249,6 +250,6 @@ impl Change {
             Self::Resources => "resources".into(),
             Self::Resource { uri } => format!("resource {}", text::line(uri)),
         };
-        Ok(out::print_text(PeerText::from(line))?)
+        Ok(out::of_text(PeerText::from(line)))
     }
 }

@@ -1,5 +1,6 @@
 //! A conversation with a server: commands that begin with a slash, prompts among them.
 
+mod history;
 mod line;
 
 use std::{collections::BTreeMap, path::Path};
@@ -11,7 +12,8 @@ use askback_core::{
 };
 use askback_host::{
     content, folder,
-    host::{Host, Input},
+    host::{Host, Input, WantedLine},
+    offer::{About, Offer},
     page::{Page, Style, out},
     plain::catalog,
     text::{PeerText, Words, given},
@@ -19,7 +21,10 @@ use askback_host::{
 };
 use serde_json::Value;
 
-use self::line::{Command, HELP};
+use self::{
+    history::History,
+    line::{Command, HELP},
+};
 use crate::{
     args,
     error::{Error, Outcome},
@@ -65,14 +70,24 @@ impl<'a> Repl<'a> {
     /// Fails with the error of a command, where the lines come from a file. A person is shown the
     /// error and asked for the next command.
     pub async fn run(&mut self) -> Result<(), Error> {
-        let prompt = given(&self.host.desk().asker().name).short().into();
+        let history = History::of_user();
+        if self.host.is_person() {
+            // Without the lines of before there is only less to go back to.
+            self.host.remember(history.read().unwrap_or_default());
+        }
+        let prompt = given(&self.host.desk().asker().name).short();
+        let prompt = WantedLine::Command(prompt.into());
         let _told = self.listen().await?;
+        self.offer().await?;
         loop {
             self.host.page().blank();
             let line = match self.host.read(&prompt).await {
                 Input::Line(line) => line,
                 Input::End | Input::Interrupt => return Ok(()),
             };
+            if self.host.is_person() {
+                let _ = history.keep(&line);
+            }
             let command = line::parse(&line);
             if command == Command::Quit {
                 return Ok(());
@@ -80,6 +95,44 @@ impl<'a> Repl<'a> {
             let ran = self.carry_out(command).await;
             self.heed(ran)?;
         }
+    }
+
+    /// Offers to type what the server has, and our commands.
+    async fn offer(&mut self) -> Result<(), Error> {
+        if !self.host.shows_offers() {
+            return Ok(());
+        }
+        // Without the lists there is only less to pick from.
+        let tools = self.host.attend(self.client.tools()).await?;
+        let prompts = self.host.attend(self.client.prompts()).await?;
+        let about = |title: Option<String>, description: Option<String>| {
+            About::Peer(title.or(description).unwrap_or_default().into())
+        };
+        let mut offers: Vec<_> = tools
+            .into_iter()
+            .flatten()
+            .map(|tool| Offer {
+                line: format!("/call {}", tool.name),
+                goes_on: true,
+                about: about(tool.title, tool.description),
+            })
+            .collect();
+        offers.extend(prompts.into_iter().flatten().map(|prompt| Offer {
+            line: format!("/{}", prompt.name),
+            goes_on: true,
+            about: about(prompt.title, prompt.description),
+        }));
+        offers.extend(HELP.iter().map(|(command, does)| {
+            let (line, behind) = command.split_once(' ').unwrap_or((command, ""));
+            Offer {
+                line: line.to_owned(),
+                goes_on: !behind.is_empty(),
+                about: About::Ours(does),
+            }
+        }));
+        offers.retain(|offer| offer.line != "/PROMPT");
+        self.host.offer(offers);
+        Ok(())
     }
 
     /// Has the server tell of changed lists, where it can, for as long as the subscription lives.
@@ -240,19 +293,15 @@ impl<'a> Repl<'a> {
                 page.blank();
                 page.quote(result);
             }),
-            false => {
-                self.host.flush();
-                Ok(out::print_text(result)?)
-            }
+            false => Ok(self.host.print(out::of_text(result))?),
         }
     }
 
     /// Writes a list to the standard output.
     fn list(&mut self, put: impl FnOnce(&mut Page)) -> Result<(), Error> {
-        self.host.flush();
         let mut page = out::stdout_page();
         put(&mut page);
-        Ok(out::print(&page.take().trimmed())?)
+        Ok(self.host.print(page.take().trimmed())?)
     }
 
     /// Goes on after a command that failed, if a person can choose another: a file of lines is a

@@ -6,6 +6,8 @@ mod crashed;
 mod credentials;
 mod end_to_end;
 #[cfg(unix)]
+mod full;
+#[cfg(unix)]
 mod hostile;
 mod itineraries;
 mod json_errors;

@@ -54,6 +54,8 @@ pub enum Event {
 pub struct Happened {
     /// The question that was in front before, and whether it was one of ours.
     pub before: Option<(u64, bool)>,
+    /// The server's message of that question.
+    pub message: Option<String>,
     /// The party whose doing it was.
     pub cause: Cause,
     /// The effects to carry out.
@@ -170,6 +172,9 @@ impl Desk {
         let front = self.front.as_ref();
         Happened {
             before: front.map(|open| (open.id, open.question.ask.is_ours())),
+            message: front
+                .and_then(|open| open.question.ask.message())
+                .map(str::to_owned),
             cause: match event {
                 Event::Said(_) | Event::Answered(_) | Event::EndOfInput => Cause::Person,
                 Event::Asked(..) | Event::LinkDone(_) => Cause::Server,

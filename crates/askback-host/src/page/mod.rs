@@ -225,6 +225,12 @@ impl Rows {
         Self(self.trimmed().0.trim_start_matches('\n').to_owned())
     }
 
+    /// The first rows, so many of them.
+    #[must_use]
+    pub fn first(&self, rows: usize) -> Self {
+        Self(self.0.split_inclusive('\n').take(rows).collect())
+    }
+
     /// Removes the empty rows at the end.
     #[must_use]
     pub fn trimmed(mut self) -> Self {

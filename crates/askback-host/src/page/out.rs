@@ -50,34 +50,44 @@ pub fn print(rows: &Rows) -> Result<(), Unwritten> {
     }
 }
 
-/// Writes text of a peer to the standard output, which holds nothing else: behind the gutter on a
+/// Text of a peer for the standard output, which holds nothing else: behind the gutter on a
 /// terminal, and without it for a program.
+pub fn of_text(text: PeerText) -> Rows {
+    if !is_seen() {
+        return Rows::for_program(&text);
+    }
+    let mut page = stdout_page();
+    page.quote(text);
+    page.take()
+}
+
+/// JSON for the standard output: behind the gutter on a terminal, and without it for a program.
+/// What acts or hides is escaped for both, which JSON reads as the same.
+pub fn of_json(json: &RawValue) -> Rows {
+    if !is_seen() {
+        return Rows::json(json);
+    }
+    let mut page = stdout_page();
+    page.quote(PeerText::json(json));
+    page.take()
+}
+
+/// Writes text of a peer to the standard output, as [`of_text`] has it.
 ///
 /// # Errors
 ///
 /// If it cannot be written.
 pub fn print_text(text: PeerText) -> Result<(), Unwritten> {
-    if !io::stdout().is_terminal() {
-        return print(&Rows::for_program(&text));
-    }
-    let mut page = stdout_page();
-    page.quote(text);
-    print(&page.take())
+    print(&of_text(text))
 }
 
-/// Writes JSON to the standard output: behind the gutter on a terminal, and without it for a
-/// program. What acts or hides is escaped for both, which JSON reads as the same.
+/// Writes JSON to the standard output, as [`of_json`] has it.
 ///
 /// # Errors
 ///
 /// If it cannot be written.
 pub fn print_json(json: &RawValue) -> Result<(), Unwritten> {
-    if !io::stdout().is_terminal() {
-        return print(&Rows::json(json));
-    }
-    let mut page = stdout_page();
-    page.quote(PeerText::json(json));
-    print(&page.take())
+    print(&of_json(json))
 }
 
 /// Whether a person sees the standard output.
@@ -101,12 +111,16 @@ impl Look {
         Self::of(&io::stdout())
     }
 
+    /// Whether the terminal says that it can do no more than take lines.
+    pub fn is_dumb() -> bool {
+        std::env::var_os("TERM").is_none_or(|term| term == "dumb")
+    }
+
     fn of(stream: &impl IsTerminal) -> Self {
         let is_set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
-        let is_dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
         Self {
             columns: columns(),
-            styled: stream.is_terminal() && !is_set("NO_COLOR") && !is_dumb,
+            styled: stream.is_terminal() && !is_set("NO_COLOR") && !Self::is_dumb(),
         }
     }
 }

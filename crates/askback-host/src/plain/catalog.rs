@@ -9,10 +9,10 @@ use askback_core::{
 };
 use serde_json::Value;
 
-use super::screen;
 use crate::{
     model::Asker,
     page::{Page, Style},
+    question,
     text::{Words, given},
     words,
 };
@@ -30,7 +30,7 @@ pub fn identity(
     instructions: Option<&str>,
 ) {
     page.say(Style::Strong, given(&asker.name));
-    screen::origin(page, asker);
+    question::origin(page, asker);
     page.note(Style::Plain, words!("speaks {}", revision));
     let can = abilities(capabilities);
     page.note(Style::Plain, words!("can do {}", can));
@@ -52,7 +52,7 @@ pub fn tools(page: &mut Page, tools: &[Tool]) {
         let schema = tool.input_schema.as_str().as_bytes();
         let limits = Limits::default();
         match FormSchema::parse(schema, &limits.forms) {
-            Ok(schema) => screen::fields(page, ABOUT, &schema),
+            Ok(schema) => question::fields(page, ABOUT, &schema),
             Err(_) => {
                 let schema = tool.input_schema.decode().unwrap_or(Value::Null);
                 properties(page, &schema, limits.forms.fields);

@@ -1,13 +1,11 @@
 //! A conversation at the terminal, without the terminal: lines in, text and what was said out.
 
-use super::{
-    input::{Heard, OfField, heard},
-    screen,
-};
+use super::input::{Heard, OfField, heard};
 use crate::{
     command::{self, Typed},
     model::{Cause, Desk, Effect, Happened, Notice, Said, Step},
     page::{LookSource, Page, Style},
+    question,
     text::Words,
 };
 
@@ -99,6 +97,7 @@ impl Dialog {
             before,
             cause,
             effects,
+            ..
         } = happened;
         self.again |= matches!(cause, Cause::Person | Cause::Machine);
         let front = desk.front();
@@ -112,13 +111,13 @@ impl Dialog {
         }
         for effect in effects {
             match effect {
-                Effect::Tell(notice) => screen::notice(&mut self.page, desk.asker(), notice),
+                Effect::Tell(notice) => question::notice(&mut self.page, desk.asker(), notice),
                 // What the person was not asked, or is told already, needs no more words.
                 Effect::Answer(id, reply)
                     if !explained(effects)
                         && (*before == Some((*id, false)) || reply.is_refusal()) =>
                 {
-                    screen::answered(&mut self.page, desk.asker(), reply);
+                    question::answered(&mut self.page, desk.asker(), reply);
                 }
                 // A folder is looked at first; what comes of it decides what is shown.
                 Effect::CheckFolder(_) => self.again = false,
@@ -150,9 +149,9 @@ impl Dialog {
                     .say(Style::Dim, "A line with only a dot ends the text.");
                 return Vec::new();
             }
-            Heard::More => screen::why(&mut self.page, front.question, usize::MAX),
-            Heard::Link => screen::link_alone(&mut self.page, &front),
-            Heard::Help => screen::help(&mut self.page),
+            Heard::More => question::why(&mut self.page, front.question, usize::MAX),
+            Heard::Link => question::link_alone(&mut self.page, &front),
+            Heard::Help => question::help(&mut self.page),
             Heard::Unclear(words) => return self.object(words),
         }
         self.again = true;
@@ -161,7 +160,7 @@ impl Dialog {
 
     /// Says why what was typed changes nothing.
     fn object(&mut self, issue: impl Into<Words>) -> Vec<Said> {
-        screen::issue(&mut self.page, issue.into());
+        question::issue(&mut self.page, issue.into());
         self.again = true;
         Vec::new()
     }
@@ -246,16 +245,16 @@ impl Dialog {
         if before.is_none_or(|(id, ..)| id != front.id) {
             self.lines = None;
             let of = (front.position, front.total);
-            screen::head(&mut self.page, desk.asker(), front.question, of);
-            screen::why(&mut self.page, front.question, self.shown);
+            question::head(&mut self.page, desk.asker(), front.question, of);
+            question::why(&mut self.page, front.question, self.shown);
         }
         if before != Some(now) {
-            screen::step(&mut self.page, desk.asker(), &front, self.at);
+            question::step(&mut self.page, desk.asker(), &front, self.at);
         }
         if let Some(issue) = front.issue {
-            screen::issue(&mut self.page, issue.clone());
+            question::issue(&mut self.page, issue.clone());
         }
-        screen::ask(&mut self.page, &front, self.at);
+        question::ask(&mut self.page, &front, self.at);
     }
 }
 

@@ -94,6 +94,45 @@ impl Rows {
     }
 }
 
+/// As much of `text`, safe already, as takes at most `most` columns on any terminal; a mark says
+/// where it was cut.
+pub fn fitted(text: &str, most: usize) -> String {
+    if columns(text) <= most {
+        return text.to_owned();
+    }
+    let room = most.saturating_sub(columns(CUT));
+    let mut fitted = String::new();
+    let mut used = 0_usize;
+    for cluster in text.graphemes(true) {
+        used = used.saturating_add(cluster_columns(cluster));
+        if used > room {
+            break;
+        }
+        fitted.push_str(cluster);
+    }
+    if columns(CUT) <= most {
+        fitted.push_str(CUT);
+    }
+    fitted
+}
+
+/// The end of `text`, safe already, that takes at most `most` columns on any terminal.
+pub fn fitted_end(text: &str, most: usize) -> &str {
+    let mut used = 0_usize;
+    let mut begins = text.len();
+    for (at, cluster) in text.grapheme_indices(true).rev() {
+        used = used.saturating_add(cluster_columns(cluster));
+        if used > most {
+            break;
+        }
+        begins = at;
+    }
+    &text[begins..]
+}
+
+/// The mark where a text was cut.
+const CUT: &str = "…";
+
 /// The most columns `text` takes on any terminal.
 pub fn columns(text: &str) -> usize {
     text.graphemes(true)

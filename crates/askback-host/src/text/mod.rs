@@ -16,7 +16,7 @@ use std::fmt::Write as _;
 use unicode_width::UnicodeWidthChar;
 
 pub use field::{check, hint, plain, read};
-pub use layout::{columns, quoted, wrapped};
+pub use layout::{columns, fitted, fitted_end, quoted, wrapped};
 pub use peer::PeerText;
 #[doc(hidden)]
 pub use words::holes;

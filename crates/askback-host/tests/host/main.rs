@@ -2,6 +2,7 @@
 
 mod desk;
 mod dialog;
+mod full;
 mod safety;
 mod script;
 mod unattended;
@@ -13,7 +14,7 @@ use askback_core::{
 use askback_host::{
     model::{Ask, Asker, Call, Claims, Question, Reached},
     page::{Excerpt, LEFT_OUT, Look, Page},
-    plain,
+    question,
 };
 
 /// The travel agency, as a person has set it up.
@@ -77,7 +78,7 @@ fn sign_in(url: &str) -> Question {
 fn in_full(asker: &Asker, question: &Question, look: Look) -> String {
     let mut page = Page::new(look);
     let mut excerpt = Excerpt::new(&mut page, Limits::default().host.message_shown);
-    plain::in_full(&mut excerpt, asker, question, 0);
+    question::in_full(&mut excerpt, asker, question, 0);
     excerpt.end(LEFT_OUT);
     page.take().to_string()
 }

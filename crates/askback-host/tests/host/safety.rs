@@ -28,7 +28,7 @@ pub(crate) fn config() -> Config {
 }
 
 /// Text as a hostile server would write it: any characters, and many of those that act.
-fn hostile() -> impl Strategy<Value = String> {
+pub(crate) fn hostile() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
         any::<char>().prop_map(String::from),
         Just("\x1b[2J\x1b[H".to_owned()),
@@ -51,7 +51,7 @@ fn hostile() -> impl Strategy<Value = String> {
 }
 
 /// A form in which every text there is comes from the server.
-fn question(text: &str) -> Question {
+pub(crate) fn question(text: &str) -> Question {
     let text = Value::from(text);
     form(
         text.as_str().unwrap_or_default(),

@@ -70,8 +70,9 @@ impl Seat {
     pub(crate) fn take(words: &[&str], server: &[String], width: u16, styled: bool) -> Self {
         let command = pty_process::blocking::Command::new(ASKBACK)
             .args(words)
-            .args(["--name", "bank", "--timeout", "30", "--"])
-            .args(server);
+            .args(["--plain", "--name", "bank", "--timeout", "30", "--"])
+            .args(server)
+            .env("XDG_STATE_HOME", env!("CARGO_TARGET_TMPDIR"));
         Self::run(command, width, styled)
     }
 
@@ -79,7 +80,7 @@ impl Seat {
     fn at(scratch: &Scratch, words: &[&str], width: u16, styled: bool) -> Self {
         let command = pty_process::blocking::Command::new(ASKBACK)
             .args(words)
-            .args(["--name", "bank", "--timeout", "5"])
+            .args(["--plain", "--name", "bank", "--timeout", "5"])
             .env("XDG_STATE_HOME", scratch.path("state"));
         Self::run(command, width, styled)
     }

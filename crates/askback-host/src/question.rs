@@ -1,4 +1,4 @@
-//! A question as lines.
+//! A question in lines on a page: what every front end says of one.
 
 use askback_core::{
     forms::{Field, FieldKind, FormSchema, Opt, TextField},
@@ -19,7 +19,7 @@ use crate::{
 };
 
 /// Puts the head of a question on the page: who asks, and in which call. It is one of how many.
-pub(super) fn head(page: &mut Page, asker: &Asker, question: &Question, of: (usize, usize)) {
+pub(crate) fn head(page: &mut Page, asker: &Asker, question: &Question, of: (usize, usize)) {
     page.blank();
     let name = || name(asker);
     let wants = match &question.ask {
@@ -44,7 +44,7 @@ pub(super) fn head(page: &mut Page, asker: &Asker, question: &Question, of: (usi
 }
 
 /// Puts on the page what the server says about its question, at most `shown` characters of it.
-pub(super) fn why(page: &mut Page, question: &Question, shown: usize) {
+pub(crate) fn why(page: &mut Page, question: &Question, shown: usize) {
     let mut excerpt = Excerpt::new(page, shown);
     said(&mut excerpt, question);
     excerpt.end("; /more shows the whole");
@@ -59,7 +59,7 @@ fn said(excerpt: &mut Excerpt<'_>, question: &Question) {
 }
 
 /// Puts what is wanted now on the page: of a form, the field `at`.
-pub(super) fn step(page: &mut Page, asker: &Asker, front: &Front<'_>, at: usize) {
+pub(crate) fn step(page: &mut Page, asker: &Asker, front: &Front<'_>, at: usize) {
     match front.step {
         Step::Secret(_) => secret(page, &front.question.ask),
         Step::Filling(draft) => field(page, draft, at),
@@ -97,7 +97,7 @@ pub(super) fn step(page: &mut Page, asker: &Asker, front: &Front<'_>, at: usize)
 }
 
 /// Puts on the page what can be typed, and the prompt.
-pub(super) fn ask(page: &mut Page, front: &Front<'_>, at: usize) {
+pub(crate) fn ask(page: &mut Page, front: &Front<'_>, at: usize) {
     // What is above may be longer than the terminal is high.
     if let Step::Consent(link) | Step::Sure(link) = front.step {
         page.quote_line("Opens ", link.host());
@@ -130,7 +130,7 @@ pub(super) fn ask(page: &mut Page, front: &Front<'_>, at: usize) {
 }
 
 /// Puts the link of a question on the page, alone and whole.
-pub(super) fn link_alone(page: &mut Page, front: &Front<'_>) {
+pub(crate) fn link_alone(page: &mut Page, front: &Front<'_>) {
     if let Step::Consent(link) | Step::Sure(link) | Step::Opened(link) | Step::Returning(link) =
         front.step
     {
@@ -141,12 +141,12 @@ pub(super) fn link_alone(page: &mut Page, front: &Front<'_>) {
 }
 
 /// Puts on the page what was wrong with the last answer.
-pub(super) fn issue(page: &mut Page, issue: Words) {
+pub(crate) fn issue(page: &mut Page, issue: Words) {
     page.item("× ", Style::Warning, issue);
 }
 
 /// Puts on the page what became of a question.
-pub(super) fn answered(page: &mut Page, asker: &Asker, reply: &Reply) {
+pub(crate) fn answered(page: &mut Page, asker: &Asker, reply: &Reply) {
     let name = name(asker);
     let words: Words = match reply {
         Reply::Form(_) | Reply::Text(_) => words!("Sent to {}.", name),
@@ -166,7 +166,7 @@ pub(super) fn answered(page: &mut Page, asker: &Asker, reply: &Reply) {
 }
 
 /// Puts a notice on the page.
-pub(super) fn notice(page: &mut Page, asker: &Asker, notice: &Notice) {
+pub(crate) fn notice(page: &mut Page, asker: &Asker, notice: &Notice) {
     let name = name(asker);
     match notice {
         Notice::Withdrawn => {
@@ -215,12 +215,7 @@ pub(super) fn notice(page: &mut Page, asker: &Asker, notice: &Notice) {
 
 /// Puts a question on the page for those who cannot ask a person. What the server says gives way to
 /// the rest of it, and to the `following` characters that are still to be put there.
-pub(super) fn in_full(
-    excerpt: &mut Excerpt<'_>,
-    asker: &Asker,
-    question: &Question,
-    following: usize,
-) {
+pub fn in_full(excerpt: &mut Excerpt<'_>, asker: &Asker, question: &Question, following: usize) {
     let mut parts = Vec::new();
     if let Some(key) = &question.key {
         parts.push(("  key ", text::line(key)));
@@ -241,7 +236,7 @@ pub(super) fn in_full(
 }
 
 /// Puts every command on the page.
-pub(super) fn help(page: &mut Page) {
+pub(crate) fn help(page: &mut Page) {
     for (command, does) in [
         ("/decline", "say no; a reason may follow"),
         ("/cancel", "go away: neither yes nor no"),
@@ -266,7 +261,7 @@ pub(super) fn help(page: &mut Page) {
 }
 
 /// Why a question was cancelled, to stand behind that word.
-pub(super) fn because(why: Why) -> &'static str {
+pub(crate) fn because(why: Why) -> &'static str {
     match why {
         Why::Person => "",
         Why::EndOfInput => ": the input has ended",
@@ -294,7 +289,7 @@ fn for_call(page: &mut Page, question: &Question) {
 }
 
 /// Where a server comes from: the command that started it or its address, then what it calls itself.
-pub(super) fn origin(page: &mut Page, asker: &Asker) {
+pub(crate) fn origin(page: &mut Page, asker: &Asker) {
     match &asker.reached {
         Reached::Typed(reached) => page.note(Style::Dim, given(reached)),
         Reached::Listed(reached) => quote_cut(page, "  ", &text::line(reached.raw())),
@@ -517,7 +512,7 @@ fn consent(page: &mut Page, link: &Link) {
 }
 
 /// Puts the fields of a form on the page, in a line each behind a mark of ours.
-pub(super) fn fields(page: &mut Page, mark: &'static str, schema: &FormSchema) {
+pub(crate) fn fields(page: &mut Page, mark: &'static str, schema: &FormSchema) {
     for line in field_lines(schema) {
         page.quote_at(mark, line);
     }

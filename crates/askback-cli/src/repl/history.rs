@@ -1,0 +1,101 @@
+//! The lines of earlier conversations, without secrets.
+
+use std::{io, path::PathBuf};
+
+use askback::keys::state_dir;
+use askback_core::forms::{Field, FormSchema, TextField};
+
+use crate::private_file;
+
+/// The most lines that are kept, the newest.
+const KEPT: usize = 1000;
+
+/// The longest line that is kept, in bytes.
+const LONGEST: usize = 4096;
+
+/// The lines of a user, in a file that only they can read and write.
+#[derive(Debug)]
+pub(super) struct History(Option<PathBuf>);
+
+impl History {
+    /// Those of this user; none are kept where they have no folder for them.
+    pub(super) fn of_user() -> Self {
+        Self(state_dir().map(|state| state.join("askback").join("history")))
+    }
+
+    /// The lines that are kept, oldest first.
+    ///
+    /// # Errors
+    ///
+    /// Those of the file, among them that others can read it.
+    pub(super) fn read(&self) -> io::Result<Vec<String>> {
+        let Some(path) = &self.0 else {
+            return Ok(Vec::new());
+        };
+        let text = private_file::read(path)?;
+        let lines = text.as_deref().map(|text| text.lines());
+        Ok(lines.into_iter().flatten().map(str::to_owned).collect())
+    }
+
+    /// Keeps a line, unless it seems to hold a secret.
+    ///
+    /// # Errors
+    ///
+    /// Those of the file.
+    pub(super) fn keep(&self, line: &str) -> io::Result<()> {
+        let Some(path) = &self.0 else {
+            return Ok(());
+        };
+        if line.len() > LONGEST || line.contains(['\n', '\r']) || holds_secret(line) {
+            return Ok(());
+        }
+        let _turn = private_file::lock(path)?;
+        let mut lines = self.read()?;
+        if lines.last().is_some_and(|last| last == line) {
+            return Ok(());
+        }
+        lines.push(line.to_owned());
+        let over = lines.len().saturating_sub(KEPT);
+        private_file::write(path, &(lines[over..].join("\n") + "\n"))
+    }
+}
+
+/// Whether an argument of a line has a name as secrets have, or an object in it such a member.
+fn holds_secret(line: &str) -> bool {
+    let names = line.split(|c: char| !(c.is_alphanumeric() || c == '_' || c == '-'));
+    let fields = names
+        .filter(|name| !name.is_empty())
+        .map(|name| Field::new(name, TextField::default()));
+    FormSchema::new(fields).secret_fields("").next().is_some()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_kept_without_secrets() {
+        let folder = std::env::temp_dir().join(format!("askback-history-{}", std::process::id()));
+        let history = History(Some(folder.join("history")));
+        assert_eq!(history.read().expect("there is none yet"), [""; 0]);
+        for line in [
+            "/call book to=Rome",
+            "/call book to=Rome",
+            "/call login password=hush",
+            "/call login of:={\"apiKey\":\"hush\"}",
+            "/tools",
+            "a\nb",
+            &"x".repeat(LONGEST + 1),
+        ] {
+            history.keep(line).expect("the folder is ours");
+        }
+        let kept = history.read().expect("it was written");
+        assert_eq!(kept, ["/call book to=Rome", "/tools"]);
+        for line in 0..KEPT {
+            history.keep(&format!("/{line}")).expect("it is ours");
+        }
+        let kept = history.read().expect("it was written");
+        assert_eq!((kept.len(), kept[0].as_str()), (KEPT, "/0"));
+        std::fs::remove_dir_all(folder).expect("it is ours");
+    }
+}

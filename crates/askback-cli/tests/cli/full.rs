@@ -1,0 +1,265 @@
+//! A person before the full screen of the real program, on a terminal that is emulated.
+
+use std::{
+    fs::File,
+    io::{Read, Write},
+    num::NonZero,
+    os::fd::AsFd,
+    process::Child,
+    sync::mpsc::{self, Receiver, RecvTimeoutError},
+    thread,
+    time::Duration,
+};
+
+use pty_process::{
+    Size,
+    blocking::{Command, Pty},
+};
+use rustix::{
+    process::{Pid, Signal, kill_process},
+    termios::{self, LocalModes},
+};
+
+const ASKBACK: &str = env!("CARGO_BIN_EXE_askback");
+
+/// How long anything may take before the test gives it up.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+const ROWS: NonZero<u16> = NonZero::new(24).expect("it has rows");
+
+const ENTER: &str = "\r";
+const TAB: &str = "\t";
+const REVIEW: &str = "\x13";
+const ESC: &str = "\x1b";
+const CTRL_C: &str = "\x03";
+const CTRL_D: &str = "\x04";
+
+/// A terminal with the program on it.
+struct Terminal {
+    child: Child,
+    pty: Pty,
+    output: Receiver<Vec<u8>>,
+    screen: vt100::Parser,
+    /// All that the program wrote.
+    wrote: Vec<u8>,
+}
+
+impl Terminal {
+    fn open(words: &[&str], columns: u16) -> Self {
+        let (pty, pts) = pty_process::blocking::open().expect("there are terminals");
+        pty.resize(Size::new(ROWS.get(), columns))
+            .expect("it has a size");
+        let command = Command::new(ASKBACK)
+            .args(words)
+            .env("TERM", "xterm-256color")
+            // The terminal that is emulated cuts rows where it becomes narrower, as xterm does.
+            .env("XTERM_VERSION", "XTerm(390)")
+            .env("XDG_STATE_HOME", env!("CARGO_TARGET_TMPDIR"))
+            .env("BROWSER", "true");
+        let child = command.spawn(pts).expect("the command was built");
+        let reading = pty.as_fd().try_clone_to_owned().expect("it can be read");
+        let (sender, output) = mpsc::channel();
+        thread::spawn(move || {
+            let mut reading = File::from(reading);
+            let mut bytes = [0; 4096];
+            while let Ok(many @ 1..) = reading.read(&mut bytes) {
+                if sender.send(bytes[..many].to_vec()).is_err() {
+                    return;
+                }
+            }
+        });
+        Self {
+            child,
+            pty,
+            output,
+            screen: vt100::Parser::new(ROWS, wide(columns), 1000),
+            wrote: Vec::new(),
+        }
+    }
+
+    fn take(&mut self, bytes: Vec<u8>) {
+        self.screen.process(&bytes);
+        self.wrote.extend(bytes);
+    }
+
+    /// Waits until this is seen.
+    #[track_caller]
+    fn until(&mut self, seen: &str) -> &mut Self {
+        while !self.contents().contains(seen) {
+            match self.output.recv_timeout(PATIENCE) {
+                Ok(bytes) => self.take(bytes),
+                Err(_) => panic!("{seen:?} is not seen in\n{}", self.contents()),
+            }
+        }
+        self
+    }
+
+    fn contents(&self) -> String {
+        self.screen.screen().contents()
+    }
+
+    fn press(&mut self, keys: &str) -> &mut Self {
+        self.pty.write_all(keys.as_bytes()).expect("it is read");
+        self
+    }
+
+    fn resize(&mut self, columns: u16) -> &mut Self {
+        self.pty
+            .resize(Size::new(ROWS.get(), columns))
+            .expect("it has a size");
+        self.screen.screen_mut().set_size(ROWS, wide(columns));
+        // What stands there is drawn again, for that size.
+        let before = self.wrote.len();
+        while !self.wrote[before..].ends_with(b"\x1b[?2026l") {
+            let bytes = self
+                .output
+                .recv_timeout(PATIENCE)
+                .expect("it is drawn again");
+            self.take(bytes);
+        }
+        self
+    }
+
+    /// Waits for the end of the program: its exit code, with the terminal as it was before.
+    #[track_caller]
+    fn end(mut self) -> Option<i32> {
+        loop {
+            match self.output.recv_timeout(PATIENCE) {
+                Ok(bytes) => self.take(bytes),
+                Err(RecvTimeoutError::Disconnected) => break,
+                Err(RecvTimeoutError::Timeout) => panic!("it goes on\n{}", self.contents()),
+            }
+        }
+        let wrote = String::from_utf8_lossy(&self.wrote);
+        let last = |code: &str| wrote.rfind(code);
+        assert!(
+            last("\x1b[?2004l") > last("\x1b[?2004h"),
+            "pastes stay in brackets"
+        );
+        assert!(
+            last("\x1b[?25h") > last("\x1b[?25l"),
+            "the cursor stays hidden"
+        );
+        self.child.wait().expect("it has ended").code()
+    }
+
+    fn is_raw(&self) -> bool {
+        let modes = termios::tcgetattr(&self.pty).expect("it has modes");
+        !modes.local_modes.contains(LocalModes::ICANON)
+    }
+}
+
+fn wide(columns: u16) -> NonZero<u16> {
+    NonZero::new(columns).expect("it has columns")
+}
+
+/// The rows of a terminal above the prompt, those that were scrolled away too.
+fn rows(terminal: &mut Terminal) -> Vec<String> {
+    let screen = terminal.screen.screen_mut();
+    screen.set_scrollback(usize::MAX);
+    let above = screen.scrollback();
+    let (_, columns) = screen.size();
+    let mut rows = Vec::new();
+    for back in (0..=above).rev() {
+        screen.set_scrollback(back);
+        let first = screen.rows(0, columns.get()).next().unwrap_or_default();
+        rows.push(first.trim_end().to_owned());
+    }
+    let rest = screen.rows(0, columns.get()).skip(1);
+    rows.extend(rest.map(|row| row.trim_end().to_owned()));
+    rows
+}
+
+#[test]
+fn a_holiday_is_booked_with_few_keys_and_leaves_few_rows() {
+    let mut terminal = Terminal::open(&[], 80);
+    terminal.until("The arguments of").press(REVIEW);
+    terminal.until("[Enter] Call").press(ENTER);
+    terminal.until("Book it").press("y").press(REVIEW);
+    terminal.until("[Enter] Send").press(ENTER);
+    terminal.until("Full name").press("Ada Lovelace").press(TAB);
+    terminal.press("ada@example.com").press(REVIEW);
+    terminal.until("[Enter] Send").press(ENTER);
+    // Eight keys beside the texts, of twenty.
+    terminal.until("travel> ");
+    let rows = rows(&mut terminal);
+    let began = rows.iter().position(|row| row.contains("sent 4 fields"));
+    let ended = rows.iter().position(|row| row.starts_with("travel>"));
+    let (began, ended) = began.zip(ended).expect("both are there");
+    assert!(ended - began <= 12, "{}", rows.join("\n"));
+    let text = rows.join("\n");
+    assert!(
+        !text.contains("[Enter]") && !text.contains("Full name"),
+        "{text}"
+    );
+    assert!(terminal.is_raw());
+    terminal.press("/quit").press(ENTER);
+    assert_eq!(terminal.end(), Some(0));
+}
+
+#[test]
+fn a_terminal_may_change_its_size_in_the_middle() {
+    let mut terminal = Terminal::open(&[], 80);
+    terminal.until("The arguments of").press(REVIEW);
+    terminal.until("[Enter] Call").press(ENTER);
+    terminal.until("Book it");
+    for columns in [120, 100, 60, 40, 80] {
+        terminal.resize(columns).press(TAB).until("Esc cancel");
+    }
+    terminal
+        .press(CTRL_D)
+        .until("Why not?")
+        .press("too dear")
+        .press(ENTER);
+    terminal
+        .until("declined, with why")
+        .until("travel> ")
+        .press(CTRL_D);
+    assert_eq!(terminal.end(), Some(0));
+}
+
+#[test]
+fn a_paste_presses_no_button_and_is_not_cut() {
+    let mut terminal = Terminal::open(&[], 80);
+    terminal.until("The arguments of").press(REVIEW);
+    terminal.until("[Enter] Call").press(ENTER);
+    terminal.until("Book it").press("y").press(REVIEW);
+    terminal.until("[Enter] Send").press(ENTER);
+    let pasted = "x\n\n\n".repeat(25_000);
+    terminal
+        .until("Full name")
+        .press(&format!("\x1b[200~{pasted}\x1b[201~"));
+    // Line breaks are what they are, and all of them count.
+    terminal.until("× is longer than").until("Esc cancel");
+    terminal.press(CTRL_C).until("a text, 1 to 100");
+    terminal
+        .press(ESC)
+        .until("cancelled")
+        .until("travel> ")
+        .press(CTRL_D);
+    assert_eq!(terminal.end(), Some(0));
+}
+
+#[test]
+fn ctrl_c_clears_a_line_then_leaves() {
+    let mut terminal = Terminal::open(&["open", "--", ASKBACK, "serve", "travel"], 80);
+    terminal
+        .until("> ")
+        .press("/call nonsense")
+        .until("nonsense");
+    terminal.press(CTRL_C).until("/call book_holiday");
+    assert!(!terminal.contents().contains("nonsense"));
+    terminal.press(CTRL_C);
+    assert_eq!(terminal.end(), Some(0));
+}
+
+#[test]
+fn a_program_that_is_ended_leaves_the_terminal_as_it_was() {
+    let mut terminal = Terminal::open(&["open", "--", ASKBACK, "serve", "travel"], 80);
+    terminal.until("> ");
+    let id = i32::try_from(terminal.child.id())
+        .ok()
+        .and_then(Pid::from_raw);
+    kill_process(id.expect("it has one"), Signal::TERM).expect("it is ours");
+    assert_eq!(terminal.end(), Some(143));
+}

@@ -1,0 +1,93 @@
+//! A month of days to choose from.
+
+use jiff::{Span, civil::Date};
+
+use super::{frame::Row, key::Key};
+use crate::{page::Style, words};
+
+/// A day, and the month around it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Calendar(Date);
+
+/// The outcome of a key in a calendar.
+pub(super) enum Picked {
+    /// This day was chosen, as a field takes it.
+    Day(String),
+    /// The person looks at another day.
+    Moved,
+    /// The person went away.
+    Left,
+}
+
+impl Calendar {
+    /// The day that was written, or else today.
+    pub(super) fn at(written: &str, today: Date) -> Self {
+        Self(written.trim().parse().unwrap_or(today))
+    }
+
+    /// Does what a key does.
+    pub(super) fn press(&mut self, key: &Key) -> Picked {
+        let step = match key {
+            Key::Left => Span::new().days(-1),
+            Key::Right => Span::new().days(1),
+            Key::Up => Span::new().days(-7),
+            Key::Down => Span::new().days(7),
+            Key::PageUp => Span::new().months(-1),
+            Key::PageDown => Span::new().months(1),
+            Key::Enter | Key::Char(' ') => return Picked::Day(self.0.to_string()),
+            _ => return Picked::Left,
+        };
+        // The first and the last day there are, are as far as it goes.
+        self.0 = self.0.saturating_add(step);
+        Picked::Moved
+    }
+
+    /// The rows of the month, from a column.
+    pub(super) fn rows(&self, columns: usize, from: usize) -> Vec<Row> {
+        let row = || Row::new(columns).to(from);
+        let title = words!("{}-{}", i64::from(self.0.year()), two(self.0.month()));
+        let mut rows = vec![
+            row().ours(Style::Strong, title),
+            row().ours(Style::Dim, "Mo Tu We Th Fr Sa Su"),
+        ];
+        let first = self.0.first_of_month();
+        let mut column = first.weekday().to_monday_zero_offset();
+        let mut week = row();
+        for day in 1..=self.0.days_in_month() {
+            let style = match day == self.0.day() {
+                true => Style::Strong,
+                false => Style::Plain,
+            };
+            let at = usize::try_from(column)
+                .unwrap_or_default()
+                .saturating_mul(3);
+            let at = from.saturating_add(at);
+            let mark = match day == self.0.day() {
+                true => words!("{}<", two(day)),
+                false => two(day),
+            };
+            week = week.to(at).ours(style, mark);
+            column = column.saturating_add(1);
+            if column == 7 {
+                rows.push(std::mem::replace(&mut week, row()));
+                column = 0;
+            }
+        }
+        if column > 0 {
+            rows.push(week);
+        }
+        rows.push(row().ours(
+            Style::Dim,
+            "arrows · PgUp PgDn month · Enter takes it · Esc back",
+        ));
+        rows
+    }
+}
+
+fn two(number: i8) -> crate::text::Words {
+    let words = words!("{}", i64::from(number));
+    match number < 10 {
+        true => words!("0{}", words),
+        false => words,
+    }
+}

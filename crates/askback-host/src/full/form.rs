@@ -1,0 +1,525 @@
+//! A form on the screen: a row for each field, and what stands below the one that has the focus.
+
+use askback_core::forms::{Field, FieldKind, Opt, TextFormat};
+use jiff::civil::Date;
+
+use super::{
+    calendar::{Calendar, Picked},
+    editor::Editor,
+    frame::Row,
+    key::Key,
+};
+use crate::{
+    command::{self, Typed},
+    model::{Draft, Said},
+    page::Style,
+    text::{self, PeerText, Words},
+    words,
+};
+
+/// The most rows of options that are seen of a field.
+const OPTIONS: usize = 7;
+
+/// The most columns of a label.
+const LABEL: usize = 24;
+
+/// The columns before a label: the mark of the focus, and the number.
+const MARKS: usize = 5;
+
+/// The fewest columns for a part of a note.
+const ASIDE: usize = 16;
+
+/// The fewest columns of a screen on which a note stands beside its field.
+const WIDE: usize = 64;
+
+/// Where the person is in a form.
+#[derive(Debug)]
+pub(super) struct FormView {
+    /// The day that a calendar begins with.
+    today: Date,
+    focus: usize,
+    /// The field whose text is in the editor.
+    loaded: Option<usize>,
+    editor: Editor,
+    /// The option at which the person is.
+    option: usize,
+    calendar: Option<Calendar>,
+    /// Whether the form was to be sent already: empty fields are wrong from then on.
+    is_tried: bool,
+}
+
+/// The outcome of a key.
+pub(super) enum Pressed {
+    /// This was said.
+    Said(Vec<Said>),
+    /// This command was written in a field.
+    Command(String),
+    /// It is no key for a form.
+    Other,
+}
+
+impl FormView {
+    /// At the first field of a form.
+    pub(super) fn new(today: Date) -> Self {
+        Self {
+            today,
+            focus: 0,
+            loaded: None,
+            editor: Editor::default(),
+            option: 0,
+            calendar: None,
+            is_tried: false,
+        }
+    }
+
+    /// Goes to the first field because of which the form could not be sent.
+    pub(super) fn tried(&mut self, draft: &Draft) {
+        self.is_tried = true;
+        if let Some(wrong) = draft.wrong() {
+            self.go_to(wrong);
+        }
+    }
+
+    /// Forgets the text of the field that has the focus, where it was changed from elsewhere.
+    pub(super) fn reload(&mut self) {
+        self.loaded = None;
+    }
+
+    /// Whether something was written that Ctrl-C clears first.
+    pub(super) fn is_written(&self) -> bool {
+        self.calendar.is_some() || !self.editor.text().is_empty()
+    }
+
+    fn go_to(&mut self, field: usize) {
+        self.focus = field;
+        self.loaded = None;
+        self.calendar = None;
+    }
+
+    /// Takes the text of the field that has the focus into the editor.
+    fn load(&mut self, draft: &Draft) {
+        if self.loaded == Some(self.focus) {
+            return;
+        }
+        self.loaded = Some(self.focus);
+        self.editor = Editor::default();
+        let Some(field) = draft.fields().get(self.focus) else {
+            return;
+        };
+        let options = options(field);
+        let is_chosen = |option: &Opt| draft.is_chosen(self.focus, &option.value);
+        self.option = match &field.kind {
+            FieldKind::Boolean(_) => {
+                let no = draft.value(self.focus).is_some_and(|value| *value == false);
+                usize::from(no)
+            }
+            _ => options.iter().position(is_chosen).unwrap_or_default(),
+        };
+        if options.is_empty() && !matches!(field.kind, FieldKind::Boolean(_)) {
+            let shown = draft.value(self.focus).map(|value| field.show(value));
+            let text = draft.written(self.focus).map(str::to_owned).or(shown);
+            self.editor = Editor::new(escaped(text.unwrap_or_default()));
+        }
+    }
+
+    /// Does what a key does.
+    pub(super) fn press(&mut self, draft: &Draft, key: &Key) -> Pressed {
+        self.load(draft);
+        let at = self.focus;
+        let Some(field) = draft.fields().get(at) else {
+            return Pressed::Other;
+        };
+        if let Some(calendar) = &mut self.calendar {
+            let mut said = Vec::new();
+            match calendar.press(key) {
+                Picked::Moved => {}
+                Picked::Left => self.calendar = None,
+                Picked::Day(text) => {
+                    (self.calendar, self.loaded) = (None, None);
+                    said.push(Said::Write { field: at, text });
+                }
+            }
+            return Pressed::Said(said);
+        }
+        let last = draft.fields().len().saturating_sub(1);
+        match key {
+            Key::Enter => {
+                if let Typed::Command(name, rest) = command::typed(self.editor.text()) {
+                    let command = format!("{name} {rest}");
+                    self.loaded = None;
+                    return Pressed::Command(command);
+                }
+                if at == last {
+                    return Pressed::Said(vec![Said::Submit]);
+                }
+                self.go_to(at.saturating_add(1));
+            }
+            Key::Down if is_date(field) => {
+                self.calendar = Some(Calendar::at(self.editor.text(), self.today))
+            }
+            Key::Tab | Key::Down if at == last => self.go_to(0),
+            Key::Tab | Key::Down => self.go_to(at.saturating_add(1)),
+            Key::BackTab | Key::Up => self.go_to(at.checked_sub(1).unwrap_or(last)),
+            Key::PageDown => self.go_to(at.saturating_add(5).min(last)),
+            Key::PageUp => self.go_to(at.saturating_sub(5)),
+            Key::Ctrl('s') => return Pressed::Said(vec![Said::Submit]),
+            Key::Ctrl('c') if self.is_written() => {
+                self.loaded = None;
+                return Pressed::Said(vec![Said::Clear(at)]);
+            }
+            key if is_chosen_from(field) => return self.choose(draft, field, key),
+            key => {
+                if !self.editor.press(key) {
+                    return Pressed::Other;
+                }
+                return Pressed::Said(match command::typed(self.editor.text()) {
+                    Typed::Text(text) => vec![Said::Write { field: at, text }],
+                    Typed::Command(..) => Vec::new(),
+                });
+            }
+        }
+        Pressed::Said(Vec::new())
+    }
+
+    fn choose(&mut self, draft: &Draft, field: &Field, key: &Key) -> Pressed {
+        let at = self.focus;
+        let count = match &field.kind {
+            FieldKind::Boolean(_) => 2,
+            _ => options(field).len(),
+        };
+        let is_several = matches!(field.kind, FieldKind::Choices(_));
+        let is_empty = draft.value(at).is_none();
+        let said = |option| Pressed::Said(vec![Said::Choose { field: at, option }]);
+        match key {
+            Key::Char(' ') => return said(self.option),
+            Key::Char(c) => {
+                let digit = c.to_digit(10).map(|digit| digit as usize);
+                let begins = |label: &str| {
+                    let first = label.chars().next();
+                    first.is_some_and(|first| first.to_lowercase().eq(c.to_lowercase()))
+                };
+                let found = match &field.kind {
+                    FieldKind::Boolean(_) => ["yes", "no"].iter().position(|word| begins(word)),
+                    _ => {
+                        // The next one that begins so.
+                        let next = self.option.saturating_add(1);
+                        let all = (next..count).chain(0..next);
+                        let mut all = all.filter(|&index| index < count);
+                        all.find(|&index| begins(options(field)[index].label()))
+                    }
+                };
+                let numbered = digit
+                    .and_then(|digit| digit.checked_sub(1))
+                    .filter(|&index| index < count && count < 10);
+                let Some(option) = numbered.or(found) else {
+                    return Pressed::Said(Vec::new());
+                };
+                self.option = option;
+                if !is_several || numbered.is_some() {
+                    return said(option);
+                }
+            }
+            Key::Left | Key::Right => {
+                let step = match key {
+                    Key::Left => self.option.saturating_sub(1),
+                    // The first key chooses what the person is at.
+                    _ if is_empty && !is_several => self.option,
+                    _ => self.option.saturating_add(1).min(count.saturating_sub(1)),
+                };
+                self.option = step;
+                if !is_several && count > 0 {
+                    return said(step);
+                }
+            }
+            Key::Home => self.option = 0,
+            Key::End => self.option = count.saturating_sub(1),
+            Key::Backspace | Key::Delete => return Pressed::Said(vec![Said::Clear(at)]),
+            _ => return Pressed::Other,
+        }
+        Pressed::Said(Vec::new())
+    }
+
+    /// The rows of the form, and which of them has the focus.
+    pub(super) fn rows(&mut self, draft: &Draft, columns: usize) -> (Vec<Row>, usize) {
+        self.load(draft);
+        let labels = draft.fields().iter();
+        let label = labels
+            .map(|field| text::columns(&text::line(field.label())).saturating_add(2))
+            .max()
+            .unwrap_or_default()
+            .min(LABEL)
+            .min(columns / 3);
+        let mut rows = Vec::new();
+        let mut focused = 0;
+        for index in 0..draft.fields().len() {
+            if index == self.focus {
+                focused = rows.len();
+            }
+            self.field(draft, index, label, columns, &mut rows);
+        }
+        (rows, focused)
+    }
+
+    fn field(
+        &self,
+        draft: &Draft,
+        index: usize,
+        label: usize,
+        columns: usize,
+        rows: &mut Vec<Row>,
+    ) {
+        let field = &draft.fields()[index];
+        let has_focus = index == self.focus;
+        let mark = if has_focus { "›" } else { " " };
+        let number = words!("{}", index.saturating_add(1)).right(3);
+        let begins = MARKS.saturating_add(label).saturating_add(2);
+        let is_wide = columns >= WIDE;
+        let room = columns.saturating_sub(begins).saturating_sub(1);
+        let room = if is_wide { room / 2 } else { room };
+        let style = if has_focus {
+            Style::Strong
+        } else {
+            Style::Plain
+        };
+        let row = Row::new(columns)
+            .ours(Style::Strong, mark)
+            .to(1)
+            .ours(Style::Dim, number)
+            .to(MARKS)
+            .peer(style, &PeerText::from(field.label()), label);
+        let row = match field.required {
+            true => row.ours(Style::Strong, "*"),
+            false => row,
+        };
+        let row = row.to(begins);
+        let list = options(field);
+        let inline = self.inline(draft, index, row.clone(), room, has_focus);
+        let listed = inline.is_none();
+        let row = match inline {
+            Some(row) => row,
+            None if list.is_empty() => self.text(draft, index, row, room, has_focus),
+            None => chosen(draft, index, list, row, room),
+        };
+        let note = self.note(draft, index);
+        let aside = begins.saturating_add(room).saturating_add(1);
+        let beside = row.clone().ours(Style::Plain, "  ").to(aside);
+        // What is wrong is said beside its field in any case, as far as it can be.
+        let fits = note.as_ref().is_some_and(|(style, note)| {
+            let whole = beside.room() >= text::columns(note.as_str());
+            is_wide && (whole || (*style == Style::Warning && beside.room() >= ASIDE))
+        });
+        match (&note, fits) {
+            (Some((style, note)), true) => rows.push(beside.ours(*style, note.clone())),
+            _ => rows.push(row),
+        }
+        if !has_focus {
+            return;
+        }
+        let below = || Row::new(columns).to(MARKS);
+        if let (Some((style, note)), false) = (note, fits) {
+            rows.push(below().ours(style, note));
+        }
+        if let Some(description) = &field.description {
+            let text = PeerText::from(description);
+            rows.push(below().peer(Style::Dim, &text, columns));
+        }
+        if let Some((default, issue)) = draft.dropped(index) {
+            let words = words!("! the server's default does not fit ({}): ", issue);
+            let text = PeerText::from(field.show(default));
+            rows.push(
+                below()
+                    .ours(Style::Warning, words)
+                    .peer(Style::Dim, &text, columns),
+            );
+        }
+        if let FieldKind::Text(text) = &field.kind
+            && let Some(pattern) = &text.pattern
+        {
+            let row = below().ours(Style::Dim, "pattern ");
+            rows.push(row.peer(Style::Dim, &PeerText::from(pattern), columns));
+        }
+        if let Some(calendar) = &self.calendar {
+            rows.extend(calendar.rows(columns, begins));
+        }
+        if listed && !list.is_empty() {
+            self.list(draft, index, list, columns, rows);
+        }
+    }
+
+    /// The text of a field.
+    fn text(&self, draft: &Draft, index: usize, row: Row, room: usize, has_focus: bool) -> Row {
+        if has_focus {
+            return row.written(self.editor.text(), Some(self.editor.at()), room);
+        }
+        match (draft.written(index), draft.value(index)) {
+            (Some(written), _) => row.written(written, None, room),
+            (_, Some(value)) => {
+                let shown = PeerText::from(draft.fields()[index].show(value));
+                row.more(Style::Plain, &shown, room)
+            }
+            _ => row.ours(Style::Dim, "·"),
+        }
+    }
+
+    /// The options of a field side by side, if they fit.
+    fn inline(
+        &self,
+        draft: &Draft,
+        index: usize,
+        row: Row,
+        room: usize,
+        has_focus: bool,
+    ) -> Option<Row> {
+        let field = &draft.fields()[index];
+        if let FieldKind::Boolean(_) = field.kind {
+            let value = draft.value(index).and_then(serde_json::Value::as_bool);
+            let mut row = row;
+            for (option, (word, is)) in [("yes", true), ("no", false)].into_iter().enumerate() {
+                let mark = if value == Some(is) { "(x) " } else { "( ) " };
+                let at = has_focus && option == self.option;
+                let style = if at { Style::Strong } else { Style::Plain };
+                row = row.ours(style, mark).ours(style, word).ours(style, "  ");
+            }
+            return Some(row);
+        }
+        let list = options(field);
+        let several = matches!(field.kind, FieldKind::Choices(_));
+        // A mark, a blank between, and the label.
+        let label = |option: &Opt| text::columns(&text::line(option.label())).saturating_add(6);
+        let needed = list.iter().map(label).fold(0, usize::saturating_add);
+        if list.is_empty()
+            || list.len() > OPTIONS
+            || needed > room.max(row.room().saturating_mul(2) / 3)
+        {
+            return None;
+        }
+        // Labels are the server's: the gutter stands before the first.
+        let mut row = row.ours(Style::Dim, text::GUTTER.trim_end());
+        for (option, of) in list.iter().enumerate() {
+            let is_chosen = draft.is_chosen(index, &of.value);
+            let at = has_focus && option == self.option;
+            let style = if at { Style::Strong } else { Style::Plain };
+            let mark = match (several, is_chosen) {
+                (true, true) => "[x] ",
+                (true, false) => "[ ] ",
+                (false, true) => "(x) ",
+                (false, false) => "( ) ",
+            };
+            let label = PeerText::from(of.label());
+            let room = row.room();
+            row = row
+                .ours(style, " ")
+                .ours(style, mark)
+                .more(style, &label, room);
+        }
+        Some(row)
+    }
+
+    /// The options of a field one below the other, those around the one at which the person is.
+    fn list(&self, draft: &Draft, index: usize, list: &[Opt], columns: usize, rows: &mut Vec<Row>) {
+        let several = matches!(draft.fields()[index].kind, FieldKind::Choices(_));
+        let first = self
+            .option
+            .saturating_sub(OPTIONS / 2)
+            .min(list.len().saturating_sub(OPTIONS));
+        let seen = list.iter().enumerate().skip(first).take(OPTIONS);
+        for (option, of) in seen {
+            let at = option == self.option;
+            let style = if at { Style::Strong } else { Style::Plain };
+            let mark = match (several, draft.is_chosen(index, &of.value)) {
+                (true, true) => "[x] ",
+                (true, false) => "[ ] ",
+                (false, true) => "(x) ",
+                (false, false) => "( ) ",
+            };
+            let row = Row::new(columns)
+                .to(MARKS)
+                .ours(style, if at { "› " } else { "  " })
+                .ours(style, mark);
+            rows.push(row.peer(style, &PeerText::from(of.label()), columns));
+        }
+        let last = first.saturating_add(OPTIONS).min(list.len());
+        if last.saturating_sub(first) < list.len() {
+            let words = words!("{} to {} of {}", first.saturating_add(1), last, list.len());
+            rows.push(
+                Row::new(columns)
+                    .to(MARKS.saturating_add(2))
+                    .ours(Style::Dim, words),
+            );
+        }
+    }
+
+    /// The note beside a field: what is wrong, or what is wanted.
+    fn note(&self, draft: &Draft, index: usize) -> Option<(Style, Words)> {
+        let field = &draft.fields()[index];
+        let has_focus = index == self.focus;
+        if has_focus && let Typed::Command(name, _) = command::typed(self.editor.text()) {
+            let words = words!("Enter runs /{}; // for a text", text::given(name));
+            return Some((Style::Warning, words));
+        }
+        let is_empty = draft.value(index).is_none() && draft.written(index).is_none();
+        match draft.issue(index) {
+            Some(issue) if !is_empty || self.is_tried || is_partly_chosen(draft, index) => {
+                Some((Style::Warning, words!("× {}", issue)))
+            }
+            _ if has_focus && is_date(field) => {
+                Some((Style::Dim, words!("{} · ↓ calendar", text::hint(field))))
+            }
+            _ if has_focus || is_empty => Some((Style::Dim, hint(field))),
+            _ => None,
+        }
+    }
+}
+
+/// The options of a field.
+pub(super) fn options(field: &Field) -> &[Opt] {
+    match &field.kind {
+        FieldKind::Choice(choice) => &choice.options,
+        FieldKind::Choices(choices) => &choices.options,
+        _ => &[],
+    }
+}
+
+fn hint(field: &Field) -> Words {
+    match field.required {
+        true => text::hint(field),
+        false => words!("{}, optional", text::hint(field)),
+    }
+}
+
+fn is_partly_chosen(draft: &Draft, index: usize) -> bool {
+    let list = options(&draft.fields()[index]);
+    list.iter()
+        .any(|option| draft.is_chosen(index, &option.value))
+}
+
+fn is_chosen_from(field: &Field) -> bool {
+    matches!(
+        field.kind,
+        FieldKind::Boolean(_) | FieldKind::Choice(_) | FieldKind::Choices(_)
+    )
+}
+
+fn is_date(field: &Field) -> bool {
+    matches!(&field.kind, FieldKind::Text(text) if text.format == Some(TextFormat::Date))
+}
+
+/// The choice, in a row.
+fn chosen(draft: &Draft, index: usize, list: &[Opt], row: Row, room: usize) -> Row {
+    let chosen = list
+        .iter()
+        .filter(|option| draft.is_chosen(index, &option.value));
+    let labels: Vec<_> = chosen.map(|option| text::line(option.label())).collect();
+    match labels.is_empty() {
+        true => row.ours(Style::Dim, "·"),
+        false => row.more(Style::Plain, &PeerText::from(labels.join(", ")), room),
+    }
+}
+
+/// A text as it is typed: what begins like a command has a slash more.
+fn escaped(text: String) -> String {
+    match command::typed(&text) {
+        Typed::Text(read) if read == text => text,
+        _ => format!("/{text}"),
+    }
+}

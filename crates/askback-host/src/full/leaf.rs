@@ -1,0 +1,280 @@
+//! The screen, joined to a terminal.
+
+use std::{
+    io::{self, Write},
+    pin::Pin,
+    sync::Once,
+    task::{Context, Poll},
+    thread,
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+
+use crossterm::{
+    event::{DisableBracketedPaste, EnableBracketedPaste, Event, read},
+    execute,
+    terminal::{disable_raw_mode, enable_raw_mode},
+};
+use jiff::{Span, civil::Date};
+use tokio::{
+    sync::mpsc,
+    time::{Sleep, sleep},
+};
+
+use super::{
+    key::Key,
+    region::Region,
+    screen::{Screen, Size},
+};
+use crate::{
+    host::{Did, Leaf, WantedLine},
+    model::{Desk, Happened},
+    offer::Offer,
+    page::{Look, Page, Rows, Style, out},
+    remarks::{Remark, Remarks},
+    text::{Words, given},
+    words,
+};
+
+/// The most keys that wait to be read.
+const AHEAD: usize = 4096;
+
+/// How long something may take without a word about it.
+const SILENT: Duration = Duration::from_secs(1);
+
+/// A terminal in which a whole form stands at once.
+///
+/// The terminal is as it was before once this is dropped, and after a panic.
+pub struct Full {
+    screen: Screen,
+    region: Region,
+    page: Page,
+    keys: mpsc::Receiver<Event>,
+    size: Size,
+    styled: bool,
+    prompt: Option<WantedLine>,
+    /// When it is to be said for what is waited.
+    waited: Pin<Box<Sleep>>,
+    is_waiting: bool,
+    out: Box<dyn Write + Send>,
+}
+
+impl Full {
+    /// Takes the terminal, from within the runtime. At most `shown` characters of what a server says
+    /// of a question are seen at once; calendars begin with the day that it is `now`.
+    ///
+    /// # Errors
+    ///
+    /// Where the terminal cannot be taken.
+    pub fn new(shown: usize, now: SystemTime) -> io::Result<Self> {
+        restored_after_a_panic();
+        #[cfg(unix)]
+        restored_when_ended()?;
+        enable_raw_mode()?;
+        let mut out = out::stderr();
+        execute!(out, EnableBracketedPaste)?;
+        let (columns, rows) = crossterm::terminal::size().unwrap_or((80, 24));
+        let (sender, keys) = mpsc::channel(AHEAD);
+        thread::spawn(move || {
+            while let Ok(event) = read() {
+                if sender.blocking_send(event).is_err() {
+                    return;
+                }
+            }
+        });
+        Ok(Self {
+            screen: Screen::new(shown, day(now)),
+            region: Region::new(rewraps()),
+            page: out::stderr_page(),
+            keys,
+            size: size(columns, rows),
+            styled: Look::of_stderr().styled,
+            prompt: None,
+            waited: Box::pin(sleep(SILENT)),
+            is_waiting: false,
+            out,
+        })
+    }
+
+    fn write(&mut self, text: &str) {
+        // A terminal that cannot be written to has nobody before it.
+        let _ = self.out.write_all(text.as_bytes());
+        let _ = self.out.flush();
+    }
+}
+
+impl Leaf for Full {
+    fn poll_did(&mut self, desk: &Desk, context: &mut Context<'_>) -> Poll<Did> {
+        let event = match self.keys.poll_recv(context) {
+            Poll::Ready(Some(event)) => event,
+            // The terminal is gone: what is asked is cancelled, and what goes on comes to its end.
+            Poll::Ready(None) if desk.front().is_some() || self.prompt.is_some() => {
+                return Poll::Ready(Did::End);
+            }
+            Poll::Ready(None) => return Poll::Pending,
+            Poll::Pending => {
+                let is_idle = desk.front().is_none() && self.prompt.is_none();
+                if is_idle && !self.is_waiting && self.waited.as_mut().poll(context).is_ready() {
+                    self.is_waiting = true;
+                    return Poll::Ready(Did::Said(Vec::new()));
+                }
+                return Poll::Pending;
+            }
+        };
+        if let Event::Resize(columns, rows) = event {
+            self.size = size(columns, rows);
+            let again = self.region.resized(self.size.columns);
+            self.write(&again);
+            return Poll::Ready(Did::Said(Vec::new()));
+        }
+        let Some(key) = Key::read(event) else {
+            return Poll::Ready(Did::Said(Vec::new()));
+        };
+        let did = self
+            .screen
+            .press(desk, self.prompt.as_ref(), &key, &mut self.page);
+        Poll::Ready(did)
+    }
+
+    fn happened(&mut self, desk: &Desk, happened: &Happened) {
+        self.screen.happened(desk, happened, &mut self.page);
+    }
+
+    fn remark(&mut self, desk: &Desk, remark: Remark) -> Option<Remark> {
+        let name = given(&desk.asker().name).short();
+        Remarks::put(&mut self.page, &name, remark);
+        None
+    }
+
+    fn tell(&mut self, words: Words) {
+        self.page.say(Style::Plain, words);
+    }
+
+    fn open(&mut self, url: &str) {
+        if let Err(error) = webbrowser::open(url) {
+            let page = &mut self.page;
+            page.item("× ", Style::Warning, "no browser could be opened:");
+            // The link may stand in it.
+            page.quote_at("  ", error.to_string());
+        }
+    }
+
+    fn show(&mut self, desk: &Desk, prompt: Option<&WantedLine>) {
+        let is_idle = desk.front().is_none() && prompt.is_none();
+        if !is_idle || self.prompt.is_some() {
+            self.is_waiting = false;
+            self.waited.set(sleep(SILENT));
+        }
+        self.prompt = prompt.cloned();
+        let waiting = words!("Waiting for {}…", given(&desk.asker().name).short());
+        let waiting = self.is_waiting.then_some(&waiting);
+        let frame = self
+            .screen
+            .frame(desk, prompt, waiting, self.size, self.styled);
+        let above = self.page.take();
+        let text = self.region.draw(&above, &frame, self.styled);
+        self.write(&text);
+    }
+
+    fn page(&mut self) -> &mut Page {
+        &mut self.page
+    }
+
+    fn print(&mut self, rows: Rows) -> Result<(), out::Unwritten> {
+        if !out::is_seen() {
+            return out::print(&rows);
+        }
+        let above = self.page.take();
+        let text = self.region.leave();
+        self.write(&text);
+        for rows in [above, rows] {
+            let text = rows.to_string().replace('\n', "\r\n");
+            self.write(&text);
+        }
+        Ok(())
+    }
+
+    fn shows_offers(&self) -> bool {
+        true
+    }
+
+    fn offer(&mut self, offers: Vec<Offer>) {
+        self.screen.offer(offers);
+    }
+
+    fn remember(&mut self, lines: Vec<String>) {
+        self.screen.remember(lines);
+    }
+
+    fn is_person(&self) -> bool {
+        true
+    }
+}
+
+impl Drop for Full {
+    fn drop(&mut self) {
+        let text = self.region.leave();
+        self.write(&text);
+        restore();
+    }
+}
+
+fn size(columns: u16, rows: u16) -> Size {
+    // A terminal that does not say is one of the usual size.
+    let or = |said: u16, usual: usize| if said == 0 { usual } else { said.into() };
+    Size {
+        columns: or(columns, 80),
+        rows: or(rows, 24),
+    }
+}
+
+/// Whether the terminal breaks rows anew where it becomes narrower, as most do.
+fn rewraps() -> bool {
+    let is_old = |term: std::ffi::OsString| {
+        let term = term.to_string_lossy().into_owned();
+        term.starts_with("linux") || term.starts_with("vt")
+    };
+    std::env::var_os("XTERM_VERSION").is_none() && !std::env::var_os("TERM").is_some_and(is_old)
+}
+
+/// The day, in UTC.
+fn day(now: SystemTime) -> Date {
+    let since = now.duration_since(UNIX_EPOCH).unwrap_or_default();
+    let days = i64::try_from(since.as_secs() / (24 * 60 * 60)).unwrap_or_default();
+    let days = Span::new().try_days(days).unwrap_or_default();
+    Date::constant(1970, 1, 1).saturating_add(days)
+}
+
+/// Leaves the terminal as it was.
+fn restore() {
+    let mut out = out::stderr();
+    let _ = execute!(out, DisableBracketedPaste, crossterm::cursor::Show);
+    let _ = disable_raw_mode();
+}
+
+/// Has the terminal left as it was also where another program, or the terminal itself, ends this one.
+#[cfg(unix)]
+fn restored_when_ended() -> io::Result<()> {
+    use tokio::signal::unix::{SignalKind, signal};
+    for kind in [SignalKind::terminate(), SignalKind::hangup()] {
+        let mut ended = signal(kind)?;
+        tokio::spawn(async move {
+            if ended.recv().await.is_some() {
+                restore();
+                std::process::exit(128_i32.saturating_add(kind.as_raw_value()));
+            }
+        });
+    }
+    Ok(())
+}
+
+/// Has the terminal left as it was also where the program ends by a panic.
+fn restored_after_a_panic() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let before = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |panic| {
+            restore();
+            before(panic);
+        }));
+    });
+}

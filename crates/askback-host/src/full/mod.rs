@@ -1,0 +1,19 @@
+//! The full terminal: a whole form at once, below a scrollback that stays tidy.
+//!
+//! [`Screen`] holds what is seen and what keys do, without a terminal. [`Full`] joins it to one.
+
+mod calendar;
+mod editor;
+mod form;
+mod frame;
+mod home;
+mod key;
+mod leaf;
+mod question;
+mod region;
+mod screen;
+
+pub use frame::{Cell, Frame, Row};
+pub use key::Key;
+pub use leaf::Full;
+pub use screen::{Screen, Size};

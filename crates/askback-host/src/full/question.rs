@@ -1,0 +1,319 @@
+//! A question on the screen: its head, its body where that is no form, the keys, and what the
+//! scrollback keeps of it.
+
+use super::{
+    editor::Editor,
+    frame::{Frame, Row},
+};
+use crate::{
+    folder,
+    model::{Ask, Call, Desk, Draft, Effect, Front, Happened, Question, Reply, Step},
+    page::{Excerpt, Look, Page, Style},
+    question,
+    text::{self, PeerText, Words, given},
+    words,
+};
+
+/// The most characters that the scrollback keeps of a message.
+const KEPT: usize = 44;
+
+/// The fewest columns for what is called.
+const CALLED: usize = 16;
+
+/// The head of a question: who asks, in which call, and why, in at most so many rows of the
+/// server's.
+pub(super) fn head(desk: &Desk, front: &Front<'_>, look: Look, shown: usize, rows: usize) -> Frame {
+    let columns = look.columns;
+    let mut frame = Frame::default();
+    let name = given(&desk.asker().name).short();
+    let wants = wants(front.question, name);
+    let mut row = Row::new(columns).ours(Style::Strong, wants);
+    if front.total > 1 {
+        let of = words!(" · question {} of {}", front.position, front.total);
+        row = row.ours(Style::Strong, of);
+    }
+    let (of, called) = call(front.question);
+    if let Some(called) = called
+        && row.room() >= CALLED
+    {
+        let room = row.room();
+        row = row.ours(Style::Plain, of).peer(Style::Plain, &called, room);
+    }
+    frame.push(row);
+    let mut page = Page::new(look);
+    if !front.question.ask.is_ours() || matches!(front.question.ask, Ask::SignIn { .. }) {
+        question::origin(&mut page, desk.asker());
+    }
+    frame.put(&page.take());
+    question::why(&mut page, front.question, shown);
+    let why = page.take();
+    let count = why.to_string().lines().count();
+    let rows = rows.max(3);
+    if count <= rows {
+        frame.put(&why);
+    } else {
+        frame.put(&why.first(rows.saturating_sub(1)));
+        let words = words!(
+            "  {} more rows; F4 shows the whole",
+            count.saturating_sub(rows).saturating_add(1)
+        );
+        frame.push(Row::new(columns).ours(Style::Dim, words));
+    }
+    frame
+}
+
+fn wants(question: &Question, name: crate::text::Given) -> Words {
+    match &question.ask {
+        Ask::Form { .. } => words!("{} asks", name),
+        Ask::Link { .. } => words!("{} wants to open a page", name),
+        Ask::Sample(_) => words!("{} asks for a text that a model would write", name),
+        Ask::Roots => words!("{} asks which folders it may work in", name),
+        Ask::SignIn { .. } => words!("{} wants you to sign in", name),
+        Ask::Arguments { .. } => "The arguments of".into(),
+    }
+}
+
+fn call(question: &Question) -> (&'static str, Option<PeerText>) {
+    let is_ours = matches!(question.ask, Ask::Arguments { .. });
+    match &question.call {
+        Some(Call::Tool(name)) if is_ours => (" ", Some(name.into())),
+        Some(Call::Tool(name)) => (" · call ", Some(name.into())),
+        Some(Call::Prompt(name)) => (" · prompt ", Some(name.into())),
+        Some(Call::Resource(uri)) => (" · resource ", Some(uri.into())),
+        None => ("", None),
+    }
+}
+
+/// The rows below the head, where that is no form to be filled in, and which is of most interest.
+pub(super) fn body(front: &Front<'_>, written: &Editor, look: Look) -> (Vec<Row>, usize) {
+    let columns = look.columns;
+    let row = || Row::new(columns);
+    let line = |label: &'static str| {
+        let row = row().ours(Style::Strong, label);
+        let room = row.room();
+        row.written(written.text(), Some(written.at()), room)
+    };
+    let mut rows = Vec::new();
+    match front.step {
+        Step::Filling(_) | Step::Confirm => {}
+        Step::Secret(_) => {
+            rows.push(row().ours(
+                Style::Warning,
+                "It seems to ask for secrets, which do not belong into a form:",
+            ));
+            if let Ask::Form { message, schema } = &front.question.ask {
+                for field in schema.secret_fields(message) {
+                    let label = PeerText::from(field.label());
+                    rows.push(row().to(2).peer(Style::Plain, &label, columns));
+                }
+            }
+        }
+        Step::Review(draft) => rows.extend(review(draft, columns)),
+        Step::Consent(link) | Step::Sure(link) | Step::Opened(link) | Step::Returning(link) => {
+            let site = PeerText::from(link.host());
+            let label = row().ours(Style::Strong, "Site    ");
+            rows.push(label.peer(Style::Strong, &site, columns));
+            // Whole, however long it is.
+            let mut rest = link.url.as_str();
+            let mut label = "Address ";
+            while !rest.is_empty() {
+                let begins = row().ours(Style::Strong, label).to(8);
+                let room = begins.room().saturating_sub(text::GUTTER.len()).max(1);
+                let (part, after) = rest.split_at(rest.len().min(room));
+                rows.push(begins.peer(Style::Plain, &PeerText::from(part), columns));
+                (rest, label) = (after, "");
+            }
+            for warning in &link.warnings {
+                let (words, of) = warning.words();
+                let row = row().ours(Style::Warning, "! ").ours(Style::Warning, words);
+                rows.push(match of {
+                    Some(of) => row.ours(Style::Plain, " ").peer(Style::Plain, &of, columns),
+                    None => row,
+                });
+            }
+            match front.step {
+                Step::Opened(_) => {
+                    rows.push(row().ours(Style::Plain, "Waiting for you to finish there."))
+                }
+                Step::Returning(_) => {
+                    rows.push(row().ours(
+                        Style::Plain,
+                        "Waiting for the browser. From another machine, paste the address it ends at:",
+                    ));
+                    rows.push(line("> "));
+                }
+                _ => {}
+            }
+        }
+        Step::Write => {
+            rows.push(row().ours(
+                Style::Dim,
+                "No model is set up here: the text is yours to write.",
+            ));
+            rows.extend(lines(written, columns));
+        }
+        Step::Reread(text) => {
+            let mut page = Page::new(look);
+            page.quote(text);
+            let mut frame = Frame::default();
+            frame.put(&page.take());
+            rows.extend(frame.into_rows());
+        }
+        Step::Folders(offered) => {
+            if let Some(root) = offered {
+                let words = words!("Offered: {}", folder::shown(&root.uri));
+                rows.push(row().ours(Style::Plain, words));
+            }
+            rows.push(line("Another folder: "));
+        }
+        Step::Reason => rows.push(line("Why not? A line for the server: ")),
+    }
+    (rows, 0)
+}
+
+/// A text of several lines that is being written.
+fn lines(written: &Editor, columns: usize) -> Vec<Row> {
+    let mut rows = Vec::new();
+    let mut begins = 0_usize;
+    for line in written.text().split('\n') {
+        let ends = begins.saturating_add(line.len());
+        let at = (begins..=ends)
+            .contains(&written.at())
+            .then(|| written.at().saturating_sub(begins));
+        let row = Row::new(columns).ours(Style::Dim, "  ");
+        let room = row.room();
+        rows.push(row.written(line, at, room));
+        begins = ends.saturating_add(1);
+    }
+    rows
+}
+
+/// Every value that will be sent.
+fn review(draft: &Draft, columns: usize) -> Vec<Row> {
+    let row = |(index, field): (usize, &askback_core::forms::Field)| {
+        let value = match draft.value(index) {
+            Some(value) => field.show(value),
+            None => "(empty)".to_owned(),
+        };
+        let number = words!("{}", index.saturating_add(1)).right(3);
+        let label = text::line(field.label());
+        let label = text::fitted(&label, (columns / 3).min(30));
+        let shown = PeerText::from(format!("{label}: {value}"));
+        let row = Row::new(columns).to(1).ours(Style::Dim, number).to(5);
+        let room = row.room();
+        row.peer(Style::Plain, &shown, room)
+    };
+    draft.fields().iter().enumerate().map(row).collect()
+}
+
+/// The rows that say which keys do what.
+pub(super) fn keys(front: &Front<'_>, is_helping: bool, columns: usize) -> Vec<Row> {
+    let ours = front.question.ask.is_ours();
+    let hint: Words = match front.step {
+        Step::Secret(_) => "[y] Go on all the same".into(),
+        Step::Filling(draft) => match draft.left() {
+            0 => "Tab next  ^S review".into(),
+            left => words!("{} left  Tab next  ^S review", left),
+        },
+        Step::Review(_) if ours => "[Enter] Call  [e] Edit".into(),
+        Step::Review(_) => "[Enter] Send  [e] Edit".into(),
+        Step::Confirm => "[Enter] Agree".into(),
+        Step::Consent(_) => "[o] Open  [c] Show alone to copy".into(),
+        Step::Sure(_) => "Sure? [y] Open all the same  [b] Back".into(),
+        Step::Opened(_) => "[Enter] I have finished  [o] Open again".into(),
+        Step::Returning(_) => "^O open again".into(),
+        Step::Write => "^S look it over".into(),
+        Step::Reread(_) => "[Enter] Send  [e] Edit".into(),
+        Step::Folders(Some(_)) => "[y] Allow it  [Enter] Allow what is typed".into(),
+        Step::Folders(None) => "[Enter] Allow what is typed".into(),
+        Step::Reason => "[Enter] Decline  [Esc] Back".into(),
+    };
+    let ways_out = match front.step {
+        Step::Reason => "",
+        _ if ours => "Esc cancel  F1 help",
+        _ => "^D decline…  Esc cancel  F1 help",
+    };
+    let row = Row::new(columns).ours(Style::Dim, hint);
+    let both = row.clone().ours(Style::Dim, "  ");
+    let mut rows = match both.room() >= text::columns(ways_out) {
+        true => vec![both.ours(Style::Dim, ways_out)],
+        false => vec![row, Row::new(columns).ours(Style::Dim, ways_out)],
+    };
+    if is_helping {
+        for (key, does) in HELP {
+            let row = Row::new(columns).to(2).ours(Style::Strong, key);
+            rows.push(row.to(20).ours(Style::Plain, does));
+        }
+    }
+    rows
+}
+
+/// The keys within a question.
+const HELP: [(&str, &str); 9] = [
+    ("Tab, Shift-Tab", "the next field, the one before"),
+    ("← → Space", "choose among options"),
+    ("Ctrl-S", "look the form over"),
+    ("Ctrl-D", "say no; a reason may follow"),
+    (
+        "Esc, Ctrl-C",
+        "go away: neither yes nor no (Ctrl-C clears a text first)",
+    ),
+    ("F4", "show the whole message above"),
+    ("F8", "cancel all questions of this server"),
+    (
+        "/decline /cancel",
+        "the same as words, in a text; // begins a text with /",
+    ),
+    ("F1", "this list"),
+];
+
+/// Puts on the page what the scrollback keeps of an event: a line for each thing that happened.
+pub(super) fn kept(desk: &Desk, happened: &Happened, page: &mut Page) {
+    let name = || given(&desk.asker().name).short();
+    for effect in &happened.effects {
+        match effect {
+            Effect::Tell(notice) => question::notice(page, desk.asker(), notice),
+            Effect::Answer(id, reply) if happened.before == Some((*id, false)) => {
+                let message = happened.message.as_deref().unwrap_or_default();
+                let first = message.lines().next().unwrap_or_default();
+                let (first, _) = PeerText::from(text::line(first)).cut(KEPT);
+                let became = match reply {
+                    Reply::Form(content) if content.is_empty() => words!("{} · agreed ", name()),
+                    Reply::Form(content) if content.len() == 1 => {
+                        words!("{} · sent 1 field ", name())
+                    }
+                    Reply::Form(content) => {
+                        words!("{} · sent {} fields ", name(), content.len())
+                    }
+                    Reply::Link => words!("{} · link opened ", name()),
+                    Reply::Text(_) => words!("{} · sent a text ", name()),
+                    Reply::Declined { reason: None, .. } => words!("{} · declined ", name()),
+                    Reply::Declined { .. } => words!("{} · declined, with why ", name()),
+                    Reply::Cancelled(why) => {
+                        words!("{} · cancelled{} ", name(), question::because(*why))
+                    }
+                    Reply::Roots(_) | Reply::Returned(_) => {
+                        question::answered(page, desk.asker(), reply);
+                        continue;
+                    }
+                };
+                match first.raw().is_empty() {
+                    true => page.say(Style::Dim, became),
+                    false => page.quote_at(became, first),
+                }
+            }
+            Effect::Answer(..) | Effect::Open(_) | Effect::CheckFolder(_) => {}
+        }
+    }
+}
+
+/// Puts the whole of what a server says of a question on the page.
+pub(super) fn whole(desk: &Desk, front: &Front<'_>, page: &mut Page) {
+    let mut excerpt = Excerpt::new(page, usize::MAX);
+    question::in_full(&mut excerpt, desk.asker(), front.question, 0);
+}
+
+/// Puts the link of a question on the page, alone and whole.
+pub(super) fn link_alone(front: &Front<'_>, page: &mut Page) {
+    question::link_alone(page, front);
+}

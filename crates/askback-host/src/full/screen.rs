@@ -1,0 +1,413 @@
+//! The screen, and what keys do: without a terminal.
+
+use jiff::civil::Date;
+
+use super::{
+    editor::Editor,
+    form::{FormView, Pressed},
+    frame::{Frame, Row},
+    home::{Home, Homed},
+    key::Key,
+    question,
+};
+use crate::{
+    command::{self, Typed},
+    host::{Did, WantedLine},
+    model::{Cause, Desk, Front, Happened, Said, Step},
+    offer::Offer,
+    page::{Look, Page, Style},
+    text::{Words, given},
+    words,
+};
+
+/// The size of a screen, in columns and rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Size {
+    /// The columns.
+    pub columns: usize,
+    /// The rows.
+    pub rows: usize,
+}
+
+/// The view of the person, and where they are in it.
+#[derive(Debug)]
+pub struct Screen {
+    today: Date,
+    /// The most characters of what a server says of a question.
+    shown: usize,
+    /// The question that is seen, and its turn.
+    seen: Option<(u64, u64)>,
+    form: FormView,
+    /// A text that is no field's: a reason, an address, a folder, what a model would say.
+    text: Editor,
+    home: Home,
+    /// A text that is wanted outside of a question.
+    line: Editor,
+    /// The reason why the last key did nothing.
+    issue: Option<&'static str>,
+    is_helping: bool,
+    /// The first row that is seen of a text that is longer than the screen.
+    scrolled: usize,
+    /// The text that the person asked to see whole, above.
+    wanted: Option<Wanted>,
+}
+
+/// Something that the person wants to see whole, in the scrollback.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Wanted {
+    Message,
+    Link,
+}
+
+impl Screen {
+    /// An empty screen. At most `shown` characters of what a server says of a question are seen at
+    /// once; calendars begin with `today`.
+    pub fn new(shown: usize, today: Date) -> Self {
+        Self {
+            today,
+            shown,
+            seen: None,
+            form: FormView::new(today),
+            text: Editor::default(),
+            home: Home::default(),
+            line: Editor::default(),
+            issue: None,
+            is_helping: false,
+            scrolled: 0,
+            wanted: None,
+        }
+    }
+
+    /// Takes note of what can be typed at the prompt from now on.
+    pub fn offer(&mut self, offers: Vec<Offer>) {
+        self.home.offer(offers);
+    }
+
+    /// Remembers lines of earlier runs, oldest first.
+    pub fn remember(&mut self, lines: Vec<String>) {
+        self.home.remember(lines);
+    }
+
+    /// Takes in what came of an event, and puts on the page what the scrollback keeps of it.
+    pub fn happened(&mut self, desk: &Desk, happened: &Happened, page: &mut Page) {
+        question::kept(desk, happened, page);
+        let front = desk.front();
+        if front.map(|front| (front.id, front.turn)) != self.seen {
+            return;
+        }
+        if let Some(Step::Filling(draft)) = front.map(|front| front.step) {
+            // The form was to be sent, and stays.
+            if front.is_some_and(|front| front.issue.is_some()) {
+                self.form.tried(draft);
+            }
+            if happened.cause != Cause::Person {
+                self.form.reload();
+            }
+        }
+    }
+
+    /// Does what a key does. `prompt` is that of the line that is wanted where nothing is asked.
+    pub fn press(
+        &mut self,
+        desk: &Desk,
+        prompt: Option<&WantedLine>,
+        key: &Key,
+        page: &mut Page,
+    ) -> Did {
+        self.look(desk);
+        self.issue = None;
+        let did = match (desk.front(), prompt) {
+            (Some(front), _) => Did::Said(self.answer(&front, key)),
+            (None, Some(WantedLine::Command(prompt))) => match self.home.press(key) {
+                Homed::Line(line) => {
+                    page.say(
+                        Style::Strong,
+                        words!("{}> {}", prompt.clone(), given(&line)),
+                    );
+                    Did::Line(line)
+                }
+                Homed::Leave => Did::End,
+                Homed::Nothing => Did::Said(Vec::new()),
+            },
+            (None, Some(WantedLine::Text)) => self.line(key, page),
+            (None, None) if *key == Key::Ctrl('c') => Did::Interrupt,
+            (None, None) => {
+                self.home.press_ahead(key);
+                Did::Said(Vec::new())
+            }
+        };
+        if let (Some(wanted), Some(front)) = (self.wanted.take(), desk.front()) {
+            match wanted {
+                Wanted::Message => question::whole(desk, &front, page),
+                Wanted::Link => question::link_alone(&front, page),
+            }
+        }
+        did
+    }
+
+    /// Does what a key does to a text that is wanted outside of a question.
+    fn line(&mut self, key: &Key, page: &mut Page) -> Did {
+        let is_empty = self.line.text().is_empty();
+        match key {
+            Key::Enter => {
+                let line = self.line.take();
+                page.say(Style::Plain, words!("> {}", given(&line)));
+                Did::Line(line)
+            }
+            Key::Ctrl('d') if is_empty => Did::End,
+            Key::Ctrl('c') if !is_empty => {
+                self.line.take();
+                Did::Said(Vec::new())
+            }
+            Key::Ctrl('c') | Key::Esc => {
+                self.line.take();
+                Did::Interrupt
+            }
+            key => {
+                self.line.press(key);
+                Did::Said(Vec::new())
+            }
+        }
+    }
+
+    /// Takes note of a question, or of a step, that was not seen yet.
+    fn look(&mut self, desk: &Desk) {
+        let now = desk.front().map(|front| (front.id, front.turn));
+        if now == self.seen {
+            return;
+        }
+        let is_new = now.map(|(id, _)| id) != self.seen.map(|(id, _)| id);
+        self.seen = now;
+        (self.is_helping, self.scrolled, self.issue) = (false, 0, None);
+        if is_new {
+            self.form = FormView::new(self.today);
+            self.text = Editor::default();
+        }
+        self.form.reload();
+    }
+
+    fn answer(&mut self, front: &Front<'_>, key: &Key) -> Vec<Said> {
+        if *key == Key::F(1) {
+            self.is_helping = !self.is_helping;
+            return Vec::new();
+        }
+        self.is_helping = false;
+        match key {
+            Key::F(4) => {
+                self.wanted = Some(Wanted::Message);
+                return Vec::new();
+            }
+            Key::F(8) => return vec![Said::Mute],
+            Key::Ctrl('d') if front.step != Step::Reason => return vec![Said::Decline(None)],
+            _ => {}
+        }
+        if let Step::Filling(draft) = front.step {
+            match self.form.press(draft, key) {
+                Pressed::Said(said) => return said,
+                Pressed::Command(command) => return self.command(&front.step, &command),
+                Pressed::Other => {}
+            }
+        } else if let Some(said) = self.step(front, key) {
+            return said;
+        }
+        match key {
+            Key::Esc | Key::Ctrl('c') => vec![Said::Cancel],
+            _ => Vec::new(),
+        }
+    }
+
+    /// Does what a key does at a step that is no form, if it does anything.
+    fn step(&mut self, front: &Front<'_>, key: &Key) -> Option<Vec<Said>> {
+        let one = |said| Some(vec![said]);
+        match (&front.step, key) {
+            (Step::Secret(_) | Step::Confirm, Key::Char('y')) => one(Said::Yes),
+            (Step::Confirm, Key::Enter) => one(Said::Yes),
+            (Step::Secret(_) | Step::Confirm, Key::Char('n' | 'd')) => one(Said::Decline(None)),
+            (Step::Review(_) | Step::Reread(_), Key::Enter) => one(Said::Send),
+            (Step::Review(_) | Step::Reread(_), Key::Char('e') | Key::BackTab | Key::Backspace) => {
+                one(Said::Back)
+            }
+            (Step::Review(_) | Step::Reread(_), Key::Down | Key::PageDown) => {
+                self.scrolled = self.scrolled.saturating_add(1);
+                Some(Vec::new())
+            }
+            (Step::Review(_) | Step::Reread(_), Key::Up | Key::PageUp) => {
+                self.scrolled = self.scrolled.saturating_sub(1);
+                Some(Vec::new())
+            }
+            (Step::Consent(_), Key::Char('o')) => one(Said::Yes),
+            (Step::Sure(_), Key::Char('y')) => one(Said::Yes),
+            (Step::Sure(_), Key::Char('b') | Key::Backspace) => one(Said::Back),
+            (Step::Opened(_), Key::Enter) => one(Said::Done),
+            (Step::Opened(_), Key::Char('o')) => one(Said::OpenAgain),
+            (
+                Step::Consent(_)
+                | Step::Sure(_)
+                | Step::Opened(_)
+                | Step::Review(_)
+                | Step::Reread(_),
+                Key::Char('d'),
+            ) => one(Said::Decline(None)),
+            (Step::Consent(_) | Step::Sure(_) | Step::Opened(_), Key::Char('c')) => {
+                self.wanted = Some(Wanted::Link);
+                Some(Vec::new())
+            }
+            (Step::Write, Key::Ctrl('s')) => one(Said::Fill(self.text.text().to_owned())),
+            (Step::Write, Key::Enter | Key::Break) => {
+                self.text.insert("\n");
+                Some(Vec::new())
+            }
+            (Step::Reason, Key::Enter) => one(Said::Fill(self.text.take())),
+            (Step::Reason, Key::Esc) => {
+                self.text.take();
+                one(Said::Back)
+            }
+            (Step::Folders(Some(_)), Key::Char('y')) if self.text.text().is_empty() => {
+                one(Said::Yes)
+            }
+            (Step::Folders(_), Key::Char('d' | 'n')) if self.text.text().is_empty() => {
+                one(Said::Decline(None))
+            }
+            (Step::Folders(_) | Step::Returning(_), Key::Enter) => {
+                let typed = self.text.text().trim().to_owned();
+                if let Typed::Command(name, rest) = command::typed(&typed) {
+                    let command = format!("{name} {rest}");
+                    self.text.take();
+                    return Some(self.command(&front.step, &command));
+                }
+                if typed.is_empty() {
+                    return Some(Vec::new());
+                }
+                one(match front.step {
+                    Step::Returning(_) => Said::Fill(typed),
+                    _ => Said::Folder(typed),
+                })
+            }
+            (Step::Returning(_), Key::Ctrl('o')) => one(Said::OpenAgain),
+            (
+                Step::Write | Step::Reason | Step::Folders(_) | Step::Returning(_),
+                Key::Ctrl('c'),
+            ) if !self.text.text().is_empty() => {
+                self.text.take();
+                Some(Vec::new())
+            }
+            (Step::Write | Step::Reason | Step::Folders(_) | Step::Returning(_), key) => {
+                self.text.press(key).then(Vec::new)
+            }
+            _ => None,
+        }
+    }
+
+    /// Carries out a command that was written within a question.
+    fn command(&mut self, step: &Step<'_>, command: &str) -> Vec<Said> {
+        let (name, rest) = command.split_once(' ').unwrap_or((command, ""));
+        let reason = Some(rest.trim().to_owned()).filter(|why| !why.is_empty());
+        match name {
+            "decline" => return vec![Said::Decline(reason)],
+            "cancel" => return vec![Said::Cancel],
+            "mute" => return vec![Said::Mute],
+            "review" if matches!(step, Step::Filling(_)) => return vec![Said::Submit],
+            "more" => self.wanted = Some(Wanted::Message),
+            "help" => self.is_helping = true,
+            "quit" | "exit" => {
+                self.issue = Some("a question is open: answer it first, or press Esc");
+            }
+            _ => {
+                self.issue = Some(
+                    "there is no such command here; /help lists keys, // begins a text with /",
+                );
+            }
+        }
+        Vec::new()
+    }
+
+    /// The screen, as it is now. `prompt` is that of the line that is wanted, `waiting` says for
+    /// what is waited where nothing is.
+    pub fn frame(
+        &mut self,
+        desk: &Desk,
+        prompt: Option<&WantedLine>,
+        waiting: Option<&Words>,
+        size: Size,
+        styled: bool,
+    ) -> Frame {
+        self.look(desk);
+        let mut frame = Frame::default();
+        let columns = size.columns;
+        match (desk.front(), prompt) {
+            (Some(front), _) => {
+                let look = Look { columns, styled };
+                self.question(desk, &front, size, look, &mut frame);
+            }
+            (None, Some(WantedLine::Command(prompt))) => {
+                for row in self.home.rows(prompt, columns) {
+                    frame.push(row);
+                }
+            }
+            (None, Some(WantedLine::Text)) => {
+                let row = Row::new(columns).ours(Style::Strong, "> ");
+                let room = row.room();
+                let at = Some(self.line.at());
+                frame.push(row.written(self.line.text(), at, room));
+            }
+            (None, None) => {
+                if let Some(waiting) = waiting {
+                    let row = Row::new(columns).ours(Style::Dim, waiting.clone());
+                    frame.push(row.ours(Style::Dim, " Ctrl-C stops"));
+                }
+            }
+        }
+        // One row stays for what is above.
+        frame.fit(size.rows.saturating_sub(1).max(1));
+        frame
+    }
+
+    fn question(
+        &mut self,
+        desk: &Desk,
+        front: &Front<'_>,
+        size: Size,
+        look: Look,
+        frame: &mut Frame,
+    ) {
+        let columns = size.columns;
+        let head = question::head(desk, front, look, self.shown, size.rows / 3);
+        let (body, focused) = match front.step {
+            Step::Filling(draft) => self.form.rows(draft, columns),
+            _ => question::body(front, &self.text, look),
+        };
+        let mut foot = Vec::new();
+        let issue = self.issue.map(Words::from).or(front.issue.cloned());
+        if let Some(issue) = issue {
+            let row = Row::new(columns).ours(Style::Warning, words!("× {}", issue));
+            foot.push(row);
+        }
+        foot.extend(question::keys(front, self.is_helping, columns));
+        let used = head.height().saturating_add(foot.len());
+        let room = size.rows.saturating_sub(1).saturating_sub(used).max(3);
+        *frame = head;
+        let most = body.len().saturating_sub(room);
+        let is_form = matches!(front.step, Step::Filling(_));
+        let first = match is_form {
+            true => focused.saturating_sub(room / 2).min(most),
+            false => {
+                self.scrolled = self.scrolled.min(most);
+                self.scrolled
+            }
+        };
+        let last = first.saturating_add(room).min(body.len());
+        let hidden = body.len().saturating_sub(last);
+        for (index, row) in body.into_iter().enumerate() {
+            if (first..last).contains(&index) {
+                frame.push(row);
+            }
+        }
+        if first > 0 || hidden > 0 {
+            let words = words!("  rows above: {}, below: {}", first, hidden);
+            frame.push(Row::new(columns).ours(Style::Dim, words));
+        }
+        for row in foot {
+            frame.push(row);
+        }
+    }
+}

@@ -1,0 +1,421 @@
+//! What a person sees and presses on the full screen, at several widths.
+
+use askback_core::{
+    limits::Limits,
+    protocol::{CreateMessageParams, Root},
+};
+use askback_host::{
+    full::{Frame, Key, Screen, Size},
+    host::{Did, WantedLine},
+    model::{Ask, Call, Desk, Effect, Event, Question, Reply},
+    offer::{About, Offer},
+    page::{Look, Page},
+    text::{self, given},
+};
+use jiff::civil::date;
+use proptest::prelude::*;
+use serde_json::Value;
+
+use crate::{form, link, safety, sign_in, travel};
+
+/// Something that happens before the screen.
+enum Do<'a> {
+    /// The server asks; questions are numbered from 1.
+    Ask(Question),
+    /// These characters are typed, each a key.
+    Type(&'a str),
+    /// This key is pressed.
+    Press(Key),
+    /// The server takes a question back.
+    Withdraw(u64),
+    /// Look at the screen.
+    Look,
+}
+
+use Do::{Ask as Asks, Look as See, Press, Type, Withdraw};
+
+/// A person before a screen.
+struct Seat {
+    desk: Desk,
+    screen: Screen,
+    page: Page,
+    size: Size,
+    prompt: Option<WantedLine>,
+    /// What was answered and opened, and what the scrollback keeps.
+    log: String,
+}
+
+impl Seat {
+    fn new(columns: usize) -> Self {
+        let limits = Limits::default();
+        let offer = Root::new("file:///home/ada/trip");
+        let look = Look {
+            columns,
+            styled: false,
+        };
+        Self {
+            screen: Screen::new(limits.host.message_shown, date(2026, 11, 22)),
+            desk: Desk::new(travel(), Some(offer), None, limits),
+            page: Page::new(look),
+            size: Size { columns, rows: 24 },
+            prompt: None,
+            log: String::new(),
+        }
+    }
+
+    fn happen(&mut self, event: Event) {
+        let happened = self.desk.update(event);
+        self.screen.happened(&self.desk, &happened, &mut self.page);
+        self.log += &self.page.take().to_string();
+        for effect in &happened.effects {
+            self.log += &match effect {
+                Effect::Answer(id, Reply::Form(content)) => {
+                    format!("= {id}: accept {}\n", Value::from(content.clone()))
+                }
+                Effect::Answer(id, reply) => format!("= {id}: {reply:?}\n"),
+                Effect::Open(url) => format!("= open {url}\n"),
+                Effect::CheckFolder(path) => format!("= look at {path}\n"),
+                Effect::Tell(_) => String::new(),
+            };
+        }
+    }
+
+    fn press(&mut self, key: &Key) {
+        let prompt = self.prompt.clone();
+        let did = self
+            .screen
+            .press(&self.desk, prompt.as_ref(), key, &mut self.page);
+        self.log += &self.page.take().to_string();
+        match did {
+            Did::Said(all) => {
+                for said in all {
+                    self.happen(Event::Said(said));
+                }
+            }
+            did => self.log += &format!("= {did:?}\n"),
+        }
+    }
+
+    fn frame(&mut self) -> Frame {
+        let prompt = self.prompt.clone();
+        self.screen
+            .frame(&self.desk, prompt.as_ref(), None, self.size, false)
+    }
+
+    fn look(&mut self) -> String {
+        shown(&self.frame())
+    }
+}
+
+/// A frame as text; the cursor is a block behind the text.
+fn shown(frame: &Frame) -> String {
+    let mut shown = String::new();
+    for row in 0..frame.height() {
+        let mut line = String::new();
+        let mut put = |column: usize, text: &str| {
+            let blanks = column.saturating_sub(text::columns(&line));
+            line.extend(std::iter::repeat_n(' ', blanks));
+            line += text;
+        };
+        let cursor = frame.cursor().filter(|(at, _)| *at == row);
+        for (index, cell) in frame.cells(row).iter().enumerate() {
+            put(if cell.is_behind { 0 } else { cell.column }, &cell.text);
+            if cursor.is_some_and(|(_, at)| at == index) {
+                put(0, "▌");
+            }
+        }
+        shown += line.trim_end();
+        shown.push('\n');
+    }
+    shown
+}
+
+/// What is seen at the end of a story, and wherever it is looked at.
+fn play(columns: usize, does: Vec<Do<'_>>) -> String {
+    let mut seat = Seat::new(columns);
+    let mut told = String::new();
+    let mut questions = 0;
+    for does in does {
+        match does {
+            Asks(question) => {
+                questions += 1;
+                seat.happen(Event::Asked(questions, question));
+            }
+            Type(text) => {
+                for c in text.chars() {
+                    seat.press(&Key::Char(c));
+                }
+            }
+            Press(key) => seat.press(&key),
+            Withdraw(id) => seat.happen(Event::Withdrawn(id)),
+            See => {
+                told += &std::mem::take(&mut seat.log);
+                told += &format!("{}\n", "-".repeat(columns));
+                told += &seat.look();
+                told += &format!("{}\n", "-".repeat(columns));
+            }
+        }
+    }
+    told + &seat.log
+}
+
+fn booking() -> Question {
+    form(
+        "Flights and hotel come to 3000 USD.\nShall we book?",
+        r#"
+            "confirm_booking": {"type": "boolean", "title": "Confirm booking"},
+            "seat_preference": {"type": "string", "title": "Seat", "oneOf": [
+                {"const": "window", "title": "Window"},
+                {"const": "aisle", "title": "Aisle"},
+                {"const": "no_preference", "title": "No preference"}
+            ]},
+            "travel_insurance": {
+                "type": "boolean", "title": "Travel insurance", "description": "Costs 150 USD.", "default": false
+            }
+        "#,
+        r#""confirm_booking""#,
+    )
+}
+
+/// Every kind of field there is.
+fn everything() -> Question {
+    form(
+        "How would you like to travel to Kyoto?",
+        r#"
+            "name": {"type": "string", "title": "Name of trip", "minLength": 2, "default": "Our trip"},
+            "voucher": {"type": "string", "title": "Voucher", "pattern": "^[A-Z]{3}-[0-9]{4}$"},
+            "email": {"type": "string", "title": "Email", "format": "email"},
+            "page": {"type": "string", "title": "Inspiration", "format": "uri"},
+            "day": {"type": "string", "title": "First day", "format": "date"},
+            "moment": {"type": "string", "title": "Call at", "format": "date-time"},
+            "budget": {"type": "number", "title": "Budget", "minimum": 20, "maximum": 2000},
+            "people": {"type": "integer", "title": "Travellers", "minimum": 1, "maximum": 9, "default": 2},
+            "pets": {"type": "boolean", "title": "Pets", "default": false},
+            "pace": {"type": "string", "title": "Pace", "enum": ["slow", "steady", "fast"], "default": "steady"},
+            "meals": {"type": "string", "title": "Meals", "oneOf": [
+                {"const": "n", "title": "None"}, {"const": "b", "title": "Breakfast"},
+                {"const": "d", "title": "Breakfast and dinner"}
+            ]},
+            "interests": {"type": "array", "title": "Interests", "minItems": 1, "maxItems": 3, "items": {
+                "type": "string", "enum": ["food", "history", "museums", "music", "nature"]
+            }},
+            "extras": {"type": "array", "title": "Extras", "maxItems": 2, "items": {
+                "type": "string", "enum": ["car", "guide", "bicycle"]
+            }}
+        "#,
+        r#""email", "day", "meals", "interests""#,
+    )
+}
+
+fn roots() -> Question {
+    Question {
+        call: Some(Call::Tool("save_itinerary".to_owned())),
+        key: None,
+        ask: Ask::Roots,
+    }
+}
+
+fn sampling() -> Question {
+    Question {
+        call: Some(Call::Tool("find_best_flight".to_owned())),
+        key: None,
+        ask: Ask::Sample(Box::new(CreateMessageParams::new("Pick a flight.", 100))),
+    }
+}
+
+macro_rules! screens {
+    ($($name:ident: $columns:expr, [$($does:expr),* $(,)?];)*) => {$(
+        #[test]
+        fn $name() {
+            insta::assert_snapshot!(play($columns, vec![$($does),*]));
+        }
+    )*};
+}
+
+screens! {
+    // Shows EL-03, EL-13, EL-27, EL-30.
+    a_booking: 80, [
+        Asks(booking()), See, Type("y"), Press(Key::Enter), See, Type("a"), Press(Key::Ctrl('s')), See,
+        Press(Key::Enter),
+    ];
+    a_form_on_a_narrow_screen: 40, [Asks(everything()), Press(Key::Tab), See];
+    a_form_on_a_wide_screen: 120, [Asks(everything()), Press(Key::Tab), See];
+    an_error_in_every_field_and_its_correction: 80, [
+        Asks(everything()),
+        Press(Key::Ctrl('u')), Type("x"), Press(Key::Tab), Type("abc"), Press(Key::Tab), Type("ada@"),
+        Press(Key::Tab), Type("kyoto"), Press(Key::Tab), Type("2026-02-30"), Press(Key::Tab), Type("soon"),
+        Press(Key::Tab), Type("7"), Press(Key::Tab), Press(Key::Ctrl('u')), Type("12"), Press(Key::Ctrl('s')), See,
+        Type("y"), Press(Key::Tab), Press(Key::Ctrl('u')), Type("ABC-1234"), Press(Key::Tab), Type("b.org"),
+        Press(Key::Tab), Press(Key::Ctrl('u')), Type("https://kyoto.travel"), Press(Key::Tab), Press(Key::Ctrl('u')),
+        Type("2026-06-15"), Press(Key::Tab), Press(Key::Ctrl('u')), Press(Key::Tab), Type("50"), Press(Key::Tab),
+        Press(Key::Backspace), Press(Key::Tab), Press(Key::Left), Press(Key::Tab), Press(Key::Right),
+        Press(Key::Tab), Press(Key::Right), Press(Key::Tab), Type("1"), Type("2345"), See,
+        Type("4"), Type("5"), Press(Key::Tab), Press(Key::Ctrl('s')), See, Press(Key::Enter),
+    ];
+    a_day_is_picked: 80, [
+        Asks(form("When?", r#""day": {"type": "string", "format": "date", "title": "Day"}"#, r#""day""#)),
+        Press(Key::Down), See, Press(Key::PageDown), Press(Key::Down), Press(Key::Right), Press(Key::Enter), See,
+        Press(Key::Enter), Press(Key::Enter),
+    ];
+    a_long_list_is_seen_in_part: 80, [
+        Asks(form("Which?", r#""day": {"type": "string", "title": "Day", "enum": [
+            "Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun", "Holiday", "Never"]}"#, "")),
+        Type("h"), See, Press(Key::Ctrl('s')), Press(Key::Enter),
+    ];
+    // Shows EL-04, EL25-17.
+    declined_with_a_reason: 80, [
+        Asks(booking()), Press(Key::Ctrl('d')), Type("too dear"), See, Press(Key::Enter),
+    ];
+    a_decline_is_taken_back: 80, [
+        Asks(booking()), Press(Key::Ctrl('d')), Press(Key::Esc), See, Press(Key::Esc),
+    ];
+    ctrl_c_clears_then_cancels: 80, [
+        Asks(form("Who?", r#""name": {"type": "string"}"#, "")), Type("Ada"), Press(Key::Ctrl('c')), See,
+        Press(Key::Ctrl('c')),
+    ];
+    commands_work_within_a_field: 80, [
+        Asks(form("Who?", r#""name": {"type": "string"}"#, "")), Type("/decline no"), See, Press(Key::Enter),
+        Asks(form("Where?", r#""path": {"type": "string"}"#, "")), Type("/home/ada"), Press(Key::Enter),
+        Press(Key::Enter),
+        Asks(form("Which?", r#""word": {"type": "string"}"#, "")), Type("//tmp"), Press(Key::Enter), Press(Key::Enter),
+        Asks(booking()), Type("y"), Press(Key::F(1)), See, Press(Key::F(8)),
+    ];
+    a_paste_is_one_value: 80, [
+        Asks(form("Note?", r#""note": {"type": "string"}"#, "")), Press(Key::Paste("one\n\n\nyes\n".into())), See,
+        Press(Key::Enter), Press(Key::Enter),
+    ];
+    questions_queue: 80, [
+        Asks(booking()), Asks(link("https://example.com/")), Asks(roots()), See, Withdraw(1), See, Press(Key::Esc),
+        Type("y"),
+    ];
+    // Shows EL-41.
+    a_link_that_may_mislead: 80, [
+        Asks(link("https://\u{430}pple.com:8443/")), See, Type("o"), See, Type("y"), See, Press(Key::Enter),
+    ];
+    a_link_is_shown_whole: 40, [
+        Asks(link("https://login.example.com/a?redirect_uri=https://evil.example/cb&state=0123456789")), See, Type("c"),
+        Type("d"), Press(Key::Enter),
+    ];
+    a_sign_in: 80, [
+        Asks(sign_in("https://auth.example.com/authorize?client_id=a")), Type("o"), See,
+        Press(Key::Paste("http://127.0.0.1:4321/callback?code=c".into())), Press(Key::Enter),
+    ];
+    a_secret_is_warned_of: 80, [
+        Asks(form("Sign in.", r#""password": {"type": "string", "title": "Your password"}"#, "")), See,
+        Press(Key::Enter), Type("y"), See, Press(Key::Esc),
+    ];
+    an_empty_form_takes_a_yes: 80, [Asks(form("Delete it?", "", "")), See, Press(Key::Enter)];
+    // Shows SA-02, SA-03.
+    a_model_is_asked: 80, [
+        Asks(sampling()), Type("Take"), Press(Key::Enter), Type("the 08:10."), See, Press(Key::Ctrl('s')), See,
+        Type("e"), Type("!"), Press(Key::Ctrl('s')), Press(Key::Enter),
+    ];
+    a_folder_is_allowed: 80, [Asks(roots()), See, Press(Key::Enter), Type("y")];
+    another_folder_is_asked_for: 80, [Asks(roots()), Type("~/other"), See, Press(Key::Enter), Press(Key::Esc)];
+}
+
+#[test]
+fn a_line_is_looked_for_among_what_there_is() {
+    let mut seat = Seat::new(80);
+    seat.prompt = Some(WantedLine::Command(given("travel").short().into()));
+    let peer = |text: &str| About::Peer(text.into());
+    let offer = |line: &str, about: About| Offer {
+        line: line.to_owned(),
+        goes_on: true,
+        about,
+    };
+    seat.screen.offer(vec![
+        offer("/call book_holiday", peer("Book a holiday")),
+        offer("/call tailor_trip", peer("Tailor a trip\x1b[2J")),
+        offer("/plan_vacation", peer("Plan a vacation")),
+        offer("/help", About::Ours("this list")),
+    ]);
+    seat.screen.remember(vec!["/read a://b".to_owned()]);
+    let mut told = seat.look();
+    let keys = |seat: &mut Seat, keys: &[Key]| {
+        for key in keys {
+            seat.press(key);
+        }
+        seat.look() + &std::mem::take(&mut seat.log)
+    };
+    told += &keys(&mut seat, &[Key::Char('t'), Key::Char('r'), Key::Char('i')]);
+    told += &keys(&mut seat, &[Key::Enter]);
+    told += &keys(&mut seat, &[Key::Down, Key::Down, Key::Tab]);
+    told += &keys(&mut seat, &[Key::Ctrl('c'), Key::Up, Key::Up]);
+    told += &keys(&mut seat, &[Key::Esc, Key::Ctrl('r'), Key::Char('t')]);
+    told += &keys(&mut seat, &[Key::Esc, Key::Ctrl('c')]);
+    insta::assert_snapshot!(told);
+}
+
+#[test]
+fn a_text_is_no_command() {
+    let mut seat = Seat::new(80);
+    seat.prompt = Some(WantedLine::Text);
+    seat.screen.offer(vec![Offer {
+        line: "/call rome".to_owned(),
+        goes_on: false,
+        about: About::Ours("Rome"),
+    }]);
+    for key in [Key::Char('R'), Key::Char('o'), Key::Enter] {
+        seat.press(&key);
+    }
+    assert_eq!(seat.log, "> Ro\n= Line(\"Ro\")\n");
+    assert_eq!(seat.look(), "> ▌\n");
+    for (keys, did) in [
+        (vec![Key::Char('x'), Key::Ctrl('c')], ""),
+        (vec![Key::Ctrl('c')], "= Interrupt\n"),
+        (vec![Key::Char('x'), Key::Esc], "= Interrupt\n"),
+        (vec![Key::Ctrl('d')], "= End\n"),
+    ] {
+        seat.log.clear();
+        for key in &keys {
+            seat.press(key);
+        }
+        assert_eq!(seat.log, did, "{keys:?}");
+    }
+}
+
+#[test]
+fn what_was_begun_is_there_after_a_question() {
+    let mut seat = Seat::new(80);
+    seat.prompt = Some(WantedLine::Command(given("travel").short().into()));
+    for c in "/call bo".chars() {
+        seat.press(&Key::Char(c));
+    }
+    seat.happen(Event::Asked(1, booking()));
+    seat.press(&Key::Esc);
+    assert!(seat.look().contains("> /call bo▌"), "{}", seat.look());
+}
+
+proptest! {
+    #![proptest_config(safety::config())]
+
+    // Shows EL-42.
+    #[test]
+    fn nothing_of_a_server_stands_outside_its_gutter(text in safety::hostile(), columns in 30usize..130) {
+        for question in [safety::question(&text), link(&text)] {
+            let mut seat = Seat::new(columns);
+            seat.happen(Event::Asked(1, question));
+            for key in [Key::Tab, Key::Tab, Key::Tab, Key::Ctrl('s'), Key::F(4)] {
+                let frame = seat.frame();
+                prop_assert!(frame.height() < seat.size.rows, "{}", shown(&frame));
+                for row in 0..frame.height() {
+                    let cells = frame.cells(row);
+                    for cell in cells {
+                        let acts = |c: char| c.is_control() || text::turns(c);
+                        prop_assert!(!cell.text.contains(acts), "{:?}", cell.text);
+                        let ends = cell.column + text::columns(&cell.text);
+                        prop_assert!(ends <= columns, "{ends} of {columns}: {:?}", cell.text);
+                    }
+                    let line: String = cells.iter().map(|cell| cell.text.as_str()).collect();
+                    for word in ["evil.example", "gnp.exe", "yes<U+000A>Sent to"] {
+                        if let Some(at) = line.find(word) {
+                            prop_assert!(line[..at].contains(text::GUTTER), "{line:?}");
+                        }
+                    }
+                }
+                seat.press(&key);
+            }
+        }
+    }
+}
