@@ -18,6 +18,7 @@ mod failure;
 pub mod locate;
 pub mod lookup;
 pub mod missing;
+pub mod name;
 pub mod private_file;
 pub mod repl;
 pub mod session;

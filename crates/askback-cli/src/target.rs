@@ -1,14 +1,11 @@
 //! Servers, and how they are reached.
 
-use std::{
-    collections::BTreeMap,
-    path::{Path, PathBuf},
-};
+use std::{collections::BTreeMap, path::PathBuf};
 
 use askback::transport::{Child, Http};
 use askback_host::text;
 
-use crate::{environment, error::Error, sign_in::SignInEntry};
+use crate::{environment, error::Error, name, sign_in::SignInEntry};
 
 /// A server.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -58,13 +55,10 @@ pub struct Command {
 }
 
 impl Target {
-    /// A server that is a child process, named after its program.
+    /// A server that is a child process, named after its script, package or program.
     pub fn child(program: &str, args: &[String]) -> Self {
-        let name = Path::new(program)
-            .file_stem()
-            .map_or_else(|| program.into(), |stem| stem.to_string_lossy());
         Self {
-            name: name.into_owned(),
+            name: name::of_command(program, args),
             reach: Reach::Start(Command {
                 program: program.to_owned(),
                 args: args.to_vec(),

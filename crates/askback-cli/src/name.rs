@@ -1,0 +1,258 @@
+//! The name of a server that nobody has named: its script or package, never its launcher.
+
+use std::path::{Component, Path};
+
+/// A program that starts servers, which are named by its arguments.
+struct Launcher {
+    name: &'static str,
+    /// Its first words that are no name.
+    commands: &'static [&'static str],
+    /// The options behind which the name is.
+    naming: &'static [&'static str],
+    /// The options behind which there is a value that is no name.
+    valued: &'static [&'static str],
+}
+
+const LAUNCHERS: &[Launcher] = &[
+    launcher("bun", &["run", "x"], &[]),
+    launcher("bunx", &[], &[]),
+    launcher(
+        "cargo",
+        &["run"],
+        &["--bin", "--example", "--package", "-p"],
+    ),
+    launcher("deno", &["run"], &[]),
+    containers("docker"),
+    launcher("dotnet", &["exec", "run"], &["--project"]),
+    launcher("env", &[], &[]),
+    launcher("go", &["run"], &[]),
+    launcher("java", &[], &["-jar"]),
+    launcher("node", &[], &[]),
+    launcher("npm", &["exec", "run", "x"], &[]),
+    launcher("npx", &[], &["--package", "-p"]),
+    launcher("php", &[], &[]),
+    launcher("pipx", &["run"], &["--spec"]),
+    launcher("pnpm", &["dlx", "exec", "run"], &[]),
+    containers("podman"),
+    launcher("poetry", &["run"], &[]),
+    launcher("python", &[], &["-m"]),
+    launcher("ruby", &[], &[]),
+    launcher("ts-node", &[], &[]),
+    launcher("tsx", &[], &[]),
+    launcher("uv", &["run", "tool", "x"], &["--from", "-m", "--module"]),
+    launcher("uvx", &[], &["--from"]),
+    launcher("yarn", &["dlx", "exec", "run"], &[]),
+];
+
+/// Options of interpreters and package runners behind which there is a value.
+const VALUED: &[&str] = &[
+    "-C",
+    "-c",
+    "-classpath",
+    "-cp",
+    "-e",
+    "-r",
+    "--cwd",
+    "--directory",
+    "--env-file",
+    "--features",
+    "--import",
+    "--loader",
+    "--manifest-path",
+    "--project",
+    "--python",
+    "--require",
+    "--with",
+];
+
+/// Options of containers behind which there is a value.
+const OF_CONTAINERS: &[&str] = &[
+    "-e",
+    "-p",
+    "-u",
+    "-v",
+    "-w",
+    "--env",
+    "--env-file",
+    "--mount",
+    "--name",
+    "--network",
+    "--publish",
+    "--user",
+    "--volume",
+    "--workdir",
+];
+
+/// Endings of what is a file, and no package.
+const EXTENSIONS: &[&str] = &[
+    "cjs", "cs", "dll", "go", "jar", "js", "mjs", "php", "py", "rb", "sh", "ts",
+];
+
+/// Scripts whose names say nothing.
+const SCRIPTS: &[&str] = &["__main__", "app", "cli", "index", "main", "mod", "server"];
+
+/// Folders whose names say nothing of the scripts in them.
+const FOLDERS: &[&str] = &["bin", "build", "dist", "lib", "out", "src"];
+
+const fn launcher(
+    name: &'static str,
+    commands: &'static [&'static str],
+    naming: &'static [&'static str],
+) -> Launcher {
+    Launcher {
+        name,
+        commands,
+        naming,
+        valued: VALUED,
+    }
+}
+
+const fn containers(name: &'static str) -> Launcher {
+    Launcher {
+        name,
+        commands: &["container", "run"],
+        naming: &[],
+        valued: OF_CONTAINERS,
+    }
+}
+
+/// The name of a server that a command starts.
+pub fn of_command(program: &str, args: &[String]) -> String {
+    let Some(launcher) = Launcher::find(program) else {
+        return stem(program);
+    };
+    match launcher.launched(args) {
+        // A launcher may start another one.
+        Some((word, rest)) if Launcher::find(word).is_some() => of_command(word, rest),
+        Some((word, _)) => of_word(word),
+        None => stem(program),
+    }
+}
+
+impl Launcher {
+    fn find(program: &str) -> Option<&'static Self> {
+        let name = stem(program);
+        // There is more than one python.
+        let name = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
+        LAUNCHERS.iter().find(|launcher| launcher.name == name)
+    }
+
+    /// The argument that says what is started, and those behind it.
+    fn launched<'a>(&self, args: &'a [String]) -> Option<(&'a str, &'a [String])> {
+        let mut args = args;
+        while let Some((word, rest)) = args.split_first() {
+            let word = word.as_str();
+            if self.naming.contains(&word) {
+                return rest.split_first().map(|(name, rest)| (&**name, rest));
+            }
+            let is_valued = self.valued.contains(&word);
+            if !is_valued
+                && !word.starts_with('-')
+                && !word.contains('=')
+                && !self.commands.contains(&word)
+            {
+                return Some((word, rest));
+            }
+            args = rest.get(usize::from(is_valued)..).unwrap_or_default();
+        }
+        None
+    }
+}
+
+/// The name of what a launcher starts: a script, a package or an image.
+fn of_word(word: &str) -> String {
+    let extension = Path::new(word)
+        .extension()
+        .and_then(|extension| extension.to_str());
+    if extension.is_some_and(|extension| EXTENSIONS.contains(&extension))
+        || word.starts_with(['.', '/', '~'])
+    {
+        return of_script(Path::new(word));
+    }
+    // A package may be followed by its version, and be within a scope or a registry.
+    let word = word.trim_end_matches('/');
+    let last = word.rsplit('/').next().unwrap_or(word);
+    let name = last.split(['@', ':']).next().unwrap_or(last);
+    if name.is_empty() {
+        word.to_owned()
+    } else {
+        name.to_owned()
+    }
+}
+
+/// The file of a script, or the folder that says more.
+fn of_script(script: &Path) -> String {
+    let file = |path: &Path| {
+        let name = path.file_name().unwrap_or(path.as_os_str());
+        name.to_string_lossy().into_owned()
+    };
+    if !SCRIPTS.contains(&stem(&script.to_string_lossy()).as_str()) {
+        return file(script);
+    }
+    let folders = script.parent().into_iter().flat_map(Path::components).rev();
+    let mut names = folders.filter_map(|folder| match folder {
+        Component::Normal(name) => Some(name.to_string_lossy()),
+        _ => None,
+    });
+    let says = names.find(|name| !FOLDERS.contains(&&**name));
+    says.map_or_else(|| file(script), |name| name.into_owned())
+}
+
+fn stem(program: &str) -> String {
+    let stem = Path::new(program).file_stem();
+    stem.map_or_else(
+        || program.to_owned(),
+        |stem| stem.to_string_lossy().into_owned(),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn servers_are_named_by_their_scripts_and_packages() {
+        #[track_caller]
+        fn check(command: &str, name: &str) {
+            let mut words = command.split(' ').map(str::to_owned);
+            let program = words.next().unwrap();
+            let args: Vec<_> = words.collect();
+            assert_eq!(of_command(&program, &args), name);
+        }
+        check("my-server", "my-server");
+        check("/opt/bin/my-server --port 7", "my-server");
+        check("./target/release/zoo.exe", "zoo");
+        check("python3 zoo.py --verbose", "zoo.py");
+        check("/usr/bin/python3.12 -u zoo.py", "zoo.py");
+        check("python3 -m mcp_server_fetch", "mcp_server_fetch");
+        check("python3 -c pass", "python3");
+        check(
+            "npx -y @modelcontextprotocol/server-everything",
+            "server-everything",
+        );
+        check(
+            "npx -y @modelcontextprotocol/server-everything@2026.1 stdio",
+            "server-everything",
+        );
+        check("npx -p @scope/tools serve", "tools");
+        check("npx server-filesystem@latest .", "server-filesystem");
+        check("uvx --from git+https://example.com/zoo zoo", "zoo");
+        check("uv run --directory /srv zoo.py", "zoo.py");
+        check("uv tool run zoo", "zoo");
+        check("uv run python zoo.py", "zoo.py");
+        check("env TOKEN=x node dist/index.js", "index.js");
+        check("node /home/ada/weather/dist/index.js", "weather");
+        check("node ./weather/build/index.js", "weather");
+        check("node -e 1", "node");
+        check(
+            "docker run -i --rm -e TOKEN -v /a:/b ghcr.io/acme/fetch:1.2",
+            "fetch",
+        );
+        check("cargo run -q -p zoo", "zoo");
+        check("cargo run", "cargo");
+        check("java -jar /opt/zoo.jar", "zoo.jar");
+        check("deno run -A zoo.ts", "zoo.ts");
+        check("npx", "npx");
+        check("", "");
+    }
+}
