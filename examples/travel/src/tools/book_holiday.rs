@@ -10,7 +10,7 @@ use crate::{
 /// What is to be booked: the tool's arguments.
 #[derive(Form)]
 pub(crate) struct Trip {
-    /// Where to; travel://destinations has the list.
+    /// Where to: Barcelona, Innsbruck, Kyoto, Lisbon, Marrakesh, New York, Reykjavik or Rome.
     destination: String,
     /// The day of departure.
     depart: Date,

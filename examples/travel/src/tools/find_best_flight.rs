@@ -18,7 +18,7 @@ const BEST: usize = 3;
 /// The tool's arguments.
 #[derive(Form)]
 pub(crate) struct Search {
-    /// Where to; travel://destinations has the list.
+    /// Where to: Barcelona, Innsbruck, Kyoto, Lisbon, Marrakesh, New York, Reykjavik or Rome.
     destination: String,
     /// When.
     month: Month,

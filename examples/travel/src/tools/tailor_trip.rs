@@ -14,7 +14,7 @@ use crate::data::Destination;
 /// The tool's arguments.
 #[derive(Form)]
 pub(crate) struct Tailor {
-    /// Where to; travel://destinations has the list.
+    /// Where to: Barcelona, Innsbruck, Kyoto, Lisbon, Marrakesh, New York, Reykjavik or Rome.
     destination: String,
 }
 
