@@ -465,7 +465,7 @@ fn field_hint(draft: &Draft, at: usize) -> Words {
     let hint = text::hint(field);
     match draft.value(at) {
         Some(value) => match bracketed(field, value) {
-            Some(value) => words!("{} {}", hint, value),
+            Some(value) => words!("{} · Enter takes {}", hint, value),
             None => words!("{} · Enter keeps it", hint),
         },
         None if field.required => hint,

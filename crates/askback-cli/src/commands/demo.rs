@@ -65,6 +65,6 @@ fn welcome(page: &mut Page) {
     page.blank();
     page.say(
         Style::Plain,
-        "A travel agency now runs as a child of this program. Book a holiday with it: you fill in the arguments of the call, and in the middle of the call the agency asks you twice. Each answer is yours to review before it is sent, and you may say no at any time. Enter takes what stands in brackets.",
+        "A travel agency now runs as a child of this program. Book a holiday with it: you fill in the arguments of the call, and in the middle of the call the agency asks you twice. Each answer is yours to review before it is sent, and you may say no at any time.",
     );
 }
