@@ -11,7 +11,7 @@ use alloc::{
     vec::Vec,
 };
 
-use percent_encoding::percent_decode_str;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
 /// A URI template with simple variables, `travel://destinations/{name}`, or reserved ones that
 /// take slashes too, `file:///{+path}`.
@@ -92,6 +92,27 @@ impl UriTemplate {
         })
     }
 
+    /// Returns the URI with these values in place of the variables, each percent-encoded as its kind
+    /// wants; one that is not given is empty (RFC 6570, 3.2).
+    #[must_use]
+    pub fn expand(&self, values: &BTreeMap<String, String>) -> String {
+        let mut uri = String::new();
+        for part in &self.parts {
+            match part {
+                Part::Text(text) => uri.push_str(text),
+                Part::Variable { name, reserved } => {
+                    let value = values.get(name).map(String::as_str).unwrap_or_default();
+                    let encoded = match reserved {
+                        true => RESERVED_TOO,
+                        false => UNRESERVED,
+                    };
+                    uri.extend(utf8_percent_encode(value, encoded));
+                }
+            }
+        }
+        uri
+    }
+
     /// The values of the variables in a URI that fits the template, percent-decoded once. Each takes
     /// as little as it can, and never nothing.
     ///
@@ -128,6 +149,34 @@ impl UriTemplate {
         rest.is_empty().then_some(values)
     }
 }
+
+/// The characters that are encoded in the value of `{name}`: all but unreserved characters (RFC 3986, 2.3).
+const UNRESERVED: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'.')
+    .remove(b'_')
+    .remove(b'~');
+
+/// The characters that are encoded in the value of `{+name}`: reserved characters are not (RFC 3986, 2.2).
+const RESERVED_TOO: &AsciiSet = &UNRESERVED
+    .remove(b':')
+    .remove(b'/')
+    .remove(b'?')
+    .remove(b'#')
+    .remove(b'[')
+    .remove(b']')
+    .remove(b'@')
+    .remove(b'!')
+    .remove(b'$')
+    .remove(b'&')
+    .remove(b'\'')
+    .remove(b'(')
+    .remove(b')')
+    .remove(b'*')
+    .remove(b'+')
+    .remove(b',')
+    .remove(b';')
+    .remove(b'=');
 
 /// Whether a text may stand in a template as it is (RFC 6570, 2.1).
 fn is_literal(text: &str) -> bool {

@@ -1,6 +1,9 @@
 //! URI templates: which URIs fit, and what is taken out of them.
 
+use std::collections::BTreeMap;
+
 use askback_core::uri_template::UriTemplate;
+use proptest::prelude::*;
 
 fn check(template: &str, uri: &str, expected: Option<&[(&str, &str)]>) {
     let template = UriTemplate::parse(template).expect("a legal template");
@@ -89,5 +92,34 @@ fn other_expressions_are_refused() {
         "%5{a}", "x%{+a}", "{a}%zz",
     ] {
         assert!(UriTemplate::parse(template).is_none(), "{template}");
+    }
+}
+
+#[test]
+fn values_are_put_in() {
+    #[track_caller]
+    fn check(template: &str, values: &[(&str, &str)], expected: &str) {
+        let template = UriTemplate::parse(template).expect("it is a template");
+        let values = values
+            .iter()
+            .map(|&(name, value)| (name.to_owned(), value.to_owned()));
+        assert_eq!(template.expand(&values.collect()), expected);
+    }
+    check("a://b", &[("c", "d")], "a://b");
+    check("a://{b}/c", &[("b", "New York")], "a://New%20York/c");
+    check("a://{b}", &[("b", "c/d?e#f%20")], "a://c%2Fd%3Fe%23f%2520");
+    check("a:///{+b}", &[("b", "c/d e.txt")], "a:///c/d%20e.txt");
+    check("a://{b}", &[("b", "Çeşme~-._")], "a://%C3%87e%C5%9Fme~-._");
+    check("a://{b}/{c}", &[("c", "d")], "a:///d");
+}
+
+proptest! {
+    #[test]
+    fn what_was_put_in_is_read_back(a in "[^/\\\\\0]{1,8}", b in "[^/\\\\\0]{1,8}") {
+        prop_assume!(![".", ".."].iter().any(|dots| a == *dots || b == *dots));
+        let template = UriTemplate::parse("x://{a}/y/{b}").expect("it is a template");
+        let values = [("a", a), ("b", b)].map(|(name, value)| (name.to_owned(), value));
+        let values = BTreeMap::from(values);
+        prop_assert_eq!(template.matches(&template.expand(&values)), Some(values));
     }
 }
