@@ -1,26 +1,22 @@
 //! Arguments of tools and prompts that are missing, for which a person is asked.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use askback::client::Client;
 use askback_core::{
-    forms::FormSchema,
+    forms::{Content, Field, FieldKind, FormSchema, TextField},
+    future::BoxFuture,
     limits::Limits,
-    protocol::{Prompt, PromptArgument, Reference, Tool},
+    protocol::{Prompt, Reference, Tool},
+    uri_template::UriTemplate,
 };
 use askback_host::{
-    command::{self, Typed},
-    host::{Host, Input, WantedLine},
+    host::{Host, Suggest},
     model::{Ask, Call, Question, Reply},
-    page::Style,
-    words,
 };
 use serde_json::{Map, Value};
 
-use crate::{
-    error::{Error, Kind},
-    session::failed,
-};
+use crate::error::{Error, Kind};
 
 /// Has the person fill in the required arguments of a tool that are not given, and the optional ones
 /// beside them; with `asks_all`, every argument, with the values given as presets. None if the person
@@ -57,9 +53,10 @@ pub async fn for_tool(
                 ask: Ask::Arguments {
                     schema: form,
                     preset: given,
+                    suggests: false,
                 },
             };
-            let filled = host.fill(question).await;
+            let filled = host.fill(question, &()).await;
             Ok(filled.and_then(|reply| match reply {
                 Reply::Form(content) => {
                     arguments.extend(content);
@@ -76,32 +73,42 @@ pub async fn for_tool(
     }
 }
 
-/// Asks the person for the arguments of a prompt that are not given, one after the other. None if the
-/// person cancels.
-///
-/// # Errors
-///
-/// Fails where the server does, which may be asked for suggestions.
+/// Has the person fill in the arguments of a prompt that are not given, with values that the server
+/// suggests. None if the person cancels.
 pub async fn for_prompt(
     client: &Client,
     host: &mut Host,
     prompt: &Prompt,
-    mut given: BTreeMap<String, String>,
-) -> Result<Option<BTreeMap<String, String>>, Error> {
-    for argument in prompt.arguments.iter().flatten() {
-        if given.contains_key(&argument.name) {
-            continue;
-        }
-        let asked = PromptQuestion { prompt, argument };
-        match asked.ask(client, host, &given).await? {
-            Some(value) if value.is_empty() => {}
-            Some(value) => {
-                given.insert(argument.name.clone(), value);
-            }
-            None => return Ok(None),
-        }
-    }
-    Ok(Some(given))
+    given: BTreeMap<String, String>,
+) -> Option<BTreeMap<String, String>> {
+    let arguments = prompt.arguments.iter().flatten();
+    let fields = arguments.map(|argument| Field {
+        title: argument.title.clone(),
+        description: argument.description.clone(),
+        ..text(&argument.name, argument.required == Some(true))
+    });
+    let asked = Asked {
+        call: Call::Prompt(prompt.name.clone()),
+        reference: Reference::prompt(prompt.name.clone()),
+        fields: fields.collect(),
+    };
+    asked.fill(client, host, given).await
+}
+
+/// Has the person fill in the variables of a URI that is a template, with values that the server
+/// suggests; any other is taken as it is. None if the person cancels.
+pub async fn for_uri(client: &Client, host: &mut Host, uri: &str) -> Option<String> {
+    let template = UriTemplate::parse(uri);
+    let Some(template) = template.filter(|template| template.variables().next().is_some()) else {
+        return Some(uri.to_owned());
+    };
+    let asked = Asked {
+        call: Call::Resource(uri.to_owned()),
+        reference: Reference::resource(uri),
+        fields: template.variables().map(|name| text(name, true)).collect(),
+    };
+    let filled = asked.fill(client, host, BTreeMap::new()).await?;
+    Some(template.expand(&filled))
 }
 
 /// The end of a run in which the person cancelled the question for arguments.
@@ -112,75 +119,95 @@ pub fn cancelled() -> Error {
     )
 }
 
-/// An argument of a prompt that is asked for.
-struct PromptQuestion<'a> {
-    prompt: &'a Prompt,
-    argument: &'a PromptArgument,
+/// Texts that are asked for.
+struct Asked {
+    call: Call,
+    reference: Reference,
+    fields: Vec<Field>,
 }
 
-impl PromptQuestion<'_> {
-    /// Asks for the argument: empty if it is left out, none if the person goes away.
-    async fn ask(
-        &self,
+impl Asked {
+    /// Has the person fill in those texts that are not given.
+    async fn fill(
+        mut self,
         client: &Client,
         host: &mut Host,
-        given: &BTreeMap<String, String>,
-    ) -> Result<Option<String>, Error> {
-        let argument = self.argument;
-        let required = argument.required == Some(true);
-        let page = host.page();
-        page.blank();
-        page.quote_line("", argument.title.as_ref().unwrap_or(&argument.name));
-        if let Some(description) = &argument.description {
-            page.quote(description);
+        mut given: BTreeMap<String, String>,
+    ) -> Option<BTreeMap<String, String>> {
+        self.fields.retain(|field| !given.contains_key(&field.name));
+        // A server may name two of them alike.
+        let mut names = BTreeSet::new();
+        self.fields.retain(|field| names.insert(field.name.clone()));
+        if self.fields.is_empty() {
+            return Some(given);
         }
-        loop {
-            let leave = if required { "required" } else { "Enter skips" };
-            let suggests = match client.capabilities().completions {
-                Some(_) => " · /suggest ab lists what begins with ab",
-                None => "",
-            };
-            let hint = words!("{}{} · /cancel", leave, suggests);
-            host.page().say(Style::Dim, hint);
-            let line = match host.read(&WantedLine::Text).await {
-                Input::Line(line) => line,
-                Input::End | Input::Interrupt => return Ok(None),
-            };
-            let issue = match command::typed(&line) {
-                Typed::Command("cancel", _) => return Ok(None),
-                Typed::Command("suggest", start) if !suggests.is_empty() => {
-                    self.suggest(client, host, start, given).await?;
-                    continue;
-                }
-                Typed::Command(..) => "there is no such command here; // begins a text with /",
-                Typed::Text(text) if text.trim().is_empty() && required => "must be given",
-                Typed::Text(text) => return Ok(Some(text.trim().to_owned())),
-            };
-            host.page().item("× ", Style::Warning, issue);
+        let schema = FormSchema {
+            fields: self.fields,
+            annotations: Map::new(),
+        };
+        let question = Question {
+            call: Some(self.call),
+            key: None,
+            ask: Ask::Arguments {
+                schema,
+                preset: Content::new(),
+                suggests: client.capabilities().completions.is_some(),
+            },
+        };
+        let suggest = Suggested {
+            client,
+            reference: self.reference,
+            given: given.clone(),
+        };
+        match host.fill(question, &suggest).await? {
+            Reply::Form(content) => given.extend(texts(content)),
+            _ => return None,
         }
+        Some(given)
     }
+}
 
-    /// Lists what the server suggests for the argument if it begins with `start`.
-    async fn suggest(
+/// The values that a server suggests.
+struct Suggested<'a> {
+    client: &'a Client,
+    reference: Reference,
+    given: BTreeMap<String, String>,
+}
+
+impl Suggest for Suggested<'_> {
+    fn suggest(
         &self,
-        client: &Client,
-        host: &mut Host,
-        start: &str,
-        given: &BTreeMap<String, String>,
-    ) -> Result<(), Error> {
-        let reference = Reference::prompt(self.prompt.name.clone());
-        let asked = (self.argument.name.as_str(), start);
-        let completing = client.complete(reference, asked, given.clone());
-        let suggested = host.attend(completing).await?.map_err(failed)?;
-        let page = host.page();
-        for value in &suggested.values {
-            page.quote_line("  ", value);
-        }
-        match (suggested.values.is_empty(), suggested.has_more) {
-            (true, _) => page.note(Style::Dim, "the server suggests nothing"),
-            (false, Some(true)) => page.note(Style::Dim, "and more"),
-            _ => {}
-        }
-        Ok(())
+        name: String,
+        text: String,
+        others: Content,
+    ) -> BoxFuture<'_, Option<(Vec<String>, bool)>> {
+        let mut others: BTreeMap<_, _> = texts(others).collect();
+        others.extend(self.given.clone());
+        Box::pin(async move {
+            let asked = (name.as_str(), text.as_str());
+            let completing = self.client.complete(self.reference.clone(), asked, others);
+            let found = completing.await.ok()?;
+            Some((found.values, found.has_more == Some(true)))
+        })
     }
+}
+
+/// A field for a text.
+fn text(name: &str, required: bool) -> Field {
+    Field {
+        name: name.to_owned(),
+        title: None,
+        description: None,
+        required,
+        kind: FieldKind::Text(TextField::default()),
+        not_secret: false,
+    }
+}
+
+/// The texts of a form.
+fn texts(content: Content) -> impl Iterator<Item = (String, String)> {
+    content.into_iter().map(|(name, value)| match value {
+        Value::String(text) => (name, text),
+        value => (name, value.to_string()),
+    })
 }

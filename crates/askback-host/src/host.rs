@@ -4,15 +4,15 @@
 //! decides nothing. A front end is a leaf, and could be taken away without the others noticing.
 
 use std::{
-    collections::HashMap,
-    future::poll_fn,
+    collections::{HashMap, VecDeque},
+    future::{pending, poll_fn, ready},
     path::Path,
     task::{Context, Poll},
     time::Duration,
 };
 
 use askback::client;
-use askback_core::limits::Limits;
+use askback_core::{forms::Content, future::BoxFuture, limits::Limits};
 use tokio::{
     sync::oneshot,
     time::{Instant, sleep},
@@ -20,7 +20,7 @@ use tokio::{
 
 use crate::{
     Interrupted, folder,
-    model::{Desk, Effect, Event, Happened, Question, Reply, Said},
+    model::{Desk, Effect, Event, Happened, Question, Reply, Said, Suggestions},
     offer::Offer,
     page::{Page, Rows, out, out::Unwritten},
     relay::{Arrival, Arrivals},
@@ -30,6 +30,12 @@ use crate::{
 
 /// The number of the questions we ask ourselves. The relay's count up from nought.
 const OURS: u64 = u64::MAX;
+
+/// How long a person pauses in typing before values are suggested.
+const PAUSE: Duration = Duration::from_millis(120);
+
+/// The most texts for which it is remembered what was suggested.
+const KNOWN: usize = 64;
 
 /// How long a person waits before the screen says for what.
 const SILENCE: Duration = Duration::from_secs(1);
@@ -46,6 +52,66 @@ pub struct Host {
     began: Instant,
     /// The reply to our own question.
     ours: Option<Reply>,
+    /// The field of our own question for which values are wanted.
+    wanted: Option<Wanted>,
+}
+
+/// A field for which values are wanted.
+struct Wanted {
+    field: usize,
+    asked: Asked,
+}
+
+/// The text for which values are wanted, and what stands beside it.
+#[derive(Debug, Clone, PartialEq)]
+struct Asked {
+    name: String,
+    text: String,
+    others: Content,
+}
+
+/// Values that were suggested, and whether there are more.
+type Suggested = (Vec<String>, bool);
+
+/// The values for the texts that were asked for already: who goes back by a letter waits for
+/// nothing.
+#[derive(Default)]
+struct Known(VecDeque<(Asked, Suggested)>);
+
+impl Known {
+    fn get(&self, asked: &Asked) -> Option<&Suggested> {
+        let found = self.0.iter().find(|(known, _)| known == asked);
+        found.map(|(_, suggested)| suggested)
+    }
+
+    fn keep(&mut self, asked: Asked, suggested: Suggested) {
+        self.0.truncate(KNOWN.saturating_sub(1));
+        self.0.push_front((asked, suggested));
+    }
+}
+
+/// A source of values for the fields of our own questions.
+pub trait Suggest {
+    /// Suggests values for the field of that name which begin with `text`, with the values of the
+    /// other fields given; and says whether there are more. None if there are none to be had.
+    fn suggest(
+        &self,
+        name: String,
+        text: String,
+        others: Content,
+    ) -> BoxFuture<'_, Option<(Vec<String>, bool)>>;
+}
+
+/// Nobody suggests anything.
+impl Suggest for () {
+    fn suggest(
+        &self,
+        _: String,
+        _: String,
+        _: Content,
+    ) -> BoxFuture<'_, Option<(Vec<String>, bool)>> {
+        Box::pin(ready(None))
+    }
 }
 
 /// A front end: it shows the desk, and says what the person does.
@@ -69,7 +135,7 @@ pub trait Leaf {
 
     /// Brings what is seen up to date: the question in front, or else the prompt, where a line is
     /// wanted.
-    fn show(&mut self, desk: &Desk, prompt: Option<&WantedLine>);
+    fn show(&mut self, desk: &Desk, prompt: Option<&Words>);
 
     /// The page, for what is said outside questions.
     fn page(&mut self) -> &mut Page;
@@ -113,15 +179,6 @@ pub enum Did {
     Interrupt,
 }
 
-/// A line that is wanted where nothing is asked.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum WantedLine {
-    /// A command, to whom these words say.
-    Command(Words),
-    /// A text.
-    Text,
-}
-
 /// A line that was wanted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Input {
@@ -144,6 +201,7 @@ impl Host {
             remarks: Remarks::new(limits),
             began: Instant::now(),
             ours: None,
+            wanted: None,
         }
     }
 
@@ -253,7 +311,7 @@ impl Host {
     }
 
     /// Asks for a line. What the server says and asks meanwhile comes first.
-    pub async fn read(&mut self, prompt: &WantedLine) -> Input {
+    pub async fn read(&mut self, prompt: &Words) -> Input {
         loop {
             if self.desk.front().is_none() {
                 self.sum_up();
@@ -272,16 +330,46 @@ impl Host {
         }
     }
 
-    /// Lets the person fill in a form of our own; none if that was cancelled.
-    pub async fn fill(&mut self, question: Question) -> Option<Reply> {
+    /// Lets the person fill in a form of our own, with values for its fields from `suggest`; none if
+    /// that was cancelled.
+    pub async fn fill(&mut self, question: Question, suggest: &dyn Suggest) -> Option<Reply> {
         self.happen(Event::Asked(OURS, question));
+        // Of all the texts on the way to the last one, none need be looked up.
+        let mut suggesting = None;
+        let mut known = Known::default();
         while self.ours.is_none() {
             self.flush();
+            if let Some(Wanted { field, asked }) = self.wanted.take() {
+                suggesting = match known.get(&asked) {
+                    Some(suggested) => {
+                        let suggested = suggestions(field, asked.text, suggested.clone());
+                        self.happen(Event::Suggested(suggested));
+                        continue;
+                    }
+                    None => Some(Box::pin(look_up(suggest, field, asked))),
+                };
+            }
             tokio::select! {
                 Some(arrival) = self.arrivals.recv() => self.arrive(arrival),
                 did = did(&mut *self.leaf, &self.desk) => self.did(did),
+                (field, asked, found) = async {
+                    match &mut suggesting {
+                        Some(suggesting) => suggesting.await,
+                        None => pending().await,
+                    }
+                } => {
+                    suggesting = None;
+                    // What could not be had may be another time.
+                    if let Some(found) = &found {
+                        known.keep(asked.clone(), found.clone());
+                    }
+                    let found = found.unwrap_or_default();
+                    let suggested = suggestions(field, asked.text, found);
+                    self.happen(Event::Suggested(suggested));
+                }
             }
         }
+        self.wanted = None;
         self.flush();
         self.ours.take().filter(|reply| !reply.is_refusal())
     }
@@ -384,9 +472,39 @@ impl Host {
                     let found = folder::root(Path::new(&path));
                     self.happen(Event::Folder(found));
                 }
+                Effect::Suggest {
+                    field,
+                    name,
+                    text,
+                    others,
+                } => {
+                    let asked = Asked { name, text, others };
+                    self.wanted = Some(Wanted { field, asked });
+                }
                 Effect::Tell(_) => {}
             }
         }
+    }
+}
+
+/// Looks up values for a field, once the person pauses.
+async fn look_up(
+    suggest: &dyn Suggest,
+    field: usize,
+    asked: Asked,
+) -> (usize, Asked, Option<Suggested>) {
+    sleep(PAUSE).await;
+    let Asked { name, text, others } = asked.clone();
+    let found = suggest.suggest(name, text, others).await;
+    (field, asked, found)
+}
+
+fn suggestions(field: usize, text: String, (values, has_more): Suggested) -> Suggestions {
+    Suggestions {
+        field,
+        text,
+        values,
+        has_more,
     }
 }
 

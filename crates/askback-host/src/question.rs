@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::{
     content, folder,
     model::{
-        Ask, Asker, Call, Draft, Front, Notice, Question, Reached, Reply, Step, Why,
+        Ask, Asker, Call, Draft, Front, Notice, Question, Reached, Reply, Step, Suggestions, Why,
         link::{Link, Refusal},
         marks,
     },
@@ -105,6 +105,12 @@ pub(crate) fn ask(page: &mut Page, front: &Front<'_>, at: usize) {
     let ours = front.question.ask.is_ours();
     let hint: Words = match front.step {
         Step::Secret(_) => "yes goes on all the same".into(),
+        Step::Filling(draft) if front.suggests() => {
+            words!(
+                "{} · /suggest ab lists what begins with ab",
+                field_hint(draft, at)
+            )
+        }
         Step::Filling(draft) => field_hint(draft, at),
         Step::Review(_) if ours => "Enter goes on · a number changes that field".into(),
         Step::Review(_) => "Enter sends · a number changes that field".into(),
@@ -127,6 +133,18 @@ pub(crate) fn ask(page: &mut Page, front: &Front<'_>, at: usize) {
     };
     page.say(Style::Dim, words!("{} · {}", hint, ways_out));
     page.prompt("");
+}
+
+/// Puts on the page which values are suggested for a field.
+pub(crate) fn suggestions(page: &mut Page, suggested: &Suggestions) {
+    for value in &suggested.values {
+        page.quote_line("  ", value);
+    }
+    match (suggested.values.is_empty(), suggested.has_more) {
+        (true, _) => page.note(Style::Dim, "the server suggests nothing"),
+        (false, true) => page.note(Style::Dim, "and more"),
+        (false, false) => {}
+    }
 }
 
 /// Puts the link of a question on the page, alone and whole.
@@ -247,6 +265,7 @@ pub(crate) fn help(page: &mut Page) {
             "leave the other fields as they are, and look the form over",
         ),
         ("/lines", "write several lines, ended by a dot"),
+        ("/suggest", "list what the server suggests, where it does"),
         ("/more", "show the whole message"),
         ("/link", "show the link alone, to be copied"),
         ("/mute", "cancel all questions of this server"),

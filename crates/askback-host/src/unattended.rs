@@ -9,7 +9,7 @@ use std::{
 use askback_core::limits::Limits;
 
 use crate::{
-    host::{Did, Leaf, WantedLine},
+    host::{Did, Leaf},
     model::{Ask, Asker, Desk, Effect, Happened, Notice, Question, Reply, Why},
     page::{Excerpt, LEFT_OUT, Page, Style, out},
     question::in_full,
@@ -124,7 +124,7 @@ impl Leaf for Unattended {
     /// Opens nothing: what a rule agrees to, it does not open.
     fn open(&mut self, _: &str) {}
 
-    fn show(&mut self, _: &Desk, _: Option<&WantedLine>) {
+    fn show(&mut self, _: &Desk, _: Option<&Words>) {
         // Who cannot be told cannot be helped.
         let _ = self.page.take().write_to(&mut self.out);
     }

@@ -44,8 +44,12 @@ fn greet(host: &mut Host, client: &askback::client::Client) {
     catalog::identity(page, &asker, revision.as_str(), &capabilities, None);
     if let Some(instructions) = client.instructions() {
         let lines = instructions.lines().count();
+        let lines = match lines {
+            1 => "1 line".into(),
+            lines => words!("{} lines", lines),
+        };
         let words = words!(
-            "instructions for models: {} lines; /instructions shows them",
+            "instructions for models: {}; /instructions shows them",
             lines
         );
         page.note(Style::Plain, words);

@@ -8,6 +8,7 @@ use askback_host::{content, page::out, text::PeerText};
 use super::answers;
 use crate::{
     error::{Error, Outcome},
+    missing,
     session::{Session, SessionArgs, failed},
 };
 
@@ -18,7 +19,7 @@ use crate::{
 /// `askback call`.
 #[derive(Debug, Clone, clap::Args)]
 pub struct ReadArgs {
-    /// The URI of the resource
+    /// The URI of the resource; the variables of a template are asked for at a terminal
     uri: String,
     /// A file of answers, YAML or JSON
     #[arg(long, value_name = "FILE")]
@@ -47,7 +48,12 @@ pub async fn run(args: ReadArgs, outcome: &mut Outcome) -> Result<(), Error> {
 
 async fn read(session: &mut Session, args: &ReadArgs) -> Result<(), Error> {
     let Session { client, host } = session;
-    let reading = client.read_resource(&args.uri);
+    let uri = match host.is_person() {
+        true => missing::for_uri(client, host, &args.uri).await,
+        false => Some(args.uri.clone()),
+    };
+    let uri = uri.ok_or_else(missing::cancelled)?;
+    let reading = client.read_resource(&uri);
     let result = host.attend(reading).await?.map_err(failed)?;
     match args.json {
         true => host.print(out::of_json(&result.raw))?,

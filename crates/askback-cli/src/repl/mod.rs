@@ -12,7 +12,7 @@ use askback_core::{
 };
 use askback_host::{
     content, folder,
-    host::{Host, Input, WantedLine},
+    host::{Host, Input},
     offer::{About, Offer},
     page::{Page, Style, out},
     plain::catalog,
@@ -75,16 +75,23 @@ impl<'a> Repl<'a> {
             // Without the lines of before there is only less to go back to.
             self.host.remember(history.read().unwrap_or_default());
         }
-        let prompt = given(&self.host.desk().asker().name).short();
-        let prompt = WantedLine::Command(prompt.into());
+        let prompt = given(&self.host.desk().asker().name).short().into();
+        let mut is_leaving = false;
         let _told = self.listen().await?;
         self.offer().await?;
         loop {
             self.host.page().blank();
             let line = match self.host.read(&prompt).await {
                 Input::Line(line) => line,
+                Input::Interrupt if self.host.is_person() && !is_leaving => {
+                    is_leaving = true;
+                    let words = "Ctrl-C again leaves; so do Ctrl-D and /quit.";
+                    self.host.page().say(Style::Dim, words);
+                    continue;
+                }
                 Input::End | Input::Interrupt => return Ok(()),
             };
+            is_leaving = false;
             if self.host.is_person() {
                 let _ = history.keep(&line);
             }
@@ -122,6 +129,21 @@ impl<'a> Repl<'a> {
             goes_on: true,
             about: about(prompt.title, prompt.description),
         }));
+        let can = self.client.capabilities().resources.is_some();
+        if can {
+            let resources = self.host.attend(self.client.resources()).await?;
+            let templates = self.host.attend(self.client.resource_templates()).await?;
+            offers.extend(resources.into_iter().flatten().map(|resource| Offer {
+                line: format!("/read {}", resource.uri),
+                goes_on: false,
+                about: about(resource.title.or(Some(resource.name)), resource.description),
+            }));
+            offers.extend(templates.into_iter().flatten().map(|template| Offer {
+                line: format!("/read {}", template.uri_template),
+                goes_on: false,
+                about: about(template.title.or(Some(template.name)), template.description),
+            }));
+        }
         offers.extend(HELP.iter().map(|(command, does)| {
             let (line, behind) = command.split_once(' ').unwrap_or((command, ""));
             Offer {
@@ -187,6 +209,8 @@ impl<'a> Repl<'a> {
             Command::Call(tool, words) => return self.call(&tool, &words, Content::new()).await,
             Command::Prompt(prompt, words) => return self.prompt(&prompt, &words).await,
             Command::Read(uri) => {
+                let asked = missing::for_uri(self.client, self.host, &uri).await;
+                let Some(uri) = asked else { return Ok(()) };
                 let read = self.attend(self.client.read_resource(&uri)).await?;
                 self.show(content::resource(&read.value))?;
             }
@@ -243,7 +267,7 @@ impl<'a> Repl<'a> {
             .map_err(|error| error.hint("/help lists the commands."))?;
         let known = prompt.arguments.as_deref().unwrap_or_default();
         let given = named(words, known)?;
-        let filled = missing::for_prompt(self.client, self.host, prompt, given).await?;
+        let filled = missing::for_prompt(self.client, self.host, prompt, given).await;
         let Some(given) = filled else { return Ok(()) };
         let got = self.attend(self.client.get_prompt(name, given)).await?;
         self.show(content::prompt(&got.value))

@@ -31,6 +31,7 @@ const ENTER: &str = "\r";
 const TAB: &str = "\t";
 const REVIEW: &str = "\x13";
 const ESC: &str = "\x1b";
+const DOWN: &str = "\x1b[B";
 const CTRL_C: &str = "\x03";
 const CTRL_D: &str = "\x04";
 
@@ -241,6 +242,21 @@ fn a_paste_presses_no_button_and_is_not_cut() {
 }
 
 #[test]
+fn values_are_suggested_as_one_types() {
+    let mut terminal = Terminal::open(&["open", "--", ASKBACK, "serve", "travel"], 80);
+    terminal
+        .until("> ")
+        .press("/plan_vacation")
+        .until("/plan_vacation");
+    terminal.press(ENTER).until("The arguments of");
+    terminal.press("Re").until("| Reykjavik");
+    terminal.press(DOWN).until("› | Reykjavik").press(ENTER);
+    terminal.until("destination* Reykjavik").press(ESC);
+    terminal.until("askback> ").press(CTRL_D);
+    assert_eq!(terminal.end(), Some(0));
+}
+
+#[test]
 fn ctrl_c_clears_a_line_then_leaves() {
     let mut terminal = Terminal::open(&["open", "--", ASKBACK, "serve", "travel"], 80);
     terminal
@@ -249,7 +265,14 @@ fn ctrl_c_clears_a_line_then_leaves() {
         .until("nonsense");
     terminal.press(CTRL_C).until("/call book_holiday");
     assert!(!terminal.contents().contains("nonsense"));
-    terminal.press(CTRL_C);
+    terminal.press(CTRL_C).until("Ctrl-C again leaves");
+    // What is done in between is not meant to lead away.
+    terminal
+        .press("/roots")
+        .until("/roots")
+        .press(ENTER)
+        .until("None yet");
+    terminal.press(CTRL_C).press(CTRL_C);
     assert_eq!(terminal.end(), Some(0));
 }
 

@@ -68,7 +68,7 @@ fn a_person_is_asked_for_what_is_missing() {
     // A call to which nothing is missing is made.
     check(&["call", "t", "nights=7", "city=Rome"], &[], 0, call);
     let got = r#"| given {"city":"Rome"}"#;
-    check(&["prompt", "p"], &["", "Rome", ""], 0, got);
+    check(&["prompt", "p"], &["", "Rome", "", ""], 0, got);
     check(&["prompt", "p", "city=Rome"], &[], 0, got);
     let cancelled = "askback: arguments are missing, and the question for them was cancelled";
     check(&["call", "t"], &["/cancel"], 3, cancelled);

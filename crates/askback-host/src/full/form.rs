@@ -8,10 +8,11 @@ use super::{
     editor::Editor,
     frame::Row,
     key::Key,
+    suggested::SuggestedView,
 };
 use crate::{
     command::{self, Typed},
-    model::{Draft, Said},
+    model::{Draft, Front, Said},
     page::Style,
     text::{self, PeerText, Words},
     words,
@@ -44,6 +45,7 @@ pub(super) struct FormView {
     /// The option at which the person is.
     option: usize,
     calendar: Option<Calendar>,
+    suggested: SuggestedView,
     /// Whether the form was to be sent already: empty fields are wrong from then on.
     is_tried: bool,
 }
@@ -68,6 +70,7 @@ impl FormView {
             editor: Editor::default(),
             option: 0,
             calendar: None,
+            suggested: SuggestedView::default(),
             is_tried: false,
         }
     }
@@ -94,6 +97,7 @@ impl FormView {
         self.focus = field;
         self.loaded = None;
         self.calendar = None;
+        self.suggested = SuggestedView::default();
     }
 
     /// Takes the text of the field that has the focus into the editor.
@@ -123,8 +127,31 @@ impl FormView {
     }
 
     /// Does what a key does.
-    pub(super) fn press(&mut self, draft: &Draft, key: &Key) -> Pressed {
+    pub(super) fn press(&mut self, front: &Front<'_>, draft: &Draft, key: &Key) -> Pressed {
         self.load(draft);
+        if let Some(said) = self.suggested.press(front, self.focus, key) {
+            // Another text may stand in the field.
+            self.loaded = None;
+            return Pressed::Said(said);
+        }
+        let before = self.focus;
+        match self.press_field(draft, key) {
+            Pressed::Said(mut said) => {
+                let written = said.iter().any(|said| matches!(said, Said::Write { .. }));
+                if front.suggests() && (written || self.focus != before) {
+                    self.load(draft);
+                    said.push(Said::Suggest {
+                        field: self.focus,
+                        text: self.editor.text().to_owned(),
+                    });
+                }
+                Pressed::Said(said)
+            }
+            pressed => pressed,
+        }
+    }
+
+    fn press_field(&mut self, draft: &Draft, key: &Key) -> Pressed {
         let at = self.focus;
         let Some(field) = draft.fields().get(at) else {
             return Pressed::Other;
@@ -240,7 +267,12 @@ impl FormView {
     }
 
     /// The rows of the form, and which of them has the focus.
-    pub(super) fn rows(&mut self, draft: &Draft, columns: usize) -> (Vec<Row>, usize) {
+    pub(super) fn rows(
+        &mut self,
+        front: &Front<'_>,
+        draft: &Draft,
+        columns: usize,
+    ) -> (Vec<Row>, usize) {
         self.load(draft);
         let labels = draft.fields().iter();
         let label = labels
@@ -256,6 +288,11 @@ impl FormView {
                 focused = rows.len();
             }
             self.field(draft, index, label, columns, &mut rows);
+            if index == self.focus {
+                let written = self.editor.text();
+                let begun = Row::new(columns).to(MARKS);
+                rows.extend(self.suggested.rows(front, index, written, &begun));
+            }
         }
         (rows, focused)
     }

@@ -38,6 +38,8 @@ pub(super) enum Homed {
     Line(String),
     /// The person leaves.
     Leave,
+    /// The person pressed Ctrl-C where there was nothing to clear.
+    Interrupt,
     /// Nothing that others need to know.
     Nothing,
 }
@@ -59,7 +61,7 @@ impl Home {
         match key {
             Key::Enter => return self.enter(),
             Key::Ctrl('d') if self.editor.text().is_empty() => return Homed::Leave,
-            Key::Ctrl('c') if self.editor.text().is_empty() => return Homed::Leave,
+            Key::Ctrl('c') if self.editor.text().is_empty() => return Homed::Interrupt,
             Key::Ctrl('c') | Key::Esc => {
                 self.editor.take();
                 self.picked = None;

@@ -26,7 +26,7 @@ use super::{
     screen::{Screen, Size},
 };
 use crate::{
-    host::{Did, Leaf, WantedLine},
+    host::{Did, Leaf},
     model::{Desk, Happened},
     offer::Offer,
     page::{Look, Page, Rows, Style, out},
@@ -51,7 +51,7 @@ pub struct Full {
     keys: mpsc::Receiver<Event>,
     size: Size,
     styled: bool,
-    prompt: Option<WantedLine>,
+    prompt: Option<Words>,
     /// When it is to be said for what is waited.
     waited: Pin<Box<Sleep>>,
     is_waiting: bool,
@@ -158,7 +158,7 @@ impl Leaf for Full {
         }
     }
 
-    fn show(&mut self, desk: &Desk, prompt: Option<&WantedLine>) {
+    fn show(&mut self, desk: &Desk, prompt: Option<&Words>) {
         let is_idle = desk.front().is_none() && prompt.is_none();
         if !is_idle || self.prompt.is_some() {
             self.is_waiting = false;

@@ -12,6 +12,7 @@ mod leaf;
 mod question;
 mod region;
 mod screen;
+mod suggested;
 
 pub use frame::{Cell, Frame, Row};
 pub use key::Key;

@@ -249,9 +249,10 @@ pub(super) fn keys(front: &Front<'_>, is_helping: bool, columns: usize) -> Vec<R
 }
 
 /// The keys within a question.
-const HELP: [(&str, &str); 9] = [
+const HELP: [(&str, &str); 10] = [
     ("Tab, Shift-Tab", "the next field, the one before"),
     ("← → Space", "choose among options"),
+    ("↓ Enter", "take a value that the server suggests"),
     ("Ctrl-S", "look the form over"),
     ("Ctrl-D", "say no; a reason may follow"),
     (
@@ -302,7 +303,10 @@ pub(super) fn kept(desk: &Desk, happened: &Happened, page: &mut Page) {
                     false => page.quote_at(became, first),
                 }
             }
-            Effect::Answer(..) | Effect::Open(_) | Effect::CheckFolder(_) => {}
+            Effect::Answer(..)
+            | Effect::Open(_)
+            | Effect::CheckFolder(_)
+            | Effect::Suggest { .. } => {}
         }
     }
 }

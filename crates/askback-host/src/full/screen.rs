@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     command::{self, Typed},
-    host::{Did, WantedLine},
+    host::Did,
     model::{Cause, Desk, Front, Happened, Said, Step},
     offer::Offer,
     page::{Look, Page, Style},
@@ -41,8 +41,6 @@ pub struct Screen {
     /// A text that is no field's: a reason, an address, a folder, what a model would say.
     text: Editor,
     home: Home,
-    /// A text that is wanted outside of a question.
-    line: Editor,
     /// The reason why the last key did nothing.
     issue: Option<&'static str>,
     is_helping: bool,
@@ -70,7 +68,6 @@ impl Screen {
             form: FormView::new(today),
             text: Editor::default(),
             home: Home::default(),
-            line: Editor::default(),
             issue: None,
             is_helping: false,
             scrolled: 0,
@@ -110,7 +107,7 @@ impl Screen {
     pub fn press(
         &mut self,
         desk: &Desk,
-        prompt: Option<&WantedLine>,
+        prompt: Option<&Words>,
         key: &Key,
         page: &mut Page,
     ) -> Did {
@@ -118,7 +115,7 @@ impl Screen {
         self.issue = None;
         let did = match (desk.front(), prompt) {
             (Some(front), _) => Did::Said(self.answer(&front, key)),
-            (None, Some(WantedLine::Command(prompt))) => match self.home.press(key) {
+            (None, Some(prompt)) => match self.home.press(key) {
                 Homed::Line(line) => {
                     page.say(
                         Style::Strong,
@@ -127,9 +124,9 @@ impl Screen {
                     Did::Line(line)
                 }
                 Homed::Leave => Did::End,
+                Homed::Interrupt => Did::Interrupt,
                 Homed::Nothing => Did::Said(Vec::new()),
             },
-            (None, Some(WantedLine::Text)) => self.line(key, page),
             (None, None) if *key == Key::Ctrl('c') => Did::Interrupt,
             (None, None) => {
                 self.home.press_ahead(key);
@@ -143,31 +140,6 @@ impl Screen {
             }
         }
         did
-    }
-
-    /// Does what a key does to a text that is wanted outside of a question.
-    fn line(&mut self, key: &Key, page: &mut Page) -> Did {
-        let is_empty = self.line.text().is_empty();
-        match key {
-            Key::Enter => {
-                let line = self.line.take();
-                page.say(Style::Plain, words!("> {}", given(&line)));
-                Did::Line(line)
-            }
-            Key::Ctrl('d') if is_empty => Did::End,
-            Key::Ctrl('c') if !is_empty => {
-                self.line.take();
-                Did::Said(Vec::new())
-            }
-            Key::Ctrl('c') | Key::Esc => {
-                self.line.take();
-                Did::Interrupt
-            }
-            key => {
-                self.line.press(key);
-                Did::Said(Vec::new())
-            }
-        }
     }
 
     /// Takes note of a question, or of a step, that was not seen yet.
@@ -202,7 +174,7 @@ impl Screen {
             _ => {}
         }
         if let Step::Filling(draft) = front.step {
-            match self.form.press(draft, key) {
+            match self.form.press(front, draft, key) {
                 Pressed::Said(said) => return said,
                 Pressed::Command(command) => return self.command(&front.step, &command),
                 Pressed::Other => {}
@@ -326,7 +298,7 @@ impl Screen {
     pub fn frame(
         &mut self,
         desk: &Desk,
-        prompt: Option<&WantedLine>,
+        prompt: Option<&Words>,
         waiting: Option<&Words>,
         size: Size,
         styled: bool,
@@ -339,16 +311,10 @@ impl Screen {
                 let look = Look { columns, styled };
                 self.question(desk, &front, size, look, &mut frame);
             }
-            (None, Some(WantedLine::Command(prompt))) => {
+            (None, Some(prompt)) => {
                 for row in self.home.rows(prompt, columns) {
                     frame.push(row);
                 }
-            }
-            (None, Some(WantedLine::Text)) => {
-                let row = Row::new(columns).ours(Style::Strong, "> ");
-                let room = row.room();
-                let at = Some(self.line.at());
-                frame.push(row.written(self.line.text(), at, room));
             }
             (None, None) => {
                 if let Some(waiting) = waiting {
@@ -373,7 +339,7 @@ impl Screen {
         let columns = size.columns;
         let head = question::head(desk, front, look, self.shown, size.rows / 3);
         let (body, focused) = match front.step {
-            Step::Filling(draft) => self.form.rows(draft, columns),
+            Step::Filling(draft) => self.form.rows(front, draft, columns),
             _ => question::body(front, &self.text, look),
         };
         let mut foot = Vec::new();

@@ -7,7 +7,7 @@ use askback_core::{limits::Limits, protocol::Root};
 use super::{
     Ask, Asker, Claims, Question, Reply, Why,
     stage::{Stage, Turn},
-    step::{Effect, Notice, Said, Step},
+    step::{Effect, Notice, Said, Step, Suggestions},
 };
 use crate::text::Words;
 
@@ -45,6 +45,8 @@ pub enum Event {
     EndOfInput,
     /// The result of an [`Effect::CheckFolder`].
     Folder(Result<Root, Words>),
+    /// The result of an [`Effect::Suggest`].
+    Suggested(Suggestions),
     /// The server says that a link is done.
     LinkDone(String),
 }
@@ -92,6 +94,15 @@ pub struct Front<'a> {
     pub turn: u64,
     /// The issue of the person's last input.
     pub issue: Option<&'a Words>,
+    /// The values that are suggested for the text that the person wrote last.
+    pub suggested: Option<&'a Suggestions>,
+}
+
+impl Front<'_> {
+    /// Whether values are suggested for the fields of the form.
+    pub fn suggests(&self) -> bool {
+        matches!(self.question.ask, Ask::Arguments { suggests: true, .. })
+    }
 }
 
 #[derive(Debug)]
@@ -101,6 +112,9 @@ struct Open {
     stage: Stage,
     turn: u64,
     issue: Option<Words>,
+    /// The field for which values are wanted, and the text that they begin with.
+    wanted: Option<(usize, String)>,
+    suggested: Option<Suggestions>,
 }
 
 impl Desk {
@@ -149,6 +163,7 @@ impl Desk {
             step: open.stage.step(self.offer.as_ref()),
             turn: open.turn,
             issue: open.issue.as_ref(),
+            suggested: open.suggested.as_ref(),
         })
     }
 
@@ -177,7 +192,7 @@ impl Desk {
                 .map(str::to_owned),
             cause: match event {
                 Event::Said(_) | Event::Answered(_) | Event::EndOfInput => Cause::Person,
-                Event::Asked(..) | Event::LinkDone(_) => Cause::Server,
+                Event::Asked(..) | Event::Suggested(_) | Event::LinkDone(_) => Cause::Server,
                 Event::Withdrawn(_) | Event::Settled(_) => Cause::Gone,
                 Event::Folder(_) => Cause::Machine,
             },
@@ -191,6 +206,8 @@ impl Desk {
             Event::Withdrawn(id) => self.withdrawn(id),
             Event::Settled(id) => self.settled(id),
             Event::Said(Said::Mute) => self.mute(),
+            Event::Said(Said::Suggest { field, text }) => self.suggest(field, text),
+            Event::Suggested(suggested) => self.suggested(suggested),
             Event::Said(said) => {
                 self.turn(|stage, question, offer| stage.said(question, offer, said))
             }
@@ -225,6 +242,8 @@ impl Desk {
                     stage,
                     turn: 0,
                     issue: None,
+                    wanted: None,
+                    suggested: None,
                 });
                 if self.front.is_none() {
                     self.bring_forward();
@@ -280,6 +299,41 @@ impl Desk {
         self.unanswered |= !effects.is_empty();
         effects.push(Effect::Tell(Notice::Muted));
         effects
+    }
+
+    /// Has values suggested for a field of the form in front, where they can be.
+    fn suggest(&mut self, field: usize, text: String) -> Vec<Effect> {
+        let Some(open) = &mut self.front else {
+            return Vec::new();
+        };
+        let (Ask::Arguments { suggests: true, .. }, Stage::Filling(draft)) =
+            (&open.question.ask, &open.stage)
+        else {
+            return Vec::new();
+        };
+        let Some(name) = draft.fields().get(field).map(|field| field.name.clone()) else {
+            return Vec::new();
+        };
+        let mut others = draft.content();
+        others.remove(&name);
+        open.wanted = Some((field, text.clone()));
+        vec![Effect::Suggest {
+            field,
+            name,
+            text,
+            others,
+        }]
+    }
+
+    /// Takes in what was suggested, unless the person has gone on meanwhile.
+    fn suggested(&mut self, suggested: Suggestions) -> Vec<Effect> {
+        if let Some(open) = &mut self.front
+            && let Some((field, text)) = &open.wanted
+            && (*field, text) == (suggested.field, &suggested.text)
+        {
+            open.suggested = Some(suggested);
+        }
+        Vec::new()
     }
 
     fn folder(&mut self, found: Result<Root, Words>) -> Vec<Effect> {

@@ -18,7 +18,7 @@ use askback_core::{
 
 pub use desk::{Cause, Desk, Event, Front, Happened};
 pub use draft::{Draft, marks};
-pub use step::{Effect, Notice, Said, Step};
+pub use step::{Effect, Notice, Said, Step, Suggestions};
 
 use crate::text::PeerText;
 
@@ -107,6 +107,8 @@ pub enum Ask {
         schema: FormSchema,
         /// The preset values.
         preset: Content,
+        /// Whether values are suggested for its fields.
+        suggests: bool,
     },
     /// Sign in to the server, in a browser: asked by ourselves, for it refused us.
     SignIn {

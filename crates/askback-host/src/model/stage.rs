@@ -91,7 +91,7 @@ impl Stage {
                     Self::filling(draft)
                 }
             }
-            Ask::Arguments { schema, preset } => {
+            Ask::Arguments { schema, preset, .. } => {
                 Self::filling(Draft::new(schema.clone(), preset, limits.clone()))
             }
             Ask::Link { message, url, .. } => {

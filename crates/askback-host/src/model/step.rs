@@ -1,6 +1,6 @@
 //! The steps of a person, what they say at one, and what follows.
 
-use askback_core::protocol::Root;
+use askback_core::{forms::Content, protocol::Root};
 
 use super::{
     Draft, Reply,
@@ -57,6 +57,13 @@ pub enum Said {
     },
     /// Empty this field of the form.
     Clear(usize),
+    /// Have values suggested for a field that begins with this text.
+    Suggest {
+        /// Which of the fields.
+        field: usize,
+        /// The text.
+        text: String,
+    },
     /// The form is filled in: look it over.
     Submit,
     /// Send what was looked over.
@@ -91,8 +98,33 @@ pub enum Effect {
     Open(String),
     /// See whether a folder is there and tell with [`Event::Folder`](super::Event::Folder).
     CheckFolder(String),
+    /// Have values suggested for a field of the form in front, and tell with
+    /// [`Event::Suggested`](super::Event::Suggested).
+    Suggest {
+        /// Which of the fields.
+        field: usize,
+        /// The name of the field.
+        name: String,
+        /// The text that they begin with.
+        text: String,
+        /// The values of the other fields.
+        others: Content,
+    },
     /// Tell the person.
     Tell(Notice),
+}
+
+/// Values that are suggested for a field.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Suggestions {
+    /// Which of the fields.
+    pub field: usize,
+    /// The text that they begin with.
+    pub text: String,
+    /// The values.
+    pub values: Vec<String>,
+    /// Whether there are more.
+    pub has_more: bool,
 }
 
 /// A notice to the person.

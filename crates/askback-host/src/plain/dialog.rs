@@ -3,7 +3,7 @@
 use super::input::{Heard, OfField, heard};
 use crate::{
     command::{self, Typed},
-    model::{Cause, Desk, Effect, Happened, Notice, Said, Step},
+    model::{Cause, Desk, Effect, Front, Happened, Notice, Said, Step, Suggestions},
     page::{LookSource, Page, Style},
     question,
     text::Words,
@@ -32,6 +32,8 @@ pub struct Dialog {
     overtaken: bool,
     /// The lines of a text of several, while it is being written.
     lines: Option<Vec<String>>,
+    /// The suggestions that were shown last.
+    suggested: Option<Suggestions>,
 }
 
 impl Dialog {
@@ -48,6 +50,7 @@ impl Dialog {
             again: false,
             overtaken: false,
             lines: None,
+            suggested: None,
         }
     }
 
@@ -119,8 +122,8 @@ impl Dialog {
                 {
                     question::answered(&mut self.page, desk.asker(), reply);
                 }
-                // A folder is looked at first; what comes of it decides what is shown.
-                Effect::CheckFolder(_) => self.again = false,
+                // What comes of it decides what is shown.
+                Effect::CheckFolder(_) | Effect::Suggest { .. } => self.again = false,
                 Effect::Answer(..) | Effect::Open(_) => {}
             }
         }
@@ -138,6 +141,9 @@ impl Dialog {
             Heard::Said(said) => {
                 self.lines = None;
                 return vec![said];
+            }
+            Heard::OfField(OfField::Suggest(_)) if !front.suggests() => {
+                return self.object("no values are suggested here");
             }
             Heard::OfField(of) => return self.hear_field(&front.step, of),
             Heard::Lines if front.step == Step::Write => {
@@ -186,6 +192,7 @@ impl Dialog {
                 return self.object("must be given");
             }
             OfField::Clear => said.push(Said::Clear(field)),
+            OfField::Suggest(text) => return vec![Said::Suggest { field, text }],
             OfField::Before if self.reopened => {}
             OfField::Last => {
                 self.submitted = true;
@@ -226,14 +233,28 @@ impl Dialog {
         }
     }
 
+    /// Puts on the page what is suggested, if that is new; says whether it is.
+    fn suggest(&mut self, front: &Front<'_>) -> bool {
+        if front.suggested == self.suggested.as_ref() {
+            return false;
+        }
+        self.suggested = front.suggested.cloned();
+        if let Some(suggested) = &self.suggested {
+            question::suggestions(&mut self.page, suggested);
+        }
+        true
+    }
+
     /// Puts on the page what is new about the question in front.
     pub fn show(&mut self, desk: &Desk) {
         let again = std::mem::take(&mut self.again);
         let Some(front) = desk.front() else {
             self.seen = None;
             self.lines = None;
+            self.suggested = None;
             return;
         };
+        let again = self.suggest(&front) || again;
         if self.seen.is_none_or(|(id, ..)| id != front.id) {
             (self.at, self.reopened) = (0, false);
         }

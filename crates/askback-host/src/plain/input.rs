@@ -39,6 +39,8 @@ pub(super) enum OfField {
     Last,
     /// That field is asked again.
     Reopen(usize),
+    /// Values are wanted for it that begin so.
+    Suggest(String),
 }
 
 /// Reads a line at a step of a question. What begins with a slash and a word is a command,
@@ -65,6 +67,9 @@ fn command(step: &Step<'_>, name: &str, rest: &str) -> Heard {
         "edit" if matches!(step, Step::Reread(_)) => Said::Back,
         "open" if matches!(step, Step::Opened(_) | Step::Returning(_)) => Said::OpenAgain,
         "lines" if in_field => return Heard::Lines,
+        "suggest" if in_field => {
+            return Heard::OfField(OfField::Suggest(rest.trim().to_owned()));
+        }
         "link" if is_link(step) => return Heard::Link,
         "more" => return Heard::More,
         "help" => return Heard::Help,

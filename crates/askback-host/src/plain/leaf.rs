@@ -7,7 +7,7 @@ use std::{
 
 use super::{Dialog, lines::Lines};
 use crate::{
-    host::{Did, Input, Leaf, WantedLine},
+    host::{Did, Input, Leaf},
     model::{Desk, Happened},
     page::{LookSource, Page, Style, out},
     remarks::{Remark, Remarks},
@@ -131,7 +131,7 @@ impl Leaf for Plain {
         }
     }
 
-    fn show(&mut self, desk: &Desk, prompt: Option<&WantedLine>) {
+    fn show(&mut self, desk: &Desk, prompt: Option<&Words>) {
         self.is_prompting = prompt.is_some();
         if desk.front().is_none() {
             let name = given(&desk.asker().name).short();
@@ -149,11 +149,7 @@ impl Leaf for Plain {
         if let (Some(prompt), None, false) = (prompt, desk.front(), self.is_prompted) {
             // Asked alone, so that what stands above is wrapped before it.
             out::tell(self.dialog.page());
-            let to = match prompt {
-                WantedLine::Command(to) => to.clone(),
-                WantedLine::Text => Words::default(),
-            };
-            self.dialog.page().prompt(to);
+            self.dialog.page().prompt(prompt.clone());
             self.is_prompted = true;
         }
         out::tell(self.dialog.page());

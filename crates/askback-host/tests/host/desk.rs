@@ -54,6 +54,7 @@ fn event() -> impl Strategy<Value = Event> {
         4 => Just(Said::Yes),
         2 => Just(Said::Back),
         1 => (0usize..4).prop_map(Said::Clear),
+        2 => (0usize..4).prop_map(|field| Said::Suggest { field, text: "1".to_owned() }),
         1 => Just(Said::Folder("/tmp".to_owned())),
         1 => Just(Said::OpenAgain),
         1 => Just(Said::Decline(None)),

@@ -14,7 +14,7 @@ use askback_host::{
 };
 use serde_json::{Value, json};
 
-use crate::{form, in_full, link, sign_in, travel};
+use crate::{form, in_full, link, sign_in, suggested, travel, vacation};
 
 /// An event of a conversation.
 enum Do<'a> {
@@ -32,9 +32,11 @@ enum Do<'a> {
     Found(&'a str),
     /// The browser came back.
     Settle(u64),
+    /// These values are suggested for a field, which begin with this text.
+    Suggest(usize, &'a str, &'a [&'a str]),
 }
 
-use Do::{Ask as Asks, Done, End, Found, Settle, Type, Withdraw};
+use Do::{Ask as Asks, Done, End, Found, Settle, Suggest, Type, Withdraw};
 
 const WIDE: Look = Look {
     columns: 80,
@@ -101,6 +103,7 @@ fn play(look: Look, does: Vec<Do<'_>>) -> String {
             Done(id) => seat.happen(Event::LinkDone(id.to_owned())),
             Settle(id) => seat.happen(Event::Settled(id)),
             Found(uri) => seat.happen(Event::Folder(Ok(Root::new(uri)))),
+            Suggest(field, text, values) => seat.happen(suggested(field, text, values)),
         };
         for effect in &effects {
             if screen.ends_with("> ") {
@@ -125,6 +128,7 @@ fn done(effect: &Effect) -> String {
         Effect::Answer(id, reply) => format!("= {id}: {reply:?}\n"),
         Effect::Open(url) => format!("= open {url}\n"),
         Effect::CheckFolder(path) => format!("= look at {path}\n"),
+        Effect::Suggest { name, text, .. } => format!("= suggest {name} {text:?}\n"),
         Effect::Tell(_) => String::new(),
     }
 }
@@ -425,11 +429,19 @@ screens! {
                 Ask::Form { schema, .. } => Ask::Arguments {
                     schema,
                     preset: Content::from_iter([("seat_preference".to_owned(), json!("aisle"))]),
+                    suggests: false,
                 },
                 _ => unreachable!("a booking is a form"),
             },
         }),
         Type("yes"), Type(""), Type(""), Type(""),
+    ];
+    values_are_suggested: WIDE, [
+        Asks(vacation(true)), Type("/suggest B"), Suggest(0, "B", &["Barcelona", "Bath\x1b[2J"]),
+        Type("Barcelona"), Type("/suggest"), Suggest(0, "", &["Late"]), Suggest(1, "", &[]), Type(""), Type(""),
+    ];
+    nothing_is_suggested_where_nobody_does: WIDE, [
+        Asks(vacation(false)), Type("/suggest B"), Suggest(0, "B", &["Barcelona"]), Type("/cancel"),
     ];
 }
 

@@ -6,17 +6,17 @@ use askback_core::{
 };
 use askback_host::{
     full::{Frame, Key, Screen, Size},
-    host::{Did, WantedLine},
+    host::Did,
     model::{Ask, Call, Desk, Effect, Event, Question, Reply},
     offer::{About, Offer},
     page::{Look, Page},
-    text::{self, given},
+    text::{self, Words, given},
 };
 use jiff::civil::date;
 use proptest::prelude::*;
 use serde_json::Value;
 
-use crate::{form, link, safety, sign_in, travel};
+use crate::{form, link, safety, sign_in, suggested, travel, vacation};
 
 /// Something that happens before the screen.
 enum Do<'a> {
@@ -26,13 +26,15 @@ enum Do<'a> {
     Type(&'a str),
     /// This key is pressed.
     Press(Key),
+    /// These values are suggested for a field, which begin with this text.
+    Suggest(usize, &'a str, &'a [&'a str]),
     /// The server takes a question back.
     Withdraw(u64),
     /// Look at the screen.
     Look,
 }
 
-use Do::{Ask as Asks, Look as See, Press, Type, Withdraw};
+use Do::{Ask as Asks, Look as See, Press, Suggest, Type, Withdraw};
 
 /// A person before a screen.
 struct Seat {
@@ -40,7 +42,7 @@ struct Seat {
     screen: Screen,
     page: Page,
     size: Size,
-    prompt: Option<WantedLine>,
+    prompt: Option<Words>,
     /// What was answered and opened, and what the scrollback keeps.
     log: String,
 }
@@ -75,6 +77,7 @@ impl Seat {
                 Effect::Answer(id, reply) => format!("= {id}: {reply:?}\n"),
                 Effect::Open(url) => format!("= open {url}\n"),
                 Effect::CheckFolder(path) => format!("= look at {path}\n"),
+                Effect::Suggest { name, text, .. } => format!("= suggest {name} {text:?}\n"),
                 Effect::Tell(_) => String::new(),
             };
         }
@@ -147,6 +150,7 @@ fn play(columns: usize, does: Vec<Do<'_>>) -> String {
                 }
             }
             Press(key) => seat.press(&key),
+            Suggest(field, text, values) => seat.happen(suggested(field, text, values)),
             Withdraw(id) => seat.happen(Event::Withdrawn(id)),
             See => {
                 told += &std::mem::take(&mut seat.log);
@@ -304,6 +308,15 @@ screens! {
         Asks(form("Sign in.", r#""password": {"type": "string", "title": "Your password"}"#, "")), See,
         Press(Key::Enter), Type("y"), See, Press(Key::Esc),
     ];
+    values_are_suggested_as_one_types: 80, [
+        Asks(vacation(true)), Type("Ba"), See, Suggest(0, "B", &["stale"]),
+        Suggest(0, "Ba", &["Barcelona", "Bath\x1b[2J", "Basel"]), See,
+        Press(Key::Down), Press(Key::Down), Press(Key::Down), Press(Key::Up), See, Press(Key::Up), Press(Key::Enter), See,
+        Press(Key::Tab), Press(Key::Ctrl('s')), Press(Key::Enter),
+    ];
+    nothing_is_suggested_where_nobody_does: 80, [
+        Asks(vacation(false)), Type("Ba"), Suggest(0, "Ba", &["Barcelona"]), See, Press(Key::Esc),
+    ];
     an_empty_form_takes_a_yes: 80, [Asks(form("Delete it?", "", "")), See, Press(Key::Enter)];
     // Shows SA-02, SA-03.
     a_model_is_asked: 80, [
@@ -317,7 +330,7 @@ screens! {
 #[test]
 fn a_line_is_looked_for_among_what_there_is() {
     let mut seat = Seat::new(80);
-    seat.prompt = Some(WantedLine::Command(given("travel").short().into()));
+    seat.prompt = Some(given("travel").short().into());
     let peer = |text: &str| About::Peer(text.into());
     let offer = |line: &str, about: About| Offer {
         line: line.to_owned(),
@@ -348,37 +361,9 @@ fn a_line_is_looked_for_among_what_there_is() {
 }
 
 #[test]
-fn a_text_is_no_command() {
-    let mut seat = Seat::new(80);
-    seat.prompt = Some(WantedLine::Text);
-    seat.screen.offer(vec![Offer {
-        line: "/call rome".to_owned(),
-        goes_on: false,
-        about: About::Ours("Rome"),
-    }]);
-    for key in [Key::Char('R'), Key::Char('o'), Key::Enter] {
-        seat.press(&key);
-    }
-    assert_eq!(seat.log, "> Ro\n= Line(\"Ro\")\n");
-    assert_eq!(seat.look(), "> ▌\n");
-    for (keys, did) in [
-        (vec![Key::Char('x'), Key::Ctrl('c')], ""),
-        (vec![Key::Ctrl('c')], "= Interrupt\n"),
-        (vec![Key::Char('x'), Key::Esc], "= Interrupt\n"),
-        (vec![Key::Ctrl('d')], "= End\n"),
-    ] {
-        seat.log.clear();
-        for key in &keys {
-            seat.press(key);
-        }
-        assert_eq!(seat.log, did, "{keys:?}");
-    }
-}
-
-#[test]
 fn what_was_begun_is_there_after_a_question() {
     let mut seat = Seat::new(80);
-    seat.prompt = Some(WantedLine::Command(given("travel").short().into()));
+    seat.prompt = Some(given("travel").short().into());
     for c in "/call bo".chars() {
         seat.press(&Key::Char(c));
     }

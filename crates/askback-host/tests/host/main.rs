@@ -5,14 +5,15 @@ mod dialog;
 mod full;
 mod safety;
 mod script;
+mod suggest;
 mod unattended;
 
 use askback_core::{
-    forms::FormSchema,
+    forms::{Content, FormSchema},
     limits::{FormLimits, Limits},
 };
 use askback_host::{
-    model::{Ask, Asker, Call, Claims, Question, Reached},
+    model::{Ask, Asker, Call, Claims, Event, Question, Reached, Suggestions},
     page::{Excerpt, LEFT_OUT, Look, Page},
     question,
 };
@@ -72,6 +73,37 @@ fn sign_in(url: &str) -> Question {
             returns_to: "http://127.0.0.1:4321/callback".to_owned(),
         },
     }
+}
+
+/// The arguments of a prompt; where `suggests`, the server suggests values.
+fn vacation(suggests: bool) -> Question {
+    let form = form(
+        "",
+        r#""destination": {"type": "string"}, "month": {"type": "string"}"#,
+        r#""destination""#,
+    );
+    Question {
+        call: Some(Call::Prompt("plan_vacation".to_owned())),
+        key: None,
+        ask: match form.ask {
+            Ask::Form { schema, .. } => Ask::Arguments {
+                schema,
+                preset: Content::new(),
+                suggests,
+            },
+            _ => unreachable!("it is a form"),
+        },
+    }
+}
+
+/// Values that are suggested for a field, for a text.
+fn suggested(field: usize, text: &str, values: &[&str]) -> Event {
+    Event::Suggested(Suggestions {
+        field,
+        text: text.to_owned(),
+        values: values.iter().map(|&value| value.to_owned()).collect(),
+        has_more: values.len() > 2,
+    })
 }
 
 /// A question with everything there is to know of it, as it is shown.

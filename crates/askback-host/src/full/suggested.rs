@@ -1,0 +1,91 @@
+//! The values that are suggested for a field of a form, below it.
+
+use super::{frame::Row, key::Key};
+use crate::{
+    model::{Front, Said},
+    page::Style,
+    text::PeerText,
+};
+
+/// The most values that are seen.
+const SEEN: usize = 6;
+
+/// Where the person is among suggested values.
+#[derive(Debug, Default)]
+pub(super) struct SuggestedView {
+    picked: Option<usize>,
+}
+
+impl SuggestedView {
+    /// Does what a key does among the values for a field, if it does anything there.
+    pub(super) fn press(
+        &mut self,
+        front: &Front<'_>,
+        field: usize,
+        key: &Key,
+    ) -> Option<Vec<Said>> {
+        let values = values(front, field);
+        match (key, self.picked) {
+            (Key::Down, None) if !values.is_empty() => self.picked = Some(0),
+            (Key::Down, Some(picked)) => {
+                let last = values.len().saturating_sub(1);
+                self.picked = Some(picked.saturating_add(1).min(last));
+            }
+            (Key::Up, Some(picked)) => self.picked = picked.checked_sub(1),
+            (Key::Enter, Some(picked)) => {
+                self.picked = None;
+                let text = values.get(picked)?.clone();
+                let written = Said::Write {
+                    field,
+                    text: text.clone(),
+                };
+                return Some(vec![written, Said::Suggest { field, text }]);
+            }
+            _ => {
+                self.picked = None;
+                return None;
+            }
+        }
+        Some(Vec::new())
+    }
+
+    /// The rows of the values for a field in which this is written, each begun like `row`.
+    pub(super) fn rows(
+        &self,
+        front: &Front<'_>,
+        field: usize,
+        written: &str,
+        row: &Row,
+    ) -> Vec<Row> {
+        let values = values(front, field);
+        // A value that is there already need not be suggested.
+        if values.is_empty() || values.iter().any(|value| value == written) {
+            return Vec::new();
+        }
+        let first = self.picked.unwrap_or_default();
+        let first = first.saturating_sub(SEEN.saturating_sub(1));
+        let mut rows = Vec::new();
+        for (index, value) in values.iter().enumerate().skip(first).take(SEEN) {
+            let (mark, style) = match self.picked == Some(index) {
+                true => ("› ", Style::Strong),
+                false => ("  ", Style::Dim),
+            };
+            let row = row.clone().ours(style, mark);
+            let room = row.room();
+            rows.push(row.peer(style, &PeerText::from(value), room));
+        }
+        let has_more = front.suggested.is_some_and(|suggested| suggested.has_more);
+        if has_more || values.len() > first.saturating_add(SEEN) {
+            rows.push(row.clone().ours(Style::Dim, "  and more; type on"));
+        }
+        rows
+    }
+}
+
+/// The values that are suggested for a field.
+fn values<'a>(front: &Front<'a>, field: usize) -> &'a [String] {
+    match front.suggested {
+        Some(suggested) if suggested.field == field => &suggested.values,
+        _ => &[],
+    }
+}

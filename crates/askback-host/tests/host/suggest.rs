@@ -1,0 +1,130 @@
+//! Values that are suggested while a person types: when they are asked for, and how often.
+
+use std::{
+    collections::VecDeque,
+    pin::Pin,
+    sync::Mutex,
+    task::{Context, Poll, ready},
+    time::Duration,
+};
+
+use askback_core::{forms::Content, future::BoxFuture, limits::Limits};
+use askback_host::{
+    host::{Did, Host, Leaf, Suggest},
+    model::{Desk, Happened, Said},
+    page::{Look, Page},
+    relay::Relay,
+    remarks::Remark,
+    text::Words,
+};
+use tokio::time::{Sleep, sleep};
+
+use crate::{travel, vacation};
+
+/// A person who does one thing after another, each after so many milliseconds.
+struct Typist {
+    does: VecDeque<(u64, Vec<Said>)>,
+    wait: Option<Pin<Box<Sleep>>>,
+    page: Page,
+}
+
+impl Leaf for Typist {
+    fn poll_did(&mut self, _: &Desk, context: &mut Context<'_>) -> Poll<Did> {
+        let Some((after, _)) = self.does.front() else {
+            return Poll::Pending;
+        };
+        let after = Duration::from_millis(*after);
+        let wait = self.wait.get_or_insert_with(|| Box::pin(sleep(after)));
+        ready!(wait.as_mut().poll(context));
+        self.wait = None;
+        let (_, said) = self.does.pop_front().unwrap_or_default();
+        Poll::Ready(Did::Said(said))
+    }
+
+    fn happened(&mut self, _: &Desk, _: &Happened) {}
+
+    fn remark(&mut self, _: &Desk, _: Remark) -> Option<Remark> {
+        None
+    }
+
+    fn tell(&mut self, _: Words) {}
+
+    fn open(&mut self, _: &str) {}
+
+    fn show(&mut self, _: &Desk, _: Option<&Words>) {}
+
+    fn page(&mut self) -> &mut Page {
+        &mut self.page
+    }
+
+    fn is_person(&self) -> bool {
+        true
+    }
+}
+
+/// A server that suggests, and what it was asked for.
+#[derive(Default)]
+struct Asked(Mutex<Vec<String>>);
+
+impl Suggest for Asked {
+    fn suggest(
+        &self,
+        name: String,
+        text: String,
+        others: Content,
+    ) -> BoxFuture<'_, Option<(Vec<String>, bool)>> {
+        let others = others.keys().cloned().collect::<Vec<_>>().join(",");
+        let asked = format!("{name} {text} {others}");
+        self.0.lock().unwrap().push(asked.trim_end().to_owned());
+        // What begins with an x cannot be had.
+        let found = (!text.starts_with('x')).then(|| (vec![text], false));
+        Box::pin(async { found })
+    }
+}
+
+async fn check(does: &[(u64, usize, &str)], asked: &[&str]) {
+    let typed = does.iter().map(|&(after, field, text)| {
+        let text = text.to_owned();
+        let write = Said::Write {
+            field,
+            text: text.clone(),
+        };
+        (after, vec![write, Said::Suggest { field, text }])
+    });
+    let look = Look {
+        columns: 80,
+        styled: false,
+    };
+    let typist = Typist {
+        does: typed.chain([(1000, vec![Said::Cancel])]).collect(),
+        wait: None,
+        page: Page::new(look),
+    };
+    let limits = Limits::default();
+    let desk = Desk::new(travel(), None, None, limits.clone());
+    let (_relay, arrivals) = Relay::new();
+    let mut host = Host::new(desk, Box::new(typist), arrivals, &limits);
+    let server = Asked::default();
+    let filled = host.fill(vacation(true), &server).await;
+    assert_eq!(filled, None);
+    assert_eq!(*server.0.lock().unwrap(), asked, "{does:?}");
+}
+
+// Shows CO-10, CO-11, CO-12.
+#[tokio::test(start_paused = true)]
+async fn values_are_asked_for_once_and_after_a_pause() {
+    check(&[(0, 0, "B")], &["destination B"]).await;
+    // Nobody waits for what is typed over.
+    let typed = [(0, 0, "B"), (50, 0, "Ba"), (50, 0, "Bar")];
+    check(&typed, &["destination Bar"]).await;
+    // What was asked for is known.
+    let back = [(0, 0, "B"), (500, 0, "Ba"), (500, 0, "B"), (500, 0, "Ba")];
+    check(&back, &["destination B", "destination Ba"]).await;
+    // What could not be had is asked for again.
+    let failed = [(0, 0, "x"), (500, 0, ""), (500, 0, "x")];
+    check(&failed, &["destination x", "destination", "destination x"]).await;
+    // Another value beside it may change what is suggested.
+    let others = [(0, 1, "J"), (500, 0, "B"), (500, 1, "J")];
+    let asked = ["month J", "destination B month", "month J destination"];
+    check(&others, &asked).await;
+}
