@@ -10,6 +10,7 @@
 
 #![warn(clippy::arithmetic_side_effects)]
 
+mod code;
 pub mod command;
 pub mod content;
 pub mod folder;

@@ -7,7 +7,7 @@ use askback_core::{
 use serde_json::Value;
 
 use crate::{
-    content, folder,
+    code, content, folder,
     model::{
         Ask, Asker, Call, Draft, Front, Notice, Question, Reached, Reply, Step, Suggestions, Why,
         link::{Link, Refusal},
@@ -158,6 +158,15 @@ pub(crate) fn link_alone(page: &mut Page, front: &Front<'_>) {
     }
 }
 
+/// Puts the link of a question on the page as a code for the camera of a telephone.
+pub(crate) fn link_code(page: &mut Page, front: &Front<'_>) {
+    if let Step::Consent(link) | Step::Sure(link) | Step::Opened(link) | Step::Returning(link) =
+        front.step
+    {
+        code::put(page, &link.url);
+    }
+}
+
 /// Puts on the page what was wrong with the last answer.
 pub(crate) fn issue(page: &mut Page, issue: Words) {
     page.item("× ", Style::Warning, issue);
@@ -268,6 +277,7 @@ pub(crate) fn help(page: &mut Page) {
         ("/suggest", "list what the server suggests, where it does"),
         ("/more", "show the whole message"),
         ("/link", "show the link alone, to be copied"),
+        ("/qr", "show the link as a code for a telephone"),
         ("/mute", "cancel all questions of this server"),
         ("//…", "a text that begins with /"),
     ] {
@@ -521,6 +531,9 @@ fn sign_in(excerpt: &mut Excerpt<'_>, issuer: &str, scopes: Option<&str>) {
 fn consent(page: &mut Page, link: &Link) {
     page.quote_line("Host ", link.host());
     page.link(link);
+    for host in &link.leads_on {
+        page.quote_line("May send you on to ", host);
+    }
     for warning in &link.warnings {
         let (words, of) = warning.words();
         page.item("  ! ", Style::Warning, words);

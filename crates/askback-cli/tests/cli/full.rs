@@ -31,6 +31,7 @@ const ENTER: &str = "\r";
 const TAB: &str = "\t";
 const REVIEW: &str = "\x13";
 const ESC: &str = "\x1b";
+const EDITOR: &str = "\x07";
 const DOWN: &str = "\x1b[B";
 const CTRL_C: &str = "\x03";
 const CTRL_D: &str = "\x04";
@@ -47,6 +48,10 @@ struct Terminal {
 
 impl Terminal {
     fn open(words: &[&str], columns: u16) -> Self {
+        Self::open_with(words, columns, &[])
+    }
+
+    fn open_with(words: &[&str], columns: u16, variables: &[(&str, &str)]) -> Self {
         let (pty, pts) = pty_process::blocking::open().expect("there are terminals");
         pty.resize(Size::new(ROWS.get(), columns))
             .expect("it has a size");
@@ -56,7 +61,8 @@ impl Terminal {
             // The terminal that is emulated cuts rows where it becomes narrower, as xterm does.
             .env("XTERM_VERSION", "XTerm(390)")
             .env("XDG_STATE_HOME", env!("CARGO_TARGET_TMPDIR"))
-            .env("BROWSER", "true");
+            .env("BROWSER", "true")
+            .envs(variables.iter().copied());
         let child = command.spawn(pts).expect("the command was built");
         let reading = pty.as_fd().try_clone_to_owned().expect("it can be read");
         let (sender, output) = mpsc::channel();
@@ -93,6 +99,23 @@ impl Terminal {
             }
         }
         self
+    }
+
+    /// Waits until this is seen no more.
+    #[track_caller]
+    fn until_not(&mut self, seen: &str) -> &mut Self {
+        while self.contents().contains(seen) {
+            match self.output.recv_timeout(PATIENCE) {
+                Ok(bytes) => self.take(bytes),
+                Err(_) => panic!("{seen:?} stays in\n{}", self.contents()),
+            }
+        }
+        self
+    }
+
+    /// Whether the program wrote this so far.
+    fn wrote(&self, codes: &str) -> bool {
+        String::from_utf8_lossy(&self.wrote).contains(codes)
     }
 
     fn contents(&self) -> String {
@@ -252,7 +275,53 @@ fn values_are_suggested_as_one_types() {
     terminal.press("Re").until("| Reykjavik");
     terminal.press(DOWN).until("› | Reykjavik").press(ENTER);
     terminal.until("destination* Reykjavik").press(ESC);
-    terminal.until("askback> ").press(CTRL_D);
+    terminal.until_not("destination*").press(CTRL_D);
+    assert_eq!(terminal.end(), Some(0));
+}
+
+#[test]
+fn a_text_is_written_in_an_editor() {
+    let editor =
+        "f() { echo in the editor: $(cat \"$1\"); printf 'Lisbon\\n' > \"$1\"; read -r _; }; f";
+    let variables = [("VISUAL", ""), ("EDITOR", editor)];
+    let call = ["call", "book_holiday", "--", ASKBACK, "serve", "travel"];
+    let mut terminal = Terminal::open_with(&call, 80, &variables);
+    terminal.until("destination*").press("Rome").until("Rome");
+    terminal.press(EDITOR);
+    // What the editor reads, it reads alone, on a terminal that is as it was before.
+    terminal
+        .until("in the editor: Rome")
+        .press("x\n")
+        .until("destination* Lisbon");
+    terminal.press(ESC);
+    assert_eq!(terminal.end(), Some(3));
+
+    let mut terminal = Terminal::open_with(&call, 80, &[("VISUAL", "false")]);
+    terminal.until("destination*").press("Rome").until("Rome");
+    terminal
+        .press(EDITOR)
+        .until("the editor ended with exit status: 1");
+    terminal.until("destination* Rome").press(ESC);
+    assert_eq!(terminal.end(), Some(3));
+}
+
+#[test]
+fn who_looks_elsewhere_is_called() {
+    let call = ["call", "tailor_trip", "destination=Rome"];
+    let call = [&call[..], &["--", ASKBACK, "serve", "travel"]].concat();
+    let mut terminal = Terminal::open(&call, 80);
+    terminal.until("asks");
+    assert!(!terminal.wrote("\x07"), "who is there needs no bell");
+    terminal.press(ESC);
+    assert_eq!(terminal.end(), Some(3));
+
+    let mut terminal = Terminal::open(&["open", "--", ASKBACK, "serve", "travel"], 80);
+    terminal
+        .until("> ")
+        .press("\x1b[O/call tailor_trip destination=Rome\r");
+    terminal.until("asks");
+    assert!(terminal.wrote("\x07\x1b]9;askback asks\x1b\\"));
+    terminal.press(ESC).until(" more").press(CTRL_D);
     assert_eq!(terminal.end(), Some(0));
 }
 

@@ -49,6 +49,7 @@ impl Editor {
         match key {
             Key::Char(c) => self.insert(c.encode_utf8(&mut [0; 4])),
             Key::Paste(text) => self.insert(&text.replace("\r\n", "\n").replace('\r', "\n")),
+            Key::Break => self.insert("\n"),
             Key::Backspace => self.cut(self.before(self.at), self.at),
             Key::Delete => self.cut(self.at, self.after(self.at)),
             Key::Left => self.at = self.before(self.at),

@@ -6,8 +6,9 @@ use jiff::civil::Date;
 use super::{
     calendar::{Calendar, Picked},
     editor::Editor,
-    frame::Row,
+    frame::{LINE_BREAK, Row},
     key::Key,
+    question,
     suggested::SuggestedView,
 };
 use crate::{
@@ -20,6 +21,9 @@ use crate::{
 
 /// The most rows of options that are seen of a field.
 const OPTIONS: usize = 7;
+
+/// The most rows that are seen of a text of several lines.
+const LINES: usize = 8;
 
 /// The most columns of a label.
 const LABEL: usize = 24;
@@ -91,6 +95,24 @@ impl FormView {
     /// Whether something was written that Ctrl-C clears first.
     pub(super) fn is_written(&self) -> bool {
         self.calendar.is_some() || !self.editor.text().is_empty()
+    }
+
+    /// The text of the field that has the focus, if it has a text.
+    pub(super) fn text_of(&mut self, draft: &Draft) -> Option<String> {
+        self.load(draft);
+        let field = draft.fields().get(self.focus)?;
+        let text = || match command::typed(self.editor.text()) {
+            Typed::Text(text) => text,
+            Typed::Command(..) => self.editor.text().to_owned(),
+        };
+        (!is_chosen_from(field)).then(text)
+    }
+
+    /// Takes a text for the field that has the focus.
+    pub(super) fn edited(&mut self, text: String) -> Vec<Said> {
+        self.loaded = None;
+        let field = self.focus;
+        vec![Said::Write { field, text }]
     }
 
     fn go_to(&mut self, field: usize) {
@@ -356,6 +378,15 @@ impl FormView {
         if let (Some((style, note)), false) = (note, fits) {
             rows.push(below().ours(style, note));
         }
+        if listed && list.is_empty() && self.editor.text().contains('\n') {
+            // A default is the server's, until the person writes another text.
+            let lines = question::lines(&self.editor, &below().ours(Style::Dim, text::GUTTER));
+            let text = self.editor.text();
+            let at = text[..self.editor.at()].matches('\n').count();
+            let first = at.saturating_sub(LINES / 2);
+            let first = first.min(lines.len().saturating_sub(LINES));
+            rows.extend(lines.into_iter().skip(first).take(LINES));
+        }
         if let Some(description) = &field.description {
             let text = PeerText::from(description);
             rows.push(below().peer(Style::Dim, &text, columns));
@@ -385,13 +416,18 @@ impl FormView {
 
     /// The text of a field.
     fn text(&self, draft: &Draft, index: usize, row: Row, room: usize, has_focus: bool) -> Row {
+        let text = self.editor.text();
+        if has_focus && text.contains('\n') {
+            return row.ours(Style::Dim, words!("{} lines", text.split('\n').count()));
+        }
         if has_focus {
-            return row.written(self.editor.text(), Some(self.editor.at()), room);
+            return row.written(text, Some(self.editor.at()), room);
         }
         match (draft.written(index), draft.value(index)) {
             (Some(written), _) => row.written(written, None, room),
             (_, Some(value)) => {
-                let shown = PeerText::from(draft.fields()[index].show(value));
+                let shown = draft.fields()[index].show(value);
+                let shown = PeerText::from(shown.replace('\n', LINE_BREAK));
                 row.more(Style::Plain, &shown, room)
             }
             _ => row.ours(Style::Dim, "·"),

@@ -28,7 +28,7 @@ pub struct Row {
 }
 
 /// A line break in what the person wrote.
-const LINE_BREAK: &str = "↵";
+pub(super) const LINE_BREAK: &str = "↵";
 
 /// Text at a column. It is made of words of ours, of what the person wrote, or of a peer's text
 /// that was made safe.

@@ -4,30 +4,31 @@ use std::{
     io::{self, Write},
     pin::Pin,
     sync::Once,
-    task::{Context, Poll},
-    thread,
+    task::{Context, Poll, ready},
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
+use base64::{Engine, engine::general_purpose::STANDARD};
 use crossterm::{
-    event::{DisableBracketedPaste, EnableBracketedPaste, Event, read},
+    event::{
+        DisableBracketedPaste, DisableFocusChange, EnableBracketedPaste, EnableFocusChange, Event,
+    },
     execute,
     terminal::{disable_raw_mode, enable_raw_mode},
 };
 use jiff::{Span, civil::Date};
-use tokio::{
-    sync::mpsc,
-    time::{Sleep, sleep},
-};
+use tokio::time::{Instant, Sleep, sleep};
 
 use super::{
+    away::Away,
     key::Key,
+    keys::Keys,
     region::Region,
     screen::{Screen, Size},
 };
 use crate::{
     host::{Did, Leaf},
-    model::{Desk, Happened},
+    model::{Cause, Desk, Happened},
     offer::Offer,
     page::{Look, Page, Rows, Style, out},
     remarks::{Remark, Remarks},
@@ -35,11 +36,11 @@ use crate::{
     words,
 };
 
-/// The most keys that wait to be read.
-const AHEAD: usize = 4096;
-
 /// How long something may take without a word about it.
 const SILENT: Duration = Duration::from_secs(1);
+
+/// How long a person who presses no key is taken to be before the terminal.
+const AWAY: Duration = Duration::from_secs(20);
 
 /// A terminal in which a whole form stands at once.
 ///
@@ -48,7 +49,10 @@ pub struct Full {
     screen: Screen,
     region: Region,
     page: Page,
-    keys: mpsc::Receiver<Event>,
+    keys: Keys,
+    /// The editor in which the person is.
+    away: Option<Away>,
+    attention: Attention,
     size: Size,
     styled: bool,
     prompt: Option<Words>,
@@ -69,30 +73,56 @@ impl Full {
         restored_after_a_panic();
         #[cfg(unix)]
         restored_when_ended()?;
-        enable_raw_mode()?;
-        let mut out = out::stderr();
-        execute!(out, EnableBracketedPaste)?;
+        take()?;
         let (columns, rows) = crossterm::terminal::size().unwrap_or((80, 24));
-        let (sender, keys) = mpsc::channel(AHEAD);
-        thread::spawn(move || {
-            while let Ok(event) = read() {
-                if sender.blocking_send(event).is_err() {
-                    return;
-                }
-            }
-        });
         Ok(Self {
             screen: Screen::new(shown, day(now)),
             region: Region::new(rewraps()),
             page: out::stderr_page(),
-            keys,
+            keys: Keys::new(),
+            away: None,
+            attention: Attention::new(),
             size: size(columns, rows),
             styled: Look::of_stderr().styled,
             prompt: None,
             waited: Box::pin(sleep(SILENT)),
             is_waiting: false,
-            out,
+            out: out::stderr(),
         })
+    }
+
+    /// Has the terminal put a text into the clipboard, which is on the machine of the person also
+    /// where this program is not. Not every terminal does.
+    fn copy(&mut self, text: &str) {
+        let encoded = STANDARD.encode(text);
+        self.write(&format!("\x1b]52;c;{encoded}\x1b\\"));
+    }
+
+    /// Lets the person write a text in an editor.
+    fn leave(&mut self, text: &str) {
+        let above = self.page.take().to_string().replace('\n', "\r\n");
+        let leave = self.region.leave() + &above;
+        self.write(&leave);
+        self.keys.shut();
+        restore();
+        match Away::begin(text) {
+            Ok(away) => self.away = Some(away),
+            Err(error) => {
+                let words = words!("no editor could be opened: {}", given(error));
+                self.come_back();
+                self.page.item("× ", Style::Warning, words);
+            }
+        }
+    }
+
+    fn come_back(&mut self) {
+        self.away = None;
+        // A terminal that was taken once can be taken again, or nobody is there.
+        let _ = take();
+        self.keys.open();
+        if let Ok((columns, rows)) = crossterm::terminal::size() {
+            self.size = size(columns, rows);
+        }
     }
 
     fn write(&mut self, text: &str) {
@@ -104,7 +134,18 @@ impl Full {
 
 impl Leaf for Full {
     fn poll_did(&mut self, desk: &Desk, context: &mut Context<'_>) -> Poll<Did> {
-        let event = match self.keys.poll_recv(context) {
+        if let Some(away) = &mut self.away {
+            let written = ready!(away.poll(context));
+            self.come_back();
+            return Poll::Ready(Did::Said(match written {
+                Ok(text) => self.screen.edited(desk, text),
+                Err(issue) => {
+                    self.page.item("× ", Style::Warning, issue);
+                    Vec::new()
+                }
+            }));
+        }
+        let event = match self.keys.poll_next(context) {
             Poll::Ready(Some(event)) => event,
             // The terminal is gone: what is asked is cancelled, and what goes on comes to its end.
             Poll::Ready(None) if desk.front().is_some() || self.prompt.is_some() => {
@@ -126,17 +167,31 @@ impl Leaf for Full {
             self.write(&again);
             return Poll::Ready(Did::Said(Vec::new()));
         }
+        self.attention.turn(&event);
         let Some(key) = Key::read(event) else {
             return Poll::Ready(Did::Said(Vec::new()));
         };
         let did = self
             .screen
             .press(desk, self.prompt.as_ref(), &key, &mut self.page);
+        if let Some(link) = self.screen.take_copied() {
+            self.copy(&link);
+        }
+        if let Some(text) = self.screen.take_editing() {
+            self.leave(&text);
+        }
         Poll::Ready(did)
     }
 
     fn happened(&mut self, desk: &Desk, happened: &Happened) {
         self.screen.happened(desk, happened, &mut self.page);
+        let front = desk.front().map(|front| front.id);
+        let is_new = front.is_some() && front != happened.before.map(|(id, _)| id);
+        if is_new && happened.cause == Cause::Server && self.away.is_none() {
+            let words = words!("{} asks", given(&desk.asker().name).short());
+            let call = self.attention.call(&words);
+            self.write(&call);
+        }
     }
 
     fn remark(&mut self, desk: &Desk, remark: Remark) -> Option<Remark> {
@@ -159,6 +214,9 @@ impl Leaf for Full {
     }
 
     fn show(&mut self, desk: &Desk, prompt: Option<&Words>) {
+        if self.away.is_some() {
+            return;
+        }
         let is_idle = desk.front().is_none() && prompt.is_none();
         if !is_idle || self.prompt.is_some() {
             self.is_waiting = false;
@@ -218,6 +276,44 @@ impl Drop for Full {
     }
 }
 
+/// Where the person looks, as far as the terminal says.
+struct Attention {
+    /// Whether the window is in front; none where the terminal has not said so.
+    is_here: Option<bool>,
+    /// When a key was pressed last.
+    pressed: Instant,
+}
+
+impl Attention {
+    fn new() -> Self {
+        Self {
+            is_here: None,
+            pressed: Instant::now(),
+        }
+    }
+
+    /// Takes note of what happened at the terminal.
+    fn turn(&mut self, event: &Event) {
+        match event {
+            Event::FocusGained => self.is_here = Some(true),
+            Event::FocusLost => self.is_here = Some(false),
+            Event::Key(_) | Event::Paste(_) => self.pressed = Instant::now(),
+            _ => {}
+        }
+    }
+
+    /// Returns what calls the person who is elsewhere: a bell, and a notice on the desktop where the
+    /// window is known not to be in front and the terminal can show one.
+    fn call(&self, words: &Words) -> String {
+        match self.is_here {
+            Some(true) => String::new(),
+            Some(false) => format!("\x07\x1b]9;{}\x1b\\", words.as_str()),
+            None if self.pressed.elapsed() > AWAY => "\x07".to_owned(),
+            None => String::new(),
+        }
+    }
+}
+
 fn size(columns: u16, rows: u16) -> Size {
     // A terminal that does not say is one of the usual size.
     let or = |said: u16, usual: usize| if said == 0 { usual } else { said.into() };
@@ -244,10 +340,21 @@ fn day(now: SystemTime) -> Date {
     Date::constant(1970, 1, 1).saturating_add(days)
 }
 
+/// Takes the terminal.
+fn take() -> io::Result<()> {
+    enable_raw_mode()?;
+    execute!(out::stderr(), EnableBracketedPaste, EnableFocusChange)
+}
+
 /// Leaves the terminal as it was.
 fn restore() {
     let mut out = out::stderr();
-    let _ = execute!(out, DisableBracketedPaste, crossterm::cursor::Show);
+    let _ = execute!(
+        out,
+        DisableBracketedPaste,
+        DisableFocusChange,
+        crossterm::cursor::Show
+    );
     let _ = disable_raw_mode();
 }
 

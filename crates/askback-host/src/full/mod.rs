@@ -2,12 +2,14 @@
 //!
 //! [`Screen`] holds what is seen and what keys do, without a terminal. [`Full`] joins it to one.
 
+mod away;
 mod calendar;
 mod editor;
 mod form;
 mod frame;
 mod home;
 mod key;
+mod keys;
 mod leaf;
 mod question;
 mod region;

@@ -3,7 +3,7 @@
 
 use super::{
     editor::Editor,
-    frame::{Frame, Row},
+    frame::{Frame, LINE_BREAK, Row},
 };
 use crate::{
     folder,
@@ -123,6 +123,10 @@ pub(super) fn body(front: &Front<'_>, written: &Editor, look: Look) -> (Vec<Row>
                 rows.push(begins.peer(Style::Plain, &PeerText::from(part), columns));
                 (rest, label) = (after, "");
             }
+            for host in &link.leads_on {
+                let row = row().ours(Style::Strong, "May send you on to ");
+                rows.push(row.peer(Style::Strong, &PeerText::from(host), columns));
+            }
             for warning in &link.warnings {
                 let (words, of) = warning.words();
                 let row = row().ours(Style::Warning, "! ").ours(Style::Warning, words);
@@ -150,7 +154,7 @@ pub(super) fn body(front: &Front<'_>, written: &Editor, look: Look) -> (Vec<Row>
                 Style::Dim,
                 "No model is set up here: the text is yours to write.",
             ));
-            rows.extend(lines(written, columns));
+            rows.extend(lines(written, &row().ours(Style::Dim, "  ")));
         }
         Step::Reread(text) => {
             let mut page = Page::new(look);
@@ -171,8 +175,8 @@ pub(super) fn body(front: &Front<'_>, written: &Editor, look: Look) -> (Vec<Row>
     (rows, 0)
 }
 
-/// A text of several lines that is being written.
-fn lines(written: &Editor, columns: usize) -> Vec<Row> {
+/// A text of several lines that is being written, each in a row that begins so.
+pub(super) fn lines(written: &Editor, begun: &Row) -> Vec<Row> {
     let mut rows = Vec::new();
     let mut begins = 0_usize;
     for line in written.text().split('\n') {
@@ -180,7 +184,7 @@ fn lines(written: &Editor, columns: usize) -> Vec<Row> {
         let at = (begins..=ends)
             .contains(&written.at())
             .then(|| written.at().saturating_sub(begins));
-        let row = Row::new(columns).ours(Style::Dim, "  ");
+        let row = begun.clone();
         let room = row.room();
         rows.push(row.written(line, at, room));
         begins = ends.saturating_add(1);
@@ -192,7 +196,7 @@ fn lines(written: &Editor, columns: usize) -> Vec<Row> {
 fn review(draft: &Draft, columns: usize) -> Vec<Row> {
     let row = |(index, field): (usize, &askback_core::forms::Field)| {
         let value = match draft.value(index) {
-            Some(value) => field.show(value),
+            Some(value) => field.show(value).replace('\n', LINE_BREAK),
             None => "(empty)".to_owned(),
         };
         let number = words!("{}", index.saturating_add(1)).right(3);
@@ -218,7 +222,7 @@ pub(super) fn keys(front: &Front<'_>, is_helping: bool, columns: usize) -> Vec<R
         Step::Review(_) if ours => "[Enter] Call  [e] Edit".into(),
         Step::Review(_) => "[Enter] Send  [e] Edit".into(),
         Step::Confirm => "[Enter] Agree".into(),
-        Step::Consent(_) => "[o] Open  [c] Show alone to copy".into(),
+        Step::Consent(_) => "[o] Open  [c] Copy  [q] QR code".into(),
         Step::Sure(_) => "Sure? [y] Open all the same  [b] Back".into(),
         Step::Opened(_) => "[Enter] I have finished  [o] Open again".into(),
         Step::Returning(_) => "^O open again".into(),
@@ -249,7 +253,7 @@ pub(super) fn keys(front: &Front<'_>, is_helping: bool, columns: usize) -> Vec<R
 }
 
 /// The keys within a question.
-const HELP: [(&str, &str); 10] = [
+const HELP: [(&str, &str); 11] = [
     ("Tab, Shift-Tab", "the next field, the one before"),
     ("← → Space", "choose among options"),
     ("↓ Enter", "take a value that the server suggests"),
@@ -258,6 +262,10 @@ const HELP: [(&str, &str); 10] = [
     (
         "Esc, Ctrl-C",
         "go away: neither yes nor no (Ctrl-C clears a text first)",
+    ),
+    (
+        "Ctrl-G",
+        "write a text in your editor; Alt-Enter breaks a line",
     ),
     ("F4", "show the whole message above"),
     ("F8", "cancel all questions of this server"),
@@ -315,6 +323,11 @@ pub(super) fn kept(desk: &Desk, happened: &Happened, page: &mut Page) {
 pub(super) fn whole(desk: &Desk, front: &Front<'_>, page: &mut Page) {
     let mut excerpt = Excerpt::new(page, usize::MAX);
     question::in_full(&mut excerpt, desk.asker(), front.question, 0);
+}
+
+/// Puts the link of a question on the page as a code for a camera.
+pub(super) fn link_code(front: &Front<'_>, page: &mut Page) {
+    question::link_code(page, front);
 }
 
 /// Puts the link of a question on the page, alone and whole.

@@ -48,6 +48,10 @@ pub struct Screen {
     scrolled: usize,
     /// The text that the person asked to see whole, above.
     wanted: Option<Wanted>,
+    /// A link that the person wants in the clipboard.
+    copied: Option<String>,
+    /// A text that the person wants in an editor.
+    editing: Option<String>,
 }
 
 /// Something that the person wants to see whole, in the scrollback.
@@ -55,6 +59,7 @@ pub struct Screen {
 enum Wanted {
     Message,
     Link,
+    Code,
 }
 
 impl Screen {
@@ -72,12 +77,37 @@ impl Screen {
             is_helping: false,
             scrolled: 0,
             wanted: None,
+            copied: None,
+            editing: None,
         }
     }
 
     /// Takes note of what can be typed at the prompt from now on.
     pub fn offer(&mut self, offers: Vec<Offer>) {
         self.home.offer(offers);
+    }
+
+    /// Takes the link that the person wants in the clipboard, if there is one.
+    pub fn take_copied(&mut self) -> Option<String> {
+        self.copied.take()
+    }
+
+    /// Takes the text that the person wants in an editor, if there is one.
+    pub fn take_editing(&mut self) -> Option<String> {
+        self.editing.take()
+    }
+
+    /// Takes a text back from an editor: what the person says with it.
+    pub fn edited(&mut self, desk: &Desk, text: String) -> Vec<Said> {
+        self.look(desk);
+        match desk.front().map(|front| front.step) {
+            Some(Step::Filling(_)) => self.form.edited(text),
+            Some(Step::Write) => {
+                self.text = Editor::new(text);
+                Vec::new()
+            }
+            _ => Vec::new(),
+        }
     }
 
     /// Remembers lines of earlier runs, oldest first.
@@ -137,6 +167,7 @@ impl Screen {
             match wanted {
                 Wanted::Message => question::whole(desk, &front, page),
                 Wanted::Link => question::link_alone(&front, page),
+                Wanted::Code => question::link_code(&front, page),
             }
         }
         did
@@ -170,6 +201,14 @@ impl Screen {
                 return Vec::new();
             }
             Key::F(8) => return vec![Said::Mute],
+            Key::Ctrl('g') => {
+                self.editing = match front.step {
+                    Step::Filling(draft) => self.form.text_of(draft),
+                    Step::Write => Some(self.text.text().to_owned()),
+                    _ => None,
+                };
+                return Vec::new();
+            }
             Key::Ctrl('d') if front.step != Step::Reason => return vec![Said::Decline(None)],
             _ => {}
         }
@@ -220,8 +259,13 @@ impl Screen {
                 | Step::Reread(_),
                 Key::Char('d'),
             ) => one(Said::Decline(None)),
-            (Step::Consent(_) | Step::Sure(_) | Step::Opened(_), Key::Char('c')) => {
+            (Step::Consent(link) | Step::Sure(link) | Step::Opened(link), Key::Char('c')) => {
+                self.copied = Some(link.url.clone());
                 self.wanted = Some(Wanted::Link);
+                Some(Vec::new())
+            }
+            (Step::Consent(_) | Step::Sure(_) | Step::Opened(_), Key::Char('q')) => {
+                self.wanted = Some(Wanted::Code);
                 Some(Vec::new())
             }
             (Step::Write, Key::Ctrl('s')) => one(Said::Fill(self.text.text().to_owned())),

@@ -25,6 +25,8 @@ pub struct Link {
     /// Where the registrable domain stands in [`Link::url`]: the part its owner pays for, or the
     /// whole host where it has none.
     pub domain: Range<usize>,
+    /// The hosts of other sites that stand in the link as addresses: whoever opens it may end there.
+    pub leads_on: Vec<String>,
     /// The warnings that take a second yes.
     pub warnings: Vec<Warning>,
 }
@@ -109,6 +111,7 @@ pub fn judge(raw: &str) -> Result<Link, Refusal> {
     Ok(Link {
         domain: domain(name, host_range.clone()),
         host: host_range,
+        leads_on: leads_on(&url, name),
         warnings: warnings(&url, &host, name, &shown),
         url: url.into(),
     })
@@ -148,6 +151,26 @@ fn domain(name: &str, host: Range<usize>) -> Range<usize> {
         }
         _ => host,
     }
+}
+
+/// The hosts of other sites in the parameters of a link, each once.
+fn leads_on(url: &Url, name: &str) -> Vec<String> {
+    let site = |name: &str| name[domain(name, 0..name.len())].to_owned();
+    let here = site(name);
+    let mut hosts = Vec::new();
+    let in_fragment = url.fragment().unwrap_or_default();
+    let in_fragment = url::form_urlencoded::parse(in_fragment.as_bytes());
+    for (_, value) in url.query_pairs().chain(in_fragment) {
+        // Browsers take two slashes for the beginning of an address, too.
+        let address = url.join(&value).ok().filter(|_| value.contains("//"));
+        let Some(host) = address.as_ref().and_then(Url::host_str) else {
+            continue;
+        };
+        if site(host) != here && !hosts.iter().any(|known| known == host) {
+            hosts.push(host.to_owned());
+        }
+    }
+    hosts
 }
 
 fn warnings(url: &Url, host: &Host<&str>, name: &str, shown: &str) -> Vec<Warning> {
@@ -315,6 +338,40 @@ mod tests {
     }
 
     // Shows EL-35, EL-41.
+    #[test]
+    fn other_sites_in_a_link_are_named() {
+        #[track_caller]
+        fn check(url: &str, hosts: &[&str]) {
+            let link = judge(url).expect("it may be opened");
+            assert_eq!(link.leads_on, hosts, "{url}");
+        }
+        check("https://example.com/a?b=c", &[]);
+        check("https://example.com/?to=https://login.example.com/x", &[]);
+        check("https://example.com/?to=/a//b", &[]);
+        check("https://a.co.uk/?to=https://b.co.uk/x", &["b.co.uk"]);
+        check(
+            "https://example.com/?to=https%3A%2F%2Fevil.example%2Fcb",
+            &["evil.example"],
+        );
+        check(
+            "https://example.com/?a=%2F%2Fevil.example&b=HTTPS://EVIL.example",
+            &["evil.example"],
+        );
+        check(
+            "https://example.com/#next=http://127.0.0.1:7/cb",
+            &["127.0.0.1"],
+        );
+        check("https://example.com/?to=myapp:/cb", &[]);
+        check(
+            "https://example.com/?to=https://user@evil.example",
+            &["evil.example"],
+        );
+        check(
+            "https://example.com/?a=https://b.example&c=https://d.example",
+            &["b.example", "d.example"],
+        );
+    }
+
     #[test]
     fn links_that_may_mislead_take_a_second_yes() {
         #[track_caller]

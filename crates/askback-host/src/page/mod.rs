@@ -107,15 +107,20 @@ impl Page {
         }
     }
 
+    /// The look of the rows that would be taken now.
+    pub fn look(&self) -> Look {
+        match self.looks {
+            LookSource::Fixed(look) => look,
+            LookSource::Read(read) => read(),
+        }
+    }
+
     /// Takes the rows that were put on the page since the last time, for the terminal as it is now.
     pub fn take(&mut self) -> Rows {
         if self.lines.is_empty() {
             return Rows::default();
         }
-        let look = match self.looks {
-            LookSource::Fixed(look) => look,
-            LookSource::Read(read) => read(),
-        };
+        let look = self.look();
         let mut layout = Layout {
             columns: look.columns.clamp(1, COLUMNS),
             styled: look.styled,

@@ -157,6 +157,7 @@ impl Dialog {
             }
             Heard::More => question::why(&mut self.page, front.question, usize::MAX),
             Heard::Link => question::link_alone(&mut self.page, &front),
+            Heard::Code => question::link_code(&mut self.page, &front),
             Heard::Help => question::help(&mut self.page),
             Heard::Unclear(words) => return self.object(words),
         }

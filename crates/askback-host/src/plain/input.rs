@@ -18,6 +18,8 @@ pub(super) enum Heard {
     More,
     /// Show the link alone, to be copied.
     Link,
+    /// Show the link as a code for a camera.
+    Code,
     /// Show what can be typed.
     Help,
     /// Nothing that can be used here; the words say what can.
@@ -71,6 +73,7 @@ fn command(step: &Step<'_>, name: &str, rest: &str) -> Heard {
             return Heard::OfField(OfField::Suggest(rest.trim().to_owned()));
         }
         "link" if is_link(step) => return Heard::Link,
+        "qr" if is_link(step) => return Heard::Code,
         "more" => return Heard::More,
         "help" => return Heard::Help,
         "quit" | "exit" => {

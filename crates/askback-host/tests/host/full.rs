@@ -284,6 +284,11 @@ screens! {
         Asks(form("Which?", r#""word": {"type": "string"}"#, "")), Type("//tmp"), Press(Key::Enter), Press(Key::Enter),
         Asks(booking()), Type("y"), Press(Key::F(1)), See, Press(Key::F(8)),
     ];
+    a_text_of_several_lines: 80, [
+        Asks(form("Notes?", r#""notes": {"type": "string"}, "more": {"type": "string"}"#, "")),
+        Type("one"), Press(Key::Break), Type("two"), See, Press(Key::Left), Press(Key::Home), See,
+        Press(Key::Paste("0\n".repeat(12))), See, Press(Key::Tab), See, Press(Key::Ctrl('s')), Press(Key::Enter),
+    ];
     a_paste_is_one_value: 80, [
         Asks(form("Note?", r#""note": {"type": "string"}"#, "")), Press(Key::Paste("one\n\n\nyes\n".into())), See,
         Press(Key::Enter), Press(Key::Enter),

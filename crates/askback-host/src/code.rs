@@ -1,0 +1,105 @@
+//! A link as a code for the camera of a telephone.
+
+use qrcode::{Color, EcLevel, QrCode};
+
+use crate::{
+    page::{Page, Style},
+    text::Words,
+};
+
+/// The light modules around a code, without which a camera does not find it.
+const MARGIN: usize = 4;
+
+/// Puts the code of a link on the page, or says that there is no room for it.
+pub(crate) fn put(page: &mut Page, url: &str) {
+    let Some(rows) = rows(url, page.look().columns) else {
+        let words = "the link is too long for a code on a terminal of this width";
+        return page.item("× ", Style::Warning, words);
+    };
+    for row in rows {
+        page.say(Style::Plain, row);
+    }
+}
+
+/// The rows of the code of a link, two modules high each; none where it is wider than so many columns.
+///
+/// Light is drawn and dark is left out, as most terminals are dark.
+fn rows(url: &str, columns: usize) -> Option<Vec<Words>> {
+    let code = QrCode::with_error_correction_level(url, EcLevel::L).ok()?;
+    let width = code.width();
+    let whole = width.saturating_add(MARGIN.saturating_mul(2));
+    if whole > columns {
+        return None;
+    }
+    let is_dark = |x: usize, y: usize| {
+        let within = |at: usize| at.checked_sub(MARGIN).filter(|&at| at < width);
+        match (within(x), within(y)) {
+            (Some(x), Some(y)) => code[(x, y)] == Color::Dark,
+            _ => false,
+        }
+    };
+    let row = |y: usize| {
+        let module = |x: usize| match (is_dark(x, y), is_dark(x, y.saturating_add(1))) {
+            (false, false) => Words::from("█"),
+            (false, true) => Words::from("▀"),
+            (true, false) => Words::from("▄"),
+            (true, true) => Words::from(" "),
+        };
+        Words::join((0..whole).map(module), "")
+    };
+    Some((0..whole).step_by(2).map(row).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The text that a camera reads from these rows.
+    fn read(rows: &[Words]) -> Option<String> {
+        let dark = |upper: bool, c: char| match c {
+            '█' => false,
+            '▀' => !upper,
+            '▄' => upper,
+            _ => true,
+        };
+        let modules: Vec<Vec<bool>> = rows
+            .iter()
+            .flat_map(|row| {
+                [true, false].map(|half| row.as_str().chars().map(|c| dark(half, c)).collect())
+            })
+            .collect();
+        const SCALE: usize = 4;
+        let (width, height) = (
+            modules[0].len().saturating_mul(SCALE),
+            modules.len().saturating_mul(SCALE),
+        );
+        let mut image = rqrr::PreparedImage::prepare_from_greyscale(width, height, |x, y| {
+            if modules[y / SCALE][x / SCALE] {
+                0
+            } else {
+                255
+            }
+        });
+        let grids = image.detect_grids();
+        let (_, text) = grids.first()?.decode().ok()?;
+        Some(text)
+    }
+
+    #[test]
+    fn a_telephone_reads_the_link() {
+        for path in [1, 40, 200, 500] {
+            let url = format!("https://example.com/{}", "a".repeat(path));
+            let rows = rows(&url, 200).expect("it fits");
+            assert_eq!(read(&rows), Some(url));
+        }
+    }
+
+    #[test]
+    fn what_does_not_fit_is_not_drawn() {
+        let widest = |url: &str| (1..300).find(|&columns| rows(url, columns).is_some());
+        // 25 modules and two margins.
+        assert_eq!(widest("https://example.com/"), Some(33));
+        let longest = format!("https://example.com/{}", "a".repeat(3000));
+        assert_eq!(widest(&longest), None);
+    }
+}

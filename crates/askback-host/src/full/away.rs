@@ -1,0 +1,106 @@
+//! A text in the editor of the person, who is away there.
+
+use std::{
+    collections::hash_map::RandomState,
+    env,
+    fs::{self, OpenOptions},
+    hash::{BuildHasher, Hasher},
+    io::{self, Write},
+    path::{Path, PathBuf},
+    process::ExitStatus,
+    task::{Context, Poll, ready},
+};
+
+use tokio::process::Command;
+
+use crate::{
+    text::{Words, given},
+    words,
+};
+
+/// The longest text that is taken back, in bytes.
+const LONGEST: u64 = 1 << 20;
+
+/// An editor that is open. It is ended, and its file removed, once this is dropped.
+pub(super) struct Away {
+    file: PathBuf,
+    ended: std::pin::Pin<Box<dyn Future<Output = io::Result<ExitStatus>> + Send>>,
+}
+
+impl Away {
+    /// Opens the editor that `VISUAL` or `EDITOR` names with a text, from within the runtime.
+    ///
+    /// # Errors
+    ///
+    /// If the text cannot be put into a file, or the editor does not start.
+    pub(super) fn begin(text: &str) -> io::Result<Self> {
+        let number = RandomState::new().build_hasher().finish();
+        let file = env::temp_dir().join(format!("askback-{number:016x}.txt"));
+        write(&file, text)?;
+        let mut child = command(&file).kill_on_drop(true).spawn().inspect_err(|_| {
+            let _ = fs::remove_file(&file);
+        })?;
+        Ok(Self {
+            file,
+            ended: Box::pin(async move { child.wait().await }),
+        })
+    }
+
+    /// Returns the text once the editor has ended, or why there is none.
+    pub(super) fn poll(&mut self, context: &mut Context<'_>) -> Poll<Result<String, Words>> {
+        let ended = ready!(self.ended.as_mut().poll(context));
+        Poll::Ready(match ended {
+            Ok(status) if status.success() => read(&self.file),
+            Ok(status) => Err(words!("the editor ended with {}", given(status))),
+            Err(error) => Err(words!("the editor is lost: {}", given(error))),
+        })
+    }
+}
+
+impl Drop for Away {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.file);
+    }
+}
+
+#[cfg(unix)]
+fn command(file: &Path) -> Command {
+    let editor = ["VISUAL", "EDITOR"].into_iter().find_map(|name| {
+        let editor = env::var_os(name)?;
+        (!editor.is_empty()).then_some(editor)
+    });
+    // What the variables say may have options, and is read by a shell everywhere.
+    let mut script = editor.unwrap_or_else(|| "vi".into());
+    script.push(" \"$1\"");
+    let mut command = Command::new("sh");
+    command.arg("-c").arg(script).arg("sh").arg(file);
+    command
+}
+
+#[cfg(not(unix))]
+fn command(file: &Path) -> Command {
+    let mut command = Command::new("notepad");
+    command.arg(file);
+    command
+}
+
+fn write(file: &Path, text: &str) -> io::Result<()> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(file)?.write_all(text.as_bytes())
+}
+
+fn read(file: &Path) -> Result<String, Words> {
+    let unread = |error: io::Error| words!("the text cannot be read back: {}", given(error));
+    if fs::metadata(file).map_err(unread)?.len() > LONGEST {
+        return Err("the text is longer than 1 MiB; it was not taken".into());
+    }
+    let mut text = fs::read_to_string(file).map_err(unread)?;
+    // Editors end the last line.
+    if text.ends_with('\n') {
+        text.pop();
+    }
+    Ok(text)
+}
