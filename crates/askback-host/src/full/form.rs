@@ -5,6 +5,7 @@ use jiff::civil::Date;
 
 use super::{
     calendar::{Calendar, Picked},
+    choices::{Choices, chosen, is_chosen_from, is_partly_chosen, options},
     editor::Editor,
     frame::{LINE_BREAK, Row},
     key::Key,
@@ -18,9 +19,6 @@ use crate::{
     text::{self, PeerText, Words},
     words,
 };
-
-/// The most rows of options that are seen of a field.
-const OPTIONS: usize = 7;
 
 /// The most rows that are seen of a text of several lines.
 const LINES: usize = 8;
@@ -352,12 +350,17 @@ impl FormView {
         };
         let row = row.to(begins);
         let list = options(field);
-        let inline = self.inline(draft, index, row.clone(), room, has_focus);
+        let choices = Choices {
+            draft,
+            index,
+            at: has_focus.then_some(self.option),
+        };
+        let inline = choices.inline(row.clone(), room);
         let listed = inline.is_none();
         let row = match inline {
             Some(row) => row,
             None if list.is_empty() => self.text(draft, index, row, room, has_focus),
-            None => chosen(draft, index, list, row, room),
+            None => chosen(draft, index, row, room),
         };
         let note = self.note(draft, index);
         let aside = begins.saturating_add(room).saturating_add(1);
@@ -410,7 +413,7 @@ impl FormView {
             rows.extend(calendar.rows(columns, begins));
         }
         if listed && !list.is_empty() {
-            self.list(draft, index, list, columns, rows);
+            choices.list(&below(), rows);
         }
     }
 
@@ -431,94 +434,6 @@ impl FormView {
                 row.more(Style::Plain, &shown, room)
             }
             _ => row.ours(Style::Dim, "·"),
-        }
-    }
-
-    /// The options of a field side by side, if they fit.
-    fn inline(
-        &self,
-        draft: &Draft,
-        index: usize,
-        row: Row,
-        room: usize,
-        has_focus: bool,
-    ) -> Option<Row> {
-        let field = &draft.fields()[index];
-        if let FieldKind::Boolean(_) = field.kind {
-            let value = draft.value(index).and_then(serde_json::Value::as_bool);
-            let mut row = row;
-            for (option, (word, is)) in [("yes", true), ("no", false)].into_iter().enumerate() {
-                let mark = if value == Some(is) { "(x) " } else { "( ) " };
-                let at = has_focus && option == self.option;
-                let style = if at { Style::Strong } else { Style::Plain };
-                row = row.ours(style, mark).ours(style, word).ours(style, "  ");
-            }
-            return Some(row);
-        }
-        let list = options(field);
-        let several = matches!(field.kind, FieldKind::Choices(_));
-        // A mark, a blank between, and the label.
-        let label = |option: &Opt| text::columns(&text::line(option.label())).saturating_add(6);
-        let needed = list.iter().map(label).fold(0, usize::saturating_add);
-        if list.is_empty()
-            || list.len() > OPTIONS
-            || needed > room.max(row.room().saturating_mul(2) / 3)
-        {
-            return None;
-        }
-        // Labels are the server's: the gutter stands before the first.
-        let mut row = row.ours(Style::Dim, text::GUTTER.trim_end());
-        for (option, of) in list.iter().enumerate() {
-            let is_chosen = draft.is_chosen(index, &of.value);
-            let at = has_focus && option == self.option;
-            let style = if at { Style::Strong } else { Style::Plain };
-            let mark = match (several, is_chosen) {
-                (true, true) => "[x] ",
-                (true, false) => "[ ] ",
-                (false, true) => "(x) ",
-                (false, false) => "( ) ",
-            };
-            let label = PeerText::from(of.label());
-            let room = row.room();
-            row = row
-                .ours(style, " ")
-                .ours(style, mark)
-                .more(style, &label, room);
-        }
-        Some(row)
-    }
-
-    /// The options of a field one below the other, those around the one at which the person is.
-    fn list(&self, draft: &Draft, index: usize, list: &[Opt], columns: usize, rows: &mut Vec<Row>) {
-        let several = matches!(draft.fields()[index].kind, FieldKind::Choices(_));
-        let first = self
-            .option
-            .saturating_sub(OPTIONS / 2)
-            .min(list.len().saturating_sub(OPTIONS));
-        let seen = list.iter().enumerate().skip(first).take(OPTIONS);
-        for (option, of) in seen {
-            let at = option == self.option;
-            let style = if at { Style::Strong } else { Style::Plain };
-            let mark = match (several, draft.is_chosen(index, &of.value)) {
-                (true, true) => "[x] ",
-                (true, false) => "[ ] ",
-                (false, true) => "(x) ",
-                (false, false) => "( ) ",
-            };
-            let row = Row::new(columns)
-                .to(MARKS)
-                .ours(style, if at { "› " } else { "  " })
-                .ours(style, mark);
-            rows.push(row.peer(style, &PeerText::from(of.label()), columns));
-        }
-        let last = first.saturating_add(OPTIONS).min(list.len());
-        if last.saturating_sub(first) < list.len() {
-            let words = words!("{} to {} of {}", first.saturating_add(1), last, list.len());
-            rows.push(
-                Row::new(columns)
-                    .to(MARKS.saturating_add(2))
-                    .ours(Style::Dim, words),
-            );
         }
     }
 
@@ -544,15 +459,6 @@ impl FormView {
     }
 }
 
-/// The options of a field.
-pub(super) fn options(field: &Field) -> &[Opt] {
-    match &field.kind {
-        FieldKind::Choice(choice) => &choice.options,
-        FieldKind::Choices(choices) => &choices.options,
-        _ => &[],
-    }
-}
-
 fn hint(field: &Field) -> Words {
     match field.required {
         true => text::hint(field),
@@ -560,33 +466,8 @@ fn hint(field: &Field) -> Words {
     }
 }
 
-fn is_partly_chosen(draft: &Draft, index: usize) -> bool {
-    let list = options(&draft.fields()[index]);
-    list.iter()
-        .any(|option| draft.is_chosen(index, &option.value))
-}
-
-fn is_chosen_from(field: &Field) -> bool {
-    matches!(
-        field.kind,
-        FieldKind::Boolean(_) | FieldKind::Choice(_) | FieldKind::Choices(_)
-    )
-}
-
 fn is_date(field: &Field) -> bool {
     matches!(&field.kind, FieldKind::Text(text) if text.format == Some(TextFormat::Date))
-}
-
-/// The choice, in a row.
-fn chosen(draft: &Draft, index: usize, list: &[Opt], row: Row, room: usize) -> Row {
-    let chosen = list
-        .iter()
-        .filter(|option| draft.is_chosen(index, &option.value));
-    let labels: Vec<_> = chosen.map(|option| text::line(option.label())).collect();
-    match labels.is_empty() {
-        true => row.ours(Style::Dim, "·"),
-        false => row.more(Style::Plain, &PeerText::from(labels.join(", ")), room),
-    }
 }
 
 /// A text as it is typed: what begins like a command has a slash more.

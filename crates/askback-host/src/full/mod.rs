@@ -4,6 +4,7 @@
 
 mod away;
 mod calendar;
+mod choices;
 mod editor;
 mod form;
 mod frame;
