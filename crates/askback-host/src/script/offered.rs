@@ -1,0 +1,86 @@
+//! The rule that is offered where none fits.
+
+use askback_core::forms::FormSchema;
+use serde_json::Value;
+
+use crate::model::{Ask, Asker, Call, Question, link};
+
+/// A rule that would answer a question of this server, to be filled in and put into an answers
+/// file. One for a link names the server and the call: it consents to nothing else.
+pub fn rule_for(asker: &Asker, question: &Question) -> Option<String> {
+    let when = match (&question.call, &question.key) {
+        (_, Some(key)) => format!("{{key: {}}}", word(key)),
+        (Some(Call::Tool(name)), None) => format!("{{tool: {}}}", word(name)),
+        (Some(Call::Prompt(name)), None) => format!("{{prompt: {}}}", word(name)),
+        _ => "{}".to_owned(),
+    };
+    match &question.ask {
+        Ask::Form { schema, .. } => Some(format!(
+            "answers:\n  - when: {when}\n    accept: {{{}}}",
+            fields_for(schema)
+        )),
+        Ask::Link { .. } => Some(format!(
+            "answers:\n  - when: {}\n    accept: true",
+            this_link(asker, question)
+        )),
+        Ask::Sample(_) => Some("sampling:\n  - reply: …".to_owned()),
+        Ask::Roots => Some("roots: [.]".to_owned()),
+        Ask::Arguments { .. } | Ask::SignIn { .. } => None,
+    }
+}
+
+/// Everything that tells a link from those of other servers, calls and questions.
+fn this_link(asker: &Asker, question: &Question) -> String {
+    let (tool, prompt) = match &question.call {
+        Some(Call::Tool(name)) => (Some(name), None),
+        Some(Call::Prompt(name)) => (None, Some(name)),
+        Some(Call::Resource(_)) | None => (None, None),
+    };
+    let named = [
+        ("tool", tool),
+        ("prompt", prompt),
+        ("key", question.key.as_ref()),
+    ];
+    let mut parts = vec![
+        "mode: url".to_owned(),
+        format!("server: {}", word(&asker.name)),
+    ];
+    if let Ask::Link { url, .. } = &question.ask
+        && let Ok(link) = link::judge(url)
+    {
+        parts.push(format!("host: {}", word(link.host())));
+    }
+    let named = named
+        .into_iter()
+        .filter_map(|(name, value)| Some((name, value?)));
+    parts.extend(named.map(|(name, value)| format!("{name}: {}", word(value))));
+    format!("{{{}}}", parts.join(", "))
+}
+
+/// The fields that a rule must give.
+fn fields_for(schema: &FormSchema) -> String {
+    let needed = schema
+        .fields
+        .iter()
+        .filter(|field| field.required && field.default_value().is_none());
+    let fields: Vec<_> = needed
+        .map(|field| format!("{}: …", word(&field.name)))
+        .collect();
+    fields.join(", ")
+}
+
+/// Words that YAML, in one of its versions, reads as something else than a text: a tool called `null`
+/// would be none, and the rule one for every tool.
+const NO_TEXT: [&str; 9] = ["null", "true", "false", "yes", "no", "on", "off", "y", "n"];
+
+/// A word of a YAML file, quoted unless it is plain.
+fn word(text: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
+    let is_plain = text.starts_with(|c: char| c.is_ascii_alphabetic())
+        && text.chars().all(plain)
+        && !NO_TEXT.iter().any(|word| text.eq_ignore_ascii_case(word));
+    match is_plain {
+        true => text.to_owned(),
+        false => Value::from(text).to_string(),
+    }
+}

@@ -1,0 +1,202 @@
+//! The rules of an answers file.
+
+use std::{fmt, marker::PhantomData};
+
+use askback_core::forms::Content;
+use serde::{Deserialize, Deserializer, de};
+
+use super::when::{Mode, When};
+
+/// A rule for forms and links.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Rule {
+    /// Which questions it answers.
+    pub when: When,
+    /// How.
+    pub act: Act,
+}
+
+/// The action of a rule.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Act {
+    /// Accepts.
+    Accept(Accept),
+    /// Declines, and says why.
+    Decline {
+        /// Why, for the server.
+        reason: Option<String>,
+    },
+    /// Cancels.
+    Cancel,
+}
+
+/// The accepted content.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Accept {
+    /// A form with these values, and the defaults of its other fields.
+    Values(Content),
+    /// A link; or a form with nothing but its defaults.
+    Yes,
+}
+
+/// A rule for what a model is asked.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SamplingRule {
+    /// Which questions it answers; `message` is a part of any text in them.
+    pub when: When,
+    /// How.
+    pub reply: Reply,
+}
+
+/// The action of a sampling rule.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Reply {
+    /// Says this in place of a model.
+    Text(String),
+    /// Declines.
+    Decline,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RuleText {
+    #[serde(default)]
+    when: When,
+    accept: Option<Accept>,
+    decline: Option<bool>,
+    cancel: Option<bool>,
+    reason: Option<String>,
+}
+
+impl TryFrom<RuleText> for Rule {
+    type Error = &'static str;
+
+    fn try_from(text: RuleText) -> Result<Self, Self::Error> {
+        let act = match (text.accept, text.decline, text.cancel) {
+            (Some(accept), None, None) => Act::Accept(accept),
+            (None, Some(true), None) => Act::Decline {
+                reason: text.reason.clone(),
+            },
+            (None, None, Some(true)) => Act::Cancel,
+            _ => {
+                return Err(
+                    "a rule needs one of `accept: {field: value}`, `decline: true` and `cancel: true`",
+                );
+            }
+        };
+        let accepts = matches!(act, Act::Accept(_));
+        if accepts && text.when.mode == Some(Mode::Url) && text.when.host.is_none() {
+            return Err("a rule that accepts links names the `host` they lead to");
+        }
+        if text.when.host.is_some() && text.when.mode == Some(Mode::Form) {
+            return Err("`host` is that of a link; a form has none");
+        }
+        if text.reason.is_some() && !matches!(act, Act::Decline { .. }) {
+            return Err("`reason` goes with `decline: true` only");
+        }
+        Ok(Self {
+            when: text.when,
+            act,
+        })
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SamplingText {
+    #[serde(default)]
+    when: When,
+    reply: Option<String>,
+    decline: Option<bool>,
+}
+
+impl TryFrom<SamplingText> for SamplingRule {
+    type Error = &'static str;
+
+    fn try_from(text: SamplingText) -> Result<Self, Self::Error> {
+        if text.when.host.is_some() {
+            return Err("`host` is that of a link; what a model is asked has none");
+        }
+        if text.when.mode.is_some() {
+            return Err("`mode` tells forms from links; what a model is asked has none");
+        }
+        let reply = match (text.reply, text.decline) {
+            (Some(reply), None) => Reply::Text(reply),
+            (None, Some(true)) => Reply::Decline,
+            _ => return Err("a sampling rule needs one of `reply: text` and `decline: true`"),
+        };
+        Ok(Self {
+            when: text.when,
+            reply,
+        })
+    }
+}
+
+impl<'de> Deserialize<'de> for Rule {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(RuleVisitor::<RuleText, _>(PhantomData))
+    }
+}
+
+impl<'de> Deserialize<'de> for SamplingRule {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(RuleVisitor::<SamplingText, _>(PhantomData))
+    }
+}
+
+/// Reads the fields of a rule, and makes the rule of them while its place in the file is known: what is
+/// wrong with all of it is told of the rule, not of the list it stands in.
+struct RuleVisitor<T, R>(PhantomData<(T, R)>);
+
+impl<'de, T, R> de::Visitor<'de> for RuleVisitor<T, R>
+where
+    T: Deserialize<'de>,
+    R: TryFrom<T, Error = &'static str>,
+{
+    type Value = R;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a rule")
+    }
+
+    fn visit_map<A: de::MapAccess<'de>>(self, map: A) -> Result<R, A::Error> {
+        let text = T::deserialize(de::value::MapAccessDeserializer::new(map))?;
+        R::try_from(text).map_err(de::Error::custom)
+    }
+}
+
+impl<'de> Deserialize<'de> for Accept {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(AcceptVisitor)
+    }
+}
+
+struct AcceptVisitor;
+
+impl<'de> de::Visitor<'de> for AcceptVisitor {
+    type Value = Accept;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("`{field: value}`, or true for a link")
+    }
+
+    fn visit_bool<E: de::Error>(self, yes: bool) -> Result<Accept, E> {
+        match yes {
+            true => Ok(Accept::Yes),
+            false => Err(E::custom("write `decline: true` or `cancel: true` instead")),
+        }
+    }
+
+    fn visit_map<A: de::MapAccess<'de>>(self, mut map: A) -> Result<Accept, A::Error> {
+        let mut values = Content::new();
+        while let Some((field, value)) = map.next_entry::<String, _>()? {
+            // Of two values it would be a guess which one is meant.
+            if values.contains_key(&field) {
+                let why = format_args!("duplicate field `{field}`");
+                return Err(de::Error::custom(why));
+            }
+            values.insert(field, value);
+        }
+        Ok(Accept::Values(values))
+    }
+}
