@@ -5,6 +5,7 @@ use std::{fmt, process::ExitCode};
 use askback_core::jsonrpc::ErrorObject;
 use askback_host::{
     Interrupted,
+    model::Ended,
     page::out::Unwritten,
     text::{PeerText, Words, given},
     words,
@@ -51,8 +52,8 @@ pub enum Kind {
 pub struct Outcome {
     /// The tool reported an error.
     pub tool_error: bool,
-    /// A question was declined, cancelled or left unanswered.
-    pub unanswered: bool,
+    /// How the questions ended, at worst.
+    pub questions: Ended,
 }
 
 /// The exit codes.
@@ -65,12 +66,14 @@ pub enum Exit {
     ToolError = 1,
     /// The command line, or a file it names, is wrong.
     Usage = 2,
-    /// A question was declined, cancelled or left unanswered, even if the tool then succeeded.
-    Unanswered = 3,
+    /// A question was declined or cancelled unexpectedly, even if the tool then succeeded.
+    Refused = 3,
     /// The connection or the protocol failed.
     Failure = 4,
     /// Sign-in was required but not completed.
     SignIn = 5,
+    /// A question was not answered: there was nobody to ask, and no rule for it.
+    Unanswered = 6,
     /// The person stopped the run: what shells say of a program ended by Ctrl-C.
     Interrupted = 130,
 }
@@ -78,18 +81,23 @@ pub enum Exit {
 impl Exit {
     /// The exit code of a run: what it came to, and what ended it early, if anything did.
     ///
-    /// A failure outweighs an unanswered question, and that outweighs an error of the tool.
+    /// A failure outweighs a question without an answer, that one which was refused, and that an error
+    /// of the tool. So does a no that is expected: servers report it as an error, too.
     pub fn of(outcome: Outcome, error: Option<&Error>) -> Self {
         match error.map(|error| error.kind) {
             Some(Kind::Connection | Kind::Protocol) => Self::Failure,
             Some(Kind::SignIn) => Self::SignIn,
             Some(Kind::Usage) => Self::Usage,
             Some(Kind::Interrupted) => Self::Interrupted,
-            Some(Kind::Refused) => Self::Unanswered,
-            _ if outcome.unanswered => Self::Unanswered,
-            Some(Kind::Server) => Self::ToolError,
-            None if outcome.tool_error => Self::ToolError,
-            None => Self::Done,
+            kind => match (outcome.questions, kind) {
+                (Ended::Unanswered, _) => Self::Unanswered,
+                (Ended::Refused, _) => Self::Refused,
+                (Ended::Expected, _) => Self::Done,
+                (Ended::Answered, Some(Kind::Refused)) => Self::Refused,
+                (Ended::Answered, Some(_)) => Self::ToolError,
+                (Ended::Answered, None) if outcome.tool_error => Self::ToolError,
+                (Ended::Answered, None) => Self::Done,
+            },
         }
     }
 }
@@ -164,26 +172,36 @@ mod tests {
     #[test]
     fn a_failure_outweighs_a_no_and_that_an_error_of_the_tool() {
         #[track_caller]
-        fn check(tool_error: bool, unanswered: bool, kind: Option<Kind>, exit: Exit) {
+        fn check(tool_error: bool, questions: Ended, kind: Option<Kind>, exit: Exit) {
             let error = kind.map(|kind| Error::new(kind, "x"));
             let outcome = Outcome {
                 tool_error,
-                unanswered,
+                questions,
             };
             assert_eq!(Exit::of(outcome, error.as_ref()), exit);
         }
-        check(false, false, None, Exit::Done);
-        check(true, false, None, Exit::ToolError);
-        check(false, true, None, Exit::Unanswered);
-        check(true, true, None, Exit::Unanswered);
-        check(false, false, Some(Kind::Usage), Exit::Usage);
-        check(false, false, Some(Kind::Server), Exit::ToolError);
-        check(false, true, Some(Kind::Server), Exit::Unanswered);
-        check(false, false, Some(Kind::Refused), Exit::Unanswered);
-        check(true, true, Some(Kind::Connection), Exit::Failure);
-        check(true, true, Some(Kind::Protocol), Exit::Failure);
-        check(false, true, Some(Kind::SignIn), Exit::SignIn);
-        check(false, true, Some(Kind::Interrupted), Exit::Interrupted);
+        use Ended::{Answered, Expected, Refused, Unanswered};
+        check(false, Answered, None, Exit::Done);
+        check(true, Answered, None, Exit::ToolError);
+        check(false, Refused, None, Exit::Refused);
+        check(true, Refused, None, Exit::Refused);
+        check(false, Unanswered, None, Exit::Unanswered);
+        check(true, Unanswered, None, Exit::Unanswered);
+        check(false, Expected, None, Exit::Done);
+        check(true, Expected, None, Exit::Done);
+        check(false, Answered, Some(Kind::Usage), Exit::Usage);
+        check(false, Answered, Some(Kind::Server), Exit::ToolError);
+        check(false, Refused, Some(Kind::Server), Exit::Refused);
+        check(false, Unanswered, Some(Kind::Refused), Exit::Unanswered);
+        check(false, Expected, Some(Kind::Server), Exit::Done);
+        check(false, Expected, Some(Kind::Refused), Exit::Done);
+        check(false, Answered, Some(Kind::Refused), Exit::Refused);
+        for questions in [Answered, Expected, Refused, Unanswered] {
+            check(true, questions, Some(Kind::Connection), Exit::Failure);
+            check(true, questions, Some(Kind::Protocol), Exit::Failure);
+            check(false, questions, Some(Kind::SignIn), Exit::SignIn);
+            check(false, questions, Some(Kind::Interrupted), Exit::Interrupted);
+        }
     }
 
     #[test]
@@ -192,10 +210,11 @@ mod tests {
             Exit::Done,
             Exit::ToolError,
             Exit::Usage,
-            Exit::Unanswered,
+            Exit::Refused,
             Exit::Failure,
             Exit::SignIn,
+            Exit::Unanswered,
         ];
-        assert_eq!(codes.map(|exit| exit as u8), [0, 1, 2, 3, 4, 5]);
+        assert_eq!(codes.map(|exit| exit as u8), [0, 1, 2, 3, 4, 5, 6]);
     }
 }

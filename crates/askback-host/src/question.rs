@@ -295,7 +295,7 @@ pub(crate) fn because(why: Why) -> &'static str {
         Why::Person => "",
         Why::EndOfInput => ": the input has ended",
         Why::Nobody => ": there is no terminal to ask at",
-        Why::Rule => " by a rule of the answers file",
+        Why::Rule { .. } => " by a rule of the answers file",
         Why::Unmatched => ": no rule of the answers file fits",
         Why::Muted => ": you wanted no more questions",
         Why::Flood => ": too many questions wait",

@@ -10,7 +10,7 @@ use askback_core::limits::Limits;
 
 use crate::{
     host::{Did, Leaf},
-    model::{Ask, Asker, Desk, Effect, Happened, Notice, Question, Reply, Why},
+    model::{Ask, Asker, Desk, Effect, Ended, Happened, Notice, Question, Reply, Why},
     page::{Excerpt, LEFT_OUT, Page, Style, out},
     question::in_full,
     remarks::{Remark, Remarks},
@@ -181,7 +181,11 @@ fn tell(excerpt: &mut Excerpt<'_>, question: &Question, reply: &Reply, rule: Opt
         _ => "answered",
     };
     let by = rule.map_or_else(Words::default, |rule| words!(" by rule {}", rule));
-    let words = words!("{}: {}{}", what, became, by);
+    let expected = match reply.ended() {
+        Ended::Expected => ", as expected",
+        _ => "",
+    };
+    let words = words!("{}: {}{}{}", what, became, by, expected);
     excerpt.page().note(Style::Dim, words);
     if let Some(key) = &question.key {
         excerpt.quote_line("    key ", key);

@@ -35,9 +35,9 @@ message (a part of it).";
 /// terminal, arguments that the tool requires and that are missing are asked for. Without a terminal
 /// and without --answers, questions are cancelled.
 ///
-/// Exit codes: 0 done, 1 the tool reported an error, 2 usage, 3 a question was declined, cancelled
-/// or left unanswered (even if the tool then succeeded), 4 connection or protocol failure, 5
-/// sign-in was required but not completed.
+/// Exit codes: 0 done, 1 the tool reported an error, 2 usage, 3 a question was declined or cancelled
+/// (even if the tool then succeeded, but where a rule expects it), 4 connection or protocol failure, 5
+/// sign-in was required but not completed, 6 a question was not answered by anybody.
 #[derive(Debug, Clone, clap::Args)]
 #[command(after_long_help = ANSWERS)]
 pub struct CallArgs {
@@ -67,7 +67,7 @@ pub async fn run(args: CallArgs, outcome: &mut Outcome) -> Result<(), Error> {
     let answers = answers(args.answers.as_deref())?;
     let mut session = Session::open(target, &args.session, answers).await?;
     let called = call(&mut session, &args, arguments, outcome).await;
-    outcome.unanswered = session.host.desk().unanswered();
+    outcome.questions = session.host.desk().ended();
     session.close().await;
     called
 }

@@ -59,7 +59,7 @@ impl<'a> Repl<'a> {
         }
         Outcome {
             tool_error: self.tool_error,
-            unanswered: self.host.desk().unanswered(),
+            questions: self.host.desk().ended(),
         }
     }
 

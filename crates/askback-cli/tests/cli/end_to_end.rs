@@ -141,13 +141,32 @@ fn a_no_is_3_and_nothing_is_booked() {
 }
 
 #[test]
+fn a_no_that_is_expected_is_0() {
+    for protocol in ASKING {
+        for act in ["decline: true", "cancel: true"] {
+            let answers = format!("answers:\n  - {act}\n    expected: true\n");
+            let run = book("expected-no", protocol).answers(&answers);
+            let ran = run.on_travel().expect(0).says(", as expected");
+            assert!(!ran.stdout.contains("TRV-"), "{}", ran.stdout);
+        }
+        // The second question gets a no that nobody expects.
+        let answers = "answers:\n  - when: {key: wishes}\n    accept: {confirm_booking: true}\n  \
+                       - {decline: true}\n";
+        book("mixed-no", protocol)
+            .answers(answers)
+            .on_travel()
+            .expect(3);
+    }
+}
+
+#[test]
 fn a_question_without_a_rule_is_printed_in_full() {
     let answers = "answers:\n  - when: {key: wishes}\n    accept: {confirm_booking: true}\n";
     for protocol in ASKING {
         let ran = book("unmatched", protocol)
             .answers(answers)
             .on_travel()
-            .expect(3);
+            .expect(6);
         ran.says("no rule of the answers file fits")
             .says("email: a mail address");
     }
@@ -156,7 +175,7 @@ fn a_question_without_a_rule_is_printed_in_full() {
 // Shows EL-28.
 #[test]
 fn without_a_terminal_every_question_is_cancelled() {
-    let ran = book("nobody", "auto").on_travel().expect(3);
+    let ran = book("nobody", "auto").on_travel().expect(6);
     ran.says("there is no terminal to ask at; cancelled");
 }
 
@@ -196,8 +215,14 @@ fn a_model_is_played_by_a_rule() {
     ];
     let run = Run::new("sampling", &words).answers("sampling:\n  - reply: Take the 08:10.\n");
     run.on_travel().expect(0).says("answered by rule 1");
-    let run = Run::new("sampling-refused", &words).answers("sampling:\n  - decline: true\n");
-    run.on_travel().expect(3);
+    for protocol in ASKING {
+        for (expected, exit) in [("false", 3), ("true", 0)] {
+            let answers = format!("sampling:\n  - {{decline: true, expected: {expected}}}\n");
+            let run = Run::new(&format!("sampling-no-{protocol}-{exit}"), &words);
+            let run = run.and(&["--protocol", protocol]).answers(&answers);
+            run.on_travel().expect(exit);
+        }
+    }
 }
 
 // Shows RO-12.
@@ -219,7 +244,7 @@ fn folders_come_from_the_command_line_or_the_file() {
     assert_eq!(saved(&ran).as_deref(), Some("Sagrada Familia"));
 
     let run = Run::new("roots-none", &words).answers("answers: []\n");
-    let ran = run.on_travel().expect(3);
+    let ran = run.on_travel().expect(6);
     assert_eq!(saved(&ran), None);
 }
 
@@ -341,11 +366,11 @@ fn no_rule_fits_what_a_server_calls_itself() {
         "answers:\n  - when: {server: askback-travel}\n    accept: {confirm_booking: true}\n";
     for protocol in ASKING {
         let ran = book("claimed", protocol).answers(answers).on_travel();
-        ran.expect(3).says("no rule of the answers file fits");
+        ran.expect(6).says("no rule of the answers file fits");
         let named = book("given", protocol).answers(answers);
         let ran = named.and(&["--name", "askback-travel"]).on_travel();
         // The second question is nobody's.
-        ran.expect(3).says("a form: answered by rule 1");
+        ran.expect(6).says("a form: answered by rule 1");
     }
 }
 

@@ -5,7 +5,7 @@ use std::{collections::VecDeque, mem};
 use askback_core::{limits::Limits, protocol::Root};
 
 use super::{
-    Ask, Asker, Claims, Question, Reply, Why,
+    Ask, Asker, Claims, Ended, Question, Reply, Why,
     stage::{Stage, Turn},
     step::{Effect, Notice, Said, Step, Suggestions},
 };
@@ -24,7 +24,7 @@ pub struct Desk {
     shared: Option<Vec<Root>>,
     /// The folder that is offered.
     offer: Option<Root>,
-    unanswered: bool,
+    ended: Ended,
     limits: Limits,
 }
 
@@ -134,7 +134,7 @@ impl Desk {
             muted: false,
             shared,
             offer,
-            unanswered: false,
+            ended: Ended::default(),
             limits,
         }
     }
@@ -167,9 +167,9 @@ impl Desk {
         })
     }
 
-    /// Whether any question was declined or cancelled so far.
-    pub fn unanswered(&self) -> bool {
-        self.unanswered
+    /// How the questions so far ended, at worst.
+    pub fn ended(&self) -> Ended {
+        self.ended
     }
 
     /// The folders the person has agreed to show, if that was asked.
@@ -221,13 +221,11 @@ impl Desk {
     fn asked(&mut self, id: u64, question: Question) -> Vec<Effect> {
         let answer = |reply| Effect::Answer(id, reply);
         if self.muted && !question.ask.is_ours() {
-            self.unanswered = true;
-            return vec![answer(Reply::Cancelled(Why::Muted))];
+            return vec![self.refuse(id, Reply::Cancelled(Why::Muted))];
         }
         if self.waiting.len() >= self.limits.host.questions_waiting {
-            self.unanswered = true;
             return vec![
-                answer(Reply::Cancelled(Why::Flood)),
+                self.refuse(id, Reply::Cancelled(Why::Flood)),
                 Effect::Tell(Notice::Flood),
             ];
         }
@@ -251,10 +249,21 @@ impl Desk {
                 Vec::new()
             }
             Err((notice, reply)) => {
-                self.unanswered = true;
-                vec![Effect::Tell(notice), answer(reply)]
+                let answer = self.refuse(id, reply);
+                vec![Effect::Tell(notice), answer]
             }
         }
+    }
+
+    /// Answers a question that does not come before the person.
+    fn refuse(&mut self, id: u64, reply: Reply) -> Effect {
+        self.end(reply.ended());
+        Effect::Answer(id, reply)
+    }
+
+    /// Takes note of how a question ended.
+    fn end(&mut self, ended: Ended) {
+        self.ended = self.ended.max(ended);
     }
 
     /// Puts the next waiting question in front.
@@ -269,11 +278,13 @@ impl Desk {
     fn withdrawn(&mut self, id: u64) -> Vec<Effect> {
         let before = self.waiting.len();
         self.waiting.retain(|open| open.id != id);
-        self.unanswered |= self.waiting.len() < before;
+        if self.waiting.len() < before {
+            self.end(Ended::Unanswered);
+        }
         if self.front.as_ref().is_none_or(|open| open.id != id) {
             return Vec::new();
         }
-        self.unanswered = true;
+        self.end(Ended::Unanswered);
         self.bring_forward();
         vec![Effect::Tell(Notice::Withdrawn)]
     }
@@ -291,12 +302,12 @@ impl Desk {
         self.muted = true;
         self.answered = 0;
         let front = self.front.take();
+        let waiting = mem::take(&mut self.waiting);
         let mut effects: Vec<_> = front
             .into_iter()
-            .chain(mem::take(&mut self.waiting))
-            .map(|open| Effect::Answer(open.id, Reply::Cancelled(Why::Muted)))
+            .chain(waiting)
+            .map(|open| self.refuse(open.id, Reply::Cancelled(Why::Muted)))
             .collect();
-        self.unanswered |= !effects.is_empty();
         effects.push(Effect::Tell(Notice::Muted));
         effects
     }
@@ -390,8 +401,9 @@ impl Desk {
                 });
             }
             Err(reply) => {
-                let ours = open.question.ask.is_ours();
-                self.unanswered |= reply.is_refusal() && !ours;
+                if !open.question.ask.is_ours() {
+                    self.end(reply.ended());
+                }
                 if let Reply::Roots(roots) = &reply {
                     effects.extend(self.agree(roots));
                 }

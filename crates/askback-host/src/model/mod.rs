@@ -7,6 +7,7 @@
 
 mod desk;
 mod draft;
+mod ended;
 pub mod link;
 mod stage;
 mod step;
@@ -18,6 +19,7 @@ use askback_core::{
 
 pub use desk::{Cause, Desk, Event, Front, Happened};
 pub use draft::{Draft, marks};
+pub use ended::Ended;
 pub use step::{Effect, Notice, Said, Step, Suggestions};
 
 use crate::text::PeerText;
@@ -153,7 +155,10 @@ pub enum By {
     /// The person.
     Person,
     /// A rule of the answers file.
-    Rule,
+    Rule {
+        /// Whether the rule says that a no is expected.
+        expected: bool,
+    },
     /// A rule of ours, such as the one for links.
     Policy,
 }
@@ -168,7 +173,10 @@ pub enum Why {
     /// There is nobody to ask.
     Nobody,
     /// A rule of the answers file.
-    Rule,
+    Rule {
+        /// Whether the rule says that this is expected.
+        expected: bool,
+    },
     /// No rule of the answers file fits.
     Unmatched,
     /// The person wants no more questions of this server.

@@ -86,8 +86,15 @@ impl Script {
                 Ok(reply) => Answer::Given(reply, rule),
                 Err(why) => Answer::Unfit { rule, why },
             },
-            Act::Decline { reason } => Answer::Given(declined(reason.clone()), rule),
-            Act::Cancel => Answer::Given(Reply::Cancelled(Why::Rule), rule),
+            Act::Decline { reason, expected } => {
+                Answer::Given(declined(reason.clone(), *expected), rule)
+            }
+            Act::Cancel { expected } => {
+                let why = Why::Rule {
+                    expected: *expected,
+                };
+                Answer::Given(Reply::Cancelled(why), rule)
+            }
         }
     }
 
@@ -98,7 +105,7 @@ impl Script {
         };
         let reply = match &self.sampling[at].reply {
             SamplingReply::Text(text) => Reply::Text(text.clone()),
-            SamplingReply::Decline => declined(None),
+            SamplingReply::Decline { expected } => declined(None, *expected),
         };
         Answer::Given(reply, Some(at.saturating_add(1)))
     }
@@ -117,9 +124,9 @@ impl Script {
     }
 }
 
-fn declined(reason: Option<String>) -> Reply {
+fn declined(reason: Option<String>, expected: bool) -> Reply {
     Reply::Declined {
-        by: By::Rule,
+        by: By::Rule { expected },
         reason,
     }
 }

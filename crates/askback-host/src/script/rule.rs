@@ -25,9 +25,14 @@ pub enum Act {
     Decline {
         /// Why, for the server.
         reason: Option<String>,
+        /// Whether the run is to end in this.
+        expected: bool,
     },
     /// Cancels.
-    Cancel,
+    Cancel {
+        /// Whether the run is to end in this.
+        expected: bool,
+    },
 }
 
 /// The accepted content.
@@ -54,7 +59,10 @@ pub enum Reply {
     /// Says this in place of a model.
     Text(String),
     /// Declines.
-    Decline,
+    Decline {
+        /// Whether the run is to end in this.
+        expected: bool,
+    },
 }
 
 #[derive(Deserialize)]
@@ -66,18 +74,21 @@ struct RuleText {
     decline: Option<bool>,
     cancel: Option<bool>,
     reason: Option<String>,
+    expected: Option<bool>,
 }
 
 impl TryFrom<RuleText> for Rule {
     type Error = &'static str;
 
     fn try_from(text: RuleText) -> Result<Self, Self::Error> {
+        let expected = text.expected.unwrap_or_default();
         let act = match (text.accept, text.decline, text.cancel) {
             (Some(accept), None, None) => Act::Accept(accept),
             (None, Some(true), None) => Act::Decline {
                 reason: text.reason.clone(),
+                expected,
             },
-            (None, None, Some(true)) => Act::Cancel,
+            (None, None, Some(true)) => Act::Cancel { expected },
             _ => {
                 return Err(
                     "a rule needs one of `accept: {field: value}`, `decline: true` and `cancel: true`",
@@ -94,6 +105,9 @@ impl TryFrom<RuleText> for Rule {
         if text.reason.is_some() && !matches!(act, Act::Decline { .. }) {
             return Err("`reason` goes with `decline: true` only");
         }
+        if text.expected.is_some() && accepts {
+            return Err("`expected` goes with `decline: true` and `cancel: true` only");
+        }
         Ok(Self {
             when: text.when,
             act,
@@ -108,6 +122,7 @@ struct SamplingText {
     when: When,
     reply: Option<String>,
     decline: Option<bool>,
+    expected: Option<bool>,
 }
 
 impl TryFrom<SamplingText> for SamplingRule {
@@ -122,9 +137,14 @@ impl TryFrom<SamplingText> for SamplingRule {
         }
         let reply = match (text.reply, text.decline) {
             (Some(reply), None) => Reply::Text(reply),
-            (None, Some(true)) => Reply::Decline,
+            (None, Some(true)) => Reply::Decline {
+                expected: text.expected.unwrap_or_default(),
+            },
             _ => return Err("a sampling rule needs one of `reply: text` and `decline: true`"),
         };
+        if text.expected.is_some() && matches!(reply, Reply::Text(_)) {
+            return Err("`expected` goes with `decline: true` only");
+        }
         Ok(Self {
             when: text.when,
             reply,

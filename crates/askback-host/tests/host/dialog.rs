@@ -8,7 +8,7 @@ use askback_core::{
     },
 };
 use askback_host::{
-    model::{Ask, Call, Desk, Effect, Event, Question, Reply},
+    model::{Ask, Call, Desk, Effect, Ended, Event, Question, Reply},
     page::Look,
     plain::Dialog,
 };
@@ -577,7 +577,7 @@ fn a_flood_is_capped() {
         matches!(effects[0], Effect::Answer(99, Reply::Cancelled(_))),
         "{effects:?}"
     );
-    assert!(desk.unanswered());
+    assert_eq!(desk.ended(), Ended::Unanswered);
     assert_eq!(
         desk.front().map(|front| front.total),
         Some(limits.host.questions_waiting + 1)

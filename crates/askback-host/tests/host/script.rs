@@ -52,7 +52,7 @@ fn answer(file: &str, asker: &Asker, question: &Question) -> Answer {
 
 fn declined(reason: Option<&str>) -> Reply {
     Reply::Declined {
-        by: By::Rule,
+        by: By::Rule { expected: false },
         reason: reason.map(str::to_owned),
     }
 }
@@ -88,7 +88,7 @@ fn rules_answer() {
 
     let mut plan = form("Where to?", "", "");
     plan.call = Some(Call::Prompt("plan_vacation".to_owned()));
-    check(&plan, Reply::Cancelled(Why::Rule), 4);
+    check(&plan, Reply::Cancelled(Why::Rule { expected: false }), 4);
 
     check(&link("https://example.com/"), Reply::Link, 5);
     let mut elsewhere = link("https://example.com/");
@@ -276,6 +276,16 @@ fn a_wrong_file_is_refused_at_its_line() {
         "answers:\n  - cancel: true\n    reason: x",
         "line 2",
         "`reason` goes with",
+    );
+    check(
+        "answers:\n  - accept: {}\n    expected: true",
+        "line 2",
+        "`expected` goes with",
+    );
+    check(
+        "sampling:\n  - {reply: x, expected: true}",
+        "line 2",
+        "`expected` goes with",
     );
     check("answers:\n  - accept: {a: 1, a: 2}", "line 2", "duplicate");
     check(

@@ -9,11 +9,11 @@ use std::{
 use askback::client::{CallId, CallTarget, Event, HostQuestion};
 use askback_core::{
     limits::Limits,
-    protocol::{ElicitParams, InputRequest, LoggingLevel, RawJson, Root},
+    protocol::{CreateMessageParams, ElicitParams, InputRequest, LoggingLevel, RawJson, Root},
 };
 use askback_host::{
     host::Host,
-    model::{Asker, Desk},
+    model::{Asker, Desk, Ended},
     page::{Look, Page},
     relay::{Arrivals, Relay},
     remarks::Remarks,
@@ -83,12 +83,12 @@ fn host(
     Host::new(desk, Box::new(leaf), arrivals, &limits)
 }
 
-/// The answers that the server gets, whether anything was left unanswered, and the log.
+/// The answers that the server gets, how that ended, and the log.
 fn run(
     script: Option<&str>,
     shared: Option<Vec<Root>>,
     question: HostQuestion,
-) -> (String, bool, String) {
+) -> (String, Ended, String) {
     let script = script.map(|text| Script::parse(text).expect("the file is one of answers"));
     let (relay, arrivals) = Relay::new();
     let log = Log::default();
@@ -105,7 +105,7 @@ fn run(
     let answer = runtime.block_on(host.attend(answer(relay, question)));
     let answer = answer.expect("nobody interrupts");
     let answer = answer.unwrap_or_else(|error| json!(error.message()));
-    (answer.to_string(), host.desk().unanswered(), log.text())
+    (answer.to_string(), host.desk().ended(), log.text())
 }
 
 /// The relay's answer to a question.
@@ -128,22 +128,46 @@ async fn answer(relay: Relay, question: HostQuestion) -> askback::Result<Value> 
 #[test]
 fn a_rule_answers() {
     let file = "answers: [{when: {tool: book_holiday}, accept: {confirm: true}}]";
-    let (answer, unanswered, log) = run(Some(file), None, wishes());
+    let (answer, ended, log) = run(Some(file), None, wishes());
     assert_eq!(answer, r#"{"action":"accept","content":{"confirm":true}}"#);
-    assert!(!unanswered);
+    assert_eq!(ended, Ended::Answered);
     assert_eq!(log, "  a form: answered by rule 1\n    key | wishes\n");
 }
 
 #[test]
 fn a_rule_declines() {
     let file = "answers: [{decline: true, reason: not now}]";
-    let (answer, unanswered, log) = run(Some(file), None, wishes());
+    let (answer, ended, log) = run(Some(file), None, wishes());
     assert_eq!(
         answer,
         r#"{"_meta":{"dev.askback/reason":"not now"},"action":"decline"}"#
     );
-    assert!(unanswered);
+    assert_eq!(ended, Ended::Refused);
     assert_eq!(log, "  a form: declined by rule 1\n    key | wishes\n");
+}
+
+#[test]
+fn a_no_may_be_what_is_expected() {
+    #[track_caller]
+    fn check(rule: &str, logged: &str) {
+        let file = format!("answers: [{{{rule}, expected: true}}]");
+        let (answer, ended, log) = run(Some(&file), None, wishes());
+        assert!(!answer.contains("accept"), "{answer}");
+        assert_eq!(ended, Ended::Expected);
+        assert_eq!(
+            log,
+            format!("  a form: {logged} by rule 1, as expected\n    key | wishes\n")
+        );
+    }
+    check("decline: true", "declined");
+    check("cancel: true", "cancelled");
+
+    let request = CreateMessageParams::new("Which flight?", 100);
+    let sampling = asked(InputRequest::Sample(Box::new(request)));
+    let file = "sampling: [{decline: true, expected: true}]";
+    let (answer, ended, _) = run(Some(file), None, sampling);
+    assert_eq!(answer, r#""User rejected the request""#);
+    assert_eq!(ended, Ended::Expected);
 }
 
 #[test]
@@ -159,9 +183,9 @@ fn what_is_not_answered_is_shown_in_full() {
         ),
         ("nobody", None),
     ] {
-        let (answer, unanswered, log) = run(file, None, wishes());
+        let (answer, ended, log) = run(file, None, wishes());
         assert_eq!(answer, r#"{"action":"cancel"}"#);
-        assert!(unanswered);
+        assert_eq!(ended, Ended::Unanswered);
         insta::assert_snapshot!(name, log);
     }
 }
@@ -218,17 +242,17 @@ fn a_question_is_logged_as_far_as_a_person_reads() {
 fn a_link_is_agreed_to_and_not_opened() {
     let file = "answers: [{when: {mode: url, host: example.com}, accept: true}]";
     let link = |url: &str| asked(InputRequest::Elicit(ElicitParams::url("Sign in.", url)));
-    let (answer, unanswered, log) = run(Some(file), None, link("https://example.com/a"));
+    let (answer, ended, log) = run(Some(file), None, link("https://example.com/a"));
     assert_eq!(answer, r#"{"action":"accept"}"#);
-    assert!(!unanswered);
+    assert_eq!(ended, Ended::Answered);
     assert_eq!(
         log,
         "  a link: agreed to, not opened by rule 1\n    key | wishes\n    | https://example.com/a\n"
     );
 
-    let (answer, unanswered, log) = run(Some(file), None, link("https://good.com@evil.com/"));
+    let (answer, ended, log) = run(Some(file), None, link("https://good.com@evil.com/"));
     assert!(answer.contains("decline"), "{answer}");
-    assert!(unanswered);
+    assert_eq!(ended, Ended::Refused);
     assert!(
         log.contains("declined by policy") && log.contains("names a user"),
         "{log}"
@@ -242,13 +266,13 @@ fn folders_of_the_command_line_come_first() {
     let here = askback_host::folder::root(".".as_ref()).expect("there is a working directory");
     let gone = Root::new("file:///not/there/any/more");
     let shared = Some(vec![here.clone(), gone]);
-    let (answer, unanswered, _) = run(None, shared, roots.clone());
+    let (answer, ended, _) = run(None, shared, roots.clone());
     assert_eq!(answer, json!({"roots": [here]}).to_string());
-    assert!(!unanswered);
+    assert_eq!(ended, Ended::Answered);
 
-    let (answer, unanswered, log) = run(Some("answers: []"), None, roots);
+    let (answer, ended, log) = run(Some("answers: []"), None, roots);
     assert_eq!(answer, r#""The request was cancelled""#);
-    assert!(unanswered);
+    assert_eq!(ended, Ended::Unanswered);
     assert!(log.contains("roots: [.]"), "{log}");
 }
 

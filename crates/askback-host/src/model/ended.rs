@@ -1,0 +1,37 @@
+//! How questions ended.
+
+use super::{By, Reply, Why};
+
+/// How the questions of a run ended, at worst: each of these outweighs those before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub enum Ended {
+    /// Each was answered.
+    #[default]
+    Answered,
+    /// One was declined or cancelled by a rule that says that this is expected.
+    Expected,
+    /// One was declined or cancelled otherwise.
+    Refused,
+    /// One was cancelled because there was nobody to answer it, and no rule.
+    Unanswered,
+}
+
+impl Reply {
+    /// Returns how the question ended by this reply.
+    pub fn ended(&self) -> Ended {
+        match self {
+            Self::Declined { by, .. } => match by {
+                By::Rule { expected: true } => Ended::Expected,
+                By::Person | By::Rule { expected: false } | By::Policy => Ended::Refused,
+            },
+            Self::Cancelled(why) => match why {
+                Why::Rule { expected: true } => Ended::Expected,
+                Why::Person | Why::EndOfInput | Why::Muted | Why::Rule { expected: false } => {
+                    Ended::Refused
+                }
+                Why::Nobody | Why::Unmatched | Why::Flood => Ended::Unanswered,
+            },
+            _ => Ended::Answered,
+        }
+    }
+}
