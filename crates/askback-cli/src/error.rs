@@ -74,6 +74,8 @@ pub enum Exit {
     SignIn = 5,
     /// A question was not answered: there was nobody to ask, and no rule for it.
     Unanswered = 6,
+    /// The questions were not those that the answers file expects.
+    Unexpected = 7,
     /// The person stopped the run: what shells say of a program ended by Ctrl-C.
     Interrupted = 130,
 }
@@ -81,8 +83,8 @@ pub enum Exit {
 impl Exit {
     /// The exit code of a run: what it came to, and what ended it early, if anything did.
     ///
-    /// A failure outweighs a question without an answer, that one which was refused, and that an error
-    /// of the tool. So does a no that is expected: servers report it as an error, too.
+    /// A failure outweighs how the questions ended, and that an error of the tool. So does a no that is
+    /// expected: servers report it as an error, too.
     pub fn of(outcome: Outcome, error: Option<&Error>) -> Self {
         match error.map(|error| error.kind) {
             Some(Kind::Connection | Kind::Protocol) => Self::Failure,
@@ -90,6 +92,7 @@ impl Exit {
             Some(Kind::Usage) => Self::Usage,
             Some(Kind::Interrupted) => Self::Interrupted,
             kind => match (outcome.questions, kind) {
+                (Ended::Unexpected, _) => Self::Unexpected,
                 (Ended::Unanswered, _) => Self::Unanswered,
                 (Ended::Refused, _) => Self::Refused,
                 (Ended::Expected, _) => Self::Done,
@@ -180,13 +183,15 @@ mod tests {
             };
             assert_eq!(Exit::of(outcome, error.as_ref()), exit);
         }
-        use Ended::{Answered, Expected, Refused, Unanswered};
+        use Ended::{Answered, Expected, Refused, Unanswered, Unexpected};
         check(false, Answered, None, Exit::Done);
         check(true, Answered, None, Exit::ToolError);
         check(false, Refused, None, Exit::Refused);
         check(true, Refused, None, Exit::Refused);
         check(false, Unanswered, None, Exit::Unanswered);
         check(true, Unanswered, None, Exit::Unanswered);
+        check(true, Unexpected, None, Exit::Unexpected);
+        check(false, Unexpected, Some(Kind::Refused), Exit::Unexpected);
         check(false, Expected, None, Exit::Done);
         check(true, Expected, None, Exit::Done);
         check(false, Answered, Some(Kind::Usage), Exit::Usage);
@@ -196,7 +201,7 @@ mod tests {
         check(false, Expected, Some(Kind::Server), Exit::Done);
         check(false, Expected, Some(Kind::Refused), Exit::Done);
         check(false, Answered, Some(Kind::Refused), Exit::Refused);
-        for questions in [Answered, Expected, Refused, Unanswered] {
+        for questions in [Answered, Expected, Refused, Unanswered, Unexpected] {
             check(true, questions, Some(Kind::Connection), Exit::Failure);
             check(true, questions, Some(Kind::Protocol), Exit::Failure);
             check(false, questions, Some(Kind::SignIn), Exit::SignIn);
@@ -214,7 +219,8 @@ mod tests {
             Exit::Failure,
             Exit::SignIn,
             Exit::Unanswered,
+            Exit::Unexpected,
         ];
-        assert_eq!(codes.map(|exit| exit as u8), [0, 1, 2, 3, 4, 5, 6]);
+        assert_eq!(codes.map(|exit| exit as u8), [0, 1, 2, 3, 4, 5, 6, 7]);
     }
 }

@@ -20,7 +20,7 @@ use tokio::{
 
 use crate::{
     Interrupted, folder,
-    model::{Desk, Effect, Event, Happened, Question, Reply, Said, Suggestions},
+    model::{Desk, Effect, Ended, Event, Happened, Question, Reply, Said, Suggestions},
     offer::Offer,
     page::{Page, Rows, out, out::Unwritten},
     relay::{Arrival, Arrivals},
@@ -162,6 +162,14 @@ pub trait Leaf {
 
     /// Whether a person is there who can try again, and not a file.
     fn is_person(&self) -> bool;
+
+    /// How the questions ended by what this front end expects of them.
+    fn ended(&self) -> Ended {
+        Ended::Answered
+    }
+
+    /// Tells what is known only when the run is over.
+    fn end(&mut self) {}
 }
 
 /// Something that the person did.
@@ -213,6 +221,11 @@ impl Host {
     /// The questions, to be changed from outside of one.
     pub fn desk_mut(&mut self) -> &mut Desk {
         &mut self.desk
+    }
+
+    /// How the questions so far ended, at worst.
+    pub fn ended(&self) -> Ended {
+        self.desk.ended().max(self.leaf.ended())
     }
 
     /// The page, for what is said outside questions.
@@ -379,10 +392,11 @@ impl Host {
         self.leaf.show(&self.desk, None);
     }
 
-    /// Tells how much was left out of what the server said, at the end.
+    /// Tells what is left to tell at the end.
     pub fn end(&mut self) {
         let left_out = self.remarks.all_left_out();
         self.remark(left_out);
+        self.leaf.end();
         self.flush();
     }
 

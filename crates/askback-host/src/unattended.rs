@@ -14,14 +14,14 @@ use crate::{
     page::{Excerpt, LEFT_OUT, Page, Style, out},
     question::in_full,
     remarks::{Remark, Remarks},
-    script::{Answer, Script, rule_for},
+    script::{Answer, Report, Script, ScriptRun, rule_for},
     text::{self, Words, given},
     words,
 };
 
 /// A run without a person.
 pub struct Unattended {
-    script: Option<Script>,
+    script: Option<ScriptRun>,
     /// The question that was answered last.
     answered: Option<u64>,
     interrupted: Pin<Box<dyn Future<Output = io::Result<()>> + Send>>,
@@ -34,7 +34,7 @@ impl Unattended {
     /// A run that takes its answers from `script`, or has none, and tells of it on `out`.
     pub fn new(script: Option<Script>, limits: Limits, out: Box<dyn Write + Send>) -> Self {
         Self {
-            script,
+            script: script.map(ScriptRun::new),
             answered: None,
             interrupted: Box::pin(tokio::signal::ctrl_c()),
             page: out::stderr_page(),
@@ -43,19 +43,35 @@ impl Unattended {
         }
     }
 
+    /// The report on what the rules of the script did so far.
+    pub fn report(&self) -> Report {
+        let report = self.script.as_ref().map(ScriptRun::report);
+        report.unwrap_or_default()
+    }
+
     /// Answers a question, and says on the page what became of it: of the question itself no more
     /// than a person reads.
     fn answer(&mut self, asker: &Asker, question: &Question) -> Reply {
-        let answer = match (&question.ask, &self.script) {
+        let answer = match (&question.ask, &mut self.script) {
             // Nobody is here who could sign in, whatever a file says.
             (Ask::SignIn { .. }, _) => return Reply::Cancelled(Why::Nobody),
-            (_, Some(script)) => script.answer(asker, question, &self.limits),
+            (_, Some(script)) => script.answer(&asker.name, question, &self.limits),
             (_, None) => Answer::Unmatched,
         };
         let mut excerpt = Excerpt::new(&mut self.page, self.limits.host.message_shown);
         let reply = match answer {
             Answer::Given(reply, rule) => {
                 tell(&mut excerpt, question, &reply, rule);
+                reply
+            }
+            Answer::Unwanted(reply, rule) => {
+                in_full(&mut excerpt, asker, question, 0);
+                let words = words!(
+                    "rule {} says that this must not be asked; {}.",
+                    rule,
+                    became(&reply)
+                );
+                excerpt.page().item("× ", Style::Warning, words);
                 reply
             }
             Answer::Unfit { rule, why } => {
@@ -73,7 +89,7 @@ impl Unattended {
                 excerpt.quote_at("  ", &why);
                 Reply::Cancelled(Why::Unmatched)
             }
-            Answer::Unmatched => unmatched(self.script.as_ref(), asker, question, &mut excerpt),
+            Answer::Unmatched => unmatched(self.script.is_some(), asker, question, &mut excerpt),
         };
         excerpt.end(LEFT_OUT);
         reply
@@ -136,10 +152,26 @@ impl Leaf for Unattended {
     fn is_person(&self) -> bool {
         false
     }
+
+    fn ended(&self) -> Ended {
+        self.report().ended()
+    }
+
+    fn end(&mut self) {
+        let report = self.report();
+        for finding in &report.findings {
+            let mark = match report.fails(finding) {
+                true => "× ",
+                false => "! ",
+            };
+            let words = words!("answers file: {}", finding.words());
+            self.page.item(mark, Style::Warning, words);
+        }
+    }
 }
 
 fn unmatched(
-    script: Option<&Script>,
+    has_script: bool,
     asker: &Asker,
     question: &Question,
     excerpt: &mut Excerpt<'_>,
@@ -147,12 +179,12 @@ fn unmatched(
     let rule = rule_for(asker, question).map(|rule| text::json(&rule));
     let following = rule.as_ref().map_or(0, |rule| text::extent(rule));
     in_full(excerpt, asker, question, following);
-    let (words, why) = match script {
-        Some(_) => (
+    let (words, why) = match has_script {
+        true => (
             "no rule of the answers file fits; cancelled.",
             Why::Unmatched,
         ),
-        None => ("there is no terminal to ask at; cancelled.", Why::Nobody),
+        false => ("there is no terminal to ask at; cancelled.", Why::Nobody),
     };
     excerpt.page().item("× ", Style::Warning, words);
     if let Some(rule) = rule {
@@ -166,6 +198,15 @@ fn unmatched(
     Reply::Cancelled(why)
 }
 
+fn became(reply: &Reply) -> &'static str {
+    match reply {
+        Reply::Link => "agreed to, not opened",
+        Reply::Declined { .. } => "declined",
+        Reply::Cancelled(_) => "cancelled",
+        _ => "answered",
+    }
+}
+
 /// Says on the page what a rule answered.
 fn tell(excerpt: &mut Excerpt<'_>, question: &Question, reply: &Reply, rule: Option<usize>) {
     let what = match &question.ask {
@@ -174,18 +215,12 @@ fn tell(excerpt: &mut Excerpt<'_>, question: &Question, reply: &Reply, rule: Opt
         Ask::Sample(_) => "sampling",
         Ask::Roots | Ask::Arguments { .. } | Ask::SignIn { .. } => "roots",
     };
-    let became = match reply {
-        Reply::Link => "agreed to, not opened",
-        Reply::Declined { .. } => "declined",
-        Reply::Cancelled(_) => "cancelled",
-        _ => "answered",
-    };
     let by = rule.map_or_else(Words::default, |rule| words!(" by rule {}", rule));
     let expected = match reply.ended() {
         Ended::Expected => ", as expected",
         _ => "",
     };
-    let words = words!("{}: {}{}{}", what, became, by, expected);
+    let words = words!("{}: {}{}{}", what, became(reply), by, expected);
     excerpt.page().note(Style::Dim, words);
     if let Some(key) = &question.key {
         excerpt.quote_line("    key ", key);

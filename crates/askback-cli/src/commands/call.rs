@@ -37,7 +37,8 @@ message (a part of it).";
 ///
 /// Exit codes: 0 done, 1 the tool reported an error, 2 usage, 3 a question was declined or cancelled
 /// (even if the tool then succeeded, but where a rule expects it), 4 connection or protocol failure, 5
-/// sign-in was required but not completed, 6 a question was not answered by anybody.
+/// sign-in was required but not completed, 6 a question was not answered by anybody, 7
+/// the questions were not those that the answers file expects.
 #[derive(Debug, Clone, clap::Args)]
 #[command(after_long_help = ANSWERS)]
 pub struct CallArgs {
@@ -67,7 +68,7 @@ pub async fn run(args: CallArgs, outcome: &mut Outcome) -> Result<(), Error> {
     let answers = answers(args.answers.as_deref())?;
     let mut session = Session::open(target, &args.session, answers).await?;
     let called = call(&mut session, &args, arguments, outcome).await;
-    outcome.questions = session.host.desk().ended();
+    outcome.questions = session.host.ended();
     session.close().await;
     called
 }

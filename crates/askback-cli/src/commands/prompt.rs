@@ -45,7 +45,7 @@ pub async fn run(args: PromptArgs, outcome: &mut Outcome) -> Result<(), Error> {
     let answers = answers(args.answers.as_deref())?;
     let mut session = Session::open(target, &args.session, answers).await?;
     let got = get(&mut session, &args, arguments).await;
-    outcome.questions = session.host.desk().ended();
+    outcome.questions = session.host.ended();
     session.close().await;
     got
 }

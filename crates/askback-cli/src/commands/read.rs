@@ -41,7 +41,7 @@ pub async fn run(args: ReadArgs, outcome: &mut Outcome) -> Result<(), Error> {
     let answers = answers(args.answers.as_deref())?;
     let mut session = Session::open(target, &args.session, answers).await?;
     let read = read(&mut session, &args).await;
-    outcome.questions = session.host.desk().ended();
+    outcome.questions = session.host.ended();
     session.close().await;
     read
 }

@@ -59,7 +59,7 @@ impl<'a> Repl<'a> {
         }
         Outcome {
             tool_error: self.tool_error,
-            questions: self.host.desk().ended(),
+            questions: self.host.ended(),
         }
     }
 

@@ -160,6 +160,34 @@ fn a_no_that_is_expected_is_0() {
 }
 
 #[test]
+fn questions_that_are_not_those_expected_are_7() {
+    let yes = "accept: {confirm_booking: true, name: Ada Lovelace, email: ada@example.com}";
+    let no = "accept: {confirm_booking: false}";
+    for (rules, says) in [
+        (
+            format!(
+                "- {{when: {{key: wishes}}, {no}}}\n- {{when: {{key: contact}}, {no}, asked: true}}"
+            ),
+            "× answers file: rule 2 answered no question; expected: 1 or more",
+        ),
+        (
+            format!("- {{when: {{key: wishes}}, asked: false}}\n- {{{yes}, asked: {{least: 0}}}}"),
+            "× rule 1 says that this must not be asked; cancelled.",
+        ),
+        (
+            format!(
+                "- {{when: {{key: wishes}}, {no}}}\n- {{when: {{key: contact}}, {no}}}\nunused: error"
+            ),
+            "× answers file: rule 2 answered no question",
+        ),
+    ] {
+        let answers = format!("answers:\n{rules}\n");
+        let ran = book("unexpected", "auto").answers(&answers).on_travel();
+        ran.expect(7).says(says);
+    }
+}
+
+#[test]
 fn a_question_without_a_rule_is_printed_in_full() {
     let answers = "answers:\n  - when: {key: wishes}\n    accept: {confirm_booking: true}\n";
     for protocol in ASKING {

@@ -14,6 +14,8 @@ pub enum Ended {
     Refused,
     /// One was cancelled because there was nobody to answer it, and no rule.
     Unanswered,
+    /// They were not those that the answers file expects.
+    Unexpected,
 }
 
 impl Reply {

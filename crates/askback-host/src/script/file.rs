@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use super::rule::{Rule, SamplingRule};
+use super::rule::{Act, Reply, Rule};
 use crate::{
     settings_file,
     text::{Words, given},
@@ -17,13 +17,29 @@ use crate::{
 pub struct Script {
     /// The rules for forms and links; the first that fits answers.
     #[serde(default)]
-    pub answers: Vec<Rule>,
+    pub answers: Vec<Rule<Act>>,
     /// The rules for what a model is asked.
     #[serde(default)]
-    pub sampling: Vec<SamplingRule>,
+    pub sampling: Vec<Rule<Reply>>,
     /// The folders to show; where absent, a question for them is not answered.
     #[serde(default)]
     pub roots: Option<Vec<PathBuf>>,
+    /// The rules that answer nothing.
+    #[serde(default)]
+    pub unused: Unused,
+}
+
+/// The treatment of rules that answer no question of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Unused {
+    /// They are told.
+    #[default]
+    Warn,
+    /// They are told, and fail the run.
+    Error,
+    /// They are passed over.
+    Allow,
 }
 
 impl Script {

@@ -7,16 +7,27 @@ use serde::{Deserialize, Deserializer, de};
 
 use super::when::{Mode, When};
 
-/// A rule for forms and links.
+/// A rule.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Rule {
-    /// Which questions it answers.
+pub struct Rule<A> {
+    /// Which questions it answers; for what a model is asked, `message` is a part of any text in it.
     pub when: When,
     /// How.
-    pub act: Act,
+    pub act: A,
+    /// How many questions it should answer, where that is not left open.
+    pub asked: Option<Asked>,
 }
 
-/// The action of a rule.
+/// How many questions a rule should answer in a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Asked {
+    /// At least so many.
+    pub least: u64,
+    /// At most so many.
+    pub most: Option<u64>,
+}
+
+/// The action of a rule for forms and links.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Act {
     /// Accepts.
@@ -44,16 +55,7 @@ pub enum Accept {
     Yes,
 }
 
-/// A rule for what a model is asked.
-#[derive(Debug, Clone, PartialEq)]
-pub struct SamplingRule {
-    /// Which questions it answers; `message` is a part of any text in them.
-    pub when: When,
-    /// How.
-    pub reply: Reply,
-}
-
-/// The action of a sampling rule.
+/// The action of a rule for what a model is asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reply {
     /// Says this in place of a model.
@@ -65,11 +67,34 @@ pub enum Reply {
     },
 }
 
+impl Asked {
+    /// Whether the question must not be asked.
+    pub fn is_never(self) -> bool {
+        self.most == Some(0)
+    }
+
+    /// Whether so many questions are as many as there should be.
+    pub fn holds(self, times: u64) -> bool {
+        self.least <= times && self.most.is_none_or(|most| times <= most)
+    }
+}
+
+impl Act {
+    /// Whether it is a no that the run is to end in.
+    pub fn is_expected(&self) -> bool {
+        match self {
+            Self::Accept(_) => false,
+            Self::Decline { expected, .. } | Self::Cancel { expected } => *expected,
+        }
+    }
+}
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RuleText {
     #[serde(default)]
     when: When,
+    asked: Option<Asked>,
     accept: Option<Accept>,
     decline: Option<bool>,
     cancel: Option<bool>,
@@ -77,10 +102,11 @@ struct RuleText {
     expected: Option<bool>,
 }
 
-impl TryFrom<RuleText> for Rule {
+impl TryFrom<RuleText> for Rule<Act> {
     type Error = &'static str;
 
     fn try_from(text: RuleText) -> Result<Self, Self::Error> {
+        let is_never = text.asked.is_some_and(Asked::is_never);
         let expected = text.expected.unwrap_or_default();
         let act = match (text.accept, text.decline, text.cancel) {
             (Some(accept), None, None) => Act::Accept(accept),
@@ -89,6 +115,7 @@ impl TryFrom<RuleText> for Rule {
                 expected,
             },
             (None, None, Some(true)) => Act::Cancel { expected },
+            (None, None, None) if is_never => Act::Cancel { expected },
             _ => {
                 return Err(
                     "a rule needs one of `accept: {field: value}`, `decline: true` and `cancel: true`",
@@ -108,24 +135,32 @@ impl TryFrom<RuleText> for Rule {
         if text.expected.is_some() && accepts {
             return Err("`expected` goes with `decline: true` and `cancel: true` only");
         }
+        if is_never && (accepts || expected) {
+            return Err(UNWANTED);
+        }
         Ok(Self {
             when: text.when,
             act,
+            asked: text.asked,
         })
     }
 }
+
+/// The fault of a rule whose question must not be asked, and that says yes to it nevertheless.
+const UNWANTED: &str = "what must not be asked (`asked: false`) is neither accepted nor `expected`";
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct SamplingText {
     #[serde(default)]
     when: When,
+    asked: Option<Asked>,
     reply: Option<String>,
     decline: Option<bool>,
     expected: Option<bool>,
 }
 
-impl TryFrom<SamplingText> for SamplingRule {
+impl TryFrom<SamplingText> for Rule<Reply> {
     type Error = &'static str;
 
     fn try_from(text: SamplingText) -> Result<Self, Self::Error> {
@@ -135,30 +170,36 @@ impl TryFrom<SamplingText> for SamplingRule {
         if text.when.mode.is_some() {
             return Err("`mode` tells forms from links; what a model is asked has none");
         }
-        let reply = match (text.reply, text.decline) {
+        let is_never = text.asked.is_some_and(Asked::is_never);
+        let expected = text.expected.unwrap_or_default();
+        let act = match (text.reply, text.decline) {
             (Some(reply), None) => Reply::Text(reply),
-            (None, Some(true)) => Reply::Decline {
-                expected: text.expected.unwrap_or_default(),
-            },
+            (None, Some(true)) => Reply::Decline { expected },
+            (None, None) if is_never => Reply::Decline { expected },
             _ => return Err("a sampling rule needs one of `reply: text` and `decline: true`"),
         };
-        if text.expected.is_some() && matches!(reply, Reply::Text(_)) {
+        let replies = matches!(act, Reply::Text(_));
+        if text.expected.is_some() && replies {
             return Err("`expected` goes with `decline: true` only");
+        }
+        if is_never && (replies || expected) {
+            return Err(UNWANTED);
         }
         Ok(Self {
             when: text.when,
-            reply,
+            act,
+            asked: text.asked,
         })
     }
 }
 
-impl<'de> Deserialize<'de> for Rule {
+impl<'de> Deserialize<'de> for Rule<Act> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_map(RuleVisitor::<RuleText, _>(PhantomData))
     }
 }
 
-impl<'de> Deserialize<'de> for SamplingRule {
+impl<'de> Deserialize<'de> for Rule<Reply> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_map(RuleVisitor::<SamplingText, _>(PhantomData))
     }
@@ -218,5 +259,61 @@ impl<'de> de::Visitor<'de> for AcceptVisitor {
             values.insert(field, value);
         }
         Ok(Accept::Values(values))
+    }
+}
+
+impl<'de> Deserialize<'de> for Asked {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(AskedVisitor)
+    }
+}
+
+struct AskedVisitor;
+
+/// The members of `asked`, where it is a range.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct AskedText {
+    #[serde(default)]
+    least: u64,
+    most: Option<u64>,
+}
+
+impl<'de> de::Visitor<'de> for AskedVisitor {
+    type Value = Asked;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("true, false, a number, or `{least: number, most: number}`")
+    }
+
+    fn visit_bool<E: de::Error>(self, is_asked: bool) -> Result<Asked, E> {
+        Ok(match is_asked {
+            true => Asked {
+                least: 1,
+                most: None,
+            },
+            false => Asked {
+                least: 0,
+                most: Some(0),
+            },
+        })
+    }
+
+    fn visit_u64<E: de::Error>(self, times: u64) -> Result<Asked, E> {
+        Ok(Asked {
+            least: times,
+            most: Some(times),
+        })
+    }
+
+    fn visit_map<A: de::MapAccess<'de>>(self, map: A) -> Result<Asked, A::Error> {
+        let text = AskedText::deserialize(de::value::MapAccessDeserializer::new(map))?;
+        if text.most.is_some_and(|most| most < text.least) {
+            return Err(de::Error::custom("`most` is less than `least`"));
+        }
+        Ok(Asked {
+            least: text.least,
+            most: text.most,
+        })
     }
 }

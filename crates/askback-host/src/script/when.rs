@@ -3,7 +3,7 @@
 use askback_core::protocol::{CreateMessageParams, SamplingBlock};
 use serde::Deserialize;
 
-use crate::model::{Ask, Asker, Call, Question, link};
+use crate::model::{Ask, Call, Question, link};
 
 /// Which questions a rule answers: those that fit everything given here.
 #[derive(Debug, Clone, PartialEq, Default, Deserialize)]
@@ -36,7 +36,7 @@ pub enum Mode {
 }
 
 impl When {
-    pub(super) fn fits(&self, asker: &Asker, question: &Question) -> bool {
+    pub(super) fn fits(&self, server: &str, question: &Question) -> bool {
         let mode = match &question.ask {
             Ask::Form { .. } => Some(Mode::Form),
             Ask::Link { .. } => Some(Mode::Url),
@@ -47,7 +47,7 @@ impl When {
             Ask::Link { url, .. } => link::judge(url).is_ok_and(|link| link.host() == wanted),
             _ => false,
         };
-        self.fits_call(asker, question)
+        self.fits_call(server, question)
             && self.mode.is_none_or(|wanted| mode == Some(wanted))
             && self.host.as_ref().is_none_or(leads_there)
             && self
@@ -58,7 +58,7 @@ impl When {
 
     pub(super) fn fits_sampling(
         &self,
-        asker: &Asker,
+        server: &str,
         question: &Question,
         request: &CreateMessageParams,
     ) -> bool {
@@ -77,24 +77,23 @@ impl When {
                 .chain(texts)
                 .any(|text| text.contains(part))
         };
-        self.fits_call(asker, question)
+        self.fits_call(server, question)
             && self.mode.is_none()
             && self.message.as_ref().is_none_or(says)
     }
 
-    fn fits_call(&self, asker: &Asker, question: &Question) -> bool {
+    fn fits_call(&self, server: &str, question: &Question) -> bool {
         let (tool, prompt) = match &question.call {
-            Some(Call::Tool(name)) => (Some(name), None),
-            Some(Call::Prompt(name)) => (None, Some(name)),
+            Some(Call::Tool(name)) => (Some(name.as_str()), None),
+            Some(Call::Prompt(name)) => (None, Some(name.as_str())),
             Some(Call::Resource(_)) | None => (None, None),
         };
-        let is = |wanted: &Option<String>, is: Option<&String>| {
-            wanted.is_none() || wanted.as_ref() == is
-        };
+        let is =
+            |wanted: &Option<String>, is: Option<&str>| wanted.is_none() || wanted.as_deref() == is;
         // Never what the server calls itself: any server can call itself anything.
-        is(&self.server, Some(&asker.name))
+        is(&self.server, Some(server))
             && is(&self.tool, tool)
             && is(&self.prompt, prompt)
-            && is(&self.key, question.key.as_ref())
+            && is(&self.key, question.key.as_deref())
     }
 }

@@ -4,8 +4,8 @@ use std::fs;
 
 use askback_core::{limits::Limits, protocol::CreateMessageParams};
 use askback_host::{
-    model::{Ask, Asker, By, Call, Question, Reply, Why},
-    script::{Answer, Script, rule_for},
+    model::{Ask, Asker, By, Call, Ended, Question, Reply, Why},
+    script::{Answer, Finding, Place, Script, ScriptRun, rule_for},
 };
 use serde_json::{Value, json};
 
@@ -46,8 +46,29 @@ fn wishes() -> Question {
 }
 
 fn answer(file: &str, asker: &Asker, question: &Question) -> Answer {
-    let script = Script::parse(file).expect("the file is one of answers");
-    script.answer(asker, question, &Limits::default())
+    let answers = answers(file, &asker.name, &[question]);
+    answers.into_iter().next().expect("one was asked")
+}
+
+/// A run of a file that is one of answers.
+fn play(file: &str) -> ScriptRun {
+    ScriptRun::new(Script::parse(file).expect("the file is one of answers"))
+}
+
+/// The answers to questions that are asked one after the other.
+fn answers(file: &str, server: &str, questions: &[&Question]) -> Vec<Answer> {
+    let mut run = play(file);
+    let limits = Limits::default();
+    let answer = |question: &&Question| run.answer(server, question, &limits);
+    questions.iter().map(answer).collect()
+}
+
+fn sample(text: &str) -> Question {
+    Question {
+        call: None,
+        key: None,
+        ask: Ask::Sample(Box::new(CreateMessageParams::new(text, 100))),
+    }
 }
 
 fn declined(reason: Option<&str>) -> Reply {
@@ -95,11 +116,6 @@ fn rules_answer() {
     elsewhere.call = None;
     check(&elsewhere, declined(None), 6);
 
-    let sample = |text: &str| Question {
-        call: None,
-        key: None,
-        ask: Ask::Sample(Box::new(CreateMessageParams::new(text, 100))),
-    };
     check(
         &sample("Which flight?"),
         Reply::Text("Take the 08:10.".to_owned()),
@@ -185,6 +201,112 @@ fn an_answer_is_checked_by_the_form() {
         "`colour`: is not known",
     );
     check("true", "`confirm_booking`: must be given");
+}
+
+#[test]
+fn rules_say_how_often_they_are_asked() {
+    #[track_caller]
+    fn check(rules: &str, questions: &[&Question], told: &[&str], fails: bool) {
+        let mut run = play(rules);
+        for question in questions {
+            let _ = run.answer("travel", question, &Limits::default());
+        }
+        let report = run.report();
+        let words = report
+            .findings
+            .iter()
+            .map(|finding| finding.words().to_string());
+        assert_eq!(words.collect::<Vec<_>>(), told, "{rules}");
+        assert_eq!(report.ended() == Ended::Unexpected, fails, "{rules}");
+    }
+    let form = wishes();
+    let accepts = |asked: &str| format!("answers: [{{accept: {{confirm_booking: true}}{asked}}}]");
+    check(&accepts(""), &[&form], &[], false);
+    check(&accepts(""), &[], &["rule 1 answered no question"], false);
+    check(&accepts(", asked: true"), &[&form, &form], &[], false);
+    let never = "rule 1 answered no question; expected: 1 or more";
+    check(&accepts(", asked: true"), &[], &[never], true);
+    check(&accepts(", asked: 2"), &[&form, &form], &[], false);
+    let once = "rule 1 answered 1 question; expected: 2";
+    check(&accepts(", asked: 2"), &[&form], &[once], true);
+    let thrice = "rule 1 answered 3 questions; expected: 1 to 2";
+    let range = accepts(", asked: {least: 1, most: 2}");
+    check(&range, &[&form, &form], &[], false);
+    check(&range, &[&form, &form, &form], &[thrice], true);
+    check(&accepts(", asked: {least: 0}"), &[], &[], false);
+    check(&accepts(", asked: {most: 2}"), &[], &[], false);
+
+    // A guard may stay unused; a no that is expected is none.
+    check(
+        "answers: [{decline: true}, {cancel: true}]",
+        &[],
+        &[],
+        false,
+    );
+    check("sampling: [{decline: true}]", &[], &[], false);
+    let expected = "answers: [{decline: true, expected: true}]";
+    check(expected, &[], &["rule 1 answered no question"], false);
+    let model = "sampling: [{reply: Yes.}]";
+    check(model, &[], &["sampling rule 1 answered no question"], false);
+
+    let unused = |is: &str| format!("{}\nunused: {is}", accepts(""));
+    check(&unused("allow"), &[], &[], false);
+    check(
+        &unused("warn"),
+        &[],
+        &["rule 1 answered no question"],
+        false,
+    );
+    check(
+        &unused("error"),
+        &[],
+        &["rule 1 answered no question"],
+        true,
+    );
+    check(&unused("error"), &[&form], &[], false);
+    // What must be asked is no matter of taste.
+    let lenient = format!("{}\nunused: allow", accepts(", asked: true"));
+    check(&lenient, &[], &[never], true);
+}
+
+#[test]
+fn what_must_not_be_asked_is_refused_and_found() {
+    #[track_caller]
+    fn check(file: &str, question: &Question, reply: Reply, place: Place) {
+        let mut run = play(file);
+        assert_eq!(run.report().findings, []);
+        let answer = run.answer("travel", question, &Limits::default());
+        assert_eq!(answer, Answer::Unwanted(reply, 1));
+        let report = run.report();
+        assert!(
+            matches!(report.findings[..], [Finding::Miscounted { rule, times: 1, .. }] if rule == place),
+            "{report:?}"
+        );
+        assert_eq!(report.ended(), Ended::Unexpected);
+    }
+    let cancelled = || Reply::Cancelled(Why::Rule { expected: false });
+    let first = Place::Answers(1);
+    check("answers: [{asked: false}]", &wishes(), cancelled(), first);
+    check("answers: [{asked: 0}]", &wishes(), cancelled(), first);
+    check(
+        "answers: [{asked: false, decline: true, reason: Not here.}]",
+        &wishes(),
+        declined(Some("Not here.")),
+        first,
+    );
+    let any = link("https://anywhere.example/");
+    check(
+        "answers: [{when: {mode: url}, asked: false}]",
+        &any,
+        cancelled(),
+        first,
+    );
+    check(
+        "sampling: [{asked: false}]",
+        &sample("Which flight?"),
+        declined(None),
+        Place::Sampling(1),
+    );
 }
 
 #[test]
@@ -312,6 +434,42 @@ fn a_wrong_file_is_refused_at_its_line() {
         "sampling:\n  - {when: {host: a.com}, reply: x}",
         "line 2",
         "has none",
+    );
+    check("unused: maybe", "line 1", "unknown variant `maybe`");
+    check(
+        "answers:\n  - {asked: often}",
+        "line 2",
+        "true, false, a number",
+    );
+    check(
+        "answers:\n  - {asked: -1}",
+        "line 2",
+        "true, false, a number",
+    );
+    check(
+        "answers:\n  - {asked: {least: 2, most: 1}, cancel: true}",
+        "line 2",
+        "less than `least`",
+    );
+    check(
+        "answers:\n  - {asked: true}",
+        "line 2",
+        "a rule needs one of",
+    );
+    check(
+        "answers:\n  - {asked: false, accept: {}}",
+        "line 2",
+        "neither accepted",
+    );
+    check(
+        "answers:\n  - {asked: false, decline: true, expected: true}",
+        "line 2",
+        "neither accepted",
+    );
+    check(
+        "sampling:\n  - {asked: 0, reply: x}",
+        "line 2",
+        "neither accepted",
     );
     check("roots: here", "line 1", "");
     check("- cancel: true", "line 1", "");

@@ -83,12 +83,8 @@ fn host(
     Host::new(desk, Box::new(leaf), arrivals, &limits)
 }
 
-/// The answers that the server gets, how that ended, and the log.
-fn run(
-    script: Option<&str>,
-    shared: Option<Vec<Root>>,
-    question: HostQuestion,
-) -> (String, Ended, String) {
+/// A run in which a question is asked.
+fn run(script: Option<&str>, shared: Option<Vec<Root>>, question: HostQuestion) -> Ran {
     let script = script.map(|text| Script::parse(text).expect("the file is one of answers"));
     let (relay, arrivals) = Relay::new();
     let log = Log::default();
@@ -105,7 +101,26 @@ fn run(
     let answer = runtime.block_on(host.attend(answer(relay, question)));
     let answer = answer.expect("nobody interrupts");
     let answer = answer.unwrap_or_else(|error| json!(error.message()));
-    (answer.to_string(), host.desk().ended(), log.text())
+    let (ended, text) = (host.ended(), log.text());
+    host.end();
+    Ran {
+        answer: answer.to_string(),
+        ended,
+        end: log.text()[text.len()..].to_owned(),
+        log: text,
+    }
+}
+
+/// The outcome of a run.
+struct Ran {
+    /// The answer that the server gets.
+    answer: String,
+    /// How that ended.
+    ended: Ended,
+    /// The log of the question.
+    log: String,
+    /// The log of the end.
+    end: String,
 }
 
 /// The relay's answer to a question.
@@ -128,7 +143,9 @@ async fn answer(relay: Relay, question: HostQuestion) -> askback::Result<Value> 
 #[test]
 fn a_rule_answers() {
     let file = "answers: [{when: {tool: book_holiday}, accept: {confirm: true}}]";
-    let (answer, ended, log) = run(Some(file), None, wishes());
+    let Ran {
+        answer, ended, log, ..
+    } = run(Some(file), None, wishes());
     assert_eq!(answer, r#"{"action":"accept","content":{"confirm":true}}"#);
     assert_eq!(ended, Ended::Answered);
     assert_eq!(log, "  a form: answered by rule 1\n    key | wishes\n");
@@ -137,7 +154,9 @@ fn a_rule_answers() {
 #[test]
 fn a_rule_declines() {
     let file = "answers: [{decline: true, reason: not now}]";
-    let (answer, ended, log) = run(Some(file), None, wishes());
+    let Ran {
+        answer, ended, log, ..
+    } = run(Some(file), None, wishes());
     assert_eq!(
         answer,
         r#"{"_meta":{"dev.askback/reason":"not now"},"action":"decline"}"#
@@ -151,7 +170,9 @@ fn a_no_may_be_what_is_expected() {
     #[track_caller]
     fn check(rule: &str, logged: &str) {
         let file = format!("answers: [{{{rule}, expected: true}}]");
-        let (answer, ended, log) = run(Some(&file), None, wishes());
+        let Ran {
+            answer, ended, log, ..
+        } = run(Some(&file), None, wishes());
         assert!(!answer.contains("accept"), "{answer}");
         assert_eq!(ended, Ended::Expected);
         assert_eq!(
@@ -165,9 +186,43 @@ fn a_no_may_be_what_is_expected() {
     let request = CreateMessageParams::new("Which flight?", 100);
     let sampling = asked(InputRequest::Sample(Box::new(request)));
     let file = "sampling: [{decline: true, expected: true}]";
-    let (answer, ended, _) = run(Some(file), None, sampling);
+    let Ran { answer, ended, .. } = run(Some(file), None, sampling);
     assert_eq!(answer, r#""User rejected the request""#);
     assert_eq!(ended, Ended::Expected);
+}
+
+#[test]
+fn what_the_file_expects_is_told_at_the_end() {
+    #[track_caller]
+    fn check(rule: &str, ended: Ended, end: &str) {
+        let file = format!("answers: [{{{rule}}}, {{accept: {{confirm: true}}}}]");
+        let ran = run(Some(&file), None, wishes());
+        assert_eq!((ran.ended, ran.end.as_str()), (ended, end), "{}", ran.log);
+    }
+    let other = "when: {key: other}, accept: {}";
+    check(
+        other,
+        Ended::Answered,
+        "! answers file: rule 1 answered no question\n",
+    );
+    check(
+        &format!("{other}, asked: true"),
+        Ended::Unexpected,
+        "× answers file: rule 1 answered no question; expected: 1 or more\n",
+    );
+    check("when: {key: other}, cancel: true", Ended::Answered, "");
+}
+
+#[test]
+fn what_must_not_be_asked_is_shown_in_full() {
+    let file = "answers: [{asked: false, decline: true, reason: Not here.}]";
+    let ran = run(Some(file), None, wishes());
+    assert_eq!(
+        ran.answer,
+        r#"{"_meta":{"dev.askback/reason":"Not here."},"action":"decline"}"#
+    );
+    assert_eq!(ran.ended, Ended::Unexpected);
+    insta::assert_snapshot!("unwanted", ran.log + &ran.end);
 }
 
 #[test]
@@ -183,7 +238,9 @@ fn what_is_not_answered_is_shown_in_full() {
         ),
         ("nobody", None),
     ] {
-        let (answer, ended, log) = run(file, None, wishes());
+        let Ran {
+            answer, ended, log, ..
+        } = run(file, None, wishes());
         assert_eq!(answer, r#"{"action":"cancel"}"#);
         assert_eq!(ended, Ended::Unanswered);
         insta::assert_snapshot!(name, log);
@@ -227,7 +284,7 @@ fn a_question_is_logged_as_far_as_a_person_reads() {
         (None, link(&address), "× it is longer than"),
         (Some(agrees), link(&address), "| https://example.com/bla/"),
     ] {
-        let (_, _, log) = run(file, None, question);
+        let Ran { log, .. } = run(file, None, question);
         // Beside it stand marks, gutters, and what is ours.
         assert!(log.len() < 2 * most, "{holds}: {} bytes", log.len());
         assert!(log.contains(holds), "{holds}: {log}");
@@ -242,7 +299,9 @@ fn a_question_is_logged_as_far_as_a_person_reads() {
 fn a_link_is_agreed_to_and_not_opened() {
     let file = "answers: [{when: {mode: url, host: example.com}, accept: true}]";
     let link = |url: &str| asked(InputRequest::Elicit(ElicitParams::url("Sign in.", url)));
-    let (answer, ended, log) = run(Some(file), None, link("https://example.com/a"));
+    let Ran {
+        answer, ended, log, ..
+    } = run(Some(file), None, link("https://example.com/a"));
     assert_eq!(answer, r#"{"action":"accept"}"#);
     assert_eq!(ended, Ended::Answered);
     assert_eq!(
@@ -250,7 +309,9 @@ fn a_link_is_agreed_to_and_not_opened() {
         "  a link: agreed to, not opened by rule 1\n    key | wishes\n    | https://example.com/a\n"
     );
 
-    let (answer, ended, log) = run(Some(file), None, link("https://good.com@evil.com/"));
+    let Ran {
+        answer, ended, log, ..
+    } = run(Some(file), None, link("https://good.com@evil.com/"));
     assert!(answer.contains("decline"), "{answer}");
     assert_eq!(ended, Ended::Refused);
     assert!(
@@ -266,11 +327,13 @@ fn folders_of_the_command_line_come_first() {
     let here = askback_host::folder::root(".".as_ref()).expect("there is a working directory");
     let gone = Root::new("file:///not/there/any/more");
     let shared = Some(vec![here.clone(), gone]);
-    let (answer, ended, _) = run(None, shared, roots.clone());
+    let Ran { answer, ended, .. } = run(None, shared, roots.clone());
     assert_eq!(answer, json!({"roots": [here]}).to_string());
     assert_eq!(ended, Ended::Answered);
 
-    let (answer, ended, log) = run(Some("answers: []"), None, roots);
+    let Ran {
+        answer, ended, log, ..
+    } = run(Some("answers: []"), None, roots);
     assert_eq!(answer, r#""The request was cancelled""#);
     assert_eq!(ended, Ended::Unanswered);
     assert!(log.contains("roots: [.]"), "{log}");
