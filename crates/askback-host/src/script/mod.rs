@@ -2,6 +2,7 @@
 
 mod file;
 mod offered;
+mod read;
 mod report;
 mod rule;
 mod run;
