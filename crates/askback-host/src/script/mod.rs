@@ -11,6 +11,6 @@ mod when;
 pub use file::{Script, Unused};
 pub use offered::rule_for;
 pub use report::{Finding, Place, Report};
-pub use rule::{Accept, Act, Asked, Reply as SamplingReply, Rule};
+pub use rule::{Accept, Act, Asked, Reply as SamplingReply, Rule, Step};
 pub use run::{Answer, ScriptRun};
 pub use when::{Mode, When};

@@ -1,21 +1,90 @@
 //! Rules, as an answers file writes them.
 
-use std::{fmt, marker::PhantomData};
+use std::{fmt, marker::PhantomData, num::NonZeroU64};
 
 use askback_core::forms::Content;
 use serde::{Deserialize, Deserializer, de};
 
 use super::{
-    rule::{Accept, Act, Asked, Reply, Rule},
+    rule::{Accept, Act, Action, Asked, Reply, Rule, Step},
     when::{Mode, When},
 };
+
+/// The members that both kinds of rules have.
+struct Frame<A> {
+    when: Option<When>,
+    asked: Option<Asked>,
+    times: Option<NonZeroU64>,
+    then: Option<Vec<Step<A>>>,
+    /// The action, unless there is none.
+    act: Option<A>,
+}
+
+/// The action of a kind of rule, as it is written.
+trait Written: Action + Sized {
+    /// The fault of a rule without an action, or with two.
+    const NEEDED: &str;
+
+    /// What is done where the question must not be asked, and the rule does not say.
+    fn refusal() -> Self;
+
+    /// Checks whether the questions that are named can be answered so.
+    fn check(&self, when: &When) -> Result<(), &'static str>;
+}
+
+impl<A: Written> Frame<A> {
+    fn rule(self) -> Result<Rule<A>, &'static str> {
+        let when = self.when.unwrap_or_default();
+        let is_never = self.asked.is_some_and(Asked::is_never);
+        let act = match self.act {
+            None if is_never => A::refusal(),
+            act => act.ok_or(A::NEEDED)?,
+        };
+        // A single answer is given again and again, one of several once.
+        let once = self.then.as_ref().map(|_| 1);
+        let first = Step {
+            act,
+            times: self.times.map(NonZeroU64::get).or(once),
+        };
+        let steps: Vec<_> = [first]
+            .into_iter()
+            .chain(self.then.into_iter().flatten())
+            .collect();
+        for step in &steps {
+            step.act.check(&when)?;
+            if is_never && !step.act.is_plain_no() {
+                return Err(
+                    "what must not be asked (`asked: false`) is neither accepted nor `expected`",
+                );
+            }
+        }
+        Ok(Rule {
+            when,
+            steps,
+            asked: self.asked,
+        })
+    }
+
+    fn step(self) -> Result<Step<A>, &'static str> {
+        if self.when.is_some() || self.asked.is_some() || self.then.is_some() {
+            return Err(
+                "`when`, `asked` and `then` belong to the rule, not to an answer in `then`",
+            );
+        }
+        Ok(Step {
+            act: self.act.ok_or(A::NEEDED)?,
+            times: Some(self.times.map_or(1, NonZeroU64::get)),
+        })
+    }
+}
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RuleText {
-    #[serde(default)]
-    when: When,
+    when: Option<When>,
     asked: Option<Asked>,
+    times: Option<NonZeroU64>,
+    then: Option<Vec<Step<Act>>>,
     accept: Option<Accept>,
     decline: Option<bool>,
     cancel: Option<bool>,
@@ -23,107 +92,136 @@ struct RuleText {
     expected: Option<bool>,
 }
 
-impl TryFrom<RuleText> for Rule<Act> {
-    type Error = &'static str;
-
-    fn try_from(text: RuleText) -> Result<Self, Self::Error> {
-        let is_never = text.asked.is_some_and(Asked::is_never);
-        let expected = text.expected.unwrap_or_default();
-        let act = match (text.accept, text.decline, text.cancel) {
-            (Some(accept), None, None) => Act::Accept(accept),
-            (None, Some(true), None) => Act::Decline {
-                reason: text.reason.clone(),
-                expected,
-            },
-            (None, None, Some(true)) => Act::Cancel { expected },
-            (None, None, None) if is_never => Act::Cancel { expected },
-            _ => {
-                return Err(
-                    "a rule needs one of `accept: {field: value}`, `decline: true` and `cancel: true`",
-                );
-            }
+impl RuleText {
+    fn frame(self) -> Result<Frame<Act>, &'static str> {
+        let is_expected = self.expected.unwrap_or_default();
+        let accepts = self.accept.is_some();
+        let declines = self.decline.is_some();
+        let act = match (self.accept, self.decline, self.cancel) {
+            (Some(accept), None, None) => Some(Act::Accept(accept)),
+            (None, Some(true), None) => Some(Act::Decline {
+                reason: self.reason.clone(),
+                expected: is_expected,
+            }),
+            (None, None, Some(true)) => Some(Act::Cancel {
+                expected: is_expected,
+            }),
+            (None, None, None) => None,
+            _ => return Err(Act::NEEDED),
         };
-        let accepts = matches!(act, Act::Accept(_));
-        if accepts && text.when.mode == Some(Mode::Url) && text.when.host.is_none() {
-            return Err("a rule that accepts links names the `host` they lead to");
-        }
-        if text.when.host.is_some() && text.when.mode == Some(Mode::Form) {
-            return Err("`host` is that of a link; a form has none");
-        }
-        if text.reason.is_some() && !matches!(act, Act::Decline { .. }) {
+        if self.reason.is_some() && !declines {
             return Err("`reason` goes with `decline: true` only");
         }
-        if text.expected.is_some() && accepts {
+        if self.expected.is_some() && (accepts || act.is_none()) {
             return Err("`expected` goes with `decline: true` and `cancel: true` only");
         }
-        if is_never && (accepts || expected) {
-            return Err(UNWANTED);
-        }
-        Ok(Self {
-            when: text.when,
+        Ok(Frame {
+            when: self.when,
+            asked: self.asked,
+            times: self.times,
+            then: self.then,
             act,
-            asked: text.asked,
         })
     }
 }
 
-/// The fault of a rule whose question must not be asked, and that says yes to it nevertheless.
-const UNWANTED: &str = "what must not be asked (`asked: false`) is neither accepted nor `expected`";
+impl Written for Act {
+    const NEEDED: &str =
+        "a rule needs one of `accept: {field: value}`, `decline: true` and `cancel: true`";
+
+    fn refusal() -> Self {
+        Self::Cancel { expected: false }
+    }
+
+    fn check(&self, when: &When) -> Result<(), &'static str> {
+        let accepts = matches!(self, Self::Accept(_));
+        if accepts && when.mode == Some(Mode::Url) && when.host.is_none() {
+            return Err("a rule that accepts links names the `host` they lead to");
+        }
+        if when.host.is_some() && when.mode == Some(Mode::Form) {
+            return Err("`host` is that of a link; a form has none");
+        }
+        Ok(())
+    }
+}
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct SamplingText {
-    #[serde(default)]
-    when: When,
+    when: Option<When>,
     asked: Option<Asked>,
+    times: Option<NonZeroU64>,
+    then: Option<Vec<Step<Reply>>>,
     reply: Option<String>,
     decline: Option<bool>,
     expected: Option<bool>,
 }
 
-impl TryFrom<SamplingText> for Rule<Reply> {
-    type Error = &'static str;
-
-    fn try_from(text: SamplingText) -> Result<Self, Self::Error> {
-        if text.when.host.is_some() {
-            return Err("`host` is that of a link; what a model is asked has none");
-        }
-        if text.when.mode.is_some() {
-            return Err("`mode` tells forms from links; what a model is asked has none");
-        }
-        let is_never = text.asked.is_some_and(Asked::is_never);
-        let expected = text.expected.unwrap_or_default();
-        let act = match (text.reply, text.decline) {
-            (Some(reply), None) => Reply::Text(reply),
-            (None, Some(true)) => Reply::Decline { expected },
-            (None, None) if is_never => Reply::Decline { expected },
-            _ => return Err("a sampling rule needs one of `reply: text` and `decline: true`"),
+impl SamplingText {
+    fn frame(self) -> Result<Frame<Reply>, &'static str> {
+        let act = match (self.reply, self.decline) {
+            (Some(reply), None) => Some(Reply::Text(reply)),
+            (None, Some(true)) => Some(Reply::Decline {
+                expected: self.expected.unwrap_or_default(),
+            }),
+            (None, None) => None,
+            _ => return Err(Reply::NEEDED),
         };
-        let replies = matches!(act, Reply::Text(_));
-        if text.expected.is_some() && replies {
+        if self.expected.is_some() && !matches!(act, Some(Reply::Decline { .. })) {
             return Err("`expected` goes with `decline: true` only");
         }
-        if is_never && (replies || expected) {
-            return Err(UNWANTED);
-        }
-        Ok(Self {
-            when: text.when,
+        Ok(Frame {
+            when: self.when,
+            asked: self.asked,
+            times: self.times,
+            then: self.then,
             act,
-            asked: text.asked,
         })
     }
 }
 
-impl<'de> Deserialize<'de> for Rule<Act> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_map(RuleVisitor::<RuleText, _>(PhantomData))
+impl Written for Reply {
+    const NEEDED: &str = "a sampling rule needs one of `reply: text` and `decline: true`";
+
+    fn refusal() -> Self {
+        Self::Decline { expected: false }
+    }
+
+    fn check(&self, when: &When) -> Result<(), &'static str> {
+        if when.host.is_some() {
+            return Err("`host` is that of a link; what a model is asked has none");
+        }
+        if when.mode.is_some() {
+            return Err("`mode` tells forms from links; what a model is asked has none");
+        }
+        Ok(())
     }
 }
 
-impl<'de> Deserialize<'de> for Rule<Reply> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_map(RuleVisitor::<SamplingText, _>(PhantomData))
-    }
+/// Makes what is read of the members that are written.
+macro_rules! read {
+    ($($text:ident => $read:ty, $make:ident;)*) => {$(
+        impl TryFrom<$text> for $read {
+            type Error = &'static str;
+
+            fn try_from(text: $text) -> Result<Self, Self::Error> {
+                text.frame()?.$make()
+            }
+        }
+
+        impl<'de> Deserialize<'de> for $read {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                deserializer.deserialize_map(RuleVisitor::<$text, _>(PhantomData))
+            }
+        }
+    )*};
+}
+
+read! {
+    RuleText => Rule<Act>, rule;
+    RuleText => Step<Act>, step;
+    SamplingText => Rule<Reply>, rule;
+    SamplingText => Step<Reply>, step;
 }
 
 /// Reads the fields of a rule, and makes the rule of them while its place in the file is known: what is

@@ -9,10 +9,19 @@ use super::when::When;
 pub struct Rule<A> {
     /// Which questions it answers; for what a model is asked, `message` is a part of any text in it.
     pub when: When,
-    /// How.
-    pub act: A,
+    /// Its answers, one after the other; after the last it answers no more.
+    pub steps: Vec<Step<A>>,
     /// How many questions it should answer, where that is not left open.
     pub asked: Option<Asked>,
+}
+
+/// One of the answers of a rule.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Step<A> {
+    /// The answer.
+    pub act: A,
+    /// How many questions it answers; all that follow, where absent.
+    pub times: Option<u64>,
 }
 
 /// How many questions a rule should answer in a run.
@@ -64,6 +73,34 @@ pub enum Reply {
     },
 }
 
+/// The action of a rule.
+pub(super) trait Action {
+    /// Whether it says no, and nobody expects the run to end in that.
+    fn is_plain_no(&self) -> bool;
+}
+
+impl<A> Rule<A> {
+    /// The answer to the question after so many that the rule has answered.
+    pub fn step(&self, answered: u64) -> Option<&Step<A>> {
+        let mut before = answered;
+        self.steps.iter().find(|step| {
+            let left = step.times.map(|times| before.checked_sub(times));
+            match left.flatten() {
+                Some(left) => {
+                    before = left;
+                    false
+                }
+                None => true,
+            }
+        })
+    }
+}
+
+/// Whether a rule only refuses what is better not asked: it may stay unused.
+pub(super) fn is_guard<A: Action>(rule: &Rule<A>) -> bool {
+    rule.steps.iter().all(|step| step.act.is_plain_no())
+}
+
 impl Asked {
     /// Whether the question must not be asked.
     pub fn is_never(self) -> bool {
@@ -76,12 +113,20 @@ impl Asked {
     }
 }
 
-impl Act {
-    /// Whether it is a no that the run is to end in.
-    pub fn is_expected(&self) -> bool {
+impl Action for Act {
+    fn is_plain_no(&self) -> bool {
         match self {
             Self::Accept(_) => false,
-            Self::Decline { expected, .. } | Self::Cancel { expected } => *expected,
+            Self::Decline { expected, .. } | Self::Cancel { expected } => !expected,
+        }
+    }
+}
+
+impl Action for Reply {
+    fn is_plain_no(&self) -> bool {
+        match self {
+            Self::Text(_) => false,
+            Self::Decline { expected } => !expected,
         }
     }
 }

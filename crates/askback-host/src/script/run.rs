@@ -5,7 +5,7 @@ use askback_core::{forms::Content, limits::Limits, protocol::CreateMessageParams
 use super::{
     file::{Script, Unused},
     report::{Finding, Place, Report},
-    rule::{Accept, Act, Asked, Reply as SamplingReply, Rule},
+    rule::{Accept, Act, Action, Asked, Reply as SamplingReply, Rule, is_guard},
 };
 use crate::{
     folder,
@@ -18,10 +18,19 @@ use crate::{
 #[derive(Debug, Clone, PartialEq)]
 pub struct ScriptRun {
     script: Script,
-    /// How often each rule for forms and links answered.
-    answers: Vec<u64>,
-    /// How often each rule for what a model is asked answered.
-    sampling: Vec<u64>,
+    /// The counts of the rules for forms and links.
+    answers: Vec<Count>,
+    /// The counts of the rules for what a model is asked.
+    sampling: Vec<Count>,
+}
+
+/// The questions of one rule.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+struct Count {
+    /// How many were of those it names, whichever of them.
+    met: u64,
+    /// How many it answered.
+    answered: u64,
 }
 
 /// The answer of a file to a question.
@@ -46,8 +55,8 @@ impl ScriptRun {
     /// A run in which no rule has answered yet.
     pub fn new(script: Script) -> Self {
         Self {
-            answers: vec![0; script.answers.len()],
-            sampling: vec![0; script.sampling.len()],
+            answers: vec![Count::default(); script.answers.len()],
+            sampling: vec![Count::default(); script.sampling.len()],
             script,
         }
     }
@@ -85,17 +94,9 @@ impl ScriptRun {
 
     /// The report on what the rules did so far.
     pub fn report(&self) -> Report {
-        let mut findings = Vec::new();
-        for (index, (rule, &times)) in self.script.answers.iter().zip(&self.answers).enumerate() {
-            let is_guard = !matches!(rule.act, Act::Accept(_)) && !rule.act.is_expected();
-            let place = Place::Answers(index.saturating_add(1));
-            findings.extend(finding(place, times, rule.asked, is_guard));
-        }
-        for (index, (rule, &times)) in self.script.sampling.iter().zip(&self.sampling).enumerate() {
-            let is_guard = rule.act == SamplingReply::Decline { expected: false };
-            let place = Place::Sampling(index.saturating_add(1));
-            findings.extend(finding(place, times, rule.asked, is_guard));
-        }
+        let answers = findings(&self.script.answers, &self.answers, Place::Answers);
+        let sampling = findings(&self.script.sampling, &self.sampling, Place::Sampling);
+        let mut findings: Vec<_> = answers.chain(sampling).collect();
         match self.script.unused {
             Unused::Allow => findings.retain(|finding| !matches!(finding, Finding::Unused(_))),
             Unused::Warn | Unused::Error => {}
@@ -112,17 +113,18 @@ impl ScriptRun {
         question: &Question,
         accept: impl FnOnce(&Accept) -> Result<Reply, String>,
     ) -> Answer {
-        let fits = |rule: &Rule<Act>| {
+        let fits = |rule: &Rule<Act>, act: &Act| {
             // Nothing consents to a link but a rule that names where it leads.
             let consents = !matches!(question.ask, Ask::Link { .. })
-                || !matches!(rule.act, Act::Accept(_))
+                || !matches!(act, Act::Accept(_))
                 || rule.when.host.is_some();
             consents && rule.when.fits(server, question)
         };
-        let Some((number, rule)) = pick(&self.script.answers, &mut self.answers, fits) else {
+        let picked = pick(&self.script.answers, &mut self.answers, fits);
+        let Some((number, act, asked)) = picked else {
             return Answer::Unmatched;
         };
-        let reply = match &rule.act {
+        let reply = match act {
             Act::Accept(given) => match accept(given) {
                 Ok(reply) => reply,
                 Err(why) => {
@@ -137,7 +139,7 @@ impl ScriptRun {
                 expected: *expected,
             }),
         };
-        given(reply, number, rule.asked)
+        given(reply, number, asked)
     }
 
     fn sample(
@@ -146,15 +148,18 @@ impl ScriptRun {
         question: &Question,
         request: &CreateMessageParams,
     ) -> Answer {
-        let fits = |rule: &Rule<SamplingReply>| rule.when.fits_sampling(server, question, request);
-        let Some((number, rule)) = pick(&self.script.sampling, &mut self.sampling, fits) else {
+        let fits = |rule: &Rule<SamplingReply>, _: &SamplingReply| {
+            rule.when.fits_sampling(server, question, request)
+        };
+        let picked = pick(&self.script.sampling, &mut self.sampling, fits);
+        let Some((number, act, asked)) = picked else {
             return Answer::Unmatched;
         };
-        let reply = match &rule.act {
+        let reply = match act {
             SamplingReply::Text(text) => Reply::Text(text.clone()),
             SamplingReply::Decline { expected } => declined(None, *expected),
         };
-        given(reply, number, rule.asked)
+        given(reply, number, asked)
     }
 
     fn list_roots(&self) -> Answer {
@@ -171,16 +176,27 @@ impl ScriptRun {
     }
 }
 
-/// The first rule that fits, with its number; that it answers is counted.
+/// The action of the first rule that fits and has an answer left, with its number and how often it
+/// should answer. The question is counted for each rule that names it.
 fn pick<'a, A>(
     rules: &'a [Rule<A>],
-    counts: &mut [u64],
-    fits: impl Fn(&Rule<A>) -> bool,
-) -> Option<(usize, &'a Rule<A>)> {
-    let mut numbered = (1..).zip(rules).zip(counts);
-    let ((number, rule), count) = numbered.find(|((_, rule), _)| fits(rule))?;
-    *count = count.saturating_add(1);
-    Some((number, rule))
+    counts: &mut [Count],
+    fits: impl Fn(&Rule<A>, &A) -> bool,
+) -> Option<(usize, &'a A, Option<Asked>)> {
+    let mut picked = None;
+    for ((number, rule), count) in (1..).zip(rules).zip(counts) {
+        let step = rule.step(count.answered);
+        let Some(step) = step.filter(|step| fits(rule, &step.act)) else {
+            continue;
+        };
+        count.met = count.met.saturating_add(1);
+        let is_nth = rule.when.nth.is_none_or(|nth| nth.get() == count.met);
+        if is_nth && picked.is_none() {
+            count.answered = count.answered.saturating_add(1);
+            picked = Some((number, &step.act, rule.asked));
+        }
+    }
+    picked
 }
 
 fn given(reply: Reply, rule: usize, asked: Option<Asked>) -> Answer {
@@ -197,15 +213,22 @@ fn declined(reason: Option<String>, expected: bool) -> Reply {
     }
 }
 
-/// The finding about a rule that answered so often. A guard is a rule that refuses what is better not
-/// asked: it may stay unused.
-fn finding(place: Place, times: u64, asked: Option<Asked>, is_guard: bool) -> Option<Finding> {
-    match asked {
-        Some(asked) => (!asked.holds(times)).then_some(Finding::Miscounted {
-            rule: place,
-            times,
-            asked,
-        }),
-        None => (times == 0 && !is_guard).then_some(Finding::Unused(place)),
-    }
+/// The findings about the rules of a list.
+fn findings<A: Action>(
+    rules: &[Rule<A>],
+    counts: &[Count],
+    place: fn(usize) -> Place,
+) -> impl Iterator<Item = Finding> {
+    let numbered = (1..).zip(rules).zip(counts);
+    numbered.filter_map(move |((number, rule), count)| {
+        let (rule_at, times) = (place(number), count.answered);
+        match rule.asked {
+            Some(asked) => (!asked.holds(times)).then_some(Finding::Miscounted {
+                rule: rule_at,
+                times,
+                asked,
+            }),
+            None => (times == 0 && !is_guard(rule)).then_some(Finding::Unused(rule_at)),
+        }
+    })
 }

@@ -1,5 +1,7 @@
 //! Which questions a rule answers.
 
+use std::num::NonZeroU64;
+
 use askback_core::protocol::{CreateMessageParams, SamplingBlock};
 use serde::Deserialize;
 
@@ -23,6 +25,8 @@ pub struct When {
     pub message: Option<String>,
     /// The host of the link. A rule that accepts links has to name it.
     pub host: Option<String>,
+    /// Which one, counted from 1 among the questions of a run that fit the rest.
+    pub nth: Option<NonZeroU64>,
 }
 
 /// The kinds of questions.

@@ -204,6 +204,60 @@ fn an_answer_is_checked_by_the_form() {
 }
 
 #[test]
+fn answers_come_one_after_the_other() {
+    #[track_caller]
+    fn check(rules: &str, asked: &[&Question], seats: &[&str]) {
+        let answers = answers(&format!("answers:\n{rules}"), "travel", asked);
+        let shown = answers.iter().map(|answer| match answer {
+            Answer::Given(Reply::Form(content), _) => content["seat"].as_str().unwrap_or("none"),
+            Answer::Given(Reply::Link, _) => "link",
+            Answer::Given(Reply::Declined { .. }, _) => "declined",
+            Answer::Given(Reply::Cancelled(_), _) => "cancelled",
+            Answer::Unmatched => "unmatched",
+            other => panic!("{other:?}"),
+        });
+        assert_eq!(shown.collect::<Vec<_>>(), seats, "{rules}");
+    }
+    let form = &wishes();
+    let other = &Question {
+        key: Some("other".to_owned()),
+        ..wishes()
+    };
+    let aisle = "accept: {confirm_booking: true, seat: aisle}";
+    let window = "accept: {confirm_booking: true, seat: window}";
+    let then =
+        format!("  - {{when: {{key: wishes}}, {aisle}, then: [{{{window}}}, {{decline: true}}]}}");
+    check(
+        &then,
+        &[form, other, form, form, form],
+        &["aisle", "unmatched", "window", "declined", "unmatched"],
+    );
+    let twice = format!("  - {{{aisle}, times: 2, then: [{{{window}, times: 2}}]}}");
+    check(
+        &twice,
+        &[form; 5],
+        &["aisle", "aisle", "window", "window", "unmatched"],
+    );
+    let falls_through = format!("  - {{{aisle}, times: 1}}\n  - {{{window}}}");
+    check(&falls_through, &[form; 3], &["aisle", "window", "window"]);
+    let nth = format!("  - {{when: {{key: wishes, nth: 2}}, {aisle}}}\n  - {{{window}}}");
+    check(
+        &nth,
+        &[other, form, other, form, form],
+        &["window", "window", "window", "aisle", "window"],
+    );
+    // Counted whoever answers them.
+    let both = format!("  - {{{window}, times: 1}}\n  - {{when: {{nth: 2}}, {aisle}}}");
+    check(&both, &[form; 3], &["window", "aisle", "unmatched"]);
+    // Consent to a link needs its host at each step.
+    let link = &link("https://example.com/");
+    let consent = "  - {decline: true, then: [{accept: true}]}";
+    check(consent, &[link; 2], &["declined", "unmatched"]);
+    let named = "  - {when: {host: example.com}, decline: true, then: [{accept: true}]}";
+    check(named, &[link; 3], &["declined", "link", "unmatched"]);
+}
+
+#[test]
 fn rules_say_how_often_they_are_asked() {
     #[track_caller]
     fn check(rules: &str, questions: &[&Question], told: &[&str], fails: bool) {
@@ -434,6 +488,36 @@ fn a_wrong_file_is_refused_at_its_line() {
         "sampling:\n  - {when: {host: a.com}, reply: x}",
         "line 2",
         "has none",
+    );
+    check(
+        "answers:\n  - {cancel: true, times: 0}",
+        "line 2",
+        "expected a nonzero u64",
+    );
+    check(
+        "answers:\n  - when: {nth: 0}\n    cancel: true",
+        "line 2",
+        "expected a nonzero u64",
+    );
+    check(
+        "answers:\n  - cancel: true\n    then:\n      - when: {key: a}\n        cancel: true",
+        "line 4",
+        "belong to the rule",
+    );
+    check(
+        "answers:\n  - cancel: true\n    then:\n      - times: 2",
+        "line 4",
+        "a rule needs one of",
+    );
+    check(
+        "answers:\n  - when: {mode: url}\n    cancel: true\n    then: [{accept: true}]",
+        "line 2",
+        "names the `host`",
+    );
+    check(
+        "answers:\n  - {asked: false, then: [{accept: true}]}",
+        "line 2",
+        "neither accepted",
     );
     check("unused: maybe", "line 1", "unknown variant `maybe`");
     check(
