@@ -13,4 +13,4 @@ pub use offered::rule_for;
 pub use report::{Finding, Place, Report};
 pub use rule::{Accept, Act, Asked, Reply as SamplingReply, Rule, Step};
 pub use run::{Answer, ScriptRun};
-pub use when::{Mode, When};
+pub use when::{Mode, TextMatch, When};

@@ -141,6 +141,9 @@ impl Written for Act {
         if when.host.is_some() && when.mode == Some(Mode::Form) {
             return Err("`host` is that of a link; a form has none");
         }
+        if when.fields.is_some() && (when.host.is_some() || when.mode == Some(Mode::Url)) {
+            return Err("`fields` are those of a form; a link has none");
+        }
         Ok(())
     }
 }
@@ -190,6 +193,9 @@ impl Written for Reply {
     fn check(&self, when: &When) -> Result<(), &'static str> {
         if when.host.is_some() {
             return Err("`host` is that of a link; what a model is asked has none");
+        }
+        if when.fields.is_some() {
+            return Err("`fields` are those of a form; what a model is asked has none");
         }
         if when.mode.is_some() {
             return Err("`mode` tells forms from links; what a model is asked has none");

@@ -1,9 +1,10 @@
 //! Which questions a rule answers.
 
-use std::num::NonZeroU64;
+use std::{fmt, num::NonZeroU64};
 
 use askback_core::protocol::{CreateMessageParams, SamplingBlock};
-use serde::Deserialize;
+use regex::Regex;
+use serde::{Deserialize, Deserializer, de};
 
 use crate::model::{Ask, Call, Question, link};
 
@@ -21,12 +22,23 @@ pub struct When {
     pub key: Option<String>,
     /// Form or link.
     pub mode: Option<Mode>,
-    /// A part of the message.
-    pub message: Option<String>,
+    /// A part of the message, or a pattern of it.
+    pub message: Option<TextMatch>,
+    /// Fields that the form has, by name.
+    pub fields: Option<Vec<String>>,
     /// The host of the link. A rule that accepts links has to name it.
     pub host: Option<String>,
     /// Which one, counted from 1 among the questions of a run that fit the rest.
     pub nth: Option<NonZeroU64>,
+}
+
+/// A text that is looked for in others.
+#[derive(Debug, Clone)]
+pub enum TextMatch {
+    /// A part of the text, letter by letter.
+    Part(String),
+    /// A regular expression that matches somewhere in it.
+    Regex(Regex),
 }
 
 /// The kinds of questions.
@@ -51,13 +63,18 @@ impl When {
             Ask::Link { url, .. } => link::judge(url).is_ok_and(|link| link.host() == wanted),
             _ => false,
         };
+        let has_fields = |wanted: &Vec<String>| match &question.ask {
+            Ask::Form { schema, .. } => wanted.iter().all(|name| schema.field(name).is_some()),
+            _ => false,
+        };
         self.fits_call(server, question)
             && self.mode.is_none_or(|wanted| mode == Some(wanted))
             && self.host.as_ref().is_none_or(leads_there)
+            && self.fields.as_ref().is_none_or(has_fields)
             && self
                 .message
                 .as_ref()
-                .is_none_or(|part| message.contains(part))
+                .is_none_or(|wanted| wanted.is_in(message))
     }
 
     pub(super) fn fits_sampling(
@@ -66,7 +83,7 @@ impl When {
         question: &Question,
         request: &CreateMessageParams,
     ) -> bool {
-        let says = |part: &String| {
+        let says = |wanted: &TextMatch| {
             let blocks = request
                 .messages
                 .iter()
@@ -79,7 +96,7 @@ impl When {
                 .system_prompt
                 .iter()
                 .chain(texts)
-                .any(|text| text.contains(part))
+                .any(|text| wanted.is_in(text))
         };
         self.fits_call(server, question)
             && self.mode.is_none()
@@ -99,5 +116,63 @@ impl When {
             && is(&self.tool, tool)
             && is(&self.prompt, prompt)
             && is(&self.key, question.key.as_deref())
+    }
+}
+
+impl TextMatch {
+    /// Whether a text has it.
+    pub fn is_in(&self, text: &str) -> bool {
+        match self {
+            Self::Part(part) => text.contains(part),
+            Self::Regex(regex) => regex.is_match(text),
+        }
+    }
+}
+
+impl PartialEq for TextMatch {
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Part(one), Self::Part(other)) => one == other,
+            (Self::Regex(one), Self::Regex(other)) => one.as_str() == other.as_str(),
+            _ => false,
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for TextMatch {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(TextMatchVisitor)
+    }
+}
+
+struct TextMatchVisitor;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RegexText {
+    regex: String,
+}
+
+impl<'de> de::Visitor<'de> for TextMatchVisitor {
+    type Value = TextMatch;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a part of the text, or `{regex: pattern}`")
+    }
+
+    fn visit_str<E: de::Error>(self, part: &str) -> Result<TextMatch, E> {
+        Ok(TextMatch::Part(part.to_owned()))
+    }
+
+    fn visit_map<A: de::MapAccess<'de>>(self, map: A) -> Result<TextMatch, A::Error> {
+        let text = RegexText::deserialize(de::value::MapAccessDeserializer::new(map))?;
+        let regex = Regex::new(&text.regex).map_err(|error| {
+            // The lines before it show the pattern, which the file shows, too.
+            let message = error.to_string();
+            let last = message.lines().last().unwrap_or_default();
+            let why = last.strip_prefix("error: ").unwrap_or(last);
+            de::Error::custom(format_args!("the regex cannot be read: {why}"))
+        })?;
+        Ok(TextMatch::Regex(regex))
     }
 }

@@ -204,6 +204,51 @@ fn an_answer_is_checked_by_the_form() {
 }
 
 #[test]
+fn rules_name_their_questions() {
+    #[track_caller]
+    fn check(when: &str, question: &Question, fits: bool) {
+        let list = match question.ask {
+            Ask::Sample(_) => "sampling",
+            _ => "answers",
+        };
+        let file = format!("{list}: [{{when: {{{when}}}, decline: true}}]");
+        let answer = answer(&file, &travel(), question);
+        assert_eq!(answer != Answer::Unmatched, fits, "{when}");
+    }
+    let form = &form(
+        "Book 7 nights for 3000 USD?",
+        r#""a": {"type": "boolean"}, "b": {"type": "string"}"#,
+        "",
+    );
+    check("message: 3000 USD", form, true);
+    check("message: 3000 usd", form, false);
+    // A part is read letter by letter.
+    check("message: 30.. USD", form, false);
+    check("message: {regex: '30.. USD'}", form, true);
+    check("message: {regex: '^Book \\d+ nights'}", form, true);
+    check("message: {regex: '^\\d+ nights'}", form, false);
+    check("message: {regex: '(?i)BOOK'}", form, true);
+    check("fields: [a]", form, true);
+    check("fields: [b, a]", form, true);
+    check("fields: []", form, true);
+    check("fields: [a, c]", form, false);
+    check(
+        "fields: [a], message: USD, key: wishes, tool: book_holiday",
+        form,
+        true,
+    );
+    check("fields: [a], message: EUR", form, false);
+    let link = &link("https://pay.example.com/");
+    check("fields: [a]", link, false);
+    check("host: pay.example.com", link, true);
+    check("host: example.com", link, false);
+    check("message: {regex: 'calendar\\.$'}", link, true);
+    let model = &sample("Which flight?");
+    check("message: {regex: '[Ff]light'}", model, true);
+    check("message: {regex: 'hotel'}", model, false);
+}
+
+#[test]
 fn answers_come_one_after_the_other() {
     #[track_caller]
     fn check(rules: &str, asked: &[&Question], seats: &[&str]) {
@@ -518,6 +563,31 @@ fn a_wrong_file_is_refused_at_its_line() {
         "answers:\n  - {asked: false, then: [{accept: true}]}",
         "line 2",
         "neither accepted",
+    );
+    check(
+        "answers:\n  - when: {message: {regex: '('}}\n    cancel: true",
+        "line 2",
+        "the regex cannot be read: unclosed group",
+    );
+    check(
+        "answers:\n  - when: {message: {pattern: a}}\n    cancel: true",
+        "line 2",
+        "unknown field `pattern`",
+    );
+    check(
+        "answers:\n  - when: {message: 7}\n    cancel: true",
+        "line 2",
+        "or `{regex: pattern}`",
+    );
+    check(
+        "answers:\n  - {when: {mode: url, fields: [a]}, cancel: true}",
+        "line 2",
+        "a link has none",
+    );
+    check(
+        "sampling:\n  - {when: {fields: [a]}, decline: true}",
+        "line 2",
+        "a model is asked has none",
     );
     check("unused: maybe", "line 1", "unknown variant `maybe`");
     check(
