@@ -4,6 +4,7 @@ use std::{
     io::{self, Write},
     pin::Pin,
     task::{Context, Poll},
+    time::SystemTime,
 };
 
 use askback_core::limits::Limits;
@@ -34,7 +35,7 @@ impl Unattended {
     /// A run that takes its answers from `script`, or has none, and tells of it on `out`.
     pub fn new(script: Option<Script>, limits: Limits, out: Box<dyn Write + Send>) -> Self {
         Self {
-            script: script.map(ScriptRun::new),
+            script: script.map(|script| ScriptRun::new(script, SystemTime::now())),
             answered: None,
             interrupted: Box::pin(tokio::signal::ctrl_c()),
             page: out::stderr_page(),

@@ -1,16 +1,20 @@
 //! The front end without a person: an answers file.
 
 mod file;
+mod moment;
 mod offered;
 mod read;
 mod report;
 mod rule;
 mod run;
+mod value;
 mod when;
 
 pub use file::{Script, Unused};
+pub use moment::Moment;
 pub use offered::rule_for;
 pub use report::{Finding, Place, Report};
 pub use rule::{Accept, Act, Asked, Reply as SamplingReply, Rule, Step};
 pub use run::{Answer, ScriptRun};
+pub use value::{FieldValue, Values};
 pub use when::{Mode, TextMatch, When};

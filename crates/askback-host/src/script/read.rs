@@ -2,11 +2,11 @@
 
 use std::{fmt, marker::PhantomData, num::NonZeroU64};
 
-use askback_core::forms::Content;
 use serde::{Deserialize, Deserializer, de};
 
 use super::{
     rule::{Accept, Act, Action, Asked, Reply, Rule, Step},
+    value::Values,
     when::{Mode, When},
 };
 
@@ -273,17 +273,9 @@ impl<'de> de::Visitor<'de> for AcceptVisitor {
         }
     }
 
-    fn visit_map<A: de::MapAccess<'de>>(self, mut map: A) -> Result<Accept, A::Error> {
-        let mut values = Content::new();
-        while let Some((field, value)) = map.next_entry::<String, _>()? {
-            // Of two values it would be a guess which one is meant.
-            if values.contains_key(&field) {
-                let why = format_args!("duplicate field `{field}`");
-                return Err(de::Error::custom(why));
-            }
-            values.insert(field, value);
-        }
-        Ok(Accept::Values(values))
+    fn visit_map<A: de::MapAccess<'de>>(self, map: A) -> Result<Accept, A::Error> {
+        let map = de::value::MapAccessDeserializer::new(map);
+        Values::deserialize(map).map(Accept::Values)
     }
 }
 

@@ -1,8 +1,6 @@
 //! The rules of an answers file.
 
-use askback_core::forms::Content;
-
-use super::when::When;
+use super::{value::Values, when::When};
 
 /// A rule.
 #[derive(Debug, Clone, PartialEq)]
@@ -56,7 +54,7 @@ pub enum Act {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Accept {
     /// A form with these values, and the defaults of its other fields.
-    Values(Content),
+    Values(Values),
     /// A link; or a form with nothing but its defaults.
     Yes,
 }

@@ -1,11 +1,14 @@
 //! A script in use.
 
-use askback_core::{forms::Content, limits::Limits, protocol::CreateMessageParams};
+use std::time::SystemTime;
+
+use askback_core::{limits::Limits, protocol::CreateMessageParams};
 
 use super::{
     file::{Script, Unused},
     report::{Finding, Place, Report},
     rule::{Accept, Act, Action, Asked, Reply as SamplingReply, Rule, is_guard},
+    value::Values,
 };
 use crate::{
     folder,
@@ -18,6 +21,8 @@ use crate::{
 #[derive(Debug, Clone, PartialEq)]
 pub struct ScriptRun {
     script: Script,
+    /// The time of the run.
+    now: SystemTime,
     /// The counts of the rules for forms and links.
     answers: Vec<Count>,
     /// The counts of the rules for what a model is asked.
@@ -52,9 +57,10 @@ pub enum Answer {
 }
 
 impl ScriptRun {
-    /// A run in which no rule has answered yet.
-    pub fn new(script: Script) -> Self {
+    /// A run at this time, in which no rule has answered yet.
+    pub fn new(script: Script, now: SystemTime) -> Self {
         Self {
+            now,
             answers: vec![Count::default(); script.answers.len()],
             sampling: vec![Count::default(); script.sampling.len()],
             script,
@@ -65,17 +71,17 @@ impl ScriptRun {
     /// fits it.
     pub fn answer(&mut self, server: &str, question: &Question, limits: &Limits) -> Answer {
         match &question.ask {
-            Ask::Form { schema, .. } => self.by_rule(server, question, |accept| {
-                let values = match accept {
-                    Accept::Values(values) => values.clone(),
-                    Accept::Yes => Content::new(),
-                };
-                let content = schema.with_defaults(values);
-                match schema.check(&content, &limits.forms) {
-                    Ok(()) => Ok(Reply::Form(content)),
-                    Err(issues) => Err(issues.to_string()),
-                }
-            }),
+            Ask::Form { schema, .. } => {
+                let now = self.now;
+                self.by_rule(server, question, |accept| {
+                    let none = Values::default();
+                    let values = match accept {
+                        Accept::Values(values) => values,
+                        Accept::Yes => &none,
+                    };
+                    values.content(schema, now, limits).map(Reply::Form)
+                })
+            }
             Ask::Link { url, .. } => match link::judge(url) {
                 Ok(_) => self.by_rule(server, question, |_| Ok(Reply::Link)),
                 Err(refusal) => Answer::Given(

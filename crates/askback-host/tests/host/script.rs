@@ -1,6 +1,9 @@
 //! The answers file: what it says, and what is wrong with it.
 
-use std::fs;
+use std::{
+    fs,
+    time::{Duration, UNIX_EPOCH},
+};
 
 use askback_core::{limits::Limits, protocol::CreateMessageParams};
 use askback_host::{
@@ -10,6 +13,9 @@ use askback_host::{
 use serde_json::{Value, json};
 
 use crate::{form, link, travel};
+
+/// The time of the runs: 2026-03-01T09:30:15Z.
+const FIRST_OF_MARCH: Duration = Duration::from_secs(1_772_357_415);
 
 const FILE: &str = r#"
 answers:
@@ -52,7 +58,8 @@ fn answer(file: &str, asker: &Asker, question: &Question) -> Answer {
 
 /// A run of a file that is one of answers.
 fn play(file: &str) -> ScriptRun {
-    ScriptRun::new(Script::parse(file).expect("the file is one of answers"))
+    let script = Script::parse(file).expect("the file is one of answers");
+    ScriptRun::new(script, UNIX_EPOCH + FIRST_OF_MARCH)
 }
 
 /// The answers to questions that are asked one after the other.
@@ -408,6 +415,99 @@ fn what_must_not_be_asked_is_refused_and_found() {
     );
 }
 
+/// A form of one field of each kind.
+fn kinds() -> Question {
+    form(
+        "Book?",
+        r#"
+            "text": {"type": "string"},
+            "day": {"type": "string", "format": "date"},
+            "time": {"type": "string", "format": "date-time"},
+            "count": {"type": "integer"},
+            "agreed": {"type": "boolean"},
+            "room": {"type": "string", "oneOf": [
+                {"const": "sea_view", "title": "With a view of the sea"}, {"const": "city", "title": "City"}
+            ]},
+            "extras": {"type": "array", "items": {"anyOf": [
+                {"const": "car", "title": "Rental car"}, {"const": "guide", "title": "Guide, local"}
+            ]}}
+        "#,
+        "",
+    )
+}
+
+/// What a rule fills in.
+fn filled(accept: &str) -> Result<Value, String> {
+    match answer(
+        &format!("answers: [{{accept: {accept}}}]"),
+        &travel(),
+        &kinds(),
+    ) {
+        Answer::Given(Reply::Form(content), Some(1)) => Ok(Value::Object(content)),
+        Answer::Unfit { why, .. } => Err(why),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn values_are_read_as_a_person_writes_them() {
+    #[track_caller]
+    fn check(accept: &str, sent: Value) {
+        assert_eq!(filled(accept), Ok(sent), "{accept}");
+    }
+    check("{room: sea_view}", json!({"room": "sea_view"}));
+    check(
+        "{room: With a view of the sea}",
+        json!({"room": "sea_view"}),
+    );
+    check("{room: CITY}", json!({"room": "city"}));
+    check(
+        "{extras: [Rental car, guide]}",
+        json!({"extras": ["car", "guide"]}),
+    );
+    check("{extras: 'Guide, local'}", json!({"extras": ["guide"]}));
+    check("{extras: ['Guide, local']}", json!({"extras": ["guide"]}));
+    check(
+        "{count: 4, agreed: true}",
+        json!({"count": 4, "agreed": true}),
+    );
+    check(
+        "{count: '4', agreed: 'yes'}",
+        json!({"count": 4, "agreed": true}),
+    );
+    // A text is one as it is written.
+    check("{text: City}", json!({"text": "City"}));
+    check("{text: 'yes'}", json!({"text": "yes"}));
+    check("{text: null}", json!({}));
+    assert!(filled("{room: Suite}").is_err_and(|why| why.contains("must be one of")));
+    assert!(filled("{text: 4}").is_err_and(|why| why.contains("must be a text")));
+    assert!(filled("{colour: red}").is_err_and(|why| why.contains("`colour`: is not known")));
+}
+
+#[test]
+fn dates_count_from_the_day_of_the_run() {
+    #[track_caller]
+    fn check(field: &str, date: &str, sent: &str) {
+        let accept = format!("{{{field}: {{date: {date}}}}}");
+        assert_eq!(filled(&accept), Ok(json!({field: sent})), "{date}");
+    }
+    check("day", "today", "2026-03-01");
+    check("day", "today+14d", "2026-03-15");
+    check("day", "today + 2 weeks", "2026-03-15");
+    check("day", "today-1d", "2026-02-28");
+    check("day", "today+1mo", "2026-04-01");
+    check("day", "today-1y1d", "2025-02-28");
+    check("day", "now+15h", "2026-03-02");
+    check("time", "now", "2026-03-01T09:30:15Z");
+    check("time", "now-2h30m", "2026-03-01T07:00:15Z");
+    check("time", "today+1d", "2026-03-02T00:00:00Z");
+    check("text", "today", "2026-03-01");
+    check("text", "now", "2026-03-01T09:30:15Z");
+    let beyond = filled("{day: {date: today+9000y}}");
+    assert_eq!(beyond, Err("`day`: is beyond the calendar".to_owned()));
+    assert!(filled("{count: {date: today}}").is_err_and(|why| why.contains("whole number")));
+}
+
 #[test]
 fn links_are_judged_whatever_the_rule_says() {
     let answer = answer(FILE, &travel(), &link("https://good.com@evil.com/"));
@@ -588,6 +688,23 @@ fn a_wrong_file_is_refused_at_its_line() {
         "sampling:\n  - {when: {fields: [a]}, decline: true}",
         "line 2",
         "a model is asked has none",
+    );
+    for date in [
+        "tomorrow",
+        "today14d",
+        "today+",
+        "today+-1d",
+        "today+14",
+        "now+1q",
+        "",
+    ] {
+        let file = format!("answers:\n  - accept: {{a: {{date: '{date}'}}}}");
+        check(&file, "line 2", "a date counts from `today` or `now`");
+    }
+    check(
+        "answers:\n  - accept: {a: {b: 1}}",
+        "line 2",
+        "unknown field `b`",
     );
     check("unused: maybe", "line 1", "unknown variant `maybe`");
     check(

@@ -1,0 +1,137 @@
+//! The values that a rule fills into a form.
+
+use std::{collections::BTreeMap, fmt, time::SystemTime};
+
+use askback_core::{
+    forms::{Content, Field, FieldKind, FormSchema},
+    limits::Limits,
+};
+use serde::{Deserialize, Deserializer, de};
+use serde_json::Value;
+
+use super::moment::Moment;
+
+/// Values for the fields of a form, by name.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Values(BTreeMap<String, FieldValue>);
+
+/// A value for a field.
+#[derive(Debug, Clone, PartialEq)]
+pub enum FieldValue {
+    /// This; a text is read as a person would write it.
+    Given(Value),
+    /// A date or time that counts from the day of the run.
+    Date(Moment),
+}
+
+impl Values {
+    /// The content of a form with these values, and the defaults of its other fields.
+    ///
+    /// # Errors
+    ///
+    /// Says what does not fit. Names of the server's fields are in it.
+    pub(super) fn content(
+        &self,
+        schema: &FormSchema,
+        now: SystemTime,
+        limits: &Limits,
+    ) -> Result<Content, String> {
+        let mut content = Content::new();
+        for (name, value) in &self.0 {
+            let value = match schema.field(name) {
+                Some(field) => value.of(field, now)?,
+                // The check says that there is no such field.
+                None => Value::Null,
+            };
+            content.insert(name.clone(), value);
+        }
+        let content = schema.with_defaults(content);
+        match schema.check(&content, &limits.forms) {
+            Ok(()) => Ok(content),
+            Err(issues) => Err(issues.to_string()),
+        }
+    }
+}
+
+impl FieldValue {
+    /// The value as the field takes it, or as it is where it does not.
+    fn of(&self, field: &Field, now: SystemTime) -> Result<Value, String> {
+        Ok(match self {
+            Self::Given(value) => written(field, value),
+            Self::Date(moment) => {
+                let format = match &field.kind {
+                    FieldKind::Text(text) => text.format,
+                    _ => None,
+                };
+                let text = moment.text(format, now).map(Value::from);
+                text.ok_or_else(|| format!("`{}`: is beyond the calendar", field.name))?
+            }
+        })
+    }
+}
+
+/// A value as the field takes it: `yes` for a yes, the title of an option for the option.
+fn written(field: &Field, value: &Value) -> Value {
+    match (&field.kind, value) {
+        (FieldKind::Text(_), _) => value.clone(),
+        (_, Value::String(text)) => field.parse(text).unwrap_or_else(|_| value.clone()),
+        (FieldKind::Choices(_), Value::Array(values)) => {
+            let options = values.iter().flat_map(|value| match written(field, value) {
+                Value::Array(options) => options,
+                other => vec![other],
+            });
+            options.collect()
+        }
+        _ => value.clone(),
+    }
+}
+
+impl<'de> Deserialize<'de> for Values {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(ValuesVisitor)
+    }
+}
+
+struct ValuesVisitor;
+
+impl<'de> de::Visitor<'de> for ValuesVisitor {
+    type Value = Values;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("`{field: value}`")
+    }
+
+    fn visit_map<A: de::MapAccess<'de>>(self, mut map: A) -> Result<Values, A::Error> {
+        let mut values = BTreeMap::new();
+        while let Some((field, value)) = map.next_entry::<String, FieldValue>()? {
+            // Of two values it would be a guess which one is meant.
+            if values.contains_key(&field) {
+                let why = format_args!("duplicate field `{field}`");
+                return Err(de::Error::custom(why));
+            }
+            values.insert(field, value);
+        }
+        Ok(Values(values))
+    }
+}
+
+/// A value that is made when it is sent: no field takes an object, so it is mistaken for none.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct MadeText {
+    date: String,
+}
+
+impl<'de> Deserialize<'de> for FieldValue {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        match Value::deserialize(deserializer)? {
+            Value::Object(members) => {
+                let text = MadeText::deserialize(Value::Object(members));
+                let text = text.map_err(de::Error::custom)?;
+                let moment = text.date.parse().map_err(de::Error::custom)?;
+                Ok(Self::Date(moment))
+            }
+            value => Ok(Self::Given(value)),
+        }
+    }
+}
