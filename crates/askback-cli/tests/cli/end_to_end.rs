@@ -233,6 +233,22 @@ fn a_trip_is_tailored_by_a_form_with_every_kind_of_field() {
 }
 
 #[test]
+fn answers_come_from_the_environment_and_files() {
+    let words = ["call", "tailor_trip", "destination=Lisbon", "--json"];
+    let answers = "answers:\n  - accept: {email: '${EMAIL}', depart: {date: today+14d}, name: '@name.txt', \
+                   meals: Breakfast, interests: [food]}\n";
+    let run = || Run::new("tailor-expanded", &words).answers(answers);
+    let set = run().set("EMAIL", "ada@example.com");
+    set.scratch.file("name.txt", "Round the coast\n");
+    let ran = set.on_travel().expect(0);
+    let preferences = &ran.json()["structuredContent"]["preferences"];
+    assert_eq!(preferences["email"], "ada@example.com");
+    assert_eq!(preferences["name"], "Round the coast");
+    let ran = run().on_travel().expect(2);
+    ran.says("rule 1: the variable EMAIL is not set");
+}
+
+#[test]
 fn a_model_is_played_by_a_rule() {
     let words = [
         "call",

@@ -1,10 +1,17 @@
 //! The answers file: YAML, and so JSON too.
 
-use std::path::{Path, PathBuf};
+use std::{
+    env,
+    path::{Path, PathBuf},
+};
 
 use serde::Deserialize;
 
-use super::rule::{Act, Reply, Rule};
+use super::{
+    expand::Surroundings,
+    report::Place,
+    rule::{Act, Action, Reply, Rule},
+};
 use crate::{
     settings_file,
     text::{Words, given},
@@ -43,21 +50,37 @@ pub enum Unused {
 }
 
 impl Script {
-    /// Reads an answers file. Its roots are seen from where it lies.
+    /// Reads an answers file, and puts in place what it leaves to its surroundings.
     ///
     /// # Errors
     ///
-    /// Says why it cannot be read, or shows the place where the file is not one of answers.
+    /// Says why it cannot be read, shows the place where the file is not one of answers, or names what
+    /// is not there of its surroundings.
     pub fn load(file: &Path) -> Result<Self, Words> {
         let shown = given(file.display());
         let text = settings_file::read_at(file)
             .map_err(|error| words!("{} cannot be read: {}", shown.clone(), given(error)))?;
-        let mut script = Self::parse(&text).map_err(|why| words!("{}: {}", shown, why))?;
-        let folder = file.parent().unwrap_or(Path::new(""));
-        for root in script.roots.iter_mut().flatten() {
-            *root = folder.join(&*root);
+        let at = Surroundings {
+            folder: file.parent().unwrap_or(Path::new("")),
+            variable: &|name| env::var(name).ok(),
+        };
+        let script = Self::parse(&text).and_then(|script| script.settled(&at));
+        script.map_err(|why| words!("{}: {}", shown, why))
+    }
+
+    /// Puts in place what the file leaves to its surroundings: the variables and files that its
+    /// answers name, and where the paths of its roots start.
+    ///
+    /// # Errors
+    ///
+    /// Says which rule names something that is not there.
+    pub fn settled(mut self, at: &Surroundings<'_>) -> Result<Self, Words> {
+        for root in self.roots.iter_mut().flatten() {
+            *root = at.folder.join(&*root);
         }
-        Ok(script)
+        expand(&mut self.answers, Place::Answers, at)?;
+        expand(&mut self.sampling, Place::Sampling, at)?;
+        Ok(self)
     }
 
     /// Reads the text of an answers file.
@@ -75,4 +98,18 @@ impl Script {
             }
         })
     }
+}
+
+fn expand<A: Action>(
+    rules: &mut [Rule<A>],
+    place: fn(usize) -> Place,
+    at: &Surroundings<'_>,
+) -> Result<(), Words> {
+    for (number, rule) in (1..).zip(rules) {
+        for text in rule.steps.iter_mut().flat_map(|step| step.act.texts()) {
+            let expanded = at.expand(text);
+            expanded.map_err(|why| words!("{}: {}", place(number).words(), why))?;
+        }
+    }
+    Ok(())
 }

@@ -1,5 +1,6 @@
 //! The front end without a person: an answers file.
 
+mod expand;
 mod file;
 mod moment;
 mod offered;
@@ -10,6 +11,7 @@ mod run;
 mod value;
 mod when;
 
+pub use expand::Surroundings;
 pub use file::{Script, Unused};
 pub use moment::Moment;
 pub use offered::rule_for;

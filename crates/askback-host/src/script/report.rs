@@ -69,7 +69,8 @@ impl Finding {
 }
 
 impl Place {
-    fn words(self) -> Words {
+    /// The rule by its number.
+    pub fn words(self) -> Words {
         match self {
             Self::Answers(number) => words!("rule {}", number),
             Self::Sampling(number) => words!("sampling rule {}", number),

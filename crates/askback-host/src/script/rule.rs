@@ -75,6 +75,9 @@ pub enum Reply {
 pub(super) trait Action {
     /// Whether it says no, and nobody expects the run to end in that.
     fn is_plain_no(&self) -> bool;
+
+    /// The texts in it that may stand for others.
+    fn texts(&mut self) -> Vec<&mut String>;
 }
 
 impl<A> Rule<A> {
@@ -118,6 +121,14 @@ impl Action for Act {
             Self::Decline { expected, .. } | Self::Cancel { expected } => !expected,
         }
     }
+
+    fn texts(&mut self) -> Vec<&mut String> {
+        match self {
+            Self::Accept(Accept::Values(values)) => values.texts(),
+            Self::Decline { reason, .. } => reason.iter_mut().collect(),
+            Self::Accept(Accept::Yes) | Self::Cancel { .. } => Vec::new(),
+        }
+    }
 }
 
 impl Action for Reply {
@@ -125,6 +136,13 @@ impl Action for Reply {
         match self {
             Self::Text(_) => false,
             Self::Decline { expected } => !expected,
+        }
+    }
+
+    fn texts(&mut self) -> Vec<&mut String> {
+        match self {
+            Self::Text(text) => vec![text],
+            Self::Decline { .. } => Vec::new(),
         }
     }
 }

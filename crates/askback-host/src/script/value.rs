@@ -25,6 +25,24 @@ pub enum FieldValue {
 }
 
 impl Values {
+    /// The texts among the values.
+    pub(super) fn texts(&mut self) -> Vec<&mut String> {
+        let mut texts = Vec::new();
+        for value in self.0.values_mut() {
+            match value {
+                FieldValue::Given(Value::String(text)) => texts.push(text),
+                FieldValue::Given(Value::Array(values)) => {
+                    texts.extend(values.iter_mut().filter_map(|value| match value {
+                        Value::String(text) => Some(text),
+                        _ => None,
+                    }));
+                }
+                FieldValue::Given(_) | FieldValue::Date(_) => {}
+            }
+        }
+        texts
+    }
+
     /// The content of a form with these values, and the defaults of its other fields.
     ///
     /// # Errors

@@ -1,0 +1,82 @@
+//! Texts of an answers file that stand for others: `${NAME}` for a variable, `@file` for a file.
+
+use std::path::Path;
+
+use crate::{
+    settings_file,
+    text::{Words, given},
+    words,
+};
+
+/// The place of an answers file, and the environment of those who use it.
+pub struct Surroundings<'a> {
+    /// The folder from which paths start.
+    pub folder: &'a Path,
+    /// The value of a variable, if it is set.
+    pub variable: &'a dyn Fn(&str) -> Option<String>,
+}
+
+impl Surroundings<'_> {
+    /// Puts in place of a text what it stands for.
+    pub(super) fn expand(&self, text: &mut String) -> Result<(), Words> {
+        // What a variable holds names no file: only the answers file does.
+        *text = match text.strip_prefix('@') {
+            None | Some("") => self.variables(text)?,
+            Some(rest) if rest.starts_with('@') => self.variables(rest)?,
+            Some(path) => self.file(&self.variables(path)?)?,
+        };
+        Ok(())
+    }
+
+    fn variables(&self, text: &str) -> Result<String, Words> {
+        let mut expanded = String::with_capacity(text.len());
+        let mut rest = text;
+        while let Some((before, after)) = rest.split_once("${") {
+            if let Some(before) = before.strip_suffix('$') {
+                expanded.push_str(before);
+                expanded.push_str("${");
+                rest = after;
+                continue;
+            }
+            let Some((name, after)) = after.split_once('}') else {
+                return Err("`${` has no `}`; write `$${` for the characters".into());
+            };
+            let value = match is_name(name) {
+                true => (self.variable)(name),
+                false => {
+                    let name = given(name).short();
+                    return Err(words!("`{}` is not the name of a variable", name));
+                }
+            };
+            let unset = || words!("the variable {} is not set", given(name).short());
+            expanded.push_str(before);
+            expanded.push_str(&value.ok_or_else(unset)?);
+            rest = after;
+        }
+        expanded.push_str(rest);
+        Ok(expanded)
+    }
+
+    /// The text of a file, without the end of its last line.
+    fn file(&self, path: &str) -> Result<String, Words> {
+        let path = self.folder.join(path);
+        let text = settings_file::read_at(&path);
+        let mut text = text.map_err(|error| {
+            let path = given(path.display());
+            words!("{} cannot be read: {}", path, given(error))
+        })?;
+        if text.ends_with('\n') {
+            text.pop();
+            if text.ends_with('\r') {
+                text.pop();
+            }
+        }
+        Ok(text)
+    }
+}
+
+fn is_name(name: &str) -> bool {
+    let starts = |c: char| c.is_ascii_alphabetic() || c == '_';
+    let goes_on = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    name.starts_with(starts) && name.chars().all(goes_on)
+}
