@@ -34,6 +34,9 @@ pub struct Script {
     /// The rules that answer nothing.
     #[serde(default)]
     pub unused: Unused,
+    /// The seed of values that are made up: another seed, other values.
+    #[serde(default)]
+    pub seed: u64,
 }
 
 /// The treatment of rules that answer no question of a run.

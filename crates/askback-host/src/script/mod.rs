@@ -2,6 +2,7 @@
 
 mod expand;
 mod file;
+mod generate;
 mod moment;
 mod offered;
 mod read;

@@ -86,6 +86,7 @@ struct RuleText {
     times: Option<NonZeroU64>,
     then: Option<Vec<Step<Act>>>,
     accept: Option<Accept>,
+    generate: Option<bool>,
     decline: Option<bool>,
     cancel: Option<bool>,
     reason: Option<String>,
@@ -95,9 +96,15 @@ struct RuleText {
 impl RuleText {
     fn frame(self) -> Result<Frame<Act>, &'static str> {
         let is_expected = self.expected.unwrap_or_default();
-        let accepts = self.accept.is_some();
         let declines = self.decline.is_some();
-        let act = match (self.accept, self.decline, self.cancel) {
+        let accept = match (self.accept, self.generate) {
+            (accept, None | Some(false)) => accept,
+            (Some(Accept::Values(values)), Some(true)) => Some(Accept::Values(values.generating())),
+            (Some(Accept::Yes) | None, Some(true)) => {
+                Some(Accept::Values(Values::default().generating()))
+            }
+        };
+        let act = match (accept, self.decline, self.cancel) {
             (Some(accept), None, None) => Some(Act::Accept(accept)),
             (None, Some(true), None) => Some(Act::Decline {
                 reason: self.reason.clone(),
@@ -112,7 +119,7 @@ impl RuleText {
         if self.reason.is_some() && !declines {
             return Err("`reason` goes with `decline: true` only");
         }
-        if self.expected.is_some() && (accepts || act.is_none()) {
+        if self.expected.is_some() && matches!(act, None | Some(Act::Accept(_))) {
             return Err("`expected` goes with `decline: true` and `cancel: true` only");
         }
         Ok(Frame {
@@ -135,6 +142,10 @@ impl Written for Act {
 
     fn check(&self, when: &When) -> Result<(), &'static str> {
         let accepts = matches!(self, Self::Accept(_));
+        let generates = matches!(self, Self::Accept(Accept::Values(values)) if values.generates());
+        if generates && (when.mode == Some(Mode::Url) || when.host.is_some()) {
+            return Err("`generate` fills in the fields of a form; a link has none");
+        }
         if accepts && when.mode == Some(Mode::Url) && when.host.is_none() {
             return Err("a rule that accepts links names the `host` they lead to");
         }

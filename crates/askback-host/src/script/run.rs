@@ -6,6 +6,7 @@ use askback_core::{limits::Limits, protocol::CreateMessageParams};
 
 use super::{
     file::{Script, Unused},
+    generate::Source,
     report::{Finding, Place, Report},
     rule::{Accept, Act, Action, Asked, Reply as SamplingReply, Rule, is_guard},
     value::Values,
@@ -72,14 +73,17 @@ impl ScriptRun {
     pub fn answer(&mut self, server: &str, question: &Question, limits: &Limits) -> Answer {
         match &question.ask {
             Ask::Form { schema, .. } => {
-                let now = self.now;
+                let source = Source {
+                    seed: self.script.seed,
+                    now: self.now,
+                };
                 self.by_rule(server, question, |accept| {
                     let none = Values::default();
                     let values = match accept {
                         Accept::Values(values) => values,
                         Accept::Yes => &none,
                     };
-                    values.content(schema, now, limits).map(Reply::Form)
+                    values.content(schema, source, limits).map(Reply::Form)
                 })
             }
             Ask::Link { url, .. } => match link::judge(url) {

@@ -1,6 +1,6 @@
 //! The values that a rule fills into a form.
 
-use std::{collections::BTreeMap, fmt, time::SystemTime};
+use std::{collections::BTreeMap, fmt};
 
 use askback_core::{
     forms::{Content, Field, FieldKind, FormSchema},
@@ -9,11 +9,15 @@ use askback_core::{
 use serde::{Deserialize, Deserializer, de};
 use serde_json::Value;
 
-use super::moment::Moment;
+use super::{generate::Source, moment::Moment};
 
 /// Values for the fields of a form, by name.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Values(BTreeMap<String, FieldValue>);
+pub struct Values {
+    given: BTreeMap<String, FieldValue>,
+    /// Whether values of other fields that must be given are made up.
+    makes_rest: bool,
+}
 
 /// A value for a field.
 #[derive(Debug, Clone, PartialEq)]
@@ -22,13 +26,27 @@ pub enum FieldValue {
     Given(Value),
     /// A date or time that counts from the day of the run.
     Date(Moment),
+    /// One that is made up and fits.
+    Generated,
 }
 
 impl Values {
+    /// Makes up values for the other fields that must be given.
+    #[must_use]
+    pub fn generating(mut self) -> Self {
+        self.makes_rest = true;
+        self
+    }
+
+    /// Whether values of other fields are made up.
+    pub(super) fn generates(&self) -> bool {
+        self.makes_rest
+    }
+
     /// The texts among the values.
     pub(super) fn texts(&mut self) -> Vec<&mut String> {
         let mut texts = Vec::new();
-        for value in self.0.values_mut() {
+        for value in self.given.values_mut() {
             match value {
                 FieldValue::Given(Value::String(text)) => texts.push(text),
                 FieldValue::Given(Value::Array(values)) => {
@@ -37,7 +55,7 @@ impl Values {
                         _ => None,
                     }));
                 }
-                FieldValue::Given(_) | FieldValue::Date(_) => {}
+                FieldValue::Given(_) | FieldValue::Date(_) | FieldValue::Generated => {}
             }
         }
         texts
@@ -51,19 +69,28 @@ impl Values {
     pub(super) fn content(
         &self,
         schema: &FormSchema,
-        now: SystemTime,
+        source: Source,
         limits: &Limits,
     ) -> Result<Content, String> {
         let mut content = Content::new();
-        for (name, value) in &self.0 {
+        for (name, value) in &self.given {
             let value = match schema.field(name) {
-                Some(field) => value.of(field, now)?,
+                Some(field) => value.of(field, source, limits)?,
                 // The check says that there is no such field.
                 None => Value::Null,
             };
             content.insert(name.clone(), value);
         }
-        let content = schema.with_defaults(content);
+        let mut content = schema.with_defaults(content);
+        if self.makes_rest {
+            let needed = schema.fields.iter().filter(|field| field.required);
+            for field in needed {
+                if !content.contains_key(&field.name) {
+                    let value = FieldValue::Generated.of(field, source, limits)?;
+                    content.insert(field.name.clone(), value);
+                }
+            }
+        }
         match schema.check(&content, &limits.forms) {
             Ok(()) => Ok(content),
             Err(issues) => Err(issues.to_string()),
@@ -73,7 +100,7 @@ impl Values {
 
 impl FieldValue {
     /// The value as the field takes it, or as it is where it does not.
-    fn of(&self, field: &Field, now: SystemTime) -> Result<Value, String> {
+    fn of(&self, field: &Field, source: Source, limits: &Limits) -> Result<Value, String> {
         Ok(match self {
             Self::Given(value) => written(field, value),
             Self::Date(moment) => {
@@ -81,12 +108,19 @@ impl FieldValue {
                     FieldKind::Text(text) => text.format,
                     _ => None,
                 };
-                let text = moment.text(format, now).map(Value::from);
+                let text = moment.text(format, source.now).map(Value::from);
                 text.ok_or_else(|| format!("`{}`: is beyond the calendar", field.name))?
+            }
+            Self::Generated => {
+                let value = source.value(field, &limits.forms);
+                value.ok_or_else(|| format!("`{}`: {UNKNOWN}", field.name))?
             }
         })
     }
 }
+
+/// The fault of a field for which no value is found.
+const UNKNOWN: &str = "no value could be made up that fits; the rule has to give one";
 
 /// A value as the field takes it: `yes` for a yes, the title of an option for the option.
 fn written(field: &Field, value: &Value) -> Value {
@@ -129,7 +163,10 @@ impl<'de> de::Visitor<'de> for ValuesVisitor {
             }
             values.insert(field, value);
         }
-        Ok(Values(values))
+        Ok(Values {
+            given: values,
+            makes_rest: false,
+        })
     }
 }
 
@@ -137,7 +174,8 @@ impl<'de> de::Visitor<'de> for ValuesVisitor {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct MadeText {
-    date: String,
+    date: Option<String>,
+    generate: Option<bool>,
 }
 
 impl<'de> Deserialize<'de> for FieldValue {
@@ -146,8 +184,12 @@ impl<'de> Deserialize<'de> for FieldValue {
             Value::Object(members) => {
                 let text = MadeText::deserialize(Value::Object(members));
                 let text = text.map_err(de::Error::custom)?;
-                let moment = text.date.parse().map_err(de::Error::custom)?;
-                Ok(Self::Date(moment))
+                match (text.date, text.generate) {
+                    (Some(date), None) => date.parse().map(Self::Date),
+                    (None, Some(true)) => Ok(Self::Generated),
+                    _ => Err("a value that is made is `{date: …}` or `{generate: true}`"),
+                }
+                .map_err(de::Error::custom)
             }
             value => Ok(Self::Given(value)),
         }

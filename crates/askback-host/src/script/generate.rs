@@ -1,0 +1,282 @@
+//! Values that are made up: they fit their fields, and are the same for the same seed.
+
+use std::time::SystemTime;
+
+use askback_core::{
+    forms::{ChoicesField, Field, FieldKind, NumberField, Opt, TextField, TextFormat},
+    limits::FormLimits,
+};
+use jiff::Span;
+use regex_syntax::{
+    ParserBuilder,
+    hir::{Class, Hir, HirKind},
+};
+use serde_json::{Number, Value};
+
+use super::moment::utc;
+
+/// How many values are tried for a field; each may be longer than the one before.
+const TRIES: u32 = 64;
+
+/// The most parts of a pattern that are written, each as often as it is repeated.
+const MOST_PARTS: usize = 4096;
+
+/// How deep the groups of a pattern may be nested, for the stack.
+const NESTING: u32 = 32;
+
+/// The words of a text that is free.
+const TEXT: &str = "lorem ipsum dolor sit amet consectetur adipiscing elit sed do ";
+
+/// The seed of a run, and what else values are made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Source {
+    /// The seed.
+    pub(super) seed: u64,
+    /// The time of the run, after which dates lie.
+    pub(super) now: SystemTime,
+}
+
+impl Source {
+    /// A value that the field takes; none if none was found.
+    pub(super) fn value(self, field: &Field, limits: &FormLimits) -> Option<Value> {
+        let mut dice = Dice::new(self.seed, &field.name);
+        (0..TRIES).find_map(|further| {
+            let value = self.draw(field, &mut dice, further, limits)?;
+            field.check(&value, limits).is_ok().then_some(value)
+        })
+    }
+
+    fn draw(
+        self,
+        field: &Field,
+        dice: &mut Dice,
+        further: u32,
+        limits: &FormLimits,
+    ) -> Option<Value> {
+        match &field.kind {
+            FieldKind::Text(text) => self.text(text, dice, further, limits).map(Value::from),
+            FieldKind::Number(number) if number.integer => integer(number, dice).map(Value::Number),
+            FieldKind::Number(number) => decimal(number, dice).map(Value::Number),
+            // Servers ask for a yes before they do something.
+            FieldKind::Boolean(_) => Some(true.into()),
+            FieldKind::Choice(choice) => option(&choice.options, dice.next()),
+            FieldKind::Choices(choices) => Some(options(choices, dice)),
+            _ => None,
+        }
+    }
+
+    fn text(
+        self,
+        field: &TextField,
+        dice: &mut Dice,
+        further: u32,
+        limits: &FormLimits,
+    ) -> Option<String> {
+        if let Some(pattern) = &field.pattern {
+            return matching(pattern, dice, further);
+        }
+        let number = dice.below(1000);
+        let day = Span::new().try_days(i64::try_from(dice.below(28)).ok()?.saturating_add(1));
+        let moment = utc(self.now).saturating_add(day.ok()?);
+        // As much as is missing is put into it.
+        let least = usize::try_from(field.min_length.unwrap_or_default()).ok()?;
+        if least > limits.answer_bytes {
+            return None;
+        }
+        let filler = |length: usize| "a".repeat(least.saturating_sub(length));
+        Some(match field.format {
+            Some(TextFormat::Email) => {
+                let (name, host) = (format!("ada{number}"), "@example.com");
+                let filler = filler(name.len().saturating_add(host.len()));
+                format!("{name}{filler}{host}")
+            }
+            Some(TextFormat::Uri) => {
+                let uri = format!("https://example.com/{number}");
+                let filler = filler(uri.len());
+                format!("{uri}{filler}")
+            }
+            Some(TextFormat::Date) => moment.date().to_string(),
+            Some(TextFormat::DateTime) => format!("{}Z", moment.strftime("%Y-%m-%dT%H:%M:%S")),
+            _ => {
+                let most = field.max_length.and_then(|most| usize::try_from(most).ok());
+                let wanted = usize::try_from(dice.below(20)).ok()?.saturating_add(6);
+                let length = wanted.max(least).min(most.unwrap_or(usize::MAX));
+                let text: String = TEXT.chars().cycle().take(length).collect();
+                // A blank at the end is easily lost.
+                text.strip_suffix(' ')
+                    .map_or(text.clone(), |text| format!("{text}s"))
+            }
+        })
+    }
+}
+
+fn integer(field: &NumberField, dice: &mut Dice) -> Option<Number> {
+    let whole = |number: &Number| {
+        let exact = number.as_i64().map(i128::from);
+        exact.or_else(|| number.as_u64().map(i128::from))
+    };
+    let bound = |bound: &Option<Number>, round: fn(f64) -> f64| {
+        bound.as_ref().and_then(|number| {
+            // The largest numbers are as good as none.
+            whole(number).or_else(|| Some(round(number.as_f64()?) as i128))
+        })
+    };
+    let most = bound(&field.maximum, f64::floor);
+    let least = bound(&field.minimum, f64::ceil);
+    let least = least.unwrap_or_else(|| most.map_or(1, |most| most.min(1)));
+    let most = most.unwrap_or(i128::MAX).min(least.saturating_add(99));
+    let room = u64::try_from(most.checked_sub(least)?).ok()?;
+    let number = least.saturating_add(i128::from(dice.below(room.saturating_add(1))));
+    i64::try_from(number)
+        .map(Number::from)
+        .or_else(|_| u64::try_from(number).map(Number::from))
+        .ok()
+}
+
+fn decimal(field: &NumberField, dice: &mut Dice) -> Option<Number> {
+    let most = field.maximum.as_ref().and_then(Number::as_f64);
+    let least = field.minimum.as_ref().and_then(Number::as_f64);
+    let least = least.unwrap_or_else(|| most.map_or(1.0, |most| most.min(1.0)));
+    let most = most.unwrap_or(f64::MAX).min(least + 100.0);
+    let part = dice.below(1001) as f64 / 1000.0;
+    let number = least + (most - least) * part;
+    let short = (number * 100.0).round() / 100.0;
+    let fits = (least..=most).contains(&short);
+    Number::from_f64(if fits { short } else { number })
+}
+
+fn option(options: &[Opt], dice: u64) -> Option<Value> {
+    let count = u64::try_from(options.len()).ok()?;
+    let at = usize::try_from(dice.checked_rem(count)?).ok()?;
+    options.get(at).map(|option| option.value.as_str().into())
+}
+
+/// As few options as may be chosen, but one at least.
+fn options(field: &ChoicesField, dice: &mut Dice) -> Value {
+    let count = field.min_items.unwrap_or_default().max(1);
+    let count = field.max_items.map_or(count, |most| count.min(most));
+    let first = dice.next();
+    let options = (0..count.min(u64::try_from(field.options.len()).unwrap_or(u64::MAX)))
+        .filter_map(|index| option(&field.options, first.wrapping_add(index)));
+    options.collect()
+}
+
+/// A text that matches a pattern; the `further`, the more often its parts are repeated.
+fn matching(pattern: &str, dice: &mut Dice, further: u32) -> Option<String> {
+    let mut parser = ParserBuilder::new().nest_limit(NESTING).build();
+    let pattern = parser.parse(pattern).ok()?;
+    let mut writer = Writer {
+        dice,
+        further,
+        text: String::new(),
+        parts: 0,
+    };
+    writer.write(&pattern)?;
+    Some(writer.text)
+}
+
+/// Writes a text by the parts of a pattern.
+struct Writer<'a> {
+    dice: &'a mut Dice,
+    further: u32,
+    text: String,
+    parts: usize,
+}
+
+impl Writer<'_> {
+    /// Writes a part; fails where that takes too much, or nothing matches.
+    fn write(&mut self, part: &Hir) -> Option<()> {
+        self.parts = self.parts.saturating_add(1);
+        if self.parts > MOST_PARTS {
+            return None;
+        }
+        match part.kind() {
+            // Where a text begins and ends is tried out.
+            HirKind::Empty | HirKind::Look(_) => {}
+            HirKind::Literal(literal) => self.text.push_str(str::from_utf8(&literal.0).ok()?),
+            HirKind::Class(class) => {
+                let one = self.one_of(class)?;
+                self.text.push(one);
+            }
+            HirKind::Repetition(repeated) => {
+                let most = repeated.max.unwrap_or(u32::MAX);
+                let times = repeated.min.saturating_add(self.further).min(most);
+                for _ in 0..times {
+                    self.write(&repeated.sub)?;
+                }
+            }
+            HirKind::Capture(group) => self.write(&group.sub)?,
+            HirKind::Concat(parts) => {
+                for part in parts {
+                    self.write(part)?;
+                }
+            }
+            HirKind::Alternation(branches) => {
+                let branch = self.dice.of(branches)?;
+                self.write(branch)?;
+            }
+        }
+        Some(())
+    }
+
+    /// A character of a class: a letter or digit if there is one, or else one that is seen.
+    fn one_of(&mut self, class: &Class) -> Option<char> {
+        let ranges: Vec<(char, char)> = match class {
+            Class::Unicode(class) => {
+                let ranges = class.ranges().iter();
+                ranges.map(|range| (range.start(), range.end())).collect()
+            }
+            Class::Bytes(class) => {
+                let ranges = class.ranges().iter();
+                let pair = |(first, last): (u8, u8)| (first.into(), last.into());
+                ranges
+                    .map(|range| pair((range.start(), range.end())))
+                    .collect()
+            }
+        };
+        let has = |c: &char| {
+            ranges
+                .iter()
+                .any(|(first, last)| (first..=last).contains(&c))
+        };
+        let seen: Vec<char> = ('!'..='~').filter(has).collect();
+        let common = seen.iter().copied().filter(char::is_ascii_alphanumeric);
+        let common: Vec<char> = common.collect();
+        let first = || ranges.first().map(|(first, _)| *first);
+        let dice = &mut *self.dice;
+        dice.of(&common)
+            .or_else(|| dice.of(&seen))
+            .copied()
+            .or_else(first)
+    }
+}
+
+/// Numbers that look random, and are the same for the same seed and name (SplitMix64).
+struct Dice(u64);
+
+impl Dice {
+    fn new(seed: u64, name: &str) -> Self {
+        // FNV-1a.
+        let mix = |state: u64, byte: u8| (state ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
+        Self(name.bytes().fold(seed ^ 0xcbf2_9ce4_8422_2325, mix))
+    }
+
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+
+    /// One of several.
+    fn of<'a, T>(&mut self, several: &'a [T]) -> Option<&'a T> {
+        let count = u64::try_from(several.len())
+            .ok()
+            .filter(|&count| count > 0)?;
+        several.get(usize::try_from(self.below(count)).ok()?)
+    }
+
+    fn below(&mut self, bound: u64) -> u64 {
+        self.next().checked_rem(bound).unwrap_or_default()
+    }
+}
