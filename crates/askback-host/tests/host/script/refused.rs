@@ -1,0 +1,224 @@
+//! Files that are none of answers.
+
+use askback_host::script::Script;
+
+#[test]
+fn a_wrong_file_is_refused_at_its_line() {
+    #[track_caller]
+    fn check(file: &str, line: &str, says: &str) {
+        let error = Script::parse(file)
+            .expect_err("the file is wrong")
+            .to_string();
+        assert!(error.contains(line) && error.contains(says), "{error}");
+    }
+    check("answers: [", "line 2", "while parsing a flow");
+    check("anwsers: []", "line 1", "unknown field `anwsers`");
+    check(
+        "answers:\n  - when: {tol: x}\n    cancel: true",
+        "line 2",
+        "unknown field `tol`",
+    );
+    check(
+        "answers:\n  - cancel: true\n    colour: red",
+        "line 3",
+        "unknown field `colour`",
+    );
+    check(
+        "answers:\n  - when: {mode: phone}\n    cancel: true",
+        "line 2",
+        "unknown variant `phone`",
+    );
+    check(
+        "answers:\n  - when: {key: a}",
+        "line 2",
+        "a rule needs one of",
+    );
+    check(
+        "answers:\n  - cancel: true\n  - {accept: {}, decline: true}",
+        "line 3",
+        "a rule needs one of",
+    );
+    check(
+        "answers:\n  - decline: false",
+        "line 2",
+        "a rule needs one of",
+    );
+    check("answers:\n  - accept: false", "line 2", "instead");
+    check(
+        "answers:\n  - accept: yes please",
+        "line 2",
+        "true for a link",
+    );
+    check(
+        "answers:\n  - cancel: true\n    reason: x",
+        "line 2",
+        "`reason` goes with",
+    );
+    check(
+        "answers:\n  - accept: {}\n    expected: true",
+        "line 2",
+        "`expected` goes with",
+    );
+    check(
+        "sampling:\n  - {reply: x, expected: true}",
+        "line 2",
+        "`expected` goes with",
+    );
+    check("answers:\n  - accept: {a: 1, a: 2}", "line 2", "duplicate");
+    check(
+        "sampling:\n  - when: {key: a}",
+        "line 2",
+        "a sampling rule needs one of",
+    );
+    check(
+        "sampling:\n  - {when: {mode: url}, reply: x}",
+        "line 2",
+        "has none",
+    );
+    check(
+        "answers:\n  - when: {mode: url}\n    accept: true",
+        "line 2",
+        "names the `host`",
+    );
+    check(
+        "answers:\n  - {when: {mode: form, host: a.com}, cancel: true}",
+        "line 2",
+        "a form has none",
+    );
+    check(
+        "sampling:\n  - {when: {host: a.com}, reply: x}",
+        "line 2",
+        "has none",
+    );
+    check(
+        "answers:\n  - {cancel: true, times: 0}",
+        "line 2",
+        "expected a nonzero u64",
+    );
+    check(
+        "answers:\n  - when: {nth: 0}\n    cancel: true",
+        "line 2",
+        "expected a nonzero u64",
+    );
+    check(
+        "answers:\n  - cancel: true\n    then:\n      - when: {key: a}\n        cancel: true",
+        "line 4",
+        "belong to the rule",
+    );
+    check(
+        "answers:\n  - cancel: true\n    then:\n      - times: 2",
+        "line 4",
+        "a rule needs one of",
+    );
+    check(
+        "answers:\n  - when: {mode: url}\n    cancel: true\n    then: [{accept: true}]",
+        "line 2",
+        "names the `host`",
+    );
+    check(
+        "answers:\n  - {asked: false, then: [{accept: true}]}",
+        "line 2",
+        "neither accepted",
+    );
+    check(
+        "answers:\n  - when: {message: {regex: '('}}\n    cancel: true",
+        "line 2",
+        "the regex cannot be read: unclosed group",
+    );
+    check(
+        "answers:\n  - when: {message: {pattern: a}}\n    cancel: true",
+        "line 2",
+        "unknown field `pattern`",
+    );
+    check(
+        "answers:\n  - when: {message: 7}\n    cancel: true",
+        "line 2",
+        "or `{regex: pattern}`",
+    );
+    check(
+        "answers:\n  - {when: {mode: url, fields: [a]}, cancel: true}",
+        "line 2",
+        "a link has none",
+    );
+    check(
+        "sampling:\n  - {when: {fields: [a]}, decline: true}",
+        "line 2",
+        "a model is asked has none",
+    );
+    for date in [
+        "tomorrow",
+        "today14d",
+        "today+",
+        "today+-1d",
+        "today+14",
+        "now+1q",
+        "",
+    ] {
+        let file = format!("answers:\n  - accept: {{a: {{date: '{date}'}}}}");
+        check(&file, "line 2", "a date counts from `today` or `now`");
+    }
+    check(
+        "answers:\n  - accept: {a: {b: 1}}",
+        "line 2",
+        "unknown field `b`",
+    );
+    check(
+        "answers:\n  - accept: {a: {date: today, generate: true}}",
+        "line 2",
+        "a value that is made is",
+    );
+    check(
+        "answers:\n  - accept: {a: {generate: false}}",
+        "line 2",
+        "a value that is made is",
+    );
+    check(
+        "answers:\n  - {generate: true, decline: true}",
+        "line 2",
+        "a rule needs one of",
+    );
+    check(
+        "answers:\n  - {when: {host: a.com}, generate: true}",
+        "line 2",
+        "a link has none",
+    );
+    check("seed: x", "line 1", "invalid type");
+    check("unused: maybe", "line 1", "unknown variant `maybe`");
+    check(
+        "answers:\n  - {asked: often}",
+        "line 2",
+        "true, false, a number",
+    );
+    check(
+        "answers:\n  - {asked: -1}",
+        "line 2",
+        "true, false, a number",
+    );
+    check(
+        "answers:\n  - {asked: {least: 2, most: 1}, cancel: true}",
+        "line 2",
+        "less than `least`",
+    );
+    check(
+        "answers:\n  - {asked: true}",
+        "line 2",
+        "a rule needs one of",
+    );
+    check(
+        "answers:\n  - {asked: false, accept: {}}",
+        "line 2",
+        "neither accepted",
+    );
+    check(
+        "answers:\n  - {asked: false, decline: true, expected: true}",
+        "line 2",
+        "neither accepted",
+    );
+    check(
+        "sampling:\n  - {asked: 0, reply: x}",
+        "line 2",
+        "neither accepted",
+    );
+    check("roots: here", "line 1", "");
+    check("- cancel: true", "line 1", "");
+}

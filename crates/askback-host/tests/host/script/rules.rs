@@ -1,0 +1,215 @@
+//! Rules: which questions they answer, how often, and one after the other.
+
+use askback_core::limits::Limits;
+use askback_host::{
+    model::{Ask, Ended, Question, Reply, Why},
+    script::{Answer, Finding, Place},
+};
+
+use super::{answer, answers, declined, play, sample, wishes};
+use crate::{form, link, travel};
+
+#[test]
+fn rules_name_their_questions() {
+    #[track_caller]
+    fn check(when: &str, question: &Question, fits: bool) {
+        let list = match question.ask {
+            Ask::Sample(_) => "sampling",
+            _ => "answers",
+        };
+        let file = format!("{list}: [{{when: {{{when}}}, decline: true}}]");
+        let answer = answer(&file, &travel(), question);
+        assert_eq!(answer != Answer::Unmatched, fits, "{when}");
+    }
+    let form = &form(
+        "Book 7 nights for 3000 USD?",
+        r#""a": {"type": "boolean"}, "b": {"type": "string"}"#,
+        "",
+    );
+    check("message: 3000 USD", form, true);
+    check("message: 3000 usd", form, false);
+    // A part is read letter by letter.
+    check("message: 30.. USD", form, false);
+    check("message: {regex: '30.. USD'}", form, true);
+    check("message: {regex: '^Book \\d+ nights'}", form, true);
+    check("message: {regex: '^\\d+ nights'}", form, false);
+    check("message: {regex: '(?i)BOOK'}", form, true);
+    check("fields: [a]", form, true);
+    check("fields: [b, a]", form, true);
+    check("fields: []", form, true);
+    check("fields: [a, c]", form, false);
+    check(
+        "fields: [a], message: USD, key: wishes, tool: book_holiday",
+        form,
+        true,
+    );
+    check("fields: [a], message: EUR", form, false);
+    let link = &link("https://pay.example.com/");
+    check("fields: [a]", link, false);
+    check("host: pay.example.com", link, true);
+    check("host: example.com", link, false);
+    check("message: {regex: 'calendar\\.$'}", link, true);
+    let model = &sample("Which flight?");
+    check("message: {regex: '[Ff]light'}", model, true);
+    check("message: {regex: 'hotel'}", model, false);
+}
+
+#[test]
+fn answers_come_one_after_the_other() {
+    #[track_caller]
+    fn check(rules: &str, asked: &[&Question], seats: &[&str]) {
+        let answers = answers(&format!("answers:\n{rules}"), "travel", asked);
+        let shown = answers.iter().map(|answer| match answer {
+            Answer::Given(Reply::Form(content), _) => content["seat"].as_str().unwrap_or("none"),
+            Answer::Given(Reply::Link, _) => "link",
+            Answer::Given(Reply::Declined { .. }, _) => "declined",
+            Answer::Given(Reply::Cancelled(_), _) => "cancelled",
+            Answer::Unmatched => "unmatched",
+            other => panic!("{other:?}"),
+        });
+        assert_eq!(shown.collect::<Vec<_>>(), seats, "{rules}");
+    }
+    let form = &wishes();
+    let other = &Question {
+        key: Some("other".to_owned()),
+        ..wishes()
+    };
+    let aisle = "accept: {confirm_booking: true, seat: aisle}";
+    let window = "accept: {confirm_booking: true, seat: window}";
+    let then =
+        format!("  - {{when: {{key: wishes}}, {aisle}, then: [{{{window}}}, {{decline: true}}]}}");
+    check(
+        &then,
+        &[form, other, form, form, form],
+        &["aisle", "unmatched", "window", "declined", "unmatched"],
+    );
+    let twice = format!("  - {{{aisle}, times: 2, then: [{{{window}, times: 2}}]}}");
+    check(
+        &twice,
+        &[form; 5],
+        &["aisle", "aisle", "window", "window", "unmatched"],
+    );
+    let falls_through = format!("  - {{{aisle}, times: 1}}\n  - {{{window}}}");
+    check(&falls_through, &[form; 3], &["aisle", "window", "window"]);
+    let nth = format!("  - {{when: {{key: wishes, nth: 2}}, {aisle}}}\n  - {{{window}}}");
+    check(
+        &nth,
+        &[other, form, other, form, form],
+        &["window", "window", "window", "aisle", "window"],
+    );
+    // Counted whoever answers them.
+    let both = format!("  - {{{window}, times: 1}}\n  - {{when: {{nth: 2}}, {aisle}}}");
+    check(&both, &[form; 3], &["window", "aisle", "unmatched"]);
+    // Consent to a link needs its host at each step.
+    let link = &link("https://example.com/");
+    let consent = "  - {decline: true, then: [{accept: true}]}";
+    check(consent, &[link; 2], &["declined", "unmatched"]);
+    let named = "  - {when: {host: example.com}, decline: true, then: [{accept: true}]}";
+    check(named, &[link; 3], &["declined", "link", "unmatched"]);
+}
+
+#[test]
+fn rules_say_how_often_they_are_asked() {
+    #[track_caller]
+    fn check(rules: &str, questions: &[&Question], told: &[&str], fails: bool) {
+        let mut run = play(rules);
+        for question in questions {
+            let _ = run.answer("travel", question, &Limits::default());
+        }
+        let report = run.report();
+        let words = report
+            .findings
+            .iter()
+            .map(|finding| finding.words().to_string());
+        assert_eq!(words.collect::<Vec<_>>(), told, "{rules}");
+        assert_eq!(report.ended() == Ended::Unexpected, fails, "{rules}");
+    }
+    let form = wishes();
+    let accepts = |asked: &str| format!("answers: [{{accept: {{confirm_booking: true}}{asked}}}]");
+    check(&accepts(""), &[&form], &[], false);
+    check(&accepts(""), &[], &["rule 1 answered no question"], false);
+    check(&accepts(", asked: true"), &[&form, &form], &[], false);
+    let never = "rule 1 answered no question; expected: 1 or more";
+    check(&accepts(", asked: true"), &[], &[never], true);
+    check(&accepts(", asked: 2"), &[&form, &form], &[], false);
+    let once = "rule 1 answered 1 question; expected: 2";
+    check(&accepts(", asked: 2"), &[&form], &[once], true);
+    let thrice = "rule 1 answered 3 questions; expected: 1 to 2";
+    let range = accepts(", asked: {least: 1, most: 2}");
+    check(&range, &[&form, &form], &[], false);
+    check(&range, &[&form, &form, &form], &[thrice], true);
+    check(&accepts(", asked: {least: 0}"), &[], &[], false);
+    check(&accepts(", asked: {most: 2}"), &[], &[], false);
+
+    // A guard may stay unused; a no that is expected is none.
+    check(
+        "answers: [{decline: true}, {cancel: true}]",
+        &[],
+        &[],
+        false,
+    );
+    check("sampling: [{decline: true}]", &[], &[], false);
+    let expected = "answers: [{decline: true, expected: true}]";
+    check(expected, &[], &["rule 1 answered no question"], false);
+    let model = "sampling: [{reply: Yes.}]";
+    check(model, &[], &["sampling rule 1 answered no question"], false);
+
+    let unused = |is: &str| format!("{}\nunused: {is}", accepts(""));
+    check(&unused("allow"), &[], &[], false);
+    check(
+        &unused("warn"),
+        &[],
+        &["rule 1 answered no question"],
+        false,
+    );
+    check(
+        &unused("error"),
+        &[],
+        &["rule 1 answered no question"],
+        true,
+    );
+    check(&unused("error"), &[&form], &[], false);
+    // What must be asked is no matter of taste.
+    let lenient = format!("{}\nunused: allow", accepts(", asked: true"));
+    check(&lenient, &[], &[never], true);
+}
+
+#[test]
+fn what_must_not_be_asked_is_refused_and_found() {
+    #[track_caller]
+    fn check(file: &str, question: &Question, reply: Reply, place: Place) {
+        let mut run = play(file);
+        assert_eq!(run.report().findings, []);
+        let answer = run.answer("travel", question, &Limits::default());
+        assert_eq!(answer, Answer::Unwanted(reply, 1));
+        let report = run.report();
+        assert!(
+            matches!(report.findings[..], [Finding::Miscounted { rule, times: 1, .. }] if rule == place),
+            "{report:?}"
+        );
+        assert_eq!(report.ended(), Ended::Unexpected);
+    }
+    let cancelled = || Reply::Cancelled(Why::Rule { expected: false });
+    let first = Place::Answers(1);
+    check("answers: [{asked: false}]", &wishes(), cancelled(), first);
+    check("answers: [{asked: 0}]", &wishes(), cancelled(), first);
+    check(
+        "answers: [{asked: false, decline: true, reason: Not here.}]",
+        &wishes(),
+        declined(Some("Not here.")),
+        first,
+    );
+    let any = link("https://anywhere.example/");
+    check(
+        "answers: [{when: {mode: url}, asked: false}]",
+        &any,
+        cancelled(),
+        first,
+    );
+    check(
+        "sampling: [{asked: false}]",
+        &sample("Which flight?"),
+        declined(None),
+        Place::Sampling(1),
+    );
+}
