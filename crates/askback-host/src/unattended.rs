@@ -8,6 +8,7 @@ use std::{
 };
 
 use askback_core::limits::Limits;
+use tokio::time::{Sleep, sleep};
 
 use crate::{
     host::{Did, Leaf},
@@ -23,12 +24,21 @@ use crate::{
 /// A run without a person.
 pub struct Unattended {
     script: Option<ScriptRun>,
-    /// The question that was answered last.
+    /// The question that was answered last, or waits for its answer.
     answered: Option<u64>,
+    /// The answer that it waits for.
+    later: Option<Later>,
     interrupted: Pin<Box<dyn Future<Output = io::Result<()>> + Send>>,
     page: Page,
     limits: Limits,
     out: Box<dyn Write + Send>,
+}
+
+/// An answer that is given after a while.
+struct Later {
+    due: Pin<Box<Sleep>>,
+    reply: Reply,
+    rule: usize,
 }
 
 impl Unattended {
@@ -37,6 +47,7 @@ impl Unattended {
         Self {
             script: script.map(|script| ScriptRun::new(script, SystemTime::now())),
             answered: None,
+            later: None,
             interrupted: Box::pin(tokio::signal::ctrl_c()),
             page: out::stderr_page(),
             limits,
@@ -52,10 +63,10 @@ impl Unattended {
 
     /// Answers a question, and says on the page what became of it: of the question itself no more
     /// than a person reads.
-    fn answer(&mut self, asker: &Asker, question: &Question) -> Reply {
+    fn answer(&mut self, asker: &Asker, question: &Question) -> Result<Reply, Later> {
         let answer = match (&question.ask, &mut self.script) {
             // Nobody is here who could sign in, whatever a file says.
-            (Ask::SignIn { .. }, _) => return Reply::Cancelled(Why::Nobody),
+            (Ask::SignIn { .. }, _) => return Ok(Reply::Cancelled(Why::Nobody)),
             (_, Some(script)) => script.answer(&asker.name, question, &self.limits),
             (_, None) => Answer::Unmatched,
         };
@@ -64,6 +75,16 @@ impl Unattended {
             Answer::Given(reply, rule) => {
                 tell(&mut excerpt, question, &reply, rule);
                 reply
+            }
+            Answer::Later { after, reply, rule } => {
+                let seconds = after.as_secs_f64();
+                let words = words!("{}: rule {} answers in {} s", kind(question), rule, seconds);
+                excerpt.page().note(Style::Dim, words);
+                return Err(Later {
+                    due: Box::pin(sleep(after)),
+                    reply,
+                    rule,
+                });
             }
             Answer::Unwanted(reply, rule) => {
                 in_full(&mut excerpt, asker, question, 0);
@@ -93,7 +114,22 @@ impl Unattended {
             Answer::Unmatched => unmatched(self.script.is_some(), asker, question, &mut excerpt),
         };
         excerpt.end(LEFT_OUT);
-        reply
+        Ok(reply)
+    }
+
+    /// Gives the answer that a question waits for, once it is due.
+    fn poll_later(&mut self, question: &Question, context: &mut Context<'_>) -> Poll<Did> {
+        let Some(mut later) = self.later.take() else {
+            return Poll::Pending;
+        };
+        if later.due.as_mut().poll(context).is_pending() {
+            self.later = Some(later);
+            return Poll::Pending;
+        }
+        let mut excerpt = Excerpt::new(&mut self.page, self.limits.host.message_shown);
+        tell(&mut excerpt, question, &later.reply, Some(later.rule));
+        excerpt.end(LEFT_OUT);
+        Poll::Ready(Did::Answered(later.reply))
     }
 }
 
@@ -106,10 +142,20 @@ impl Leaf for Unattended {
         match desk.front() {
             Some(front) if self.answered != Some(front.id) => {
                 self.answered = Some(front.id);
-                let reply = self.answer(desk.asker(), front.question);
-                Poll::Ready(Did::Answered(reply))
+                self.later = None;
+                match self.answer(desk.asker(), front.question) {
+                    Ok(reply) => Poll::Ready(Did::Answered(reply)),
+                    Err(later) => {
+                        self.later = Some(later);
+                        self.poll_later(front.question, context)
+                    }
+                }
             }
-            _ => Poll::Pending,
+            Some(front) => self.poll_later(front.question, context),
+            None => {
+                self.later = None;
+                Poll::Pending
+            }
         }
     }
 
@@ -199,6 +245,15 @@ fn unmatched(
     Reply::Cancelled(why)
 }
 
+fn kind(question: &Question) -> &'static str {
+    match &question.ask {
+        Ask::Form { .. } => "a form",
+        Ask::Link { .. } => "a link",
+        Ask::Sample(_) => "sampling",
+        Ask::Roots | Ask::Arguments { .. } | Ask::SignIn { .. } => "roots",
+    }
+}
+
 fn became(reply: &Reply) -> &'static str {
     match reply {
         Reply::Link => "agreed to, not opened",
@@ -210,18 +265,12 @@ fn became(reply: &Reply) -> &'static str {
 
 /// Says on the page what a rule answered.
 fn tell(excerpt: &mut Excerpt<'_>, question: &Question, reply: &Reply, rule: Option<usize>) {
-    let what = match &question.ask {
-        Ask::Form { .. } => "a form",
-        Ask::Link { .. } => "a link",
-        Ask::Sample(_) => "sampling",
-        Ask::Roots | Ask::Arguments { .. } | Ask::SignIn { .. } => "roots",
-    };
     let by = rule.map_or_else(Words::default, |rule| words!(" by rule {}", rule));
     let expected = match reply.ended() {
         Ended::Expected => ", as expected",
         _ => "",
     };
-    let words = words!("{}: {}{}{}", what, became(reply), by, expected);
+    let words = words!("{}: {}{}{}", kind(question), became(reply), by, expected);
     excerpt.page().note(Style::Dim, words);
     if let Some(key) = &question.key {
         excerpt.quote_line("    key ", key);

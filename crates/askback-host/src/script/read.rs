@@ -1,7 +1,8 @@
 //! Rules, as an answers file writes them.
 
-use std::{fmt, marker::PhantomData, num::NonZeroU64};
+use std::{fmt, marker::PhantomData, num::NonZeroU64, time::Duration};
 
+use jiff::SignedDuration;
 use serde::{Deserialize, Deserializer, de};
 
 use super::{
@@ -15,6 +16,7 @@ struct Frame<A> {
     when: Option<When>,
     asked: Option<Asked>,
     times: Option<NonZeroU64>,
+    after: Option<Delay>,
     then: Option<Vec<Step<A>>>,
     /// The action, unless there is none.
     act: Option<A>,
@@ -45,6 +47,7 @@ impl<A: Written> Frame<A> {
         let first = Step {
             act,
             times: self.times.map(NonZeroU64::get).or(once),
+            after: delay(self.after),
         };
         let steps: Vec<_> = [first]
             .into_iter()
@@ -74,6 +77,7 @@ impl<A: Written> Frame<A> {
         Ok(Step {
             act: self.act.ok_or(A::NEEDED)?,
             times: Some(self.times.map_or(1, NonZeroU64::get)),
+            after: delay(self.after),
         })
     }
 }
@@ -84,6 +88,7 @@ struct RuleText {
     when: Option<When>,
     asked: Option<Asked>,
     times: Option<NonZeroU64>,
+    after: Option<Delay>,
     then: Option<Vec<Step<Act>>>,
     accept: Option<Accept>,
     generate: Option<bool>,
@@ -126,6 +131,7 @@ impl RuleText {
             when: self.when,
             asked: self.asked,
             times: self.times,
+            after: self.after,
             then: self.then,
             act,
         })
@@ -165,6 +171,7 @@ struct SamplingText {
     when: Option<When>,
     asked: Option<Asked>,
     times: Option<NonZeroU64>,
+    after: Option<Delay>,
     then: Option<Vec<Step<Reply>>>,
     reply: Option<String>,
     decline: Option<bool>,
@@ -188,6 +195,7 @@ impl SamplingText {
             when: self.when,
             asked: self.asked,
             times: self.times,
+            after: self.after,
             then: self.then,
             act,
         })
@@ -213,6 +221,32 @@ impl Written for Reply {
         }
         Ok(())
     }
+}
+
+/// The longest time that is waited before an answer.
+const LONGEST: Duration = Duration::from_secs(10 * 60);
+
+/// A time to wait, as it is written: `2s`, `500ms`.
+#[derive(Clone, Copy, Deserialize)]
+#[serde(try_from = "String")]
+struct Delay(Duration);
+
+impl TryFrom<String> for Delay {
+    type Error = &'static str;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        let read = text.parse::<SignedDuration>().ok();
+        let delay = read.and_then(|delay| Duration::try_from(delay).ok());
+        match delay {
+            Some(delay) if delay <= LONGEST => Ok(Self(delay)),
+            Some(_) => Err("`after` is at most `10m`"),
+            None => Err("`after` is a time such as `2s` or `500ms`"),
+        }
+    }
+}
+
+fn delay(after: Option<Delay>) -> Duration {
+    after.map_or(Duration::ZERO, |Delay(after)| after)
 }
 
 /// Makes what is read of the members that are written.

@@ -1,5 +1,7 @@
 //! The rules of an answers file.
 
+use std::time::Duration;
+
 use super::{value::Values, when::When};
 
 /// A rule.
@@ -20,6 +22,8 @@ pub struct Step<A> {
     pub act: A,
     /// How many questions it answers; all that follow, where absent.
     pub times: Option<u64>,
+    /// How long it is waited before.
+    pub after: Duration,
 }
 
 /// How many questions a rule should answer in a run.

@@ -1,6 +1,6 @@
 //! A script in use.
 
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use askback_core::{limits::Limits, protocol::CreateMessageParams};
 
@@ -8,7 +8,7 @@ use super::{
     file::{Script, Unused},
     generate::Source,
     report::{Finding, Place, Report},
-    rule::{Accept, Act, Action, Asked, Reply as SamplingReply, Rule, is_guard},
+    rule::{Accept, Act, Action, Asked, Reply as SamplingReply, Rule, Step, is_guard},
     value::Values,
 };
 use crate::{
@@ -44,6 +44,15 @@ struct Count {
 pub enum Answer {
     /// This, by the rule of that number, from 1; none for the list of roots.
     Given(Reply, Option<usize>),
+    /// This, by a rule that wants it to be waited for.
+    Later {
+        /// The time to wait.
+        after: Duration,
+        /// The reply.
+        reply: Reply,
+        /// The number of the rule, from 1.
+        rule: usize,
+    },
     /// This, although the rule of that number says that the question must not be asked.
     Unwanted(Reply, usize),
     /// Nothing: no rule fits the question.
@@ -131,15 +140,15 @@ impl ScriptRun {
             consents && rule.when.fits(server, question)
         };
         let picked = pick(&self.script.answers, &mut self.answers, fits);
-        let Some((number, act, asked)) = picked else {
+        let Some(picked) = picked else {
             return Answer::Unmatched;
         };
-        let reply = match act {
+        let reply = match &picked.step.act {
             Act::Accept(given) => match accept(given) {
                 Ok(reply) => reply,
                 Err(why) => {
                     return Answer::Unfit {
-                        rule: Some(number),
+                        rule: Some(picked.rule),
                         why,
                     };
                 }
@@ -149,7 +158,7 @@ impl ScriptRun {
                 expected: *expected,
             }),
         };
-        given(reply, number, asked)
+        picked.gives(reply)
     }
 
     fn sample(
@@ -162,14 +171,14 @@ impl ScriptRun {
             rule.when.fits_sampling(server, question, request)
         };
         let picked = pick(&self.script.sampling, &mut self.sampling, fits);
-        let Some((number, act, asked)) = picked else {
+        let Some(picked) = picked else {
             return Answer::Unmatched;
         };
-        let reply = match act {
+        let reply = match &picked.step.act {
             SamplingReply::Text(text) => Reply::Text(text.clone()),
             SamplingReply::Decline { expected } => declined(None, *expected),
         };
-        given(reply, number, asked)
+        picked.gives(reply)
     }
 
     fn list_roots(&self) -> Answer {
@@ -186,13 +195,36 @@ impl ScriptRun {
     }
 }
 
-/// The action of the first rule that fits and has an answer left, with its number and how often it
-/// should answer. The question is counted for each rule that names it.
+/// The answer that was picked for a question.
+struct Picked<'a, A> {
+    /// The number of its rule, from 1.
+    rule: usize,
+    step: &'a Step<A>,
+    asked: Option<Asked>,
+}
+
+impl<A> Picked<'_, A> {
+    fn gives(&self, reply: Reply) -> Answer {
+        let is_never = self.asked.is_some_and(Asked::is_never);
+        match self.step.after {
+            _ if is_never => Answer::Unwanted(reply, self.rule),
+            Duration::ZERO => Answer::Given(reply, Some(self.rule)),
+            after => Answer::Later {
+                after,
+                reply,
+                rule: self.rule,
+            },
+        }
+    }
+}
+
+/// The answer of the first rule that fits and has one left. The question is counted for each rule
+/// that names it.
 fn pick<'a, A>(
     rules: &'a [Rule<A>],
     counts: &mut [Count],
     fits: impl Fn(&Rule<A>, &A) -> bool,
-) -> Option<(usize, &'a A, Option<Asked>)> {
+) -> Option<Picked<'a, A>> {
     let mut picked = None;
     for ((number, rule), count) in (1..).zip(rules).zip(counts) {
         let step = rule.step(count.answered);
@@ -203,17 +235,14 @@ fn pick<'a, A>(
         let is_nth = rule.when.nth.is_none_or(|nth| nth.get() == count.met);
         if is_nth && picked.is_none() {
             count.answered = count.answered.saturating_add(1);
-            picked = Some((number, &step.act, rule.asked));
+            picked = Some(Picked {
+                rule: number,
+                step,
+                asked: rule.asked,
+            });
         }
     }
     picked
-}
-
-fn given(reply: Reply, rule: usize, asked: Option<Asked>) -> Answer {
-    match asked {
-        Some(asked) if asked.is_never() => Answer::Unwanted(reply, rule),
-        _ => Answer::Given(reply, Some(rule)),
-    }
 }
 
 fn declined(reason: Option<String>, expected: bool) -> Reply {

@@ -226,6 +226,100 @@ fn what_must_not_be_asked_is_shown_in_full() {
 }
 
 #[test]
+fn an_answer_may_take_its_time() {
+    let file = "answers: [{accept: {confirm: true}, after: 90s, then: [{decline: true, after: 500ms}, {cancel: true}]}]";
+    let (relay, arrivals) = Relay::new();
+    let log = Log::default();
+    let script = Script::parse(file).expect("the file is one of answers");
+    let mut host = host(
+        Some(script),
+        travel(),
+        None,
+        arrivals,
+        Box::new(log.clone()),
+    );
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .start_paused(true)
+        .build();
+    let runtime = runtime.expect("the runtime starts");
+    let mut ask = || {
+        let began = || async {
+            (
+                tokio::time::Instant::now(),
+                answer(relay.clone(), wishes()).await,
+            )
+        };
+        let asking = async {
+            host.attend(began())
+                .await
+                .map(|(at, answer)| (at.elapsed(), answer))
+        };
+        let (took, answer) = runtime.block_on(asking).expect("nobody interrupts");
+        let answer = answer.unwrap_or_else(|error| json!(error.message()));
+        (took, answer["action"].to_string())
+    };
+    // The clock of the runtime counts milliseconds, and rounds up.
+    let at_least = |took: Duration, after: u64| {
+        let after = Duration::from_millis(after);
+        assert!(
+            (after..after + Duration::from_millis(2)).contains(&took),
+            "{took:?}"
+        );
+    };
+    for (after, action) in [
+        (90_000, r#""accept""#),
+        (500, r#""decline""#),
+        (0, r#""cancel""#),
+    ] {
+        let (took, answered) = ask();
+        assert_eq!(answered, action);
+        at_least(took, after);
+    }
+    let told = log.text();
+    let told: Vec<_> = told
+        .lines()
+        .filter(|line| line.contains("answers in"))
+        .collect();
+    assert_eq!(
+        told,
+        [
+            "  a form: rule 1 answers in 90 s",
+            "  a form: rule 1 answers in 0.5 s"
+        ]
+    );
+
+    // A question that is taken back meanwhile is not answered, and the next one is.
+    let file = "answers: [{accept: {confirm: true}, after: 90s}]";
+    let (relay, arrivals) = Relay::new();
+    let log = Log::default();
+    let script = Script::parse(file).expect("the file is one of answers");
+    let mut host = self::host(
+        Some(script),
+        travel(),
+        None,
+        arrivals,
+        Box::new(log.clone()),
+    );
+    let work = async {
+        let given_up =
+            tokio::time::timeout(Duration::from_secs(60), answer(relay.clone(), wishes())).await;
+        assert!(given_up.is_err());
+        tokio::time::timeout(Duration::from_secs(91), answer(relay, wishes())).await
+    };
+    let answered = runtime
+        .block_on(host.attend(work))
+        .expect("nobody interrupts");
+    assert!(answered.is_ok_and(|answer| answer.is_ok()));
+    assert_eq!(
+        log.text().matches("answered by rule 1").count(),
+        1,
+        "{}",
+        log.text()
+    );
+}
+
+#[test]
 fn what_is_not_answered_is_shown_in_full() {
     for (name, file) in [
         (

@@ -183,6 +183,16 @@ fn a_wrong_file_is_refused_at_its_line() {
         "a link has none",
     );
     check("seed: x", "line 1", "invalid type");
+    for (after, says) in [
+        ("2", "a time such as"),
+        ("soon", "a time such as"),
+        ("-2s", "a time such as"),
+        ("11m", "at most `10m`"),
+        ("2 days", "a time such as"),
+    ] {
+        let file = format!("answers:\n  - {{cancel: true, after: {after}}}");
+        check(&file, "line 2", says);
+    }
     check("unused: maybe", "line 1", "unknown variant `maybe`");
     check(
         "answers:\n  - {asked: often}",
