@@ -157,6 +157,7 @@ impl Session {
         }
         let (relay, arrivals) = Relay::new();
         let is_attended = matches!(answers, Answers::Person);
+        let calls_tools = matches!(&answers, Answers::Script(script) if script.calls_tools());
         let authorization = match &target.reach {
             Reach::Address(address) if !address.is_authorized() => Some(
                 args.sign_in
@@ -187,6 +188,10 @@ impl Session {
             })
             .limits(limits)
             .protocol(args.protocol.0);
+        let client = match calls_tools {
+            true => client.samples_with_tools(),
+            false => client,
+        };
         let client = match target.reach {
             Reach::Start(command) => {
                 let connecting = client.connect(command.child());

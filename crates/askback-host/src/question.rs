@@ -176,7 +176,7 @@ pub(crate) fn issue(page: &mut Page, issue: Words) {
 pub(crate) fn answered(page: &mut Page, asker: &Asker, reply: &Reply) {
     let name = name(asker);
     let words: Words = match reply {
-        Reply::Form(_) | Reply::Text(_) => words!("Sent to {}.", name),
+        Reply::Form(_) | Reply::Text(_) | Reply::Sampled(_) => words!("Sent to {}.", name),
         Reply::Returned(_) => "The browser is back.".into(),
         Reply::Link => words!("{} was told that you agreed to open the link.", name),
         Reply::Roots(roots) => match &roots[..] {

@@ -24,7 +24,7 @@ use crate::{
 };
 
 /// The name of a person where a model would be named.
-const MODEL: &str = "person";
+pub(crate) const MODEL: &str = "person";
 
 /// Something that reaches a front end from the client.
 #[derive(Debug)]
@@ -249,6 +249,7 @@ fn elicited(reply: Reply) -> Result<ElicitResult> {
 fn sampled(reply: Reply) -> Result<CreateMessageResult> {
     match reply {
         Reply::Text(text) => Ok(CreateMessageResult::text(MODEL, text)),
+        Reply::Sampled(reply) => Ok(*reply),
         other => Err(no(other)),
     }
 }

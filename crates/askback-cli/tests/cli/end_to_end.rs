@@ -432,6 +432,37 @@ read -r answer
 say '{"jsonrpc":"2.0","id":'$id',"result":{"tools":[]}}'
 "#;
 
+/// A server whose tool has the client's model call a tool, and says what it did.
+#[cfg(unix)]
+const SAMPLING: &str = r#"
+say() { printf '%s\n' "$1"; }
+hear() { read -r line && id=$(printf '%s' "$line" | sed 's/.*"id":\([0-9]*\).*/\1/'); }
+hear
+say '{"jsonrpc":"2.0","id":'$id',"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"sampling","version":"1"}}}'
+read -r initialized
+hear
+say '{"jsonrpc":"2.0","id":'$id',"result":{"tools":[{"name":"advise","inputSchema":{"type":"object"}}]}}'
+hear
+say '{"jsonrpc":"2.0","id":"mine","method":"sampling/createMessage","params":{"maxTokens":9,"messages":[{"role":"user","content":{"type":"text","text":"?"}}],"tools":[{"name":"weather","inputSchema":{"type":"object"}}]}}'
+read -r answer
+case "$answer" in
+*'"city":"Kyoto"'*'"toolUse"'*) called=yes ;;
+*) called=no ;;
+esac
+say '{"jsonrpc":"2.0","id":'$id',"result":{"content":[{"type":"text","text":"called: '$called'"}]}}'
+read -r end
+"#;
+
+#[cfg(unix)]
+#[test]
+fn a_model_that_calls_tools_is_played_by_a_rule() {
+    let words = ["call", "advise", "--protocol", "2025-11-25"];
+    let server = ["--", "sh", "-c", SAMPLING];
+    let answers = "sampling:\n  - when: {tools: [weather]}\n    reply: {tool: weather, input: {city: Kyoto}}\n";
+    let run = Run::new("sampling-tools", &words).answers(answers);
+    run.and(&server).run().expect(0).prints("called: yes");
+}
+
 #[cfg(unix)]
 #[test]
 fn a_question_nobody_answers_is_no_failure_of_inspect() {

@@ -295,7 +295,7 @@ pub(super) fn kept(desk: &Desk, happened: &Happened, page: &mut Page) {
                         words!("{} · sent {} fields ", name(), content.len())
                     }
                     Reply::Link => words!("{} · link opened ", name()),
-                    Reply::Text(_) => words!("{} · sent a text ", name()),
+                    Reply::Text(_) | Reply::Sampled(_) => words!("{} · sent a text ", name()),
                     Reply::Declined { reason: None, .. } => words!("{} · declined ", name()),
                     Reply::Declined { .. } => words!("{} · declined, with why ", name()),
                     Reply::Cancelled(why) => {

@@ -14,7 +14,7 @@ mod step;
 
 use askback_core::{
     forms::{Content, FormSchema},
-    protocol::{CreateMessageParams, Root},
+    protocol::{CreateMessageParams, CreateMessageResult, Root},
 };
 
 pub use desk::{Cause, Desk, Event, Front, Happened};
@@ -134,6 +134,8 @@ pub enum Reply {
     Link,
     /// The text in place of a model's.
     Text(String),
+    /// The reply of a model.
+    Sampled(Box<CreateMessageResult>),
     /// The folders.
     Roots(Vec<Root>),
     /// The address at which the browser ended after a sign-in.

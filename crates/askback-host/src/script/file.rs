@@ -10,7 +10,7 @@ use serde::Deserialize;
 use super::{
     expand::Surroundings,
     report::Place,
-    rule::{Act, Action, Reply, Rule},
+    rule::{Act, Action, Reply, Rule, Said},
 };
 use crate::{
     settings_file,
@@ -84,6 +84,15 @@ impl Script {
         expand(&mut self.answers, Place::Answers, at)?;
         expand(&mut self.sampling, Place::Sampling, at)?;
         Ok(self)
+    }
+
+    /// Whether a rule calls tools in place of a model: then the client declares that it can.
+    pub fn calls_tools(&self) -> bool {
+        let steps = self.sampling.iter().flat_map(|rule| &rule.steps);
+        let calls = |said: &Said| matches!(said, Said::Call { .. });
+        steps
+            .into_iter()
+            .any(|step| matches!(&step.act, Reply::Says(parts) if parts.iter().any(calls)))
     }
 
     /// Reads the text of an answers file.

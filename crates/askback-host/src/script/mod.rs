@@ -9,6 +9,7 @@ mod read;
 mod report;
 mod rule;
 mod run;
+mod sampled;
 mod value;
 mod when;
 
@@ -17,7 +18,7 @@ pub use file::{Script, Unused};
 pub use moment::Moment;
 pub use offered::rule_for;
 pub use report::{Finding, Place, Report};
-pub use rule::{Accept, Act, Asked, Reply as SamplingReply, Rule, Step};
+pub use rule::{Accept, Act, Asked, Reply as SamplingReply, Rule, Said, Step};
 pub use run::{Answer, ScriptRun};
 pub use value::{FieldValue, Values};
 pub use when::{Mode, TextMatch, When};

@@ -4,9 +4,10 @@ use std::{fmt, marker::PhantomData, num::NonZeroU64, time::Duration};
 
 use jiff::SignedDuration;
 use serde::{Deserialize, Deserializer, de};
+use serde_json::{Map, Value};
 
 use super::{
-    rule::{Accept, Act, Action, Asked, Reply, Rule, Step},
+    rule::{Accept, Act, Action, Asked, Reply, Rule, Said, Step},
     value::Values,
     when::{Mode, When},
 };
@@ -158,6 +159,9 @@ impl Written for Act {
         if when.host.is_some() && when.mode == Some(Mode::Form) {
             return Err("`host` is that of a link; a form has none");
         }
+        if when.tools.is_some() {
+            return Err("`tools` are those that a model is offered; forms and links have none");
+        }
         if when.fields.is_some() && (when.host.is_some() || when.mode == Some(Mode::Url)) {
             return Err("`fields` are those of a form; a link has none");
         }
@@ -173,7 +177,7 @@ struct SamplingText {
     times: Option<NonZeroU64>,
     after: Option<Delay>,
     then: Option<Vec<Step<Reply>>>,
-    reply: Option<String>,
+    reply: Option<SaidText>,
     decline: Option<bool>,
     expected: Option<bool>,
 }
@@ -181,7 +185,7 @@ struct SamplingText {
 impl SamplingText {
     fn frame(self) -> Result<Frame<Reply>, &'static str> {
         let act = match (self.reply, self.decline) {
-            (Some(reply), None) => Some(Reply::Text(reply)),
+            (Some(SaidText(parts)), None) => Some(Reply::Says(parts)),
             (None, Some(true)) => Some(Reply::Decline {
                 expected: self.expected.unwrap_or_default(),
             }),
@@ -376,6 +380,84 @@ impl<'de> de::Visitor<'de> for AskedVisitor {
         Ok(Asked {
             least: text.least,
             most: text.most,
+        })
+    }
+}
+
+/// The parts of a `reply`: one by itself, or a list.
+struct SaidText(Vec<Said>);
+
+impl<'de> Deserialize<'de> for SaidText {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(SaidTextVisitor)
+    }
+}
+
+struct SaidTextVisitor;
+
+impl<'de> de::Visitor<'de> for SaidTextVisitor {
+    type Value = SaidText;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{SAID}, or a list of such")
+    }
+
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<SaidText, E> {
+        SaidVisitor.visit_str(text).map(|said| SaidText(vec![said]))
+    }
+
+    fn visit_map<A: de::MapAccess<'de>>(self, map: A) -> Result<SaidText, A::Error> {
+        SaidVisitor.visit_map(map).map(|said| SaidText(vec![said]))
+    }
+
+    fn visit_seq<A: de::SeqAccess<'de>>(self, mut parts: A) -> Result<SaidText, A::Error> {
+        let mut said = Vec::new();
+        while let Some(part) = parts.next_element()? {
+            said.push(part);
+        }
+        match said.is_empty() {
+            true => Err(de::Error::custom("a `reply` says something")),
+            false => Ok(SaidText(said)),
+        }
+    }
+}
+
+/// The forms of a part of a `reply`.
+const SAID: &str = "a text, `{tool: name, input: {…}}`";
+
+impl<'de> Deserialize<'de> for Said {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(SaidVisitor)
+    }
+}
+
+struct SaidVisitor;
+
+/// The members of a call of a tool.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct CallText {
+    tool: String,
+    #[serde(default)]
+    input: Map<String, Value>,
+}
+
+impl<'de> de::Visitor<'de> for SaidVisitor {
+    type Value = Said;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(SAID)
+    }
+
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<Said, E> {
+        Ok(Said::Text(text.to_owned()))
+    }
+
+    fn visit_map<A: de::MapAccess<'de>>(self, map: A) -> Result<Said, A::Error> {
+        let text = CallText::deserialize(de::value::MapAccessDeserializer::new(map))?;
+        Ok(Said::Call {
+            tool: text.tool,
+            input: text.input,
         })
     }
 }

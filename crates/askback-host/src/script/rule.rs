@@ -2,7 +2,12 @@
 
 use std::time::Duration;
 
-use super::{value::Values, when::When};
+use serde_json::{Map, Value};
+
+use super::{
+    value::{Values, texts_in},
+    when::When,
+};
 
 /// A rule.
 #[derive(Debug, Clone, PartialEq)]
@@ -64,10 +69,10 @@ pub enum Accept {
 }
 
 /// The action of a rule for what a model is asked.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Reply {
     /// Says this in place of a model.
-    Text(String),
+    Says(Vec<Said>),
     /// Declines.
     Decline {
         /// Whether the run is to end in this.
@@ -135,17 +140,42 @@ impl Action for Act {
     }
 }
 
+/// A part of what is said in place of a model.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Said {
+    /// A text.
+    Text(String),
+    /// A call of a tool that the request offers.
+    Call {
+        /// The name of the tool.
+        tool: String,
+        /// Its arguments.
+        input: Map<String, Value>,
+    },
+}
+
 impl Action for Reply {
     fn is_plain_no(&self) -> bool {
         match self {
-            Self::Text(_) => false,
+            Self::Says(_) => false,
             Self::Decline { expected } => !expected,
         }
     }
 
     fn texts(&mut self) -> Vec<&mut String> {
         match self {
-            Self::Text(text) => vec![text],
+            Self::Says(parts) => {
+                let mut texts = Vec::new();
+                for part in parts {
+                    match part {
+                        Said::Text(text) => texts.push(text),
+                        Said::Call { input, .. } => input
+                            .values_mut()
+                            .for_each(|value| texts_in(value, &mut texts)),
+                    }
+                }
+                texts
+            }
             Self::Decline { .. } => Vec::new(),
         }
     }

@@ -9,6 +9,7 @@ use super::{
     generate::Source,
     report::{Finding, Place, Report},
     rule::{Accept, Act, Action, Asked, Reply as SamplingReply, Rule, Step, is_guard},
+    sampled,
     value::Values,
 };
 use crate::{
@@ -28,6 +29,8 @@ pub struct ScriptRun {
     answers: Vec<Count>,
     /// The counts of the rules for what a model is asked.
     sampling: Vec<Count>,
+    /// How many replies of a model were given.
+    sampled: u64,
 }
 
 /// The questions of one rule.
@@ -71,6 +74,7 @@ impl ScriptRun {
     pub fn new(script: Script, now: SystemTime) -> Self {
         Self {
             now,
+            sampled: 0,
             answers: vec![Count::default(); script.answers.len()],
             sampling: vec![Count::default(); script.sampling.len()],
             script,
@@ -175,7 +179,18 @@ impl ScriptRun {
             return Answer::Unmatched;
         };
         let reply = match &picked.step.act {
-            SamplingReply::Text(text) => Reply::Text(text.clone()),
+            SamplingReply::Says(parts) => {
+                self.sampled = self.sampled.saturating_add(1);
+                match sampled::reply(parts, request, self.sampled) {
+                    Ok(reply) => reply,
+                    Err(why) => {
+                        return Answer::Unfit {
+                            rule: Some(picked.rule),
+                            why,
+                        };
+                    }
+                }
+            }
             SamplingReply::Decline { expected } => declined(None, *expected),
         };
         picked.gives(reply)

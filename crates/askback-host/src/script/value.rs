@@ -48,14 +48,8 @@ impl Values {
         let mut texts = Vec::new();
         for value in self.given.values_mut() {
             match value {
-                FieldValue::Given(Value::String(text)) => texts.push(text),
-                FieldValue::Given(Value::Array(values)) => {
-                    texts.extend(values.iter_mut().filter_map(|value| match value {
-                        Value::String(text) => Some(text),
-                        _ => None,
-                    }));
-                }
-                FieldValue::Given(_) | FieldValue::Date(_) | FieldValue::Generated => {}
+                FieldValue::Given(value) => texts_in(value, &mut texts),
+                FieldValue::Date(_) | FieldValue::Generated => {}
             }
         }
         texts
@@ -119,6 +113,18 @@ impl FieldValue {
     }
 }
 
+/// Adds the texts of a value.
+pub(super) fn texts_in<'a>(value: &'a mut Value, texts: &mut Vec<&'a mut String>) {
+    match value {
+        Value::String(text) => texts.push(text),
+        Value::Array(values) => values.iter_mut().for_each(|value| texts_in(value, texts)),
+        Value::Object(members) => members
+            .values_mut()
+            .for_each(|value| texts_in(value, texts)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
 /// The fault of a field for which no value is found.
 const UNKNOWN: &str = "no value could be made up that fits; the rule has to give one";
 
@@ -170,28 +176,18 @@ impl<'de> de::Visitor<'de> for ValuesVisitor {
     }
 }
 
-/// A value that is made when it is sent: no field takes an object, so it is mistaken for none.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct MadeText {
-    date: Option<String>,
-    generate: Option<bool>,
-}
-
 impl<'de> Deserialize<'de> for FieldValue {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        match Value::deserialize(deserializer)? {
-            Value::Object(members) => {
-                let text = MadeText::deserialize(Value::Object(members));
-                let text = text.map_err(de::Error::custom)?;
-                match (text.date, text.generate) {
-                    (Some(date), None) => date.parse().map(Self::Date),
-                    (None, Some(true)) => Ok(Self::Generated),
-                    _ => Err("a value that is made is `{date: …}` or `{generate: true}`"),
-                }
-                .map_err(de::Error::custom)
+        let value = Value::deserialize(deserializer)?;
+        // A value that is made when it is sent is the one member of an object.
+        let made = value.as_object().filter(|members| members.len() == 1);
+        let made = made.and_then(|members| members.iter().next());
+        match made.map(|(member, value)| (member.as_str(), value)) {
+            Some(("date", Value::String(date))) => {
+                date.parse().map(Self::Date).map_err(de::Error::custom)
             }
-            value => Ok(Self::Given(value)),
+            Some(("generate", Value::Bool(true))) => Ok(Self::Generated),
+            _ => Ok(Self::Given(value)),
         }
     }
 }

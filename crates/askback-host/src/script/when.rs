@@ -26,6 +26,8 @@ pub struct When {
     pub message: Option<TextMatch>,
     /// Fields that the form has, by name.
     pub fields: Option<Vec<String>>,
+    /// Tools that a model is offered, by name.
+    pub tools: Option<Vec<String>>,
     /// The host of the link. A rule that accepts links has to name it.
     pub host: Option<String>,
     /// Which one, counted from 1 among the questions of a run that fit the rest.
@@ -83,6 +85,15 @@ impl When {
         question: &Question,
         request: &CreateMessageParams,
     ) -> bool {
+        let offers = |wanted: &Vec<String>| {
+            let offered: Vec<_> = request
+                .tools
+                .iter()
+                .flatten()
+                .map(|tool| &tool.name)
+                .collect();
+            wanted.iter().all(|name| offered.contains(&name))
+        };
         let says = |wanted: &TextMatch| {
             let blocks = request
                 .messages
@@ -99,7 +110,7 @@ impl When {
                 .any(|text| wanted.is_in(text))
         };
         self.fits_call(server, question)
-            && self.mode.is_none()
+            && self.tools.as_ref().is_none_or(offers)
             && self.message.as_ref().is_none_or(says)
     }
 

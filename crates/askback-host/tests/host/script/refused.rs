@@ -158,19 +158,25 @@ fn a_wrong_file_is_refused_at_its_line() {
         check(&file, "line 2", "a date counts from `today` or `now`");
     }
     check(
-        "answers:\n  - accept: {a: {b: 1}}",
+        "sampling:\n  - reply: []",
         "line 2",
-        "unknown field `b`",
+        "a `reply` says something",
+    );
+    check("sampling:\n  - reply: 7", "line 2", "a text, `{tool: name");
+    check(
+        "sampling:\n  - reply: [[a]]",
+        "line 2",
+        "expected a text, `{tool: name",
     );
     check(
-        "answers:\n  - accept: {a: {date: today, generate: true}}",
+        "sampling:\n  - reply: {tool: a, output: {}}",
         "line 2",
-        "a value that is made is",
+        "unknown field `output`",
     );
     check(
-        "answers:\n  - accept: {a: {generate: false}}",
+        "answers:\n  - {when: {tools: [a]}, cancel: true}",
         "line 2",
-        "a value that is made is",
+        "forms and links have none",
     );
     check(
         "answers:\n  - {generate: true, decline: true}",

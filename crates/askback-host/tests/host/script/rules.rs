@@ -1,13 +1,87 @@
 //! Rules: which questions they answer, how often, and one after the other.
 
-use askback_core::limits::Limits;
+use askback_core::{
+    limits::Limits,
+    protocol::{CreateMessageParams, Tool},
+};
 use askback_host::{
     model::{Ask, Ended, Question, Reply, Why},
-    script::{Answer, Finding, Place},
+    script::{Answer, Finding, Place, Script},
 };
+use serde_json::{Value, json};
 
 use super::{answer, answers, declined, play, sample, wishes};
 use crate::{form, link, travel};
+
+/// What a model is asked that is offered these tools.
+fn offered(tools: &[&str]) -> Question {
+    let tools = tools.iter().map(|name| Tool {
+        name: (*name).to_owned(),
+        ..Tool::default()
+    });
+    let request = CreateMessageParams {
+        tools: Some(tools.collect()),
+        ..CreateMessageParams::new("Shall I take an umbrella?", 100)
+    };
+    Question {
+        ask: Ask::Sample(Box::new(request)),
+        ..sample("")
+    }
+}
+
+#[test]
+fn a_model_is_played_that_calls_tools() {
+    let file = "
+sampling:
+  - reply: {tool: weather, input: {city: Kyoto, days: 2}}
+    then:
+      - reply: [Let me see., {tool: weather}, {tool: flights}]
+      - reply: [Take one., It rains.]
+      - reply: Take one.
+      - reply: {tool: trains}
+";
+    let request = offered(&["weather", "flights"]);
+    let answers = answers(file, "travel", &[&request; 5]);
+    let sampled = |answer: &Answer| match answer {
+        Answer::Given(Reply::Sampled(result), Some(1)) => json!(result),
+        other => panic!("{other:?}"),
+    };
+    let call = |id: &str, name: &str, input: Value| json!({"type": "tool_use", "id": id, "name": name, "input": input});
+    assert_eq!(
+        sampled(&answers[0]),
+        json!({
+            "role": "assistant", "model": "person", "stopReason": "toolUse",
+            "content": call("call-1-1", "weather", json!({"city": "Kyoto", "days": 2})),
+        })
+    );
+    let text = |text: &str| json!({"type": "text", "text": text});
+    let second = sampled(&answers[1]);
+    assert_eq!(second["stopReason"], "toolUse");
+    assert_eq!(
+        second["content"],
+        json!([
+            text("Let me see."),
+            call("call-2-2", "weather", json!({})),
+            call("call-2-3", "flights", json!({}))
+        ])
+    );
+    let third = sampled(&answers[2]);
+    assert_eq!(third["stopReason"], "endTurn");
+    assert_eq!(
+        third["content"],
+        json!([text("Take one."), text("It rains.")])
+    );
+    assert_eq!(
+        answers[3],
+        Answer::Given(Reply::Text("Take one.".to_owned()), Some(1))
+    );
+    let why = "the request does not offer the tool `trains`".to_owned();
+    assert_eq!(answers[4], Answer::Unfit { rule: Some(1), why });
+
+    let calls = |file: &str| Script::parse(file).is_ok_and(|script| script.calls_tools());
+    assert!(calls(file));
+    assert!(!calls("sampling: [{reply: [a, b]}, {decline: true}]"));
+}
 
 #[test]
 fn rules_name_their_questions() {
@@ -52,6 +126,11 @@ fn rules_name_their_questions() {
     let model = &sample("Which flight?");
     check("message: {regex: '[Ff]light'}", model, true);
     check("message: {regex: 'hotel'}", model, false);
+    let model = &offered(&["weather", "flights"]);
+    check("tools: [weather]", model, true);
+    check("tools: [weather, flights]", model, true);
+    check("tools: [hotels]", model, false);
+    check("tools: []", &sample("Which flight?"), true);
 }
 
 #[test]

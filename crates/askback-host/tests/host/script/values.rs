@@ -69,6 +69,18 @@ fn values_are_read_as_a_person_writes_them() {
         "{count: '4', agreed: 'yes'}",
         json!({"count": 4, "agreed": true}),
     );
+    // What is no value that is made is taken as it is.
+    for object in [
+        "{b: 1}",
+        "{date: today, generate: true}",
+        "{generate: false}",
+    ] {
+        let accept = format!("{{text: {object}}}");
+        assert!(
+            filled(&accept).is_err_and(|why| why.contains("must be a text")),
+            "{object}"
+        );
+    }
     // A text is one as it is written.
     check("{text: City}", json!({"text": "City"}));
     check("{text: 'yes'}", json!({"text": "yes"}));
