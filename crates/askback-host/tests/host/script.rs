@@ -2,6 +2,7 @@
 
 mod expanded;
 mod generated;
+mod guide;
 mod offered;
 mod refused;
 mod rules;

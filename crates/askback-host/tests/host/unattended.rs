@@ -9,7 +9,10 @@ use std::{
 use askback::client::{CallId, CallTarget, Event, HostQuestion};
 use askback_core::{
     limits::Limits,
-    protocol::{CreateMessageParams, ElicitParams, InputRequest, LoggingLevel, RawJson, Root},
+    protocol::{
+        CreateMessageParams, ElicitParams, Implementation, InputRequest, LoggingLevel, RawJson,
+        Root,
+    },
 };
 use askback_host::{
     host::Host,
@@ -149,6 +152,29 @@ fn a_rule_answers() {
     assert_eq!(answer, r#"{"action":"accept","content":{"confirm":true}}"#);
     assert_eq!(ended, Ended::Answered);
     assert_eq!(log, "  a form: answered by rule 1\n    key | wishes\n");
+}
+
+#[test]
+fn a_rule_fits_no_name_that_a_server_gives_itself() {
+    #[track_caller]
+    fn check(rule: &str, ended: Ended) {
+        let file = format!("answers: [{{when: {{server: {rule}}}, accept: {{confirm: true}}}}]");
+        let server = Implementation {
+            name: "bank".to_owned(),
+            title: Some("Your bank".to_owned()),
+            ..Implementation::default()
+        };
+        let question = HostQuestion {
+            server: Some(server),
+            ..wishes()
+        };
+        let ran = run(Some(&file), None, question);
+        assert_eq!(ran.ended, ended, "{}", ran.log);
+    }
+    // The person calls it travel.
+    check("travel", Ended::Answered);
+    check("bank", Ended::Unanswered);
+    check("Your bank", Ended::Unanswered);
 }
 
 #[test]
