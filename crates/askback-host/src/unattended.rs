@@ -142,7 +142,6 @@ impl Leaf for Unattended {
         match desk.front() {
             Some(front) if self.answered != Some(front.id) => {
                 self.answered = Some(front.id);
-                self.later = None;
                 match self.answer(desk.asker(), front.question) {
                     Ok(reply) => Poll::Ready(Did::Answered(reply)),
                     Err(later) => {
@@ -152,10 +151,7 @@ impl Leaf for Unattended {
                 }
             }
             Some(front) => self.poll_later(front.question, context),
-            None => {
-                self.later = None;
-                Poll::Pending
-            }
+            None => Poll::Pending,
         }
     }
 

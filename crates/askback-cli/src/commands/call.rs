@@ -29,7 +29,7 @@ An answers file:
 A rule may ask for any of server (the name you gave it), tool, prompt, key, mode (form, url), host (of a
 link), message (a part of it, or {regex: pattern}), fields and nth. It may wait (after), answer by turns
 (times, then), make up values (generate: true), say that a no is expected, and how often it is asked
-(asked). The guide has all of it: docs/guide/answers.md.";
+(asked). The guide on answers files has all of it.";
 
 /// Call a tool and print its result
 ///

@@ -1,6 +1,6 @@
 //! Texts of an answers file that stand for others: `${NAME}` for a variable, `@file` for a file.
 
-use std::path::Path;
+use std::{env, path::Path};
 
 use crate::{
     settings_file,
@@ -16,7 +16,15 @@ pub struct Surroundings<'a> {
     pub variable: &'a dyn Fn(&str) -> Option<String>,
 }
 
-impl Surroundings<'_> {
+impl<'a> Surroundings<'a> {
+    /// Those of a file in this folder, with the environment of this process.
+    pub fn of_process(folder: &'a Path) -> Self {
+        Self {
+            folder,
+            variable: &|name| env::var(name).ok(),
+        }
+    }
+
     /// Puts in place of a text what it stands for.
     pub(super) fn expand(&self, text: &mut String) -> Result<(), Words> {
         // What a variable holds names no file: only the answers file does.

@@ -1,9 +1,6 @@
 //! The answers file: YAML, and so JSON too.
 
-use std::{
-    env,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
@@ -63,10 +60,7 @@ impl Script {
         let shown = given(file.display());
         let text = settings_file::read_at(file)
             .map_err(|error| words!("{} cannot be read: {}", shown.clone(), given(error)))?;
-        let at = Surroundings {
-            folder: file.parent().unwrap_or(Path::new("")),
-            variable: &|name| env::var(name).ok(),
-        };
+        let at = Surroundings::of_process(file.parent().unwrap_or(Path::new("")));
         let script = Self::parse(&text).and_then(|script| script.settled(&at));
         script.map_err(|why| words!("{}: {}", shown, why))
     }

@@ -15,10 +15,9 @@ mod when;
 
 pub use expand::Surroundings;
 pub use file::{Script, Unused};
-pub use moment::Moment;
 pub use offered::rule_for;
 pub use report::{Finding, Place, Report};
 pub use rule::{Accept, Act, Asked, Reply as SamplingReply, Rule, Said, Step};
 pub use run::{Answer, ScriptRun};
-pub use value::{FieldValue, Values};
+pub use value::Values;
 pub use when::{Mode, TextMatch, When};

@@ -10,7 +10,7 @@ use jiff::{Span, SpanFieldwise, Timestamp, civil::DateTime, tz::Offset};
 
 /// A date or time that counts from the day of the run: `today+14d`, `now-2h`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Moment {
+pub(super) struct Moment {
     from: From,
     by: SpanFieldwise,
 }

@@ -21,7 +21,7 @@ pub struct Values {
 
 /// A value for a field.
 #[derive(Debug, Clone, PartialEq)]
-pub enum FieldValue {
+pub(super) enum FieldValue {
     /// This; a text is read as a person would write it.
     Given(Value),
     /// A date or time that counts from the day of the run.
@@ -32,8 +32,7 @@ pub enum FieldValue {
 
 impl Values {
     /// Makes up values for the other fields that must be given.
-    #[must_use]
-    pub fn generating(mut self) -> Self {
+    pub(super) fn generating(mut self) -> Self {
         self.makes_rest = true;
         self
     }
