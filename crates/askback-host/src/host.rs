@@ -47,6 +47,9 @@ pub struct Host {
     arrivals: Arrivals,
     /// Where the replies to open questions go.
     replies: HashMap<u64, oneshot::Sender<Reply>>,
+    /// Those questions, for who takes note of them.
+    asked: HashMap<u64, Question>,
+    witness: Option<Box<Witness>>,
     remarks: Remarks,
     /// From when the time of remarks is counted.
     began: Instant,
@@ -113,6 +116,9 @@ impl Suggest for () {
         Box::pin(ready(None))
     }
 }
+
+/// Takes note of a question of the server, and of the reply.
+type Witness = dyn FnMut(&Question, &Reply);
 
 /// A front end: it shows the desk, and says what the person does.
 pub trait Leaf {
@@ -206,6 +212,8 @@ impl Host {
             leaf,
             arrivals,
             replies: HashMap::new(),
+            asked: HashMap::new(),
+            witness: None,
             remarks: Remarks::new(limits),
             began: Instant::now(),
             ours: None,
@@ -236,6 +244,11 @@ impl Host {
     /// Whether a person is there who can try again, and not a file.
     pub fn is_person(&self) -> bool {
         self.leaf.is_person()
+    }
+
+    /// Takes note of every question of the server that is replied to from now on, whoever does that.
+    pub fn note(&mut self, witness: impl FnMut(&Question, &Reply) + 'static) {
+        self.witness = Some(Box::new(witness));
     }
 
     /// Writes rows of a result.
@@ -425,14 +438,17 @@ impl Host {
             } => {
                 self.desk.meet(claims);
                 self.replies.insert(id, reply);
+                if self.witness.is_some() {
+                    self.asked.insert(id, Question::clone(&question));
+                }
                 self.happen(Event::Asked(id, *question));
             }
             Arrival::Withdrawn(id) => {
-                self.replies.remove(&id);
+                self.forget(id);
                 self.happen(Event::Withdrawn(id));
             }
             Arrival::Settled(id) => {
-                self.replies.remove(&id);
+                self.forget(id);
                 self.happen(Event::Settled(id));
             }
             Arrival::Heard(client::Event::UrlCompleted { elicitation_id }) => {
@@ -445,6 +461,12 @@ impl Host {
                 }
             }
         }
+    }
+
+    /// A question is not waited for any more.
+    fn forget(&mut self, id: u64) {
+        self.replies.remove(&id);
+        self.asked.remove(&id);
     }
 
     fn remark(&mut self, remark: Option<Remark>) {
@@ -476,6 +498,10 @@ impl Host {
             match effect {
                 Effect::Answer(OURS, reply) => self.ours = Some(reply),
                 Effect::Answer(id, reply) => {
+                    let asked = self.asked.remove(&id);
+                    if let (Some(witness), Some(asked)) = (&mut self.witness, asked) {
+                        witness(&asked, &reply);
+                    }
                     if let Some(waiting) = self.replies.remove(&id) {
                         // Withdrawn at the same moment: nobody waits for it.
                         let _ = waiting.send(reply);

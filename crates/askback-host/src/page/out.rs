@@ -33,8 +33,13 @@ pub fn stdout_page() -> Page {
 
 /// Writes a page to the standard error.
 pub fn tell(page: &mut Page) {
+    tell_rows(&page.take());
+}
+
+/// Writes rows to the standard error.
+pub fn tell_rows(rows: &Rows) {
     // A terminal that cannot be written to has nobody before it.
-    let _ = page.take().write_to(&mut io::stderr());
+    let _ = rows.write_to(&mut io::stderr());
 }
 
 /// Writes rows to the standard output.

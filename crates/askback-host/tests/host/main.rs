@@ -7,6 +7,7 @@ mod safety;
 mod script;
 mod suggest;
 mod unattended;
+mod witness;
 
 use askback_core::{
     forms::{Content, FormSchema},
