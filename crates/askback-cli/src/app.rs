@@ -6,7 +6,7 @@ use askback_host::{page::out, text::given, words};
 use clap::{Parser, Subcommand};
 
 use crate::{
-    commands::{auth, call, complete, demo, inspect, list, open, prompt, read, serve, watch},
+    commands::{auth, call, complete, demo, inspect, list, open, prompt, read, serve, test, watch},
     error::{Error, Exit, Kind, Outcome},
 };
 
@@ -30,6 +30,7 @@ enum Command {
     Complete(complete::CompleteArgs),
     Watch(watch::WatchArgs),
     Inspect(inspect::InspectArgs),
+    Test(test::TestArgs),
     Auth(auth::AuthArgs),
     Serve(serve::ServeArgs),
 }
@@ -100,6 +101,7 @@ impl Command {
             Self::Complete(args) => args.json,
             Self::Watch(args) => args.json,
             Self::Inspect(args) => args.json,
+            Self::Test(args) => args.is_json(),
             Self::Open(_) | Self::Auth(_) | Self::Serve(_) => false,
         }
     }
@@ -116,6 +118,7 @@ async fn run(app: App, outcome: &mut Outcome) -> Result<(), Error> {
         Some(Command::Complete(args)) => complete::run(args).await,
         Some(Command::Watch(args)) => watch::run(args).await,
         Some(Command::Inspect(args)) => inspect::run(args).await,
+        Some(Command::Test(args)) => test::run(args, outcome).await,
         Some(Command::Auth(args)) => auth::run(args).await,
         Some(Command::Serve(args)) => serve::run(args).await,
     }

@@ -50,10 +50,12 @@ pub enum Kind {
 /// The outcome of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Outcome {
-    /// The tool reported an error.
+    /// The tool reported an error, or a case of a suite failed.
     pub tool_error: bool,
     /// How the questions ended, at worst.
     pub questions: Ended,
+    /// A case of a suite could not be run, for which this party is to blame.
+    pub broken: Option<Kind>,
 }
 
 /// The exit codes.
@@ -62,7 +64,7 @@ pub struct Outcome {
 pub enum Exit {
     /// Done.
     Done = 0,
-    /// The tool reported an error.
+    /// The tool reported an error, or a case of a suite failed.
     ToolError = 1,
     /// The command line, or a file it names, is wrong.
     Usage = 2,
@@ -86,7 +88,7 @@ impl Exit {
     /// A failure outweighs how the questions ended, and that an error of the tool. So does a no that is
     /// expected: servers report it as an error, too.
     pub fn of(outcome: Outcome, error: Option<&Error>) -> Self {
-        match error.map(|error| error.kind) {
+        match error.map(|error| error.kind).or(outcome.broken) {
             Some(Kind::Connection | Kind::Protocol) => Self::Failure,
             Some(Kind::SignIn) => Self::SignIn,
             Some(Kind::Usage) => Self::Usage,
@@ -180,8 +182,15 @@ mod tests {
             let outcome = Outcome {
                 tool_error,
                 questions,
+                broken: None,
             };
             assert_eq!(Exit::of(outcome, error.as_ref()), exit);
+            // It is the same whether it ended the run, or a case of it.
+            let outcome = Outcome {
+                broken: kind,
+                ..outcome
+            };
+            assert_eq!(Exit::of(outcome, None), exit);
         }
         use Ended::{Answered, Expected, Refused, Unanswered, Unexpected};
         check(false, Answered, None, Exit::Done);

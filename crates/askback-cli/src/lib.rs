@@ -23,5 +23,6 @@ pub mod private_file;
 pub mod repl;
 pub mod session;
 pub mod sign_in;
+pub mod suite;
 pub mod target;
 pub mod trust;

@@ -47,6 +47,11 @@ struct OwnMembers {
 }
 
 impl TargetArgs {
+    /// Whether a server is named.
+    pub fn is_named(&self) -> bool {
+        self.url.is_some() || self.server.is_some() || !self.command.is_empty()
+    }
+
     /// The server meant.
     ///
     /// # Errors

@@ -61,7 +61,7 @@ pub struct SessionArgs {
     plain: bool,
     /// Give a request up after so many seconds without a sign of progress, those of a person not
     /// counted
-    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=MOST_SECONDS))]
+    #[arg(long, value_name = "SECONDS", value_parser = seconds())]
     timeout: Option<u64>,
 }
 
@@ -70,12 +70,13 @@ pub struct SessionArgs {
 pub struct Speaks(pub Protocol);
 
 /// The choice of a front end.
-#[derive(Debug)]
 pub enum Answers {
     /// A person at this terminal.
     Person,
     /// This file.
     Script(Script),
+    /// This front end, which is no person.
+    Leaf(Box<dyn Leaf>),
     /// Nobody.
     Nobody,
 }
@@ -95,6 +96,22 @@ impl Default for Speaks {
 }
 
 impl SessionArgs {
+    /// The options of a session with a server that is named elsewhere.
+    pub fn new(sign_in: SignInArgs, timeout: Option<u64>) -> Self {
+        Self {
+            sign_in,
+            timeout,
+            ..Self::default()
+        }
+    }
+
+    /// Sets the one revision to speak.
+    #[must_use]
+    pub fn speaking(mut self, revision: Revision) -> Self {
+        self.protocol = Speaks(Protocol::Only(revision));
+        self
+    }
+
     /// The server that is meant.
     ///
     /// # Errors
@@ -104,7 +121,8 @@ impl SessionArgs {
         self.target.target()
     }
 
-    fn limits(&self) -> Limits {
+    /// Returns the limits of a session.
+    pub fn limits(&self) -> Limits {
         let mut limits = Limits::default();
         if let Some(seconds) = self.timeout {
             limits.wire.request = Duration::from_secs(seconds);
@@ -236,7 +254,7 @@ fn waiting(target: &Target) -> Words {
 fn offer(answers: &Answers) -> Option<Root> {
     match answers {
         Answers::Person => folder::root(&std::env::current_dir().ok()?).ok(),
-        Answers::Script(_) | Answers::Nobody => None,
+        Answers::Script(_) | Answers::Leaf(_) | Answers::Nobody => None,
     }
 }
 
@@ -255,6 +273,7 @@ fn leaf(answers: Answers, plain: bool, limits: &Limits) -> Box<dyn Leaf> {
             }
         }
         Answers::Script(script) => unattended(Some(script), limits),
+        Answers::Leaf(leaf) => leaf,
         Answers::Nobody => unattended(None, limits),
     }
 }
@@ -400,6 +419,11 @@ fn hinted(failed: Error, error: &AuthorizationError) -> Error {
         }
         _ => failed,
     }
+}
+
+/// Reads what `--timeout` is given.
+pub fn seconds() -> clap::builder::RangedU64ValueParser {
+    clap::value_parser!(u64).range(1..=MOST_SECONDS)
 }
 
 /// Reads what `--protocol` is given.

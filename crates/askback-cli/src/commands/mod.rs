@@ -12,6 +12,7 @@ pub mod prompt;
 mod protect;
 pub mod read;
 pub mod serve;
+pub mod test;
 pub mod watch;
 
 use askback_host::{page::out, text::given};

@@ -60,6 +60,7 @@ impl<'a> Repl<'a> {
         Outcome {
             tool_error: self.tool_error,
             questions: self.host.ended(),
+            ..Outcome::default()
         }
     }
 

@@ -25,6 +25,7 @@ mod run;
 mod scratch;
 #[cfg(unix)]
 mod sign_in;
+mod suite;
 #[cfg(unix)]
 mod trust;
 #[cfg(unix)]

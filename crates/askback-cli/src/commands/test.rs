@@ -1,0 +1,203 @@
+//! `askback test`: a suite of cases.
+
+use std::{fs, path::PathBuf, time::Instant};
+
+use askback_core::revision::Revision;
+use askback_host::{
+    page::{Page, out},
+    text::given,
+    words,
+};
+use serde_json::value::RawValue;
+
+use crate::{
+    error::{Error, Outcome},
+    locate::TargetArgs,
+    session::{self, SessionArgs},
+    sign_in::SignInArgs,
+    suite::{
+        file::Suite,
+        report::{self, Format, Report},
+        run::{CaseRun, Runner, Verdict, plan},
+    },
+};
+
+/// The format of a suite.
+const SUITE: &str = "\
+A suite:
+  server:
+    command: [my-server, --its-option]   # or url: …, or name: one of mcp.json
+  revisions: all                         # or a list; else the newest that both sides have
+  cases:
+    - name: books a holiday
+      call: book_holiday                 # or prompt, read, complete, list
+      arguments: {destination: Barcelona}
+      answers:                           # as in a file of --answers
+        - when: {key: wishes}
+          accept: {confirm_booking: true}
+      expect:
+        text: {contains: Barcelona}      # or equals, matches, length, present, not
+        structured: {/total: 3000}       # by JSON pointer
+        questions: [{key: wishes}]
+        under: 10s
+A path begins in the folder of the suite, and the server is started there.";
+
+/// Test a server by a suite of cases
+///
+/// The standard output has a line for each case, and more where one failed: what was expected, what
+/// came, and what the server asked. With --format it has the report for programs, and the standard
+/// error has the lines, unless the report goes to a file.
+///
+/// Exit codes: 0 all cases passed, 1 a case failed, 2 usage, 4 the server could not be reached or
+/// went away in a case, 5 sign-in was required but not completed.
+#[derive(Debug, Clone, clap::Args)]
+#[command(after_long_help = SUITE)]
+pub struct TestArgs {
+    /// The suite, YAML or JSON
+    suite: PathBuf,
+    /// Run the cases whose name holds this
+    #[arg(
+        long,
+        value_name = "TEXT",
+        default_value = "",
+        hide_default_value = true
+    )]
+    filter: String,
+    /// Run the cases in this revision alone; may be given again
+    #[arg(long, value_name = "REVISION", value_parser = session::revision)]
+    revision: Vec<Revision>,
+    /// Run nothing after a case that failed
+    #[arg(long)]
+    bail: bool,
+    /// Write a report for programs
+    #[arg(long, value_enum)]
+    format: Option<Format>,
+    /// The file of that report; else the standard output
+    #[arg(long, value_name = "FILE", requires = "format")]
+    output: Option<PathBuf>,
+    /// Give a request up after so many seconds without a sign of progress
+    #[arg(long, value_name = "SECONDS", value_parser = session::seconds())]
+    timeout: Option<u64>,
+    #[command(flatten)]
+    target: TargetArgs,
+    #[command(flatten)]
+    sign_in: SignInArgs,
+}
+
+impl TestArgs {
+    /// Whether the standard output holds JSON, and an error in its place, too.
+    pub fn is_json(&self) -> bool {
+        self.format == Some(Format::Json) && self.output.is_none()
+    }
+}
+
+/// Runs the command.
+///
+/// # Errors
+///
+/// Fails with the error that ended it early; what became of the cases is in `outcome`.
+pub async fn run(args: TestArgs, outcome: &mut Outcome) -> Result<(), Error> {
+    let suite = Suite::load(&args.suite).map_err(Error::usage)?;
+    let planned = plan(&suite.cases, &args.filter, &args.revision);
+    if planned.is_empty() {
+        return Err(Error::usage("no case is to be run").hint(
+            "--filter is a part of the name of a case, and --revision one of its revisions.",
+        ));
+    }
+    let target = match (&suite.server, args.target.is_named()) {
+        (_, true) => args.target.target()?,
+        (Some(server), false) => server.target(&suite.folder)?,
+        (None, false) => {
+            return Err(
+                Error::usage("the suite names no server, and neither do you").hint(
+                    "Write server: {command: [my-server]} in the suite, or -- my-server behind it.",
+                ),
+            );
+        }
+    };
+    let session = SessionArgs::new(args.sign_in.clone(), args.timeout);
+    let mut lines = match (args.format, &args.output) {
+        (Some(_), None) => Lines::Stderr(out::stderr_page()),
+        _ => Lines::Stdout(out::stdout_page()),
+    };
+    let began = Instant::now();
+    let mut unwritten = Ok(());
+    let runner = Runner::new(target, session, args.bail);
+    let cases = runner
+        .run(&planned, |case| {
+            if unwritten.is_ok() {
+                unwritten = lines.case(case);
+            }
+        })
+        .await?;
+    unwritten?;
+    let name = args.suite.file_stem().unwrap_or_default().to_string_lossy();
+    let report = Report {
+        name: &name,
+        cases: &cases,
+        took: began.elapsed(),
+    };
+    report::summary(lines.page(), &report);
+    lines.write()?;
+    if let Some(format) = args.format {
+        write(&report, format, args.output.as_ref())?;
+    }
+    outcome.tool_error = report.counts().failed > 0;
+    outcome.broken = cases.iter().find_map(|case| match &case.verdict {
+        Verdict::Broken(error) => Some(error.kind),
+        _ => None,
+    });
+    Ok(())
+}
+
+/// The page of the lines for a person.
+enum Lines {
+    Stdout(Page),
+    Stderr(Page),
+}
+
+impl Lines {
+    fn page(&mut self) -> &mut Page {
+        match self {
+            Self::Stdout(page) | Self::Stderr(page) => page,
+        }
+    }
+
+    fn case(&mut self, case: &CaseRun<'_>) -> Result<(), Error> {
+        let shown = report::case(self.page(), case);
+        self.write()?;
+        for rows in shown {
+            match self {
+                Self::Stdout(_) => out::print(rows)?,
+                Self::Stderr(_) => out::tell_rows(rows),
+            }
+        }
+        Ok(())
+    }
+
+    fn write(&mut self) -> Result<(), Error> {
+        match self {
+            Self::Stdout(page) => out::print(&page.take())?,
+            Self::Stderr(page) => out::tell(page),
+        }
+        Ok(())
+    }
+}
+
+/// Writes the report for programs.
+fn write(report: &Report<'_>, format: Format, file: Option<&PathBuf>) -> Result<(), Error> {
+    let text = report.written(format);
+    match file {
+        Some(file) => fs::write(file, text).map_err(|error| {
+            let file = given(file.display());
+            Error::usage(words!("{} cannot be written: {}", file, given(error)))
+        }),
+        None if format == Format::Json => {
+            let json = RawValue::from_string(text.trim_end().to_owned());
+            Ok(out::print_json(
+                &json.map_err(|error| Error::usage(given(error)))?,
+            )?)
+        }
+        None => Ok(out::print_text(text.trim_end().into())?),
+    }
+}

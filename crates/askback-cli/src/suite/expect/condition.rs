@@ -1,0 +1,351 @@
+//! Conditions on a value: a text, or any other JSON.
+
+use std::{fmt, str::FromStr};
+
+use askback_host::{
+    text::{Words, given},
+    words,
+};
+use regex::Regex;
+use serde::{
+    Deserialize, Deserializer,
+    de::{
+        self, MapAccess, SeqAccess, Visitor,
+        value::{MapAccessDeserializer, SeqAccessDeserializer},
+    },
+};
+use serde_json::Value;
+
+use crate::suite::members;
+
+/// The most characters of an expected value that an error shows.
+const SHOWN: usize = 200;
+
+/// A condition on a value. Where it is no map, the value is to be equal to it.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Condition {
+    equals: Option<Value>,
+    /// Parts of a text, or elements of a list.
+    contains: Vec<Value>,
+    matches: Option<Regex>,
+    length: Option<u64>,
+    present: Option<bool>,
+    not: Option<Box<Condition>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ConditionText {
+    #[serde(default, deserialize_with = "some")]
+    equals: Option<Value>,
+    #[serde(default, deserialize_with = "some")]
+    contains: Option<Value>,
+    matches: Option<Pattern>,
+    length: Option<u64>,
+    present: Option<bool>,
+    not: Option<Box<Condition>>,
+}
+
+struct Pattern(Regex);
+
+/// A value that is there, `null` too.
+fn some<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
+    Value::deserialize(deserializer).map(Some)
+}
+
+impl<'de> Deserialize<'de> for Pattern {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        members::word(deserializer)
+    }
+}
+
+impl FromStr for Pattern {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        // What the crate says of it takes several lines.
+        Regex::new(text).map(Self).map_err(|error| match error {
+            regex::Error::CompiledTooBig(_) => format!("the pattern `{text}` is too large"),
+            _ => format!("`{text}` is no regular expression"),
+        })
+    }
+}
+
+impl From<ConditionText> for Condition {
+    fn from(text: ConditionText) -> Self {
+        Self {
+            equals: text.equals,
+            contains: match text.contains {
+                None => Vec::new(),
+                Some(Value::Array(all)) => all,
+                Some(one) => vec![one],
+            },
+            matches: text.matches.map(|Pattern(regex)| regex),
+            length: text.length,
+            present: text.present,
+            not: text.not,
+        }
+    }
+}
+
+impl Condition {
+    fn equal_to(value: impl Into<Value>) -> Self {
+        Self {
+            equals: Some(value.into()),
+            ..Self::default()
+        }
+    }
+
+    /// Checks a value, or that there is none: says what was expected of it.
+    pub(super) fn check(&self, found: Option<&Value>) -> Result<(), Words> {
+        if let Some(present) = self.present {
+            match (present, found) {
+                (true, None) => return Err("a value".into()),
+                (false, Some(_)) => return Err("nothing there".into()),
+                _ => {}
+            }
+        }
+        if let Some(wanted) = &self.equals
+            && !found.is_some_and(|found| equal(wanted, found))
+        {
+            return Err(shown(wanted));
+        }
+        for part in &self.contains {
+            if !found.is_some_and(|found| contains(found, part)) {
+                return Err(words!("something that contains {}", shown(part)));
+            }
+        }
+        if let Some(regex) = &self.matches
+            && !found.is_some_and(|found| regex.is_match(&text(found)))
+        {
+            return Err(words!("something that matches {}", cut(regex.as_str())));
+        }
+        if let Some(length) = self.length
+            && found.and_then(self::length) != Some(length)
+        {
+            return Err(words!("something of length {}", length));
+        }
+        match &self.not {
+            Some(not) if not.check(found).is_ok() => Err(words!("not {}", not.in_words())),
+            _ => Ok(()),
+        }
+    }
+
+    /// Checks a text.
+    pub(super) fn check_text(&self, found: &str) -> Result<(), Words> {
+        self.check(Some(&Value::String(found.to_owned())))
+    }
+
+    /// Says what it asks for.
+    pub(super) fn in_words(&self) -> Words {
+        let mut all = Vec::new();
+        if let Some(present) = self.present {
+            all.push(match present {
+                true => "a value".into(),
+                false => "nothing there".into(),
+            });
+        }
+        all.extend(self.equals.as_ref().map(shown));
+        for part in &self.contains {
+            all.push(words!("something that contains {}", shown(part)));
+        }
+        if let Some(regex) = &self.matches {
+            all.push(words!("something that matches {}", cut(regex.as_str())));
+        }
+        if let Some(length) = self.length {
+            all.push(words!("something of length {}", length));
+        }
+        if let Some(not) = &self.not {
+            all.push(words!("not {}", not.in_words()));
+        }
+        match all.is_empty() {
+            true => "anything".into(),
+            false => Words::join(all, " and "),
+        }
+    }
+}
+
+/// Whether two values are the same; numbers by what they are worth.
+fn equal(wanted: &Value, found: &Value) -> bool {
+    match (wanted, found) {
+        (Value::Number(wanted), Value::Number(found)) => {
+            wanted == found
+                || wanted.as_f64() == found.as_f64() && (wanted.is_f64() || found.is_f64())
+        }
+        (Value::Array(wanted), Value::Array(found)) => {
+            let mut both = wanted.iter().zip(found);
+            wanted.len() == found.len() && both.all(|(wanted, found)| equal(wanted, found))
+        }
+        (Value::Object(wanted), Value::Object(found)) => {
+            let is_same = |(name, wanted): (&String, &Value)| {
+                found.get(name).is_some_and(|found| equal(wanted, found))
+            };
+            wanted.len() == found.len() && wanted.iter().all(is_same)
+        }
+        _ => wanted == found,
+    }
+}
+
+fn contains(found: &Value, part: &Value) -> bool {
+    match found {
+        Value::Array(all) => all.iter().any(|one| equal(part, one)),
+        _ => text(found).contains(&text(part)),
+    }
+}
+
+/// The text of a value; its JSON where it is none.
+fn text(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+fn length(value: &Value) -> Option<u64> {
+    let length = match value {
+        Value::String(text) => text.chars().count(),
+        Value::Array(all) => all.len(),
+        Value::Object(all) => all.len(),
+        _ => return None,
+    };
+    u64::try_from(length).ok()
+}
+
+/// A value of the author's, as JSON.
+fn shown(value: &Value) -> Words {
+    cut(&value.to_string())
+}
+
+fn cut(text: &str) -> Words {
+    match text.char_indices().nth(SHOWN) {
+        None => given(text).into(),
+        Some((end, _)) => words!("{}…", given(&text[..end])),
+    }
+}
+
+impl<'de> Deserialize<'de> for Condition {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(ConditionVisitor)
+    }
+}
+
+struct ConditionVisitor;
+
+impl<'de> Visitor<'de> for ConditionVisitor {
+    type Value = Condition;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(
+            "a value, or a map of `equals`, `contains`, `matches`, `length`, `present` and `not`",
+        )
+    }
+
+    fn visit_bool<E: de::Error>(self, value: bool) -> Result<Condition, E> {
+        Ok(Condition::equal_to(value))
+    }
+
+    fn visit_i64<E: de::Error>(self, value: i64) -> Result<Condition, E> {
+        Ok(Condition::equal_to(value))
+    }
+
+    fn visit_u64<E: de::Error>(self, value: u64) -> Result<Condition, E> {
+        Ok(Condition::equal_to(value))
+    }
+
+    fn visit_f64<E: de::Error>(self, value: f64) -> Result<Condition, E> {
+        Ok(Condition::equal_to(value))
+    }
+
+    fn visit_str<E: de::Error>(self, value: &str) -> Result<Condition, E> {
+        Ok(Condition::equal_to(value))
+    }
+
+    fn visit_unit<E: de::Error>(self) -> Result<Condition, E> {
+        Ok(Condition::equal_to(Value::Null))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<Condition, A::Error> {
+        Value::deserialize(SeqAccessDeserializer::new(list)).map(Condition::equal_to)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Condition, A::Error> {
+        ConditionText::deserialize(MapAccessDeserializer::new(map)).map(Into::into)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_condition_says_what_it_asks_for() {
+        #[track_caller]
+        fn check(condition: &str, found: Value, wanted: Option<&str>) {
+            let condition: Condition = yaml_serde::from_str(condition).expect("a condition");
+            let checked = condition.check(Some(&found).filter(|found| **found != json!("absent")));
+            let told = checked.err().map(|words| words.to_string());
+            assert_eq!(told.as_deref(), wanted, "{found}");
+        }
+        check("yes it is", json!("yes it is"), None);
+        check("yes", json!("yes, it is"), Some("\"yes\""));
+        check("3000", json!(3000.0), None);
+        check("3000.0", json!(3000), None);
+        check("3000", json!("3000"), Some("3000"));
+        check(
+            "9007199254740993",
+            json!(9007199254740992_u64),
+            Some("9007199254740993"),
+        );
+        check("[1, {a: 2}]", json!([1.0, {"a": 2}]), None);
+        check("[1]", json!([1, 2]), Some("[1]"));
+        check("null", json!(null), None);
+        check("null", json!("absent"), Some("null"));
+        check(
+            "{equals: {a: 1}}",
+            json!({"a": 1, "b": 2}),
+            Some(r#"{"a":1}"#),
+        );
+        check("{contains: ell}", json!("hello"), None);
+        check("{contains: [h, lo]}", json!("hello"), None);
+        check(
+            "{contains: [h, x]}",
+            json!("hello"),
+            Some("something that contains \"x\""),
+        );
+        check("{contains: 2}", json!([1, 2]), None);
+        check(
+            "{contains: 3}",
+            json!([1, 2]),
+            Some("something that contains 3"),
+        );
+        check(
+            "{matches: '^TRV-[0-9A-F]{8}$'}",
+            json!("TRV-D3DD162E"),
+            None,
+        );
+        check(
+            "{matches: '^TRV'}",
+            json!("x"),
+            Some("something that matches ^TRV"),
+        );
+        check("{length: 2}", json!("äö"), None);
+        check("{length: 2}", json!([1]), Some("something of length 2"));
+        check("{present: true}", json!(null), None);
+        check("{present: true}", json!("absent"), Some("a value"));
+        check("{present: false}", json!("absent"), None);
+        check("{present: false}", json!(1), Some("nothing there"));
+        check("{not: {contains: TRV-}}", json!("nothing"), None);
+        check(
+            "{not: {contains: TRV-}}",
+            json!("TRV-1"),
+            Some("not something that contains \"TRV-\""),
+        );
+        check(
+            "{contains: a, length: 1}",
+            json!("ab"),
+            Some("something of length 1"),
+        );
+    }
+}

@@ -1,0 +1,558 @@
+//! The judgement: where the outcome of a case is not what was expected.
+
+use askback_host::{
+    text::{PeerText, Words, given},
+    words,
+};
+use serde_json::Value;
+
+use super::{Condition, ErrorExpect, Expect, LogExpect, QuestionExpect, Questions};
+use crate::{
+    error::Error,
+    suite::observe::{Asked, AskedMode, Ended, LogLine, Observed, Replied},
+};
+
+/// A place where an outcome is not what was expected.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mismatch {
+    /// The expectation.
+    pub expected: Words,
+    /// The outcome in its place.
+    pub came: Came,
+}
+
+/// The outcome in place of an expected one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Came {
+    /// In words of ours.
+    Ours(Words),
+    /// In words of the server.
+    Peer(PeerText),
+}
+
+impl From<&'static str> for Came {
+    fn from(words: &'static str) -> Self {
+        Self::Ours(words.into())
+    }
+}
+
+impl From<Words> for Came {
+    fn from(words: Words) -> Self {
+        Self::Ours(words)
+    }
+}
+
+impl From<PeerText> for Came {
+    fn from(text: PeerText) -> Self {
+        Self::Peer(text)
+    }
+}
+
+impl Came {
+    /// The text as it came, for programs.
+    pub fn raw(&self) -> &str {
+        match self {
+            Self::Ours(words) => words.as_str(),
+            Self::Peer(text) => text.raw(),
+        }
+    }
+}
+
+/// The mismatches so far.
+#[derive(Default)]
+struct Judged(Vec<Mismatch>);
+
+impl Judged {
+    fn expected(&mut self, expected: impl Into<Words>, came: impl Into<Came>) {
+        self.0.push(Mismatch {
+            expected: expected.into(),
+            came: came.into(),
+        });
+    }
+
+    /// Takes in whether a part of the outcome is as expected.
+    fn take(&mut self, what: impl Into<Words>, checked: Result<(), Words>, came: impl Into<Came>) {
+        if let Err(wanted) = checked {
+            self.expected(words!("{}: {}", what.into(), wanted), came);
+        }
+    }
+}
+
+impl Expect {
+    /// Returns where the outcome is not what was expected; nothing where it is.
+    pub fn judge(&self, observed: &Observed) -> Vec<Mismatch> {
+        let mut judged = Judged::default();
+        // What comes after a question that nobody answered is no news.
+        judge_answers(&observed.asked, &mut judged);
+        match (&observed.ended, &self.error) {
+            (Ended::Late(time), _) => {
+                let milliseconds = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+                let expected = words!("an end within {} ms", milliseconds);
+                judged.expected(expected, "it was given up then");
+            }
+            (Ended::Error(error), Some(expected)) => expected.judge(error, &mut judged),
+            (Ended::Error(error), None) => judged.expected("a result", in_words(error)),
+            (Ended::Result { text, .. }, Some(_)) => judged.expected("an error", text.clone()),
+            (Ended::Result { json, text, failed }, None) => {
+                self.judge_result(json, text, *failed, &mut judged);
+            }
+        }
+        let fits = |wanted: &Condition, found: &String| wanted.check_text(found).is_ok();
+        if let Some(wanted) = in_order(&self.progress, &observed.progress, fits) {
+            let expected = words!("progress: {}", wanted.in_words());
+            judged.expected(expected, lines(&observed.progress));
+        }
+        if let Some(wanted) = in_order(&self.log, &observed.log, LogExpect::fits) {
+            let logged: Vec<_> = observed.log.iter().map(|line| line.text.clone()).collect();
+            judged.expected(wanted.in_words(), lines(&logged));
+        }
+        self.judge_questions(&observed.asked, &mut judged);
+        judged.0
+    }
+
+    fn judge_result(&self, json: &Value, text: &PeerText, failed: bool, judged: &mut Judged) {
+        if failed != self.failed {
+            judged.expected(
+                match self.failed {
+                    true => "an error of the tool (`failed: true`)",
+                    false => "a tool that reports no error",
+                },
+                text.clone(),
+            );
+            return;
+        }
+        if let Some(condition) = &self.text {
+            judged.take("text", condition.check_text(text.raw()), text.clone());
+        }
+        let structured = json.get("structuredContent");
+        let everywhere = self.result.iter().map(|of| ("result", Some(json), of));
+        let within = self.structured.iter();
+        let within = within.map(|of| ("structured", structured, of));
+        for (what, root, (pointer, condition)) in everywhere.chain(within) {
+            let found = root.and_then(|root| root.pointer(&pointer.0));
+            let what = match pointer.0.is_empty() {
+                true => what.into(),
+                false => words!("{} {}", what, given(&pointer.0)),
+            };
+            judged.take(what, condition.check(found), shown(found));
+        }
+        match (&self.schema, structured) {
+            (Some(_), None) => {
+                judged.expected("structured content that fits the schema", shown(None))
+            }
+            (Some(schema), Some(found)) => {
+                if let Err(why) = schema.check(found) {
+                    judged.expected("structured content that fits the schema", why);
+                }
+            }
+            (None, _) => {}
+        }
+    }
+
+    fn judge_questions(&self, asked: &[Asked], judged: &mut Judged) {
+        let all: Vec<_> = asked.iter().map(in_a_line).collect();
+        match &self.questions {
+            Some(Questions::Count(count)) if asked.len() != *count => {
+                judged.expected(words!("questions: {}", *count), lines(&all));
+            }
+            None | Some(Questions::Count(_)) => {}
+            Some(Questions::These(wanted)) => {
+                if asked.len() != wanted.len() {
+                    judged.expected(words!("questions: {}", wanted.len()), lines(&all));
+                }
+                for (number, (wanted, found)) in (1_usize..).zip(wanted.iter().zip(asked)) {
+                    wanted.judge(number, found, judged);
+                }
+            }
+        }
+    }
+}
+
+impl ErrorExpect {
+    fn judge(&self, error: &Error, judged: &mut Judged) {
+        let Some(answer) = &error.answer else {
+            judged.expected("an error that the server answers with", in_words(error));
+            return;
+        };
+        if let Some(code) = self.code
+            && answer.code != code
+        {
+            let came = words!("error code {}", answer.code);
+            judged.expected(words!("error code {}", code), came);
+        }
+        if let Some(message) = &self.message {
+            let came = PeerText::from(&answer.message);
+            judged.take("error message", message.check_text(&answer.message), came);
+        }
+        for (pointer, condition) in &self.data {
+            let found = answer.data.as_ref();
+            let found = found.and_then(|data| data.pointer(&pointer.0));
+            let what = words!("error data {}", given(&pointer.0));
+            judged.take(what, condition.check(found), shown(found));
+        }
+    }
+}
+
+impl LogExpect {
+    fn fits(&self, line: &LogLine) -> bool {
+        let text = self.text.as_ref();
+        self.level.is_none_or(|level| level == line.level)
+            && text.is_none_or(|text| text.check_text(&line.text).is_ok())
+    }
+
+    fn in_words(&self) -> Words {
+        let text = self.text.as_ref().map(|text| text.in_words());
+        let text = text.unwrap_or_else(|| "anything".into());
+        match self.level {
+            Some(level) => words!(
+                "log, {}: {}",
+                given(format!("{level:?}").to_lowercase()),
+                text
+            ),
+            None => words!("log: {}", text),
+        }
+    }
+}
+
+impl QuestionExpect {
+    fn judge(&self, number: usize, found: &Asked, judged: &mut Judged) {
+        if let Some(key) = &self.key
+            && found.key.as_ref() != Some(key)
+        {
+            let came = found.key.as_ref().map(PeerText::from);
+            let expected = words!("question {}, key: {}", number, given(key));
+            judged.expected(expected, came.map_or("no key".into(), Came::Peer));
+        }
+        if let Some(mode) = self.mode
+            && found.mode != mode
+        {
+            let expected = words!("question {}, mode: {}", number, self::mode(mode));
+            judged.expected(expected, self::mode(found.mode));
+        }
+        if let Some(message) = &self.message {
+            let what = words!("question {}, message", number);
+            let came = PeerText::from(&found.message);
+            judged.take(what, message.check_text(&found.message), came);
+        }
+        if let Some(fields) = &self.fields {
+            let (mut wanted, mut there) = (fields.clone(), found.fields.clone());
+            wanted.sort();
+            there.sort();
+            if wanted != there {
+                let expected = words!("question {}, fields: {}", number, given(fields.join(", ")));
+                judged.expected(expected, PeerText::from(found.fields.join(", ")));
+            }
+        }
+        if let Some(reply) = self.reply
+            && found.reply != reply
+        {
+            let expected = words!("question {}, reply: {}", number, self::reply(reply));
+            judged.expected(expected, self::reply(found.reply));
+        }
+    }
+}
+
+/// Every question is answered by a rule, whatever else is expected.
+fn judge_answers(asked: &[Asked], judged: &mut Judged) {
+    for question in asked.iter().filter(|one| one.reply == Replied::Unanswered) {
+        let expected = "a rule that answers every question";
+        judged.expected(expected, PeerText::from(&question.message));
+    }
+}
+
+/// The first of the wanted that is not among the found, which may hold others between them.
+fn in_order<'a, W, F>(
+    wanted: &'a [W],
+    found: &[F],
+    fits: impl Fn(&W, &F) -> bool,
+) -> Option<&'a W> {
+    let mut found = found.iter();
+    wanted
+        .iter()
+        .find(|wanted| !found.any(|found| fits(wanted, found)))
+}
+
+fn mode(mode: AskedMode) -> &'static str {
+    match mode {
+        AskedMode::Form => "form",
+        AskedMode::Url => "url",
+        AskedMode::Sampling => "sampling",
+    }
+}
+
+fn reply(reply: Replied) -> &'static str {
+    match reply {
+        Replied::Accept => "accept",
+        Replied::Decline => "decline",
+        Replied::Cancel => "cancel",
+        Replied::Unanswered => "none",
+    }
+}
+
+fn in_a_line(asked: &Asked) -> String {
+    let message = asked.message.replace('\n', " ");
+    match &asked.key {
+        Some(key) => format!("{}, key {key}: {message}", mode(asked.mode)),
+        None => format!("{}: {message}", mode(asked.mode)),
+    }
+}
+
+fn lines(all: &[String]) -> Came {
+    match all.is_empty() {
+        true => "none".into(),
+        false => Came::Peer(all.join("\n").into()),
+    }
+}
+
+fn shown(found: Option<&Value>) -> Came {
+    match found {
+        None => "nothing is there".into(),
+        Some(Value::String(text)) => Came::Peer(text.into()),
+        Some(value) => Came::Peer(value.to_string().into()),
+    }
+}
+
+fn in_words(error: &Error) -> Came {
+    match &error.quoted {
+        None => error.message.clone().into(),
+        Some(quoted) => {
+            let text = format!("{}\n{}", error.message, quoted.raw());
+            Came::Peer(text.into())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use askback_core::{jsonrpc::ErrorObject, protocol::LoggingLevel};
+    use serde_json::json;
+
+    use super::*;
+    use crate::error::Kind;
+
+    fn observed(ended: Ended) -> Observed {
+        let asked = |key: &str, reply| Asked {
+            mode: AskedMode::Form,
+            key: Some(key.to_owned()),
+            message: format!("The {key}?"),
+            fields: vec!["seat".to_owned(), "room".to_owned()],
+            reply,
+        };
+        let line = |level, text: &str| LogLine {
+            level,
+            text: text.to_owned(),
+        };
+        Observed {
+            ended,
+            asked: vec![
+                asked("wishes", Replied::Accept),
+                asked("contact", Replied::Decline),
+            ],
+            progress: ["one", "two", "three"].map(str::to_owned).to_vec(),
+            log: vec![
+                line(LoggingLevel::Info, "begun"),
+                line(LoggingLevel::Warning, "sold out"),
+            ],
+            took: Duration::ZERO,
+        }
+    }
+
+    fn booked(failed: bool) -> Ended {
+        Ended::Result {
+            json: json!({"content": [], "structuredContent": {"total": 3000, "tags": ["a"]}}),
+            text: "Booked.".into(),
+            failed,
+        }
+    }
+
+    fn refused(answer: Option<ErrorObject>) -> Ended {
+        Ended::Error(Error {
+            answer: answer.map(Box::new),
+            ..Error::new(Kind::Server, "the server answered with error -32602:").quoting("no")
+        })
+    }
+
+    /// What is not as expected: each expectation, and what came in its place.
+    #[track_caller]
+    fn check(expect: &str, ended: Ended, mismatches: &[(&str, &str)]) {
+        let expect: Expect = yaml_serde::from_str(expect).expect("expectations");
+        let judged = expect.judge(&observed(ended));
+        let judged: Vec<_> = judged
+            .iter()
+            .map(|mismatch| (mismatch.expected.as_str(), mismatch.came.raw()))
+            .collect();
+        assert_eq!(judged, mismatches);
+    }
+
+    #[test]
+    fn a_result_is_judged() {
+        let good = || booked(false);
+        check("{}", good(), &[]);
+        check("{text: Booked.}", good(), &[]);
+        check("{text: {matches: '^B'}, failed: false}", good(), &[]);
+        check(
+            "{text: Nothing.}",
+            good(),
+            &[("text: \"Nothing.\"", "Booked.")],
+        );
+        check(
+            "{structured: {/total: 3000, /tags/0: a, /x: {present: false}}}",
+            good(),
+            &[],
+        );
+        check(
+            "{structured: {/total: 3001}}",
+            good(),
+            &[("structured /total: 3001", "3000")],
+        );
+        check(
+            "{structured: {/x: 1}}",
+            good(),
+            &[("structured /x: 1", "nothing is there")],
+        );
+        check(
+            "{result: {/structuredContent/total: 3000, /content: []}}",
+            good(),
+            &[],
+        );
+        check(
+            "{result: {'': {length: 1}}}",
+            good(),
+            &[(
+                "result: something of length 1",
+                r#"{"content":[],"structuredContent":{"tags":["a"],"total":3000}}"#,
+            )],
+        );
+        check(
+            "{}",
+            booked(true),
+            &[("a tool that reports no error", "Booked.")],
+        );
+        check("{failed: true}", booked(true), &[]);
+        check(
+            "{failed: true}",
+            good(),
+            &[("an error of the tool (`failed: true`)", "Booked.")],
+        );
+        check("{error: {}}", good(), &[("an error", "Booked.")]);
+    }
+
+    #[cfg(feature = "json-schema")]
+    #[test]
+    fn a_result_is_judged_by_a_schema() {
+        let total = |kind| format!("{{schema: {{properties: {{total: {{type: {kind}}}}}}}}}");
+        check(&total("integer"), booked(false), &[]);
+        let expected = "structured content that fits the schema";
+        check(
+            &total("string"),
+            booked(false),
+            &[(expected, "/total: 3000 is not of type \"string\"")],
+        );
+        let bare = Ended::Result {
+            json: json!({}),
+            text: "Booked.".into(),
+            failed: false,
+        };
+        check("{schema: true}", bare, &[(expected, "nothing is there")]);
+    }
+
+    #[test]
+    fn an_error_is_judged() {
+        let answer = || {
+            refused(Some(ErrorObject {
+                code: -32602,
+                message: "no trip".to_owned(),
+                data: Some(json!({"trip": 1})),
+            }))
+        };
+        let told = "the server answered with error -32602:\nno";
+        check("{}", answer(), &[("a result", told)]);
+        check("{error: {}}", answer(), &[]);
+        check(
+            "{error: {code: -32602, message: no trip, data: {/trip: 1}}}",
+            answer(),
+            &[],
+        );
+        check(
+            "{error: {code: -32002}}",
+            answer(),
+            &[("error code -32002", "error code -32602")],
+        );
+        check(
+            "{error: {message: {contains: yes}}}",
+            answer(),
+            &[("error message: something that contains \"yes\"", "no trip")],
+        );
+        check(
+            "{error: {data: {/trip: 2}}}",
+            answer(),
+            &[("error data /trip: 2", "1")],
+        );
+        // The client refused, not the server.
+        check(
+            "{error: {}}",
+            refused(None),
+            &[("an error that the server answers with", told)],
+        );
+        let late = Ended::Late(Duration::from_secs(2));
+        check(
+            "{under: 2s}",
+            late,
+            &[("an end within 2000 ms", "it was given up then")],
+        );
+    }
+
+    #[test]
+    fn progress_and_log_are_judged_by_their_order() {
+        let good = || booked(false);
+        check("{progress: [one, {contains: hre}]}", good(), &[]);
+        check(
+            "{progress: [three, one]}",
+            good(),
+            &[("progress: \"one\"", "one\ntwo\nthree")],
+        );
+        check("{log: [{text: begun}, {level: warning}]}", good(), &[]);
+        check(
+            "{log: [{level: error, text: begun}]}",
+            good(),
+            &[("log, error: \"begun\"", "begun\nsold out")],
+        );
+    }
+
+    #[test]
+    fn questions_are_judged() {
+        let good = || booked(false);
+        check("{questions: 2}", good(), &[]);
+        check(
+            "{questions: 1}",
+            good(),
+            &[(
+                "questions: 1",
+                "form, key wishes: The wishes?\nform, key contact: The contact?",
+            )],
+        );
+        check(
+            "{questions: [{key: wishes, mode: form, fields: [room, seat]}, {reply: decline}]}",
+            good(),
+            &[],
+        );
+        check(
+            "{questions: [{key: contact, mode: url, message: x, fields: [a], reply: cancel}, {}]}",
+            good(),
+            &[
+                ("question 1, key: contact", "wishes"),
+                ("question 1, mode: url", "form"),
+                ("question 1, message: \"x\"", "The wishes?"),
+                ("question 1, fields: a", "seat, room"),
+                ("question 1, reply: cancel", "accept"),
+            ],
+        );
+        let mut open = observed(good());
+        open.asked[1].reply = Replied::Unanswered;
+        let judged = Expect::default().judge(&open);
+        assert_eq!(judged.len(), 1, "{judged:?}");
+        assert_eq!(judged[0].came.raw(), "The contact?");
+    }
+}

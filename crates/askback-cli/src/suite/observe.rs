@@ -1,0 +1,221 @@
+//! The outcome of a case, as its expectations see it.
+
+use std::{
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use askback::client::Event;
+use askback_core::protocol::LoggingLevel;
+use askback_host::{
+    content,
+    model::{Ask, Question, Reply, Why},
+    text::PeerText,
+};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::error::Error;
+
+/// The most log lines, signs of progress and questions of a case that are kept, of each kind; of
+/// others, nothing is known.
+const MOST: usize = 1_000;
+
+/// The most bytes of them.
+const MOST_BYTES: usize = 16 << 20;
+
+/// The outcome of a case.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Observed {
+    /// The end of the request.
+    pub ended: Ended,
+    /// The questions that were asked, in their order, those for folders left out.
+    pub asked: Vec<Asked>,
+    /// The words of progress, empty where there were none.
+    pub progress: Vec<String>,
+    /// The log lines.
+    pub log: Vec<LogLine>,
+    /// The time from the request to its end.
+    pub took: Duration,
+}
+
+/// The end of a request.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Ended {
+    /// A result.
+    Result {
+        /// The JSON.
+        json: Value,
+        /// The text in it.
+        text: PeerText,
+        /// Whether the tool reported an error.
+        failed: bool,
+    },
+    /// An error of the server, of the client about the server, or a refused question.
+    Error(Error),
+    /// Nothing: it was given up after this time.
+    Late(Duration),
+}
+
+/// A question that was asked, and the reply.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Asked {
+    /// The kind.
+    pub mode: AskedMode,
+    /// The key, where it has one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
+    /// The message of the server.
+    pub message: String,
+    /// The names of the fields of a form.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub fields: Vec<String>,
+    /// The reply.
+    pub reply: Replied,
+}
+
+/// The kinds of questions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum AskedMode {
+    /// A form.
+    Form,
+    /// A link.
+    Url,
+    /// A model is asked.
+    Sampling,
+}
+
+/// The kinds of replies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Replied {
+    /// It was accepted.
+    Accept,
+    /// It was declined.
+    Decline,
+    /// It was cancelled.
+    Cancel,
+    /// No rule fits the question, or the rule does not fit the form.
+    #[serde(skip_deserializing)]
+    Unanswered,
+}
+
+/// A log line.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LogLine {
+    /// How much it matters.
+    pub level: LoggingLevel,
+    /// The text, or the JSON where it is none.
+    pub text: String,
+}
+
+/// The words of a server beside results and questions. Clones share them.
+#[derive(Debug, Clone, Default)]
+pub struct Heard(Arc<Mutex<Words>>);
+
+#[derive(Debug, Default)]
+struct Words {
+    progress: Kept<String>,
+    log: Kept<LogLine>,
+}
+
+/// A list that is kept as far as there is room.
+#[derive(Debug)]
+pub(super) struct Kept<T> {
+    all: Vec<T>,
+    bytes: usize,
+}
+
+impl Heard {
+    /// Takes in what the server said.
+    pub fn hear(&self, event: &Event) {
+        match event {
+            Event::Progress { message, .. } | Event::Task { message, .. } => {
+                let message = message.clone().unwrap_or_default();
+                let bytes = message.len();
+                self.lock().progress.push(message, bytes);
+            }
+            Event::Log { level, data, .. } => {
+                let text = match data.decode::<Value>() {
+                    Ok(Value::String(text)) => text,
+                    _ => data.as_str().to_owned(),
+                };
+                let (level, bytes) = (*level, text.len());
+                self.lock().log.push(LogLine { level, text }, bytes);
+            }
+            _ => {}
+        }
+    }
+
+    /// Returns the words of progress and the log lines since the last time.
+    pub fn take(&self) -> (Vec<String>, Vec<LogLine>) {
+        let words = std::mem::take(&mut *self.lock());
+        (words.progress.all, words.log.all)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Words> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<T> Kept<T> {
+    /// Keeps one more, of this length, as long as there is room.
+    pub(super) fn push(&mut self, one: T, bytes: usize) {
+        let bytes = self.bytes.saturating_add(bytes);
+        if self.all.len() < MOST && bytes <= MOST_BYTES {
+            self.all.push(one);
+            self.bytes = bytes;
+        }
+    }
+
+    /// Returns what was kept since the last time.
+    pub(super) fn take(&mut self) -> Vec<T> {
+        std::mem::take(self).all
+    }
+}
+
+impl<T> Default for Kept<T> {
+    fn default() -> Self {
+        Self {
+            all: Vec::new(),
+            bytes: 0,
+        }
+    }
+}
+
+impl Asked {
+    /// The question as an expectation sees it; none for folders, and for what the client asks itself.
+    pub fn of(question: &Question, reply: &Reply) -> Option<Self> {
+        let (mode, message, fields) = match &question.ask {
+            Ask::Form { message, schema } => {
+                let fields = schema.fields.iter().map(|field| field.name.clone());
+                (AskedMode::Form, message.clone(), fields.collect())
+            }
+            Ask::Link { message, .. } => (AskedMode::Url, message.clone(), Vec::new()),
+            Ask::Sample(request) => {
+                let blocks = request
+                    .messages
+                    .iter()
+                    .flat_map(|said| said.content.blocks());
+                let texts = blocks.map(|block| content::sampling_block(block).raw().to_owned());
+                let message = texts.collect::<Vec<_>>().join("\n");
+                (AskedMode::Sampling, message, Vec::new())
+            }
+            Ask::Roots | Ask::Arguments { .. } | Ask::SignIn { .. } => return None,
+        };
+        let reply = match reply {
+            Reply::Declined { .. } => Replied::Decline,
+            Reply::Cancelled(Why::Person | Why::Rule { .. }) => Replied::Cancel,
+            Reply::Cancelled(_) => Replied::Unanswered,
+            _ => Replied::Accept,
+        };
+        Some(Self {
+            mode,
+            key: question.key.clone(),
+            message,
+            fields,
+            reply,
+        })
+    }
+}

@@ -1,0 +1,126 @@
+//! The front end of a suite: the script of one case after the other.
+
+use std::{
+    cell::RefCell,
+    io,
+    rc::Rc,
+    task::{Context, Poll},
+};
+
+use askback_core::limits::Limits;
+use askback_host::{
+    host::{Did, Leaf},
+    model::{Desk, Happened},
+    page::{Look, Page, Rows},
+    remarks::Remark,
+    script::Script,
+    text::Words,
+    unattended::Unattended,
+};
+
+/// The most pages of a case that are kept for its report.
+const PAGES: usize = 256;
+
+/// The look of a report: as wide as a page is, and without styles, since it may go to a file.
+const LOOK: Look = Look {
+    columns: 100,
+    styled: false,
+};
+
+/// A front end whose script is changed between two cases.
+pub(super) struct Player {
+    playing: PlayerHandle,
+    /// For what is said outside questions.
+    page: Page,
+}
+
+/// A handle of a [`Player`].
+#[derive(Clone)]
+pub(super) struct PlayerHandle(Rc<RefCell<Playing>>);
+
+struct Playing {
+    leaf: Unattended,
+    limits: Limits,
+    /// The pages of the case so far.
+    pages: Vec<Rows>,
+}
+
+impl Player {
+    /// A player of this script, from within the runtime, and its handle.
+    pub(super) fn new(script: &Script, limits: Limits) -> (Self, PlayerHandle) {
+        let playing = PlayerHandle(Rc::new(RefCell::new(Playing {
+            leaf: leaf(script, &limits),
+            limits,
+            pages: Vec::new(),
+        })));
+        let player = Self {
+            playing: playing.clone(),
+            page: Page::new(LOOK),
+        };
+        (player, playing)
+    }
+}
+
+impl PlayerHandle {
+    /// Plays another script from now on.
+    pub(super) fn play(&self, script: &Script) {
+        let mut playing = self.0.borrow_mut();
+        playing.leaf = leaf(script, &playing.limits);
+    }
+
+    /// Returns what a person would have been shown since the last time.
+    pub(super) fn shown(&self) -> Vec<Rows> {
+        std::mem::take(&mut self.0.borrow_mut().pages)
+    }
+}
+
+fn leaf(script: &Script, limits: &Limits) -> Unattended {
+    let mut leaf = Unattended::new(Some(script.clone()), limits.clone(), Box::new(io::sink()));
+    *leaf.page() = Page::new(LOOK);
+    leaf
+}
+
+impl Playing {
+    /// Keeps rows, as long as there is room.
+    fn keep(&mut self, rows: Rows) {
+        if self.pages.len() < PAGES && rows != Rows::default() {
+            self.pages.push(rows);
+        }
+    }
+}
+
+impl Leaf for Player {
+    fn poll_did(&mut self, desk: &Desk, context: &mut Context<'_>) -> Poll<Did> {
+        self.playing.0.borrow_mut().leaf.poll_did(desk, context)
+    }
+
+    fn happened(&mut self, desk: &Desk, happened: &Happened) {
+        self.playing.0.borrow_mut().leaf.happened(desk, happened);
+    }
+
+    fn remark(&mut self, desk: &Desk, remark: Remark) -> Option<Remark> {
+        self.playing.0.borrow_mut().leaf.remark(desk, remark)
+    }
+
+    fn tell(&mut self, words: Words) {
+        self.playing.0.borrow_mut().leaf.tell(words);
+    }
+
+    /// Opens nothing: no person is there.
+    fn open(&mut self, _: &str) {}
+
+    fn show(&mut self, _: &Desk, _: Option<&Words>) {
+        let mut playing = self.playing.0.borrow_mut();
+        let rows = playing.leaf.page().take();
+        playing.keep(rows);
+        playing.keep(self.page.take());
+    }
+
+    fn page(&mut self) -> &mut Page {
+        &mut self.page
+    }
+
+    fn is_person(&self) -> bool {
+        false
+    }
+}

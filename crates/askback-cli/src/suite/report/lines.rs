@@ -1,0 +1,105 @@
+//! The report for a person: a line for each case, and more where it failed.
+
+use std::time::Duration;
+
+use askback_host::{
+    page::{Page, Rows, Style},
+    text::{Words, given},
+    words,
+};
+
+use super::Report;
+use crate::{
+    error::Error,
+    suite::{
+        expect::{Came, Mismatch},
+        run::{CaseRun, Verdict},
+    },
+};
+
+/// The most characters of an outcome that are shown.
+const SHOWN: usize = 2_048;
+
+/// Puts a case on the page, and returns the rows of its questions, which stand below it where it
+/// failed.
+pub fn case<'a>(page: &mut Page, case: &'a CaseRun<'_>) -> &'a [Rows] {
+    let name = given(case.planned.name());
+    let took = in_words(case.took);
+    match &case.verdict {
+        Verdict::Passed => page.item("ok    ", Style::Plain, words!("{} ({})", name, took)),
+        Verdict::LeftOut => page.item("left  ", Style::Dim, name),
+        Verdict::Failed(mismatches) => {
+            page.item("FAIL  ", Style::Warning, words!("{} ({})", name, took));
+            for mismatch in mismatches {
+                put(page, mismatch);
+            }
+        }
+        Verdict::Broken(error) => {
+            page.item("ERROR ", Style::Warning, words!("{} ({})", name, took));
+            broken(page, error);
+        }
+    }
+    match case.verdict {
+        Verdict::Failed(_) | Verdict::Broken(_) => {
+            if !case.shown.is_empty() {
+                page.note(Style::Dim, "    what the server asked and said:");
+            }
+            &case.shown
+        }
+        Verdict::Passed | Verdict::LeftOut => &[],
+    }
+}
+
+fn put(page: &mut Page, mismatch: &Mismatch) {
+    page.item("      expected ", Style::Plain, mismatch.expected.clone());
+    match &mismatch.came {
+        Came::Ours(words) => page.item("      came     ", Style::Plain, words.clone()),
+        Came::Peer(text) => {
+            let (head, more) = text.cut(SHOWN);
+            page.quote_at("      came     ", head);
+            if more > 0 {
+                page.note(
+                    Style::Dim,
+                    words!("    {} more characters are left out", more),
+                );
+            }
+        }
+    }
+}
+
+fn broken(page: &mut Page, error: &Error) {
+    page.item("      ", Style::Plain, error.message.clone());
+    if let Some(quoted) = &error.quoted {
+        let (head, _) = quoted.cut(SHOWN);
+        page.quote_at("      ", head);
+    }
+}
+
+/// Puts the counts of a run on the page.
+pub fn summary(page: &mut Page, report: &Report<'_>) {
+    let counts = report.counts();
+    let mut parts = vec![words!("{} passed", counts.passed)];
+    let more = [
+        (counts.failed, "failed"),
+        (counts.broken, "without a connection"),
+        (counts.left_out, "not run"),
+    ];
+    for (count, what) in more {
+        if count > 0 {
+            parts.push(words!("{} {}", count, what));
+        }
+    }
+    let style = match counts.failed.saturating_add(counts.broken) {
+        0 => Style::Strong,
+        _ => Style::Warning,
+    };
+    let parts = Words::join(parts, ", ");
+    page.say(style, words!("{} ({})", parts, in_words(report.took)));
+}
+
+fn in_words(time: Duration) -> Words {
+    match time.as_millis() {
+        ms @ 0..10_000 => words!("{} ms", u64::try_from(ms).unwrap_or(u64::MAX)),
+        _ => words!("{} s", time.as_secs()),
+    }
+}

@@ -1,0 +1,102 @@
+//! Reports: what came of a suite, for a person and for programs.
+
+mod json;
+mod junit;
+mod lines;
+mod tap;
+
+use std::time::Duration;
+
+use crate::suite::run::{CaseRun, Verdict};
+
+pub use lines::{case, summary};
+
+/// The format of a report for programs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum Format {
+    /// The XML of JUnit.
+    Junit,
+    /// An object with all cases.
+    Json,
+    /// The Test Anything Protocol, version 14.
+    Tap,
+}
+
+/// The report of a run.
+#[derive(Debug, Clone, Copy)]
+pub struct Report<'a> {
+    /// The name of the suite.
+    pub name: &'a str,
+    /// The cases.
+    pub cases: &'a [CaseRun<'a>],
+    /// The time that the run took.
+    pub took: Duration,
+}
+
+impl Report<'_> {
+    /// Returns the report in a format, and the line end behind it.
+    pub fn written(&self, format: Format) -> String {
+        match format {
+            Format::Junit => junit::written(self),
+            Format::Json => json::written(self),
+            Format::Tap => tap::written(self),
+        }
+    }
+
+    /// Counts the verdicts.
+    pub fn counts(&self) -> Counts {
+        let mut counts = Counts::default();
+        for case in self.cases {
+            let count = match case.verdict {
+                Verdict::Passed => &mut counts.passed,
+                Verdict::Failed(_) => &mut counts.failed,
+                Verdict::Broken(_) => &mut counts.broken,
+                Verdict::LeftOut => &mut counts.left_out,
+            };
+            *count = count.saturating_add(1);
+        }
+        counts
+    }
+}
+
+/// How many cases there are of each verdict.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Counts {
+    /// Those that passed.
+    pub passed: usize,
+    /// Those that failed.
+    pub failed: usize,
+    /// Those in which the connection broke.
+    pub broken: usize,
+    /// Those that were not run.
+    pub left_out: usize,
+}
+
+/// The mismatches of a case, or why its connection broke, in lines for programs that show text.
+fn details(case: &CaseRun<'_>) -> Vec<String> {
+    match &case.verdict {
+        Verdict::Passed | Verdict::LeftOut => Vec::new(),
+        Verdict::Failed(mismatches) => mismatches
+            .iter()
+            .map(|mismatch| {
+                let came = mismatch.came.raw();
+                format!("expected {}\ncame {came}", mismatch.expected)
+            })
+            .collect(),
+        Verdict::Broken(error) => {
+            let quoted = error.quoted.as_ref();
+            let quoted = quoted.map(|quoted| format!("\n{}", quoted.raw()));
+            vec![format!("{}{}", error.message, quoted.unwrap_or_default())]
+        }
+    }
+}
+
+/// The pages that a person would have been shown, as text.
+fn shown(case: &CaseRun<'_>) -> String {
+    case.shown.iter().map(ToString::to_string).collect()
+}
+
+/// A time in seconds, to the millisecond.
+fn seconds(time: Duration) -> String {
+    format!("{:.3}", time.as_secs_f64())
+}

@@ -1,0 +1,421 @@
+//! The run of a suite: one case after the other, in each of their revisions.
+
+use std::{cell::RefCell, collections::BTreeMap, rc::Rc, time::Duration};
+
+use askback::client::{Client, ClientError};
+use askback_core::{
+    protocol::{LoggingLevel, Reference},
+    revision::Revision,
+};
+use askback_host::{content, folder, page::Rows, text::PeerText};
+use serde::Serialize;
+use serde_json::{Map, Value};
+use tokio::time::{Instant, timeout};
+
+use super::{
+    expect::Mismatch,
+    file::{Action, Case, Complete, Completed, Listed, Revisions},
+    observe::{Asked, Ended, Heard, Kept, Observed},
+    player::{Player, PlayerHandle},
+};
+use crate::{
+    args::{self, Argument, Given},
+    error::{Error, Kind},
+    session::{Answers, Session, SessionArgs, failed},
+    target::Target,
+};
+
+/// A run of a suite.
+pub struct Runner {
+    target: Target,
+    args: SessionArgs,
+    bail: bool,
+}
+
+/// A case in one revision.
+#[derive(Debug, Clone, Copy)]
+pub struct Planned<'a> {
+    /// The case.
+    pub case: &'a Case,
+    /// The revision, where one is named.
+    pub revision: Option<Revision>,
+}
+
+/// A case that was run, or left out.
+#[derive(Debug, Clone)]
+pub struct CaseRun<'a> {
+    /// The case.
+    pub planned: Planned<'a>,
+    /// The verdict.
+    pub verdict: Verdict,
+    /// The time from the request to its end.
+    pub took: Duration,
+    /// The questions.
+    pub asked: Vec<Asked>,
+    /// The pages that a person would have been shown.
+    pub shown: Vec<Rows>,
+}
+
+/// The verdict on a case.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Verdict {
+    /// Everything was as expected.
+    Passed,
+    /// Something was not.
+    Failed(Vec<Mismatch>),
+    /// The server could not be reached, or went away.
+    Broken(Error),
+    /// It was not run, after another that failed.
+    LeftOut,
+}
+
+/// Plans which cases are run, in the order in which they are: those whose name holds `filter`, in the
+/// revisions of `only` where it names any.
+pub fn plan<'a>(cases: &'a [Case], filter: &str, only: &[Revision]) -> Vec<Planned<'a>> {
+    let mut by_revision: BTreeMap<(usize, Option<Revision>), Vec<Planned<'a>>> = BTreeMap::new();
+    let mut order: Vec<Option<Revision>> = Vec::new();
+    for case in cases.iter().filter(|case| case.name.contains(filter)) {
+        let revisions: Vec<Option<Revision>> = match &case.revisions {
+            Revisions::Newest if only.is_empty() => vec![None],
+            Revisions::Newest => only.iter().copied().map(Some).collect(),
+            Revisions::Each(each) => {
+                let is_meant = |revision: &&Revision| only.is_empty() || only.contains(revision);
+                each.iter().filter(is_meant).copied().map(Some).collect()
+            }
+        };
+        for revision in revisions {
+            let at = order.iter().position(|known| *known == revision);
+            let at = at.unwrap_or_else(|| {
+                order.push(revision);
+                order.len().saturating_sub(1)
+            });
+            let planned = Planned { case, revision };
+            by_revision.entry((at, revision)).or_default().push(planned);
+        }
+    }
+    by_revision.into_values().flatten().collect()
+}
+
+impl Planned<'_> {
+    /// Returns the name of the case, with the revision where one is named.
+    pub fn name(&self) -> String {
+        match self.revision {
+            Some(revision) => format!("{} [{revision}]", self.case.name),
+            None => self.case.name.clone(),
+        }
+    }
+}
+
+/// A connection for the cases of one revision.
+struct Stage {
+    session: Session,
+    playing: PlayerHandle,
+    heard: Heard,
+    asked: Rc<RefCell<Kept<Asked>>>,
+    revision: Option<Revision>,
+    /// Whether the server was asked for its log.
+    logs: bool,
+}
+
+/// No connection came about.
+struct Unopened {
+    error: Error,
+    /// The pages that a person would have been shown.
+    shown: Vec<Rows>,
+}
+
+impl From<Error> for Unopened {
+    fn from(error: Error) -> Self {
+        Self {
+            error,
+            shown: Vec::new(),
+        }
+    }
+}
+
+impl Runner {
+    /// A run on this server. With `bail`, nothing is run after a case that failed.
+    pub fn new(target: Target, args: SessionArgs, bail: bool) -> Self {
+        Self { target, args, bail }
+    }
+
+    /// Runs cases, and tells of each when it has ended.
+    ///
+    /// # Errors
+    ///
+    /// If the person stops the run, or the server cannot be started as the command line says.
+    pub async fn run<'a>(
+        &self,
+        planned: &[Planned<'a>],
+        mut done: impl FnMut(&CaseRun<'a>),
+    ) -> Result<Vec<CaseRun<'a>>, Error> {
+        let mut runs = Vec::with_capacity(planned.len());
+        let mut shared = None;
+        // The revision in which no connection came about, and why: it is not tried for each case.
+        let mut unreachable: Option<(Option<Revision>, Error)> = None;
+        for &planned in planned {
+            let broken = unreachable
+                .as_ref()
+                .filter(|(revision, _)| *revision == planned.revision);
+            let has_failed = |run: &CaseRun<'_>| run.verdict != Verdict::Passed;
+            let run = if self.bail && runs.iter().any(has_failed) {
+                CaseRun::without(planned, Verdict::LeftOut)
+            } else if let Some((_, why)) = broken {
+                CaseRun::without(planned, Verdict::Broken(why.clone()))
+            } else {
+                match self.run_case(planned, &mut shared).await {
+                    Ok(run) => run,
+                    Err(Unopened { error, .. })
+                        if matches!(error.kind, Kind::Interrupted | Kind::Usage) =>
+                    {
+                        return Err(error);
+                    }
+                    Err(Unopened { error, shown }) => {
+                        unreachable = Some((planned.revision, error.clone()));
+                        CaseRun {
+                            shown,
+                            ..CaseRun::without(planned, Verdict::Broken(error))
+                        }
+                    }
+                }
+            };
+            done(&run);
+            runs.push(run);
+        }
+        if let Some(stage) = shared {
+            stage.session.close().await;
+        }
+        Ok(runs)
+    }
+
+    /// Runs a case on the shared connection, if there is one and the case has none of its own.
+    ///
+    /// # Errors
+    ///
+    /// If no connection comes about, or the person stops the run.
+    async fn run_case<'a>(
+        &self,
+        planned: Planned<'a>,
+        shared: &mut Option<Stage>,
+    ) -> Result<CaseRun<'a>, Unopened> {
+        if let Some(stage) = shared.take_if(|stage| stage.revision != planned.revision) {
+            stage.session.close().await;
+        }
+        let is_fresh = planned.case.is_fresh;
+        let mut stage = match shared.take_if(|_| !is_fresh) {
+            Some(stage) => stage,
+            None => self.open(planned).await?,
+        };
+        let run = stage.run(planned).await?;
+        match is_fresh || matches!(run.verdict, Verdict::Broken(_)) {
+            true => stage.session.close().await,
+            false => *shared = Some(stage),
+        }
+        Ok(run)
+    }
+
+    async fn open(&self, planned: Planned<'_>) -> Result<Stage, Unopened> {
+        let (player, playing) = Player::new(&planned.case.script, self.args.limits());
+        let opened = self.open_before(planned, player, playing.clone()).await;
+        opened.map_err(|error| Unopened {
+            error,
+            shown: playing.shown(),
+        })
+    }
+
+    async fn open_before(
+        &self,
+        planned: Planned<'_>,
+        player: Player,
+        playing: PlayerHandle,
+    ) -> Result<Stage, Error> {
+        let roots = planned.case.script.roots.as_ref().map(|paths| {
+            let roots = paths.iter().map(|path| folder::root(path));
+            roots.collect::<Result<Vec<_>, _>>().map_err(Error::usage)
+        });
+        let roots = roots.transpose()?;
+        let mut args = self.args.clone();
+        if let Some(revision) = planned.revision {
+            args = args.speaking(revision);
+        }
+        let heard = Heard::default();
+        let ears = heard.clone();
+        let take = move |event| {
+            ears.hear(&event);
+            Some(event)
+        };
+        let answers = Answers::Leaf(Box::new(player));
+        let mut session = Session::open_taking(self.target.clone(), &args, answers, take).await?;
+        if let Some(roots) = roots {
+            session.host.desk_mut().share(roots);
+        }
+        let asked = Rc::new(RefCell::new(Kept::default()));
+        let noted = Rc::clone(&asked);
+        session.host.note(move |question, reply| {
+            if let Some(asked) = Asked::of(question, reply) {
+                let bytes = asked.message.len();
+                noted.borrow_mut().push(asked, bytes);
+            }
+        });
+        // With the feature, results are checked by the output schemas that are known.
+        if cfg!(feature = "json-schema") && session.client.capabilities().tools.is_some() {
+            let Session { client, host } = &mut session;
+            host.attend(client.tools()).await?.map_err(failed)?;
+        }
+        Ok(Stage {
+            session,
+            playing,
+            heard,
+            asked,
+            revision: planned.revision,
+            logs: false,
+        })
+    }
+}
+
+impl<'a> CaseRun<'a> {
+    /// A case that was not run.
+    fn without(planned: Planned<'a>, verdict: Verdict) -> Self {
+        Self {
+            planned,
+            verdict,
+            took: Duration::ZERO,
+            asked: Vec::new(),
+            shown: Vec::new(),
+        }
+    }
+}
+
+impl Stage {
+    async fn run<'a>(&mut self, planned: Planned<'a>) -> Result<CaseRun<'a>, Error> {
+        let case = planned.case;
+        self.playing.play(&case.script);
+        let Session { client, host } = &mut self.session;
+        if case.expect.wants_log() && !self.logs && client.capabilities().logging.is_some() {
+            let asking = client.set_log_level(LoggingLevel::Debug);
+            // A server that refuses says nothing, which the case then tells.
+            let _ = host.attend(asking).await?;
+            self.logs = true;
+        }
+        self.heard.take();
+        self.asked.borrow_mut().take();
+        let began = Instant::now();
+        let acting = act(client, &case.action);
+        let acted = match case.under {
+            Some(under) => host.attend(timeout(under, acting)).await?,
+            None => host.attend(async { Ok(acting.await) }).await?,
+        };
+        let took = began.elapsed();
+        let ended = match (acted, case.under) {
+            (Ok(Ok(ended)), _) => ended,
+            (Ok(Err(error)), _) => Ended::Error(failed(error)),
+            (Err(_), under) => Ended::Late(under.unwrap_or(took)),
+        };
+        let (progress, log) = self.heard.take();
+        let asked = self.asked.borrow_mut().take();
+        let verdict = match &ended {
+            Ended::Error(error) if matches!(error.kind, Kind::Connection | Kind::SignIn) => {
+                Verdict::Broken(error.clone())
+            }
+            _ => {
+                let observed = Observed {
+                    ended,
+                    asked: asked.clone(),
+                    progress,
+                    log,
+                    took,
+                };
+                match case.expect.judge(&observed) {
+                    mismatches if mismatches.is_empty() => Verdict::Passed,
+                    mismatches => Verdict::Failed(mismatches),
+                }
+            }
+        };
+        host.flush();
+        Ok(CaseRun {
+            planned,
+            verdict,
+            took,
+            asked,
+            shown: self.playing.shown(),
+        })
+    }
+}
+
+/// Makes the request of a case.
+async fn act(client: &Client, action: &Action) -> Result<Ended, ClientError> {
+    Ok(match action {
+        Action::Call(tool, arguments) => {
+            let result = client.call_tool(tool, arguments).await?;
+            Ended::Result {
+                json: json(&result.raw),
+                text: content::tool_result(&result.value),
+                failed: result.failed(),
+            }
+        }
+        Action::Prompt(name, arguments) => {
+            let result = client.get_prompt(name, texts(arguments)).await?;
+            good(json(&result.raw), content::prompt(&result.value))
+        }
+        Action::Read(uri) => {
+            let result = client.read_resource(uri).await?;
+            good(json(&result.raw), content::resource(&result.value))
+        }
+        Action::Complete(complete, known) => {
+            let Complete {
+                of,
+                argument,
+                start,
+            } = complete;
+            let reference = match of {
+                Completed::Prompt(name) => Reference::prompt(name),
+                Completed::Template(uri) => Reference::resource(uri),
+            };
+            let completing = client.complete(reference, (argument, start), texts(known));
+            let completion = completing.await?;
+            let text = completion.values.join("\n");
+            good(json(&completion), text.into())
+        }
+        Action::List(listed) => list(client, *listed).await?,
+    })
+}
+
+async fn list(client: &Client, listed: Listed) -> Result<Ended, ClientError> {
+    fn named<T: Serialize>(member: &str, all: &[T], name: impl Fn(&T) -> &str) -> Ended {
+        let mut object = Map::new();
+        object.insert(member.to_owned(), json(all));
+        let names: Vec<_> = all.iter().map(name).collect();
+        good(Value::Object(object), names.join("\n").into())
+    }
+    Ok(match listed {
+        Listed::Tools => named("tools", &client.tools().await?, |tool| &tool.name),
+        Listed::Prompts => named("prompts", &client.prompts().await?, |prompt| &prompt.name),
+        Listed::Resources => named("resources", &client.resources().await?, |one| &one.uri),
+        Listed::Templates => {
+            let templates = client.resource_templates().await?;
+            named("resourceTemplates", &templates, |one| &one.uri_template)
+        }
+    })
+}
+
+fn good(json: Value, text: PeerText) -> Ended {
+    Ended::Result {
+        json,
+        text,
+        failed: false,
+    }
+}
+
+/// A value that was read from JSON, as JSON.
+fn json(value: &(impl Serialize + ?Sized)) -> Value {
+    serde_json::to_value(value).unwrap_or_default()
+}
+
+/// The arguments of a prompt, which are texts.
+fn texts(arguments: &Map<String, Value>) -> BTreeMap<String, String> {
+    let arguments = arguments.iter().map(|(key, value)| Argument {
+        key: key.clone(),
+        given: Given::Json(value.clone()),
+    });
+    args::for_prompt(arguments.collect())
+}

@@ -1,0 +1,212 @@
+//! The server of a suite.
+
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
+
+use serde::{Deserialize, Deserializer};
+
+use super::members;
+use crate::{
+    error::Error,
+    locate::TargetArgs,
+    target::{Command, Reach, Target},
+};
+
+/// The server of a suite, where its file names one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Server {
+    name: Option<String>,
+    source: Source,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Source {
+    /// It is started, with these words, variables and working directory.
+    Command(CommandLine, BTreeMap<String, String>, Option<PathBuf>),
+    /// It runs at this URL, and is sent these headers.
+    Url(String, BTreeMap<String, String>),
+    /// It is one of a file of servers: of this one, or of that which is found from the working
+    /// directory.
+    Listed(Option<PathBuf>),
+}
+
+/// A program and its arguments.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "Vec<String>")]
+struct CommandLine {
+    program: String,
+    args: Vec<String>,
+}
+
+impl TryFrom<Vec<String>> for CommandLine {
+    type Error = &'static str;
+
+    fn try_from(mut words: Vec<String>) -> Result<Self, Self::Error> {
+        if words.first().is_none_or(String::is_empty) {
+            return Err("`command` begins with a program: [my-server, --its-option]");
+        }
+        let program = words.remove(0);
+        Ok(Self {
+            program,
+            args: words,
+        })
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ServerText {
+    command: Option<CommandLine>,
+    env: Option<BTreeMap<String, String>>,
+    cwd: Option<PathBuf>,
+    url: Option<String>,
+    headers: Option<BTreeMap<String, String>>,
+    name: Option<String>,
+    config: Option<PathBuf>,
+}
+
+impl TryFrom<ServerText> for Server {
+    type Error = &'static str;
+
+    fn try_from(text: ServerText) -> Result<Self, Self::Error> {
+        let is_started = text.env.is_some() || text.cwd.is_some();
+        let source = match (text.command, text.url) {
+            (Some(_), Some(_)) => return Err("a server has a `command` or a `url`, not both"),
+            (Some(command), None) => {
+                Source::Command(command, text.env.unwrap_or_default(), text.cwd)
+            }
+            _ if is_started => return Err("`env` and `cwd` go with a `command`"),
+            (None, Some(url)) => Source::Url(url, text.headers.clone().unwrap_or_default()),
+            (None, None) if text.name.is_some() => Source::Listed(text.config.clone()),
+            (None, None) => {
+                return Err(
+                    "a server needs a `command`, a `url`, or the `name` of one of mcp.json",
+                );
+            }
+        };
+        if text.headers.is_some() && !matches!(source, Source::Url(..)) {
+            return Err("`headers` go with a `url`");
+        }
+        if text.config.is_some() && !matches!(source, Source::Listed(_)) {
+            return Err("`config` goes with the `name` of a server alone");
+        }
+        Ok(Self {
+            name: text.name,
+            source,
+        })
+    }
+}
+
+impl<'de> Deserialize<'de> for Server {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        members::map::<_, ServerText, _>(deserializer)
+    }
+}
+
+impl Server {
+    /// The server that is meant, by a suite that lies in `folder`: it is started there, and paths
+    /// begin there.
+    ///
+    /// # Errors
+    ///
+    /// A usage error where it cannot be reached.
+    pub fn target(&self, folder: &Path) -> Result<Target, Error> {
+        let mut target = match &self.source {
+            Source::Command(CommandLine { program, args }, env, cwd) => {
+                // A bare name is looked for in PATH.
+                let is_path = Path::new(program).components().nth(1).is_some();
+                let path = folder.join(program).display().to_string();
+                let target = Target::child(program, args);
+                let command = Command {
+                    program: if is_path { path } else { program.clone() },
+                    args: args.clone(),
+                    env: env.clone(),
+                    withheld: Vec::new(),
+                    cwd: Some(cwd.as_ref().map_or(folder.into(), |cwd| folder.join(cwd))),
+                };
+                Target {
+                    reach: Reach::Start(command),
+                    ..target
+                }
+            }
+            Source::Url(url, headers) => {
+                let mut target = Target::address(url)?;
+                if let Reach::Address(address) = &mut target.reach {
+                    address.headers.clone_from(headers);
+                    address.http()?;
+                }
+                target
+            }
+            Source::Listed(config) => {
+                let config = config.as_ref().map(|config| folder.join(config));
+                let args = TargetArgs {
+                    server: self.name.clone(),
+                    config,
+                    ..TargetArgs::default()
+                };
+                args.target()?
+            }
+        };
+        if let Some(name) = &self.name {
+            target.name.clone_from(name);
+        }
+        Ok(target)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn target(text: &str) -> Result<Target, Error> {
+        let server: Server = yaml_serde::from_str(text).expect("a server");
+        server.target(Path::new("/suites"))
+    }
+
+    #[test]
+    fn a_server_is_started_where_the_suite_lies() {
+        #[track_caller]
+        fn check(text: &str, name: &str, program: &str, cwd: &str) {
+            let target = target(text).expect("a target");
+            let Reach::Start(command) = target.reach else {
+                panic!("{text}");
+            };
+            assert_eq!(
+                (&*target.name, &*command.program, command.cwd),
+                (name, program, Some(PathBuf::from(cwd))),
+            );
+        }
+        check(
+            "{command: [askback, serve]}",
+            "askback",
+            "askback",
+            "/suites",
+        );
+        check(
+            "{command: [bin/it], name: mine}",
+            "mine",
+            "/suites/bin/it",
+            "/suites",
+        );
+        check(
+            "{command: [/bin/it], cwd: sub}",
+            "it",
+            "/bin/it",
+            "/suites/sub",
+        );
+    }
+
+    #[test]
+    fn a_server_runs_at_its_url() {
+        let found = target("{url: 'https://example.com/mcp', headers: {Authorization: Bearer x}}");
+        let found = found.expect("a target");
+        assert_eq!(found.name, "example.com");
+        let Reach::Address(address) = found.reach else {
+            panic!("it runs somewhere");
+        };
+        assert!(address.is_authorized());
+        assert!(target("{url: nowhere}").is_err());
+    }
+}

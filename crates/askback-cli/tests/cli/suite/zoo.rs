@@ -1,0 +1,209 @@
+//! Suites on a small server that counts, works, asks, refuses, is silent and crashes.
+
+use crate::run::{Ran, Run};
+
+/// A server in the shell.
+const ZOO: &str = r#"
+say() { printf '{"jsonrpc":"2.0",%s}\n' "$1"; }
+answer() { say "\"id\":$id,\"result\":$1"; }
+text() { answer "{\"content\":[{\"type\":\"text\",\"text\":\"$1\"}]}"; }
+count=0
+while IFS= read -r line; do
+  id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
+  token=$(printf '%s' "$line" | sed -n 's/.*"progressToken":\([0-9a-zA-Z"-]*\).*/\1/p')
+  case $line in
+    *'"method":"initialize"'*)
+      answer '{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"logging":{}},"serverInfo":{"name":"zoo","version":"1"}}' ;;
+    *'"method":"tools/list"'*) answer '{"tools":[]}' ;;
+    *'"method":"logging/setLevel"'*) logs=yes; answer '{}' ;;
+    *'"name":"count"'*) count=$((count + 1)); text "$count" ;;
+    *'"name":"work"'*)
+      say "\"method\":\"notifications/progress\",\"params\":{\"progressToken\":$token,\"progress\":1,\"message\":\"half\"}"
+      test -n "$logs" && say '"method":"notifications/message","params":{"level":"warning","data":"hungry"}'
+      text done ;;
+    *'"name":"ask"'*)
+      asking=$id
+      say '"id":"q","method":"elicitation/create","params":{"message":"Feed it?","requestedSchema":{"type":"object","properties":{"food":{"type":"string"}},"required":["food"]}}' ;;
+    *'"id":"q"'*) id=$asking; text "$(printf '%s' "$line" | tr -d '"\\')" ;;
+    *'"name":"hostile"'*) text '\u001b[2J]]> </failure> \u0000\ufffe & \u202e' ;;
+    *'"name":"silent"'*) ;;
+    *'"name":"crash"'*) exit 7 ;;
+    *'"method":"tools/call"'*) say "\"id\":$id,\"error\":{\"code\":-32602,\"message\":\"no such animal\"}" ;;
+  esac
+done
+"#;
+
+/// Runs a suite on the zoo, in one revision.
+pub(super) fn on_zoo(name: &str, words: &[&str], cases: &str) -> Ran {
+    let run = Run::new(&format!("suite-{name}"), &["test", "suite.yaml"]).and(words);
+    run.scratch.file("zoo.sh", ZOO);
+    let head = "server: {command: [sh, zoo.sh], name: zoo}\nrevisions: 2025-11-25\n";
+    run.scratch.file("suite.yaml", &format!("{head}{cases}"));
+    run.run()
+}
+
+/// The lines of the cases, without how long they took.
+fn lines(ran: &Ran) -> Vec<&str> {
+    let lines = ran.stdout.lines();
+    lines
+        .map(|line| line.rsplit_once(" (").map_or(line, |(line, _)| line))
+        .collect()
+}
+
+#[test]
+fn cases_share_a_server_unless_they_have_their_own() {
+    let cases = "
+cases:
+  - {name: first, call: count, expect: {text: '1'}}
+  - {name: alone, call: count, fresh: true, expect: {text: '1'}}
+  - {name: second, call: count, expect: {text: '2'}}
+";
+    on_zoo("shared", &[], cases).expect(0).prints("3 passed");
+}
+
+#[test]
+fn what_a_server_says_and_asks_is_expected() {
+    let cases = "
+answers: [{when: {server: zoo}, accept: {food: hay}}]
+cases:
+  - name: works
+    call: work
+    expect: {text: done, progress: [half], log: [{level: warning, text: hungry}]}
+  - name: asks
+    call: ask
+    expect:
+      text: {contains: hay}
+      questions: [{message: Feed it?, fields: [food], mode: form, reply: accept}]
+  - name: refuses
+    call: tiger
+    expect: {error: {code: -32602, message: {contains: animal}}}
+";
+    on_zoo("said", &[], cases).expect(0).prints("3 passed");
+}
+
+#[test]
+fn a_case_that_fails_says_what_was_expected_and_what_came() {
+    let cases = "
+cases:
+  - {name: counts, call: count, expect: {text: '2'}}
+  - {name: asks, call: ask}
+  - {name: refuses, call: tiger}
+  - {name: is silent, call: silent, expect: {under: 1ms}}
+";
+    let ran = on_zoo("fails", &[], cases).expect(1);
+    let expected = "\
+FAIL  counts [2025-11-25]
+      expected text: \"2\"
+      came     | 1
+FAIL  asks [2025-11-25]
+      expected a rule that answers every question
+      came     | Feed it?";
+    let shown = lines(&ran).join("\n");
+    assert!(shown.starts_with(expected), "{shown}");
+    let expected = "\
+FAIL  refuses [2025-11-25]
+      expected a result
+      came     | the server answered with error -32602:
+               | no such animal
+FAIL  is silent [2025-11-25]
+      expected an end within 1 ms
+      came     it was given up then
+4 failed";
+    let shown = shown.replace("0 passed, ", "");
+    assert!(shown.ends_with(expected), "{shown}");
+}
+
+#[test]
+fn a_server_that_crashes_is_started_again_for_the_next_case() {
+    let cases = "
+cases:
+  - {name: counts, call: count, expect: {text: '1'}}
+  - {name: crashes, call: crash}
+  - {name: counts again, call: count, expect: {text: '1'}}
+";
+    let ran = on_zoo("crashes", &[], cases).expect(4);
+    let shown = lines(&ran);
+    assert_eq!(shown[0], "ok    counts [2025-11-25]");
+    assert_eq!(shown[1], "ERROR crashes [2025-11-25]");
+    assert_eq!(shown[2], "      the server exited");
+    ran.prints("ok    counts again")
+        .prints("2 passed, 1 without a connection");
+}
+
+#[test]
+fn a_server_that_does_not_start_is_tried_once() {
+    let cases = "revisions: 2025-11-25\ncases: [{name: a, call: x}, {name: b, call: x}]";
+    let run = Run::new("suite-unstarted", &["test", "suite.yaml"]);
+    run.scratch.file("suite.yaml", cases);
+    let script = "echo out of luck >&2; exit 7";
+    let ran = run.and(&["--", "sh", "-c", script]).run().expect(4);
+    assert_eq!(
+        ran.stdout.matches("stderr | out of luck").count(),
+        1,
+        "{}",
+        ran.stdout
+    );
+    assert_eq!(
+        ran.stdout.matches("the server exited (code 7)").count(),
+        2,
+        "{}",
+        ran.stdout
+    );
+}
+
+#[test]
+fn cases_are_chosen() {
+    #[track_caller]
+    fn check(name: &str, words: &[&str], exit: i32, told: &[&str]) {
+        let cases = "
+cases:
+  - {name: one, call: tiger}
+  - {name: two, call: count}
+  - {name: three, call: count, revisions: [2025-11-25, 2025-06-18]}
+";
+        let ran = on_zoo(name, words, cases).expect(exit);
+        let names = lines(&ran).into_iter().filter(|line| line.contains('['));
+        assert_eq!(names.collect::<Vec<_>>(), told);
+    }
+    let (one, two) = ("FAIL  one [2025-11-25]", "ok    two [2025-11-25]");
+    check("filter", &["--filter", "tw"], 0, &[two]);
+    check(
+        "bail",
+        &["--bail", "--filter", "o"],
+        1,
+        &[one, "left  two [2025-11-25]"],
+    );
+    let three = "ok    three [2025-11-25]";
+    check(
+        "revision",
+        &["--revision", "2025-11-25"],
+        1,
+        &[one, two, three],
+    );
+    check("none", &["--filter", "four"], 2, &[]);
+}
+
+#[test]
+fn a_suite_that_makes_no_sense_is_2() {
+    #[track_caller]
+    fn check(name: &str, suite: &str, told: &str) {
+        let run = Run::new(&format!("suite-{name}"), &["test", "suite.yaml"]);
+        run.scratch.file("suite.yaml", suite);
+        run.run().expect(2).says(told);
+    }
+    check(
+        "typo",
+        "cases:\n  - name: a\n    cal: x\n",
+        "askback: suite.yaml: cases[0]: unknown field `cal`",
+    );
+    check(
+        "unnamed",
+        "cases: [{name: a, call: x}]",
+        "askback: the suite names no server, and neither do you\n",
+    );
+    check(
+        "folder",
+        "server: {command: [x]}\ncases: [{name: a, call: x, roots: [nowhere]}]",
+        "nowhere: No such file or directory",
+    );
+}
