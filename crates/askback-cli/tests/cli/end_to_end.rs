@@ -29,14 +29,14 @@ answers:
 "#;
 
 /// The travel agency over HTTP, until dropped.
-struct Agency {
+pub(crate) struct Agency {
     child: Child,
-    url: String,
+    pub(crate) url: String,
     _scratch: Scratch,
 }
 
 impl Agency {
-    fn open(name: &str) -> Self {
+    pub(crate) fn open(name: &str) -> Self {
         let scratch = Scratch::new(name);
         let mut child = Command::new(ASKBACK)
             .args(["serve", "travel", "--http", "127.0.0.1:0"])

@@ -2,5 +2,6 @@
 
 #[cfg(unix)]
 mod report;
+mod travel;
 #[cfg(unix)]
 mod zoo;
