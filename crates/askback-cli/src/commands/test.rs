@@ -104,7 +104,7 @@ pub async fn run(args: TestArgs, outcome: &mut Outcome) -> Result<(), Error> {
             "--filter is a part of the name of a case, and --revision one of its revisions.",
         ));
     }
-    let target = match (&suite.server, args.target.is_named()) {
+    let mut target = match (&suite.server, args.target.is_named()) {
         (_, true) => args.target.target()?,
         (Some(server), false) => server.target(&suite.folder)?,
         (None, false) => {
@@ -115,6 +115,9 @@ pub async fn run(args: TestArgs, outcome: &mut Outcome) -> Result<(), Error> {
             );
         }
     };
+    if let Some(name) = &args.target.name {
+        target.name.clone_from(name);
+    }
     let session = SessionArgs::new(args.sign_in.clone(), args.timeout);
     let mut lines = match (args.format, &args.output) {
         (Some(_), None) => Lines::Stderr(out::stderr_page()),

@@ -42,7 +42,7 @@ pub fn case<'a>(page: &mut Page, case: &'a CaseRun<'_>) -> &'a [Rows] {
     match case.verdict {
         Verdict::Failed(_) | Verdict::Broken(_) => {
             if !case.shown.is_empty() {
-                page.note(Style::Dim, "    what the server asked and said:");
+                page.note(Style::Dim, "    what was asked and said meanwhile:");
             }
             &case.shown
         }

@@ -3,7 +3,7 @@
 use crate::run::{Ran, Run};
 
 /// A server in the shell.
-const ZOO: &str = r#"
+pub(super) const ZOO: &str = r#"
 say() { printf '{"jsonrpc":"2.0",%s}\n' "$1"; }
 answer() { say "\"id\":$id,\"result\":$1"; }
 text() { answer "{\"content\":[{\"type\":\"text\",\"text\":\"$1\"}]}"; }
@@ -14,7 +14,7 @@ while IFS= read -r line; do
   case $line in
     *'"method":"initialize"'*)
       answer '{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"logging":{}},"serverInfo":{"name":"zoo","version":"1"}}' ;;
-    *'"method":"tools/list"'*) answer '{"tools":[]}' ;;
+    *'"method":"tools/list"'*) answer '{"tools":[{"name":"login","inputSchema":{"type":"object"}}]}' ;;
     *'"method":"logging/setLevel"'*) logs=yes; answer '{}' ;;
     *'"name":"count"'*) count=$((count + 1)); text "$count" ;;
     *'"name":"work"'*)
@@ -24,6 +24,9 @@ while IFS= read -r line; do
     *'"name":"ask"'*)
       asking=$id
       say '"id":"q","method":"elicitation/create","params":{"message":"Feed it?","requestedSchema":{"type":"object","properties":{"food":{"type":"string"}},"required":["food"]}}' ;;
+    *'"name":"login"'*)
+      asking=$id
+      say '"id":"q","method":"elicitation/create","params":{"message":"Who?","requestedSchema":{"type":"object","properties":{"user":{"type":"string"},"password":{"type":"string"}}}}' ;;
     *'"id":"q"'*) id=$asking; text "$(printf '%s' "$line" | tr -d '"\\')" ;;
     *'"name":"hostile"'*) text '\u001b[2J]]> </failure> \u0000\ufffe & \u202e' ;;
     *'"name":"silent"'*) ;;
@@ -79,6 +82,16 @@ cases:
     expect: {error: {code: -32602, message: {contains: animal}}}
 ";
     on_zoo("said", &[], cases).expect(0).prints("3 passed");
+}
+
+#[test]
+fn rules_know_the_server_by_the_name_it_was_given() {
+    let cases = "
+answers: [{when: {server: lion}, accept: {food: hay}}]
+cases: [{name: asks, call: ask}]
+";
+    on_zoo("lion", &["--name", "lion"], cases).expect(0);
+    on_zoo("no-lion", &[], cases).expect(1);
 }
 
 #[test]
