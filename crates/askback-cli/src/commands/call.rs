@@ -11,6 +11,7 @@ use crate::{
     error::{Error, Outcome},
     lookup, missing,
     session::{Session, SessionArgs, failed},
+    suite::record::{Recorder, Request},
 };
 
 /// The format of an answers file.
@@ -52,6 +53,9 @@ pub struct CallArgs {
     /// A file of answers, YAML or JSON
     #[arg(long, value_name = "FILE")]
     answers: Option<PathBuf>,
+    /// Write the call, its questions and what came of it into this new file, as a suite
+    #[arg(long, value_name = "FILE")]
+    record: Option<PathBuf>,
     /// Print the result as JSON
     #[arg(long)]
     pub json: bool,
@@ -68,8 +72,12 @@ pub async fn run(args: CallArgs, outcome: &mut Outcome) -> Result<(), Error> {
     let arguments = args::parse(&args.arguments)?;
     let target = args.session.target()?;
     let answers = answers(args.answers.as_deref())?;
+    let recorder = args.record.as_deref();
+    let recorder = recorder
+        .map(|file| Recorder::new(file, &target))
+        .transpose()?;
     let mut session = Session::open(target, &args.session, answers).await?;
-    let called = call(&mut session, &args, arguments, outcome).await;
+    let called = call(&mut session, &args, arguments, recorder, outcome).await;
     outcome.questions = session.host.ended();
     session.close().await;
     called
@@ -79,6 +87,7 @@ async fn call(
     session: &mut Session,
     args: &CallArgs,
     arguments: Vec<args::Argument>,
+    mut recorder: Option<Recorder>,
     outcome: &mut Outcome,
 ) -> Result<(), Error> {
     let Session { client, host } = session;
@@ -90,8 +99,18 @@ async fn call(
         let filled = missing::for_tool(host, tool, &schema, arguments, false).await?;
         arguments = filled.ok_or_else(missing::cancelled)?;
     }
+    if let Some(recorder) = &mut recorder {
+        recorder.attach(client, host);
+    }
     let call = client.call_tool(&tool.name, &arguments);
-    let result = host.attend(call).await?.map_err(failed)?;
+    let result = host.attend(call).await?;
+    if let Some(recorder) = &mut recorder {
+        let end = result.as_ref();
+        let end = end.map(|result| (content::tool_result(&result.value), result.failed()));
+        recorder.record(Request::Call(&tool.name, &arguments), end)?;
+        recorder.tell(host.page());
+    }
+    let result = result.map_err(failed)?;
     outcome.tool_error = result.failed();
     match args.json {
         true => host.print(out::of_json(&result.raw))?,

@@ -1,11 +1,14 @@
 //! `askback open`: a conversation with a server.
 
+use std::path::PathBuf;
+
 use askback_host::{host::Host, page::Style, plain::catalog, words};
 
 use crate::{
     error::{Error, Outcome},
     repl::Repl,
     session::{Answers, Session, SessionArgs},
+    suite::record::Recorder,
 };
 
 /// Open a server and talk to it
@@ -14,6 +17,9 @@ use crate::{
 /// whatever it is; its end leaves, and cancels a question that is open.
 #[derive(Debug, Clone, clap::Args)]
 pub struct OpenArgs {
+    /// Write calls, their questions and what came of them into this new file, as a suite
+    #[arg(long, value_name = "FILE")]
+    record: Option<PathBuf>,
     #[command(flatten)]
     session: SessionArgs,
 }
@@ -25,12 +31,24 @@ pub struct OpenArgs {
 /// Fails with the error that ended it early; the outcome so far is in `outcome`.
 pub async fn run(args: OpenArgs, outcome: &mut Outcome) -> Result<(), Error> {
     let target = args.session.target()?;
+    let recorder = args.record.as_deref();
+    let mut recorder = recorder
+        .map(|file| Recorder::new(file, &target))
+        .transpose()?;
     let mut session = Session::open(target, &args.session, Answers::Person).await?;
     let Session { client, host } = &mut session;
     greet(host, client);
+    if let Some(recorder) = &mut recorder {
+        recorder.attach(client, host);
+    }
     let mut repl = Repl::new(client, host);
+    repl.record(recorder.as_mut());
     let ran = repl.run().await;
     *outcome = repl.outcome();
+    if let Some(recorder) = &recorder {
+        recorder.tell(host.page());
+        host.flush();
+    }
     session.close().await;
     ran
 }

@@ -5,7 +5,7 @@ mod line;
 
 use std::{collections::BTreeMap, path::Path};
 
-use askback::client::{Client, ClientError, Subscription};
+use askback::client::{Client, ClientError, Received, Subscription};
 use askback_core::{
     forms::Content,
     protocol::{PromptArgument, SubscriptionFilter},
@@ -30,12 +30,14 @@ use crate::{
     error::{Error, Outcome},
     lookup, missing,
     session::failed,
+    suite::record::{Recorder, Request},
 };
 
 /// A conversation.
 pub struct Repl<'a> {
     client: &'a Client,
     host: &'a mut Host,
+    recorder: Option<&'a mut Recorder>,
     tool_error: bool,
 }
 
@@ -46,8 +48,14 @@ impl<'a> Repl<'a> {
         Self {
             client,
             host,
+            recorder: None,
             tool_error: false,
         }
+    }
+
+    /// Records the requests from now on.
+    pub fn record(&mut self, recorder: Option<&'a mut Recorder>) {
+        self.recorder = recorder;
     }
 
     /// Returns the outcome of the conversation. With a person it is plainly over; for a file of
@@ -212,8 +220,11 @@ impl<'a> Repl<'a> {
             Command::Read(uri) => {
                 let asked = missing::for_uri(self.client, self.host, &uri).await;
                 let Some(uri) = asked else { return Ok(()) };
-                let read = self.attend(self.client.read_resource(&uri)).await?;
-                self.show(content::resource(&read.value))?;
+                let read = self.host.attend(self.client.read_resource(&uri)).await?;
+                self.recorded(Request::Read(&uri), &read, |read| {
+                    (content::resource(read), false)
+                })?;
+                self.show(content::resource(&read.map_err(failed)?.value))?;
             }
             Command::Roots(paths) => return self.roots(&paths).await,
             Command::Instructions => match self.client.instructions() {
@@ -247,10 +258,15 @@ impl<'a> Repl<'a> {
             self.host.page().say(Style::Plain, "Not called.");
             return Ok(());
         };
-        let result = self
-            .attend(self.client.call_tool(name, arguments))
-            .await?
-            .value;
+        let called = self
+            .host
+            .attend(self.client.call_tool(name, &arguments))
+            .await?;
+        let request = Request::Call(name, &arguments);
+        self.recorded(request, &called, |of| {
+            (content::tool_result(of), of.failed())
+        })?;
+        let result = called.map_err(failed)?.value;
         let words = content::tool_result(&result);
         if result.failed() {
             self.tool_error = true;
@@ -270,8 +286,28 @@ impl<'a> Repl<'a> {
         let given = named(words, known)?;
         let filled = missing::for_prompt(self.client, self.host, prompt, given).await;
         let Some(given) = filled else { return Ok(()) };
-        let got = self.attend(self.client.get_prompt(name, given)).await?;
-        self.show(content::prompt(&got.value))
+        let got = self
+            .host
+            .attend(self.client.get_prompt(name, &given))
+            .await?;
+        let request = Request::Prompt(name, &given);
+        self.recorded(request, &got, |got| (content::prompt(got), false))?;
+        self.show(content::prompt(&got.map_err(failed)?.value))
+    }
+
+    /// Records a request, where that is wanted.
+    fn recorded<T>(
+        &mut self,
+        request: Request<'_>,
+        end: &Result<Received<T>, ClientError>,
+        read: impl FnOnce(&T) -> (PeerText, bool),
+    ) -> Result<(), Error> {
+        match &mut self.recorder {
+            Some(recorder) => {
+                recorder.record(request, end.as_ref().map(|received| read(&received.value)))
+            }
+            None => Ok(()),
+        }
     }
 
     /// Shows the folders the server may work in, or chooses others and tells the server.

@@ -1,0 +1,154 @@
+//! Recordings of sessions, which are suites again.
+
+use std::fs;
+
+use crate::run::{Ran, Run};
+
+/// The text of a recording.
+fn recorded(ran: &Ran) -> String {
+    fs::read_to_string(ran.scratch.path("recorded.yaml")).expect("it was written")
+}
+
+/// Runs a recording as a suite.
+fn test(name: &str, recorded: &str) -> Ran {
+    let run = Run::new(&format!("recorded-{name}"), &["test", "recorded.yaml"]);
+    run.scratch.file("recorded.yaml", recorded);
+    run.run()
+}
+
+const RECORD: [&str; 2] = ["--record", "recorded.yaml"];
+
+#[test]
+fn a_call_is_recorded_with_its_questions_and_passes_again() {
+    let answers = "answers:
+  - accept: {email: ada@example.com, depart: 2026-04-02, meals: breakfast, interests: [food]}
+";
+    for protocol in ["2025-11-25", "2026-07-28"] {
+        let words = [
+            "call",
+            "tailor_trip",
+            "destination=Kyoto",
+            "--protocol",
+            protocol,
+        ];
+        let run = Run::new(&format!("record-call-{protocol}"), &words).and(&RECORD);
+        let ran = run.answers(answers).on_travel().expect(0);
+        let ran = ran.says("recorded in recorded.yaml, cases: 1\n");
+        let suite = recorded(&ran);
+        assert!(suite.contains("- key: preferences\n"), "{suite}");
+        let name = format!("ok    1: call tailor_trip [{protocol}]");
+        test(protocol, &suite).expect(0).prints(&name);
+    }
+}
+
+#[test]
+fn a_no_and_a_model_are_recorded() {
+    #[track_caller]
+    fn check(name: &str, words: &[&str], answers: &str, exit: i32, holds: &str) {
+        let run = Run::new(&format!("record-{name}"), words).and(&RECORD);
+        let ran = run.answers(answers).on_travel().expect(exit);
+        let suite = recorded(&ran);
+        assert!(suite.contains(holds), "{suite}");
+        test(name, &suite).expect(0);
+    }
+    check(
+        "no",
+        &[
+            "call",
+            "book_holiday",
+            "destination=Rome",
+            "depart=2026-06-15",
+        ],
+        "answers: [{decline: true, reason: 'too: dear'}]",
+        3,
+        "    decline: true\n    reason: 'too: dear'\n",
+    );
+    check(
+        "model",
+        &[
+            "call",
+            "find_best_flight",
+            "destination=Rome",
+            "month=may",
+            "wishes=cheap",
+        ],
+        "sampling: [{reply: '1, 2, 3'}]",
+        0,
+        "    reply: 1, 2, 3\n",
+    );
+}
+
+#[test]
+fn a_conversation_is_recorded_case_by_case() {
+    let run = Run::new("record-open", &["open"]).and(&RECORD).input(
+        "/call book_holiday destination=Atlantis depart=2026-06-15 nights=7 travellers=2\n\
+         /read travel://destinations\n\
+         /packing_list Rome may\n\
+         /read travel://destinations/x\n",
+    );
+    let ran = run
+        .on_travel()
+        .expect(1)
+        .says("recorded in recorded.yaml, cases: 4\n");
+    let suite = recorded(&ran);
+    for name in [
+        "1: call book_holiday",
+        "2: read",
+        "3: prompt packing_list",
+        "4: read",
+    ] {
+        assert!(suite.contains(&format!("name: '{name}")), "{suite}");
+    }
+    test("open", &suite).expect(0).prints("4 passed");
+}
+
+#[test]
+fn nothing_is_written_over_and_nothing_is_left_behind() {
+    let words = [
+        "call",
+        "x",
+        "--record",
+        "recorded.yaml",
+        "--",
+        "sh",
+        "-c",
+        "exit 7",
+    ];
+    let run = Run::new("record-over", &words);
+    run.scratch.file("recorded.yaml", "mine");
+    let ran = run.run().expect(2);
+    let ran = ran.says("askback: recorded.yaml is there already\n  Record into a new file.\n");
+    assert_eq!(recorded(&ran), "mine");
+
+    let ran = Run::new("record-nothing", &words).run().expect(4);
+    assert!(!ran.scratch.path("recorded.yaml").exists());
+}
+
+#[cfg(unix)]
+#[test]
+fn secrets_are_left_out() {
+    let answers = "answers: [{accept: {user: ada, password: hush-hush}}]";
+    let words = [
+        "call",
+        "login",
+        "apiKey=hush-key",
+        "--protocol",
+        "2025-11-25",
+    ];
+    let run = Run::new("record-secret", &words)
+        .and(&RECORD)
+        .answers(answers);
+    run.scratch.file("zoo.sh", super::zoo::ZOO);
+    let ran = run
+        .and(&["--", "sh", "zoo.sh", "--token=hush-token"])
+        .run()
+        .expect(0);
+    let ran = ran
+        .prints("hush-hush")
+        .says("left out, since it may be secret | apiKey, password, the command of the server\n");
+    let suite = recorded(&ran);
+    assert!(!suite.contains("hush"), "{suite}");
+    assert!(suite.contains("user: ada\n"), "{suite}");
+    let told = "# Left out, since it may be secret: apiKey, password, the command of the server\n";
+    assert!(suite.contains(told), "{suite}");
+}
