@@ -6,7 +6,9 @@ use askback_host::{page::out, text::given, words};
 use clap::{Parser, Subcommand};
 
 use crate::{
-    commands::{auth, call, complete, demo, inspect, list, open, prompt, read, serve, test, watch},
+    commands::{
+        auth, call, complete, demo, inspect, list, new, open, prompt, read, serve, test, watch,
+    },
     error::{Error, Exit, Kind, Outcome},
 };
 
@@ -31,6 +33,7 @@ enum Command {
     Watch(watch::WatchArgs),
     Inspect(inspect::InspectArgs),
     Test(test::TestArgs),
+    New(new::NewArgs),
     Auth(auth::AuthArgs),
     Serve(serve::ServeArgs),
 }
@@ -102,7 +105,7 @@ impl Command {
             Self::Watch(args) => args.json,
             Self::Inspect(args) => args.json,
             Self::Test(args) => args.is_json(),
-            Self::Open(_) | Self::Auth(_) | Self::Serve(_) => false,
+            Self::Open(_) | Self::New(_) | Self::Auth(_) | Self::Serve(_) => false,
         }
     }
 }
@@ -119,6 +122,7 @@ async fn run(app: App, outcome: &mut Outcome) -> Result<(), Error> {
         Some(Command::Watch(args)) => watch::run(args).await,
         Some(Command::Inspect(args)) => inspect::run(args).await,
         Some(Command::Test(args)) => test::run(args, outcome).await,
+        Some(Command::New(args)) => new::run(&args),
         Some(Command::Auth(args)) => auth::run(args).await,
         Some(Command::Serve(args)) => serve::run(args).await,
     }

@@ -6,6 +6,7 @@ pub mod complete;
 pub mod demo;
 pub mod inspect;
 pub mod list;
+pub mod new;
 mod offers;
 pub mod open;
 pub mod prompt;

@@ -17,6 +17,7 @@ mod killed;
 mod links;
 #[cfg(unix)]
 mod missing;
+mod new;
 mod one_shot;
 mod over_http;
 mod protected;

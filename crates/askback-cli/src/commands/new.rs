@@ -1,0 +1,191 @@
+//! `askback new`: a server to begin with.
+
+use std::{
+    fs::{self, OpenOptions},
+    io::{self, Write},
+    path::{Path, PathBuf},
+};
+
+use askback_host::{
+    page::{Style, out},
+    text::given,
+    words,
+};
+use serde_json::Value;
+
+use crate::error::Error;
+
+/// The files of the project, with its name as `{{name}}`.
+const FILES: [(&str, &str); 7] = [
+    ("Cargo.toml", include_str!("../../template/manifest.toml")),
+    ("src/main.rs", include_str!("../../template/src/main.rs")),
+    ("suite.yaml", include_str!("../../template/suite.yaml")),
+    ("mcp.json", include_str!("../../template/mcp.json")),
+    ("README.md", include_str!("../../template/README.md")),
+    (".gitignore", include_str!("../../template/gitignore")),
+    (
+        ".github/workflows/ci.yaml",
+        include_str!("../../template/ci.yaml"),
+    ),
+];
+
+/// The most characters of a name.
+const LONGEST: usize = 64;
+
+/// Names that Cargo refuses, as those of Rust itself, of folders that it makes, or of what the server uses.
+const TAKEN: [&str; 13] = [
+    "alloc",
+    "askback",
+    "build",
+    "core",
+    "deps",
+    "examples",
+    "incremental",
+    "proc-macro",
+    "self",
+    "serde-json",
+    "std",
+    "test",
+    "tokio",
+];
+
+/// Keywords of Rust, which no package can be called.
+const KEYWORDS: [&str; 50] = [
+    "abstract", "as", "async", "await", "become", "box", "break", "const", "continue", "crate",
+    "do", "dyn", "else", "enum", "extern", "false", "final", "fn", "for", "gen", "if", "impl",
+    "in", "let", "loop", "macro", "match", "mod", "move", "mut", "override", "priv", "pub", "ref",
+    "return", "static", "struct", "super", "trait", "true", "try", "type", "typeof", "unsafe",
+    "unsized", "use", "virtual", "where", "while", "yield",
+];
+
+/// Make a server to begin with: a tool that asks, its tests, a suite, and a CI file
+///
+/// It is a Cargo project in a new folder, which builds and passes as it is.
+#[derive(Debug, Clone, clap::Args)]
+pub struct NewArgs {
+    /// The name of the project and of its folder: small letters, digits and dashes
+    #[arg(value_parser = name)]
+    name: String,
+    /// Build with the library of this checkout of askback, in place of the published one
+    #[arg(long, value_name = "DIR")]
+    path: Option<PathBuf>,
+}
+
+/// Runs the command.
+///
+/// # Errors
+///
+/// A usage error where the folder is there already, or cannot be written.
+pub fn run(args: &NewArgs) -> Result<(), Error> {
+    let name = &args.name;
+    let library = args.path.as_deref().map(library).transpose()?;
+    let folder = Path::new(name);
+    let unwritten = |error: io::Error| match error.kind() {
+        io::ErrorKind::AlreadyExists => Error::usage(words!("{} is there already", given(name)))
+            .hint("Choose another name, or another folder to be in."),
+        _ => Error::usage(words!(
+            "{} cannot be written: {}",
+            given(name),
+            given(error)
+        )),
+    };
+    fs::create_dir(folder).map_err(unwritten)?;
+    for (file, text) in FILES {
+        let mut text = text.replace("{{name}}", name);
+        if let (Some(path), "Cargo.toml") = (&library, file) {
+            text = with_library(&text, path);
+        }
+        write(&folder.join(file), &text).map_err(unwritten)?;
+    }
+    let mut page = out::stderr_page();
+    page.say(Style::Plain, words!("{} is made. Next:", given(name)));
+    for line in [
+        words!("cd {}", given(name)),
+        "cargo test".into(),
+        "askback open -- cargo run --quiet".into(),
+        "askback test suite.yaml".into(),
+    ] {
+        page.note(Style::Strong, line);
+    }
+    out::tell(&mut page);
+    Ok(())
+}
+
+/// The library of a checkout.
+fn library(checkout: &Path) -> Result<String, Error> {
+    let library = checkout.join("crates").join("askback");
+    let found = fs::canonicalize(&library).ok();
+    match found.filter(|library| library.join("Cargo.toml").is_file()) {
+        Some(library) => Ok(library.display().to_string()),
+        None => Err(Error::usage(words!(
+            "{} is no checkout of askback",
+            given(checkout.display())
+        ))
+        .hint("It has a folder crates/askback.")),
+    }
+}
+
+/// A manifest with the library at a path.
+fn with_library(manifest: &str, path: &str) -> String {
+    // A text of JSON is one of TOML.
+    let path = Value::from(path).to_string();
+    manifest
+        .replace(
+            "askback = \"0.1\"",
+            &format!("askback = {{ path = {path} }}"),
+        )
+        .replace(
+            "askback = { version = \"0.1\"",
+            &format!("askback = {{ path = {path}"),
+        )
+}
+
+fn write(path: &Path, text: &str) -> io::Result<()> {
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    let mut file = OpenOptions::new().write(true).create_new(true).open(path)?;
+    file.write_all(text.as_bytes())
+}
+
+/// Reads the name of a project.
+fn name(text: &str) -> Result<String, &'static str> {
+    let is_word = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+    let begins = text.starts_with(|c: char| c.is_ascii_lowercase());
+    if !begins || !text.chars().all(is_word) {
+        return Err("a name has small letters, digits and dashes, and begins with a letter");
+    }
+    if text.len() > LONGEST {
+        return Err("a name has at most 64 characters");
+    }
+    if TAKEN.contains(&text) || KEYWORDS.contains(&text) {
+        return Err("Cargo or Rust uses this name itself");
+    }
+    Ok(text.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_one_of_a_package() {
+        for good in ["server", "my-server-2", "a", &"a".repeat(LONGEST)] {
+            assert_eq!(name(good), Ok(good.to_owned()));
+        }
+        let long = "a".repeat(LONGEST + 1);
+        for bad in [
+            "", "My", "2a", "-a", "a_b", "a b", "a/b", "..", "ä", "test", "async", "tokio", &long,
+        ] {
+            assert!(name(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn the_library_may_be_that_of_a_checkout() {
+        let manifest = with_library(FILES[0].1, "C:\\a\\\"b");
+        let path = r#"askback = { path = "C:\\a\\\"b""#;
+        assert_eq!(manifest.matches(path).count(), 2, "{manifest}");
+        assert!(!manifest.contains("0.1\""), "{manifest}");
+    }
+}

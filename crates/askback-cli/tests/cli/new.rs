@@ -1,0 +1,85 @@
+//! A project that the command makes: it builds, and passes its tests and its suite as it is.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use crate::run::{ASKBACK, Run};
+
+/// The files of a folder, and of those in it.
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).expect("a folder").flatten();
+    let below = |path: PathBuf| match path.is_dir() {
+        true => files(&path),
+        false => vec![path],
+    };
+    entries.flat_map(|entry| below(entry.path())).collect()
+}
+
+#[track_caller]
+fn succeeds(command: &mut Command) {
+    let output = command.output().expect("it starts");
+    let (stdout, stderr) = (&output.stdout, &output.stderr);
+    let shown = [
+        String::from_utf8_lossy(stdout),
+        String::from_utf8_lossy(stderr),
+    ]
+    .concat();
+    assert!(output.status.success(), "{command:?}\n{shown}");
+}
+
+#[test]
+fn a_new_server_builds_and_passes_as_it_is() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let checkout = root.display().to_string();
+    let run = Run::new("new", &["new", "my-server", "--path", &checkout]);
+    let ran = run.run().expect(0);
+    let folder = ran.scratch.path("my-server");
+    for file in files(&folder) {
+        let text = fs::read_to_string(&file).expect("a text");
+        assert!(!text.contains("{{name}}"), "{}", file.display());
+    }
+
+    // It lies within this workspace, whose member it is not.
+    let manifest = folder.join("Cargo.toml");
+    let text = fs::read_to_string(&manifest).expect("a text");
+    fs::write(&manifest, text + "\n[workspace]\n").expect("a file");
+    // The versions that are here.
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("new-server");
+    fs::copy(root.join("Cargo.lock"), folder.join("Cargo.lock")).expect("a file");
+    let with = |program: &str, arguments: &[&str]| {
+        let mut command = Command::new(program);
+        command
+            .args(arguments)
+            .current_dir(&folder)
+            .env("CARGO_NET_OFFLINE", "true")
+            .env("CARGO_TARGET_DIR", &target)
+            .env("XDG_STATE_HOME", ran.scratch.path("state"));
+        command
+    };
+    let cargo = std::env::var("CARGO").unwrap_or("cargo".to_owned());
+    succeeds(&mut with(&cargo, &["fmt", "--check"]));
+    succeeds(&mut with(&cargo, &["test"]));
+    succeeds(&mut with(&cargo, &["build"]));
+    succeeds(&mut with(ASKBACK, &["test", "suite.yaml"]));
+}
+
+#[test]
+fn nothing_is_written_over() {
+    let run = Run::new("new-over", &["new", "mine"]);
+    run.scratch.file("mine", "my file");
+    let ran = run.run().expect(2).says("askback: mine is there already\n");
+    assert_eq!(
+        fs::read_to_string(ran.scratch.path("mine")).ok().as_deref(),
+        Some("my file")
+    );
+    let ran = Run::new("new-name", &["new", "../mine"]).run().expect(2);
+    ran.says("a name has small letters, digits and dashes");
+    let ran = Run::new("new-path", &["new", "mine", "--path", "."])
+        .run()
+        .expect(2);
+    let ran = ran.says("askback: . is no checkout of askback\n");
+    assert!(!ran.scratch.path("mine").exists());
+}
