@@ -2,9 +2,11 @@
 
 use std::{
     collections::BTreeMap,
+    env,
     path::{Path, PathBuf},
 };
 
+use askback_host::{text::given, words};
 use serde::{Deserialize, Deserializer};
 
 use super::members;
@@ -122,7 +124,7 @@ impl Server {
                 let command = Command {
                     program: if is_path { path } else { program.clone() },
                     args: args.clone(),
-                    env: env.clone(),
+                    env: all_filled(env)?,
                     withheld: Vec::new(),
                     cwd: Some(cwd.as_ref().map_or(folder.into(), |cwd| folder.join(cwd))),
                 };
@@ -134,7 +136,7 @@ impl Server {
             Source::Url(url, headers) => {
                 let mut target = Target::address(url)?;
                 if let Reach::Address(address) = &mut target.reach {
-                    address.headers.clone_from(headers);
+                    address.headers = all_filled(headers)?;
                     address.http()?;
                 }
                 target
@@ -154,6 +156,41 @@ impl Server {
         }
         Ok(target)
     }
+}
+
+/// The values with those of the variables that they name.
+fn all_filled(values: &BTreeMap<String, String>) -> Result<BTreeMap<String, String>, Error> {
+    let values = values.iter();
+    let filled = values.map(|(name, value)| Ok((name.clone(), filled(value)?)));
+    filled.collect()
+}
+
+/// A text with the values of the variables that it names as `${NAME}`, so that no secret is written in a
+/// suite. `$${` is a plain `${`.
+fn filled(text: &str) -> Result<String, Error> {
+    let mut parts = text.split("${");
+    let mut out = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        if out.ends_with('$') {
+            // One of the two signs stays.
+            out.push('{');
+            out.push_str(part);
+            continue;
+        }
+        let Some((name, rest)) = part.split_once('}') else {
+            return Err(
+                Error::usage(words!("`${}` has no end", given(format!("{{{part}"))))
+                    .hint("Write ${NAME} for a variable, and $${ for the signs alone."),
+            );
+        };
+        let value = env::var(name).map_err(|_| {
+            Error::usage(words!("the variable {} is not set", given(name)))
+                .hint("The `server` of the suite names it.")
+        })?;
+        out.push_str(&value);
+        out.push_str(rest);
+    }
+    Ok(out)
 }
 
 #[cfg(test)]
@@ -208,5 +245,25 @@ mod tests {
         };
         assert!(address.is_authorized());
         assert!(target("{url: nowhere}").is_err());
+    }
+
+    #[test]
+    fn a_text_names_variables() {
+        #[track_caller]
+        fn check(text: &str, expected: Result<&str, &str>) {
+            let path = env::var("PATH").expect("every shell sets it");
+            let filled = filled(text).map_err(|error| error.message.to_string());
+            let expected = expected.map(|text| text.replace("PATH", &path));
+            assert_eq!(filled, expected.map_err(str::to_owned));
+        }
+        check("plain $ {text}", Ok("plain $ {text}"));
+        check("Bearer ${PATH}", Ok("Bearer PATH"));
+        check("${PATH}-${PATH}.", Ok("PATH-PATH."));
+        check("$${NOT}", Ok("${NOT}"));
+        check(
+            "${ASKBACK_UNKNOWN}",
+            Err("the variable ASKBACK_UNKNOWN is not set"),
+        );
+        check("a ${b", Err("`${b` has no end"));
     }
 }
