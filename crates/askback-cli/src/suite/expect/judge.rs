@@ -252,11 +252,19 @@ impl QuestionExpect {
     }
 }
 
-/// Every question is answered by a rule, whatever else is expected.
+/// Every question is answered by a rule, whatever else is expected. Of those that are not, the first is
+/// told: a server may ask any number.
 fn judge_answers(asked: &[Asked], judged: &mut Judged) {
-    for question in asked.iter().filter(|one| one.reply == Replied::Unanswered) {
-        let expected = "a rule that answers every question";
-        judged.expected(expected, PeerText::from(&question.message));
+    let mut open = asked.iter().filter(|one| one.reply == Replied::Unanswered);
+    if let Some(first) = open.next() {
+        let expected = match open.count() {
+            0 => "a rule that answers every question".into(),
+            more => words!(
+                "a rule that answers every question (others without one: {})",
+                more
+            ),
+        };
+        judged.expected(expected, PeerText::from(&first.message));
     }
 }
 
@@ -551,8 +559,19 @@ mod tests {
         );
         let mut open = observed(good());
         open.asked[1].reply = Replied::Unanswered;
-        let judged = Expect::default().judge(&open);
-        assert_eq!(judged.len(), 1, "{judged:?}");
-        assert_eq!(judged[0].came.raw(), "The contact?");
+        let judged = |open: &Observed| {
+            let judged = Expect::default().judge(open);
+            let judged = judged.into_iter();
+            let pairs = judged.map(|one| (one.expected.to_string(), one.came.raw().to_owned()));
+            pairs.collect::<Vec<_>>()
+        };
+        let expected = "a rule that answers every question";
+        assert_eq!(
+            judged(&open),
+            [(expected.to_owned(), "The contact?".to_owned())]
+        );
+        open.asked[0].reply = Replied::Unanswered;
+        let expected = format!("{expected} (others without one: 1)");
+        assert_eq!(judged(&open), [(expected, "The wishes?".to_owned())]);
     }
 }
