@@ -20,7 +20,11 @@ use super::{
     host::{Host, answerer},
     trace::Propagate,
 };
-use crate::{error::Result, extension::settings, transport::Connect};
+use crate::{
+    error::Result,
+    extension::settings,
+    transport::{Connect, WireEvent},
+};
 
 /// Which revisions a client speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -177,6 +181,27 @@ impl ClientBuilder {
     #[must_use]
     pub fn on_event(mut self, hear: impl Fn(Event) + Send + Sync + 'static) -> Self {
         self.host.event = Some(Arc::new(hear));
+        self
+    }
+
+    /// Sets the function that is shown every message as it travels, in both directions, to find out
+    /// what went wrong. It must not block. Without one, nothing is copied or kept.
+    ///
+    /// Messages hold what people answered, and the states of servers: they are no text for a log.
+    ///
+    /// ```
+    /// use askback::{client::Client, transport::WireEvent};
+    ///
+    /// let builder = Client::builder("guide", "1.0.0").on_wire(|event| match event {
+    ///     WireEvent::Sent(message) => eprintln!("sent {} bytes", message.len()),
+    ///     WireEvent::Received(message) => eprintln!("received {} bytes", message.len()),
+    ///     _ => {}
+    /// });
+    /// # let _ = builder;
+    /// ```
+    #[must_use]
+    pub fn on_wire(mut self, show: impl Fn(WireEvent<'_>) + Send + Sync + 'static) -> Self {
+        self.host.wire = Some(Arc::new(show));
         self
     }
 

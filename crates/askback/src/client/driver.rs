@@ -355,7 +355,11 @@ impl Driver {
                 reports,
                 pause,
                 authorization,
+                tap,
             }) => {
+                if let Some(observer) = &self.host.wire {
+                    tap.set(observer);
+                }
                 self.paused += self.pause.lasted();
                 self.pause = pause;
                 self.authorization = authorization;
@@ -367,6 +371,7 @@ impl Driver {
                     stderr,
                     reports,
                     behind,
+                    tap,
                     deaf: None,
                 };
                 self.way = Way::Open(Box::new(open));

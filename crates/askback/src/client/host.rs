@@ -14,7 +14,10 @@ use askback_core::{
     },
 };
 
-use crate::error::{Error, Result};
+use crate::{
+    error::{Error, Result},
+    transport::Observer,
+};
 
 /// A function that answers questions of one kind.
 type Answerer<Q, A> = Arc<dyn Fn(HostQuestion<Q>) -> BoxFuture<'static, Result<A>> + Send + Sync>;
@@ -28,6 +31,8 @@ pub(super) struct Host {
     pub(super) sample: Option<Answerer<CreateMessageParams, CreateMessageResult>>,
     pub(super) roots: Option<Answerer<RequestParams, Vec<Root>>>,
     pub(super) event: Option<Arc<dyn Fn(Event) + Send + Sync>>,
+    /// The function that is shown what travels.
+    pub(super) wire: Option<Observer>,
     /// The further capabilities of sampling.
     pub(super) sampling: SamplingCapability,
 }

@@ -12,7 +12,7 @@ use tokio::{
     time::{Sleep, sleep, timeout},
 };
 
-use crate::transport::{Behind, Connect, Link, LinkReceiver, LinkSender, Report};
+use crate::transport::{Behind, Connect, Link, LinkReceiver, LinkSender, Report, Tap};
 
 /// The way to the server.
 pub(super) enum Way {
@@ -37,6 +37,7 @@ pub(super) struct Open {
     pub(super) stderr: Stderr,
     pub(super) reports: Option<mpsc::Receiver<Report>>,
     pub(super) behind: Option<Box<dyn Behind>>,
+    pub(super) tap: Tap,
     /// When the way ends to which nothing can be sent any more: what the server said before is heard
     /// until then.
     pub(super) deaf: Option<Pin<Box<Sleep>>>,
@@ -124,7 +125,7 @@ impl Open {
                     end.await;
                     return Err(io::ErrorKind::BrokenPipe.into());
                 }
-                outbox.send(&mut self.sender).await?;
+                outbox.send(&mut self.sender, &self.tap).await?;
                 // Answers are received again, if they had to wait for this.
                 if has_room { pending().await } else { Ok(()) }
             };
@@ -132,7 +133,7 @@ impl Open {
                 biased;
                 room = sending => Arrived::Room(room),
                 report = hear(&mut self.reports) => Arrived::Report(report),
-                message = self.receiver.receive(limits), if has_room => Arrived::Message(message),
+                message = self.receiver.receive(limits, &self.tap), if has_room => Arrived::Message(message),
                 line = hear(&mut self.stderr) => Arrived::Stderr(line),
             };
             match arrived {
@@ -148,7 +149,7 @@ impl Open {
         if !outbox.has_room() {
             return None;
         }
-        let message = self.receiver.try_receive(limits)?;
+        let message = self.receiver.try_receive(limits, &self.tap)?;
         Some(Arrived::Message(Ok(Some(message))))
     }
 
@@ -160,6 +161,7 @@ impl Open {
             mut receiver,
             mut sender,
             behind,
+            tap,
             ..
         } = self;
         let read_over = async {
@@ -169,7 +171,7 @@ impl Open {
         let end = async {
             let closing = async {
                 // What could not be sent has nobody to read it.
-                let _ = rest.send(&mut sender).await;
+                let _ = rest.send(&mut sender, &tap).await;
                 sender.close().await;
             };
             // A server that no longer reads does not keep us from going on.
@@ -213,11 +215,11 @@ impl Outbox {
     }
 
     /// Sends what there is, as it finds room. Cancel safe.
-    async fn send(&mut self, sender: &mut LinkSender) -> io::Result<()> {
+    async fn send(&mut self, sender: &mut LinkSender, tap: &Tap) -> io::Result<()> {
         while !self.is_empty() {
             let ready = sender.ready().await?;
             if let Some(message) = self.pop() {
-                ready.send(message);
+                ready.send(message, tap);
             }
         }
         sender.write().await

@@ -11,7 +11,7 @@ use askback_core::{
 };
 use tokio::sync::mpsc;
 
-use super::{Channel, Ends, LinkReceiver, LinkSender, Pause};
+use super::{Channel, Ends, LinkReceiver, LinkSender, Pause, Tap};
 
 /// Opens the way to a server: once at first, and again each time the server went away and is
 /// wanted.
@@ -41,6 +41,8 @@ pub struct Link {
     pub(crate) pause: Pause,
     /// As whom requests are sent.
     pub(crate) authorization: AuthorizationContext,
+    /// Where what travels is shown.
+    pub(crate) tap: Tap,
 }
 
 /// A report of a transport beside the messages it brings.
@@ -71,6 +73,7 @@ impl Link {
             reports: None,
             pause: Pause::default(),
             authorization: AuthorizationContext::default(),
+            tap: Tap::default(),
         }
     }
 }

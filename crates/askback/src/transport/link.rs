@@ -14,7 +14,7 @@ use askback_core::{
 use tokio::{sync::mpsc, task::JoinHandle};
 
 use super::{
-    Ready, Receiver, Sender,
+    Ready, Receiver, Sender, Tap, WireEvent,
     lines::{LineReader, LineWriter},
 };
 #[cfg(feature = "http-client")]
@@ -63,18 +63,22 @@ const AT_ONCE: usize = 16 << 10;
 
 impl LinkReceiver {
     /// The next message, or `None` once the server is gone. Cancel safe.
-    pub(crate) async fn receive(&mut self, limits: &Limits) -> io::Result<Option<ServerMessage>> {
+    pub(crate) async fn receive(
+        &mut self,
+        limits: &Limits,
+        tap: &Tap,
+    ) -> io::Result<Option<ServerMessage>> {
         match self {
             Self::Channel(channel) => {
                 let received = channel.receive().await?;
-                Ok(received.map(|bytes| ServerMessage::parse(&bytes, &limits.wire)))
+                Ok(received.map(|bytes| read(&bytes, limits, tap)))
             }
             Self::Lines(lines) => {
-                let read = poll_fn(|cx| {
+                let next = poll_fn(|cx| {
                     let line = ready!(lines.poll_message(cx));
-                    Poll::Ready(line.map(|line| ServerMessage::parse(line, &limits.wire)))
+                    Poll::Ready(line.map(|line| read(line, limits, tap)))
                 });
-                Ok(read.await)
+                Ok(next.await)
             }
             #[cfg(feature = "http-client")]
             Self::Exchanges(messages) => {
@@ -85,13 +89,13 @@ impl LinkReceiver {
     }
 
     /// The next message, if it has come already.
-    pub(crate) fn try_receive(&mut self, limits: &Limits) -> Option<ServerMessage> {
+    pub(crate) fn try_receive(&mut self, limits: &Limits, tap: &Tap) -> Option<ServerMessage> {
         match self {
             Self::Channel(channel) => {
                 let received = channel.try_receive()?;
-                Some(ServerMessage::parse(&received, &limits.wire))
+                Some(read(&received, limits, tap))
             }
-            Self::Lines(lines) => Some(ServerMessage::parse(lines.ready()?, &limits.wire)),
+            Self::Lines(lines) => Some(read(lines.ready()?, limits, tap)),
             #[cfg(feature = "http-client")]
             Self::Exchanges(messages) => Some(messages.try_recv().ok()?.message),
         }
@@ -176,13 +180,25 @@ impl ExchangeSender {
 }
 
 impl LinkReady<'_> {
-    /// Sends a message.
-    pub(crate) fn send(self, message: ClientMessage) {
+    /// Sends a message. Over HTTP it is shown as the request that it becomes.
+    pub(crate) fn send(self, message: ClientMessage, tap: &Tap) {
         match self {
-            Self::Channel(room) => room.send(message.bytes),
-            Self::Lines(lines) => lines.add(message.bytes),
+            Self::Channel(room) => {
+                tap.show(WireEvent::Sent(&message.bytes));
+                room.send(message.bytes);
+            }
+            Self::Lines(lines) => {
+                tap.show(WireEvent::Sent(&message.bytes));
+                lines.add(message.bytes);
+            }
             #[cfg(feature = "http-client")]
             Self::Exchanges(room) => room.send(message),
         }
     }
+}
+
+/// Reads a message that came over a stream.
+fn read(bytes: &[u8], limits: &Limits, tap: &Tap) -> ServerMessage {
+    tap.show(WireEvent::Received(bytes));
+    ServerMessage::parse(bytes, &limits.wire)
 }

@@ -27,6 +27,8 @@ mod memory;
 mod pause;
 #[cfg(feature = "stdio")]
 mod stdio;
+#[cfg(feature = "client")]
+mod tap;
 
 use std::{io, sync::Arc};
 
@@ -55,6 +57,10 @@ pub use memory::memory;
 pub(crate) use pause::Pause;
 #[cfg(feature = "stdio")]
 pub use stdio::stdio;
+#[cfg(feature = "client")]
+pub(crate) use tap::{Observer, Tap};
+#[cfg(feature = "client")]
+pub use tap::{WireEvent, WireHeader, WireRequest, WireResponse, WireValue};
 
 use self::{
     inbox::Waiting,

@@ -36,7 +36,7 @@ use self::{
     tools::Tools,
 };
 use super::{
-    Connect, Connecting, Link, LinkReceiver, LinkSender, Pause, WAITING, connect::Behind,
+    Connect, Connecting, Link, LinkReceiver, LinkSender, Pause, Tap, WAITING, connect::Behind,
     inbox::Inbox, link::ExchangeSender,
 };
 #[cfg(feature = "oauth-client")]
@@ -183,7 +183,7 @@ impl Http {
         let (received, incoming) = Inbox::new(limits.wire.message_bytes);
         let (outgoing, sent) = mpsc::channel(WAITING);
         let (reported, reports) = mpsc::channel(WAITING);
-        let pause = Pause::default();
+        let (pause, tap) = (Pause::default(), Tap::default());
         #[cfg(feature = "oauth-client")]
         let permission = Permission::of(self.authorization.as_ref(), &self.url, &pause)?;
         #[cfg(not(feature = "oauth-client"))]
@@ -200,6 +200,7 @@ impl Http {
             session: Mutex::default(),
             incoming: received,
             reports: reported,
+            tap: tap.clone(),
         };
         let end = Arc::<Mutex<Option<String>>>::default();
         let bridge = Bridge::new(way, known == Some(Known::EventsAndMessages));
@@ -212,6 +213,7 @@ impl Http {
             reports: Some(reports),
             pause,
             authorization,
+            tap,
             behind: Some(Box::new(End(end))),
             stderr: None,
         })

@@ -32,7 +32,7 @@ use super::{
     Eras, Tools,
     permission::{Pass, Permission},
 };
-use crate::transport::{Report, inbox::Inbox};
+use crate::transport::{Report, Tap, WireEvent, inbox::Inbox, tap::shortened};
 
 const AFTER: HeaderName = HeaderName::from_static(LAST_EVENT_ID);
 
@@ -51,6 +51,8 @@ pub(super) struct Way {
     /// To the engine.
     pub(super) incoming: Inbox<ServerMessage>,
     pub(super) reports: mpsc::Sender<Report>,
+    /// Where what travels is shown.
+    pub(super) tap: Tap,
 }
 
 /// Where requests go.
@@ -186,6 +188,7 @@ impl Way {
 
     /// Reads a message.
     pub(super) fn parse(&self, bytes: &[u8]) -> ServerMessage {
+        self.tap.show(WireEvent::Received(bytes));
         ServerMessage::parse(bytes, &self.limits.wire)
     }
 
@@ -227,7 +230,12 @@ impl Way {
             *request.method_mut() = head.method.clone();
             *request.uri_mut() = target.uri.clone();
             *request.headers_mut() = self.all_headers(head, permitted);
+            let url = || shortened(target.url.clone());
+            let headers = request.headers();
+            let exchange = self.tap.request(&head.method, url, headers, &body);
             let response = self.requests.send(request).await.map_err(unsent)?;
+            self.tap
+                .response(exchange, response.status(), response.headers());
             let held = response.headers().iter();
             let size: usize = held
                 .map(|(name, value)| name.as_str().len() + value.len())
@@ -352,14 +360,4 @@ fn unsent(why: Unanswered) -> Lost {
         Unanswered::Unreachable(why) => Lost::Failed(ClientError::Unreachable(why)),
         why => Lost::Broken(why.to_string()),
     }
-}
-
-/// A URL without what may be secret.
-fn shortened(mut url: Url) -> String {
-    url.set_query(None);
-    url.set_fragment(None);
-    // URLs that cannot have them have none.
-    let _ = url.set_username("");
-    let _ = url.set_password(None);
-    url.into()
 }

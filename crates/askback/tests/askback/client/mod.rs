@@ -10,6 +10,7 @@ mod lists;
 mod memory;
 #[cfg(unix)]
 mod several;
+mod wire;
 
 use std::{
     future::Future,

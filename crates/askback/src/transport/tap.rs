@@ -1,0 +1,250 @@
+//! Everything that travels between a client and its server, shown to a function of the user.
+
+#[cfg(feature = "http-client")]
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::{
+    fmt,
+    sync::{Arc, OnceLock},
+};
+
+#[cfg(feature = "http-client")]
+use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
+#[cfg(feature = "http-client")]
+use url::Url;
+
+/// Something that travelled between a client and its server.
+///
+/// Messages are shown whole, with whatever a person answered in them. Of HTTP only the values of
+/// headers that hold no secret are shown ([`WireValue`]).
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub enum WireEvent<'a> {
+    /// A message to the server, over a stream.
+    Sent(&'a [u8]),
+    /// A request over HTTP, and the message in it.
+    Request(WireRequest<'a>),
+    /// The head of the response to a request over HTTP.
+    Response(WireResponse),
+    /// A message of the server, or what should have been one.
+    Received(&'a [u8]),
+}
+
+/// A request over HTTP.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct WireRequest<'a> {
+    /// The number of the request among those of this connection, which its response repeats.
+    pub exchange: u64,
+    /// The method.
+    pub method: String,
+    /// Where it was sent, without the query, which may hold a secret.
+    pub url: String,
+    /// The headers.
+    pub headers: Vec<WireHeader>,
+    /// The message in it; empty where there is none.
+    pub message: &'a [u8],
+}
+
+/// The head of a response over HTTP.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct WireResponse {
+    /// The number of its request.
+    pub exchange: u64,
+    /// The status.
+    pub status: u16,
+    /// The headers.
+    pub headers: Vec<WireHeader>,
+}
+
+/// A header.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct WireHeader {
+    /// The name.
+    pub name: String,
+    /// The value.
+    pub value: WireValue,
+}
+
+/// The value of a header, as far as others may see it.
+///
+/// A value is shown where the protocol or HTTP says what it holds, and hidden otherwise: tokens,
+/// cookies and ids of sessions among them, and whatever header the user had sent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum WireValue {
+    /// It holds no secret.
+    Shown(String),
+    /// It may hold a secret.
+    Hidden {
+        /// Its length, in bytes.
+        bytes: usize,
+    },
+}
+
+/// A function that is shown what travels.
+pub(crate) type Observer = Arc<dyn Fn(WireEvent<'_>) + Send + Sync>;
+
+/// The place of an [`Observer`] at a way to a server. Where nobody observes, looking for one is all
+/// that is done.
+#[derive(Clone, Default)]
+pub(crate) struct Tap(Arc<Place>);
+
+#[derive(Default)]
+struct Place {
+    observer: OnceLock<Observer>,
+    #[cfg(feature = "http-client")]
+    exchanges: AtomicU64,
+}
+
+impl Tap {
+    /// Has everything shown that travels from now on.
+    pub(crate) fn set(&self, observer: &Observer) {
+        // A way is opened once.
+        let _ = self.0.observer.set(Arc::clone(observer));
+    }
+
+    /// Shows a message.
+    pub(crate) fn show(&self, event: WireEvent<'_>) {
+        if let Some(observer) = self.0.observer.get() {
+            observer(event);
+        }
+    }
+}
+
+#[cfg(feature = "http-client")]
+impl Tap {
+    /// Shows a request; returns its number, by which its response is shown.
+    pub(crate) fn request(
+        &self,
+        method: &Method,
+        url: impl FnOnce() -> String,
+        headers: &HeaderMap,
+        message: &[u8],
+    ) -> Option<u64> {
+        let observer = self.0.observer.get()?;
+        let exchange = self.0.exchanges.fetch_add(1, Ordering::Relaxed);
+        observer(WireEvent::Request(WireRequest {
+            exchange,
+            method: method.as_str().to_owned(),
+            url: url(),
+            headers: shown(headers),
+            message,
+        }));
+        Some(exchange)
+    }
+
+    /// Shows the head of the response to a request that was shown.
+    pub(crate) fn response(&self, exchange: Option<u64>, status: StatusCode, headers: &HeaderMap) {
+        if let Some(exchange) = exchange {
+            self.show(WireEvent::Response(WireResponse {
+                exchange,
+                status: status.as_u16(),
+                headers: shown(headers),
+            }));
+        }
+    }
+}
+
+#[cfg(feature = "http-client")]
+fn shown(headers: &HeaderMap) -> Vec<WireHeader> {
+    let shown = headers.iter().map(|(name, value)| WireHeader {
+        name: name.as_str().to_owned(),
+        value: WireValue::of(name, value),
+    });
+    shown.collect()
+}
+
+/// The headers whose values hold no secret: those that HTTP defines for what is sent and how, and
+/// those of the protocol, which repeat what is in the message.
+#[cfg(feature = "http-client")]
+const SHOWN: [&str; 21] = [
+    "accept",
+    "allow",
+    "age",
+    "cache-control",
+    "connection",
+    "content-encoding",
+    "content-length",
+    "content-type",
+    "date",
+    "host",
+    "keep-alive",
+    "last-event-id",
+    "mcp-method",
+    "mcp-name",
+    "mcp-protocol-version",
+    "retry-after",
+    "server",
+    "transfer-encoding",
+    "user-agent",
+    "vary",
+    "www-authenticate",
+];
+
+#[cfg(feature = "http-client")]
+impl WireValue {
+    /// The one place where a value is shown.
+    fn of(name: &HeaderName, value: &HeaderValue) -> Self {
+        let is_known = SHOWN.contains(&name.as_str()) || name.as_str().starts_with("mcp-param-");
+        match is_known && !value.is_sensitive() {
+            true => Self::Shown(String::from_utf8_lossy(value.as_bytes()).into_owned()),
+            false => Self::Hidden { bytes: value.len() },
+        }
+    }
+}
+
+/// A URL without what may be secret.
+#[cfg(feature = "http-client")]
+pub(crate) fn shortened(mut url: Url) -> String {
+    url.set_query(None);
+    url.set_fragment(None);
+    // URLs that cannot have them have none.
+    let _ = url.set_username("");
+    let _ = url.set_password(None);
+    url.into()
+}
+
+impl fmt::Debug for Tap {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Tap").finish_non_exhaustive()
+    }
+}
+
+#[cfg(all(test, feature = "http-client"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_values_that_hold_no_secret_are_shown() {
+        #[track_caller]
+        fn check(name: &str, sensitive: bool, is_shown: bool) {
+            let mut value = HeaderValue::from_static("hush");
+            value.set_sensitive(sensitive);
+            let name: HeaderName = name.parse().unwrap();
+            let expected = match is_shown {
+                true => WireValue::Shown("hush".to_owned()),
+                false => WireValue::Hidden { bytes: 4 },
+            };
+            assert_eq!(WireValue::of(&name, &value), expected);
+        }
+        check("content-type", false, true);
+        check("mcp-param-region", false, true);
+        check("content-type", true, false);
+        for secret in [
+            "authorization",
+            "proxy-authorization",
+            "cookie",
+            "set-cookie",
+            "dpop",
+            "dpop-nonce",
+            "mcp-session-id",
+            "x-api-key",
+            "location",
+            "anything",
+        ] {
+            check(secret, false, false);
+        }
+    }
+}
