@@ -27,6 +27,7 @@ pub mod script;
 pub mod settings_file;
 pub mod text;
 pub mod unattended;
+pub mod wire;
 
 /// The person stopped what was going on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

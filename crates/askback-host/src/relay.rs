@@ -21,6 +21,7 @@ use crate::{
     folder,
     model::{Ask, Call, Claims, Question, Reply, Why},
     text::Words,
+    wire::Row,
 };
 
 /// The name of a person where a model would be named.
@@ -46,6 +47,8 @@ pub enum Arrival {
     Settled(u64),
     /// Something the server said.
     Heard(Event),
+    /// A message travelled.
+    Travelled(Row),
     /// Something of ours, in a sentence.
     Told(Words),
 }
@@ -88,6 +91,12 @@ impl Relay {
         };
         std::mem::forget(waiting);
         reply
+    }
+
+    /// Shows a line about a message that travelled.
+    pub fn trace(&self, row: Row) {
+        // Nobody is there to see it.
+        let _ = self.arrivals.send(Arrival::Travelled(row));
     }
 
     /// Tells the person something of ours.

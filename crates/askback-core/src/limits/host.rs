@@ -18,6 +18,9 @@ pub struct HostLimits {
     pub remarks: u32,
     /// The window of [`remarks`](Self::remarks).
     pub remarks_window: Duration,
+    /// The most bytes that a host keeps of the messages of one session, to show them later; the
+    /// oldest go first.
+    pub wire_bytes: usize,
 }
 
 impl Default for HostLimits {
@@ -27,6 +30,7 @@ impl Default for HostLimits {
             message_shown: 4 << 10,
             remarks: 64,
             remarks_window: Duration::from_secs(10),
+            wire_bytes: 16 << 20,
         }
     }
 }

@@ -7,6 +7,7 @@ mod safety;
 mod script;
 mod suggest;
 mod unattended;
+mod wire;
 mod witness;
 
 use askback_core::{

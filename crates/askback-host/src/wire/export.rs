@@ -1,0 +1,110 @@
+//! Messages as lines of JSON, for other programs.
+
+use std::{
+    collections::BTreeMap,
+    time::{Duration, SystemTime},
+};
+
+use askback::transport::{WireHeader, WireValue};
+use jiff::Timestamp;
+use serde::Serialize;
+use serde_json::value::RawValue;
+
+use super::{Entry, Exchange};
+use crate::text;
+
+/// A line.
+#[derive(Serialize)]
+struct Line<'a> {
+    number: u64,
+    time: String,
+    direction: &'static str,
+    bytes: usize,
+    /// The number of the message with which the call began.
+    call: u64,
+    /// How long the request waited, in seconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    after: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    http: Option<Http<'a>>,
+    /// The message, as it came.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message: Option<&'a RawValue>,
+    /// The text that came in place of a message.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    text: Option<String>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Http<'a> {
+    exchange: u64,
+    method: &'a str,
+    url: &'a str,
+    headers: BTreeMap<&'a str, Vec<Option<&'a str>>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    status: Option<u16>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    response_headers: Option<BTreeMap<&'a str, Vec<Option<&'a str>>>>,
+}
+
+/// A message as a line of JSON, without its end. Line breaks within the message become blanks, and what
+/// acts on a terminal or hides becomes an escape, which JSON reads as the same.
+pub fn line(began: SystemTime, entry: &Entry) -> String {
+    let joined = text::json(&String::from_utf8_lossy(&entry.message)).replace(['\n', '\r'], " ");
+    let message: Option<&RawValue> = serde_json::from_str(&joined).ok();
+    let text = match message {
+        None if !entry.message.is_empty() => Some(joined.clone()),
+        _ => None,
+    };
+    let line = Line {
+        number: entry.number,
+        time: time(began, entry.at),
+        direction: if entry.is_sent { "sent" } else { "received" },
+        bytes: entry.message.len(),
+        call: entry.call,
+        after: entry.took.map(|took| took.as_secs_f64()),
+        http: entry.http.as_deref().map(http),
+        message,
+        text,
+    };
+    // Writing fails only for maps whose keys are no text.
+    serde_json::to_string(&line).unwrap_or_default()
+}
+
+/// A time as RFC 3339 has it.
+pub(super) fn time(began: SystemTime, at: Duration) -> String {
+    let when = began.checked_add(at).unwrap_or(began);
+    let since = when.duration_since(SystemTime::UNIX_EPOCH);
+    let millis = since.unwrap_or_default().as_millis();
+    let time = i64::try_from(millis).map(Timestamp::from_millisecond);
+    match time {
+        Ok(Ok(time)) => time.to_string(),
+        _ => String::new(),
+    }
+}
+
+fn http(exchange: &Exchange) -> Http<'_> {
+    let response = exchange.response.as_ref();
+    Http {
+        exchange: exchange.number,
+        method: &exchange.method,
+        url: &exchange.url,
+        headers: headers(&exchange.headers),
+        status: response.map(|response| response.status),
+        response_headers: response.map(|response| headers(&response.headers)),
+    }
+}
+
+/// The values of each header; `null` for one that is not shown.
+fn headers(headers: &[WireHeader]) -> BTreeMap<&str, Vec<Option<&str>>> {
+    let mut named: BTreeMap<_, Vec<_>> = BTreeMap::new();
+    for header in headers {
+        let value = match &header.value {
+            WireValue::Shown(value) => Some(value.as_str()),
+            _ => None,
+        };
+        named.entry(header.name.as_str()).or_default().push(value);
+    }
+    named
+}

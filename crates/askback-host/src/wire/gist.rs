@@ -1,0 +1,328 @@
+//! The kind of a message, in a few words.
+
+use std::{borrow::Cow, collections::BTreeMap};
+
+use serde::{Deserialize, de::IgnoredAny};
+use serde_json::value::RawValue;
+
+use super::state::State;
+use crate::text::head;
+
+/// The kind of a message, and what it is about. Text in it is the peer's, of either side.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Gist {
+    /// A request.
+    Request {
+        id: String,
+        method: String,
+        /// The tool or prompt by name, or the resource by URI.
+        target: Option<String>,
+        /// The keys of the answers in it.
+        answers: Vec<String>,
+        state: Option<State>,
+        /// The token by which progress names it.
+        token: Option<String>,
+    },
+    /// A notification; the id or token of the request it is about, if it names one.
+    Notification {
+        method: String,
+        about: Option<String>,
+    },
+    /// A response.
+    Response { id: String, outcome: Outcome },
+    /// So many messages at once.
+    Batch(usize),
+    /// No message.
+    Nothing,
+    /// Something that is no message.
+    Unreadable,
+}
+
+/// The outcome of a request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Outcome {
+    /// A result, that of a tool which failed where `failed` is set.
+    Done { failed: bool },
+    /// Questions, by their keys, that a further round answers.
+    Asked {
+        asks: Vec<String>,
+        state: Option<State>,
+    },
+    /// An error.
+    Error { code: String, message: String },
+}
+
+/// The most characters of a name.
+const NAME: usize = 100;
+
+/// The most keys that are named.
+const KEYS: usize = 16;
+
+#[derive(Deserialize)]
+struct Envelope<'a> {
+    #[serde(borrow)]
+    id: Option<&'a RawValue>,
+    #[serde(borrow)]
+    method: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    params: Option<&'a RawValue>,
+    #[serde(borrow)]
+    result: Option<&'a RawValue>,
+    #[serde(borrow)]
+    error: Option<&'a RawValue>,
+}
+
+/// The members of parameters and results that say what a message is for. Each is read by itself, so
+/// that one of another type costs no more than itself.
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct Members<'a> {
+    #[serde(borrow)]
+    name: Option<&'a RawValue>,
+    #[serde(borrow)]
+    uri: Option<&'a RawValue>,
+    #[serde(borrow)]
+    request_state: Option<&'a RawValue>,
+    #[serde(borrow)]
+    input_requests: Option<&'a RawValue>,
+    #[serde(borrow)]
+    input_responses: Option<&'a RawValue>,
+    #[serde(borrow)]
+    is_error: Option<&'a RawValue>,
+    #[serde(borrow)]
+    request_id: Option<&'a RawValue>,
+    #[serde(borrow)]
+    progress_token: Option<&'a RawValue>,
+    #[serde(borrow)]
+    code: Option<&'a RawValue>,
+    #[serde(borrow)]
+    message: Option<&'a RawValue>,
+    #[serde(borrow, rename = "_meta")]
+    meta: Option<&'a RawValue>,
+}
+
+/// Whether a server may ask while it works on a request of this method.
+pub(super) fn may_ask(method: &str) -> bool {
+    matches!(method, "tools/call" | "prompts/get" | "resources/read")
+}
+
+impl Gist {
+    /// Reads a message.
+    pub(super) fn read(message: &[u8]) -> Self {
+        if message.is_empty() {
+            return Self::Nothing;
+        }
+        if message.trim_ascii_start().first() == Some(&b'[') {
+            return match serde_json::from_slice::<Vec<IgnoredAny>>(message) {
+                Ok(batch) => Self::Batch(batch.len()),
+                Err(_) => Self::Unreadable,
+            };
+        }
+        let Ok(envelope) = serde_json::from_slice::<Envelope<'_>>(message) else {
+            return Self::Unreadable;
+        };
+        let id = envelope.id.map(|id| short(id.get()));
+        match (envelope.method, id) {
+            (Some(method), Some(id)) => {
+                let params = Members::read(envelope.params);
+                Self::Request {
+                    id,
+                    method: short(&method),
+                    target: text(params.name.or(params.uri)),
+                    answers: keys(params.input_responses),
+                    state: params.state(),
+                    token: raw(Members::read(params.meta).progress_token),
+                }
+            }
+            (Some(method), None) => {
+                let params = Members::read(envelope.params);
+                Self::Notification {
+                    method: short(&method),
+                    about: raw(params.progress_token.or(params.request_id)),
+                }
+            }
+            (None, id) => match (envelope.result, envelope.error) {
+                (Some(result), _) => Self::Response {
+                    id: id.unwrap_or_default(),
+                    outcome: Outcome::of(&Members::read(Some(result))),
+                },
+                (None, Some(error)) => {
+                    let error = Members::read(Some(error));
+                    Self::Response {
+                        id: id.unwrap_or_default(),
+                        outcome: Outcome::Error {
+                            code: raw(error.code).unwrap_or_default(),
+                            message: text(error.message).unwrap_or_default(),
+                        },
+                    }
+                }
+                (None, None) => Self::Unreadable,
+            },
+        }
+    }
+
+    /// The state in the message.
+    pub(super) fn state(&self) -> Option<&State> {
+        match self {
+            Self::Request { state, .. } => state.as_ref(),
+            Self::Response {
+                outcome: Outcome::Asked { state, .. },
+                ..
+            } => state.as_ref(),
+            _ => None,
+        }
+    }
+
+    /// The message in a line.
+    pub(super) fn line(&self) -> String {
+        match self {
+            Self::Request {
+                method,
+                target,
+                answers,
+                state,
+                ..
+            } => {
+                let mut line = method.clone();
+                if let Some(target) = target {
+                    line = format!("{line} {target}");
+                }
+                if !answers.is_empty() {
+                    line = format!("{line}, answers {}", answers.join(", "));
+                }
+                with_state(line, state.as_ref())
+            }
+            Self::Notification { method, .. } => method.clone(),
+            Self::Response { outcome, .. } => match outcome {
+                Outcome::Done { failed: false } => "result".to_owned(),
+                Outcome::Done { failed: true } => "result, the tool reports an error".to_owned(),
+                Outcome::Asked { asks, state } => {
+                    let line = match asks.is_empty() {
+                        true => "wants to be called again".to_owned(),
+                        false => format!("asks {}", asks.join(", ")),
+                    };
+                    with_state(line, state.as_ref())
+                }
+                Outcome::Error { code, message } => format!("error {code}: {message}"),
+            },
+            Self::Batch(many) => format!("batch of {many}"),
+            Self::Nothing => String::new(),
+            Self::Unreadable => "not a message of JSON-RPC".to_owned(),
+        }
+    }
+}
+
+fn with_state(line: String, state: Option<&State>) -> String {
+    match state {
+        Some(state) => format!("{line}, state of {} characters", state.chars()),
+        None => line,
+    }
+}
+
+impl Outcome {
+    fn of(result: &Members<'_>) -> Self {
+        let state = result.state();
+        match (result.input_requests, state) {
+            (None, None) => Self::Done {
+                failed: result.is_error.is_some_and(|it| it.get() == "true"),
+            },
+            (asked, state) => Self::Asked {
+                asks: keys(asked),
+                state,
+            },
+        }
+    }
+}
+
+impl<'a> Members<'a> {
+    fn read(object: Option<&'a RawValue>) -> Self {
+        let read = object.and_then(|object| serde_json::from_str(object.get()).ok());
+        read.unwrap_or_default()
+    }
+
+    fn state(&self) -> Option<State> {
+        let state = self.request_state?;
+        let state: String = serde_json::from_str(state.get()).ok()?;
+        Some(State::read(&state))
+    }
+}
+
+fn text(value: Option<&RawValue>) -> Option<String> {
+    let text: String = serde_json::from_str(value?.get()).ok()?;
+    Some(short(&text))
+}
+
+fn raw(value: Option<&RawValue>) -> Option<String> {
+    value.map(|value| short(value.get()))
+}
+
+fn keys(object: Option<&RawValue>) -> Vec<String> {
+    let read =
+        |object: &RawValue| serde_json::from_str::<BTreeMap<String, IgnoredAny>>(object.get()).ok();
+    let keys = object.and_then(read).unwrap_or_default().into_keys();
+    keys.take(KEYS).map(|key| short(&key)).collect()
+}
+
+fn short(text: &str) -> String {
+    match head(text, NAME) {
+        (_, 0) => text.to_owned(),
+        (head, _) => format!("{head}…"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_is_told_in_a_line() {
+        #[track_caller]
+        fn check(message: &str, line: &str) {
+            assert_eq!(Gist::read(message.as_bytes()).line(), line);
+        }
+        check(
+            r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#,
+            "tools/list",
+        );
+        check(
+            r#"{"id":1,"method":"tools/call","params":{"name":"book","arguments":{}}}"#,
+            "tools/call book",
+        );
+        check(
+            r#"{"id":1,"method":"tools/call","params":{"name":"book","requestState":"abc",
+                "inputResponses":{"seat":{},"meal":{}}}}"#,
+            "tools/call book, answers meal, seat, state of 3 characters",
+        );
+        check(
+            r#"{"id":1,"result":{"inputRequests":{"seat":{}},"requestState":"abcd"}}"#,
+            "asks seat, state of 4 characters",
+        );
+        check(
+            r#"{"id":1,"result":{"requestState":"abcd"}}"#,
+            "wants to be called again, state of 4 characters",
+        );
+        check(r#"{"id":1,"result":{"content":[]}}"#, "result");
+        check(
+            r#"{"id":1,"result":{"isError":true}}"#,
+            "result, the tool reports an error",
+        );
+        check(
+            r#"{"id":1,"error":{"code":-32602,"message":"no"}}"#,
+            "error -32602: no",
+        );
+        check(r#"{"method":"notifications/x"}"#, "notifications/x");
+        check("[{},{}]", "batch of 2");
+        // Members of the wrong type say nothing, and spoil nothing.
+        check(
+            r#"{"id":{},"method":"a","params":{"name":1,"uri":"b","requestState":2}}"#,
+            "a",
+        );
+        check(r#"{"id":1,"method":"a","params":[]}"#, "a");
+        check(r#"{"id":1,"method":2}"#, "not a message of JSON-RPC");
+        check("[{", "not a message of JSON-RPC");
+        check("hello", "not a message of JSON-RPC");
+        check("", "");
+        let long = format!(r#"{{"method":"{}"}}"#, "x".repeat(1000));
+        check(&long, &format!("{}…", "x".repeat(NAME)));
+    }
+}

@@ -1,0 +1,118 @@
+//! JSON on several lines.
+
+/// The widest list or object that stays on one line.
+const INLINE: usize = 60;
+
+/// Indents JSON. Only blanks between its parts change: names that occur twice, and numbers however they
+/// are written, stay as they came.
+pub(super) fn indented(json: &str) -> String {
+    let mut out = String::with_capacity(json.len().saturating_mul(2));
+    let mut depth = 0_usize;
+    let mut rest = json.trim();
+    while let Some(c) = rest.chars().next() {
+        let part = match c {
+            '"' => &rest[..string(rest)],
+            '{' | '[' => match inline(rest) {
+                Some(end) => &rest[..end],
+                None => {
+                    depth = depth.saturating_add(1);
+                    out.push(c);
+                    line(&mut out, depth);
+                    rest = &rest[1..];
+                    continue;
+                }
+            },
+            '}' | ']' => {
+                depth = depth.saturating_sub(1);
+                line(&mut out, depth);
+                &rest[..1]
+            }
+            ',' => {
+                out.push(',');
+                line(&mut out, depth);
+                rest = &rest[1..];
+                continue;
+            }
+            ':' => {
+                out.push_str(": ");
+                rest = &rest[1..];
+                continue;
+            }
+            c if c.is_whitespace() => {
+                rest = &rest[c.len_utf8()..];
+                continue;
+            }
+            c => &rest[..c.len_utf8()],
+        };
+        out.push_str(part);
+        rest = &rest[part.len()..];
+    }
+    out
+}
+
+fn line(out: &mut String, depth: usize) {
+    out.push('\n');
+    out.extend(std::iter::repeat_n("  ", depth));
+}
+
+/// Where the string ends with which the text begins.
+fn string(text: &str) -> usize {
+    let mut is_escaped = false;
+    for (at, c) in text.char_indices().skip(1) {
+        match c {
+            '"' if !is_escaped => return at.saturating_add(1),
+            '\\' => is_escaped = !is_escaped,
+            _ => is_escaped = false,
+        }
+    }
+    text.len()
+}
+
+/// Where the list or object ends with which the text begins, if it is short and has nothing but plain
+/// values in it.
+fn inline(text: &str) -> Option<usize> {
+    let mut at = 1;
+    while at < text.len().min(INLINE) {
+        match text.as_bytes().get(at)? {
+            b'"' => at = at.saturating_add(string(text.get(at..)?)),
+            b'}' | b']' => return Some(at.saturating_add(1)),
+            b'{' | b'[' | b'\n' => return None,
+            _ => at = at.saturating_add(1),
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn json_is_indented_and_stays_the_same() {
+        #[track_caller]
+        fn check(json: &str, expected: &str) {
+            assert_eq!(indented(json), expected);
+            let compact = |json: &str| indented(json).replace([' ', '\n'], "");
+            assert_eq!(compact(expected), json.replace([' ', '\n'], ""));
+        }
+        check("1", "1");
+        check("{}", "{}");
+        check(r#"{"a":1.50}"#, r#"{"a":1.50}"#);
+        check(
+            r#"{"a":{"b":"}\"{","b":[1,2]},"c":[{"d":1e400}]}"#,
+            concat!(
+                "{\n  \"a\": {\n    \"b\": \"}\\\"{\",\n    \"b\": [1,2]\n  },\n",
+                "  \"c\": [\n    {\"d\":1e400}\n  ]\n}",
+            ),
+        );
+        let long = "x".repeat(80);
+        check(
+            &format!(r#"["{long}","é"]"#),
+            &format!("[\n  \"{long}\",\n  \"é\"\n]"),
+        );
+        // What is no JSON does no harm.
+        check("}}}", "\n}\n}\n}");
+        check("\"open", "\"open");
+        check("[[[", "[\n  [\n    [\n      ");
+    }
+}

@@ -1,0 +1,327 @@
+//! The messages that travelled between a client and its server: those that are kept, what each is, and
+//! which belong to one call.
+//!
+//! Nothing here reads a clock or a file. Messages are kept as they came, up to
+//! [`limits.host.wire_bytes`](askback_core::limits::HostLimits::wire_bytes); the oldest go first.
+
+mod export;
+mod gist;
+mod indent;
+mod show;
+mod state;
+
+use std::{
+    collections::VecDeque,
+    time::{Duration, SystemTime},
+};
+
+use askback::transport::{WireEvent, WireHeader};
+
+use self::gist::{Gist, Outcome};
+pub use self::{
+    export::line,
+    show::{Row, list, whole},
+};
+
+/// The messages of a session, the newest.
+#[derive(Debug)]
+pub struct Wire {
+    began: SystemTime,
+    kept: VecDeque<Entry>,
+    /// How much is kept, in bytes.
+    bytes: usize,
+    most: usize,
+    /// The number of the last message.
+    last: u64,
+    /// The requests without a response.
+    open: VecDeque<Open>,
+}
+
+/// A message, or a request over HTTP without one.
+#[derive(Debug, Clone)]
+pub struct Entry {
+    number: u64,
+    /// When, since the session began.
+    at: Duration,
+    is_sent: bool,
+    message: Vec<u8>,
+    gist: Gist,
+    /// The number of the message with which the call began that it belongs to.
+    call: u64,
+    /// How long the request waited that this is the response to.
+    took: Option<Duration>,
+    http: Option<Box<Exchange>>,
+}
+
+/// Something new on the wire.
+#[derive(Debug)]
+pub enum News {
+    /// A message, or a request over HTTP.
+    Message(Entry),
+    /// The head of the response to a request over HTTP; this is the request.
+    Head(Entry),
+}
+
+/// A request over HTTP.
+#[derive(Debug, Clone)]
+struct Exchange {
+    number: u64,
+    method: String,
+    url: String,
+    headers: Vec<WireHeader>,
+    response: Option<Response>,
+}
+
+/// The head of a response over HTTP.
+#[derive(Debug, Clone)]
+struct Response {
+    status: u16,
+    headers: Vec<WireHeader>,
+    took: Duration,
+}
+
+/// A request without a response.
+#[derive(Debug)]
+struct Open {
+    is_sent: bool,
+    id: String,
+    /// The token by which progress names it.
+    token: Option<String>,
+    call: u64,
+    /// Whether a server may ask within it.
+    may_ask: bool,
+    at: Duration,
+}
+
+/// The cost of an entry beside its bytes.
+const OVERHEAD: usize = 512;
+
+/// The most requests without a response that are remembered.
+const MOST_OPEN: usize = 256;
+
+impl Wire {
+    /// Nothing yet. At most `most` bytes are kept.
+    pub fn new(began: SystemTime, most: usize) -> Self {
+        Self {
+            began,
+            kept: VecDeque::new(),
+            bytes: 0,
+            most,
+            last: 0,
+            open: VecDeque::new(),
+        }
+    }
+
+    /// Takes in what travelled, at a time since the session began. Returns what is new.
+    pub fn take(&mut self, event: &WireEvent<'_>, at: Duration) -> Option<News> {
+        match event {
+            WireEvent::Sent(message) => Some(self.add(true, message, None, at)),
+            WireEvent::Received(message) => Some(self.add(false, message, None, at)),
+            WireEvent::Request(request) => {
+                let exchange = Exchange {
+                    number: request.exchange,
+                    method: request.method.clone(),
+                    url: request.url.clone(),
+                    headers: request.headers.clone(),
+                    response: None,
+                };
+                Some(self.add(true, request.message, Some(Box::new(exchange)), at))
+            }
+            WireEvent::Response(response) => {
+                let response_of = |entry: &&mut Entry| {
+                    let http = entry.http.as_ref();
+                    http.is_some_and(|http| http.number == response.exchange)
+                };
+                let entry = self.kept.iter_mut().rev().find(response_of)?;
+                let http = entry.http.as_mut()?;
+                let more = sum(&response.headers);
+                http.response = Some(Response {
+                    status: response.status,
+                    headers: response.headers.clone(),
+                    took: at.saturating_sub(entry.at),
+                });
+                let answered = News::Head(entry.clone());
+                self.bytes = self.bytes.saturating_add(more);
+                self.fit();
+                Some(answered)
+            }
+            _ => None,
+        }
+    }
+
+    /// Forgets which requests have no response: those of a connection that ended get none.
+    pub fn disconnected(&mut self) {
+        self.open.clear();
+    }
+
+    /// The messages that are kept, oldest first.
+    pub fn entries(&self) -> impl DoubleEndedIterator<Item = &Entry> {
+        self.kept.iter()
+    }
+
+    /// The message of this number, if it is kept.
+    pub fn get(&self, number: u64) -> Option<&Entry> {
+        self.kept.iter().find(|entry| entry.number == number)
+    }
+
+    /// How many messages there were before those that are kept.
+    pub fn dropped(&self) -> u64 {
+        let kept = u64::try_from(self.kept.len()).unwrap_or(u64::MAX);
+        self.last.saturating_sub(kept)
+    }
+
+    /// When the session began.
+    pub fn began(&self) -> SystemTime {
+        self.began
+    }
+
+    /// The most bytes that are kept.
+    pub fn most(&self) -> usize {
+        self.most
+    }
+
+    fn add(
+        &mut self,
+        is_sent: bool,
+        message: &[u8],
+        http: Option<Box<Exchange>>,
+        at: Duration,
+    ) -> News {
+        self.last = self.last.saturating_add(1);
+        let gist = Gist::read(message);
+        let answered = self.answered(is_sent, &gist);
+        let call = match &answered {
+            Some(open) => open.call,
+            None => self.call_of(is_sent, &gist).unwrap_or(self.last),
+        };
+        if let Gist::Request {
+            id, method, token, ..
+        } = &gist
+        {
+            self.open.push_back(Open {
+                is_sent,
+                id: id.clone(),
+                token: token.clone(),
+                call,
+                may_ask: is_sent && gist::may_ask(method),
+                at,
+            });
+            if self.open.len() > MOST_OPEN {
+                self.open.pop_front();
+            }
+        }
+        let entry = Entry {
+            number: self.last,
+            at,
+            is_sent,
+            message: message.to_vec(),
+            gist,
+            call,
+            took: answered.map(|open| at.saturating_sub(open.at)),
+            http,
+        };
+        self.bytes = self.bytes.saturating_add(entry.cost());
+        self.kept.push_back(entry.clone());
+        self.fit();
+        News::Message(entry)
+    }
+
+    /// Drops the oldest messages until the others fit.
+    fn fit(&mut self) {
+        while self.bytes > self.most
+            && let Some(oldest) = self.kept.pop_front()
+        {
+            self.bytes = self.bytes.saturating_sub(oldest.cost());
+        }
+    }
+
+    /// The request that a message answers, which is open no longer.
+    fn answered(&mut self, is_sent: bool, gist: &Gist) -> Option<Open> {
+        let Gist::Response { id, .. } = gist else {
+            return None;
+        };
+        let asked = |open: &Open| open.is_sent != is_sent && open.id == *id;
+        let at = self.open.iter().position(asked)?;
+        self.open.remove(at)
+    }
+
+    /// The call that a message belongs to which answers no request, if it is one before.
+    fn call_of(&self, is_sent: bool, gist: &Gist) -> Option<u64> {
+        match gist {
+            // A round of a call carries the state, or else the answers, that the one before wanted.
+            Gist::Request { state, answers, .. } if is_sent => {
+                let wanted = |entry: &&Entry| match &entry.gist {
+                    Gist::Response {
+                        outcome:
+                            Outcome::Asked {
+                                state: wanted,
+                                asks,
+                            },
+                        ..
+                    } => match state {
+                        Some(state) => wanted.as_ref().is_some_and(|wanted| wanted.is_same(state)),
+                        None => wanted.is_none() && answers.iter().any(|key| asks.contains(key)),
+                    },
+                    _ => false,
+                };
+                let is_round = state.is_some() || !answers.is_empty();
+                let round = is_round.then(|| self.kept.iter().rev().find(wanted))?;
+                round.map(|entry| entry.call)
+            }
+            // A server that asks does so for the call that is open, where that is one.
+            Gist::Request { .. } => self.only_call(),
+            Gist::Notification { about, .. } => match about {
+                Some(about) => {
+                    let named =
+                        |open: &&Open| open.token.as_ref() == Some(about) || open.id == *about;
+                    self.open.iter().find(named).map(|open| open.call)
+                }
+                None => None,
+            },
+            Gist::Response { .. } | Gist::Batch(_) | Gist::Nothing | Gist::Unreadable => None,
+        }
+    }
+
+    fn only_call(&self) -> Option<u64> {
+        let mut calls = self.open.iter().filter(|open| open.may_ask);
+        let call = calls.next()?.call;
+        calls.all(|open| open.call == call).then_some(call)
+    }
+}
+
+impl Entry {
+    /// The number of the message, from 1.
+    pub fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// The message as it travelled; empty for a request over HTTP without one.
+    pub fn message(&self) -> &[u8] {
+        &self.message
+    }
+
+    fn cost(&self) -> usize {
+        let http = self.http.as_ref().map_or(0, |http| {
+            let response = http.response.as_ref();
+            let response = response.map_or(0, |response| sum(&response.headers));
+            sum(&http.headers)
+                .saturating_add(response)
+                .saturating_add(http.url.len())
+        });
+        OVERHEAD
+            .saturating_add(self.message.len())
+            .saturating_add(http)
+    }
+}
+
+/// How many bytes headers take.
+fn sum(headers: &[WireHeader]) -> usize {
+    let bytes = |header: &WireHeader| {
+        let value = match &header.value {
+            askback::transport::WireValue::Shown(value) => value.len(),
+            _ => 0,
+        };
+        header.name.len().saturating_add(value).saturating_add(64)
+    };
+    headers.iter().map(bytes).fold(0, usize::saturating_add)
+}

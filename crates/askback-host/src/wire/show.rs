@@ -1,0 +1,274 @@
+//! Messages on a page.
+
+use std::{
+    collections::BTreeMap,
+    time::{Duration, SystemTime},
+};
+
+use askback::transport::{WireHeader, WireValue};
+
+use super::{Entry, Exchange, News, Wire, export::time, gist::Gist, indent::indented};
+use crate::{
+    page::{Page, Style},
+    text::{PeerText, Words, given},
+    words,
+};
+
+/// Puts the messages on the page, the rounds of one call together: all of them, or at least so many
+/// of the last.
+pub fn list(page: &mut Page, wire: &Wire, most: Option<usize>) {
+    let mut calls: BTreeMap<u64, Vec<&Entry>> = BTreeMap::new();
+    for entry in wire.entries() {
+        calls.entry(entry.call).or_default().push(entry);
+    }
+    let mut room = most.unwrap_or(usize::MAX);
+    let mut first = calls.len();
+    for call in calls.values().rev() {
+        if room == 0 {
+            break;
+        }
+        room = room.saturating_sub(call.len());
+        first = first.saturating_sub(1);
+    }
+    if calls.is_empty() {
+        page.note(Style::Plain, "No message travelled yet.");
+        return;
+    }
+    if wire.dropped() > 0 {
+        let words = words!(
+            "The first {} messages are kept no longer: {} of messages are, and the oldest go first.",
+            wire.dropped(),
+            size(wire.most())
+        );
+        page.note(Style::Dim, words);
+    }
+    let left_out: usize = calls.values().take(first).map(Vec::len).sum();
+    if left_out > 0 {
+        let words = words!("{} messages before; /wire all shows them", left_out);
+        page.note(Style::Dim, words);
+    }
+    for call in calls.values().skip(first) {
+        if let (Some(words), Some(first)) = (rounds(call), call.first()) {
+            page.quote_line(words, target(first));
+        }
+        for entry in call {
+            Row::of(entry).put(page);
+        }
+    }
+    page.note(
+        Style::Dim,
+        "/wire N shows one whole; /wire save FILE writes all of them",
+    );
+}
+
+/// A line about a message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Row {
+    mark: Words,
+    about: PeerText,
+}
+
+impl Row {
+    /// A line about what is new.
+    pub fn of_news(news: &News) -> Self {
+        match news {
+            News::Message(entry) => Self::of(entry),
+            News::Head(entry) => Self {
+                mark: mark(entry, "", "←"),
+                about: entry.http.as_deref().map(head).unwrap_or_default().into(),
+            },
+        }
+    }
+
+    fn of(entry: &Entry) -> Self {
+        let arrow = match entry.is_sent {
+            true => "→",
+            false => "←",
+        };
+        Self {
+            mark: mark(entry, size(entry.message.len()), arrow),
+            about: about(entry),
+        }
+    }
+
+    /// Puts the line on the page.
+    pub fn put(self, page: &mut Page) {
+        page.quote_line(self.mark, self.about);
+    }
+}
+
+fn mark(entry: &Entry, size: impl Into<Words>, arrow: &'static str) -> Words {
+    words!(
+        "{} {} {} {} ",
+        words!("{}", entry.number).right(4),
+        seconds(entry.at).right(8),
+        size.into().right(7),
+        arrow
+    )
+}
+
+/// The head of the response to a request.
+fn head(http: &Exchange) -> String {
+    match &http.response {
+        Some(response) => format!("HTTP {}", response.status),
+        None => "HTTP".to_owned(),
+    }
+}
+
+/// Puts a message on the page, whole.
+pub fn whole(page: &mut Page, wire: &Wire, entry: &Entry, now: SystemTime) {
+    let direction = match entry.is_sent {
+        true => "sent",
+        false => "received",
+    };
+    let when = given(time(wire.began(), entry.at));
+    let words = words!(
+        "Message {}, {} at {}, {}",
+        entry.number,
+        direction,
+        when,
+        size(entry.message.len())
+    );
+    page.say(Style::Strong, words);
+    if let Some(took) = entry.took {
+        page.note(Style::Plain, words!("after {} s", seconds(took)));
+    }
+    if entry.call != entry.number {
+        page.note(
+            Style::Plain,
+            words!("part of what began with message {}", entry.call),
+        );
+    }
+    if let Some(state) = entry.gist.state() {
+        let words = words!(
+            "requestState: {} characters, {}",
+            state.chars(),
+            lasts(state.expires(), now)
+        );
+        page.note(Style::Plain, words);
+    }
+    if let Some(http) = &entry.http {
+        exchange(page, http);
+    }
+    match &entry.gist {
+        Gist::Nothing => {}
+        Gist::Unreadable => page.quote(String::from_utf8_lossy(&entry.message).into_owned()),
+        _ => {
+            let json = String::from_utf8_lossy(&entry.message);
+            // What acts or hides is an escape of JSON here, as in other JSON that is shown.
+            page.quote(crate::text::json(&indented(&json)));
+        }
+    }
+}
+
+fn exchange(page: &mut Page, http: &Exchange) {
+    page.quote_line("  ", format!("{} {}", http.method, http.url));
+    headers(page, &http.headers);
+    match &http.response {
+        Some(response) => {
+            let words = words!(
+                "  HTTP status {}, after {} s",
+                response.status,
+                seconds(response.took)
+            );
+            page.say(Style::Plain, words);
+            headers(page, &response.headers);
+        }
+        None => page.note(Style::Plain, "no response yet"),
+    }
+}
+
+fn headers(page: &mut Page, headers: &[WireHeader]) {
+    for header in headers {
+        match &header.value {
+            WireValue::Shown(value) => {
+                page.quote_line("    ", format!("{}: {value}", header.name));
+            }
+            WireValue::Hidden { bytes } => page.quote_line(
+                words!("    not shown, {} bytes ", *bytes),
+                header.name.clone(),
+            ),
+            _ => {}
+        }
+    }
+}
+
+/// The kind of a message, and what is known of how it travelled.
+fn about(entry: &Entry) -> PeerText {
+    let mut about = entry.gist.line();
+    if let Some(http) = &entry.http {
+        about = match entry.gist {
+            Gist::Nothing => format!("{} {}", http.method, head(http)),
+            _ => format!("{about}, {}", head(http)),
+        };
+    }
+    if let Some(took) = entry.took {
+        about = format!("{about}, after {} s", seconds(took));
+    }
+    about.into()
+}
+
+/// The sum of a call, where it took more than a request and its response.
+fn rounds(call: &[&Entry]) -> Option<Words> {
+    let asks = |entry: &&&Entry| matches!(entry.gist, Gist::Request { .. });
+    let rounds = call
+        .iter()
+        .filter(asks)
+        .filter(|entry| entry.is_sent)
+        .count();
+    let questions = call.iter().filter(asks).count().saturating_sub(rounds);
+    // A question of the server outside of a call is none.
+    if rounds == 0 || rounds == 1 && questions == 0 {
+        return None;
+    }
+    let bytes: usize = call.iter().map(|entry| entry.message.len()).sum();
+    let took = |is_sent| -> Duration {
+        let answers = call.iter().filter(|entry| entry.is_sent == is_sent);
+        answers.filter_map(|entry| entry.took).sum()
+    };
+    // While the server waits for an answer, it is not the server that takes the time.
+    let server = took(false).saturating_sub(took(true));
+    let what = match questions {
+        0 => words!("One call: rounds {}", rounds),
+        _ => words!("One call: server requests {}", questions),
+    };
+    Some(words!(
+        "{}, messages {}, {}, {} s at the server ",
+        what,
+        call.len(),
+        size(bytes),
+        seconds(server)
+    ))
+}
+
+fn target(first: &Entry) -> PeerText {
+    match &first.gist {
+        Gist::Request {
+            target: Some(target),
+            ..
+        } => target.into(),
+        gist => gist.line().into(),
+    }
+}
+
+fn lasts(expires: Option<SystemTime>, now: SystemTime) -> Words {
+    match expires.map(|expires| expires.duration_since(now)) {
+        Some(Ok(left)) => words!("expires in {} s", left.as_secs()),
+        Some(Err(over)) => words!("expired {} s ago", over.duration().as_secs()),
+        None => "it does not say when it expires".into(),
+    }
+}
+
+/// Seconds with three digits behind the point.
+fn seconds(time: Duration) -> Words {
+    given(format!("{}.{:03}", time.as_secs(), time.subsec_millis())).into()
+}
+
+/// A number of bytes, as a person reads it.
+fn size(bytes: usize) -> Words {
+    match bytes {
+        0..1000 => words!("{} B", bytes),
+        1000..1_000_000 => words!("{}.{} kB", bytes / 1000, bytes % 1000 / 100),
+        _ => words!("{}.{} MB", bytes / 1_000_000, bytes % 1_000_000 / 100_000),
+    }
+}
