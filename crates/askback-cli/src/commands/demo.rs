@@ -33,9 +33,8 @@ pub async fn run(outcome: &mut Outcome) -> Result<(), Error> {
     target.name = "travel".to_owned();
     let args = SessionArgs::default();
     let mut session = Session::open(target, &args, Answers::Person).await?;
-    let Session { client, host } = &mut session;
-    welcome(host.page());
-    let mut repl = Repl::new(client, host);
+    welcome(session.host.page());
+    let mut repl = Repl::new(&mut session);
     let booked = repl.call("book_holiday", &[], holiday()).await;
     let ran = match repl.heed(booked) {
         Ok(()) => {

@@ -41,13 +41,13 @@ pub async fn run(args: OpenArgs, outcome: &mut Outcome) -> Result<(), Error> {
     if let Some(recorder) = &mut recorder {
         recorder.attach(client, host);
     }
-    let mut repl = Repl::new(client, host);
+    let mut repl = Repl::new(&mut session);
     repl.record(recorder.as_mut());
     let ran = repl.run().await;
     *outcome = repl.outcome();
     if let Some(recorder) = &recorder {
-        recorder.tell(host.page());
-        host.flush();
+        recorder.tell(session.host.page());
+        session.host.flush();
     }
     session.close().await;
     ran

@@ -5,7 +5,7 @@ mod line;
 
 use std::{collections::BTreeMap, path::Path};
 
-use askback::client::{Client, ClientError, Received, Subscription};
+use askback::client::{ClientError, Received, Subscription};
 use askback_core::{
     forms::Content,
     protocol::{PromptArgument, SubscriptionFilter},
@@ -29,25 +29,23 @@ use crate::{
     args,
     error::{Error, Outcome},
     lookup, missing,
-    session::failed,
+    session::{Session, failed},
     suite::record::{Recorder, Request},
 };
 
 /// A conversation.
 pub struct Repl<'a> {
-    client: &'a Client,
-    host: &'a mut Host,
+    session: &'a mut Session,
     recorder: Option<&'a mut Recorder>,
     tool_error: bool,
 }
 
 impl<'a> Repl<'a> {
     /// A conversation at a terminal.
-    pub fn new(client: &'a Client, host: &'a mut Host) -> Self {
-        host.tell_of_lists();
+    pub fn new(session: &'a mut Session) -> Self {
+        session.host.tell_of_lists();
         Self {
-            client,
-            host,
+            session,
             recorder: None,
             tool_error: false,
         }
@@ -61,13 +59,13 @@ impl<'a> Repl<'a> {
     /// Returns the outcome of the conversation. With a person it is plainly over; for a file of
     /// lines it counts the calls and the questions in them.
     pub fn outcome(&mut self) -> Outcome {
-        self.host.flush();
-        if self.host.is_person() {
+        self.session.host.flush();
+        if self.session.host.is_person() {
             return Outcome::default();
         }
         Outcome {
             tool_error: self.tool_error,
-            questions: self.host.ended(),
+            questions: self.session.host.ended(),
             ..Outcome::default()
         }
     }
@@ -80,28 +78,30 @@ impl<'a> Repl<'a> {
     /// error and asked for the next command.
     pub async fn run(&mut self) -> Result<(), Error> {
         let history = History::of_user();
-        if self.host.is_person() {
+        if self.session.host.is_person() {
             // Without the lines of before there is only less to go back to.
-            self.host.remember(history.read().unwrap_or_default());
+            self.session
+                .host
+                .remember(history.read().unwrap_or_default());
         }
-        let prompt = given(&self.host.desk().asker().name).short().into();
+        let prompt = given(&self.session.host.desk().asker().name).short().into();
         let mut is_leaving = false;
         let _told = self.listen().await?;
         self.offer().await?;
         loop {
-            self.host.page().blank();
-            let line = match self.host.read(&prompt).await {
+            self.session.host.page().blank();
+            let line = match self.session.host.read(&prompt).await {
                 Input::Line(line) => line,
-                Input::Interrupt if self.host.is_person() && !is_leaving => {
+                Input::Interrupt if self.session.host.is_person() && !is_leaving => {
                     is_leaving = true;
                     let words = "Ctrl-C again leaves; so do Ctrl-D and /quit.";
-                    self.host.page().say(Style::Dim, words);
+                    self.session.host.page().say(Style::Dim, words);
                     continue;
                 }
                 Input::End | Input::Interrupt => return Ok(()),
             };
             is_leaving = false;
-            if self.host.is_person() {
+            if self.session.host.is_person() {
                 let _ = history.keep(&line);
             }
             let command = line::parse(&line);
@@ -115,12 +115,20 @@ impl<'a> Repl<'a> {
 
     /// Offers to type what the server has, and our commands.
     async fn offer(&mut self) -> Result<(), Error> {
-        if !self.host.shows_offers() {
+        if !self.session.host.shows_offers() {
             return Ok(());
         }
         // Without the lists there is only less to pick from.
-        let tools = self.host.attend(self.client.tools()).await?;
-        let prompts = self.host.attend(self.client.prompts()).await?;
+        let tools = self
+            .session
+            .host
+            .attend(self.session.client.tools())
+            .await?;
+        let prompts = self
+            .session
+            .host
+            .attend(self.session.client.prompts())
+            .await?;
         let about = |title: Option<String>, description: Option<String>| {
             About::Peer(title.or(description).unwrap_or_default().into())
         };
@@ -138,10 +146,18 @@ impl<'a> Repl<'a> {
             goes_on: true,
             about: about(prompt.title, prompt.description),
         }));
-        let can = self.client.capabilities().resources.is_some();
+        let can = self.session.client.capabilities().resources.is_some();
         if can {
-            let resources = self.host.attend(self.client.resources()).await?;
-            let templates = self.host.attend(self.client.resource_templates()).await?;
+            let resources = self
+                .session
+                .host
+                .attend(self.session.client.resources())
+                .await?;
+            let templates = self
+                .session
+                .host
+                .attend(self.session.client.resource_templates())
+                .await?;
             offers.extend(resources.into_iter().flatten().map(|resource| Offer {
                 line: format!("/read {}", resource.uri),
                 goes_on: false,
@@ -162,13 +178,13 @@ impl<'a> Repl<'a> {
             }
         }));
         offers.retain(|offer| offer.line != "/PROMPT");
-        self.host.offer(offers);
+        self.session.host.offer(offers);
         Ok(())
     }
 
     /// Has the server tell of changed lists, where it can, for as long as the subscription lives.
     async fn listen(&mut self) -> Result<Option<Subscription>, Error> {
-        let can = self.client.capabilities();
+        let can = self.session.client.capabilities();
         let filter = SubscriptionFilter {
             tools_list_changed: can.tools.and_then(|tools| tools.list_changed),
             prompts_list_changed: can.prompts.and_then(|prompts| prompts.list_changed),
@@ -180,8 +196,8 @@ impl<'a> Repl<'a> {
             return Ok(None);
         }
         // Without it the lists are no less right, only no news.
-        let listening = self.client.listen(filter);
-        Ok(self.host.attend(listening).await?.ok())
+        let listening = self.session.client.listen(filter);
+        Ok(self.session.host.attend(listening).await?.ok())
     }
 
     async fn carry_out(&mut self, command: Command) -> Result<(), Error> {
@@ -189,7 +205,7 @@ impl<'a> Repl<'a> {
             Command::Nothing | Command::Quit => {}
             Command::Help => {
                 for (command, does) in HELP {
-                    self.host.page().item(
+                    self.session.host.page().item(
                         words!("  {} ", Words::from(command).padded(24)),
                         Style::Plain,
                         does,
@@ -203,31 +219,41 @@ impl<'a> Repl<'a> {
             }
             Command::Lacks(usage) => return Err(Error::usage(words!("write {}", usage))),
             Command::Tools => {
-                let tools = self.attend(self.client.tools()).await?;
+                let tools = attend(&mut self.session.host, self.session.client.tools()).await?;
                 self.list(|page| catalog::tools(page, &tools))?;
             }
             Command::Prompts => {
-                let prompts = self.attend(self.client.prompts()).await?;
+                let prompts = attend(&mut self.session.host, self.session.client.prompts()).await?;
                 self.list(|page| catalog::prompts(page, &prompts))?;
             }
             Command::Resources => {
-                let resources = self.attend(self.client.resources()).await?;
-                let templates = self.attend(self.client.resource_templates()).await?;
+                let resources =
+                    attend(&mut self.session.host, self.session.client.resources()).await?;
+                let templates = attend(
+                    &mut self.session.host,
+                    self.session.client.resource_templates(),
+                )
+                .await?;
                 self.list(|page| catalog::resources(page, &resources, &templates))?;
             }
             Command::Call(tool, words) => return self.call(&tool, &words, Content::new()).await,
             Command::Prompt(prompt, words) => return self.prompt(&prompt, &words).await,
             Command::Read(uri) => {
-                let asked = missing::for_uri(self.client, self.host, &uri).await;
+                let asked =
+                    missing::for_uri(&self.session.client, &mut self.session.host, &uri).await;
                 let Some(uri) = asked else { return Ok(()) };
-                let read = self.host.attend(self.client.read_resource(&uri)).await?;
+                let read = self
+                    .session
+                    .host
+                    .attend(self.session.client.read_resource(&uri))
+                    .await?;
                 self.recorded(Request::Read(&uri), &read, |read| {
                     (content::resource(read), false)
                 })?;
                 self.show(content::resource(&read.map_err(failed)?.value))?;
             }
             Command::Roots(paths) => return self.roots(&paths).await,
-            Command::Instructions => match self.client.instructions() {
+            Command::Instructions => match self.session.client.instructions() {
                 Some(instructions) => self.show(PeerText::from(instructions))?,
                 None => self.tell("The server has none."),
             },
@@ -247,20 +273,22 @@ impl<'a> Repl<'a> {
         words: &[String],
         preset: Content,
     ) -> Result<(), Error> {
-        let tools = self.attend(self.client.tools()).await?;
+        let tools = attend(&mut self.session.host, self.session.client.tools()).await?;
         let tool = lookup::tool(&tools, name)?;
         let schema = tool.input_schema.decode().unwrap_or(Value::Null);
         let mut given = preset;
         given.extend(args::for_tool(args::parse(words)?, &schema)?);
         let asks_all = words.is_empty();
-        let filled = missing::for_tool(self.host, tool, &schema, given, asks_all).await?;
+        let filled =
+            missing::for_tool(&mut self.session.host, tool, &schema, given, asks_all).await?;
         let Some(arguments) = filled else {
-            self.host.page().say(Style::Plain, "Not called.");
+            self.session.host.page().say(Style::Plain, "Not called.");
             return Ok(());
         };
         let called = self
+            .session
             .host
-            .attend(self.client.call_tool(name, &arguments))
+            .attend(self.session.client.call_tool(name, &arguments))
             .await?;
         let request = Request::Call(name, &arguments);
         self.recorded(request, &called, |of| {
@@ -270,7 +298,7 @@ impl<'a> Repl<'a> {
         let words = content::tool_result(&result);
         if result.failed() {
             self.tool_error = true;
-            let page = self.host.page();
+            let page = self.session.host.page();
             page.blank();
             page.say(Style::Warning, "The tool reports an error:");
         }
@@ -279,16 +307,18 @@ impl<'a> Repl<'a> {
 
     /// Gets a prompt; arguments that are not given are asked for.
     async fn prompt(&mut self, name: &str, words: &[String]) -> Result<(), Error> {
-        let prompts = self.attend(self.client.prompts()).await?;
+        let prompts = attend(&mut self.session.host, self.session.client.prompts()).await?;
         let prompt = lookup::prompt(&prompts, name)
             .map_err(|error| error.hint("/help lists the commands."))?;
         let known = prompt.arguments.as_deref().unwrap_or_default();
         let given = named(words, known)?;
-        let filled = missing::for_prompt(self.client, self.host, prompt, given).await;
+        let filled =
+            missing::for_prompt(&self.session.client, &mut self.session.host, prompt, given).await;
         let Some(given) = filled else { return Ok(()) };
         let got = self
+            .session
             .host
-            .attend(self.client.get_prompt(name, &given))
+            .attend(self.session.client.get_prompt(name, &given))
             .await?;
         let request = Request::Prompt(name, &given);
         self.recorded(request, &got, |got| (content::prompt(got), false))?;
@@ -320,11 +350,11 @@ impl<'a> Repl<'a> {
                     roots.collect::<Result<_, _>>().map_err(Error::usage)?
                 }
             };
-            self.host.desk_mut().share(chosen);
-            self.client.roots_changed();
+            self.session.host.desk_mut().share(chosen);
+            self.session.client.roots_changed();
         }
-        let shared = self.host.desk().shared().map(<[_]>::to_vec);
-        let page = self.host.page();
+        let shared = self.session.host.desk().shared().map(<[_]>::to_vec);
+        let page = self.session.host.page();
         match shared.as_deref() {
             None => page.say(
                 Style::Plain,
@@ -342,7 +372,7 @@ impl<'a> Repl<'a> {
 
     /// Puts a line of ours on the page.
     pub fn tell(&mut self, words: &'static str) {
-        let page = self.host.page();
+        let page = self.session.host.page();
         page.blank();
         page.say(Style::Plain, words);
     }
@@ -354,7 +384,7 @@ impl<'a> Repl<'a> {
                 page.blank();
                 page.quote(result);
             }),
-            false => Ok(self.host.print(out::of_text(result))?),
+            false => Ok(self.session.host.print(out::of_text(result))?),
         }
     }
 
@@ -362,7 +392,7 @@ impl<'a> Repl<'a> {
     fn list(&mut self, put: impl FnOnce(&mut Page)) -> Result<(), Error> {
         let mut page = out::stdout_page();
         put(&mut page);
-        Ok(self.host.print(page.take().trimmed())?)
+        Ok(self.session.host.print(page.take().trimmed())?)
     }
 
     /// Goes on after a command that failed, if a person can choose another: a file of lines is a
@@ -373,19 +403,19 @@ impl<'a> Repl<'a> {
     /// Fails with the error of the command, where the conversation ends there.
     pub fn heed(&mut self, ran: Result<(), Error>) -> Result<(), Error> {
         let error = match ran {
-            Err(error) if self.host.is_person() => error,
+            Err(error) if self.session.host.is_person() => error,
             ran => return ran,
         };
-        error.put_below(self.host.page());
+        error.put_below(self.session.host.page());
         Ok(())
     }
+}
 
-    async fn attend<T>(
-        &mut self,
-        work: impl Future<Output = Result<T, ClientError>>,
-    ) -> Result<T, Error> {
-        self.host.attend(work).await?.map_err(failed)
-    }
+async fn attend<T>(
+    host: &mut Host,
+    work: impl Future<Output = Result<T, ClientError>>,
+) -> Result<T, Error> {
+    host.attend(work).await?.map_err(failed)
 }
 
 /// The arguments that the words behind a prompt give; those without the name of one are given to
