@@ -26,3 +26,4 @@ pub mod sign_in;
 pub mod suite;
 pub mod target;
 pub mod trust;
+pub mod wire;

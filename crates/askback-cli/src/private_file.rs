@@ -96,6 +96,25 @@ pub fn write(path: &Path, text: &str) -> io::Result<()> {
     fs::rename(&draft, path).map_err(|error| about(path, &error))
 }
 
+/// Opens an empty file for a person who named it; what it held is gone.
+///
+/// # Errors
+///
+/// Those of the file.
+pub fn create(path: &Path) -> io::Result<File> {
+    let file = options().create(true).truncate(true).open(path)?;
+    #[cfg(unix)]
+    if let metadata = file.metadata()?
+        && metadata.is_file()
+        && exposure(&metadata).is_some()
+    {
+        // It was there before.
+        let owner = std::os::unix::fs::PermissionsExt::from_mode(0o600);
+        file.set_permissions(owner)?;
+    }
+    Ok(file)
+}
+
 /// Bytes as the name of a file, or in one.
 pub fn hex(bytes: &[u8]) -> String {
     let digit = |half: u8| char::from_digit(half.into(), 16).unwrap_or_default();

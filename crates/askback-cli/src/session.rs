@@ -38,6 +38,7 @@ use crate::{
     locate::TargetArgs,
     sign_in::SignInArgs,
     target::{Reach, Target},
+    wire::{Trace, WireLog},
 };
 
 /// The longest `--timeout`: a year.
@@ -63,6 +64,15 @@ pub struct SessionArgs {
     /// counted
     #[arg(long, value_name = "SECONDS", value_parser = seconds())]
     timeout: Option<u64>,
+    /// Show each message as it travels, on the standard error or in FILE as lines of JSON
+    #[arg(
+        long, value_name = "FILE", num_args = 0..=1, require_equals = true,
+        default_missing_value = "", value_parser = Trace::read
+    )]
+    trace: Option<Trace>,
+    /// Keep the messages, so that they can be shown later.
+    #[arg(skip)]
+    keeps_wire: bool,
 }
 
 /// The revisions a client may speak.
@@ -87,6 +97,8 @@ pub struct Session {
     pub client: Client,
     /// The questions, before a front end.
     pub host: Host,
+    /// The messages; none where nobody wants to see them.
+    pub wire: Option<WireLog>,
 }
 
 impl Default for Speaks {
@@ -119,6 +131,18 @@ impl SessionArgs {
     /// A usage error where none is.
     pub fn target(&self) -> Result<Target, Error> {
         self.target.target()
+    }
+
+    /// Keeps the messages of the session, so that they can be shown later.
+    #[must_use]
+    pub fn keeping_wire(mut self) -> Self {
+        self.keeps_wire = true;
+        self
+    }
+
+    /// Makes room for the messages, if somebody wants to see them.
+    fn wire(&self, limits: &Limits) -> Option<WireLog> {
+        (self.keeps_wire || self.trace.is_some()).then(|| WireLog::new(limits))
     }
 
     /// Returns the limits of a session.
@@ -165,6 +189,7 @@ impl Session {
         take: impl Fn(Event) -> Option<Event> + Send + Sync + 'static,
     ) -> Result<Self, Error> {
         let limits = args.limits();
+        let wire = args.wire(&limits);
         let shared = args.shared()?;
         if let Some(file) = &target.file {
             // What runs here was written by whoever wrote the file.
@@ -197,6 +222,10 @@ impl Session {
         let mut host = Host::new(desk, leaf(answers, args.plain, &limits), arrivals, &limits);
         let client = Client::builder("askback", env!("CARGO_PKG_VERSION")).title("askback");
         let front_end = relay.clone();
+        let client = match &wire {
+            Some(wire) => client.on_wire(wire.observer(args.trace.as_ref(), &relay)?),
+            None => client,
+        };
         let client = relay
             .answering(client)
             .on_event(move |event| {
@@ -225,12 +254,14 @@ impl Session {
         };
         let client = client.map_err(failed)?;
         host.desk_mut().meet(client.server_info().map(claims));
-        Ok(Self { client, host })
+        Ok(Self { client, host, wire })
     }
 
     /// Ends the connection, and with it the server.
     pub async fn close(self) {
-        let Self { client, mut host } = self;
+        let Self {
+            client, mut host, ..
+        } = self;
         // The run is over; a server that does not end well is ended.
         let _ = host.attend(client.close()).await;
         host.end();

@@ -455,7 +455,7 @@ impl Host {
                 self.happen(Event::LinkDone(elicitation_id));
             }
             Arrival::Told(words) => self.leaf.tell(words),
-            Arrival::Travelled(row) => row.put(self.leaf.page()),
+            Arrival::Travelled(row) => self.remark(Some(row.into())),
             Arrival::Heard(event) => {
                 for remark in self.remarks.hear(event, self.began.elapsed()) {
                     self.remark(Some(remark));

@@ -9,6 +9,7 @@ use serde_json::Value;
 use crate::{
     page::{Page, Style},
     text::{Given, PeerText, Words},
+    wire::Row,
     words,
 };
 
@@ -61,6 +62,14 @@ const LAST: usize = 8;
 
 /// How much is shown of one remark, in characters.
 const SHOWN: usize = 1024;
+
+impl From<Row> for Remark {
+    /// A line about a message that travelled.
+    fn from(row: Row) -> Self {
+        let (mark, about) = row.into_parts();
+        Self(What::Quote(mark, about, 0))
+    }
+}
 
 impl Remarks {
     /// Nothing said yet. `limits` says how much of it is shown.

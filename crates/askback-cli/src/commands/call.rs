@@ -90,7 +90,7 @@ async fn call(
     mut recorder: Option<Recorder>,
     outcome: &mut Outcome,
 ) -> Result<(), Error> {
-    let Session { client, host } = session;
+    let Session { client, host, .. } = session;
     let tools = host.attend(client.tools()).await?.map_err(failed)?;
     let tool = lookup::tool(&tools, &args.tool)?;
     let schema = tool.input_schema.decode().unwrap_or(Value::Null);

@@ -58,7 +58,7 @@ pub async fn run(args: CompleteArgs) -> Result<(), Error> {
     let known = args::for_prompt(args::parse(&args.known)?);
     let target = args.session.target()?;
     let mut session = Session::open(target, &args.session, answers(None)?).await?;
-    let Session { client, host } = &mut session;
+    let Session { client, host, .. } = &mut session;
     let reference = match args.of {
         Completed::Prompt => Reference::prompt(&args.owner),
         Completed::Template => Reference::resource(&args.owner),

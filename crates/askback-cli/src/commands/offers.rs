@@ -43,7 +43,7 @@ pub(super) struct Offers {
 impl Offers {
     /// Lists the offers of these kinds; all of them where none is named.
     pub(super) async fn list(session: &mut Session, wanted: &[Offer]) -> Result<Self, Error> {
-        let Session { client, host } = session;
+        let Session { client, host, .. } = session;
         let can = client.capabilities();
         let can_read = can.resources.is_some();
         let wants = |offer| wanted.is_empty() || wanted.contains(&offer);

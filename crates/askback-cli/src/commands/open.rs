@@ -30,13 +30,14 @@ pub struct OpenArgs {
 ///
 /// Fails with the error that ended it early; the outcome so far is in `outcome`.
 pub async fn run(args: OpenArgs, outcome: &mut Outcome) -> Result<(), Error> {
-    let target = args.session.target()?;
+    let session_args = args.session.keeping_wire();
+    let target = session_args.target()?;
     let recorder = args.record.as_deref();
     let mut recorder = recorder
         .map(|file| Recorder::new(file, &target))
         .transpose()?;
-    let mut session = Session::open(target, &args.session, Answers::Person).await?;
-    let Session { client, host } = &mut session;
+    let mut session = Session::open(target, &session_args, Answers::Person).await?;
+    let Session { client, host, .. } = &mut session;
     greet(host, client);
     if let Some(recorder) = &mut recorder {
         recorder.attach(client, host);

@@ -55,7 +55,7 @@ async fn get(
     args: &PromptArgs,
     arguments: Vec<args::Argument>,
 ) -> Result<(), Error> {
-    let Session { client, host } = session;
+    let Session { client, host, .. } = session;
     let prompts = host.attend(client.prompts()).await?.map_err(failed)?;
     let prompt = lookup::prompt(&prompts, &args.prompt)?;
     let mut arguments = args::for_prompt(arguments);

@@ -47,7 +47,7 @@ pub async fn run(args: ReadArgs, outcome: &mut Outcome) -> Result<(), Error> {
 }
 
 async fn read(session: &mut Session, args: &ReadArgs) -> Result<(), Error> {
-    let Session { client, host } = session;
+    let Session { client, host, .. } = session;
     let uri = match host.is_person() {
         true => missing::for_uri(client, host, &args.uri).await,
         false => Some(args.uri.clone()),

@@ -95,7 +95,7 @@ async fn watch(
     changes: &mut mpsc::UnboundedReceiver<Change>,
 ) -> Result<(), Error> {
     let mut subscription = subscribe(session, args).await?;
-    let Session { client, host } = session;
+    let Session { client, host, .. } = session;
     let mut left = args.count;
     let mut pause = FIRST_PAUSE;
     while left != Some(0) {
@@ -141,7 +141,7 @@ async fn answers_after(pause: Duration, client: &Client) -> Result<(), ClientErr
 
 /// Has the server tell of the changes, and says which those are.
 async fn subscribe(session: &mut Session, args: &WatchArgs) -> Result<Subscription, Error> {
-    let Session { client, host } = session;
+    let Session { client, host, .. } = session;
     let can = client.capabilities();
     let resources = can.resources.unwrap_or_default();
     let lists = |tells: Option<bool>| tells.filter(|tells| *tells && args.wants_lists());

@@ -25,6 +25,8 @@ pub(super) enum Command {
     Read(String),
     /// Show the folders the server may work in, or choose others.
     Roots(Vec<String>),
+    /// Show the messages that travelled, or write them to a file.
+    Wire(Wire),
     /// Show the instructions that the server has for models.
     Instructions,
     /// A command that lacks its word.
@@ -33,8 +35,24 @@ pub(super) enum Command {
     Unknown,
 }
 
+/// What is done with the messages that travelled.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Wire {
+    /// Show the last of them, each in a line.
+    Last,
+    /// Show each in a line.
+    All,
+    /// Show the one of this number, whole.
+    One(u64),
+    /// Write them to this file.
+    Save(String),
+}
+
+/// How `/wire` is written.
+const WIRE: &str = "/wire, /wire all, /wire NUMBER or /wire save FILE";
+
 /// The commands, what follows them, and what they do.
-pub(super) const HELP: [(&str, &str); 10] = [
+pub(super) const HELP: [(&str, &str); 11] = [
     ("/tools", "list the tools"),
     (
         "/call TOOL [KEY=VALUE]…",
@@ -49,6 +67,10 @@ pub(super) const HELP: [(&str, &str); 10] = [
         "show or choose the folders it may work in",
     ),
     ("/instructions", "show what the server tells models"),
+    (
+        "/wire [N | all | save FILE]",
+        "show the messages that travelled (F2)",
+    ),
     ("/help", "this list"),
     ("/quit", "leave; so does Ctrl-D"),
 ];
@@ -82,7 +104,22 @@ pub(super) fn parse(line: &str) -> Command {
         },
         "read" => one("/read URI").map_or_else(|lacks| lacks, Command::Read),
         "roots" => Command::Roots(words.collect()),
+        "wire" => wire(words.next().as_deref(), words.next(), words.next()),
         prompt => Command::Prompt(prompt.to_owned(), words.collect()),
+    }
+}
+
+/// Reads what stands behind `/wire`.
+fn wire(what: Option<&str>, file: Option<String>, more: Option<String>) -> Command {
+    match (what, file, more) {
+        (None, None, None) => Command::Wire(Wire::Last),
+        (Some("all"), None, None) => Command::Wire(Wire::All),
+        (Some("save"), Some(file), None) => Command::Wire(Wire::Save(file)),
+        (Some(number), None, None) => match number.parse() {
+            Ok(number) => Command::Wire(Wire::One(number)),
+            Err(_) => Command::Lacks(WIRE),
+        },
+        _ => Command::Lacks(WIRE),
     }
 }
 
@@ -165,6 +202,17 @@ mod tests {
         );
         check("/read a://b", Command::Read("a://b".to_owned()));
         check("/roots", Command::Roots(Vec::new()));
+        check("/wire", Command::Wire(Wire::Last));
+        check("/wire all", Command::Wire(Wire::All));
+        check("/wire 12", Command::Wire(Wire::One(12)));
+        check(
+            "/wire save 'a b'",
+            Command::Wire(Wire::Save("a b".to_owned())),
+        );
+        check("/wire save", Command::Lacks(WIRE));
+        check("/wire save a b", Command::Lacks(WIRE));
+        check("/wire -1", Command::Lacks(WIRE));
+        check("/wire 1 2", Command::Lacks(WIRE));
         check(
             "/roots ../a \"b c\"",
             Command::Roots(owned(&["../a", "b c"])),

@@ -2,6 +2,7 @@
 
 mod history;
 mod line;
+mod wire;
 
 use std::{collections::BTreeMap, path::Path};
 
@@ -253,6 +254,7 @@ impl<'a> Repl<'a> {
                 self.show(content::resource(&read.map_err(failed)?.value))?;
             }
             Command::Roots(paths) => return self.roots(&paths).await,
+            Command::Wire(what) => return self.wire(what),
             Command::Instructions => match self.session.client.instructions() {
                 Some(instructions) => self.show(PeerText::from(instructions))?,
                 None => self.tell("The server has none."),

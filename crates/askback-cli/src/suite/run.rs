@@ -259,7 +259,7 @@ impl Runner {
         });
         // With the feature, results are checked by the output schemas that are known.
         if cfg!(feature = "json-schema") && session.client.capabilities().tools.is_some() {
-            let Session { client, host } = &mut session;
+            let Session { client, host, .. } = &mut session;
             host.attend(client.tools()).await?.map_err(failed)?;
         }
         Ok(Stage {
@@ -290,7 +290,7 @@ impl Stage {
     async fn run<'a>(&mut self, planned: Planned<'a>) -> Result<CaseRun<'a>, Error> {
         let case = planned.case;
         self.playing.play(&case.script);
-        let Session { client, host } = &mut self.session;
+        let Session { client, host, .. } = &mut self.session;
         if case.expect.wants_log() && !self.logs && client.capabilities().logging.is_some() {
             let asking = client.set_log_level(LoggingLevel::Debug);
             // A server that refuses says nothing, which the case then tells.

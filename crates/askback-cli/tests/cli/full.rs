@@ -28,6 +28,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 const ROWS: NonZero<u16> = NonZero::new(24).expect("it has rows");
 
 const ENTER: &str = "\r";
+const F2: &str = "\x1bOQ";
 const TAB: &str = "\t";
 const REVIEW: &str = "\x13";
 const ESC: &str = "\x1b";
@@ -354,4 +355,21 @@ fn a_program_that_is_ended_leaves_the_terminal_as_it_was() {
         .and_then(Pid::from_raw);
     kill_process(id.expect("it has one"), Signal::TERM).expect("it is ours");
     assert_eq!(terminal.end(), Some(143));
+}
+
+#[test]
+fn f2_shows_the_messages_and_keeps_what_is_being_written() {
+    let mut terminal = Terminal::open(&["open", "--", ASKBACK, "serve", "travel"], 80);
+    terminal
+        .until("> ")
+        .press("/call something")
+        .until("something");
+    terminal
+        .press(F2)
+        .until("→ | tools/list")
+        .until("askback> /call something")
+        .press(CTRL_C)
+        .until("/call book_holiday")
+        .press(CTRL_D);
+    assert_eq!(terminal.end(), Some(0));
 }

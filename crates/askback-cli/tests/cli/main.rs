@@ -31,3 +31,4 @@ mod suite;
 mod trust;
 #[cfg(unix)]
 mod waiting;
+mod wire;

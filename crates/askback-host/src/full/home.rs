@@ -60,6 +60,8 @@ impl Home {
     pub(super) fn press(&mut self, key: &Key) -> Homed {
         match key {
             Key::Enter => return self.enter(),
+            // What is being written stays.
+            Key::F(2) => return Homed::Line("/wire".to_owned()),
             Key::Ctrl('d') if self.editor.text().is_empty() => return Homed::Leave,
             Key::Ctrl('c') if self.editor.text().is_empty() => return Homed::Interrupt,
             Key::Ctrl('c') | Key::Esc => {

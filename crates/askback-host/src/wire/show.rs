@@ -91,9 +91,15 @@ impl Row {
         }
     }
 
+    /// Returns the mark, and what stands behind it on one line.
+    pub(crate) fn into_parts(self) -> (Words, PeerText) {
+        (self.mark, crate::text::line(self.about.raw()).into())
+    }
+
     /// Puts the line on the page.
-    pub fn put(self, page: &mut Page) {
-        page.quote_line(self.mark, self.about);
+    fn put(self, page: &mut Page) {
+        let (mark, about) = self.into_parts();
+        page.quote_at(mark, about);
     }
 }
 
