@@ -374,9 +374,12 @@ fn told(error: &ClientError) -> (Words, Option<PeerText>) {
             (words, quote(&offered))
         }
         ClientError::Unreachable(why) => ("the server cannot be reached:".into(), quote(why)),
-        ClientError::Crashed(why) => match exit_code(why) {
-            Some(code) => (words!("the server exited (code {})", code), None),
-            None => ("the server went away:".into(), quote(why)),
+        ClientError::Crashed(end) => match end.code {
+            Some(code) => (
+                words!("the server exited (code {})", i64::from(code)),
+                None,
+            ),
+            None => ("the server went away:".into(), quote(&end.why)),
         },
         ClientError::Http { status, why } => (
             words!("the server answered with HTTP status {}:", *status),
@@ -431,12 +434,6 @@ fn told(error: &ClientError) -> (Words, Option<PeerText>) {
         ClientError::Closed => ("the client is closed".into(), None),
         other => ("the call failed:".into(), quote(&other.to_string())),
     }
-}
-
-/// The exit code of a server, where its end says no more than that.
-fn exit_code(why: &str) -> Option<i64> {
-    let code = why.strip_prefix("it exited (code ")?.strip_suffix(')')?;
-    code.parse().ok()
 }
 
 /// Adds what to do where a sign-in was not completed.

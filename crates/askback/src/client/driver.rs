@@ -4,7 +4,9 @@ use std::{collections::HashMap, io, ops::ControlFlow, sync::Arc, time::Duration}
 
 use askback_core::{
     auth::AuthorizationContext,
-    engine::client::{CallId, ClientError, Connection, Event, Output, Profile, Timeouts},
+    engine::client::{
+        CallId, ClientError, Connection, Event, Output, Profile, ServerEnd, Timeouts,
+    },
     jsonrpc::ErrorObject,
     limits::Limits,
     protocol::SubscriptionFilter,
@@ -381,7 +383,8 @@ impl Driver {
             Err(error) => {
                 self.way = Way::Closed(connector);
                 let now = self.now();
-                self.engine.handle_disconnected(&error.to_string(), now);
+                self.engine
+                    .handle_disconnected(&error.to_string().into(), now);
             }
         }
     }
@@ -416,7 +419,7 @@ impl Driver {
         };
     }
 
-    fn ended(&mut self, connector: Box<dyn Connect>, why: &str) {
+    fn ended(&mut self, connector: Box<dyn Connect>, why: &ServerEnd) {
         let Way::Ending {
             mut stderr, tell, ..
         } = self.way.take()

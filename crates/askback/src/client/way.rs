@@ -3,7 +3,7 @@
 use std::{collections::VecDeque, future::pending, io, pin::Pin};
 
 use askback_core::{
-    engine::client::{ClientMessage, ServerMessage},
+    engine::client::{ClientMessage, ServerEnd, ServerMessage},
     future::BoxFuture,
     limits::Limits,
 };
@@ -22,7 +22,7 @@ pub(super) enum Way {
     /// The server is gone, or going. The engine is told how it ended, unless it was the engine that
     /// wanted the end.
     Ending {
-        end: BoxFuture<'static, (Box<dyn Connect>, String)>,
+        end: BoxFuture<'static, (Box<dyn Connect>, ServerEnd)>,
         stderr: Stderr,
         tell: bool,
     },
@@ -61,7 +61,7 @@ pub(super) enum Arrived {
     Stderr(Option<String>),
     Report(Option<Report>),
     Opened(Box<dyn Connect>, io::Result<Link>),
-    Ended(Box<dyn Connect>, String),
+    Ended(Box<dyn Connect>, ServerEnd),
 }
 
 impl Way {
@@ -155,7 +155,11 @@ impl Open {
 
     /// Sends the rest, closes this side and waits until the other is gone, reading over what it still
     /// says.
-    pub(super) async fn end(self, mut rest: Outbox, limits: &Limits) -> (Box<dyn Connect>, String) {
+    pub(super) async fn end(
+        self,
+        mut rest: Outbox,
+        limits: &Limits,
+    ) -> (Box<dyn Connect>, ServerEnd) {
         let Self {
             connector,
             mut receiver,
@@ -178,11 +182,11 @@ impl Open {
             let _ = timeout(limits.client.exit, closing).await;
             match behind {
                 Some(mut behind) => behind.end(limits).await,
-                None => "the connection ended".to_owned(),
+                None => "the connection ended".into(),
             }
         };
         tokio::select! {
-            () = read_over => (connector, String::new()),
+            () = read_over => (connector, "".into()),
             why = end => (connector, why),
         }
     }

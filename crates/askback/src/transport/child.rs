@@ -7,7 +7,7 @@ use std::{
     process::{ExitStatus, Stdio},
 };
 
-use askback_core::{future::BoxFuture, limits::Limits};
+use askback_core::{engine::client::ServerEnd, future::BoxFuture, limits::Limits};
 use tokio::{
     process::{ChildStderr, Command},
     sync::mpsc,
@@ -192,7 +192,7 @@ impl Process {
 }
 
 impl Behind for Process {
-    fn end<'a>(&'a mut self, limits: &'a Limits) -> BoxFuture<'a, String> {
+    fn end<'a>(&'a mut self, limits: &'a Limits) -> BoxFuture<'a, ServerEnd> {
         Box::pin(async {
             let status = self.wait(limits).await;
             self.kill_group();
@@ -201,10 +201,10 @@ impl Behind for Process {
             let _ = timeout(limits.client.exit, &mut self.listening).await;
             match status {
                 Ok(status) => match status.code() {
-                    Some(code) => format!("it exited (code {code})"),
-                    None => format!("its process was ended ({status})"),
+                    Some(code) => ServerEnd::exited(code),
+                    None => format!("its process was ended ({status})").into(),
                 },
-                Err(error) => format!("its process cannot be waited for: {error}"),
+                Err(error) => format!("its process cannot be waited for: {error}").into(),
             }
         })
     }

@@ -4,7 +4,7 @@ use std::io;
 
 use askback_core::{
     auth::AuthorizationContext,
-    engine::client::{Carrier, Lost},
+    engine::client::{Carrier, Lost, ServerEnd},
     future::BoxFuture,
     jsonrpc::RequestId,
     limits::Limits,
@@ -58,7 +58,7 @@ pub(crate) enum Report {
 /// The resource behind a channel, which must not outlive it.
 pub(crate) trait Behind: Send {
     /// Waits until it is gone, or else makes it go; says how it ended.
-    fn end<'a>(&'a mut self, limits: &'a Limits) -> BoxFuture<'a, String>;
+    fn end<'a>(&'a mut self, limits: &'a Limits) -> BoxFuture<'a, ServerEnd>;
 }
 
 impl Link {

@@ -1,7 +1,7 @@
 //! Transports on which each request travels alone, as over HTTP: what they know beforehand, and
 //! what becomes of a single request.
 
-use alloc::{borrow::ToOwned, format, string::String};
+use alloc::{format, string::String};
 use core::time::Duration;
 
 use super::{
@@ -55,8 +55,8 @@ impl Connection {
     pub fn handle_lost(&mut self, id: &RequestId, lost: Lost, now: Duration) {
         if matches!(self.state, State::Opening(_)) {
             let error = match lost {
-                Lost::Broken(why) => ClientError::Crashed(why),
-                Lost::Returned => ClientError::Crashed(SESSION_OVER.to_owned()),
+                Lost::Broken(why) => ClientError::Crashed(why.into()),
+                Lost::Returned => ClientError::Crashed(SESSION_OVER.into()),
                 Lost::Failed(error) => error,
             };
             return self.handle_response(Some(id), Err(error), now);
@@ -86,7 +86,7 @@ impl Connection {
         };
         call.patience.pause(now);
         if !modern || !call.survives_loss() {
-            return self.finish(id, Err(ClientError::Crashed(why)));
+            return self.finish(id, Err(ClientError::Crashed(why.into())));
         }
         call.restarted = true;
         let pause = call.reopening_pause(limits, now);
@@ -114,7 +114,7 @@ impl Connection {
         };
         call.patience.pause(now);
         if call.restarted {
-            return self.finish(id, Err(ClientError::Crashed(SESSION_OVER.to_owned())));
+            return self.finish(id, Err(ClientError::Crashed(SESSION_OVER.into())));
         }
         call.stage = Stage::Ready;
     }

@@ -7,6 +7,7 @@ use alloc::{
 };
 use core::time::Duration;
 
+use super::ServerEnd;
 use crate::{
     auth::AuthorizationError, jsonrpc::ErrorObject, protocol::ToolResultError, quote::Quoted,
     revision::Revision,
@@ -38,7 +39,7 @@ pub enum ClientError {
     Unreachable(String),
     /// The server went away while the call was with it.
     #[error("the server went away: {0}")]
-    Crashed(String),
+    Crashed(ServerEnd),
     /// The server, or something on the way to it, answered a request over HTTP with a status that
     /// holds no message.
     #[error("the server answered with HTTP status {status}: {why}")]

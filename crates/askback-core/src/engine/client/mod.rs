@@ -6,6 +6,7 @@ mod cache;
 mod call;
 mod calls;
 mod carrier;
+mod end;
 mod error;
 mod event;
 mod greeting;
@@ -37,6 +38,7 @@ use core::time::Duration;
 use serde_json::value::RawValue;
 
 pub use carrier::{Carrier, Lost};
+pub use end::ServerEnd;
 pub use error::ClientError;
 pub use event::Event;
 pub use greeting::Greeting;
@@ -247,12 +249,12 @@ impl Connection {
     /// The server is started again where that costs nothing twice: for rounds that were not sent
     /// yet, for those that carry all the server needs to know, and for subscriptions, each at most
     /// once (2026-07-28, basic/transports/stdio, Unexpected Termination). Other calls end.
-    pub fn handle_disconnected(&mut self, why: &str, now: Duration) {
+    pub fn handle_disconnected(&mut self, end: &ServerEnd, now: Duration) {
         let state = core::mem::replace(&mut self.state, State::Idle);
         match state {
             State::Idle => return,
             State::Connecting => {
-                return self.close(ClientError::Unreachable(why.to_owned()));
+                return self.close(ClientError::Unreachable(end.why.clone()));
             }
             State::Opening(opening)
                 if opening.is_probing()
@@ -266,7 +268,7 @@ impl Connection {
                 return;
             }
             State::Opening(_) => {
-                return self.close(ClientError::Crashed(why.to_owned()));
+                return self.close(ClientError::Crashed(end.clone()));
             }
             State::Modern => {}
             State::Legacy(session) => {
@@ -278,7 +280,7 @@ impl Connection {
         // What changed meanwhile nobody has told us.
         self.cache.clear();
         self.sent.clear();
-        self.lose_rounds(why, now);
+        self.lose_rounds(end, now);
         self.reconnect(now);
     }
 

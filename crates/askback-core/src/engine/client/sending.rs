@@ -6,7 +6,7 @@ use core::time::Duration;
 use serde_json::value::RawValue;
 
 use super::{
-    CallId, ClientError, ClientMessage, Connection, Greeting, Output, State,
+    CallId, ClientError, ClientMessage, Connection, Greeting, Output, ServerEnd, State,
     call::{Call, Sent, Stage},
     introduction::SentMeta,
 };
@@ -45,7 +45,7 @@ impl Connection {
     }
 
     /// The transport is gone: what becomes of each call that was with the server.
-    pub(super) fn lose_rounds(&mut self, why: &str, now: Duration) {
+    pub(super) fn lose_rounds(&mut self, end: &ServerEnd, now: Duration) {
         let modern = self
             .greeting
             .as_ref()
@@ -65,7 +65,7 @@ impl Connection {
             }
         }
         for id in lost {
-            self.finish(id, Err(ClientError::Crashed(why.to_owned())));
+            self.finish(id, Err(ClientError::Crashed(end.clone())));
         }
     }
 
@@ -81,7 +81,7 @@ impl Connection {
                 "it was started again {} times within {:?}",
                 limits.client.restarts, limits.client.restarts_window
             );
-            return self.fail_ready(&ClientError::Crashed(why));
+            return self.fail_ready(&ClientError::Crashed(why.into()));
         }
         for id in ready {
             if let Some(call) = self.calls.get_mut(id) {

@@ -151,7 +151,7 @@ impl Driver {
             Step::Connected => {}
             Step::Gone => {
                 self.connecting = false;
-                self.connection.handle_disconnected("gone", now);
+                self.connection.handle_disconnected(&"gone".into(), now);
             }
             Step::Authorized => {
                 let next = self.connection.authorization_context() + 1;

@@ -170,7 +170,7 @@ impl Player {
                 let id = RequestId::Number(word.parse().unwrap());
                 connection.handle_lost(&id, lost(more), *now);
             }
-            "gone" => connection.handle_disconnected(rest, *now),
+            "gone" => connection.handle_disconnected(&rest.into(), *now),
             // Time passes until the engine wants to be woken, which must be then.
             "until" => {
                 let then = Duration::from_millis(word.parse().unwrap());

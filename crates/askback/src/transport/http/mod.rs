@@ -22,7 +22,11 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use askback_core::{engine::client::Carrier, future::BoxFuture, limits::Limits};
+use askback_core::{
+    engine::client::{Carrier, ServerEnd},
+    future::BoxFuture,
+    limits::Limits,
+};
 use askback_requests::{NAME, Names, Requests, Route};
 use http::{HeaderMap, HeaderName, HeaderValue, header::USER_AGENT};
 use tokio::sync::mpsc;
@@ -231,10 +235,10 @@ impl Connect for Http {
 struct End(Arc<Mutex<Option<String>>>);
 
 impl Behind for End {
-    fn end<'a>(&'a mut self, _: &'a Limits) -> BoxFuture<'a, String> {
+    fn end<'a>(&'a mut self, _: &'a Limits) -> BoxFuture<'a, ServerEnd> {
         let mut why = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let why = why.take();
-        Box::pin(async { why.unwrap_or_else(|| "the connection ended".to_owned()) })
+        Box::pin(async { why.map_or_else(|| "the connection ended".into(), ServerEnd::from) })
     }
 }
 

@@ -20,7 +20,7 @@ use std::{
 
 use askback::{
     Ctx, Form, Result, Revision, Server, Tool,
-    client::{ClientError, Event},
+    client::{ClientError, Event, ServerEnd},
     keys::{Key, KeyRing, KeySource},
     protocol::CallToolResult,
     transport::Child,
@@ -386,8 +386,7 @@ async fn a_crash_says_how_the_server_ended_after_all_it_said() {
         .await
         .unwrap();
     let error = client.call_tool("t", ()).await.unwrap_err();
-    let why = "it exited (code 3)";
-    assert_eq!(error, ClientError::Crashed(why.into()));
+    assert_eq!(error, ClientError::Crashed(ServerEnd::exited(3)));
     assert_eq!(host.lines(), ["out of memory"]);
     client.close().await;
 }
