@@ -276,9 +276,11 @@ impl Host {
         self.leaf.remember(lines);
     }
 
-    /// Tells of changed lists from now on.
-    pub fn tell_of_lists(&mut self) {
+    /// Tells of changed lists from now on, and how a server that went away is started again: the
+    /// person has commands for both.
+    pub fn converse(&mut self) {
         self.remarks.lists = true;
+        self.remarks.can_restart = true;
     }
 
     /// Waits for `work`, and puts the questions that arrive meanwhile before the person.

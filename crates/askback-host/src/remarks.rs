@@ -2,7 +2,7 @@
 
 use std::{collections::VecDeque, time::Duration};
 
-use askback::client::Event;
+use askback::client::{Event, ServerEnd};
 use askback_core::{limits::Limits, protocol::LoggingLevel};
 use serde_json::Value;
 
@@ -22,6 +22,8 @@ pub struct Remarks {
     far: Option<Duration>,
     /// Whether changed lists are news: to a person who can look at them.
     pub lists: bool,
+    /// Whether the person can have the server started again.
+    pub can_restart: bool,
     /// The most remarks within a window.
     most: u32,
     window: Duration,
@@ -47,6 +49,8 @@ enum What {
     Quote(Words, PeerText, usize),
     /// A list of this kind changed.
     Changed(&'static str),
+    /// The server went away; whether the person can have it started again.
+    Gone(ServerEnd, bool),
     /// So many remarks were left out, and these lines of standard error among the last of them.
     LeftOut(u64, VecDeque<PeerText>),
 }
@@ -78,6 +82,7 @@ impl Remarks {
             progress: None,
             far: None,
             lists: false,
+            can_restart: false,
             most: limits.host.remarks,
             window: limits.host.remarks_window,
             began: Duration::ZERO,
@@ -105,9 +110,12 @@ impl Remarks {
             self.far = Some(now);
         }
         let is_stderr = matches!(event, Event::ServerStderr(_));
-        let Some(remark) = remark(event) else {
+        let Some(mut remark) = remark(event) else {
             return Vec::new();
         };
+        if let What::Gone(_, can_restart) = &mut remark.0 {
+            *can_restart = self.can_restart;
+        }
         if matches!(remark.0, What::Changed(_)) && !self.lists {
             return Vec::new();
         }
@@ -144,6 +152,22 @@ impl Remarks {
                 if more > 0 {
                     page.note(Style::Dim, words!("{} more characters are left out", more));
                 }
+            }
+            What::Gone(end, can_restart) => {
+                match end.code {
+                    Some(code) => {
+                        let words = words!("{} exited (code {}).", name.clone(), i64::from(code));
+                        page.say(Style::Warning, words);
+                    }
+                    None => page.quote_at(words!("{} went away: ", name.clone()), end.why),
+                }
+                page.note(
+                    Style::Dim,
+                    match can_restart {
+                        true => "The next command starts it again; /restart does so now.",
+                        false => "It is started again when it is needed.",
+                    },
+                );
             }
             What::LeftOut(count, last) => {
                 let words = words!(
@@ -215,6 +239,7 @@ fn remark(event: Event) -> Option<Remark> {
         Event::PromptsChanged => return Some(Remark(What::Changed("prompts"))),
         Event::ResourcesChanged => return Some(Remark(What::Changed("resources"))),
         Event::ResourceUpdated(uri) => ("changed ".into(), uri),
+        Event::Disconnected(end) => return Some(Remark(What::Gone(end, false))),
         // A note may hold what the server sent.
         Event::Note(note) => ("note ".into(), note),
         _ => return None,

@@ -44,7 +44,7 @@ pub struct Repl<'a> {
 impl<'a> Repl<'a> {
     /// A conversation at a terminal.
     pub fn new(session: &'a mut Session) -> Self {
-        session.host.tell_of_lists();
+        session.host.converse();
         Self {
             session,
             recorder: None,

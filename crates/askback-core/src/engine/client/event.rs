@@ -2,7 +2,7 @@
 
 use alloc::string::String;
 
-use super::{CallId, CallTarget};
+use super::{CallId, CallTarget, ServerEnd};
 use crate::protocol::{LoggingLevel, RawJson, TaskStatus};
 
 /// Something a host may want to show or act on.
@@ -66,6 +66,8 @@ pub enum Event {
     /// A line the server's process wrote to its standard error. It need not be an error. The
     /// engine never says this; whoever runs the process does.
     ServerStderr(String),
+    /// The server went away while no call was with it. It is started or reached again for the next.
+    Disconnected(ServerEnd),
     /// Something worth a line in a log: the server was started again, wrote something unreadable,
     /// asked too often.
     Note(String),

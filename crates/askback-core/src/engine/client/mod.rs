@@ -280,8 +280,13 @@ impl Connection {
         // What changed meanwhile nobody has told us.
         self.cache.clear();
         self.sent.clear();
+        let is_idle = self.calls.len() == 0;
         self.lose_rounds(end, now);
         self.reconnect(now);
+        if is_idle {
+            let event = Event::Disconnected(end.clone());
+            self.out.push_back(Output::Event(event));
+        }
     }
 
     /// Time has passed: at least as much as [`Connection::next_timeout`] said.

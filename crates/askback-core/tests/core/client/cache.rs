@@ -302,6 +302,7 @@ fn a_restart_and_an_older_revision_keep_nothing() {
         < {"id":2,"result":{"tools":[],"ttlMs":1000}}
         = done 1 {"tools":[],"ttlMs":1000}
         ! gone killed
+        = disconnected: killed
         ! call 2 tools/list
         = note: the server went away and is started again
         = connect

@@ -436,6 +436,7 @@ fn show_event(event: Event) -> String {
         Event::ResourceUpdated(uri) => format!("= updated {uri}"),
         Event::UrlCompleted { elicitation_id } => format!("= completed {elicitation_id}"),
         Event::Cancelled { reason } => format!("= cancelled: {reason}"),
+        Event::Disconnected(end) => format!("= disconnected: {end}"),
         Event::Note(note) => format!("= note: {note}"),
         other => panic!("what is {other:?}?"),
     }

@@ -100,6 +100,7 @@ fn the_next_call_starts_the_server_again() {
     check(&modern(
         r#"
         ! gone status 3
+        = disconnected: status 3
         ! call 7 tools/call {"name":"t"}
         = note: the server went away and is started again
         = connect
@@ -116,6 +117,7 @@ fn a_server_that_cannot_be_started_again_ends_the_calls_that_wait_for_it() {
     check(&modern(
         r#"
         ! gone status 3
+        = disconnected: status 3
         ! call 7 tools/call {"name":"t"}
         = note: the server went away and is started again
         = connect
@@ -127,6 +129,7 @@ fn a_server_that_cannot_be_started_again_ends_the_calls_that_wait_for_it() {
     check(&modern(
         r#"
         ! gone status 3
+        = disconnected: status 3
         ! call 7 tools/call {"name":"t"}
         = note: the server went away and is started again
         = connect
@@ -147,6 +150,7 @@ fn a_server_is_started_again_only_so_often() {
         &modern(
             r#"
             ! gone status 3
+            = disconnected: status 3
             ! call 7 tools/list
             = note: the server went away and is started again
             = connect
@@ -221,6 +225,7 @@ fn a_session_that_cannot_be_opened_again_ends_the_calls_that_wait_for_it() {
             "2025-06-18",
             r#"
             ! gone killed
+            = disconnected: killed
             ! call 8 tools/call {"name":"t"}
             = note: the server went away and is started again
             = connect
@@ -255,6 +260,24 @@ fn subscriptions_are_opened_again() {
         = connect
         ! connected
         >> {"id":4,"method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true}}}
+        ! gone killed
+        = failed 7: the server went away: killed
+        "#,
+    ));
+}
+
+#[test]
+fn a_server_that_goes_away_while_nothing_is_asked_of_it_is_told() {
+    check(&modern(
+        r#"
+        ! gone killed
+        = disconnected: killed
+        "#,
+    ));
+    check(&modern(
+        r#"
+        ! call 7 tools/call {"name":"t"}
+        >> {"id":2,"method":"tools/call","params":{"name":"t","_meta":{"progressToken":2}}}
         ! gone killed
         = failed 7: the server went away: killed
         "#,
