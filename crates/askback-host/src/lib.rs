@@ -13,6 +13,7 @@
 mod code;
 pub mod command;
 pub mod content;
+pub mod diff;
 pub mod folder;
 pub mod full;
 pub mod host;

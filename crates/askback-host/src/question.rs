@@ -200,6 +200,11 @@ pub(crate) fn notice(page: &mut Page, asker: &Asker, notice: &Notice) {
             page.blank();
             page.say(Style::Warning, words!("{} took its question back.", name));
         }
+        Notice::Repeated { message } => {
+            let first = message.lines().next().unwrap_or_default();
+            let (first, _) = PeerText::from(text::line(first)).cut(REPEATED);
+            page.quote_at(words!("{} · answered as before ", name), first);
+        }
         Notice::Muted => {
             let words = words!("Every question of {} is cancelled from now on.", name);
             page.say(Style::Plain, words);
@@ -345,6 +350,9 @@ fn quote_cut(page: &mut Page, mark: &'static str, text: &str) {
 
 /// The most characters of such a text.
 const UNASKED: usize = 1024;
+
+/// How much is shown of the message of a question that was answered as before, in characters.
+const REPEATED: usize = 44;
 
 /// The most characters of a name or version that a server gives itself.
 const CLAIMED: usize = 40;

@@ -6,6 +6,7 @@ use askback_core::{limits::Limits, protocol::Root};
 
 use super::{
     Ask, Asker, Claims, Ended, Question, Reply, Why,
+    repeat::Repeats,
     stage::{Stage, Turn},
     step::{Effect, Notice, Said, Step, Suggestions},
 };
@@ -25,6 +26,8 @@ pub struct Desk {
     /// The folder that is offered.
     offer: Option<Root>,
     ended: Ended,
+    /// The answers of the call before, where they are given again.
+    repeats: Repeats,
     limits: Limits,
 }
 
@@ -135,6 +138,7 @@ impl Desk {
             shared,
             offer,
             ended: Ended::default(),
+            repeats: Repeats::default(),
             limits,
         }
     }
@@ -182,6 +186,17 @@ impl Desk {
         self.shared = Some(roots);
     }
 
+    /// Begins a call that the person makes. If it is the one before again, the questions that were
+    /// answered in that are answered as they were.
+    pub fn begin_call(&mut self, is_repeated: bool) {
+        self.repeats.begin(is_repeated);
+    }
+
+    /// Ends a call that the person made.
+    pub fn end_call(&mut self) {
+        self.repeats.end();
+    }
+
     /// Takes in what happened and says what is to be done.
     pub fn update(&mut self, event: Event) -> Happened {
         let front = self.front.as_ref();
@@ -222,6 +237,10 @@ impl Desk {
         let answer = |reply| Effect::Answer(id, reply);
         if self.muted && !question.ask.is_ours() {
             return vec![self.refuse(id, Reply::Cancelled(Why::Muted))];
+        }
+        if let Some(reply) = self.repeats.take(&question) {
+            let message = question.ask.message().unwrap_or_default().to_owned();
+            return vec![Effect::Tell(Notice::Repeated { message }), answer(reply)];
         }
         if self.waiting.len() >= self.limits.host.questions_waiting {
             return vec![
@@ -404,6 +423,7 @@ impl Desk {
                 if !open.question.ask.is_ours() {
                     self.end(reply.ended());
                 }
+                self.repeats.keep(&open.question, &reply);
                 if let Reply::Roots(roots) = &reply {
                     effects.extend(self.agree(roots));
                 }

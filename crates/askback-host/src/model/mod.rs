@@ -9,6 +9,7 @@ mod desk;
 mod draft;
 mod ended;
 pub mod link;
+mod repeat;
 mod stage;
 mod step;
 

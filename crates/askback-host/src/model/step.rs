@@ -141,6 +141,11 @@ pub enum Notice {
         /// Why it is not opened.
         refusal: Refusal,
     },
+    /// A question was answered as the same one was in the call before.
+    Repeated {
+        /// The server's message.
+        message: String,
+    },
     /// Questions are cancelled from now on.
     Muted,
     /// A question was cancelled, for too many wait.

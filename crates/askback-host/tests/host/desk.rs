@@ -165,3 +165,62 @@ proptest! {
         prop_assert!(desk.front().is_none());
     }
 }
+
+/// Has a form without fields, or one with a text in it, answered by the person; then repeats the call.
+/// Returns what the desk does about the same question.
+fn repeated(first: &Question, second: &Question, is_repeated: bool) -> Vec<Effect> {
+    let mut desk = Desk::new(travel(), None, None, Limits::default());
+    desk.begin_call(false);
+    desk.update(Event::Asked(1, first.clone()));
+    let mut answered = false;
+    for said in [
+        Said::Yes,
+        Said::Submit,
+        Said::Send,
+        Said::Fill("a".to_owned()),
+        Said::Send,
+    ] {
+        let effects = desk.update(Event::Said(said)).effects;
+        answered |= effects.iter().any(|it| matches!(it, Effect::Answer(1, _)));
+    }
+    assert!(answered, "{first:?}");
+    desk.end_call();
+    desk.begin_call(is_repeated);
+    let effects = desk.update(Event::Asked(2, second.clone())).effects;
+    desk.end_call();
+    // Once the call is over, nothing is answered by itself.
+    let late = desk.update(Event::Asked(3, second.clone())).effects;
+    assert!(!late.iter().any(|it| matches!(it, Effect::Answer(3, _))));
+    effects
+}
+
+#[test]
+fn only_the_same_question_of_the_same_call_is_answered_as_before() {
+    #[track_caller]
+    fn check(first: &Question, second: &Question, is_repeated: bool, is_answered: bool) {
+        let effects = repeated(first, second, is_repeated);
+        let answers = effects
+            .iter()
+            .any(|it| matches!(it, Effect::Answer(2, reply) if !reply.is_refusal()));
+        assert_eq!(answers, is_answered, "{effects:?}");
+    }
+    let note = |message: &str| form(message, r#""note": {"type": "string"}"#, "");
+    check(&note("A?"), &note("A?"), true, true);
+    check(&note("A?"), &note("A?"), false, false);
+    check(&note("A?"), &note("B?"), true, false);
+    check(&note("A?"), &form("A?", "", ""), true, false);
+    let of_another = Question {
+        call: Some(Call::Tool("another".to_owned())),
+        ..note("A?")
+    };
+    check(&note("A?"), &of_another, true, false);
+    let sample = Question {
+        call: None,
+        key: None,
+        ask: Ask::Sample(Box::new(CreateMessageParams::new("Pick.", 10))),
+    };
+    check(&sample, &sample, true, true);
+    // A secret is not kept.
+    let secret = form("Sign in.", r#""password": {"type": "string"}"#, "");
+    check(&secret, &secret, true, false);
+}

@@ -1,0 +1,197 @@
+//! The differences of two JSON values.
+
+use serde_json::Value;
+
+use crate::{
+    page::{Page, Style},
+    text::PeerText,
+    words,
+};
+
+/// A difference at a place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Difference {
+    /// The place, as a JSON pointer.
+    pub path: String,
+    /// The value, or the lines of a text, that were there before.
+    pub before: Option<String>,
+    /// The value, or the lines of a text, that are there now.
+    pub after: Option<String>,
+}
+
+/// The most differences that are told.
+const MOST: usize = 64;
+
+/// The differences of two values, and how many more there are.
+///
+/// Lists are compared place by place, and texts of several lines by their lines.
+pub fn differences(before: &Value, after: &Value) -> (Vec<Difference>, usize) {
+    let mut found = Found::default();
+    found.compare(&mut String::new(), Some(before), Some(after));
+    (found.told, found.more)
+}
+
+/// Puts the differences of two results on the page.
+pub fn put(page: &mut Page, before: &Value, after: &Value) {
+    match before == after {
+        true => page.note(Style::Dim, "The result is the same as before."),
+        false => {
+            page.note(Style::Dim, "What differs from the result before:");
+            put_all(page, before, after);
+        }
+    }
+}
+
+/// Puts the differences of two values on the page.
+pub fn put_all(page: &mut Page, before: &Value, after: &Value) {
+    let (told, more) = differences(before, after);
+    for difference in told {
+        let path = match difference.path.as_str() {
+            "" => "the whole".to_owned(),
+            path => path.to_owned(),
+        };
+        page.quote_line("    ", PeerText::from(path));
+        if let Some(before) = difference.before {
+            page.quote_at("  - ", before);
+        }
+        if let Some(after) = difference.after {
+            page.quote_at("  + ", after);
+        }
+    }
+    if more > 0 {
+        page.note(Style::Dim, words!("Differences left out: {}", more));
+    }
+}
+
+#[derive(Default)]
+struct Found {
+    told: Vec<Difference>,
+    more: usize,
+}
+
+impl Found {
+    fn compare(&mut self, path: &mut String, before: Option<&Value>, after: Option<&Value>) {
+        match (before, after) {
+            (Some(Value::Object(before)), Some(Value::Object(after))) => {
+                let added = after.keys().filter(|name| !before.contains_key(*name));
+                for name in before.keys().chain(added) {
+                    let name_escaped = name.replace('~', "~0").replace('/', "~1");
+                    self.at(path, &name_escaped, before.get(name), after.get(name));
+                }
+            }
+            (Some(Value::Array(before)), Some(Value::Array(after))) => {
+                for place in 0..before.len().max(after.len()) {
+                    let (before, after) = (before.get(place), after.get(place));
+                    self.at(path, &place.to_string(), before, after);
+                }
+            }
+            (before, after) if before == after => {}
+            (Some(Value::String(before)), Some(Value::String(after))) => {
+                let (before, after) = lines(before, after);
+                self.add(path, before, after);
+            }
+            (before, after) => self.add(path, before.map(shown), after.map(shown)),
+        }
+    }
+
+    fn at(&mut self, path: &mut String, name: &str, before: Option<&Value>, after: Option<&Value>) {
+        let end = path.len();
+        path.push('/');
+        path.push_str(name);
+        self.compare(path, before, after);
+        path.truncate(end);
+    }
+
+    fn add(&mut self, path: &str, before: Option<String>, after: Option<String>) {
+        if self.told.len() >= MOST {
+            self.more = self.more.saturating_add(1);
+            return;
+        }
+        self.told.push(Difference {
+            path: path.to_owned(),
+            before,
+            after,
+        });
+    }
+}
+
+/// A value in a line.
+fn shown(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        value => value.to_string(),
+    }
+}
+
+/// The lines in which two texts differ: those between the lines that they begin and end with alike.
+fn lines(before: &str, after: &str) -> (Option<String>, Option<String>) {
+    let before: Vec<_> = before.split('\n').collect();
+    let after: Vec<_> = after.split('\n').collect();
+    let alike = |pairs: &mut dyn Iterator<Item = (&&str, &&str)>| {
+        pairs.take_while(|(before, after)| before == after).count()
+    };
+    let first = alike(&mut before.iter().zip(&after));
+    let (before, after) = (&before[first..], &after[first..]);
+    let last = alike(&mut before.iter().rev().zip(after.iter().rev()));
+    let middle = |lines: &[&str]| {
+        let end = lines.len().saturating_sub(last);
+        let lines = &lines[..end];
+        (!lines.is_empty()).then(|| lines.join("\n"))
+    };
+    (middle(before), middle(after))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn values_differ_where_they_differ() {
+        #[track_caller]
+        fn check(before: Value, after: Value, expected: &[(&str, Option<&str>, Option<&str>)]) {
+            let (told, more) = differences(&before, &after);
+            let told: Vec<_> = told
+                .iter()
+                .map(|it| (it.path.as_str(), it.before.as_deref(), it.after.as_deref()))
+                .collect();
+            assert_eq!((told.as_slice(), more), (expected, 0));
+        }
+        check(
+            json!({"a": [1, {"b": null}]}),
+            json!({"a": [1, {"b": null}]}),
+            &[],
+        );
+        check(json!(1), json!("1"), &[("", Some("1"), Some("1"))]);
+        check(
+            json!({"a": 1, "b": 2, "c/d": [1, 2]}),
+            json!({"b": 3, "c/d": [1], "e": {}}),
+            &[
+                ("/a", Some("1"), None),
+                ("/b", Some("2"), Some("3")),
+                ("/c~1d/1", Some("2"), None),
+                ("/e", None, Some("{}")),
+            ],
+        );
+        check(
+            json!({"text": "one\ntwo\nthree\nfour"}),
+            json!({"text": "one\n2\n3\nfour"}),
+            &[("/text", Some("two\nthree"), Some("2\n3"))],
+        );
+        check(json!("a\nb"), json!("a\nx\nb"), &[("", None, Some("x"))]);
+        check(json!("a\na"), json!("a"), &[("", Some("a"), None)]);
+        check(
+            json!(null),
+            json!(false),
+            &[("", Some("null"), Some("false"))],
+        );
+    }
+
+    #[test]
+    fn only_so_many_differences_are_told() {
+        let list = |value: i32| json!(vec![value; MOST + 7]);
+        let (told, more) = differences(&list(1), &list(2));
+        assert_eq!((told.len(), more), (MOST, 7));
+    }
+}

@@ -1,0 +1,56 @@
+//! The answers of a call, to be given again.
+
+use std::mem;
+
+use super::{Ask, Question, Reply};
+
+/// The answers that the person gave in a call. When the call is repeated, the same questions are
+/// answered with them. Those to a form that asks for secrets are not kept, and nor is a yes to a link.
+#[derive(Debug, Default)]
+pub(super) struct Repeats {
+    given: Vec<(Question, Reply)>,
+    /// Those of the call before, which are given again.
+    again: Vec<(Question, Reply)>,
+}
+
+/// The most answers that are kept.
+const KEPT: usize = 64;
+
+impl Repeats {
+    /// Begins with a call: one that is new, or the one before again.
+    pub(super) fn begin(&mut self, repeats: bool) {
+        let before = mem::take(&mut self.given);
+        self.again = if repeats { before } else { Vec::new() };
+    }
+
+    /// Ends a call. An answer that was not wanted in it stays with those that were.
+    pub(super) fn end(&mut self) {
+        self.given.append(&mut self.again);
+        self.given.truncate(KEPT);
+    }
+
+    /// Keeps an answer of the person.
+    pub(super) fn keep(&mut self, question: &Question, reply: &Reply) {
+        let is_kept = match (&question.ask, reply) {
+            (Ask::Form { message, schema }, Reply::Form(_)) => {
+                schema.secret_fields(message).next().is_none()
+            }
+            (Ask::Sample(_), Reply::Text(_)) => true,
+            _ => false,
+        };
+        if is_kept && self.given.len() < KEPT {
+            self.given.push((question.clone(), reply.clone()));
+        }
+    }
+
+    /// Takes the answer to the same question in the call before, if this is that call again.
+    pub(super) fn take(&mut self, question: &Question) -> Option<Reply> {
+        let at = self
+            .again
+            .iter()
+            .position(|(before, _)| before == question)?;
+        let (question, reply) = self.again.remove(at);
+        self.given.push((question, reply.clone()));
+        Some(reply)
+    }
+}
