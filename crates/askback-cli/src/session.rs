@@ -3,11 +3,12 @@
 use std::{
     path::PathBuf,
     str::FromStr,
+    sync::Arc,
     time::{Duration, SystemTime},
 };
 
 use askback::{
-    authorization::client::{AuthorizationError, SignInError},
+    authorization::client::{Authorization, AuthorizationError, SignInError},
     client::{Client, ClientError, Event, Protocol},
 };
 use askback_core::{
@@ -38,7 +39,7 @@ use crate::{
     locate::TargetArgs,
     sign_in::SignInArgs,
     target::{Reach, Target},
-    wire::{Trace, WireLog},
+    wire::{Observer, Trace, WireLog},
 };
 
 /// The longest `--timeout`: a year.
@@ -99,6 +100,64 @@ pub struct Session {
     pub host: Host,
     /// The messages; none where nobody wants to see them.
     pub wire: Option<WireLog>,
+}
+
+/// All that it takes to open the connection, as often as that is wanted.
+struct Opener {
+    reach: Reach,
+    relay: Relay,
+    authorization: Option<Authorization>,
+    observer: Option<Observer>,
+    /// Keeps events from the front end.
+    take: Arc<dyn Fn(Event) -> Option<Event> + Send + Sync>,
+    limits: Limits,
+    protocol: Protocol,
+    waiting: Words,
+    /// Whether a file answers requests to a model with calls of tools.
+    calls_tools: bool,
+}
+
+impl Opener {
+    async fn open(&self, host: &mut Host) -> Result<Client, Error> {
+        let client = Client::builder("askback", env!("CARGO_PKG_VERSION")).title("askback");
+        let (take, front_end) = (Arc::clone(&self.take), self.relay.clone());
+        let client = self
+            .relay
+            .answering(client)
+            .on_event(move |event| {
+                if let Some(event) = take(event) {
+                    front_end.event(event);
+                }
+            })
+            .limits(self.limits.clone())
+            .protocol(self.protocol);
+        let client = match &self.observer {
+            Some(observer) => {
+                let observer = Arc::clone(observer);
+                client.on_wire(move |event| observer(event))
+            }
+            None => client,
+        };
+        let client = match self.calls_tools {
+            true => client.samples_with_tools(),
+            false => client,
+        };
+        let waiting = self.waiting.clone();
+        let client = match self.reach.clone() {
+            Reach::Start(command) => {
+                let connecting = client.connect(command.child());
+                host.attend_aloud(connecting, waiting).await?
+            }
+            Reach::Address(address) => {
+                let mut http = address.http()?;
+                if let Some(authorization) = &self.authorization {
+                    http = http.authorize(authorization);
+                }
+                host.attend_aloud(client.connect(http), waiting).await?
+            }
+        };
+        client.map_err(failed)
+    }
 }
 
 impl Default for Speaks {
@@ -220,39 +279,22 @@ impl Session {
         };
         let desk = Desk::new(asker, offer(&answers), shared, limits.clone());
         let mut host = Host::new(desk, leaf(answers, args.plain, &limits), arrivals, &limits);
-        let client = Client::builder("askback", env!("CARGO_PKG_VERSION")).title("askback");
-        let front_end = relay.clone();
-        let client = match &wire {
-            Some(wire) => client.on_wire(wire.observer(args.trace.as_ref(), &relay)?),
-            None => client,
+        let observer = match &wire {
+            Some(wire) => Some(wire.observer(args.trace.as_ref(), &relay)?),
+            None => None,
         };
-        let client = relay
-            .answering(client)
-            .on_event(move |event| {
-                if let Some(event) = take(event) {
-                    front_end.event(event);
-                }
-            })
-            .limits(limits)
-            .protocol(args.protocol.0);
-        let client = match calls_tools {
-            true => client.samples_with_tools(),
-            false => client,
+        let opener = Opener {
+            reach: target.reach,
+            relay,
+            authorization,
+            observer,
+            take: Arc::new(take),
+            limits,
+            protocol: args.protocol.0,
+            waiting,
+            calls_tools,
         };
-        let client = match target.reach {
-            Reach::Start(command) => {
-                let connecting = client.connect(command.child());
-                host.attend_aloud(connecting, waiting).await?
-            }
-            Reach::Address(address) => {
-                let mut http = address.http()?;
-                if let Some(authorization) = authorization {
-                    http = http.authorize(&authorization);
-                }
-                host.attend_aloud(client.connect(http), waiting).await?
-            }
-        };
-        let client = client.map_err(failed)?;
+        let client = opener.open(&mut host).await?;
         host.desk_mut().meet(client.server_info().map(claims));
         Ok(Self { client, host, wire })
     }
@@ -375,10 +417,7 @@ fn told(error: &ClientError) -> (Words, Option<PeerText>) {
         }
         ClientError::Unreachable(why) => ("the server cannot be reached:".into(), quote(why)),
         ClientError::Crashed(end) => match end.code {
-            Some(code) => (
-                words!("the server exited (code {})", i64::from(code)),
-                None,
-            ),
+            Some(code) => (words!("the server exited (code {})", i64::from(code)), None),
             None => ("the server went away:".into(), quote(&end.why)),
         },
         ClientError::Http { status, why } => (

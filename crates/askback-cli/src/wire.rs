@@ -34,6 +34,9 @@ pub struct WireLog {
     shared: Arc<Mutex<Wire>>,
 }
 
+/// A function that is shown what travels.
+pub type Observer = Arc<dyn Fn(WireEvent<'_>) + Send + Sync>;
+
 /// Where each message goes as it travels.
 enum Sink {
     /// Before the person.
@@ -67,11 +70,7 @@ impl WireLog {
     /// # Errors
     ///
     /// If the file of the trace cannot be written.
-    pub fn observer(
-        &self,
-        trace: Option<&Trace>,
-        relay: &Relay,
-    ) -> Result<impl Fn(WireEvent<'_>) + Send + Sync + use<>, Error> {
+    pub fn observer(&self, trace: Option<&Trace>, relay: &Relay) -> Result<Observer, Error> {
         let sink = match trace {
             None => None,
             Some(Trace::Shown) => Some(Sink::Relay(relay.clone())),
@@ -83,13 +82,13 @@ impl WireLog {
         let sink = Mutex::new(sink);
         let (began, shared) = (self.began, Arc::clone(&self.shared));
         let started = self.lock().began();
-        Ok(move |event: WireEvent<'_>| {
+        Ok(Arc::new(move |event: WireEvent<'_>| {
             let at = began.elapsed();
             let news = lock(&shared).take(&event, at);
             if let (Some(news), Some(sink)) = (news, &mut *lock(&sink)) {
                 sink.take(started, &news);
             }
-        })
+        }))
     }
 
     /// The messages that are kept.
