@@ -15,6 +15,7 @@ pub mod credentials;
 pub mod environment;
 pub mod error;
 mod failure;
+pub mod files;
 pub mod locate;
 pub mod lookup;
 pub mod missing;

@@ -45,6 +45,9 @@ use crate::{
 /// The longest `--timeout`: a year.
 const MOST_SECONDS: u64 = 365 * 24 * 60 * 60;
 
+/// The most lines that are shown of what a build says within the time of a few remarks.
+const BUILD_LINES: u32 = 1024;
+
 /// The options of every command that talks to a server.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub struct SessionArgs {
@@ -74,6 +77,9 @@ pub struct SessionArgs {
     /// Keep the messages, so that they can be shown later.
     #[arg(skip)]
     keeps_wire: bool,
+    /// The server is built when it is started.
+    #[arg(skip)]
+    builds: bool,
 }
 
 /// The revisions a client may speak.
@@ -100,6 +106,7 @@ pub struct Session {
     pub host: Host,
     /// The messages; none where nobody wants to see them.
     pub wire: Option<WireLog>,
+    opener: Opener,
 }
 
 /// All that it takes to open the connection, as often as that is wanted.
@@ -199,6 +206,14 @@ impl SessionArgs {
         self
     }
 
+    /// Gives a server that is built when it is started the time of a request to begin to answer, and
+    /// what the build says more room.
+    #[must_use]
+    pub fn building(mut self) -> Self {
+        self.builds = true;
+        self
+    }
+
     /// Makes room for the messages, if somebody wants to see them.
     fn wire(&self, limits: &Limits) -> Option<WireLog> {
         (self.keeps_wire || self.trace.is_some()).then(|| WireLog::new(limits))
@@ -210,6 +225,10 @@ impl SessionArgs {
         if let Some(seconds) = self.timeout {
             limits.wire.request = Duration::from_secs(seconds);
             limits.client.probe = limits.client.probe.min(limits.wire.request);
+        }
+        if self.builds {
+            limits.client.probe = limits.wire.request;
+            limits.host.remarks = BUILD_LINES;
         }
         limits
     }
@@ -296,7 +315,30 @@ impl Session {
         };
         let client = opener.open(&mut host).await?;
         host.desk_mut().meet(client.server_info().map(claims));
-        Ok(Self { client, host, wire })
+        Ok(Self {
+            client,
+            host,
+            wire,
+            opener,
+        })
+    }
+
+    /// Ends the connection, and with it the server, and opens it again. If that fails, the client is
+    /// closed.
+    ///
+    /// # Errors
+    ///
+    /// As [`Session::open`].
+    pub async fn restart(&mut self) -> Result<(), Error> {
+        let closing = self.client.clone().close();
+        self.host.attend(closing).await?;
+        if let Some(wire) = &self.wire {
+            wire.lock().disconnected();
+        }
+        self.client = self.opener.open(&mut self.host).await?;
+        let claims = self.client.server_info().map(claims);
+        self.host.desk_mut().meet(claims);
+        Ok(())
     }
 
     /// Ends the connection, and with it the server.

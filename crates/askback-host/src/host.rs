@@ -5,6 +5,7 @@
 
 use std::{
     collections::{HashMap, VecDeque},
+    convert::Infallible,
     future::{pending, poll_fn, ready},
     path::Path,
     task::{Context, Poll},
@@ -340,6 +341,23 @@ impl Host {
 
     /// Asks for a line. What the server says and asks meanwhile comes first.
     pub async fn read(&mut self, prompt: &Words) -> Input {
+        match self.read_until(prompt, pending::<Infallible>()).await {
+            Ok(input) => input,
+            Err(never) => match never {},
+        }
+    }
+
+    /// Asks for a line, until `end` comes first.
+    ///
+    /// # Errors
+    ///
+    /// The value of `end`.
+    pub async fn read_until<T>(
+        &mut self,
+        prompt: &Words,
+        end: impl Future<Output = T>,
+    ) -> Result<Input, T> {
+        let mut end = std::pin::pin!(end);
         loop {
             if self.desk.front().is_none() {
                 self.sum_up();
@@ -349,11 +367,13 @@ impl Host {
                 Some(arrival) = self.arrivals.recv() => self.arrive(arrival),
                 did = did(&mut *self.leaf, &self.desk) => match did {
                     did if self.desk.front().is_some() => self.did(did),
-                    Did::Line(line) => return Input::Line(line),
-                    Did::End => return Input::End,
-                    Did::Interrupt => return Input::Interrupt,
+                    Did::Line(line) => return Ok(Input::Line(line)),
+                    Did::End => return Ok(Input::End),
+                    Did::Interrupt => return Ok(Input::Interrupt),
                     Did::Said(_) | Did::Answered(_) => {}
                 },
+                // A person who has a question in front answers that first.
+                ended = &mut end, if self.desk.front().is_none() => return Err(ended),
             }
         }
     }

@@ -6,9 +6,11 @@ use askback_host::{host::Host, page::Style, plain::catalog, words};
 
 use crate::{
     error::{Error, Outcome},
+    files::WatchedFiles,
     repl::Repl,
     session::{Answers, Session, SessionArgs},
     suite::record::Recorder,
+    target::{Reach, Target},
 };
 
 /// Open a server and talk to it
@@ -22,6 +24,31 @@ pub struct OpenArgs {
     record: Option<PathBuf>,
     #[command(flatten)]
     session: SessionArgs,
+    /// Start the server again when a file in its folder changes, and make the last call again
+    #[arg(long)]
+    watch: bool,
+    /// Watch these files and folders instead
+    #[arg(long, value_name = "PATH", num_args = 1..)]
+    watch_files: Vec<PathBuf>,
+}
+
+impl OpenArgs {
+    /// The files at whose change the server is started again.
+    fn files(&self, target: &Target) -> Result<Option<WatchedFiles>, Error> {
+        if !self.watch && self.watch_files.is_empty() {
+            return Ok(None);
+        }
+        let Reach::Start(command) = &target.reach else {
+            return Err(Error::usage(
+                "--watch is for a server that is started here, not one at a URL",
+            ));
+        };
+        let paths = match self.watch_files.is_empty() {
+            true => vec![command.cwd.clone().unwrap_or_else(|| ".".into())],
+            false => self.watch_files.clone(),
+        };
+        WatchedFiles::new(paths).map(Some)
+    }
 }
 
 /// Runs the command.
@@ -30,8 +57,12 @@ pub struct OpenArgs {
 ///
 /// Fails with the error that ended it early; the outcome so far is in `outcome`.
 pub async fn run(args: OpenArgs, outcome: &mut Outcome) -> Result<(), Error> {
-    let session_args = args.session.keeping_wire();
-    let target = session_args.target()?;
+    let target = args.session.target()?;
+    let files = args.files(&target)?;
+    let mut session_args = args.session.keeping_wire();
+    if files.is_some() {
+        session_args = session_args.building();
+    }
     let recorder = args.record.as_deref();
     let mut recorder = recorder
         .map(|file| Recorder::new(file, &target))
@@ -42,7 +73,7 @@ pub async fn run(args: OpenArgs, outcome: &mut Outcome) -> Result<(), Error> {
     if let Some(recorder) = &mut recorder {
         recorder.attach(client, host);
     }
-    let mut repl = Repl::new(&mut session);
+    let mut repl = Repl::new(&mut session).watching(files);
     repl.record(recorder.as_mut());
     let ran = repl.run().await;
     *outcome = repl.outcome();

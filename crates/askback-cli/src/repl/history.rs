@@ -63,9 +63,12 @@ impl History {
 /// Whether an argument of a line has a name as secrets have, or an object in it such a member.
 fn holds_secret(line: &str) -> bool {
     let names = line.split(|c: char| !(c.is_alphanumeric() || c == '_' || c == '-'));
-    let fields = names
-        .filter(|name| !name.is_empty())
-        .map(|name| Field::new(name, TextField::default()));
+    names_secret(names.filter(|name| !name.is_empty()))
+}
+
+/// Whether one of these names is as secrets have it.
+pub(super) fn names_secret<'a>(names: impl Iterator<Item = &'a str>) -> bool {
+    let fields = names.map(|name| Field::new(name, TextField::default()));
     FormSchema::new(fields).secret_fields("").next().is_some()
 }
 

@@ -25,6 +25,10 @@ pub(super) enum Command {
     Read(String),
     /// Show the folders the server may work in, or choose others.
     Roots(Vec<String>),
+    /// Make the last call again.
+    Again,
+    /// Start the server again.
+    Restart,
     /// Show the messages that travelled, or write them to a file.
     Wire(Wire),
     /// Show the instructions that the server has for models.
@@ -52,7 +56,7 @@ pub(super) enum Wire {
 const WIRE: &str = "/wire, /wire all, /wire NUMBER or /wire save FILE";
 
 /// The commands, what follows them, and what they do.
-pub(super) const HELP: [(&str, &str); 11] = [
+pub(super) const HELP: [(&str, &str); 13] = [
     ("/tools", "list the tools"),
     (
         "/call TOOL [KEY=VALUE]…",
@@ -66,6 +70,11 @@ pub(super) const HELP: [(&str, &str); 11] = [
         "/roots [DIR… | none]",
         "show or choose the folders it may work in",
     ),
+    (
+        "/again",
+        "make the last call again, with the same answers (F5)",
+    ),
+    ("/restart", "start the server again; says what is new"),
     ("/instructions", "show what the server tells models"),
     (
         "/wire [N | all | save FILE]",
@@ -74,6 +83,30 @@ pub(super) const HELP: [(&str, &str); 11] = [
     ("/help", "this list"),
     ("/quit", "leave; so does Ctrl-D"),
 ];
+
+impl Command {
+    /// Whether it is for the server.
+    pub(super) fn needs_server(&self) -> bool {
+        match self {
+            Self::Tools
+            | Self::Prompts
+            | Self::Resources
+            | Self::Call(..)
+            | Self::Prompt(..)
+            | Self::Read(_)
+            | Self::Again => true,
+            Self::Nothing
+            | Self::Help
+            | Self::Quit
+            | Self::Roots(_)
+            | Self::Restart
+            | Self::Wire(_)
+            | Self::Instructions
+            | Self::Lacks(_)
+            | Self::Unknown => false,
+        }
+    }
+}
 
 /// Reads a line.
 pub(super) fn parse(line: &str) -> Command {
@@ -90,6 +123,8 @@ pub(super) fn parse(line: &str) -> Command {
         "help" | "?" => Command::Help,
         "quit" | "exit" => Command::Quit,
         "instructions" => Command::Instructions,
+        "again" => Command::Again,
+        "restart" => Command::Restart,
         "tools" => Command::Tools,
         "prompts" => Command::Prompts,
         "resources" => Command::Resources,
@@ -186,6 +221,8 @@ mod tests {
         check("/", Command::Unknown);
         check("/help", Command::Help);
         check(" /tools ", Command::Tools);
+        check("/again", Command::Again);
+        check("/restart", Command::Restart);
         check("/call", Command::Lacks("/call TOOL"));
         check("/call book", Command::Call("book".to_owned(), Vec::new()));
         check(

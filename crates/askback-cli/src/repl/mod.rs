@@ -1,18 +1,21 @@
 //! A conversation with a server: commands that begin with a slash, prompts among them.
 
+mod again;
 mod history;
 mod line;
+mod lists;
+mod restart;
 mod wire;
 
 use std::{collections::BTreeMap, path::Path};
 
-use askback::client::{ClientError, Received, Subscription};
+use askback::client::{ClientError, Subscription};
 use askback_core::{
     forms::Content,
     protocol::{PromptArgument, SubscriptionFilter},
 };
 use askback_host::{
-    content, folder,
+    folder,
     host::{Host, Input},
     offer::{About, Offer},
     page::{Page, Style, out},
@@ -23,15 +26,18 @@ use askback_host::{
 use serde_json::Value;
 
 use self::{
+    again::{Call, LastCall},
     history::History,
     line::{Command, HELP},
+    lists::Lists,
 };
 use crate::{
     args,
-    error::{Error, Outcome},
+    error::{Error, Kind, Outcome},
+    files::WatchedFiles,
     lookup, missing,
     session::{Session, failed},
-    suite::record::{Recorder, Request},
+    suite::record::Recorder,
 };
 
 /// A conversation.
@@ -39,6 +45,16 @@ pub struct Repl<'a> {
     session: &'a mut Session,
     recorder: Option<&'a mut Recorder>,
     tool_error: bool,
+    /// The last call.
+    last: Option<LastCall>,
+    /// What the server has, as far as that is known.
+    lists: Option<Lists>,
+    /// Has the server tell of changed lists, for as long as it lives.
+    changes: Option<Subscription>,
+    /// The files at whose change the server is started again.
+    files: Option<WatchedFiles>,
+    /// The server could not be started again.
+    is_down: bool,
 }
 
 impl<'a> Repl<'a> {
@@ -49,12 +65,24 @@ impl<'a> Repl<'a> {
             session,
             recorder: None,
             tool_error: false,
+            last: None,
+            lists: None,
+            changes: None,
+            files: None,
+            is_down: false,
         }
     }
 
     /// Records the requests from now on.
     pub fn record(&mut self, recorder: Option<&'a mut Recorder>) {
         self.recorder = recorder;
+    }
+
+    /// Starts the server again when one of these files changes.
+    #[must_use]
+    pub fn watching(mut self, files: Option<WatchedFiles>) -> Self {
+        self.files = files;
+        self
     }
 
     /// Returns the outcome of the conversation. With a person it is plainly over; for a file of
@@ -87,19 +115,31 @@ impl<'a> Repl<'a> {
         }
         let prompt = given(&self.session.host.desk().asker().name).short().into();
         let mut is_leaving = false;
-        let _told = self.listen().await?;
-        self.offer().await?;
+        self.changes = self.listen().await?;
+        if self.session.host.shows_offers() || self.files.is_some() {
+            // Without the lists there is only less to pick from, and to compare with.
+            if let Ok(lists) = Lists::read(self.session).await {
+                self.offer(&lists);
+                self.lists = Some(lists);
+            }
+        }
         loop {
             self.session.host.page().blank();
-            let line = match self.session.host.read(&prompt).await {
-                Input::Line(line) => line,
-                Input::Interrupt if self.session.host.is_person() && !is_leaving => {
+            let change = restart::changed(&mut self.files);
+            let line = match self.session.host.read_until(&prompt, change).await {
+                Ok(Input::Line(line)) => line,
+                Ok(Input::Interrupt) if self.session.host.is_person() && !is_leaving => {
                     is_leaving = true;
                     let words = "Ctrl-C again leaves; so do Ctrl-D and /quit.";
                     self.session.host.page().say(Style::Dim, words);
                     continue;
                 }
-                Input::End | Input::Interrupt => return Ok(()),
+                Ok(Input::End | Input::Interrupt) => return Ok(()),
+                Err(()) => {
+                    let ran = self.rebuilt().await;
+                    self.heed(ran)?;
+                    continue;
+                }
             };
             is_leaving = false;
             if self.session.host.is_person() {
@@ -115,61 +155,38 @@ impl<'a> Repl<'a> {
     }
 
     /// Offers to type what the server has, and our commands.
-    async fn offer(&mut self) -> Result<(), Error> {
+    fn offer(&mut self, lists: &Lists) {
         if !self.session.host.shows_offers() {
-            return Ok(());
+            return;
         }
-        // Without the lists there is only less to pick from.
-        let tools = self
-            .session
-            .host
-            .attend(self.session.client.tools())
-            .await?;
-        let prompts = self
-            .session
-            .host
-            .attend(self.session.client.prompts())
-            .await?;
         let about = |title: Option<String>, description: Option<String>| {
             About::Peer(title.or(description).unwrap_or_default().into())
         };
-        let mut offers: Vec<_> = tools
-            .into_iter()
-            .flatten()
+        let mut offers: Vec<_> = lists
+            .tools
+            .iter()
+            .cloned()
             .map(|tool| Offer {
                 line: format!("/call {}", tool.name),
                 goes_on: true,
                 about: about(tool.title, tool.description),
             })
             .collect();
-        offers.extend(prompts.into_iter().flatten().map(|prompt| Offer {
+        offers.extend(lists.prompts.iter().cloned().map(|prompt| Offer {
             line: format!("/{}", prompt.name),
             goes_on: true,
             about: about(prompt.title, prompt.description),
         }));
-        let can = self.session.client.capabilities().resources.is_some();
-        if can {
-            let resources = self
-                .session
-                .host
-                .attend(self.session.client.resources())
-                .await?;
-            let templates = self
-                .session
-                .host
-                .attend(self.session.client.resource_templates())
-                .await?;
-            offers.extend(resources.into_iter().flatten().map(|resource| Offer {
-                line: format!("/read {}", resource.uri),
-                goes_on: false,
-                about: about(resource.title.or(Some(resource.name)), resource.description),
-            }));
-            offers.extend(templates.into_iter().flatten().map(|template| Offer {
-                line: format!("/read {}", template.uri_template),
-                goes_on: false,
-                about: about(template.title.or(Some(template.name)), template.description),
-            }));
-        }
+        offers.extend(lists.resources.iter().cloned().map(|resource| Offer {
+            line: format!("/read {}", resource.uri),
+            goes_on: false,
+            about: about(resource.title.or(Some(resource.name)), resource.description),
+        }));
+        offers.extend(lists.templates.iter().cloned().map(|template| Offer {
+            line: format!("/read {}", template.uri_template),
+            goes_on: false,
+            about: about(template.title.or(Some(template.name)), template.description),
+        }));
         offers.extend(HELP.iter().map(|(command, does)| {
             let (line, behind) = command.split_once(' ').unwrap_or((command, ""));
             Offer {
@@ -180,7 +197,6 @@ impl<'a> Repl<'a> {
         }));
         offers.retain(|offer| offer.line != "/PROMPT");
         self.session.host.offer(offers);
-        Ok(())
     }
 
     /// Has the server tell of changed lists, where it can, for as long as the subscription lives.
@@ -202,6 +218,10 @@ impl<'a> Repl<'a> {
     }
 
     async fn carry_out(&mut self, command: Command) -> Result<(), Error> {
+        if self.is_down && command.needs_server() {
+            let error = Error::new(Kind::Connection, "the server is not there");
+            return Err(error.hint("/restart starts it."));
+        }
         match command {
             Command::Nothing | Command::Quit => {}
             Command::Help => {
@@ -240,21 +260,16 @@ impl<'a> Repl<'a> {
             Command::Call(tool, words) => return self.call(&tool, &words, Content::new()).await,
             Command::Prompt(prompt, words) => return self.prompt(&prompt, &words).await,
             Command::Read(uri) => {
-                let asked =
-                    missing::for_uri(&self.session.client, &mut self.session.host, &uri).await;
-                let Some(uri) = asked else { return Ok(()) };
-                let read = self
-                    .session
-                    .host
-                    .attend(self.session.client.read_resource(&uri))
-                    .await?;
-                self.recorded(Request::Read(&uri), &read, |read| {
-                    (content::resource(read), false)
-                })?;
-                self.show(content::resource(&read.map_err(failed)?.value))?;
+                let Session { client, host, .. } = &mut *self.session;
+                match missing::for_uri(client, host, &uri).await {
+                    Some(uri) => return self.make(Call::Read(uri), false).await,
+                    None => return Ok(()),
+                }
             }
             Command::Roots(paths) => return self.roots(&paths).await,
             Command::Wire(what) => return self.wire(what),
+            Command::Again => return self.again().await,
+            Command::Restart => return self.restart().await,
             Command::Instructions => match self.session.client.instructions() {
                 Some(instructions) => self.show(PeerText::from(instructions))?,
                 None => self.tell("The server has none."),
@@ -287,24 +302,8 @@ impl<'a> Repl<'a> {
             self.session.host.page().say(Style::Plain, "Not called.");
             return Ok(());
         };
-        let called = self
-            .session
-            .host
-            .attend(self.session.client.call_tool(name, &arguments))
-            .await?;
-        let request = Request::Call(name, &arguments);
-        self.recorded(request, &called, |of| {
-            (content::tool_result(of), of.failed())
-        })?;
-        let result = called.map_err(failed)?.value;
-        let words = content::tool_result(&result);
-        if result.failed() {
-            self.tool_error = true;
-            let page = self.session.host.page();
-            page.blank();
-            page.say(Style::Warning, "The tool reports an error:");
-        }
-        self.show(words)
+        let call = Call::Tool(name.to_owned(), arguments);
+        self.make(call, false).await
     }
 
     /// Gets a prompt; arguments that are not given are asked for.
@@ -317,29 +316,8 @@ impl<'a> Repl<'a> {
         let filled =
             missing::for_prompt(&self.session.client, &mut self.session.host, prompt, given).await;
         let Some(given) = filled else { return Ok(()) };
-        let got = self
-            .session
-            .host
-            .attend(self.session.client.get_prompt(name, &given))
-            .await?;
-        let request = Request::Prompt(name, &given);
-        self.recorded(request, &got, |got| (content::prompt(got), false))?;
-        self.show(content::prompt(&got.map_err(failed)?.value))
-    }
-
-    /// Records a request, where that is wanted.
-    fn recorded<T>(
-        &mut self,
-        request: Request<'_>,
-        end: &Result<Received<T>, ClientError>,
-        read: impl FnOnce(&T) -> (PeerText, bool),
-    ) -> Result<(), Error> {
-        match &mut self.recorder {
-            Some(recorder) => {
-                recorder.record(request, end.as_ref().map(|received| read(&received.value)))
-            }
-            None => Ok(()),
-        }
+        let call = Call::Prompt(name.to_owned(), given);
+        self.make(call, false).await
     }
 
     /// Shows the folders the server may work in, or chooses others and tells the server.

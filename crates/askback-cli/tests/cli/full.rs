@@ -27,18 +27,18 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 const ROWS: NonZero<u16> = NonZero::new(24).expect("it has rows");
 
-const ENTER: &str = "\r";
+pub(crate) const ENTER: &str = "\r";
 const F2: &str = "\x1bOQ";
 const TAB: &str = "\t";
-const REVIEW: &str = "\x13";
+pub(crate) const REVIEW: &str = "\x13";
 const ESC: &str = "\x1b";
 const EDITOR: &str = "\x07";
 const DOWN: &str = "\x1b[B";
 const CTRL_C: &str = "\x03";
-const CTRL_D: &str = "\x04";
+pub(crate) const CTRL_D: &str = "\x04";
 
 /// A terminal with the program on it.
-struct Terminal {
+pub(crate) struct Terminal {
     child: Child,
     pty: Pty,
     output: Receiver<Vec<u8>>,
@@ -48,7 +48,7 @@ struct Terminal {
 }
 
 impl Terminal {
-    fn open(words: &[&str], columns: u16) -> Self {
+    pub(crate) fn open(words: &[&str], columns: u16) -> Self {
         Self::open_with(words, columns, &[])
     }
 
@@ -92,7 +92,7 @@ impl Terminal {
 
     /// Waits until this is seen.
     #[track_caller]
-    fn until(&mut self, seen: &str) -> &mut Self {
+    pub(crate) fn until(&mut self, seen: &str) -> &mut Self {
         while !self.contents().contains(seen) {
             match self.output.recv_timeout(PATIENCE) {
                 Ok(bytes) => self.take(bytes),
@@ -123,7 +123,7 @@ impl Terminal {
         self.screen.screen().contents()
     }
 
-    fn press(&mut self, keys: &str) -> &mut Self {
+    pub(crate) fn press(&mut self, keys: &str) -> &mut Self {
         self.pty.write_all(keys.as_bytes()).expect("it is read");
         self
     }
@@ -147,7 +147,7 @@ impl Terminal {
 
     /// Waits for the end of the program: its exit code, with the terminal as it was before.
     #[track_caller]
-    fn end(mut self) -> Option<i32> {
+    pub(crate) fn end(mut self) -> Option<i32> {
         loop {
             match self.output.recv_timeout(PATIENCE) {
                 Ok(bytes) => self.take(bytes),

@@ -1,5 +1,7 @@
 //! The tests of the command, in one binary.
 
+#[cfg(unix)]
+mod again;
 mod command_line;
 mod crashed;
 #[cfg(unix)]

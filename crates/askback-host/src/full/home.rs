@@ -62,6 +62,7 @@ impl Home {
             Key::Enter => return self.enter(),
             // What is being written stays.
             Key::F(2) => return Homed::Line("/wire".to_owned()),
+            Key::F(5) => return Homed::Line("/again".to_owned()),
             Key::Ctrl('d') if self.editor.text().is_empty() => return Homed::Leave,
             Key::Ctrl('c') if self.editor.text().is_empty() => return Homed::Interrupt,
             Key::Ctrl('c') | Key::Esc => {

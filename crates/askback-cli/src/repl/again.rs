@@ -1,0 +1,235 @@
+//! The last call of a conversation, made again.
+
+use std::{collections::BTreeMap, iter};
+
+use askback::client::{self, ClientError};
+use askback_host::{content, diff, page::Style, text::PeerText};
+use serde_json::{Map, Value};
+
+use super::{Repl, attend, history::names_secret};
+use crate::{
+    error::Error,
+    lookup, missing,
+    session::{Session, failed},
+    suite::record::{Recorder, Request},
+};
+
+/// A call that the person makes.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Call {
+    /// Of a tool.
+    Tool(String, Map<String, Value>),
+    /// Of a prompt.
+    Prompt(String, BTreeMap<String, String>),
+    /// Of a resource, by its URI.
+    Read(String),
+}
+
+/// The last call, as far as it is kept: without arguments that seem to be secrets.
+#[derive(Debug, PartialEq)]
+pub(super) struct LastCall {
+    call: Call,
+    /// Whether it had arguments that are not kept.
+    had_secrets: bool,
+    /// The result, if there was one.
+    result: Option<Value>,
+}
+
+/// The result of a call.
+struct Received {
+    text: PeerText,
+    json: Value,
+    failed: bool,
+}
+
+impl Repl<'_> {
+    /// Makes a call, and shows its result; if it is the last one again, also what differs.
+    pub(super) async fn make(&mut self, call: Call, is_repeated: bool) -> Result<(), Error> {
+        let before = self.last.take().filter(|_| is_repeated);
+        let before = before.and_then(|last| last.result);
+        self.session.host.desk_mut().begin_call(is_repeated);
+        let outcome = call.send(self.session, self.recorder.as_deref_mut()).await;
+        self.session.host.desk_mut().end_call();
+        let last = self.last.insert(LastCall::new(call));
+        let received = match outcome {
+            Ok(received) => received,
+            Err(error) => {
+                // The next result is compared with the one that there was.
+                last.result = before;
+                return Err(error);
+            }
+        };
+        last.result = Some(received.json.clone());
+        if received.failed {
+            self.tool_error = true;
+            let page = self.session.host.page();
+            page.blank();
+            page.say(Style::Warning, "The tool reports an error:");
+        }
+        self.show(received.text)?;
+        match before {
+            Some(before) => self.list(|page| diff::put(page, &before, &received.json)),
+            None => Ok(()),
+        }
+    }
+
+    /// Makes the last call again, with the same arguments. Questions that are the same are answered
+    /// as they were.
+    pub(super) async fn again(&mut self) -> Result<(), Error> {
+        let Some(last) = &self.last else {
+            return Err(Error::usage("there was no call that could be made again"));
+        };
+        let call = last.call.clone();
+        let page = self.session.host.page();
+        page.quote_line("Again: ", call.target());
+        let Session { client, host, .. } = &mut *self.session;
+        let call = match call {
+            Call::Tool(name, given) if last.had_secrets => {
+                let tools = attend(host, client.tools()).await?;
+                let tool = lookup::tool(&tools, &name)?;
+                let schema = tool.input_schema.decode().unwrap_or(Value::Null);
+                let filled = missing::for_tool(host, tool, &schema, given, true).await?;
+                filled.map(|arguments| Call::Tool(name, arguments))
+            }
+            Call::Prompt(name, given) if last.had_secrets => {
+                let prompts = attend(host, client.prompts()).await?;
+                let prompt = lookup::prompt(&prompts, &name)?;
+                let filled = missing::for_prompt(client, host, prompt, given).await;
+                filled.map(|arguments| Call::Prompt(name, arguments))
+            }
+            call => Some(call),
+        };
+        match call {
+            Some(call) => self.make(call, true).await,
+            None => Ok(()),
+        }
+    }
+}
+
+impl Call {
+    /// Sends the call, and records it where that is wanted.
+    async fn send(
+        &self,
+        session: &mut Session,
+        recorder: Option<&mut Recorder>,
+    ) -> Result<Received, Error> {
+        let Session { client, host, .. } = session;
+        match self {
+            Self::Tool(name, arguments) => {
+                let called = host.attend(client.call_tool(name, arguments)).await?;
+                let request = Request::Call(name, arguments);
+                received(called, request, recorder, |result| {
+                    (content::tool_result(result), result.failed())
+                })
+            }
+            Self::Prompt(name, arguments) => {
+                let got = host.attend(client.get_prompt(name, arguments)).await?;
+                let request = Request::Prompt(name, arguments);
+                received(got, request, recorder, |result| {
+                    (content::prompt(result), false)
+                })
+            }
+            Self::Read(uri) => {
+                let read = host.attend(client.read_resource(uri)).await?;
+                received(read, Request::Read(uri), recorder, |result| {
+                    (content::resource(result), false)
+                })
+            }
+        }
+    }
+
+    /// The tool or prompt by its name, or the resource by its URI.
+    fn target(&self) -> PeerText {
+        match self {
+            Self::Tool(name, _) | Self::Prompt(name, _) | Self::Read(name) => name.into(),
+        }
+    }
+}
+
+impl LastCall {
+    fn new(mut call: Call) -> Self {
+        let had_secrets = match &mut call {
+            Call::Tool(_, arguments) => {
+                let before = arguments.len();
+                arguments.retain(|name, value| {
+                    let mut names = vec![name.as_str()];
+                    members(value, &mut names);
+                    !names_secret(names.into_iter())
+                });
+                arguments.len() < before
+            }
+            Call::Prompt(_, arguments) => {
+                let before = arguments.len();
+                arguments.retain(|name, _| !names_secret(iter::once(name.as_str())));
+                arguments.len() < before
+            }
+            Call::Read(_) => false,
+        };
+        Self {
+            call,
+            had_secrets,
+            result: None,
+        }
+    }
+}
+
+/// The result of a request, which is recorded where that is wanted.
+fn received<T>(
+    end: Result<client::Received<T>, ClientError>,
+    request: Request<'_>,
+    recorder: Option<&mut Recorder>,
+    read: impl Fn(&T) -> (PeerText, bool),
+) -> Result<Received, Error> {
+    if let Some(recorder) = recorder {
+        recorder.record(request, end.as_ref().map(|end| read(&end.value)))?;
+    }
+    let end = end.map_err(failed)?;
+    let (text, failed) = read(&end.value);
+    Ok(Received {
+        text,
+        // It was read before, so that it is JSON.
+        json: serde_json::from_str(end.raw.get()).unwrap_or_default(),
+        failed,
+    })
+}
+
+/// The names of all members in a value.
+fn members<'a>(value: &'a Value, names: &mut Vec<&'a str>) {
+    match value {
+        Value::Object(object) => {
+            for (name, value) in object {
+                names.push(name);
+                members(value, names);
+            }
+        }
+        Value::Array(items) => items.iter().for_each(|item| members(item, names)),
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn arguments_that_seem_to_be_secrets_are_not_kept() {
+        #[track_caller]
+        fn check(arguments: Value, kept: Value) {
+            let had_secrets = arguments != kept;
+            let call = |value: Value| match value {
+                Value::Object(arguments) => Call::Tool("t".to_owned(), arguments),
+                other => panic!("{other} is no object"),
+            };
+            let last = LastCall::new(call(arguments));
+            assert_eq!((last.call, last.had_secrets), (call(kept), had_secrets));
+        }
+        check(
+            json!({"a": 1, "b": {"c": [2]}}),
+            json!({"a": 1, "b": {"c": [2]}}),
+        );
+        check(json!({"a": 1, "password": "hush"}), json!({"a": 1}));
+        check(json!({"a": 1, "b": [{"apiKey": "hush"}]}), json!({"a": 1}));
+    }
+}

@@ -1,0 +1,122 @@
+//! The lists of a server, and their changes when it was started again.
+
+use std::collections::BTreeMap;
+
+use askback_core::protocol::{Prompt, Resource, ResourceTemplate, Tool};
+use askback_host::{
+    diff,
+    page::{Page, Style},
+    text::PeerText,
+    words,
+};
+use serde::Serialize;
+use serde_json::Value;
+
+use super::attend;
+use crate::{error::Error, session::Session};
+
+/// The lists of a server.
+#[derive(Debug, Default)]
+pub(super) struct Lists {
+    pub(super) tools: Vec<Tool>,
+    pub(super) prompts: Vec<Prompt>,
+    pub(super) resources: Vec<Resource>,
+    pub(super) templates: Vec<ResourceTemplate>,
+}
+
+/// The most names of one kind that are told.
+const NAMES: usize = 20;
+
+impl Lists {
+    /// Lists all that a server has.
+    pub(super) async fn read(session: &mut Session) -> Result<Self, Error> {
+        let Session { client, host, .. } = session;
+        Ok(Self {
+            tools: attend(host, client.tools()).await?,
+            prompts: attend(host, client.prompts()).await?,
+            resources: attend(host, client.resources()).await?,
+            templates: attend(host, client.resource_templates()).await?,
+        })
+    }
+
+    /// Puts on the page what is new, gone or another since.
+    pub(super) fn compare(&self, now: &Self, page: &mut Page) {
+        let mut same = true;
+        let mut kind = |noun: &'static str, before: Vec<(&str, Value)>, now: Vec<(&str, Value)>| {
+            same &= !changed(page, noun, &before, &now);
+        };
+        kind(
+            "tool",
+            named(&self.tools, |tool| &tool.name),
+            named(&now.tools, |tool| &tool.name),
+        );
+        kind(
+            "prompt",
+            named(&self.prompts, |prompt| &prompt.name),
+            named(&now.prompts, |prompt| &prompt.name),
+        );
+        kind(
+            "resource",
+            named(&self.resources, |resource| &resource.uri),
+            named(&now.resources, |resource| &resource.uri),
+        );
+        kind(
+            "template",
+            named(&self.templates, |template| &template.uri_template),
+            named(&now.templates, |template| &template.uri_template),
+        );
+        if same {
+            page.note(Style::Dim, "It has the same as before.");
+        }
+    }
+}
+
+fn named<T: Serialize>(all: &[T], name: impl Fn(&T) -> &str) -> Vec<(&str, Value)> {
+    let named = all.iter().map(|one| {
+        // Writing fails only for maps whose keys are no text.
+        (name(one), serde_json::to_value(one).unwrap_or_default())
+    });
+    named.collect()
+}
+
+/// Puts on the page what changed of one kind. Returns whether anything did.
+fn changed(
+    page: &mut Page,
+    noun: &'static str,
+    before: &[(&str, Value)],
+    now: &[(&str, Value)],
+) -> bool {
+    let mut told = 0_usize;
+    let mut tell = |page: &mut Page, what: &'static str, name: &str| {
+        told = told.saturating_add(1);
+        if told <= NAMES {
+            page.quote_line(words!("  {} {} ", what, noun), PeerText::from(name));
+        }
+        told <= NAMES
+    };
+    let was: BTreeMap<_, _> = before.iter().map(|(name, value)| (*name, value)).collect();
+    let is: BTreeMap<_, _> = now.iter().map(|(name, value)| (*name, value)).collect();
+    for (name, value) in now {
+        match was.get(name) {
+            None => {
+                tell(page, "new", name);
+            }
+            Some(before) if *before != value => {
+                if tell(page, "changed", name) {
+                    diff::put_all(page, before, value);
+                }
+            }
+            Some(_) => {}
+        }
+    }
+    for (name, _) in before {
+        if !is.contains_key(name) {
+            tell(page, "gone", name);
+        }
+    }
+    if told > NAMES {
+        let more = told.saturating_sub(NAMES);
+        page.note(Style::Dim, words!("more of that kind: {}", more));
+    }
+    told > 0
+}

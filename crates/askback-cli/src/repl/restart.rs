@@ -1,0 +1,58 @@
+//! A server that is started again in a conversation.
+
+use std::future::pending;
+
+use askback_host::{page::Style, text::given, words};
+
+use super::{Repl, lists::Lists};
+use crate::{error::Error, files::WatchedFiles};
+
+impl Repl<'_> {
+    /// Starts the server again, or reaches it again, and says what is another.
+    pub(super) async fn restart(&mut self) -> Result<(), Error> {
+        let name = given(&self.session.host.desk().asker().name).short();
+        let page = self.session.host.page();
+        page.note(Style::Dim, words!("Starting {} again.", name));
+        self.changes = None;
+        self.is_down = true;
+        let hint = match self.files {
+            Some(_) => "It is started again when a file changes; /restart does so now.",
+            None => "/restart tries again.",
+        };
+        let restarted = self.session.restart().await;
+        restarted.map_err(|error| error.hint(hint))?;
+        self.is_down = false;
+        self.changes = self.listen().await?;
+        let now = Lists::read(self.session).await?;
+        let page = self.session.host.page();
+        match &self.lists {
+            Some(before) => before.compare(&now, page),
+            None => page.note(Style::Plain, "It is there again."),
+        }
+        self.offer(&now);
+        self.lists = Some(now);
+        Ok(())
+    }
+
+    /// Starts the server again, for a file has changed, and makes the last call again.
+    pub(super) async fn rebuilt(&mut self) -> Result<(), Error> {
+        self.session.host.page().blank();
+        self.session
+            .host
+            .page()
+            .note(Style::Dim, "A file has changed.");
+        self.restart().await?;
+        match self.last {
+            Some(_) => self.again().await,
+            None => Ok(()),
+        }
+    }
+}
+
+/// Waits until a file has changed, where files are watched.
+pub(super) async fn changed(files: &mut Option<WatchedFiles>) {
+    match files {
+        Some(files) => files.changed().await,
+        None => pending().await,
+    }
+}
