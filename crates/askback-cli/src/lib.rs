@@ -22,6 +22,7 @@ pub mod missing;
 pub mod name;
 pub mod private_file;
 pub mod repl;
+pub mod role;
 pub mod session;
 pub mod sign_in;
 pub mod suite;

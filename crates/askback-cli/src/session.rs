@@ -37,6 +37,7 @@ use askback_host::{
 use crate::{
     error::{Error, Kind},
     locate::TargetArgs,
+    role::Role,
     sign_in::SignInArgs,
     target::{Reach, Target},
     wire::{Observer, Trace, WireLog},
@@ -74,6 +75,10 @@ pub struct SessionArgs {
         default_missing_value = "", value_parser = Trace::read
     )]
     trace: Option<Trace>,
+    /// Play another client: a known one, a revision, or one without some of what this one can do,
+    /// such as codex, 2025-06-18, no-url; several with commas between them
+    #[arg(long = "as", value_name = "CLIENT", value_parser = Role::read)]
+    role: Option<Role>,
     /// Keep the messages, so that they can be shown later.
     #[arg(skip)]
     keeps_wire: bool,
@@ -119,6 +124,7 @@ struct Opener {
     take: Arc<dyn Fn(Event) -> Option<Event> + Send + Sync>,
     limits: Limits,
     protocol: Protocol,
+    role: Role,
     waiting: Words,
     /// Whether a file answers requests to a model with calls of tools.
     calls_tools: bool,
@@ -130,14 +136,18 @@ impl Opener {
         let (take, front_end) = (Arc::clone(&self.take), self.relay.clone());
         let client = self
             .relay
-            .answering(client)
+            .answering(client, self.role.abilities)
+            .tasks(self.role.tasks)
             .on_event(move |event| {
                 if let Some(event) = take(event) {
                     front_end.event(event);
                 }
             })
             .limits(self.limits.clone())
-            .protocol(self.protocol);
+            .protocol(match (self.protocol, self.role.revision) {
+                (Protocol::Auto, Some(revision)) => Protocol::Only(revision),
+                (protocol, _) => protocol,
+            });
         let client = match &self.observer {
             Some(observer) => {
                 let observer = Arc::clone(observer);
@@ -310,6 +320,7 @@ impl Session {
             take: Arc::new(take),
             limits,
             protocol: args.protocol.0,
+            role: args.role.unwrap_or_default(),
             waiting,
             calls_tools,
         };
@@ -321,6 +332,11 @@ impl Session {
             wire,
             opener,
         })
+    }
+
+    /// Plays this client from the next connection on.
+    pub fn play(&mut self, role: Role) {
+        self.opener.role = role;
     }
 
     /// Ends the connection, and with it the server, and opens it again. If that fails, the client is

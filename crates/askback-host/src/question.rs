@@ -9,7 +9,8 @@ use serde_json::Value;
 use crate::{
     code, content, folder,
     model::{
-        Ask, Asker, Call, Draft, Front, Notice, Question, Reached, Reply, Step, Suggestions, Why,
+        Ask, Asker, Call, Draft, Front, Notice, Question, Reached, Reply, Stance, Step,
+        Suggestions, Why,
         link::{Link, Refusal},
         marks,
     },
@@ -201,9 +202,16 @@ pub(crate) fn notice(page: &mut Page, asker: &Asker, notice: &Notice) {
             page.say(Style::Warning, words!("{} took its question back.", name));
         }
         Notice::Repeated { message } => {
-            let first = message.lines().next().unwrap_or_default();
-            let (first, _) = PeerText::from(text::line(first)).cut(REPEATED);
-            page.quote_at(words!("{} · answered as before ", name), first);
+            page.quote_at(words!("{} · answered as before ", name), first(message));
+        }
+        Notice::Played { message, stance } => {
+            let became: Words = match stance {
+                Stance::Decline => "declined (/as decline)".into(),
+                Stance::Cancel => "cancelled (/as cancel)".into(),
+                Stance::Silence => "not answered (/as timeout); Ctrl-C ends the call".into(),
+                Stance::Person => Words::default(),
+            };
+            page.quote_at(words!("{} · {} ", name, became), first(message));
         }
         Notice::Muted => {
             let words = words!("Every question of {} is cancelled from now on.", name);
@@ -351,8 +359,14 @@ fn quote_cut(page: &mut Page, mark: &'static str, text: &str) {
 /// The most characters of such a text.
 const UNASKED: usize = 1024;
 
-/// How much is shown of the message of a question that was answered as before, in characters.
-const REPEATED: usize = 44;
+/// How much is shown of the message of a question that the person was not asked, in characters.
+const FIRST: usize = 44;
+
+/// The beginning of a message.
+fn first(message: &str) -> PeerText {
+    let first = message.lines().next().unwrap_or_default();
+    PeerText::from(text::line(first)).cut(FIRST).0
+}
 
 /// The most characters of a name or version that a server gives itself.
 const CLAIMED: usize = 40;

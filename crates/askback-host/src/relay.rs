@@ -60,6 +60,19 @@ pub struct Relay {
     last: Arc<AtomicU64>,
 }
 
+/// The kinds of questions that a client can be asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Abilities {
+    /// Forms.
+    pub forms: bool,
+    /// Links.
+    pub links: bool,
+    /// Requests to a model.
+    pub sampling: bool,
+    /// Folders.
+    pub roots: bool,
+}
+
 /// Where a front end takes its arrivals from.
 pub type Arrivals = mpsc::UnboundedReceiver<Arrival>;
 
@@ -105,16 +118,25 @@ impl Relay {
         let _ = self.arrivals.send(Arrival::Told(words.into()));
     }
 
-    /// A client whose questions all go to the front end, and all else that it hears.
-    pub fn answering(&self, client: ClientBuilder) -> ClientBuilder {
+    /// A client whose questions all go to the front end, those of the kinds that it can be asked, and
+    /// all else that it hears.
+    pub fn answering(&self, client: ClientBuilder, abilities: Abilities) -> ClientBuilder {
         let relays = [(); 5].map(|()| self.clone());
         let [forms, links, models, folders, ears] = relays;
+        let mut client = client.on_event(move |event| ears.event(event));
+        if abilities.forms {
+            client = client.on_elicit(move |form| forms.clone().fill(form));
+        }
+        if abilities.links {
+            client = client.on_elicit_url(move |link| links.clone().open(link));
+        }
+        if abilities.sampling {
+            client = client.on_sample(move |request| models.clone().sample(request));
+        }
+        if abilities.roots {
+            client = client.on_roots(move |request| folders.clone().roots(request));
+        }
         client
-            .on_elicit(move |form| forms.clone().fill(form))
-            .on_elicit_url(move |link| links.clone().open(link))
-            .on_sample(move |request| models.clone().sample(request))
-            .on_roots(move |request| folders.clone().roots(request))
-            .on_event(move |event| ears.event(event))
     }
 
     /// Has a form filled in.

@@ -29,6 +29,8 @@ pub(super) enum Command {
     Again,
     /// Start the server again.
     Restart,
+    /// Have every question answered so, or play another client.
+    As(String),
     /// Show the messages that travelled, or write them to a file.
     Wire(Wire),
     /// Show the instructions that the server has for models.
@@ -39,7 +41,7 @@ pub(super) enum Command {
     Unknown,
 }
 
-/// What is done with the messages that travelled.
+/// The use of the messages that travelled.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Wire {
     /// Show the last of them, each in a line.
@@ -56,7 +58,7 @@ pub(super) enum Wire {
 const WIRE: &str = "/wire, /wire all, /wire NUMBER or /wire save FILE";
 
 /// The commands, what follows them, and what they do.
-pub(super) const HELP: [(&str, &str); 13] = [
+pub(super) const HELP: [(&str, &str); 14] = [
     ("/tools", "list the tools"),
     (
         "/call TOOL [KEY=VALUE]…",
@@ -75,6 +77,10 @@ pub(super) const HELP: [(&str, &str); 13] = [
         "make the last call again, with the same answers (F5)",
     ),
     ("/restart", "start the server again; says what is new"),
+    (
+        "/as decline | cancel | timeout | me | CLIENT",
+        "answer every question so, or play another client",
+    ),
     ("/instructions", "show what the server tells models"),
     (
         "/wire [N | all | save FILE]",
@@ -100,6 +106,7 @@ impl Command {
             | Self::Quit
             | Self::Roots(_)
             | Self::Restart
+            | Self::As(_)
             | Self::Wire(_)
             | Self::Instructions
             | Self::Lacks(_)
@@ -124,6 +131,8 @@ pub(super) fn parse(line: &str) -> Command {
         "quit" | "exit" => Command::Quit,
         "instructions" => Command::Instructions,
         "again" => Command::Again,
+        "as" => one("/as decline, cancel, timeout, me or a CLIENT such as no-url")
+            .map_or_else(|lacks| lacks, Command::As),
         "restart" => Command::Restart,
         "tools" => Command::Tools,
         "prompts" => Command::Prompts,
@@ -223,6 +232,7 @@ mod tests {
         check(" /tools ", Command::Tools);
         check("/again", Command::Again);
         check("/restart", Command::Restart);
+        check("/as no-url", Command::As("no-url".to_owned()));
         check("/call", Command::Lacks("/call TOOL"));
         check("/call book", Command::Call("book".to_owned(), Vec::new()));
         check(

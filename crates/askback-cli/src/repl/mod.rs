@@ -5,6 +5,7 @@ mod history;
 mod line;
 mod lists;
 mod restart;
+mod role;
 mod wire;
 
 use std::{collections::BTreeMap, path::Path};
@@ -47,7 +48,7 @@ pub struct Repl<'a> {
     tool_error: bool,
     /// The last call.
     last: Option<LastCall>,
-    /// What the server has, as far as that is known.
+    /// The lists of the server, as far as they are known.
     lists: Option<Lists>,
     /// Has the server tell of changed lists, for as long as it lives.
     changes: Option<Subscription>,
@@ -55,6 +56,8 @@ pub struct Repl<'a> {
     files: Option<WatchedFiles>,
     /// The server could not be started again.
     is_down: bool,
+    /// Another client is played than the one that was chosen at the start.
+    plays: bool,
 }
 
 impl<'a> Repl<'a> {
@@ -70,6 +73,7 @@ impl<'a> Repl<'a> {
             changes: None,
             files: None,
             is_down: false,
+            plays: false,
         }
     }
 
@@ -270,6 +274,7 @@ impl<'a> Repl<'a> {
             Command::Wire(what) => return self.wire(what),
             Command::Again => return self.again().await,
             Command::Restart => return self.restart().await,
+            Command::As(who) => return self.play(&who).await,
             Command::Instructions => match self.session.client.instructions() {
                 Some(instructions) => self.show(PeerText::from(instructions))?,
                 None => self.tell("The server has none."),

@@ -24,6 +24,7 @@ mod one_shot;
 mod over_http;
 mod protected;
 mod restart;
+mod role;
 mod run;
 mod scratch;
 #[cfg(unix)]

@@ -8,6 +8,7 @@ use super::{
     Ask, Asker, Claims, Ended, Question, Reply, Why,
     repeat::Repeats,
     stage::{Stage, Turn},
+    stance::Stance,
     step::{Effect, Notice, Said, Step, Suggestions},
 };
 use crate::text::Words;
@@ -26,6 +27,7 @@ pub struct Desk {
     /// The folder that is offered.
     offer: Option<Root>,
     ended: Ended,
+    stance: Stance,
     /// The answers of the call before, where they are given again.
     repeats: Repeats,
     limits: Limits,
@@ -138,6 +140,7 @@ impl Desk {
             shared,
             offer,
             ended: Ended::default(),
+            stance: Stance::default(),
             repeats: Repeats::default(),
             limits,
         }
@@ -184,6 +187,11 @@ impl Desk {
     /// Shows these folders from now on without asking.
     pub fn share(&mut self, roots: Vec<Root>) {
         self.shared = Some(roots);
+    }
+
+    /// Answers the questions that come so from now on.
+    pub fn answer_as(&mut self, stance: Stance) {
+        self.stance = stance;
     }
 
     /// Begins a call that the person makes. If it is the one before again, the questions that were
@@ -237,6 +245,15 @@ impl Desk {
         let answer = |reply| Effect::Answer(id, reply);
         if self.muted && !question.ask.is_ours() {
             return vec![self.refuse(id, Reply::Cancelled(Why::Muted))];
+        }
+        if let (Some(reply), false) = (self.stance.reply(), question.ask.is_ours()) {
+            let ended = reply.as_ref().map_or(Ended::Unanswered, Reply::ended);
+            self.end(ended);
+            let message = question.ask.message().unwrap_or_default().to_owned();
+            let stance = self.stance;
+            let mut effects = vec![Effect::Tell(Notice::Played { message, stance })];
+            effects.extend(reply.map(answer));
+            return effects;
         }
         if let Some(reply) = self.repeats.take(&question) {
             let message = question.ask.message().unwrap_or_default().to_owned();

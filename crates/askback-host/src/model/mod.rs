@@ -11,6 +11,7 @@ mod ended;
 pub mod link;
 mod repeat;
 mod stage;
+mod stance;
 mod step;
 
 use askback_core::{
@@ -21,6 +22,7 @@ use askback_core::{
 pub use desk::{Cause, Desk, Event, Front, Happened};
 pub use draft::{Draft, marks};
 pub use ended::Ended;
+pub use stance::Stance;
 pub use step::{Effect, Notice, Said, Step, Suggestions};
 
 use crate::text::PeerText;

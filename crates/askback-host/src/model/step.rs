@@ -5,6 +5,7 @@ use askback_core::{forms::Content, protocol::Root};
 use super::{
     Draft, Reply,
     link::{Link, Refusal},
+    stance::Stance,
 };
 
 /// A step of the person.
@@ -140,6 +141,13 @@ pub enum Notice {
         url: String,
         /// Why it is not opened.
         refusal: Refusal,
+    },
+    /// A question was answered as the person has all of them answered.
+    Played {
+        /// The server's message.
+        message: String,
+        /// How they are answered.
+        stance: Stance,
     },
     /// A question was answered as the same one was in the call before.
     Repeated {

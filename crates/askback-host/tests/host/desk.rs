@@ -9,11 +9,11 @@ use askback_core::{
     protocol::{CreateMessageParams, Root},
 };
 use askback_host::model::{
-    Ask, Call, Desk, Draft, Effect, Event, Front, Question, Reply, Said, Step, Why,
+    Ask, Call, Desk, Draft, Effect, Ended, Event, Front, Question, Reply, Said, Stance, Step, Why,
 };
 use proptest::prelude::*;
 
-use crate::{form, link, safety, travel};
+use crate::{form, link, safety, sign_in, travel};
 
 fn question() -> impl Strategy<Value = Question> {
     let fields = r#"
@@ -223,4 +223,39 @@ fn only_the_same_question_of_the_same_call_is_answered_as_before() {
     // A secret is not kept.
     let secret = form("Sign in.", r#""password": {"type": "string"}"#, "");
     check(&secret, &secret, true, false);
+}
+
+#[test]
+fn every_question_of_a_server_is_answered_as_the_person_has_it() {
+    #[track_caller]
+    fn check(stance: Stance, question: Question, expected: &str) {
+        let mut desk = Desk::new(travel(), None, None, Limits::default());
+        desk.answer_as(stance);
+        let effects = desk.update(Event::Asked(1, question)).effects;
+        let became = match &effects[..] {
+            [] => "asked",
+            [Effect::Tell(_)] => "silent",
+            [Effect::Tell(_), Effect::Answer(1, Reply::Declined { .. })] => "declined",
+            [
+                Effect::Tell(_),
+                Effect::Answer(1, Reply::Cancelled(Why::Person)),
+            ] => "cancelled",
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(became, expected);
+        assert_eq!(desk.front().is_some(), expected == "asked");
+        assert_eq!(desk.ended() != Ended::Answered, expected != "asked");
+    }
+    let ours = || sign_in("https://auth.example.com/");
+    for (stance, expected) in [
+        (Stance::Person, "asked"),
+        (Stance::Decline, "declined"),
+        (Stance::Cancel, "cancelled"),
+        (Stance::Silence, "silent"),
+    ] {
+        check(stance, form("Agree?", "", ""), expected);
+        check(stance, link("https://example.com/"), expected);
+        // Those of ours are no server's.
+        check(stance, ours(), "asked");
+    }
 }

@@ -1,0 +1,44 @@
+//! Clients that are played in a conversation.
+
+use askback_host::{model::Stance, page::Style, text::given, words};
+
+use super::Repl;
+use crate::{error::Error, role::Role};
+
+impl Repl<'_> {
+    /// Has every question answered so from now on, or connects again as another client.
+    pub(super) async fn play(&mut self, who: &str) -> Result<(), Error> {
+        let (stance, told) = match who {
+            "decline" => (
+                Stance::Decline,
+                "Every question is declined; /as me ends that.",
+            ),
+            "cancel" => (
+                Stance::Cancel,
+                "Every question is cancelled; /as me ends that.",
+            ),
+            "timeout" => (
+                Stance::Silence,
+                "No question is answered; /as me ends that.",
+            ),
+            "me" => (Stance::Person, "You are asked."),
+            client => {
+                let role = Role::read(client);
+                let role = role.map_err(|why| {
+                    let words = words!("{} is no client that can be played", given(client));
+                    Error::usage(words).hint(words!("{}.", given(why)))
+                })?;
+                self.session.play(role);
+                self.plays = true;
+                return self.restart().await;
+            }
+        };
+        self.session.host.desk_mut().answer_as(stance);
+        self.session.host.page().note(Style::Plain, told);
+        if stance == Stance::Person && std::mem::take(&mut self.plays) {
+            self.session.play(Role::default());
+            self.restart().await?;
+        }
+        Ok(())
+    }
+}

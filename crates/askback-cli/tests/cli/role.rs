@@ -1,0 +1,99 @@
+//! Clients that are played.
+
+use std::fs;
+
+use askback_cli::role::{Asked, KnownClient};
+use serde_json::{Value, json};
+
+use crate::run::{ASKBACK, Ran, Run};
+
+/// What the server is told of the client, from the trace of a run.
+#[track_caller]
+fn introduced(role: &str, opening: &str) -> (Value, Ran) {
+    let name = format!("as-{}", role.replace(',', "-"));
+    let run = Run::new(&name, &["list", "tools", "--as", role, "--trace=traced"]);
+    let traced = run.scratch.path("traced");
+    let ran = run.on_travel().expect(0);
+    let traced = fs::read_to_string(traced).expect("it was written");
+    let lines: Vec<Value> = traced
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("each line is JSON"))
+        .collect();
+    let first = lines
+        .iter()
+        .find(|line| line["message"]["method"] == opening);
+    let first = first.unwrap_or_else(|| panic!("no {opening} in {traced}"));
+    (first["message"]["params"].clone(), ran)
+}
+
+#[test]
+fn a_client_that_is_played_can_do_less() {
+    let (of, _) = introduced("no-url,no-sampling,no-tasks", "server/discover");
+    let capabilities = &of["_meta"]["io.modelcontextprotocol/clientCapabilities"];
+    assert_eq!(
+        *capabilities,
+        json!({"elicitation": {"form": {}}, "roots": {}})
+    );
+    let (of, _) = introduced("gemini-cli", "initialize");
+    assert_eq!(of["protocolVersion"], "2025-06-18");
+    assert_eq!(of["capabilities"], json!({"roots": {"listChanged": true}}));
+}
+
+#[test]
+fn a_client_that_nobody_knows_is_refused() {
+    Run::new("as-nobody", &["list", "--as", "nobody"])
+        .on_travel()
+        .expect(2)
+        .says("there are claude-code, ");
+}
+
+#[test]
+fn a_conversation_plays_other_clients_and_comes_back() {
+    let lines = "/as decline\n/call tailor_trip destination=Rome\n/as no-questions,2025-03-26\n\
+                 /as me\n/wire all\n/as nobody\n";
+    let run = Run::new("as-in-turn", &["open"]).input(lines);
+    let ran = run.and(&["--", ASKBACK, "serve", "travel"]).run().expect(2);
+    let ran = ran
+        .says("Every question is declined; /as me ends that.")
+        .says("askback · declined (/as decline) | ")
+        .says("nobody is no client that can be played");
+    // As ourselves, as the other, and as ourselves again.
+    assert_eq!(
+        ran.stdout.matches("→ | server/discover").count(),
+        2,
+        "{}",
+        ran.stdout
+    );
+    assert_eq!(
+        ran.stdout.matches("→ | initialize").count(),
+        1,
+        "{}",
+        ran.stdout
+    );
+}
+
+/// The guide names each client, with what it can do and how that is known.
+#[test]
+fn the_guide_has_a_row_for_each_known_client() {
+    let page = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../docs/guide/developing.md"
+    );
+    let page = fs::read_to_string(page).expect("the guide is there");
+    for known in KnownClient::all() {
+        let kinds = known.asked.iter().map(|asked| match asked {
+            Asked::Forms => "forms",
+            Asked::Links => "links",
+            Asked::Sampling => "sampling",
+            Asked::Roots => "roots",
+        });
+        let asked = match known.asked.is_empty() {
+            true => "nothing".to_owned(),
+            false => kinds.collect::<Vec<_>>().join(", "),
+        };
+        let revision = known.revision.as_deref().unwrap_or("any");
+        let (name, source) = (known.name, known.source);
+        let row = format!("| `{name}` | {revision} | {asked} | {source} |\n");
+        assert!(page.contains(&row), "{row}");
+    }
+}
