@@ -1,10 +1,15 @@
 //! Values that are made up.
 
-use askback_host::{model::Reply, script::Answer};
+use askback_core::{forms::FormSchema, limits::FormLimits};
+use askback_host::{
+    model::{Ask, Question, Reply},
+    script::Answer,
+};
+use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::answer;
-use crate::{form, travel};
+use super::{answer, sample};
+use crate::{form, safety, travel};
 
 /// Forms whose fields take few values, or values of many kinds.
 const NARROW: &str = r#"
@@ -127,4 +132,61 @@ fn what_cannot_be_made_up_is_said() {
     check(r#""pattern": "^x(|a){4000000000}$""#);
     check(r#""pattern": "(?=a)b""#);
     check(r#""format": "date", "maxLength": 3"#);
+}
+
+/// A field as a server may write it: with bounds that may cross, and a pattern that may be none.
+fn field() -> impl Strategy<Value = Value> {
+    let pattern = "[ab1(|)*+?{},\\[\\]^$.\\\\wd-]{0,16}";
+    let length = prop_oneof![0..100_u64, any::<u64>()];
+    let text = (
+        prop::option::of(pattern),
+        prop::option::of(length.clone()),
+        prop::option::of(length),
+    );
+    let number = prop_oneof![
+        any::<i64>().prop_map(Value::from),
+        any::<u64>().prop_map(Value::from),
+        any::<f64>().prop_map(Value::from)
+    ];
+    let bounds = (prop::option::of(number.clone()), prop::option::of(number));
+    prop_oneof![
+        text.prop_map(|(pattern, least, most)| {
+            json!({"type": "string", "pattern": pattern, "minLength": least, "maxLength": most})
+        }),
+        (bounds, any::<bool>()).prop_map(|((least, most), is_whole)| {
+            let kind = if is_whole { "integer" } else { "number" };
+            json!({"type": kind, "minimum": least, "maximum": most})
+        }),
+        (0..5_u64, prop::option::of(0..5_u64)).prop_map(|(least, most)| {
+            let items = json!({"type": "string", "enum": ["a", "b", "c"]});
+            json!({"type": "array", "minItems": least, "maxItems": most, "items": items})
+        }),
+    ]
+}
+
+proptest! {
+    #![proptest_config(safety::config())]
+
+    /// The form checks what is made up, so what is sent fits; and no schema takes what does not end.
+    #[test]
+    fn no_schema_is_too_much(mut field in field(), seed: u64) {
+        if let Value::Object(members) = &mut field {
+            members.retain(|_, value| !value.is_null());
+        }
+        let schema = json!({"type": "object", "properties": {"odd": field}, "required": ["odd"]});
+        let schema = FormSchema::parse(schema.to_string().as_bytes(), &FormLimits::default());
+        prop_assume!(schema.is_ok());
+        let Ok(schema) = schema else { unreachable!("it was assumed") };
+        let ask = Ask::Form { message: String::new(), schema: schema.clone() };
+        let question = Question { ask, ..sample("") };
+        let file = format!("answers: [{{generate: true}}]\nseed: {seed}");
+        match answer(&file, &travel(), &question) {
+            Answer::Given(Reply::Form(content), Some(1)) => {
+                prop_assert_eq!(schema.check(&content, &FormLimits::default()), Ok(()));
+                prop_assert_eq!(content.len(), 1);
+            }
+            Answer::Unfit { why, .. } => prop_assert!(why.contains("`odd`"), "{}", why),
+            other => prop_assert!(false, "{other:?}"),
+        }
+    }
 }
