@@ -83,6 +83,15 @@ impl<'a> Surroundings<'a> {
     }
 }
 
+/// Writes a text so that it stands for itself in an answers file.
+pub fn literal(text: &str) -> String {
+    let text = text.replace("${", "$${");
+    match text.starts_with('@') {
+        true => format!("@{text}"),
+        false => text,
+    }
+}
+
 fn is_name(name: &str) -> bool {
     let starts = |c: char| c.is_ascii_alphabetic() || c == '_';
     let goes_on = |c: char| c.is_ascii_alphanumeric() || c == '_';

@@ -13,7 +13,7 @@ mod sampled;
 mod value;
 mod when;
 
-pub use expand::Surroundings;
+pub use expand::{Surroundings, literal};
 pub use file::{Script, Unused};
 pub use offered::rule_for;
 pub use report::{Finding, Place, Report};

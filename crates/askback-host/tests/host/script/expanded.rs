@@ -5,10 +5,13 @@ use std::{fs, path::Path, time::UNIX_EPOCH};
 use askback_core::limits::Limits;
 use askback_host::{
     model::Reply,
-    script::{Answer, Script, ScriptRun, Surroundings},
+    script::{Answer, Script, ScriptRun, Surroundings, literal},
 };
+use proptest::prelude::*;
+use serde_json::json;
 
 use super::values::kinds;
+use crate::safety;
 
 /// The text that a rule sends whose file is in such a folder.
 fn expanded(text: &str, folder: &Path) -> Result<String, String> {
@@ -100,4 +103,15 @@ sampling:
         (4, false),
         "{shown}"
     );
+}
+
+proptest! {
+    #![proptest_config(safety::config())]
+
+    /// A text that was written down is sent as it was, whatever it looks like.
+    #[test]
+    fn a_text_can_stand_for_itself(text in "[@$\\{}Aa./ \\né字😀]{0,16}") {
+        let written = json!(literal(&text)).to_string();
+        prop_assert_eq!(expanded(&written, Path::new("")), Ok(text));
+    }
 }
