@@ -157,6 +157,9 @@ impl Leaf for Unattended {
 
     fn happened(&mut self, _: &Desk, happened: &Happened) {
         for effect in &happened.effects {
+            if let Effect::Answer(_, Reply::Cancelled(Why::Person)) = effect {
+                self.page.note(Style::Dim, "cancelled by Ctrl-C");
+            }
             if let Effect::Tell(Notice::LinkRefused { url, refusal, .. }) = effect {
                 let mut excerpt = Excerpt::new(&mut self.page, self.limits.host.message_shown);
                 let page = excerpt.page();

@@ -1,8 +1,10 @@
 //! Questions that no person is asked: what the server gets, and what the log says.
 
 use std::{
+    future::poll_fn,
     io::{self, Write},
     sync::{Arc, Mutex},
+    task::Poll,
     time::Duration,
 };
 
@@ -15,8 +17,8 @@ use askback_core::{
     },
 };
 use askback_host::{
-    host::Host,
-    model::{Asker, Desk, Ended},
+    host::{Host, Leaf},
+    model::{Asker, Desk, Ended, Event as DeskEvent, Said},
     page::{Look, Page},
     relay::{Arrivals, Relay},
     remarks::Remarks,
@@ -343,6 +345,33 @@ fn an_answer_may_take_its_time() {
         "{}",
         log.text()
     );
+}
+
+#[test]
+fn a_question_that_waits_can_be_cancelled() {
+    let file = "answers: [{accept: {confirm: true}, after: 90s}]";
+    let log = Log::default();
+    let limits = Limits::default();
+    let script = Script::parse(file).expect("the file is one of answers");
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .start_paused(true)
+        .build();
+    let runtime = runtime.expect("the runtime starts");
+    runtime.block_on(async {
+        let mut leaf = Unattended::new(Some(script), limits.clone(), Box::new(log.clone()));
+        let mut desk = Desk::new(travel(), None, None, limits);
+        let question = form("Book?", r#""confirm": {"type": "boolean"}"#, "");
+        desk.update(DeskEvent::Asked(1, question));
+        let waits = poll_fn(|context| Poll::Ready(leaf.poll_did(&desk, context).is_pending()));
+        assert!(waits.await);
+        let happened = desk.update(DeskEvent::Said(Said::Cancel));
+        leaf.happened(&desk, &happened);
+        leaf.show(&desk, None);
+        assert_eq!(desk.ended(), Ended::Refused);
+    });
+    let told = "  a form: rule 1 answers in 90 s\n  cancelled by Ctrl-C\n";
+    assert_eq!(log.text(), told);
 }
 
 #[test]
