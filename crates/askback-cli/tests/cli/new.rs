@@ -69,12 +69,10 @@ fn a_new_server_builds_and_passes_as_it_is() {
 #[test]
 fn nothing_is_written_over() {
     let run = Run::new("new-over", &["new", "mine"]);
-    run.scratch.file("mine", "my file");
+    let folder = run.scratch.path("mine");
+    fs::create_dir(&folder).expect("a folder");
     let ran = run.run().expect(2).says("askback: mine is there already\n");
-    assert_eq!(
-        fs::read_to_string(ran.scratch.path("mine")).ok().as_deref(),
-        Some("my file")
-    );
+    assert_eq!(files(&ran.scratch.path("mine")), [""; 0].map(PathBuf::from));
     let ran = Run::new("new-name", &["new", "../mine"]).run().expect(2);
     ran.says("a name has small letters, digits and dashes");
     let ran = Run::new("new-path", &["new", "mine", "--path", "."])
