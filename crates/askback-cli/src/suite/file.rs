@@ -50,9 +50,9 @@ pub struct Case {
     pub revisions: Revisions,
     /// Whether it has a server of its own.
     pub is_fresh: bool,
-    /// What is answered: by the rules of the case, then by those of the suite.
+    /// The rules of the case, then those of the suite.
     pub script: Script,
-    /// What is expected.
+    /// The expectations.
     pub expect: Expect,
     /// The time in which it ends.
     pub under: Option<Duration>,
@@ -497,6 +497,15 @@ cases:
     }
 
     #[test]
+    fn an_unknown_member_is_told_with_those_of_both() {
+        let error = suite("cases:\n  - name: a\n    cal: x\n").expect_err("a mistake");
+        let error = error.to_string();
+        let begins = error.starts_with("cases[0]: unknown field `cal`, expected one of `name`, ");
+        let ends = error.ends_with(" at line 3 column 5");
+        assert!(begins && ends && error.contains("`answers`"), "{error}");
+    }
+
+    #[test]
     fn a_mistake_is_told_with_its_place() {
         #[track_caller]
         fn check(text: &str, told: &str) {
@@ -515,12 +524,6 @@ cases:
         check(
             &case("    call: x\n    read: y\n"),
             &format!("cases[0]: {one} at line 2 column 5"),
-        );
-        check(
-            &case("    cal: x\n"),
-            "cases[0]: unknown field `cal`, expected one of `name`, `call`, `prompt`, `read`, `complete`, \
-             `list`, `arguments`, `revisions`, `fresh`, `expect`, `answers`, `sampling`, `roots` \
-             at line 3 column 5",
         );
         check(
             &case("    call: x\n    call: y\n"),

@@ -68,7 +68,7 @@ pub enum Request<'a> {
 /// The end of a recorded request: its text, and whether the tool reported an error.
 pub type RecordedEnd<'a> = Result<(PeerText, bool), &'a ClientError>;
 
-/// What is left out of a recording.
+/// The names and values that are left out of a recording.
 #[derive(Debug, Default)]
 struct Secrets {
     names: BTreeSet<String>,

@@ -382,7 +382,7 @@ mod tests {
         })
     }
 
-    /// What is not as expected: each expectation, and what came in its place.
+    /// Judges an outcome: the pairs of an expectation and what came in its place.
     #[track_caller]
     fn check(expect: &str, ended: Ended, mismatches: &[(&str, &str)]) {
         let expect: Expect = yaml_serde::from_str(expect).expect("expectations");
