@@ -24,7 +24,7 @@ use crate::{
     model::{Desk, Effect, Ended, Event, Happened, Question, Reply, Said, Suggestions},
     offer::Offer,
     page::{Page, Rows, out, out::Unwritten},
-    relay::{Arrival, Arrivals},
+    relay::{self, Arrival, Arrivals},
     remarks::{Remark, Remarks},
     text::Words,
 };
@@ -475,6 +475,9 @@ impl Host {
             }
             Arrival::Heard(client::Event::UrlCompleted { elicitation_id }) => {
                 self.happen(Event::LinkDone(elicitation_id));
+            }
+            Arrival::Heard(client::Event::Refused(refused)) => {
+                self.happen(Event::Refused(relay::refused(*refused)));
             }
             Arrival::Told(words) => self.leaf.tell(words),
             Arrival::Travelled(row) => self.remark(Some(row.into())),

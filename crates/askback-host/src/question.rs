@@ -10,7 +10,7 @@ use crate::{
     code, content, folder,
     model::{
         Ask, Asker, Call, Draft, Front, Notice, Question, Reached, Reply, Stance, Step,
-        Suggestions, Why,
+        Suggestions, Wants, Why,
         link::{Link, Refusal},
         marks,
     },
@@ -31,7 +31,7 @@ pub(crate) fn head(page: &mut Page, asker: &Asker, question: &Question, of: (usi
         Ask::SignIn { .. } => words!("{} wants you to sign in", name()),
         Ask::Arguments { .. } => {
             page.say(Style::Strong, "The arguments of the call");
-            return for_call(page, question);
+            return for_call(page, question.call.as_ref());
         }
     };
     let (position, total) = of;
@@ -41,7 +41,7 @@ pub(crate) fn head(page: &mut Page, asker: &Asker, question: &Question, of: (usi
     };
     page.say(Style::Strong, wants);
     origin(page, asker);
-    for_call(page, question);
+    for_call(page, question.call.as_ref());
 }
 
 /// Puts on the page what the server says about its question, at most `shown` characters of it.
@@ -217,6 +217,27 @@ pub(crate) fn notice(page: &mut Page, asker: &Asker, notice: &Notice) {
             let words = words!("Every question of {} is cancelled from now on.", name);
             page.say(Style::Plain, words);
         }
+        Notice::Refused(refused) => {
+            page.blank();
+            let what = match refused.wants {
+                Wants::Answer => "something that cannot be shown here",
+                Wants::Sample => "for a text of a model in a way that is not possible here",
+                Wants::Roots => "for folders in a way that is not possible here",
+            };
+            let words = words!("{} asked {}; that was refused for you", name, what);
+            page.say(Style::Strong, words);
+            origin(page, asker);
+            for_call(page, refused.call.as_ref());
+            if let Some(message) = &refused.message {
+                quote_cut(page, "", message);
+            }
+            page.item("× ", Style::Warning, "why, as the server is told:");
+            quote_cut(page, "  ", &refused.reason);
+        }
+        Notice::RefusedMore => {
+            let words = words!("{} asks more like this; no more of it is shown", name);
+            page.note(Style::Dim, words);
+        }
         Notice::Flood => {
             let words = words!("{} asks too much at once; a question was cancelled.", name);
             page.say(Style::Warning, words);
@@ -321,8 +342,8 @@ fn name(asker: &Asker) -> Given {
 }
 
 /// The call a question belongs to. What is called has a name of the server.
-fn for_call(page: &mut Page, question: &Question) {
-    match &question.call {
+fn for_call(page: &mut Page, call: Option<&Call>) {
+    match call {
         Some(Call::Tool(name)) => page.quote_line("  for the tool ", name),
         Some(Call::Prompt(name)) => page.quote_line("  for the prompt ", name),
         Some(Call::Resource(uri)) => page.quote_line("  for the resource ", uri),

@@ -8,18 +8,21 @@ use std::sync::{
 
 use askback::{
     Error, Result,
-    client::{CallTarget, ClientBuilder, Event, HostQuestion},
+    client::{CallTarget, ClientBuilder, Event, HostQuestion, RefusedQuestion},
 };
-use askback_core::forms::FormSchema;
-use askback_core::protocol::{
-    CreateMessageParams, CreateMessageResult, ElicitFormParams, ElicitResult, ElicitUrlParams,
-    Implementation, Meta, RequestParams, Root,
+use askback_core::{
+    forms::FormSchema,
+    protocol::{
+        CreateMessageParams, CreateMessageResult, ElicitFormParams, ElicitResult, ElicitUrlParams,
+        Implementation, Meta, RequestParams, Root, codes::USER_REJECTED,
+    },
 };
+use serde::Deserialize;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::{
     folder,
-    model::{Ask, Call, Claims, Question, Reply, Why},
+    model::{Ask, Call, Claims, Question, Refused, Reply, Wants, Why},
     text::Words,
     wire::Row,
 };
@@ -197,11 +200,7 @@ impl Relay {
 
     async fn ask<Q>(&self, asked: HostQuestion<Q>, ask: Ask) -> Reply {
         let question = Question {
-            call: asked.target.map(|target| match target {
-                CallTarget::Tool(name) => Call::Tool(name),
-                CallTarget::Prompt(name) => Call::Prompt(name),
-                CallTarget::Resource(uri) => Call::Resource(uri),
-            }),
+            call: asked.target.map(call),
             key: asked.key,
             ask,
         };
@@ -244,6 +243,35 @@ struct Waiting<'a> {
 impl Drop for Waiting<'_> {
     fn drop(&mut self) {
         let _ = self.arrivals.send(Arrival::Withdrawn(self.id));
+    }
+}
+
+/// Returns the question of an [`Event::Refused`].
+pub(crate) fn refused(question: RefusedQuestion) -> Refused {
+    #[derive(Deserialize)]
+    struct Asked {
+        message: Option<String>,
+    }
+    let asked = question.params.and_then(|params| params.decode().ok());
+    Refused {
+        call: question.target.map(call),
+        wants: match question.method.as_str() {
+            "roots/list" => Wants::Roots,
+            "sampling/createMessage" => Wants::Sample,
+            _ => Wants::Answer,
+        },
+        message: asked.and_then(|asked: Asked| asked.message),
+        // Of a flood, and of what is too long, the client tells by itself.
+        is_told: question.error.code == USER_REJECTED,
+        reason: question.error.message,
+    }
+}
+
+fn call(target: CallTarget) -> Call {
+    match target {
+        CallTarget::Tool(name) => Call::Tool(name),
+        CallTarget::Prompt(name) => Call::Prompt(name),
+        CallTarget::Resource(uri) => Call::Resource(uri),
     }
 }
 

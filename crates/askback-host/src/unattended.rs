@@ -14,7 +14,7 @@ use crate::{
     host::{Did, Leaf},
     model::{Ask, Asker, Desk, Effect, Ended, Happened, Notice, Question, Reply, Why},
     page::{Excerpt, LEFT_OUT, Page, Style, out},
-    question::in_full,
+    question::{self, in_full},
     remarks::{Remark, Remarks},
     script::{Answer, Report, Script, ScriptRun, rule_for},
     text::{self, Words, given},
@@ -155,10 +155,13 @@ impl Leaf for Unattended {
         }
     }
 
-    fn happened(&mut self, _: &Desk, happened: &Happened) {
+    fn happened(&mut self, desk: &Desk, happened: &Happened) {
         for effect in &happened.effects {
             if let Effect::Answer(_, Reply::Cancelled(Why::Person)) = effect {
                 self.page.note(Style::Dim, "cancelled by Ctrl-C");
+            }
+            if let Effect::Tell(notice @ (Notice::Refused(_) | Notice::RefusedMore)) = effect {
+                question::notice(&mut self.page, desk.asker(), notice);
             }
             if let Effect::Tell(Notice::LinkRefused { url, refusal, .. }) = effect {
                 let mut excerpt = Excerpt::new(&mut self.page, self.limits.host.message_shown);

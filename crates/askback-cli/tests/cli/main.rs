@@ -23,6 +23,8 @@ mod new;
 mod one_shot;
 mod over_http;
 mod protected;
+#[cfg(unix)]
+mod refused;
 mod restart;
 mod role;
 mod run;

@@ -12,6 +12,9 @@ pub struct HostLimits {
     /// messages of a sampling request together; the rest is shown on demand. Where no person is
     /// asked, fields and links count as well, and the rest is left out.
     pub message_shown: usize,
+    /// The most questions that a host shows of those that were refused without asking the person: a
+    /// form that cannot be drawn, or a question that the client did not declare.
+    pub refusals: usize,
     /// The most lines that a host shows of what a server says without being asked (log lines, its
     /// standard error, changes, notes) within [`remarks_window`](Self::remarks_window); how many
     /// more there were is told in one line.
@@ -28,6 +31,7 @@ impl Default for HostLimits {
         Self {
             questions_waiting: 16,
             message_shown: 4 << 10,
+            refusals: 16,
             remarks: 64,
             remarks_window: Duration::from_secs(10),
             wire_bytes: 16 << 20,

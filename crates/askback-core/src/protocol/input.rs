@@ -60,6 +60,11 @@ has_meta! {
 }
 
 impl InputRequest {
+    /// Whether a method asks a question.
+    pub fn has(method: &str) -> bool {
+        matches!(method, ELICIT | SAMPLE | ROOTS)
+    }
+
     /// The name of the method.
     pub const fn method(&self) -> &'static str {
         match self {

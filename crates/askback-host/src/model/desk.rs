@@ -5,7 +5,7 @@ use std::{collections::VecDeque, mem};
 use askback_core::{limits::Limits, protocol::Root};
 
 use super::{
-    Ask, Asker, Claims, Ended, Question, Reply, Why,
+    Ask, Asker, Claims, Ended, Question, Refused, Reply, Why,
     repeat::Repeats,
     stage::{Stage, Turn},
     stance::Stance,
@@ -30,6 +30,8 @@ pub struct Desk {
     stance: Stance,
     /// The answers of the call before, where they are given again.
     repeats: Repeats,
+    /// Questions that were refused without asking.
+    refused: usize,
     limits: Limits,
 }
 
@@ -38,6 +40,8 @@ pub struct Desk {
 pub enum Event {
     /// A question arrives, under a number of the caller's.
     Asked(u64, Question),
+    /// A question was refused, and does not come to the desk.
+    Refused(Refused),
     /// A question is taken back.
     Withdrawn(u64),
     /// A question of ours was answered in another way than by the person here.
@@ -142,6 +146,7 @@ impl Desk {
             ended: Ended::default(),
             stance: Stance::default(),
             repeats: Repeats::default(),
+            refused: 0,
             limits,
         }
     }
@@ -215,7 +220,9 @@ impl Desk {
                 .map(str::to_owned),
             cause: match event {
                 Event::Said(_) | Event::Answered(_) | Event::EndOfInput => Cause::Person,
-                Event::Asked(..) | Event::Suggested(_) | Event::LinkDone(_) => Cause::Server,
+                Event::Asked(..) | Event::Refused(_) | Event::Suggested(_) | Event::LinkDone(_) => {
+                    Cause::Server
+                }
                 Event::Withdrawn(_) | Event::Settled(_) => Cause::Gone,
                 Event::Folder(_) => Cause::Machine,
             },
@@ -226,6 +233,7 @@ impl Desk {
     fn effects(&mut self, event: Event) -> Vec<Effect> {
         match event {
             Event::Asked(id, question) => self.asked(id, question),
+            Event::Refused(refused) => self.refused(refused),
             Event::Withdrawn(id) => self.withdrawn(id),
             Event::Settled(id) => self.settled(id),
             Event::Said(Said::Mute) => self.mute(),
@@ -300,6 +308,22 @@ impl Desk {
     /// Takes note of how a question ended.
     fn end(&mut self, ended: Ended) {
         self.ended = self.ended.max(ended);
+    }
+
+    /// Tells of a question that was refused: it went unanswered, whoever refused it.
+    fn refused(&mut self, refused: Refused) -> Vec<Effect> {
+        self.end(Ended::Unanswered);
+        if self.muted || refused.is_told {
+            return Vec::new();
+        }
+        self.refused = self.refused.saturating_add(1);
+        match self.limits.host.refusals.checked_sub(self.refused) {
+            Some(_) => vec![Effect::Tell(Notice::Refused(refused))],
+            None if self.refused == self.limits.host.refusals.saturating_add(1) => {
+                vec![Effect::Tell(Notice::RefusedMore)]
+            }
+            None => Vec::new(),
+        }
     }
 
     /// Puts the next waiting question in front.

@@ -128,6 +128,32 @@ pub enum Ask {
     },
 }
 
+/// A question that was refused without being put before the person.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refused {
+    /// The call it belongs to, where that is known.
+    pub call: Option<Call>,
+    /// What it asks for.
+    pub wants: Wants,
+    /// Why it is asked, in the words of the server.
+    pub message: Option<String>,
+    /// Why it was refused, as the server is told. Words of the server may stand in it.
+    pub reason: String,
+    /// Whether the person was told otherwise.
+    pub is_told: bool,
+}
+
+/// The kind of a [`Refused`] question.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wants {
+    /// A form to be filled in, or a link to be opened.
+    Answer,
+    /// A text that a model would write.
+    Sample,
+    /// The folders the server may work in.
+    Roots,
+}
+
 /// An answer.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Reply {

@@ -3,7 +3,7 @@
 use askback_core::{forms::Content, protocol::Root};
 
 use super::{
-    Draft, Reply,
+    Draft, Refused, Reply,
     link::{Link, Refusal},
     stance::Stance,
 };
@@ -154,6 +154,10 @@ pub enum Notice {
         /// The server's message.
         message: String,
     },
+    /// A question was refused without asking.
+    Refused(Refused),
+    /// Questions that are refused without asking are not told from now on.
+    RefusedMore,
     /// Questions are cancelled from now on.
     Muted,
     /// A question was cancelled, for too many wait.

@@ -9,7 +9,8 @@ use askback_core::{
     protocol::{CreateMessageParams, Root},
 };
 use askback_host::model::{
-    Ask, Call, Desk, Draft, Effect, Ended, Event, Front, Question, Reply, Said, Stance, Step, Why,
+    Ask, Call, Desk, Draft, Effect, Ended, Event, Front, Notice, Question, Refused, Reply, Said,
+    Stance, Step, Wants, Why,
 };
 use proptest::prelude::*;
 
@@ -42,6 +43,16 @@ fn question() -> impl Strategy<Value = Question> {
     ]
 }
 
+fn refused() -> Refused {
+    Refused {
+        call: None,
+        wants: Wants::Answer,
+        message: Some("Where do you live?".to_owned()),
+        reason: "an object cannot be asked in a form".to_owned(),
+        is_told: false,
+    }
+}
+
 fn event() -> impl Strategy<Value = Event> {
     let text = prop_oneof![Just("1"), Just("9"), Just("M"), Just("long text"), Just("")];
     let said = prop_oneof![
@@ -65,6 +76,7 @@ fn event() -> impl Strategy<Value = Event> {
         // The numbers are given when the events are played.
         6 => question().prop_map(|question| Event::Asked(0, question)),
         1 => (0u64..30).prop_map(Event::Withdrawn),
+        1 => Just(Event::Refused(refused())),
         24 => said.prop_map(Event::Said),
         1 => Just(Event::EndOfInput),
         1 => Just(Event::Answered(Reply::Cancelled(Why::Rule { expected: false }))),
@@ -109,6 +121,32 @@ fn holds(draft: &Draft, field: usize, text: &str) -> bool {
         (None, None) => text.is_empty(),
         (Some(_), Some(_)) => false,
     }
+}
+
+#[test]
+fn a_question_that_is_refused_is_told_and_counts() {
+    let limits = Limits::default();
+    let most = limits.host.refusals;
+    let mut desk = Desk::new(travel(), None, None, limits);
+    assert_eq!(desk.ended(), Ended::Answered);
+    for count in 1..=most + 2 {
+        let told = desk.update(Event::Refused(refused())).effects;
+        let expected = match count {
+            count if count <= most => vec![Effect::Tell(Notice::Refused(refused()))],
+            count if count == most + 1 => vec![Effect::Tell(Notice::RefusedMore)],
+            _ => Vec::new(),
+        };
+        assert_eq!(told, expected);
+        assert_eq!(desk.ended(), Ended::Unanswered);
+    }
+    // What was told otherwise is not told again, and counts all the same.
+    let mut desk = Desk::new(travel(), None, None, Limits::default());
+    let flood = Refused {
+        is_told: true,
+        ..refused()
+    };
+    assert_eq!(desk.update(Event::Refused(flood)).effects, []);
+    assert_eq!(desk.ended(), Ended::Unanswered);
 }
 
 proptest! {

@@ -65,7 +65,7 @@ use std::{
 };
 
 pub use askback_core::engine::client::{
-    CallId, CallTarget, ClientError, Event, Greeting, HostQuestion, ServerEnd,
+    CallId, CallTarget, ClientError, Event, Greeting, HostQuestion, RefusedQuestion, ServerEnd,
 };
 use askback_core::{
     engine::client::Timeouts,

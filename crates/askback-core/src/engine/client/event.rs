@@ -1,9 +1,12 @@
 //! The events of a client beside results and questions.
 
-use alloc::string::String;
+use alloc::{boxed::Box, string::String};
 
 use super::{CallId, CallTarget, ServerEnd};
-use crate::protocol::{LoggingLevel, RawJson, TaskStatus};
+use crate::{
+    jsonrpc::ErrorObject,
+    protocol::{LoggingLevel, RawJson, TaskStatus},
+};
 
 /// Something a host may want to show or act on.
 #[derive(Debug, Clone, PartialEq)]
@@ -63,6 +66,8 @@ pub enum Event {
         /// Why, in at most 200 characters, with everything escaped that is not printed as itself.
         reason: String,
     },
+    /// A question was refused without asking the host.
+    Refused(Box<RefusedQuestion>),
     /// A line the server's process wrote to its standard error. It need not be an error. The
     /// engine never says this; whoever runs the process does.
     ServerStderr(String),
@@ -71,4 +76,21 @@ pub enum Event {
     /// Something worth a line in a log: the server was started again, wrote something unreadable,
     /// asked too often.
     Note(String),
+}
+
+/// A question that was refused without asking the host: the client did not declare it, it cannot be
+/// read, or there is no room for it. In the handshake revisions only; in the newest, the call ends with
+/// the reason.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RefusedQuestion {
+    /// The call it belongs to, where that is known.
+    pub call: Option<CallId>,
+    /// The target of that call.
+    pub target: Option<CallTarget>,
+    /// Its method, such as `elicitation/create`.
+    pub method: String,
+    /// Its parameters, as they came.
+    pub params: Option<RawJson>,
+    /// The answer to the server.
+    pub error: ErrorObject,
 }

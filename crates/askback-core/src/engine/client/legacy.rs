@@ -11,7 +11,8 @@ use alloc::{
 use core::time::Duration;
 
 use super::{
-    CallId, ClientError, ClientMessage, Connection, Event, HostQuestion, Output, QuestionId, State,
+    CallId, ClientError, ClientMessage, Connection, Event, HostQuestion, Output, QuestionId,
+    RefusedQuestion, State,
     batch::Batches,
     question::{admit, check_answer, size},
     writing::write_response,
@@ -20,8 +21,8 @@ use crate::{
     jsonrpc::{self, ErrorObject, Malformed, Message, Request, RequestId},
     protocol::{
         ClientRequest, ElicitParams, ElicitResult, ElicitUrlParams, EmptyResult, HasMeta,
-        InputRequest, InputResponse, RequestParams, ServerRequest, SetLevelParams, SubscribeParams,
-        codes,
+        InputRequest, InputResponse, RawJson, RequestParams, ServerRequest, SetLevelParams,
+        SubscribeParams, codes,
     },
     revision::Revision,
     wire,
@@ -107,7 +108,7 @@ impl Connection {
             session.batches.expect(batch);
         }
         let answer = match &self.state {
-            State::Legacy(_) => self.route(request, batch, now),
+            State::Legacy(_) => self.route(&request, batch, now),
             State::Opening(_) if request.method == "ping" => Ok(Some(pong(&id))),
             State::Opening(_) => {
                 let why = "nothing but `ping` is answered before the session is open";
@@ -126,14 +127,34 @@ impl Connection {
         match answer {
             Ok(Some(response)) => self.respond(response, batch),
             Ok(None) => {}
-            Err(error) => self.respond(jsonrpc::write_error(Some(&id), &error), batch),
+            Err(error) => {
+                let response = jsonrpc::write_error(Some(&id), &error);
+                self.tell_refused(request, error);
+                self.respond(response, batch);
+            }
         }
+    }
+
+    /// Tells the host of a question that it is not asked: no question is refused without a word.
+    fn tell_refused(&mut self, request: Request, error: ErrorObject) {
+        if !InputRequest::has(&request.method) {
+            return;
+        }
+        let call = self.only_asking_call();
+        let target = call.and_then(|call| self.calls.get(call)?.target());
+        self.event(Event::Refused(Box::new(RefusedQuestion {
+            call,
+            target,
+            method: request.method,
+            params: request.params.map(RawJson::from),
+            error,
+        })));
     }
 
     /// Answers a request of the server, or puts it to the host.
     fn route(
         &mut self,
-        request: Request,
+        request: &Request,
         batch: Option<u64>,
         now: Duration,
     ) -> Result<Option<Vec<u8>>, ErrorObject> {
@@ -141,12 +162,12 @@ impl Connection {
             return Ok(None);
         };
         let Request { id, method, params } = request;
-        if session.questions.values().any(|waiting| waiting.id == id) {
+        if session.questions.values().any(|waiting| waiting.id == *id) {
             let why = format!("a request with the id {id} is in progress");
             return Err(ErrorObject::new(jsonrpc::INVALID_REQUEST, why));
         }
-        let question = match wire::read(session.revision, &method, params.as_deref())? {
-            ServerRequest::Ping(_) => return Ok(Some(pong(&id))),
+        let question = match wire::read(session.revision, method, params.as_deref())? {
+            ServerRequest::Ping(_) => return Ok(Some(pong(id))),
             ServerRequest::Elicit(params) => InputRequest::Elicit(params),
             ServerRequest::Sample(params) => InputRequest::Sample(params),
             ServerRequest::Roots(params) => InputRequest::Roots(params),
@@ -154,9 +175,9 @@ impl Connection {
             ServerRequest::GetTask(_)
             | ServerRequest::GetTaskPayload(_)
             | ServerRequest::CancelTask(_)
-            | ServerRequest::ListTasks(_) => return Err(ErrorObject::method_not_found(&method)),
+            | ServerRequest::ListTasks(_) => return Err(ErrorObject::method_not_found(method)),
         };
-        self.ask_host(id, question, batch, now)?;
+        self.ask_host(id.clone(), question, batch, now)?;
         Ok(None)
     }
 

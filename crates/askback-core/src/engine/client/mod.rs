@@ -40,7 +40,7 @@ use serde_json::value::RawValue;
 pub use carrier::{Carrier, Lost};
 pub use end::ServerEnd;
 pub use error::ClientError;
-pub use event::Event;
+pub use event::{Event, RefusedQuestion};
 pub use greeting::Greeting;
 pub use introduction::SentMeta;
 pub use message::{ClientMessage, MessageKind, SentRequest, ServerMessage};

@@ -32,9 +32,9 @@ fn shown(message: usize) -> String {
 #[test]
 fn questions_of_a_session_are_kept_up_to_their_bytes() {
     let (small, shown) = (form(60), shown(60));
-    let refused = |id: &str| {
+    let refused = |id: &str, method: &str| {
         format!(
-            "= note: {REFUSED}\n> {{\"id\":\"{id}\",\"error\":{{\"code\":-1,\"message\":\"{REFUSED}\"}}}}"
+            "= note: {REFUSED}\n= refused {method} -1\n> {{\"id\":\"{id}\",\"error\":{{\"code\":-1,\"message\":\"{REFUSED}\"}}}}"
         )
     };
     check_as(
@@ -56,8 +56,8 @@ fn questions_of_a_session_are_kept_up_to_their_bytes() {
                 < {{"id":"{long}","method":"roots/list"}}
                 {}
                 "#,
-                refused("c"),
-                refused(&"y".repeat(100)),
+                refused("c", "elicitation/create"),
+                refused(&"y".repeat(100), "roots/list"),
                 small = &small[1..],
                 long = "y".repeat(100),
             ),
@@ -81,6 +81,7 @@ fn a_batch_that_waits_for_an_answer_is_counted_with_its_questions() {
                 = ask 2 "roots"
                 < [{{"id":"c","method":"roots/list"}},{{"id":"d","method":"ping"}}]
                 = note: {REFUSED}
+                = refused roots/list -1
                 > [{{"id":"c","jsonrpc":"2.0","error":{{"code":-1,"message":"{REFUSED}"}}}},{{"id":"d","jsonrpc":"2.0","result":{{}}}}]
                 ! answer 1 roots {{"roots":[]}}
                 > [{{"id":"{long}","jsonrpc":"2.0","result":{{}}}},{{"id":"a","jsonrpc":"2.0","result":{{"roots":[]}}}}]
@@ -268,8 +269,11 @@ fn what_a_server_says_as_often_as_it_likes_is_reported_a_bounded_number_of_times
     bounded.limits.client.malformed_reports = 2;
     bounded.limits.client.asks = 0;
     let flood = "the server asked more than 0 times within 60s; its question was refused";
-    let refused =
-        |id: &str| format!(r#"> {{"id":"{id}","error":{{"code":-1,"message":"{flood}"}}}}"#);
+    let refused = |id: &str| {
+        format!(
+            "= refused roots/list -1\n> {{\"id\":\"{id}\",\"error\":{{\"code\":-1,\"message\":\"{flood}\"}}}}"
+        )
+    };
     let stray = r#"< {"error":{"code":-32700,"message":"what?"}}"#;
     check_as(
         &bounded,

@@ -437,6 +437,9 @@ fn show_event(event: Event) -> String {
         Event::UrlCompleted { elicitation_id } => format!("= completed {elicitation_id}"),
         Event::Cancelled { reason } => format!("= cancelled: {reason}"),
         Event::Disconnected(end) => format!("= disconnected: {end}"),
+        Event::Refused(refused) => {
+            format!("= refused {} {}", refused.method, refused.error.code)
+        }
         Event::Note(note) => format!("= note: {note}"),
         other => panic!("what is {other:?}?"),
     }

@@ -329,6 +329,7 @@ fn before_the_session_is_open_only_ping_is_answered() {
         < {"method":"notifications/message","params":{"level":"info","data":"starting"}}
         = log Info None "starting"
         < {"id":"b","method":"roots/list"}
+        = refused roots/list -32600
         > {"id":"b","error":{"code":-32600,"message":"nothing but `ping` is answered before the session is open"}}
         "#,
     );

@@ -87,6 +87,14 @@ fn check_refused(revision: &str, declared: &str, question: &str, code: i64, word
     let mut player = Player::new(client);
     player.play_all(&legacy(revision, ""));
     player.play(&format!(r#"< {{"id":5,{question}}}"#));
+    let asks = ["elicitation/create", "sampling/createMessage", "roots/list"];
+    let asked = asks
+        .into_iter()
+        .find(|method| question.contains(&format!("{method:?}")));
+    if let Some(method) = asked {
+        let told = &player.log[player.log.len() - 2];
+        assert_eq!(*told, format!("= refused {method} {code}"), "{question}");
+    }
     let last = player.log.last().unwrap();
     assert!(
         last.starts_with(&format!(r#"> {{"error":{{"code":{code},"#)) && last.contains(words),
@@ -248,6 +256,7 @@ fn a_question_the_server_withdraws_gets_no_answer() {
         < {"id":"q","method":"roots/list"}
         = ask 1 "roots"
         < {"id":"q","method":"roots/list"}
+        = refused roots/list -32600
         > {"id":"q","error":{"code":-32600,"message":"a request with the id q is in progress"}}
         < {"method":"notifications/cancelled","params":{"requestId":"p"}}
         < {"method":"notifications/cancelled","params":{"requestId":"q","reason":"never\u001b[2J mind"}}
@@ -416,6 +425,7 @@ fn a_server_that_asks_too_often_is_refused_in_its_own_era() {
             = ask 1 "roots"
             < {"id":2,"method":"roots/list"}
             = note: the server asked more than 1 times within 60s; its question was refused
+            = refused roots/list -1
             > {"id":2,"error":{"code":-1,"message":"the server asked more than 1 times within 60s; its question was refused"}}
             ! at 60000
             < {"id":3,"method":"roots/list"}
