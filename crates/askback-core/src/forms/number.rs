@@ -31,6 +31,24 @@ pub(super) fn to_i128(number: &Number) -> Option<i128> {
     }
 }
 
+/// The number as it is written without a fraction, `4` for `4.0`, if it is a whole one that 64 bits hold
+/// exactly.
+pub(super) fn whole(number: &Number) -> Option<Number> {
+    let integer = to_i128(number)?;
+    let unsigned = u64::try_from(integer).map(Number::from);
+    unsigned
+        .or_else(|_| i64::try_from(integer).map(Number::from))
+        .ok()
+}
+
+/// A whole number, as it was written: none where a rounded one may have been read in its place.
+pub(super) fn read_exactly(number: &Number) -> Option<Number> {
+    /// From here on, whole numbers share their float with others.
+    const SHARED: f64 = 9_007_199_254_740_992.0;
+    let is_rounded = number.is_f64() && number.as_f64().is_none_or(|n| n.abs() >= SHARED);
+    whole(number).filter(|_| !is_rounded)
+}
+
 /// The number as a count, if it is a whole one from 0 on.
 pub(super) fn to_u64(number: &Number) -> Option<u64> {
     to_i128(number).and_then(|integer| u64::try_from(integer).ok())

@@ -230,11 +230,16 @@ fn read_number(keywords: &mut Keywords, integer: bool) -> Result<NumberField, St
         Some(Value::Number(number)) => Some(number),
         Some(_) => return Err("its `default` must be a number".into()),
     };
+    // Whole numbers are shown and sent as such, however they were written.
+    let exact = |number: Number| match number::whole(&number) {
+        Some(whole) if integer => whole,
+        _ => number,
+    };
     Ok(NumberField {
         integer,
-        minimum: keywords.number("minimum")?,
-        maximum: keywords.number("maximum")?,
-        default,
+        minimum: keywords.number("minimum")?.map(exact),
+        maximum: keywords.number("maximum")?.map(exact),
+        default: default.map(exact),
     })
 }
 

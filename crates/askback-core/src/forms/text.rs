@@ -114,7 +114,11 @@ fn parse_number(field: &NumberField, text: &str) -> Result<Value, String> {
         text.parse::<f64>().ok().and_then(Number::from_f64)
     };
     match number {
-        Some(number) if !field.integer || number::is_integral(&number) => Ok(Value::Number(number)),
+        Some(number) if !field.integer => Ok(Value::Number(number)),
+        // Another number than was written would be sent.
+        Some(number) if number::is_integral(&number) => number::read_exactly(&number)
+            .map(Value::Number)
+            .ok_or_else(|| "is too large to be sent exactly".into()),
         _ if field.integer => Err("must be a whole number".into()),
         _ => Err("must be a number".into()),
     }

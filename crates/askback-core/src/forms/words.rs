@@ -43,6 +43,9 @@ impl Field {
                     .collect();
                 labels.join(", ")
             }
+            (FieldKind::Number(field), Value::Number(number)) if field.integer => {
+                number::whole(number).as_ref().unwrap_or(number).to_string()
+            }
             (_, Value::String(text)) => text.clone(),
             (_, other) => other.to_string(),
         }

@@ -34,15 +34,21 @@ fn a_text_is_read_as_it_stands() {
 #[test]
 fn a_number_is_read_as_a_number() {
     const WHOLE: Result<Value, &str> = Err("must be a whole number");
+    const LARGE: Result<Value, &str> = Err("is too large to be sent exactly");
     check(
         json!({"type": "integer"}),
         &[
             ("42", Ok(json!(42))),
             (" -7 ", Ok(json!(-7))),
             ("+7", Ok(json!(7))),
-            ("3.0", Ok(json!(3.0))),
+            ("3.0", Ok(json!(3))),
+            ("-1e3", Ok(json!(-1000))),
             ("18446744073709551615", Ok(json!(u64::MAX))),
             ("9007199254740993", Ok(json!(9007199254740993_u64))),
+            // What would be read is another number than what was written.
+            ("18446744073709551616", LARGE),
+            ("9007199254740993.0", LARGE),
+            ("-1e19", LARGE),
             ("3.5", WHOLE),
             ("seven", WHOLE),
             ("", WHOLE),

@@ -82,3 +82,16 @@ fn labels() {
         "Full name"
     );
 }
+
+#[test]
+fn a_whole_number_has_no_fraction_however_it_came() {
+    let field = field(json!({"type": "integer", "minimum": 1.0, "maximum": 30.0, "default": 4.0}));
+    assert_eq!(field.hint(), "a whole number from 1 to 30");
+    let default = field.default_value().expect("it has a default");
+    assert_eq!(field.show(&default), "4");
+    assert_eq!(default.to_string(), "4");
+    assert_eq!(field.show(&json!(-7.0)), "-7");
+    assert_eq!(field.show(&json!(u64::MAX)), "18446744073709551615");
+    let field = self::field(json!({"type": "number", "default": 4.0}));
+    assert_eq!(field.default_value(), Some(json!(4.0)));
+}
