@@ -15,7 +15,7 @@ while read -r line; do
     *'"initialize"'*)
         say '{"jsonrpc":"2.0","id":'$id',"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"prompts":{}},"serverInfo":{"name":"e","version":"1"}}}' ;;
     *tools/list*)
-        say '{"jsonrpc":"2.0","id":'$id',"result":{"tools":[{"name":"t","inputSchema":{"type":"object","properties":{"city":{"type":"string"},"nights":{"type":"integer"},"note":{"type":"string"}},"required":["city","nights"]}}]}}' ;;
+        say '{"jsonrpc":"2.0","id":'$id',"result":{"tools":[{"name":"t","inputSchema":{"type":"object","properties":{"city":{"type":"string"},"nights":{"type":"integer"},"note":{"type":"string"}},"required":["city","nights"]}},{"name":"u","inputSchema":{"type":"object","properties":{"to":{"type":"object","properties":{"lat":{"type":"number"}}},"code":{"type":"integer"}},"required":["to"]}}]}}' ;;
     *prompts/list*)
         say '{"jsonrpc":"2.0","id":'$id',"result":{"prompts":[{"name":"p","arguments":[{"name":"city","required":true},{"name":"note"}]}]}}' ;;
     *tools/call*)
@@ -65,6 +65,10 @@ fn a_person_is_asked_for_what_is_missing() {
     let call = r#"| given {"city":"Rome","nights":7}"#;
     check(&["call", "t"], &["Rome", "7", "", ""], 0, call);
     check(&["call", "t", "nights=7"], &["Rome", "", ""], 0, call);
+    // What is nested is written as JSON, and does not keep the other fields from being asked.
+    let nested = r#"| given {"code":9007199254740993,"to":{"lat":1}"#;
+    let lines = ["{lat", r#"{"lat": 1}"#, "9007199254740993", ""];
+    check(&["call", "u"], &lines, 0, nested);
     // A call to which nothing is missing is made.
     check(&["call", "t", "nights=7", "city=Rome"], &[], 0, call);
     let got = r#"| given {"city":"Rome"}"#;

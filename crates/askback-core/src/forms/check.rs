@@ -72,6 +72,7 @@ impl Field {
                 _ => Err(one_of(&choice.options)),
             },
             FieldKind::Choices(choices) => check_choices(choices, value),
+            FieldKind::Json(json) => json.check(value),
         }
         .map_err(|message| Issue::new(self.name.clone(), message))
     }
@@ -84,6 +85,7 @@ impl Field {
             FieldKind::Boolean(boolean) => boolean.default.map(Value::Bool),
             FieldKind::Choice(choice) => choice.default.clone().map(Value::String),
             FieldKind::Choices(choices) => choices.default.clone().map(Value::from),
+            FieldKind::Json(json) => json.default_value(),
         }
     }
 }

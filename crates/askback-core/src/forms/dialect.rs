@@ -189,6 +189,7 @@ fn take_default(kind: &mut FieldKind) -> Option<Value> {
         FieldKind::Boolean(_) => None,
         FieldKind::Choice(choice) => choice.default.take().map(Value::String),
         FieldKind::Choices(choices) => choices.default.take().map(Value::from),
+        FieldKind::Json(json) => json.schema.remove("default"),
     }
 }
 

@@ -65,6 +65,7 @@ fn lint_field(field: &Field, limits: &FormLimits) -> Result<(), String> {
         FieldKind::Boolean(_) => Ok(()),
         FieldKind::Choice(choice) => lint_options(&choice.options, limits),
         FieldKind::Choices(choices) => lint_choices(choices, limits),
+        FieldKind::Json(json) => Err(json.reason.clone()),
     }?;
     match field.default_value() {
         Some(default) => field

@@ -26,9 +26,11 @@ mod dates;
 #[doc(hidden)]
 pub mod derive;
 mod dialect;
+mod draft;
 mod elicitable;
 mod format;
 mod issue;
+mod json;
 mod lint;
 mod number;
 #[cfg(feature = "pattern")]
@@ -51,6 +53,7 @@ pub use derive::IntoNumber;
 pub use dialect::{Defaults, Dialect, Lowered, lower};
 pub use elicitable::{ANSWER, Elicitable};
 pub use issue::{Issue, Issues};
+pub use json::{JsonField, read_json};
 pub use read::SchemaError;
 pub use schema::{
     BooleanField, ChoiceField, ChoicesField, Content, Field, FieldKind, FormSchema, NumberField,

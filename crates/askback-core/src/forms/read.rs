@@ -6,14 +6,15 @@
 //! refusal names the field and gives a reason.
 
 use alloc::{format, string::String, vec::Vec};
-use core::fmt;
 
-use serde::de::{Deserialize, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::{Deserialize, Deserializer, Error as _};
 use serde_json::{Map, Number, Value};
 
 use super::{
-    BooleanField, ChoiceField, ChoicesField, Field, FieldKind, FormSchema, NumberField, Opt,
-    TextField, TextFormat, number,
+    BooleanField, ChoiceField, ChoicesField, Field, FieldKind, FormSchema, JsonField, NumberField,
+    Opt, TextField, TextFormat,
+    draft::{Draft, FieldDraft, Keywords, twice},
+    number,
 };
 use crate::limits::FormLimits;
 
@@ -43,35 +44,54 @@ impl FormSchema {
         }
         let draft: Draft = serde_json::from_slice(json)
             .map_err(|error| whole(format!("is not the JSON of a schema: {error}")))?;
-        draft.into_schema(limits)
+        draft.into_schema(limits, Reading::Form)
     }
+
+    /// Reads the schema of the arguments of a tool, in the same order. What a form cannot ask becomes a
+    /// field that is written as JSON, and what may be null as well as something else is that, and may
+    /// be left out.
+    ///
+    /// # Errors
+    ///
+    /// As [`FormSchema::parse`], for the whole of the schema; it may be as long as
+    /// [`limits.forms.schema_bytes`](crate::limits::FormLimits::schema_bytes).
+    pub fn parse_arguments(json: &[u8], limits: &FormLimits) -> Result<Self, SchemaError> {
+        if json.len() > limits.schema_bytes {
+            return Err(whole(format!(
+                "is longer than {} bytes",
+                limits.schema_bytes
+            )));
+        }
+        let draft: Draft = serde_json::from_slice(json)
+            .map_err(|error| whole(format!("is not the JSON of a schema: {error}")))?;
+        draft.into_schema(limits, Reading::Arguments)
+    }
+}
+
+/// What a schema is read for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Reading {
+    /// A form of a server.
+    Form,
+    /// The arguments of a tool.
+    Arguments,
 }
 
 /// Reads a schema within [`FormLimits::default`]; [`FormSchema::parse`] takes other limits.
 impl<'de> Deserialize<'de> for FormSchema {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         Draft::deserialize(deserializer)?
-            .into_schema(&FormLimits::default())
+            .into_schema(&FormLimits::default(), Reading::Form)
             .map_err(D::Error::custom)
     }
 }
 
-/// A field of a schema as it was read, before it is interpreted.
-#[derive(Default)]
-struct Draft {
-    properties: Option<Vec<(String, FieldDraft)>>,
-    keywords: Keywords,
-}
-
-/// A property: its keywords, or nothing where its schema is not an object.
-struct FieldDraft(Option<Keywords>);
-
-/// The members of an object as they came, duplicates included.
-#[derive(Default)]
-struct Keywords(Vec<(String, Value)>);
-
 impl Draft {
-    fn into_schema(mut self, limits: &FormLimits) -> Result<FormSchema, SchemaError> {
+    fn into_schema(
+        mut self,
+        limits: &FormLimits,
+        reading: Reading,
+    ) -> Result<FormSchema, SchemaError> {
         match self.keywords.take("type").map_err(whole)? {
             Some(Value::String(root)) if root == "object" => {}
             _ => return Err(whole("must be of type `object`")),
@@ -80,13 +100,24 @@ impl Draft {
         if properties.len() > limits.fields {
             return Err(whole(format!("has more than {} fields", limits.fields)));
         }
+        let required = self.keywords.take("required").map_err(whole)?;
+        let is_required = |name: &str| {
+            let names = required.as_ref().and_then(Value::as_array);
+            names.is_some_and(|names| names.iter().any(|required| required == name))
+        };
         let mut fields: Vec<Field> = Vec::with_capacity(properties.len());
         for (name, FieldDraft(keywords)) in properties {
             // Names are few (bounded above), so looking through them is cheaper than a set.
             let read = if fields.iter().any(|field| field.name == name) {
                 Err(String::from("is given twice"))
-            } else {
+            } else if reading == Reading::Form {
                 read_field(keywords, limits)
+            } else {
+                Ok(read_argument(
+                    keywords.unwrap_or_default(),
+                    is_required(&name),
+                    limits,
+                ))
             };
             match read {
                 Ok((title, description, kind)) => fields.push(Field {
@@ -105,7 +136,9 @@ impl Draft {
                 }
             }
         }
-        let required = self.keywords.take("required").map_err(whole)?;
+        if reading == Reading::Arguments {
+            add_required(&mut fields, required.as_ref(), limits);
+        }
         mark_required(&mut fields, required)?;
         let mut annotations = Map::new();
         for (key, value) in self.keywords.0 {
@@ -121,53 +154,6 @@ impl Draft {
     }
 }
 
-impl Keywords {
-    /// Takes a keyword out; one that is given twice has no one meaning and is refused.
-    fn take(&mut self, key: &str) -> Result<Option<Value>, String> {
-        let mut found = None;
-        let mut doubled = false;
-        self.0.retain_mut(|(name, value)| {
-            if name != key {
-                return true;
-            }
-            doubled |= found.replace(value.take()).is_some();
-            false
-        });
-        if doubled { Err(twice(key)) } else { Ok(found) }
-    }
-
-    fn text(&mut self, key: &str) -> Result<Option<String>, String> {
-        match self.take(key)? {
-            None => Ok(None),
-            Some(Value::String(text)) => Ok(Some(text)),
-            Some(_) => Err(format!("`{key}` must be a text")),
-        }
-    }
-
-    fn number(&mut self, key: &str) -> Result<Option<Number>, String> {
-        match self.take(key)? {
-            None => Ok(None),
-            Some(Value::Number(number)) => Ok(Some(number)),
-            Some(_) => Err(format!("`{key}` must be a number")),
-        }
-    }
-
-    fn count(&mut self, key: &str) -> Result<Option<u64>, String> {
-        match self.number(key)? {
-            None => Ok(None),
-            Some(number) => match number::to_u64(&number) {
-                Some(count) => Ok(Some(count)),
-                None => Err(format!("`{key}` must be a whole number from 0 on")),
-            },
-        }
-    }
-
-    /// Takes `default`; null means none, because several schema generators write it so.
-    fn preset(&mut self) -> Result<Option<Value>, String> {
-        Ok(self.take("default")?.filter(|value| !value.is_null()))
-    }
-}
-
 /// A field without its name: title, description and kind.
 type Described = (Option<String>, Option<String>, FieldKind);
 
@@ -177,6 +163,33 @@ fn read_field(keywords: Option<Keywords>, limits: &FormLimits) -> Result<Describ
     let description = keywords.text("description")?;
     let kind = read_kind(&mut keywords, limits)?;
     Ok((title, description, kind))
+}
+
+/// An argument of a tool: a field of a form, or else one that is written as JSON.
+fn read_argument(keywords: Keywords, is_required: bool, limits: &FormLimits) -> Described {
+    let mut plain = keywords.clone();
+    if !is_required {
+        plain.leave_out_null();
+    }
+    plain.0.retain(|(name, format)| {
+        let is_known = |name: &str| TextFormat::from_name(name).is_some();
+        name != "format" || format.as_str().is_some_and(is_known)
+    });
+    let reason = match read_field(Some(plain), limits) {
+        Ok(described) => return described,
+        Err(reason) => reason,
+    };
+    let mut schema: Map<String, Value> = keywords.0.into_iter().collect();
+    let mut text = |key: &str| match schema.remove(key) {
+        Some(Value::String(text)) => Some(text),
+        _ => None,
+    };
+    let (title, description) = (text("title"), text("description"));
+    (
+        title,
+        description,
+        FieldKind::Json(JsonField { schema, reason }),
+    )
 }
 
 fn read_kind(keywords: &mut Keywords, limits: &FormLimits) -> Result<FieldKind, String> {
@@ -363,6 +376,25 @@ fn titled_options(titled: Value) -> Result<Vec<Opt>, String> {
     Ok(options)
 }
 
+/// Adds the arguments that are required and described nowhere.
+fn add_required(fields: &mut Vec<Field>, required: Option<&Value>, limits: &FormLimits) {
+    let names = required.and_then(Value::as_array).into_iter().flatten();
+    for name in names.filter_map(Value::as_str) {
+        let is_known = fields.iter().any(|field| field.name == name);
+        if !is_known && fields.len() < limits.fields {
+            let (title, description, kind) = read_argument(Keywords::default(), true, limits);
+            fields.push(Field {
+                name: String::from(name),
+                title,
+                description,
+                required: true,
+                kind,
+                not_secret: false,
+            });
+        }
+    }
+}
+
 fn mark_required(fields: &mut [Field], required: Option<Value>) -> Result<(), SchemaError> {
     let Some(required) = required else {
         return Ok(());
@@ -396,10 +428,6 @@ fn texts(values: Vec<Value>, key: &str) -> Result<Vec<String>, String> {
         .collect()
 }
 
-fn twice(key: &str) -> String {
-    format!("gives `{key}` twice")
-}
-
 fn whole(reason: impl Into<String>) -> SchemaError {
     SchemaError {
         field: None,
@@ -411,116 +439,5 @@ fn words(field: Option<&str>, reason: &str) -> String {
     match field {
         Some(field) => format!("field `{field}`: {reason}"),
         None => format!("the form {reason}"),
-    }
-}
-
-impl<'de> Deserialize<'de> for Draft {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_map(DraftVisitor)
-    }
-}
-
-struct DraftVisitor;
-
-impl<'de> Visitor<'de> for DraftVisitor {
-    type Value = Draft;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the schema of a form")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Draft, A::Error> {
-        let mut draft = Draft::default();
-        while let Some(key) = map.next_key::<String>()? {
-            if key != "properties" {
-                draft.keywords.0.push((key, map.next_value()?));
-                continue;
-            }
-            let Properties(properties) = map.next_value()?;
-            if draft.properties.replace(properties).is_some() {
-                return Err(A::Error::custom(twice("properties")));
-            }
-        }
-        Ok(draft)
-    }
-}
-
-struct Properties(Vec<(String, FieldDraft)>);
-
-impl<'de> Deserialize<'de> for Properties {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_map(PropertiesVisitor)
-    }
-}
-
-struct PropertiesVisitor;
-
-impl<'de> Visitor<'de> for PropertiesVisitor {
-    type Value = Properties;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an object of fields")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Properties, A::Error> {
-        let mut properties = Vec::new();
-        while let Some(property) = map.next_entry()? {
-            properties.push(property);
-        }
-        Ok(Properties(properties))
-    }
-}
-
-impl<'de> Deserialize<'de> for FieldDraft {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(FieldVisitor)
-    }
-}
-
-/// Takes any value, so that the refusal of one that is not an object can name the field.
-struct FieldVisitor;
-
-impl<'de> Visitor<'de> for FieldVisitor {
-    type Value = FieldDraft;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the schema of a field")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<FieldDraft, A::Error> {
-        let mut keywords = Keywords::default();
-        while let Some(keyword) = map.next_entry()? {
-            keywords.0.push(keyword);
-        }
-        Ok(FieldDraft(Some(keywords)))
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<FieldDraft, A::Error> {
-        while seq.next_element::<IgnoredAny>()?.is_some() {}
-        Ok(FieldDraft(None))
-    }
-
-    fn visit_bool<E>(self, _: bool) -> Result<FieldDraft, E> {
-        Ok(FieldDraft(None))
-    }
-
-    fn visit_i64<E>(self, _: i64) -> Result<FieldDraft, E> {
-        Ok(FieldDraft(None))
-    }
-
-    fn visit_u64<E>(self, _: u64) -> Result<FieldDraft, E> {
-        Ok(FieldDraft(None))
-    }
-
-    fn visit_f64<E>(self, _: f64) -> Result<FieldDraft, E> {
-        Ok(FieldDraft(None))
-    }
-
-    fn visit_str<E>(self, _: &str) -> Result<FieldDraft, E> {
-        Ok(FieldDraft(None))
-    }
-
-    fn visit_unit<E>(self) -> Result<FieldDraft, E> {
-        Ok(FieldDraft(None))
     }
 }

@@ -4,6 +4,8 @@ use alloc::{string::String, vec::Vec};
 
 use serde_json::{Map, Value};
 
+use super::JsonField;
+
 /// The values of a filled-in form, by field name: what `ElicitResult.content` carries.
 pub type Content = Map<String, Value>;
 
@@ -48,6 +50,8 @@ pub enum FieldKind {
     Choice(ChoiceField),
     /// Any number of several options.
     Choices(ChoicesField),
+    /// Anything else, written as JSON: among the arguments of a tool, never in a form of a server.
+    Json(JsonField),
 }
 
 /// A text field.

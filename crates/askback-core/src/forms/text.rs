@@ -87,6 +87,7 @@ impl Field {
                 .map(|option| option.value.as_str().into())
                 .ok_or_else(|| one_of(&field.options)),
             FieldKind::Choices(field) => parse_choices(&field.options, text),
+            FieldKind::Json(field) => field.parse(text),
         };
         read.map_err(|message| Issue::new(self.name.clone(), message))
     }

@@ -24,6 +24,7 @@ impl Field {
             FieldKind::Boolean(_) => "yes or no".into(),
             FieldKind::Choice(_) => "choose one".into(),
             FieldKind::Choices(choices) => choices_hint(choices),
+            FieldKind::Json(json) => json.hint(),
         }
     }
 
@@ -46,6 +47,8 @@ impl Field {
             (FieldKind::Number(field), Value::Number(number)) if field.integer => {
                 number::whole(number).as_ref().unwrap_or(number).to_string()
             }
+            // As it is read back.
+            (FieldKind::Json(_), value) => value.to_string(),
             (_, Value::String(text)) => text.clone(),
             (_, other) => other.to_string(),
         }

@@ -69,7 +69,7 @@ impl Serialize for Property<'_> {
             ..
         } = self.0;
         let mut map = serializer.serialize_map(None)?;
-        map.serialize_entry("type", type_name(kind))?;
+        entry(&mut map, "type", type_name(kind).as_ref())?;
         entry(&mut map, "title", title.as_ref())?;
         entry(&mut map, "description", description.as_ref())?;
         match kind {
@@ -80,19 +80,26 @@ impl Serialize for Property<'_> {
             }
             FieldKind::Choice(choice) => write_choice(&mut map, choice)?,
             FieldKind::Choices(choices) => write_choices(&mut map, choices)?,
+            FieldKind::Json(json) => {
+                for (keyword, value) in &json.schema {
+                    map.serialize_entry(keyword, value)?;
+                }
+            }
         }
         map.end()
     }
 }
 
-fn type_name(kind: &FieldKind) -> &'static str {
-    match kind {
+fn type_name(kind: &FieldKind) -> Option<&'static str> {
+    Some(match kind {
         FieldKind::Text(_) | FieldKind::Choice(_) => "string",
         FieldKind::Number(NumberField { integer: true, .. }) => "integer",
         FieldKind::Number(_) => "number",
         FieldKind::Boolean(_) => "boolean",
         FieldKind::Choices(_) => "array",
-    }
+        // It says so itself.
+        FieldKind::Json(_) => return None,
+    })
 }
 
 fn write_text<M: SerializeMap>(map: &mut M, text: &TextField) -> Result<(), M::Error> {

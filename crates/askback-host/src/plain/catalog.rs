@@ -51,7 +51,7 @@ pub fn tools(page: &mut Page, tools: &[Tool]) {
         item(page, &tool.name, title, tool.description.as_ref());
         let schema = tool.input_schema.as_str().as_bytes();
         let limits = Limits::default();
-        match FormSchema::parse(schema, &limits.forms) {
+        match FormSchema::parse_arguments(schema, &limits.forms) {
             Ok(schema) => question::fields(page, ABOUT, &schema),
             Err(_) => {
                 let schema = tool.input_schema.decode().unwrap_or(Value::Null);

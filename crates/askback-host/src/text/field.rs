@@ -19,7 +19,8 @@ pub fn hint(field: &Field) -> Words {
         | FieldKind::Number(_)
         | FieldKind::Boolean(_)
         | FieldKind::Choice(_)
-        | FieldKind::Choices(_) => Words::of_core(&bare(field).hint()),
+        | FieldKind::Choices(_)
+        | FieldKind::Json(_) => Words::of_core(&bare(field).hint()),
         // What the core says of kinds that are not known here may hold anything.
         _ => "a value".into(),
     }
@@ -34,7 +35,7 @@ pub fn read(field: &Field, written: &str) -> Result<Value, Words> {
     field.parse(written).map_err(|issue| match &field.kind {
         FieldKind::Choice(_) => "must be one of the options".into(),
         FieldKind::Choices(_) => "must be some of the options, with commas between".into(),
-        FieldKind::Text(_) | FieldKind::Number(_) | FieldKind::Boolean(_) => {
+        FieldKind::Text(_) | FieldKind::Number(_) | FieldKind::Boolean(_) | FieldKind::Json(_) => {
             Words::of_core(&issue.message)
         }
         _ => "does not fit".into(),
@@ -67,7 +68,7 @@ pub fn check(field: &Field, value: &Value, limits: &Limits) -> Result<(), Words>
                 Ok(()) => "must match the pattern".into(),
             }
         }
-        FieldKind::Text(_) | FieldKind::Number(_) | FieldKind::Boolean(_) => {
+        FieldKind::Text(_) | FieldKind::Number(_) | FieldKind::Boolean(_) | FieldKind::Json(_) => {
             Words::of_core(&issue.message)
         }
         _ => "does not fit".into(),

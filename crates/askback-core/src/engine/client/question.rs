@@ -163,6 +163,7 @@ fn drop_bad_defaults(form: &mut FormSchema, limits: &Limits) {
                 FieldKind::Boolean(boolean) => boolean.default = None,
                 FieldKind::Choice(choice) => choice.default = None,
                 FieldKind::Choices(choices) => choices.default = None,
+                FieldKind::Json(json) => drop(json.schema.remove("default")),
             }
         }
     }

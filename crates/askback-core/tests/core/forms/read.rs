@@ -344,3 +344,84 @@ fn the_limits_hold() {
         Some("the form is longer than 200 bytes"),
     );
 }
+
+/// The fields of arguments, each as its name, its kind and whether it is required.
+fn arguments(schema: &Value) -> Vec<(String, &'static str, bool)> {
+    let limits = FormLimits::default();
+    let form = FormSchema::parse_arguments(schema.to_string().as_bytes(), &limits).unwrap();
+    let shown = form.fields.into_iter().map(|field| {
+        let kind = match field.kind {
+            FieldKind::Text(_) => "text",
+            FieldKind::Number(NumberField { integer: true, .. }) => "integer",
+            FieldKind::Choice(_) => "choice",
+            FieldKind::Choices(_) => "choices",
+            FieldKind::Json(_) => "json",
+            _ => "other",
+        };
+        (field.name, kind, field.required)
+    });
+    shown.collect()
+}
+
+#[test]
+fn an_argument_that_is_no_field_of_a_form_is_json() {
+    #[track_caller]
+    fn check(argument: Value, required: &[&str], kind: &str) {
+        let schema = json!({
+            "type": "object",
+            "properties": {"a": {"type": "string"}, "b": argument},
+            "required": required,
+        });
+        let is_required = required.contains(&"b");
+        let expected = [
+            ("a".to_owned(), "text", false),
+            ("b".to_owned(), kind, is_required),
+        ];
+        assert_eq!(arguments(&schema), expected, "{schema}");
+    }
+    let nothing = json!({"type": "null"});
+    check(json!({"type": "object", "properties": {}}), &[], "json");
+    check(
+        json!({"type": "array", "items": {"type": "string"}}),
+        &["b"],
+        "json",
+    );
+    check(
+        json!({"type": "array", "items": {"type": "string", "enum": ["x"]}}),
+        &[],
+        "choices",
+    );
+    check(json!({"$ref": "#/$defs/b"}), &[], "json");
+    check(json!(true), &[], "json");
+    check(
+        json!({"type": "string", "enum": vec!["x"; 257]}),
+        &[],
+        "json",
+    );
+    check(
+        json!({"type": "string", "format": "uri-reference"}),
+        &[],
+        "text",
+    );
+    // What may be left out need not be null.
+    check(
+        json!({"type": ["integer", "null"], "default": null}),
+        &[],
+        "integer",
+    );
+    check(json!({"type": ["string", "integer"]}), &[], "json");
+    check(
+        json!({"anyOf": [{"type": "string"}, nothing], "title": "B"}),
+        &[],
+        "text",
+    );
+    check(json!({"anyOf": [nothing, {"type": "object"}]}), &[], "json");
+    check(json!({"anyOf": [{"type": "string"}, nothing]}), &["b"], "json");
+    let undescribed = json!({"type": "object", "required": ["x"]});
+    assert_eq!(arguments(&undescribed), [("x".to_owned(), "json", true)]);
+    // A form of a server is as before.
+    refused(
+        json!({"type": ["string", "null"]}),
+        "its `type` must be one name",
+    );
+}

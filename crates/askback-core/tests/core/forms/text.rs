@@ -1,6 +1,9 @@
 //! Values read from what was typed.
 
-use askback_core::{forms::Field, limits::FormLimits};
+use askback_core::{
+    forms::{Field, FormSchema},
+    limits::FormLimits,
+};
 use serde_json::{Value, json};
 
 use super::{content, field, form_of, optional};
@@ -207,4 +210,77 @@ fn what_is_shown_can_be_typed_back() {
         let field = field(schema);
         assert_eq!(field.parse(&field.show(&value)).unwrap(), value);
     }
+}
+
+/// An argument of this schema.
+fn argument(schema: Value) -> Field {
+    let schema = json!({"type": "object", "properties": {"f": schema}});
+    let limits = FormLimits::default();
+    let form = FormSchema::parse_arguments(schema.to_string().as_bytes(), &limits).unwrap();
+    form.fields.into_iter().next().unwrap()
+}
+
+#[test]
+fn json_is_read_as_it_was_written() {
+    #[track_caller]
+    fn check(schema: Value, hint: &str, cases: &[(&str, Result<Value, &str>)]) {
+        let field = argument(schema);
+        assert_eq!(field.hint(), hint);
+        for (text, expected) in cases {
+            let read = field.parse(text).and_then(|value| {
+                field.check(&value, &FormLimits::default())?;
+                assert_eq!(field.parse(&field.show(&value)), Ok(value.clone()));
+                Ok(value)
+            });
+            let read = read.map_err(|issue| issue.message);
+            assert_eq!(read, expected.clone().map_err(String::from), "{text:?}");
+        }
+    }
+    check(
+        json!({"type": "object"}),
+        "an object, as JSON",
+        &[
+            (r#" {"a": [1, "x"]} "#, Ok(json!({"a": [1, "x"]}))),
+            (
+                r#"{"id": 18446744073709551615}"#,
+                Ok(json!({"id": u64::MAX})),
+            ),
+            (
+                r#"{"id": "99999999999999999999"}"#,
+                Ok(json!({"id": "99999999999999999999"})),
+            ),
+            (
+                r#"{"q": "\\\"", "x": 1e400}"#,
+                Err("is not JSON: number out of range at line 1 column 24"),
+            ),
+            (
+                r#"{"q": "\\\"", "id": 18446744073709551616}"#,
+                Err("18446744073709551616 is too large to be sent exactly"),
+            ),
+            ("[1]", Err("must be an object")),
+            (
+                "{",
+                Err("is not JSON: EOF while parsing an object at line 1 column 1"),
+            ),
+        ],
+    );
+    check(
+        json!({"type": ["string", "array"]}),
+        "a text or a list, as JSON",
+        &[
+            ("plain", Ok(json!("plain"))),
+            (r#""quoted""#, Ok(json!("quoted"))),
+            ("[1]", Ok(json!([1]))),
+            ("7", Err("must be a text or a list")),
+        ],
+    );
+    check(
+        json!({"enum": [1, "x"]}),
+        "a value, as JSON",
+        &[
+            ("1", Ok(json!(1))),
+            (r#""x""#, Ok(json!("x"))),
+            ("2", Err("must be one of the values in its schema")),
+        ],
+    );
 }

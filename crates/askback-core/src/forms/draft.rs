@@ -1,0 +1,217 @@
+//! The JSON of a schema, as it stands there.
+
+use alloc::{format, string::String, vec::Vec};
+use core::fmt;
+
+use serde::de::{Deserialize, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::{Number, Value};
+
+use super::number;
+
+/// A field of a schema as it was read, before it is interpreted.
+#[derive(Default)]
+pub(super) struct Draft {
+    pub(super) properties: Option<Vec<(String, FieldDraft)>>,
+    pub(super) keywords: Keywords,
+}
+
+/// A property: its keywords, or nothing where its schema is not an object.
+#[derive(Clone)]
+pub(super) struct FieldDraft(pub(super) Option<Keywords>);
+
+/// The members of an object as they came, duplicates included.
+#[derive(Default, Clone)]
+pub(super) struct Keywords(pub(super) Vec<(String, Value)>);
+
+impl Keywords {
+    /// Takes a keyword out; one that is given twice has no one meaning and is refused.
+    pub(super) fn take(&mut self, key: &str) -> Result<Option<Value>, String> {
+        let mut found = None;
+        let mut doubled = false;
+        self.0.retain_mut(|(name, value)| {
+            if name != key {
+                return true;
+            }
+            doubled |= found.replace(value.take()).is_some();
+            false
+        });
+        if doubled { Err(twice(key)) } else { Ok(found) }
+    }
+
+    pub(super) fn text(&mut self, key: &str) -> Result<Option<String>, String> {
+        match self.take(key)? {
+            None => Ok(None),
+            Some(Value::String(text)) => Ok(Some(text)),
+            Some(_) => Err(format!("`{key}` must be a text")),
+        }
+    }
+
+    pub(super) fn number(&mut self, key: &str) -> Result<Option<Number>, String> {
+        match self.take(key)? {
+            None => Ok(None),
+            Some(Value::Number(number)) => Ok(Some(number)),
+            Some(_) => Err(format!("`{key}` must be a number")),
+        }
+    }
+
+    pub(super) fn count(&mut self, key: &str) -> Result<Option<u64>, String> {
+        match self.number(key)? {
+            None => Ok(None),
+            Some(number) => match number::to_u64(&number) {
+                Some(count) => Ok(Some(count)),
+                None => Err(format!("`{key}` must be a whole number from 0 on")),
+            },
+        }
+    }
+
+    /// Leaves null out of the types, where there is one more: the ways in which generators of schemas
+    /// write an argument that may be left out.
+    pub(super) fn leave_out_null(&mut self) {
+        let is_null = |schema: &Value| schema["type"] == "null";
+        let mut only = None;
+        for (name, value) in &mut self.0 {
+            let Value::Array(members) = value else {
+                continue;
+            };
+            match name.as_str() {
+                "type" if members.len() == 2 && members.iter().any(|name| name == "null") => {
+                    members.retain(|name| name != "null");
+                    *value = members.swap_remove(0);
+                }
+                "anyOf" | "oneOf" if members.len() == 2 && members.iter().any(is_null) => {
+                    only = members.iter().find(|schema| !is_null(schema)).cloned();
+                }
+                _ => {}
+            }
+        }
+        if let Some(Value::Object(only)) = only {
+            self.0
+                .retain(|(name, _)| !matches!(name.as_str(), "anyOf" | "oneOf"));
+            for (name, value) in only {
+                if self.0.iter().all(|(known, _)| *known != name) {
+                    self.0.push((name, value));
+                }
+            }
+        }
+    }
+
+    /// Takes `default`; null means none, because several schema generators write it so.
+    pub(super) fn preset(&mut self) -> Result<Option<Value>, String> {
+        Ok(self.take("default")?.filter(|value| !value.is_null()))
+    }
+}
+
+pub(super) fn twice(key: &str) -> String {
+    format!("gives `{key}` twice")
+}
+
+impl<'de> Deserialize<'de> for Draft {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(DraftVisitor)
+    }
+}
+
+struct DraftVisitor;
+
+impl<'de> Visitor<'de> for DraftVisitor {
+    type Value = Draft;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the schema of a form")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Draft, A::Error> {
+        let mut draft = Draft::default();
+        while let Some(key) = map.next_key::<String>()? {
+            if key != "properties" {
+                draft.keywords.0.push((key, map.next_value()?));
+                continue;
+            }
+            let Properties(properties) = map.next_value()?;
+            if draft.properties.replace(properties).is_some() {
+                return Err(A::Error::custom(twice("properties")));
+            }
+        }
+        Ok(draft)
+    }
+}
+
+struct Properties(Vec<(String, FieldDraft)>);
+
+impl<'de> Deserialize<'de> for Properties {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(PropertiesVisitor)
+    }
+}
+
+struct PropertiesVisitor;
+
+impl<'de> Visitor<'de> for PropertiesVisitor {
+    type Value = Properties;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object of fields")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Properties, A::Error> {
+        let mut properties = Vec::new();
+        while let Some(property) = map.next_entry()? {
+            properties.push(property);
+        }
+        Ok(Properties(properties))
+    }
+}
+
+impl<'de> Deserialize<'de> for FieldDraft {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(FieldVisitor)
+    }
+}
+
+/// Takes any value, so that the refusal of one that is not an object can name the field.
+struct FieldVisitor;
+
+impl<'de> Visitor<'de> for FieldVisitor {
+    type Value = FieldDraft;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the schema of a field")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<FieldDraft, A::Error> {
+        let mut keywords = Keywords::default();
+        while let Some(keyword) = map.next_entry()? {
+            keywords.0.push(keyword);
+        }
+        Ok(FieldDraft(Some(keywords)))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<FieldDraft, A::Error> {
+        while seq.next_element::<IgnoredAny>()?.is_some() {}
+        Ok(FieldDraft(None))
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<FieldDraft, E> {
+        Ok(FieldDraft(None))
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<FieldDraft, E> {
+        Ok(FieldDraft(None))
+    }
+
+    fn visit_u64<E>(self, _: u64) -> Result<FieldDraft, E> {
+        Ok(FieldDraft(None))
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<FieldDraft, E> {
+        Ok(FieldDraft(None))
+    }
+
+    fn visit_str<E>(self, _: &str) -> Result<FieldDraft, E> {
+        Ok(FieldDraft(None))
+    }
+
+    fn visit_unit<E>(self) -> Result<FieldDraft, E> {
+        Ok(FieldDraft(None))
+    }
+}

@@ -1,0 +1,152 @@
+//! A field that a form cannot ask, and that is written as JSON instead.
+
+use alloc::{
+    borrow::ToOwned,
+    format,
+    string::{String, ToString},
+    vec::Vec,
+};
+
+use serde_json::{Map, Value};
+
+/// A field that is written as JSON: an argument of a tool whose schema is none of a form.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct JsonField {
+    /// Its JSON Schema, without title and description.
+    pub schema: Map<String, Value>,
+    /// Why a form cannot ask it, as the rest of a sentence.
+    pub reason: String,
+}
+
+/// Reads JSON that a person wrote. What is read is what was written, to the last digit.
+///
+/// ```
+/// use askback_core::forms::read_json;
+///
+/// assert_eq!(read_json("[9007199254740993]").unwrap().to_string(), "[9007199254740993]");
+/// let error = read_json("[18446744073709551616]").unwrap_err();
+/// assert_eq!(error, "18446744073709551616 is too large to be sent exactly");
+/// ```
+///
+/// # Errors
+///
+/// Fails with the place where it is no JSON, or with the whole number that 64 bits do not hold.
+pub fn read_json(text: &str) -> Result<Value, String> {
+    let value = serde_json::from_str(text).map_err(|error| format!("is not JSON: {error}"))?;
+    match rounded(text) {
+        None => Ok(value),
+        Some(number) => Err(format!("{number} is too large to be sent exactly")),
+    }
+}
+
+impl JsonField {
+    /// The value filled in beforehand.
+    pub(super) fn default_value(&self) -> Option<Value> {
+        let default = self.schema.get("default");
+        default.filter(|value| !value.is_null()).cloned()
+    }
+
+    pub(super) fn hint(&self) -> String {
+        let types: Vec<_> = self.types().filter_map(named).collect();
+        match types.is_empty() {
+            true => "a value, as JSON".to_owned(),
+            false => format!("{}, as JSON", types.join(" or ")),
+        }
+    }
+
+    /// Reads what a person wrote. Where a text is wanted, what is no JSON is one.
+    pub(super) fn parse(&self, text: &str) -> Result<Value, String> {
+        match read_json(text) {
+            Err(_) if self.types().any(|name| name == "string") => Ok(text.into()),
+            read => read,
+        }
+    }
+
+    /// Checks a value as far as the outermost type and the listed values go; the rest is for the tool.
+    pub(super) fn check(&self, value: &Value) -> Result<(), String> {
+        let mut types = self.types().filter(|name| named(name).is_some()).peekable();
+        if types.peek().is_some() && !types.any(|name| is(name, value)) {
+            let types: Vec<_> = self.types().filter_map(named).collect();
+            return Err(format!("must be {}", types.join(" or ")));
+        }
+        let listed = self.schema.get("enum").and_then(Value::as_array);
+        match listed {
+            Some(listed) if !listed.contains(value) => {
+                Err("must be one of the values in its schema".to_string())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The names of types that its schema declares.
+    fn types(&self) -> impl Iterator<Item = &str> {
+        let several = match self.schema.get("type") {
+            Some(Value::Array(names)) => names.as_slice(),
+            Some(name) => core::slice::from_ref(name),
+            None => &[],
+        };
+        several.iter().filter_map(Value::as_str)
+    }
+}
+
+/// A type in words; none where JSON Schema has no such type.
+fn named(name: &str) -> Option<&'static str> {
+    Some(match name {
+        "object" => "an object",
+        "array" => "a list",
+        "string" => "a text",
+        "number" => "a number",
+        "integer" => "a whole number",
+        "boolean" => "true or false",
+        "null" => "null",
+        _ => return None,
+    })
+}
+
+fn is(name: &str, value: &Value) -> bool {
+    match value {
+        Value::Null => name == "null",
+        Value::Bool(_) => name == "boolean",
+        Value::Number(number) => {
+            name == "number" || name == "integer" && super::number::is_integral(number)
+        }
+        Value::String(_) => name == "string",
+        Value::Array(_) => name == "array",
+        Value::Object(_) => name == "object",
+    }
+}
+
+/// The first whole number in a JSON text that is read as another one.
+fn rounded(json: &str) -> Option<&str> {
+    let is_of_number = |c: char| c.is_ascii_digit() || "+-.eE".contains(c);
+    let mut rest = json;
+    while let Some(at) = rest.find(|c: char| c == '"' || c == '-' || c.is_ascii_digit()) {
+        rest = &rest[at..];
+        if let Some(text) = rest.strip_prefix('"') {
+            rest = behind(text);
+            continue;
+        }
+        let end = rest.find(|c| !is_of_number(c)).unwrap_or(rest.len());
+        let (number, behind) = rest.split_at(end);
+        let is_whole = !number.contains(['.', 'e', 'E']);
+        if is_whole && number.parse::<i64>().is_err() && number.parse::<u64>().is_err() {
+            return Some(number);
+        }
+        rest = behind;
+    }
+    None
+}
+
+/// What stands behind the end of a string.
+fn behind(text: &str) -> &str {
+    let mut is_escaped = false;
+    for (at, c) in text.char_indices() {
+        match c {
+            _ if is_escaped => is_escaped = false,
+            '\\' => is_escaped = true,
+            '"' => return &text[at + 1..],
+            _ => {}
+        }
+    }
+    ""
+}
