@@ -43,7 +43,6 @@ pub async fn for_tool(
             // What was given is not asked again.
             form.fields
                 .retain(|field| asks_all || !given.contains_key(&field.name));
-            form.fields.iter_mut().for_each(describe);
             let mut arguments = match asks_all {
                 true => Map::new(),
                 false => given.clone(),
@@ -71,18 +70,6 @@ pub async fn for_tool(
             Err(Error::usage("the tool needs more arguments: add these").quoting(missing.join(" ")))
         }
         _ => Ok(Some(given)),
-    }
-}
-
-/// Adds its schema to what is said of an argument that is written as JSON.
-fn describe(field: &mut Field) {
-    if let FieldKind::Json(json) = &field.kind {
-        let schema = Value::from(json.schema.clone()).to_string();
-        let description = field.description.take();
-        let parts = description
-            .into_iter()
-            .chain([format!("Its schema: {schema}")]);
-        field.description = Some(parts.collect::<Vec<_>>().join("\n"));
     }
 }
 

@@ -128,7 +128,9 @@ impl Relay {
         let [forms, links, models, folders, ears] = relays;
         let mut client = client.on_event(move |event| ears.event(event));
         if abilities.forms {
-            client = client.on_elicit(move |form| forms.clone().fill(form));
+            client = client
+                .elicits_json()
+                .on_elicit(move |form| forms.clone().fill(form));
         }
         if abilities.links {
             client = client.on_elicit_url(move |link| links.clone().open(link));

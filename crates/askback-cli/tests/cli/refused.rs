@@ -21,12 +21,10 @@ done
 "#;
 
 #[track_caller]
-fn check(name: &str, question: &str, exit: i32, says: &[&str]) {
-    let run = Run::new(
-        &format!("refused-{name}"),
-        &["call", "t", "--protocol", "2025-11-25"],
-    );
-    let run = run.answers("answers: [{accept: {}}]\nsampling: [{reply: sunny}]\n");
+fn check(name: &str, question: &str, rule: &str, exit: i32, says: &[&str]) {
+    let words = ["call", "t", "--protocol", "2025-11-25"];
+    let run = Run::new(&format!("refused-{name}"), &words);
+    let run = run.answers(&format!("answers: [{{accept: {rule}}}]"));
     let mut ran = run.and(&["--", "sh", "-c", ASKING, "sh", question]).run();
     ran = ran.expect(exit).prints("done");
     for words in says {
@@ -34,38 +32,52 @@ fn check(name: &str, question: &str, exit: i32, says: &[&str]) {
     }
 }
 
+fn form(properties: &str) -> String {
+    format!(
+        r#""method":"elicitation/create","params":{{"message":"Where to?","requestedSchema":{{"type":"object","properties":{{{properties}}},"required":["to"]}}}}"#
+    )
+}
+
 #[test]
 fn a_question_that_cannot_be_put_is_told_and_counts_as_unanswered() {
-    let form = |properties: &str| {
-        format!(
-            r#""method":"elicitation/create","params":{{"message":"Where to?","requestedSchema":{{"type":"object","properties":{{{properties}}}}}}}"#
-        )
-    };
-    check("drawn", &form(r#""to":{"type":"string"}"#), 0, &[]);
+    let fields: Vec<_> = (0..64)
+        .map(|at| format!(r#""{at}":{{"type":"string"}}"#))
+        .collect();
+    let many = format!(r#""to":{{"type":"string"}},{}"#, fields.join(","));
     let told = [
         "sh asked something that cannot be shown here",
         "for the tool | t",
         "| Where to?",
+        "the form has more than 64 fields",
     ];
-    let because = |why: &'static str| [&told[..], &[why]].concat();
+    check("fields", &form(&many), "{to: Rome}", 3, &told);
     check(
-        "nested",
-        &form(r#""home":{"type":"object","properties":{}}"#),
-        3,
-        &because("field `home`: an object cannot be asked in a form"),
-    );
-    let many: Vec<_> = (0..257).map(|option| format!(r#""{option}""#)).collect();
-    let many = format!(r#""one":{{"type":"string","enum":[{}]}}"#, many.join(","));
-    check(
-        "options",
-        &form(&many),
-        3,
-        &because("has more than 256 options"),
-    );
-    check(
-        "context",
+        "sampling",
         r#""method":"sampling/createMessage","params":{"messages":"none","maxTokens":5}"#,
+        "{to: Rome}",
         3,
         &["sh asked for a text of a model in a way that is not possible here"],
     );
+}
+
+#[test]
+fn what_cannot_be_drawn_of_a_form_is_answered_as_json() {
+    let nested = form(r#""to":{"type":"object","properties":{"city":{"type":"string"}}}"#);
+    check(
+        "nested",
+        &nested,
+        "{to: {city: Rome}}",
+        0,
+        &["answered by rule 1"],
+    );
+    let unfit = ["to: an object, as JSON", "`to`: must be an object"];
+    check("unfit", &nested, "{to: Rome}", 3, &unfit);
+    let many: Vec<_> = (0..257).map(|option| format!(r#""{option}""#)).collect();
+    let many = form(&format!(
+        r#""to":{{"type":"string","enum":[{}]}}"#,
+        many.join(",")
+    ));
+    check("option", &many, "{to: \"256\"}", 0, &["answered by rule 1"]);
+    let unfit = ["`to`: must be one of the values in its schema"];
+    check("no-option", &many, "{to: \"257\"}", 3, &unfit);
 }

@@ -73,15 +73,18 @@ impl FormSchema {
 enum Reading {
     /// A form of a server.
     Form,
+    /// The same, where a person may answer what cannot be drawn.
+    Wire,
     /// The arguments of a tool.
     Arguments,
 }
 
-/// Reads a schema within [`FormLimits::default`]; [`FormSchema::parse`] takes other limits.
+/// Reads a schema within [`FormLimits::default`]. What [`FormSchema::parse`] refuses of a field becomes one
+/// of JSON here, for [`FormSchema::undrawn`] to tell.
 impl<'de> Deserialize<'de> for FormSchema {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         Draft::deserialize(deserializer)?
-            .into_schema(&FormLimits::default(), Reading::Form)
+            .into_schema(&FormLimits::default(), Reading::Wire)
             .map_err(D::Error::custom)
     }
 }
@@ -110,14 +113,18 @@ impl Draft {
             // Names are few (bounded above), so looking through them is cheaper than a set.
             let read = if fields.iter().any(|field| field.name == name) {
                 Err(String::from("is given twice"))
-            } else if reading == Reading::Form {
-                read_field(keywords, limits)
             } else {
-                Ok(read_argument(
-                    keywords.unwrap_or_default(),
-                    is_required(&name),
-                    limits,
-                ))
+                match reading {
+                    Reading::Form => read_field(keywords, limits),
+                    Reading::Wire => {
+                        let keywords = keywords.unwrap_or_default();
+                        Ok(read_or_json(keywords.clone(), keywords, limits))
+                    }
+                    Reading::Arguments => {
+                        let keywords = keywords.unwrap_or_default();
+                        Ok(read_argument(keywords, is_required(&name), limits))
+                    }
+                }
             };
             match read {
                 Ok((title, description, kind)) => fields.push(Field {
@@ -175,11 +182,16 @@ fn read_argument(keywords: Keywords, is_required: bool, limits: &FormLimits) -> 
         let is_known = |name: &str| TextFormat::from_name(name).is_some();
         name != "format" || format.as_str().is_some_and(is_known)
     });
+    read_or_json(plain, keywords, limits)
+}
+
+/// A field of a form by its plain keywords, or else one of all keywords that is written as JSON.
+fn read_or_json(plain: Keywords, all: Keywords, limits: &FormLimits) -> Described {
     let reason = match read_field(Some(plain), limits) {
         Ok(described) => return described,
         Err(reason) => reason,
     };
-    let mut schema: Map<String, Value> = keywords.0.into_iter().collect();
+    let mut schema: Map<String, Value> = all.0.into_iter().collect();
     let mut text = |key: &str| match schema.remove(key) {
         Some(Value::String(text)) => Some(text),
         _ => None,

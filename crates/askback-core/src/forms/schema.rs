@@ -50,7 +50,7 @@ pub enum FieldKind {
     Choice(ChoiceField),
     /// Any number of several options.
     Choices(ChoicesField),
-    /// Anything else, written as JSON: among the arguments of a tool, never in a form of a server.
+    /// Anything else, written as JSON: an argument of a tool, or what a server must not put into a form.
     Json(JsonField),
 }
 
@@ -140,6 +140,14 @@ impl FormSchema {
     /// The field of that name.
     pub fn field(&self, name: &str) -> Option<&Field> {
         self.fields.iter().find(|field| field.name == name)
+    }
+
+    /// The first field that a form of a server cannot have, and why.
+    pub fn undrawn(&self) -> Option<(&Field, &str)> {
+        self.fields.iter().find_map(|field| match &field.kind {
+            FieldKind::Json(json) => Some((field, json.reason.as_str())),
+            _ => None,
+        })
     }
 }
 

@@ -39,7 +39,8 @@ enum Entry {
 impl Draft {
     /// A form as it is asked: each field holds what is given beforehand, or its default, if that
     /// passes the check.
-    pub fn new(schema: FormSchema, preset: &Content, limits: Limits) -> Self {
+    pub fn new(mut schema: FormSchema, preset: &Content, limits: Limits) -> Self {
+        schema.fields.iter_mut().for_each(explain);
         let mut dropped = Vec::new();
         let mut first = |(index, field): (usize, &Field)| {
             let preset = preset.get(&field.name).cloned();
@@ -236,6 +237,18 @@ const LETTERS: [&str; 26] = [
     "a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l", "m", "n", "o", "p", "q", "r", "s",
     "t", "u", "v", "w", "x", "y", "z",
 ];
+
+/// Says in the description of a field of JSON, behind the words of the server, why it is one, and its
+/// schema.
+fn explain(field: &mut Field) {
+    if let FieldKind::Json(json) = &field.kind {
+        let schema = Value::from(json.schema.clone());
+        let why = format!("As JSON: {}. Its schema: {schema}", json.reason);
+        let description = field.description.take();
+        let parts: Vec<_> = description.into_iter().chain([why]).collect();
+        field.description = Some(parts.join(" "));
+    }
+}
 
 fn read(field: &Field, written: &str) -> Result<Value, Words> {
     match (&field.kind, text::read(field, written)) {

@@ -14,7 +14,7 @@ use askback_host::{
 };
 use serde_json::{Value, json};
 
-use crate::{form, in_full, link, sign_in, suggested, travel, vacation};
+use crate::{form, in_full, link, nested, sign_in, suggested, travel, vacation};
 
 /// An event of a conversation.
 enum Do<'a> {
@@ -400,6 +400,9 @@ screens! {
     ];
     a_sign_in_that_is_refused: WIDE, [
         Asks(sign_in("javascript:alert(1)")),
+    ];
+    what_cannot_be_drawn_is_written_as_json: WIDE, [
+        Asks(nested()), Type("Ada"), Type("Main Street"), Type(r#"{"street": "Main Street", "number": 9007199254740993}"#), Type(""),
     ];
     // Shows SA-02, SA-03, SA-05, SA-17.
     a_model_is_asked: WIDE, [

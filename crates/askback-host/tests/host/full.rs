@@ -16,7 +16,7 @@ use jiff::civil::date;
 use proptest::prelude::*;
 use serde_json::Value;
 
-use crate::{form, link, safety, sign_in, suggested, travel, vacation};
+use crate::{form, link, nested, safety, sign_in, suggested, travel, vacation};
 
 /// Something that happens before the screen.
 enum Do<'a> {
@@ -323,6 +323,10 @@ screens! {
         Asks(vacation(false)), Type("Ba"), Suggest(0, "Ba", &["Barcelona"]), See, Press(Key::Esc),
     ];
     an_empty_form_takes_a_yes: 80, [Asks(form("Delete it?", "", "")), See, Press(Key::Enter)];
+    what_cannot_be_drawn_is_written_as_json: 80, [
+        Asks(nested()), Type("Ada"), Press(Key::Tab), Type(r#"{"street": "#), See, Type(r#""Main Street"}"#),
+        Press(Key::Ctrl('s')), See, Press(Key::Enter),
+    ];
     // Shows SA-02, SA-03.
     a_model_is_asked: 80, [
         Asks(sampling()), Type("Take"), Press(Key::Enter), Type("the 08:10."), See, Press(Key::Ctrl('s')), See,

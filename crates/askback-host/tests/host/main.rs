@@ -49,6 +49,31 @@ fn form(message: &str, properties: &str, required: &str) -> Question {
     }
 }
 
+/// A form of which a part cannot be drawn.
+fn nested() -> Question {
+    let schema = r#"{
+        "type": "object",
+        "properties": {
+            "name": {"type": "string"},
+            "home": {
+                "type": "object",
+                "title": "Home",
+                "description": "Where you live.",
+                "properties": {"street": {"type": "string"}}
+            }
+        },
+        "required": ["home"]
+    }"#;
+    let Ask::Form { message, .. } = form("Who are you?", "", "").ask else {
+        unreachable!("it is a form");
+    };
+    let schema = serde_json::from_str(schema).expect("it is a schema");
+    Question {
+        ask: Ask::Form { message, schema },
+        ..form("", "", "")
+    }
+}
+
 /// A link that is asked in a call of `connect_calendar`.
 fn link(url: &str) -> Question {
     Question {

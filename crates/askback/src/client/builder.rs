@@ -47,6 +47,7 @@ pub struct ClientBuilder {
     protocol: Protocol,
     principal: Option<String>,
     tasks: bool,
+    json_fields: bool,
     checks_results: bool,
     /// The extensions.
     declared: ClientCapabilities,
@@ -64,6 +65,7 @@ impl ClientBuilder {
             protocol: Protocol::Auto,
             principal: None,
             tasks: true,
+            json_fields: false,
             checks_results: true,
             declared: ClientCapabilities::default(),
             wrong: None,
@@ -110,6 +112,15 @@ impl ClientBuilder {
         Fut: Future<Output = Result<ElicitResult>> + Send + 'static,
     {
         self.host.elicit = answerer(answer);
+        self
+    }
+
+    /// Has forms put to the function of [`on_elicit`](Self::on_elicit) that a server must not ask: what
+    /// cannot be drawn of one is a field of JSON ([`FieldKind::Json`](crate::forms::FieldKind::Json)).
+    /// Without this they are refused.
+    #[must_use]
+    pub fn elicits_json(mut self) -> Self {
+        self.json_fields = true;
         self
     }
 
@@ -310,6 +321,7 @@ impl ClientBuilder {
         let profile = Profile {
             info: self.info,
             capabilities,
+            json_fields: self.json_fields,
             revisions,
             principal: self.principal,
             limits: self.limits,

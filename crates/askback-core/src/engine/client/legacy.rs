@@ -200,7 +200,7 @@ impl Connection {
             return Ok(());
         };
         let facts = session.revision.facts();
-        admit(&mut request, &profile.capabilities, facts, &profile.limits)?;
+        admit(&mut request, profile, facts)?;
         if session.questions.len() >= profile.limits.wire.requests_in_flight || !asks.admit(now) {
             return Err(self.refuse_flood());
         }

@@ -74,6 +74,8 @@ pub struct Profile {
     pub info: Implementation,
     /// How its host can be asked.
     pub capabilities: ClientCapabilities,
+    /// Whether its host takes forms of which a part is written as JSON.
+    pub json_fields: bool,
     /// The revisions it may speak.
     pub revisions: Vec<Revision>,
     /// For whom it asks, where the server tells people apart: results the server calls private are

@@ -5,14 +5,14 @@ use alloc::{
     string::{String, ToString},
 };
 
-use super::{CallId, CallTarget};
+use super::{CallId, CallTarget, Profile};
 use crate::{
     forms::{FieldKind, FormSchema},
     jsonrpc::ErrorObject,
     limits::Limits,
     protocol::{
-        ClientCapabilities, CreateMessageParams, ElicitAction, ElicitParams, ElicitResult,
-        Implementation, InputRequest, InputResponse, ListRootsResult, RawJson, Root, SamplingBlock,
+        CreateMessageParams, ElicitAction, ElicitParams, ElicitResult, Implementation,
+        InputRequest, InputResponse, ListRootsResult, RawJson, Root, SamplingBlock,
         SamplingMessage,
     },
     revision::Facts,
@@ -23,7 +23,7 @@ use crate::{
 pub struct QuestionId(pub(super) u64);
 
 /// A question for the host: of any kind, or of the one in `Q`. It was checked: the client declared
-/// that it can be asked so, and a form can be drawn.
+/// that it can be asked so, and a form can be drawn, or has fields of JSON where the host takes them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HostQuestion<Q = InputRequest> {
     /// The server's own name and version, unverified.
@@ -73,16 +73,24 @@ impl<Q> HostQuestion<Q> {
 /// make no sense, -32601 for sampling or roots that were not declared.
 pub(super) fn admit(
     request: &mut InputRequest,
-    capabilities: &ClientCapabilities,
+    profile: &Profile,
     facts: &Facts,
-    limits: &Limits,
 ) -> Result<(), ErrorObject> {
+    let capabilities = &profile.capabilities;
     match request {
         InputRequest::Elicit(ElicitParams::Form(form)) => {
             if !capabilities.elicits_form() {
                 return Err(undeclared_mode("form"));
             }
-            drop_bad_defaults(form.requested_schema.make_mut(), limits);
+            if let Some((field, why)) = form.requested_schema.undrawn()
+                && !profile.json_fields
+            {
+                let name = &field.name;
+                return Err(ErrorObject::invalid_params(format!(
+                    "field `{name}`: {why}"
+                )));
+            }
+            drop_bad_defaults(form.requested_schema.make_mut(), &profile.limits);
             Ok(())
         }
         InputRequest::Elicit(ElicitParams::Url(_)) => {

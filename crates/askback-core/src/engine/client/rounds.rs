@@ -164,7 +164,7 @@ impl Connection {
         let revision = self.greeting.as_ref().map(|greeting| greeting.revision);
         let facts = revision.unwrap_or(Revision::LATEST).facts();
         let Self { profile, asks, .. } = self;
-        admit(&mut request, &profile.capabilities, facts, &profile.limits).map_err(|error| {
+        admit(&mut request, profile, facts).map_err(|error| {
             let why = format!("it asks {key:?} of a client that cannot be asked so: {error}");
             ClientError::Protocol(why)
         })?;

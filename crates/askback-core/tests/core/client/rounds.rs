@@ -256,7 +256,7 @@ fn a_server_that_asks_out_of_turn_breaks_the_protocol() {
         (
             r#"tools/call {"name":"t"}"#,
             r#"{"resultType":"input_required","inputRequests":{"a":{"method":"elicitation/create","params":{"message":"A?","requestedSchema":{"type":"object","properties":{"home":{"type":"object","properties":{}}}}}}}}"#,
-            "its result cannot be read: invalid params: field `home`: an object cannot be asked in a form at line 1 column 123 at line 1 column 194",
+            r#"it asks "a" of a client that cannot be asked so: field `home`: an object cannot be asked in a form (-32602)"#,
         ),
         // Without a link, a question to open a link is no empty form.
         (

@@ -1,5 +1,7 @@
 //! The handshake era: the server asks on the session.
 
+use askback_core::engine::client::Profile;
+
 use super::{Player, capabilities, check_as, legacy, only, profile};
 
 /// A session of a revision, with a client that can be asked everything.
@@ -213,6 +215,26 @@ fn a_question_that_makes_no_sense_is_refused_with_the_reason() {
     ] {
         check_refused("2025-11-25", all, &question, -32602, words);
     }
+}
+
+#[test]
+fn what_cannot_be_drawn_is_put_to_a_host_that_takes_json() {
+    let client = Profile {
+        json_fields: true,
+        ..only("2025-11-25")
+    };
+    check_as(
+        &client,
+        &legacy(
+            "2025-11-25",
+            r#"
+            < {"id":0,"method":"elicitation/create","params":{"message":"Where?","requestedSchema":{"type":"object","properties":{"to":{"title":"To","type":"object","properties":{}}},"required":["to"]}}}
+            = ask 1 {"message":"Where?","requestedSchema":{"type":"object","properties":{"to":{"title":"To","type":"object","properties":{}}},"required":["to"]}}
+            ! answer 1 elicit {"action":"accept","content":{"to":{"city":"Rome"}}}
+            > {"id":0,"result":{"action":"accept","content":{"to":{"city":"Rome"}}}}
+            "#,
+        ),
+    );
 }
 
 #[test]

@@ -416,7 +416,11 @@ fn an_argument_that_is_no_field_of_a_form_is_json() {
         "text",
     );
     check(json!({"anyOf": [nothing, {"type": "object"}]}), &[], "json");
-    check(json!({"anyOf": [{"type": "string"}, nothing]}), &["b"], "json");
+    check(
+        json!({"anyOf": [{"type": "string"}, nothing]}),
+        &["b"],
+        "json",
+    );
     let undescribed = json!({"type": "object", "required": ["x"]});
     assert_eq!(arguments(&undescribed), [("x".to_owned(), "json", true)]);
     // A form of a server is as before.
