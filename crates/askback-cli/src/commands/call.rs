@@ -102,7 +102,7 @@ async fn call(
     if let Some(recorder) = &mut recorder {
         recorder.attach(client, host);
     }
-    let call = client.call_tool(&tool.name, &arguments);
+    let call = client.call_listed(tool, &arguments);
     let result = host.attend(call).await?;
     if let Some(recorder) = &mut recorder {
         let end = result.as_ref();

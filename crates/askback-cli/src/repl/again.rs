@@ -3,6 +3,7 @@
 use std::{collections::BTreeMap, iter};
 
 use askback::client::{self, ClientError};
+use askback_core::protocol::Tool;
 use askback_host::{content, diff, page::Style, text::PeerText};
 use serde_json::{Map, Value};
 
@@ -18,7 +19,7 @@ use crate::{
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Call {
     /// Of a tool.
-    Tool(String, Map<String, Value>),
+    Tool(Box<Tool>, Map<String, Value>),
     /// Of a prompt.
     Prompt(String, BTreeMap<String, String>),
     /// Of a resource, by its URI.
@@ -84,12 +85,12 @@ impl Repl<'_> {
         page.quote_line("Again: ", call.target());
         let Session { client, host, .. } = &mut *self.session;
         let call = match call {
-            Call::Tool(name, given) if last.had_secrets => {
+            Call::Tool(before, given) if last.had_secrets => {
                 let tools = attend(host, client.tools()).await?;
-                let tool = lookup::tool(&tools, &name)?;
+                let tool = lookup::tool(&tools, &before.name)?;
                 let schema = tool.input_schema.decode().unwrap_or(Value::Null);
                 let filled = missing::for_tool(host, tool, &schema, given, true).await?;
-                filled.map(|arguments| Call::Tool(name, arguments))
+                filled.map(|arguments| Call::Tool(Box::new(tool.clone()), arguments))
             }
             Call::Prompt(name, given) if last.had_secrets => {
                 let prompts = attend(host, client.prompts()).await?;
@@ -115,9 +116,9 @@ impl Call {
     ) -> Result<Received, Error> {
         let Session { client, host, .. } = session;
         match self {
-            Self::Tool(name, arguments) => {
-                let called = host.attend(client.call_tool(name, arguments)).await?;
-                let request = Request::Call(name, arguments);
+            Self::Tool(tool, arguments) => {
+                let called = host.attend(client.call_listed(tool, arguments)).await?;
+                let request = Request::Call(&tool.name, arguments);
                 received(called, request, recorder, |result| {
                     (content::tool_result(result), result.failed())
                 })
@@ -141,7 +142,8 @@ impl Call {
     /// The tool or prompt by its name, or the resource by its URI.
     fn target(&self) -> PeerText {
         match self {
-            Self::Tool(name, _) | Self::Prompt(name, _) | Self::Read(name) => name.into(),
+            Self::Tool(tool, _) => (&tool.name).into(),
+            Self::Prompt(name, _) | Self::Read(name) => name.into(),
         }
     }
 }
@@ -219,7 +221,7 @@ mod tests {
         fn check(arguments: Value, kept: Value) {
             let had_secrets = arguments != kept;
             let call = |value: Value| match value {
-                Value::Object(arguments) => Call::Tool("t".to_owned(), arguments),
+                Value::Object(arguments) => Call::Tool(Box::default(), arguments),
                 other => panic!("{other} is no object"),
             };
             let last = LastCall::new(call(arguments));

@@ -307,7 +307,7 @@ impl<'a> Repl<'a> {
             self.session.host.page().say(Style::Plain, "Not called.");
             return Ok(());
         };
-        let call = Call::Tool(name.to_owned(), arguments);
+        let call = Call::Tool(Box::new(tool.clone()), arguments);
         self.make(call, false).await
     }
 

@@ -33,6 +33,8 @@ mod scratch;
 mod sign_in;
 mod suite;
 #[cfg(unix)]
+mod tasks;
+#[cfg(unix)]
 mod trust;
 #[cfg(unix)]
 mod waiting;

@@ -239,6 +239,18 @@ impl ClientCapabilities {
     }
 }
 
+impl ServerCapabilities {
+    /// Whether calls of tools may be tasks of the core protocol (2025-11-25).
+    pub fn calls_as_tasks(&self) -> bool {
+        let requests = self
+            .tasks
+            .as_ref()
+            .and_then(|tasks| tasks.requests.as_ref());
+        let tools = requests.and_then(|requests| requests.tools.as_ref());
+        tools.is_some_and(|tools| tools.call.is_some())
+    }
+}
+
 /// Implements the extensions of what a party declares.
 macro_rules! extensions {
     ($($type:ident of $party:literal: $tasks:literal;)*) => {$(

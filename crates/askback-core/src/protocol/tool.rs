@@ -190,6 +190,12 @@ impl Tool {
         }
     }
 
+    /// Whether a call of it has to be a task (2025-11-25).
+    pub fn requires_task(&self) -> bool {
+        let support = self.execution.as_ref().and_then(|it| it.task_support);
+        support == Some(TaskSupport::Required)
+    }
+
     /// The name a person should read.
     pub fn display_name(&self) -> &str {
         let hinted = || self.annotations.as_ref().and_then(|a| a.title.as_deref());

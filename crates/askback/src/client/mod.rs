@@ -76,7 +76,8 @@ use askback_core::{
         Implementation, JsonObject, ListPromptsResult, ListResourceTemplatesResult,
         ListResourcesResult, ListToolsResult, LoggingLevel, Meta, MetaKeyError, Prompt, RawJson,
         RawObject, ReadResourceParams, ReadResourceResult, Reference, RequestParams, Resource,
-        ResourceTemplate, ServerCapabilities, SetLevelParams, SubscriptionFilter, Tool,
+        ResourceTemplate, ServerCapabilities, SetLevelParams, SubscriptionFilter, TaskMetadata,
+        Tool,
     },
     revision::Revision,
 };
@@ -348,12 +349,41 @@ impl Client {
     /// result does not fit the schema, and [`ClientError::OutputSchema`] where nothing can be checked by
     /// it; see [`ClientError`].
     pub fn call_tool(&self, name: &str, arguments: impl Serialize) -> PendingCall<CallToolResult> {
-        let params = object(&arguments).map(|arguments| CallToolParams {
+        self.call(name, &arguments, false)
+    }
+
+    fn call(
+        &self,
+        name: &str,
+        arguments: &impl Serialize,
+        is_task: bool,
+    ) -> PendingCall<CallToolResult> {
+        let params = object(arguments).map(|arguments| CallToolParams {
             arguments,
+            task: is_task.then(TaskMetadata::default),
             ..CallToolParams::new(name)
         });
         let params = params.map_err(|why| refused(name, &why));
         PendingCall::new(self, params.map(ClientRequest::CallTool))
+    }
+
+    /// Calls a tool that was listed: as a task of the core protocol where it has to be one (2025-11-25,
+    /// server/tools, `execution`), and otherwise as [`Client::call_tool`] does. The caller notices
+    /// nothing of the task; the client asks after it until it has ended, and has it cancelled when the
+    /// future is dropped.
+    ///
+    /// # Errors
+    ///
+    /// As [`Client::call_tool`].
+    pub fn call_listed(
+        &self,
+        tool: &Tool,
+        arguments: impl Serialize,
+    ) -> PendingCall<CallToolResult> {
+        let is_task = tool.requires_task()
+            && self.revision().facts().tasks
+            && self.greeting().capabilities.calls_as_tasks();
+        self.call(&tool.name, &arguments, is_task)
     }
 
     /// Gets the messages of a prompt. The arguments are anything that serializes as an object of

@@ -126,6 +126,21 @@ impl Call {
         }
     }
 
+    /// Whether the call is to be a task of the core protocol (2025-11-25).
+    pub(super) fn wants_core_task(&self) -> bool {
+        matches!(&*self.request, ClientRequest::CallTool(params) if params.task.is_some())
+    }
+
+    /// Whether the server may ask on the session for this call.
+    pub(super) fn is_asking_on_session(&self) -> bool {
+        let is_there = match &self.stage {
+            Stage::Sent(_) => true,
+            Stage::Task(held) => held.is_core,
+            Stage::Ready | Stage::Asking(_) | Stage::Pausing(_) => false,
+        };
+        is_there && self.may_ask()
+    }
+
     /// When something must be done about it.
     pub(super) fn deadline(&self) -> Option<Duration> {
         match &self.stage {

@@ -15,6 +15,11 @@ use crate::{
 #[derive(Debug)]
 pub(super) struct Held {
     pub(super) id: String,
+    /// Whether it is one of the core protocol (2025-11-25): the server asks on the session, and the
+    /// result is fetched by itself.
+    pub(super) is_core: bool,
+    /// Whether its result is to be fetched now.
+    pub(super) result_is_due: bool,
     /// When to ask after it again.
     pub(super) next: Duration,
     /// When it is given up.
@@ -44,6 +49,8 @@ pub(super) struct Flight {
 #[derive(Debug)]
 pub(super) enum Kind {
     Get,
+    /// For the result of a task of the core protocol, which is the answer once there is one.
+    Result,
     /// With these answers, in case they are lost on the way.
     Update(InputResponses),
 }
@@ -57,6 +64,8 @@ impl Held {
     ) -> Self {
         let mut held = Self {
             id: task.task_id.clone(),
+            is_core: false,
+            result_is_due: false,
             next: now,
             until: now.saturating_add(longest),
             interval: limits.poll,
@@ -128,6 +137,10 @@ impl Held {
             };
             let request = ClientRequest::UpdateTask(params);
             return Some((Kind::Update(answers), request));
+        }
+        if self.result_is_due {
+            let request = ClientRequest::GetTaskPayload(task_params(task_id));
+            return Some((Kind::Result, request));
         }
         let due = self.waits || self.next <= now;
         due.then(|| (Kind::Get, ClientRequest::GetTask(task_params(task_id))))

@@ -399,7 +399,7 @@ impl Connection {
         let mut asking = self
             .calls
             .iter()
-            .filter(|(_, call)| call.sent().is_some() && call.may_ask())
+            .filter(|(_, call)| call.is_asking_on_session())
             .map(|(id, _)| id);
         asking.next().filter(|_| asking.next().is_none())
     }

@@ -42,7 +42,8 @@ impl Connection {
             Err(error) => return self.finish(id, Err(error)),
         };
         let facts = greeting.revision.facts();
-        let outcome = if facts.result_type {
+        let wants_core_task = facts.tasks && call.wants_core_task();
+        let outcome = if facts.result_type || wants_core_task {
             Outcome::peek(&result)
         } else {
             // Nothing else can come of a request that was not to be a task.
@@ -59,13 +60,16 @@ impl Connection {
                 self.remember_session(id);
                 self.finish(id, Ok(result));
             }
-            Ok(Outcome::NeedInput(asks)) => {
+            Ok(Outcome::NeedInput(asks)) if facts.result_type => {
                 if let Err(error) = self.begin_round(id, asks, now) {
                     self.finish(id, Err(error));
                 }
             }
+            Ok(Outcome::CoreTask(created)) if wants_core_task => {
+                self.begin_core_task(id, created.task, now);
+            }
             Ok(Outcome::Task(task)) if facts.extensions => self.begin_task(id, &task, now),
-            Ok(Outcome::Task(_) | Outcome::CoreTask(_)) => {
+            Ok(Outcome::NeedInput(_) | Outcome::Task(_) | Outcome::CoreTask(_)) => {
                 let why = "its result is a task, which was not asked for";
                 self.finish(id, Err(ClientError::Protocol(why.to_owned())));
             }

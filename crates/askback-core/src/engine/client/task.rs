@@ -15,14 +15,17 @@ use super::{
 };
 use crate::{
     jsonrpc::{ErrorObject, INVALID_PARAMS},
-    protocol::{ClientRequest, DetailedTask, InputRequests, InputResponse, Outcome, TaskStatus},
+    protocol::{
+        ClientRequest, DetailedTask, InputRequests, InputResponse, Outcome, Task, TaskState,
+        TaskStatus,
+    },
+    revision::Era,
     wire,
 };
 
 impl Connection {
     /// A call became a task.
     pub(super) fn begin_task(&mut self, id: CallId, task: &DetailedTask, now: Duration) {
-        let limits = &self.profile.limits;
         let takes_tasks = self.profile.capabilities.tasks_extension();
         let Some(call) = self.calls.get_mut(id) else {
             return;
@@ -34,6 +37,20 @@ impl Connection {
             );
             return self.finish(id, Err(ClientError::Protocol(why)));
         }
+        self.hold(id, task, false, now);
+    }
+
+    /// A call became a task of the core protocol (2025-11-25, basic/utilities/tasks).
+    pub(super) fn begin_core_task(&mut self, id: CallId, task: Task, now: Duration) {
+        self.hold(id, &of_core(task), true, now);
+    }
+
+    /// Follows a task from here on.
+    fn hold(&mut self, id: CallId, task: &DetailedTask, is_core: bool, now: Duration) {
+        let limits = &self.profile.limits;
+        let Some(call) = self.calls.get_mut(id) else {
+            return;
+        };
         if task.task_id.len() > limits.wire.id_bytes {
             let most = limits.wire.id_bytes;
             let why = format!("the id of its task is longer than the {most} bytes accepted here");
@@ -41,7 +58,11 @@ impl Connection {
         }
         call.restarted = false;
         let longest = call.patience.task(limits);
-        call.stage = Stage::Task(Box::new(Held::new(task, longest, &limits.tasks, now)));
+        let held = Held {
+            is_core,
+            ..Held::new(task, longest, &limits.tasks, now)
+        };
+        call.stage = Stage::Task(Box::new(held));
         self.tell_task(id, task);
     }
 
@@ -57,12 +78,13 @@ impl Connection {
             return;
         }
         match &self.state {
-            State::Modern => {}
+            State::Modern if !held.is_core => {}
+            State::Legacy(_) if held.is_core => {}
             State::Idle => {
                 held.waits = true;
                 return self.reconnect(now);
             }
-            State::Connecting | State::Opening(_) | State::Legacy(_) => {
+            State::Connecting | State::Opening(_) | State::Modern | State::Legacy(_) => {
                 held.waits = true;
                 return;
             }
@@ -73,9 +95,13 @@ impl Connection {
         held.waits = false;
         self.last_id += 1;
         let number = self.last_id;
+        // The result comes once the task has ended, and with it all that is asked of a person.
+        let is_bounded = !matches!(kind, Kind::Result);
         held.flight = Some(Flight { number, kind });
         call.patience.renew(now);
-        call.patience.run(now);
+        if is_bounded {
+            call.patience.run(now);
+        }
         self.sent.insert(number, id);
         self.send_task_request(number, request);
     }
@@ -93,7 +119,10 @@ impl Connection {
         let Stage::Task(held) = &mut call.stage else {
             return;
         };
-        let flight = held.flight.take();
+        let (flight, is_core) = (held.flight.take(), held.is_core);
+        if matches!(&flight, Some(flight) if matches!(flight.kind, Kind::Result)) {
+            return self.finish(id, outcome);
+        }
         let result = match outcome {
             Ok(result) => result,
             Err(error) => return self.finish(id, Err(lost(error))),
@@ -104,6 +133,12 @@ impl Connection {
             held.next = now.saturating_add(self.profile.limits.tasks.poll_least);
             return self.step_task(id, now);
         }
+        if is_core {
+            return match serde_json::from_str::<TaskState>(result.get()) {
+                Ok(state) => self.follow_core_task(id, &of_core(state.task), now),
+                Err(error) => self.finish(id, Err(unreadable(&error))),
+            };
+        }
         match Outcome::<DetailedTask>::parse(&result) {
             // Some servers say of every task that it is one.
             Ok(Outcome::Done(task)) => self.follow_task(id, task, now),
@@ -112,11 +147,26 @@ impl Connection {
                 let why = "what it says of a task is no task";
                 self.finish(id, Err(ClientError::Protocol(why.to_owned())));
             }
-            Err(error) => {
-                let why = format!("what it says of a task cannot be read: {error}");
-                self.finish(id, Err(ClientError::Protocol(why)));
-            }
+            Err(error) => self.finish(id, Err(unreadable(&error))),
         }
+    }
+
+    /// Goes on as a task of the core protocol stands. One that waits for input asks on the session while
+    /// its result is waited for.
+    fn follow_core_task(&mut self, id: CallId, task: &DetailedTask, now: Duration) {
+        self.tell_task(id, task);
+        if task.status == TaskStatus::Cancelled {
+            let message = task.status_message.clone();
+            return self.finish(id, Err(ClientError::TaskCancelled(message)));
+        }
+        let limits = &self.profile.limits;
+        if let Some(call) = self.calls.get_mut(id)
+            && let Stage::Task(held) = &mut call.stage
+        {
+            held.result_is_due = task.status != TaskStatus::Working;
+            held.pace(task, &limits.tasks, now);
+        }
+        self.step_task(id, now);
     }
 
     /// Goes on as a task stands.
@@ -267,8 +317,13 @@ impl Connection {
     /// interest.
     pub(super) fn cancel_task(&mut self, id: CallId) {
         let Some(held) = self.held(id) else { return };
-        let params = task_params(held.id.clone());
-        if matches!(self.state, State::Modern) {
+        let (params, is_core) = (task_params(held.id.clone()), held.is_core);
+        let is_open = match self.state {
+            State::Modern => !is_core,
+            State::Legacy(_) => is_core,
+            State::Idle | State::Connecting | State::Opening(_) => false,
+        };
+        if is_open {
             self.last_id += 1;
             let number = self.last_id;
             self.send_task_request(number, ClientRequest::CancelTask(params));
@@ -280,6 +335,10 @@ impl Connection {
             return;
         };
         let revision = greeting.revision;
+        if revision.era() == Era::Legacy {
+            let message = ClientMessage::request(revision, number, request);
+            return self.out.push_back(Output::Send(message));
+        }
         let request = Arc::new(wire::lower(request, revision));
         let (profile, level) = (&self.profile, self.log_level);
         let introduction = self.introduction.get(profile, revision, level);
@@ -317,6 +376,27 @@ impl Connection {
             _ => None,
         }
     }
+}
+
+/// How a task of the core protocol stands, as one of the extension would.
+fn of_core(task: Task) -> DetailedTask {
+    DetailedTask {
+        task_id: task.task_id,
+        status: task.status,
+        status_message: task.status_message,
+        created_at: task.created_at,
+        last_updated_at: task.last_updated_at,
+        ttl_ms: task.ttl,
+        poll_interval_ms: task.poll_interval,
+        input_requests: None,
+        result: None,
+        error: None,
+        meta: None,
+    }
+}
+
+fn unreadable(error: &serde_json::Error) -> ClientError {
+    ClientError::Protocol(format!("what it says of a task cannot be read: {error}"))
 }
 
 /// The result of a task that is completed: that of the call.

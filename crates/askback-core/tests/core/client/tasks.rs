@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use askback_core::engine::client::Profile;
 
-use super::{capabilities, check, check_as, modern, only, profile};
+use super::{capabilities, check, check_as, legacy, modern, only, profile};
 
 /// A client that takes tasks.
 fn taking_tasks() -> Profile {
@@ -369,6 +369,124 @@ fn a_task_that_must_not_be_is_refused() {
             < {"id":2,"result":{"resultType":"task","taskId":"t1","content":[]}}
             = done 7 {"resultType":"task","taskId":"t1","content":[]}
             "#,
+        ),
+    );
+}
+
+/// A session on which a call that has to be one became a task.
+#[track_caller]
+fn check_core(rest: &str) {
+    let begun = format!(
+        r#"
+        ! call 7 tools/call {{"name":"t","task":{{}}}}
+        > {{"id":2,"method":"tools/call","params":{{"name":"t","task":{{}},"_meta":{{"progressToken":2}}}}}}
+        < {{"id":2,"result":{{"task":{}}}}}
+        = task tool=t t1 working
+        ! until 1000
+        > {{"id":3,"method":"tasks/get","params":{{"taskId":"t1"}}}}
+        {rest}"#,
+        core("working")
+    );
+    check_as(&only("2025-11-25"), &legacy("2025-11-25", &begun));
+}
+
+fn core(status: &str) -> String {
+    format!(
+        r#"{{"taskId":"t1","status":"{status}","createdAt":"","lastUpdatedAt":"","ttl":60000,"pollInterval":1000}}"#
+    )
+}
+
+#[test]
+fn a_task_of_the_core_protocol_is_followed_to_its_result() {
+    check_core(&format!(
+        r#"
+        < {{"id":3,"result":{}}}
+        ! until 2000
+        > {{"id":4,"method":"tasks/get","params":{{"taskId":"t1"}}}}
+        < {{"id":4,"result":{}}}
+        = task tool=t t1 completed
+        > {{"id":5,"method":"tasks/result","params":{{"taskId":"t1"}}}}
+        < {{"id":5,"result":{{"content":[]}}}}
+        = done 7 {{"content":[]}}
+        "#,
+        core("working"),
+        core("completed"),
+    ));
+    check_core(&format!(
+        r#"
+        < {{"id":3,"result":{}}}
+        = task tool=t t1 failed
+        > {{"id":4,"method":"tasks/result","params":{{"taskId":"t1"}}}}
+        < {{"id":4,"error":{{"code":-32602,"message":"no paper"}}}}
+        = failed 7: the server answered: no paper (-32602)
+        "#,
+        core("failed"),
+    ));
+    check_core(&format!(
+        r#"
+        < {{"id":3,"result":{}}}
+        = task tool=t t1 cancelled
+        = failed 7: the task was cancelled
+        "#,
+        core("cancelled"),
+    ));
+    check_core(
+        r#"
+        < {"id":3,"error":{"code":-32602,"message":"unknown task"}}
+        = failed 7: the server has lost the task of this call: unknown task
+        "#,
+    );
+}
+
+#[test]
+fn a_task_of_the_core_protocol_asks_on_the_session_while_its_result_is_waited_for() {
+    check_core(&format!(
+        r#"
+        < {{"id":3,"result":{}}}
+        = task tool=t t1 input_required
+        > {{"id":4,"method":"tasks/result","params":{{"taskId":"t1"}}}}
+        < {{"id":0,"method":"roots/list","params":{{"_meta":{{"io.modelcontextprotocol/related-task":{{"taskId":"t1"}}}}}}}}
+        = ask 1 tool=t "roots"
+        ! at 4000000
+        ! answer 1 roots {{"roots":[]}}
+        > {{"id":0,"result":{{"roots":[]}}}}
+        < {{"id":4,"result":{{"content":[]}}}}
+        = done 7 {{"content":[]}}
+        "#,
+        core("input_required"),
+    ));
+}
+
+#[test]
+fn a_task_of_the_core_protocol_is_cancelled_with_its_call() {
+    check_core(
+        r#"
+        ! cancel 7
+        > {"id":4,"method":"tasks/cancel","params":{"taskId":"t1"}}
+        "#,
+    );
+}
+
+#[test]
+fn a_result_is_no_task_of_the_core_protocol_unless_that_was_asked_for() {
+    check_as(
+        &only("2025-11-25"),
+        &legacy(
+            "2025-11-25",
+            &format!(
+                r#"
+                ! call 7 tools/call {{"name":"t","task":{{}}}}
+                > {{"id":2,"method":"tools/call","params":{{"name":"t","task":{{}},"_meta":{{"progressToken":2}}}}}}
+                < {{"id":2,"result":{{"content":[]}}}}
+                = done 7 {{"content":[]}}
+                ! call 8 tools/call {{"name":"t"}}
+                > {{"id":3,"method":"tools/call","params":{{"name":"t","_meta":{{"progressToken":3}}}}}}
+                < {{"id":3,"result":{{"task":{}}}}}
+                = done 8 {{"task":{}}}
+                "#,
+                core("working"),
+                core("working"),
+            ),
         ),
     );
 }
