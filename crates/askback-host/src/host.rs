@@ -13,7 +13,9 @@ use std::{
 };
 
 use askback::client;
-use askback_core::{forms::Content, future::BoxFuture, limits::Limits};
+use askback_core::{
+    forms::Content, future::BoxFuture, limits::Limits, protocol::CreateMessageResult,
+};
 use tokio::{
     sync::oneshot,
     time::{Instant, sleep},
@@ -21,12 +23,16 @@ use tokio::{
 
 use crate::{
     Interrupted, folder,
-    model::{Desk, Effect, Ended, Event, Happened, Question, Reply, Said, Suggestions},
+    model::{
+        Desk, Effect, Ended, Event, Happened, Permission, Question, Reply, Said, Step, Suggestions,
+    },
+    models::{Model, ModelError},
     offer::Offer,
     page::{Page, Rows, out, out::Unwritten},
     relay::{self, Arrival, Arrivals},
     remarks::{Remark, Remarks},
     text::Words,
+    words,
 };
 
 /// The number of the questions we ask ourselves. The relay's count up from nought.
@@ -58,6 +64,11 @@ pub struct Host {
     ours: Option<Reply>,
     /// The field of our own question for which values are wanted.
     wanted: Option<Wanted>,
+    model: Option<Box<dyn Model>>,
+    /// The question for which the model is at work.
+    running: Option<(u64, Running)>,
+    /// Keeps what the person said of models and this server.
+    keep: Option<Box<Keep>>,
 }
 
 /// A field for which values are wanted.
@@ -120,6 +131,12 @@ impl Suggest for () {
 
 /// Takes note of a question of the server, and of the reply.
 type Witness = dyn FnMut(&Question, &Reply);
+
+/// Keeps a permission beyond the session, or says why it does not.
+type Keep = dyn Fn(Permission) -> Result<(), Words>;
+
+/// The work of a model.
+type Running = BoxFuture<'static, Result<CreateMessageResult, ModelError>>;
 
 /// A front end: it shows the desk, and says what the person does.
 pub trait Leaf {
@@ -219,7 +236,25 @@ impl Host {
             began: Instant::now(),
             ours: None,
             wanted: None,
+            model: None,
+            running: None,
+            keep: None,
         }
+    }
+
+    /// Has this model reply where the server wants that. `keep` keeps what the person says of models and
+    /// this server beyond the session.
+    #[must_use]
+    pub fn with_model(
+        mut self,
+        model: Box<dyn Model>,
+        permission: Permission,
+        keep: impl Fn(Permission) -> Result<(), Words> + 'static,
+    ) -> Self {
+        self.desk = self.desk.with_model(model.name().to_owned(), permission);
+        self.model = Some(model);
+        self.keep = Some(Box::new(keep));
+        self
     }
 
     /// The questions.
@@ -330,6 +365,7 @@ impl Host {
                     self.catch_up();
                     return Ok(done);
                 }
+                reply = replied(&mut self.running) => self.replied(reply),
                 () = &mut silence, if is_silent => {
                     if let Some(words) = waiting.take() {
                         self.leaf.tell(words);
@@ -365,6 +401,7 @@ impl Host {
             self.leaf.show(&self.desk, Some(prompt));
             tokio::select! {
                 Some(arrival) = self.arrivals.recv() => self.arrive(arrival),
+                reply = replied(&mut self.running) => self.replied(reply),
                 did = did(&mut *self.leaf, &self.desk) => match did {
                     did if self.desk.front().is_some() => self.did(did),
                     Did::Line(line) => return Ok(Input::Line(line)),
@@ -399,6 +436,7 @@ impl Host {
             }
             tokio::select! {
                 Some(arrival) = self.arrivals.recv() => self.arrive(arrival),
+                reply = replied(&mut self.running) => self.replied(reply),
                 did = did(&mut *self.leaf, &self.desk) => self.did(did),
                 (field, asked, found) = async {
                     match &mut suggesting {
@@ -517,8 +555,25 @@ impl Host {
         }
     }
 
+    /// Takes in what came of the model's work.
+    fn replied(&mut self, reply: Result<CreateMessageResult, ModelError>) {
+        self.running = None;
+        let reply = reply.map(Box::new);
+        self.happen(Event::Sampled(
+            reply.map_err(|error| (error.words, error.quoted)),
+        ));
+    }
+
+    /// The question in front, if the model is at work for it.
+    fn is_running(&self) -> Option<u64> {
+        let front = self.desk.front()?;
+        matches!(front.step, Step::Running(_)).then_some(front.id)
+    }
+
     fn happen(&mut self, event: Event) {
         let happened = self.desk.update(event);
+        let at_work = self.is_running();
+        self.running.take_if(|(id, _)| Some(*id) != at_work);
         self.leaf.happened(&self.desk, &happened);
         for effect in happened.effects {
             match effect {
@@ -531,6 +586,18 @@ impl Host {
                     if let Some(waiting) = self.replies.remove(&id) {
                         // Withdrawn at the same moment: nobody waits for it.
                         let _ = waiting.send(reply);
+                    }
+                }
+                Effect::Run(request) => {
+                    if let (Some(id), Some(model)) = (at_work, &self.model) {
+                        self.running = Some((id, model.reply(*request)));
+                    }
+                }
+                Effect::Remember(permission) => {
+                    let kept = self.keep.as_ref().map(|keep| keep(permission));
+                    if let Some(Err(why)) = kept {
+                        self.leaf
+                            .tell(words!("This is not kept beyond the session: {}", why));
                     }
                 }
                 Effect::Open(url) => self.leaf.open(&url),
@@ -571,6 +638,14 @@ fn suggestions(field: usize, text: String, (values, has_more): Suggested) -> Sug
         text,
         values,
         has_more,
+    }
+}
+
+/// Waits for the reply of the model that is at work; for ever where none is.
+async fn replied(running: &mut Option<(u64, Running)>) -> Result<CreateMessageResult, ModelError> {
+    match running {
+        Some((_, reply)) => reply.await,
+        None => pending().await,
     }
 }
 

@@ -18,6 +18,7 @@ pub mod folder;
 pub mod full;
 pub mod host;
 pub mod model;
+pub mod models;
 pub mod offer;
 pub mod page;
 pub mod plain;

@@ -1,13 +1,12 @@
 //! A question in lines on a page: what every front end says of one.
 
-use askback_core::{
-    forms::{Field, FieldKind, FormSchema, Opt, TextField},
-    protocol::{CreateMessageParams, Role, SamplingBlock},
-};
+pub(crate) mod sampling;
+
+use askback_core::forms::{Field, FieldKind, FormSchema, Opt, TextField};
 use serde_json::Value;
 
 use crate::{
-    code, content, folder,
+    code, folder,
     model::{
         Ask, Asker, Call, Draft, Front, Notice, Question, Reached, Reply, Stance, Step,
         Suggestions, Wants, Why,
@@ -53,7 +52,7 @@ pub(crate) fn why(page: &mut Page, question: &Question, shown: usize) {
 
 fn said(excerpt: &mut Excerpt<'_>, question: &Question) {
     match &question.ask {
-        Ask::Sample(request) => sampling(excerpt, request),
+        Ask::Sample(request) => sampling::request(excerpt, request),
         Ask::SignIn { issuer, scopes, .. } => sign_in(excerpt, issuer, scopes.as_deref()),
         ask => excerpt.quote(ask.message().unwrap_or_default()),
     }
@@ -89,6 +88,38 @@ pub(crate) fn step(page: &mut Page, asker: &Asker, front: &Front<'_>, at: usize)
                 words!("Offered: {}", folder::shown(&root.uri)),
             );
         }
+        Step::Request(sampling) => {
+            if let Ask::Sample(asked) = &front.question.ask
+                && **asked != sampling.request
+            {
+                page.blank();
+                page.say(Style::Strong, "As you changed it:");
+                let mut excerpt = Excerpt::new(page, usize::MAX);
+                sampling::request(&mut excerpt, &sampling.request);
+                excerpt.end(LEFT_OUT);
+            }
+            page.note(
+                Style::Dim,
+                words!("Runs on {}.", sampling::model(front.model)),
+            );
+        }
+        Step::Running(_) => {
+            let words = words!("{} is asked for a reply…", sampling::model(front.model));
+            page.say(Style::Plain, words);
+        }
+        Step::Replied(sampling) => {
+            page.blank();
+            page.say(Style::Strong, words!("Ready to send to {}:", name(asker)));
+            if let Some(reply) = &sampling.reply {
+                sampling::reply(page, reply);
+            }
+        }
+        Step::Rewrite(part, text) => {
+            page.blank();
+            page.say(Style::Strong, words!("Now {} is:", sampling::part(part)));
+            page.quote(text);
+        }
+        Step::Write if front.model.is_some() => {}
         Step::Write => {
             let words = "No model is set up here: the text is yours to write. (Asking for one is on its way out of the protocol.)";
             page.note(Style::Dim, words);
@@ -120,6 +151,10 @@ pub(crate) fn ask(page: &mut Page, front: &Front<'_>, at: usize) {
         Step::Sure(_) => "Sure? yes opens it all the same".into(),
         Step::Opened(_) => "Enter goes on · /open opens it again".into(),
         Step::Returning(_) => "an address · /open opens the browser again".into(),
+        Step::Request(_) => "Enter runs it once · /session, /always run without asking again · /edit · /system · /write · /never".into(),
+        Step::Running(_) => "/back stops it".into(),
+        Step::Replied(_) => "Enter sends · /edit · /again runs it once more · /back".into(),
+        Step::Rewrite(..) => "write it anew; a line with only a dot ends it · /back".into(),
         Step::Write => "write the text; a line with only a dot ends it".into(),
         Step::Reread(_) => "Enter sends · /edit writes it anew".into(),
         Step::Folders(Some(_)) => "yes allows that folder · a path, another one".into(),
@@ -217,6 +252,18 @@ pub(crate) fn notice(page: &mut Page, asker: &Asker, notice: &Notice) {
             let words = words!("Every question of {} is cancelled from now on.", name);
             page.say(Style::Plain, words);
         }
+        Notice::ModelFailed(why, quoted) => {
+            page.item("× ", Style::Warning, why.clone());
+            quote_cut(page, "  ", quoted.raw());
+        }
+        Notice::NoModel => {
+            page.blank();
+            let words = words!(
+                "{} asked for a text of a model; you said never, and it was declined",
+                name
+            );
+            page.say(Style::Plain, words);
+        }
         Notice::Refused(refused) => {
             page.blank();
             let what = match refused.wants {
@@ -309,6 +356,19 @@ pub(crate) fn help(page: &mut Page) {
         ),
         ("/lines", "write several lines, ended by a dot"),
         ("/suggest", "list what the server suggests, where it does"),
+        (
+            "/edit",
+            "change the last message, or a reply; /system the system prompt",
+        ),
+        ("/write", "reply in place of the model"),
+        (
+            "/session",
+            "run, and all others of this session; /always in later ones, too",
+        ),
+        (
+            "/never",
+            "decline, and all others of this server in place of a model",
+        ),
         ("/more", "show the whole message"),
         ("/link", "show the link alone, to be copied"),
         ("/qr", "show the link as a code for a telephone"),
@@ -391,58 +451,6 @@ fn first(message: &str) -> PeerText {
 
 /// The most characters of a name or version that a server gives itself.
 const CLAIMED: usize = 40;
-
-fn sampling(excerpt: &mut Excerpt<'_>, request: &CreateMessageParams) {
-    if let Some(system) = &request.system_prompt {
-        excerpt.say(Style::Dim, "to the model:");
-        excerpt.quote(system);
-    }
-    for said in &request.messages {
-        let role = match said.role {
-            Role::User => "from the user:",
-            Role::Assistant => "from the model:",
-        };
-        excerpt.say(Style::Dim, role);
-        for block in said.content.blocks() {
-            match block {
-                SamplingBlock::Text(block) => excerpt.quote(&block.text),
-                other => excerpt.quote(content::sampling_block(other).raw()),
-            }
-        }
-    }
-    wishes(excerpt, request);
-}
-
-/// Puts the server's model preferences on the page.
-fn wishes(excerpt: &mut Excerpt<'_>, request: &CreateMessageParams) {
-    let mut wishes = vec![words!("at most {} tokens", request.max_tokens)];
-    wishes.extend(
-        request
-            .temperature
-            .map(|value| words!("temperature {}", value)),
-    );
-    let preferences = request.model_preferences.as_ref();
-    let priorities = preferences.map(|preferences| {
-        [
-            ("cost", preferences.cost_priority),
-            ("speed", preferences.speed_priority),
-            ("intelligence", preferences.intelligence_priority),
-        ]
-    });
-    for (name, priority) in priorities.into_iter().flatten() {
-        wishes.extend(priority.map(|priority| words!("{} {}", name, priority)));
-    }
-    let wishes = Words::join(wishes, " · ");
-    excerpt.page().note(Style::Dim, wishes);
-    let hints = preferences.and_then(|preferences| preferences.hints.as_deref());
-    for name in hints
-        .into_iter()
-        .flatten()
-        .filter_map(|hint| hint.name.as_ref())
-    {
-        excerpt.quote_line("  model like ", name);
-    }
-}
 
 fn secret(page: &mut Page, ask: &Ask) {
     page.blank();

@@ -12,7 +12,7 @@ use tokio::time::{Sleep, sleep};
 
 use crate::{
     host::{Did, Leaf},
-    model::{Ask, Asker, Desk, Effect, Ended, Happened, Notice, Question, Reply, Why},
+    model::{Ask, Asker, Desk, Effect, Ended, Happened, Notice, Question, Reply, Step, Why},
     page::{Excerpt, LEFT_OUT, Page, Style, out},
     question::{self, in_full},
     remarks::{Remark, Remarks},
@@ -140,6 +140,8 @@ impl Leaf for Unattended {
             return Poll::Ready(Did::Interrupt);
         }
         match desk.front() {
+            // The person has permitted it beforehand.
+            Some(front) if matches!(front.step, Step::Running(_)) => Poll::Pending,
             Some(front) if self.answered != Some(front.id) => {
                 self.answered = Some(front.id);
                 match self.answer(desk.asker(), front.question) {

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     folder,
-    model::{Ask, Call, Desk, Draft, Effect, Front, Happened, Question, Reply, Step},
+    model::{Ask, Asker, Call, Desk, Draft, Effect, Front, Happened, Question, Reply, Step},
     page::{Excerpt, Look, Page, Style},
     question,
     text::{self, PeerText, Words, given},
@@ -85,7 +85,12 @@ fn call(question: &Question) -> (&'static str, Option<PeerText>) {
 }
 
 /// The rows below the head, where that is no form to be filled in, and which is of most interest.
-pub(super) fn body(front: &Front<'_>, written: &Editor, look: Look) -> (Vec<Row>, usize) {
+pub(super) fn body(
+    asker: &Asker,
+    front: &Front<'_>,
+    written: &Editor,
+    look: Look,
+) -> (Vec<Row>, usize) {
     let columns = look.columns;
     let row = || Row::new(columns);
     let line = |label: &'static str| {
@@ -148,6 +153,21 @@ pub(super) fn body(front: &Front<'_>, written: &Editor, look: Look) -> (Vec<Row>
                 }
                 _ => {}
             }
+        }
+        Step::Request(_) | Step::Running(_) | Step::Replied(_) => {
+            let mut page = Page::new(look);
+            question::step(&mut page, asker, front, 0);
+            let mut frame = Frame::default();
+            frame.put(&page.take());
+            rows.extend(frame.into_rows());
+        }
+        Step::Rewrite(part, _) => {
+            let words = words!("You change {}:", question::sampling::part(part));
+            rows.push(row().ours(Style::Strong, words));
+            rows.extend(lines(written, &row().ours(Style::Dim, "  ")));
+        }
+        Step::Write if front.model.is_some() => {
+            rows.extend(lines(written, &row().ours(Style::Dim, "  ")))
         }
         Step::Write => {
             rows.push(row().ours(
@@ -228,6 +248,12 @@ pub(super) fn keys(front: &Front<'_>, is_helping: bool, columns: usize) -> Vec<R
         Step::Returning(_) => "^O open again".into(),
         Step::Write => "^S look it over".into(),
         Step::Reread(_) => "[Enter] Send  [e] Edit".into(),
+        Step::Request(_) => {
+            "[Enter] Run once  [e] Edit  [y] System prompt  [w] Write it myself".into()
+        }
+        Step::Running(_) => "[b] Stop".into(),
+        Step::Replied(_) => "[Enter] Send  [e] Edit  [r] Run again  [b] Back".into(),
+        Step::Rewrite(..) => "^S take it  ^B leave it as it was".into(),
         Step::Folders(Some(_)) => "[y] Allow it  [Enter] Allow what is typed".into(),
         Step::Folders(None) => "[Enter] Allow what is typed".into(),
         Step::Reason => "[Enter] Decline  [Esc] Back".into(),
@@ -239,10 +265,15 @@ pub(super) fn keys(front: &Front<'_>, is_helping: bool, columns: usize) -> Vec<R
     };
     let row = Row::new(columns).ours(Style::Dim, hint);
     let both = row.clone().ours(Style::Dim, "  ");
+    let without_asking =
+        Row::new(columns).ours(Style::Dim, "[s] This session  [a] Always  [n] Never");
     let mut rows = match both.room() >= text::columns(ways_out) {
         true => vec![both.ours(Style::Dim, ways_out)],
         false => vec![row, Row::new(columns).ours(Style::Dim, ways_out)],
     };
+    if matches!(front.step, Step::Request(_)) {
+        rows.insert(0, without_asking);
+    }
     if is_helping {
         for (key, does) in HELP {
             let row = Row::new(columns).to(2).ours(Style::Strong, key);
@@ -295,7 +326,8 @@ pub(super) fn kept(desk: &Desk, happened: &Happened, page: &mut Page) {
                         words!("{} · sent {} fields ", name(), content.len())
                     }
                     Reply::Link => words!("{} · link opened ", name()),
-                    Reply::Text(_) | Reply::Sampled(_) => words!("{} · sent a text ", name()),
+                    Reply::Sampled(_) => words!("{} · sent what the model replied ", name()),
+                    Reply::Text(_) => words!("{} · sent a text ", name()),
                     Reply::Declined { reason: None, .. } => words!("{} · declined ", name()),
                     Reply::Declined { .. } => words!("{} · declined, with why ", name()),
                     Reply::Cancelled(why) => {
@@ -313,6 +345,8 @@ pub(super) fn kept(desk: &Desk, happened: &Happened, page: &mut Page) {
             }
             Effect::Answer(..)
             | Effect::Open(_)
+            | Effect::Run(_)
+            | Effect::Remember(_)
             | Effect::CheckFolder(_)
             | Effect::Suggest { .. } => {}
         }

@@ -13,7 +13,7 @@ use super::{
 use crate::{
     command::{self, Typed},
     host::Did,
-    model::{Cause, Desk, Front, Happened, Said, Step},
+    model::{Cause, Desk, Front, Happened, Part, Permission, Said, Step},
     offer::Offer,
     page::{Look, Page, Style},
     text::{Words, given},
@@ -186,6 +186,9 @@ impl Screen {
             self.form = FormView::new(self.today);
             self.text = Editor::default();
         }
+        if let Some(Step::Rewrite(_, text)) = desk.front().map(|front| front.step) {
+            self.text = Editor::new(text);
+        }
         self.form.reload();
     }
 
@@ -238,13 +241,27 @@ impl Screen {
             (Step::Review(_) | Step::Reread(_), Key::Char('e') | Key::BackTab | Key::Backspace) => {
                 one(Said::Back)
             }
-            (Step::Review(_) | Step::Reread(_), Key::Down | Key::PageDown) => {
+            (
+                Step::Review(_) | Step::Reread(_) | Step::Request(_) | Step::Replied(_),
+                Key::Down | Key::PageDown,
+            ) => {
                 self.scrolled = self.scrolled.saturating_add(1);
                 Some(Vec::new())
             }
-            (Step::Review(_) | Step::Reread(_), Key::Up | Key::PageUp) => {
+            (
+                Step::Review(_) | Step::Reread(_) | Step::Request(_) | Step::Replied(_),
+                Key::Up | Key::PageUp,
+            ) => {
                 self.scrolled = self.scrolled.saturating_sub(1);
                 Some(Vec::new())
+            }
+            (Step::Request(_) | Step::Running(_) | Step::Replied(_), key) => {
+                sampling(&front.step, key)
+            }
+            (Step::Rewrite(..), Key::Ctrl('s')) => one(Said::Fill(self.text.take())),
+            (Step::Rewrite(..), Key::Ctrl('b')) => {
+                self.text.take();
+                one(Said::Back)
             }
             (Step::Consent(_), Key::Char('o')) => one(Said::Yes),
             (Step::Sure(_), Key::Char('y')) => one(Said::Yes),
@@ -269,7 +286,7 @@ impl Screen {
                 Some(Vec::new())
             }
             (Step::Write, Key::Ctrl('s')) => one(Said::Fill(self.text.text().to_owned())),
-            (Step::Write, Key::Enter | Key::Break) => {
+            (Step::Write | Step::Rewrite(..), Key::Enter | Key::Break) => {
                 self.text.insert("\n");
                 Some(Vec::new())
             }
@@ -301,15 +318,24 @@ impl Screen {
             }
             (Step::Returning(_), Key::Ctrl('o')) => one(Said::OpenAgain),
             (
-                Step::Write | Step::Reason | Step::Folders(_) | Step::Returning(_),
+                Step::Write
+                | Step::Rewrite(..)
+                | Step::Reason
+                | Step::Folders(_)
+                | Step::Returning(_),
                 Key::Ctrl('c'),
             ) if !self.text.text().is_empty() => {
                 self.text.take();
                 Some(Vec::new())
             }
-            (Step::Write | Step::Reason | Step::Folders(_) | Step::Returning(_), key) => {
-                self.text.press(key).then(Vec::new)
-            }
+            (
+                Step::Write
+                | Step::Rewrite(..)
+                | Step::Reason
+                | Step::Folders(_)
+                | Step::Returning(_),
+                key,
+            ) => self.text.press(key).then(Vec::new),
             _ => None,
         }
     }
@@ -384,7 +410,7 @@ impl Screen {
         let head = question::head(desk, front, look, self.shown, size.rows / 3);
         let (body, focused) = match front.step {
             Step::Filling(draft) => self.form.rows(front, draft, columns),
-            _ => question::body(front, &self.text, look),
+            _ => question::body(desk.asker(), front, &self.text, look),
         };
         let mut foot = Vec::new();
         let issue = self.issue.map(Words::from).or(front.issue.cloned());
@@ -420,4 +446,24 @@ impl Screen {
             frame.push(row);
         }
     }
+}
+
+/// Does what a key does at a checkpoint of a sampling.
+fn sampling(step: &Step<'_>, key: &Key) -> Option<Vec<Said>> {
+    let said = match (step, key) {
+        (Step::Request(_), Key::Enter) => Said::Run(Permission::Ask),
+        (Step::Request(_), Key::Char('s')) => Said::Run(Permission::Session),
+        (Step::Request(_), Key::Char('a')) => Said::Run(Permission::Always),
+        (Step::Request(_), Key::Char('n')) => Said::Never,
+        (Step::Request(_), Key::Char('e')) => Said::Rewrite(Part::Message),
+        (Step::Request(_), Key::Char('y')) => Said::Rewrite(Part::System),
+        (Step::Request(_), Key::Char('w')) => Said::WriteMyself,
+        (Step::Replied(_), Key::Enter) => Said::Send,
+        (Step::Replied(_), Key::Char('e')) => Said::Rewrite(Part::Reply),
+        (Step::Replied(_), Key::Char('r')) => Said::Run(Permission::Ask),
+        (Step::Replied(_) | Step::Running(_), Key::Char('b')) => Said::Back,
+        (_, Key::Char('d')) => Said::Decline(None),
+        _ => return None,
+    };
+    Some(vec![said])
 }

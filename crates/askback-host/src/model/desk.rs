@@ -2,16 +2,19 @@
 
 use std::{collections::VecDeque, mem};
 
-use askback_core::{limits::Limits, protocol::Root};
+use askback_core::{
+    limits::Limits,
+    protocol::{CreateMessageResult, Root},
+};
 
 use super::{
-    Ask, Asker, Claims, Ended, Question, Refused, Reply, Why,
+    Ask, Asker, By, Claims, Ended, Question, Refused, Reply, Why,
     repeat::Repeats,
-    stage::{Stage, Turn},
+    stage::{self, Stage, Turn},
     stance::Stance,
-    step::{Effect, Notice, Said, Step, Suggestions},
+    step::{Effect, Notice, Permission, Said, Step, Suggestions},
 };
-use crate::text::Words;
+use crate::text::{PeerText, Words};
 
 /// Every question of one server: one in front of the person, others waiting.
 #[derive(Debug)]
@@ -32,6 +35,9 @@ pub struct Desk {
     repeats: Repeats,
     /// Questions that were refused without asking.
     refused: usize,
+    /// The model that can be asked, as the person named it.
+    model: Option<String>,
+    permission: Permission,
     limits: Limits,
 }
 
@@ -52,6 +58,9 @@ pub enum Event {
     Answered(Reply),
     /// The person will say nothing more.
     EndOfInput,
+    /// The reply of the model that an [`Effect::Run`] asked, or why there is none: in words of ours, and
+    /// in those of its provider.
+    Sampled(Result<Box<CreateMessageResult>, (Words, Option<PeerText>)>),
     /// The result of an [`Effect::CheckFolder`].
     Folder(Result<Root, Words>),
     /// The result of an [`Effect::Suggest`].
@@ -103,6 +112,8 @@ pub struct Front<'a> {
     pub turn: u64,
     /// The issue of the person's last input.
     pub issue: Option<&'a Words>,
+    /// The model that can be asked, as the person named it.
+    pub model: Option<&'a str>,
     /// The values that are suggested for the text that the person wrote last.
     pub suggested: Option<&'a Suggestions>,
 }
@@ -147,8 +158,28 @@ impl Desk {
             stance: Stance::default(),
             repeats: Repeats::default(),
             refused: 0,
+            model: None,
+            permission: Permission::Ask,
             limits,
         }
+    }
+
+    /// Has a model reply where the server wants that, as far as the person permits it.
+    #[must_use]
+    pub fn with_model(mut self, model: String, permission: Permission) -> Self {
+        self.model = Some(model);
+        self.permission = permission;
+        self
+    }
+
+    /// How far the server may have a model reply without asking.
+    pub fn permission(&self) -> Permission {
+        self.permission
+    }
+
+    /// Changes how far the server may have a model reply without asking.
+    pub fn permit(&mut self, permission: Permission) {
+        self.permission = permission;
     }
 
     /// The server whose questions these are.
@@ -176,6 +207,7 @@ impl Desk {
             turn: open.turn,
             issue: open.issue.as_ref(),
             suggested: open.suggested.as_ref(),
+            model: self.model.as_deref(),
         })
     }
 
@@ -224,7 +256,7 @@ impl Desk {
                     Cause::Server
                 }
                 Event::Withdrawn(_) | Event::Settled(_) => Cause::Gone,
-                Event::Folder(_) => Cause::Machine,
+                Event::Folder(_) | Event::Sampled(_) => Cause::Machine,
             },
             effects: self.effects(event),
         }
@@ -239,6 +271,9 @@ impl Desk {
             Event::Said(Said::Mute) => self.mute(),
             Event::Said(Said::Suggest { field, text }) => self.suggest(field, text),
             Event::Suggested(suggested) => self.suggested(suggested),
+            Event::Said(Said::Never) => self.never(),
+            Event::Said(Said::Run(permission)) => self.run(permission),
+            Event::Sampled(reply) => self.sampled(reply),
             Event::Said(said) => {
                 self.turn(|stage, question, offer| stage.said(question, offer, said))
             }
@@ -276,7 +311,7 @@ impl Desk {
         if let (Ask::Roots, Some(roots)) = (&question.ask, &self.shared) {
             return vec![answer(Reply::Roots(roots.clone()))];
         }
-        match Stage::first(&question.ask, &self.limits) {
+        match Stage::first(&question.ask, self.model.is_some(), &self.limits) {
             Ok(stage) => {
                 self.waiting.push_back(Open {
                     id,
@@ -287,10 +322,10 @@ impl Desk {
                     wanted: None,
                     suggested: None,
                 });
-                if self.front.is_none() {
-                    self.bring_forward();
+                match self.front {
+                    Some(_) => Vec::new(),
+                    None => self.bring_forward(),
                 }
-                Vec::new()
             }
             Err((notice, reply)) => {
                 let answer = self.refuse(id, reply);
@@ -326,12 +361,75 @@ impl Desk {
         }
     }
 
-    /// Puts the next waiting question in front.
-    fn bring_forward(&mut self) {
-        self.front = self.waiting.pop_front();
-        if self.front.is_none() {
-            self.answered = 0;
+    /// Puts the next waiting question in front that the person did not answer beforehand.
+    fn bring_forward(&mut self) -> Vec<Effect> {
+        let mut effects = Vec::new();
+        self.front = None;
+        while let Some(mut open) = self.waiting.pop_front() {
+            let is_sampling = matches!(open.question.ask, Ask::Sample(_));
+            if is_sampling && self.permission == Permission::Never {
+                let reply = Reply::Declined {
+                    by: By::Policy,
+                    reason: None,
+                };
+                effects.push(Effect::Tell(Notice::NoModel));
+                effects.push(self.refuse(open.id, reply));
+                continue;
+            }
+            if let (Stage::Request(_), true) = (&open.stage, self.permission.is_given()) {
+                let said = Said::Run(self.permission);
+                let turn = open.stage.said(&open.question, None, said);
+                effects.extend(turn.effect);
+                let Ok(stage) = turn.next else { continue };
+                open.stage = stage;
+            }
+            self.front = Some(open);
+            return effects;
         }
+        self.answered = 0;
+        effects
+    }
+
+    /// Has the model reply to the request in front, and does not ask for this again.
+    fn run(&mut self, permission: Permission) -> Vec<Effect> {
+        let is_request = |open: &Open| matches!(open.stage, Stage::Request(_));
+        let mut effects = Vec::new();
+        if self.front.as_ref().is_some_and(is_request) && permission != Permission::Ask {
+            self.permission = permission;
+            effects.extend(permission.is_kept().then_some(Effect::Remember(permission)));
+        }
+        let said = Said::Run(permission);
+        effects.extend(self.turn(|stage, question, offer| stage.said(question, offer, said)));
+        effects
+    }
+
+    /// Declines the request in front, and all others for a model.
+    fn never(&mut self) -> Vec<Effect> {
+        let is_sampling = |open: &Open| matches!(open.question.ask, Ask::Sample(_));
+        if !self.front.as_ref().is_some_and(is_sampling) {
+            return Vec::new();
+        }
+        self.permission = Permission::Never;
+        let mut effects = vec![Effect::Remember(Permission::Never)];
+        effects.extend(self.turn(|_, _, _| {
+            Turn::reply(Reply::Declined {
+                by: By::Person,
+                reason: None,
+            })
+        }));
+        effects
+    }
+
+    fn sampled(
+        &mut self,
+        reply: Result<Box<CreateMessageResult>, (Words, Option<PeerText>)>,
+    ) -> Vec<Effect> {
+        let is_permitted = self.permission.is_given();
+        self.turn(|stage, _, _| match (stage, reply) {
+            (Stage::Running(sampling), Ok(reply)) => stage::came(sampling, *reply, is_permitted),
+            (Stage::Running(sampling), Err((why, quoted))) => stage::failed(sampling, why, quoted),
+            (stage, _) => Turn::stay(stage),
+        })
     }
 
     /// Takes a question off the desk. It went unanswered, whoever gave up waiting.
@@ -345,8 +443,9 @@ impl Desk {
             return Vec::new();
         }
         self.end(Ended::Unanswered);
-        self.bring_forward();
-        vec![Effect::Tell(Notice::Withdrawn)]
+        let mut effects = vec![Effect::Tell(Notice::Withdrawn)];
+        effects.extend(self.bring_forward());
+        effects
     }
 
     fn settled(&mut self, id: u64) -> Vec<Effect> {
@@ -354,8 +453,9 @@ impl Desk {
         if self.front.as_ref().is_none_or(|open| open.id != id) {
             return Vec::new();
         }
-        self.bring_forward();
-        vec![Effect::Tell(Notice::BrowserBack)]
+        let mut effects = vec![Effect::Tell(Notice::BrowserBack)];
+        effects.extend(self.bring_forward());
+        effects
     }
 
     fn mute(&mut self) -> Vec<Effect> {
@@ -470,7 +570,7 @@ impl Desk {
                 }
                 effects.push(Effect::Answer(open.id, reply));
                 self.answered = self.answered.saturating_add(1);
-                self.bring_forward();
+                effects.extend(self.bring_forward());
             }
         }
         effects

@@ -10,6 +10,7 @@ mod draft;
 mod ended;
 pub mod link;
 mod repeat;
+mod sampling;
 mod stage;
 mod stance;
 mod step;
@@ -22,8 +23,9 @@ use askback_core::{
 pub use desk::{Cause, Desk, Event, Front, Happened};
 pub use draft::{Draft, marks};
 pub use ended::Ended;
+pub use sampling::{Part, Sampling};
 pub use stance::Stance;
-pub use step::{Effect, Notice, Said, Step, Suggestions};
+pub use step::{Effect, Notice, Permission, Said, Step, Suggestions};
 
 use crate::text::PeerText;
 

@@ -1,14 +1,19 @@
 //! A question on its way: where the person is with it, and where what the person says leads.
 
-use askback_core::{forms::Content, limits::Limits, protocol::Root};
+use askback_core::{
+    forms::Content,
+    limits::Limits,
+    protocol::{CreateMessageResult, Root},
+};
 
 use super::{
     Ask, By, Draft, Question, Reply, Why,
     link::{self, Link, Refusal},
+    sampling::{Part, Sampling},
     step::{Effect, Notice, Said, Step},
 };
 use crate::{
-    text::{Words, given},
+    text::{PeerText, Words, given},
     words,
 };
 
@@ -22,8 +27,12 @@ pub(super) enum Stage {
     Sure(Link),
     Opened(Link),
     Returning(Link),
-    Write,
-    Reread(String),
+    Request(Sampling),
+    Running(Sampling),
+    Replied(Sampling),
+    Rewriting(Sampling, Part, String),
+    Write(Option<Sampling>),
+    Reread(String, Option<Sampling>),
     Folders,
     Reason(Box<Stage>),
 }
@@ -81,7 +90,11 @@ impl Turn {
 impl Stage {
     /// Where a question begins; or, for one that is not put before the person, what the person is
     /// told and the server answered.
-    pub(super) fn first(ask: &Ask, limits: &Limits) -> Result<Self, (Notice, Reply)> {
+    pub(super) fn first(
+        ask: &Ask,
+        has_model: bool,
+        limits: &Limits,
+    ) -> Result<Self, (Notice, Reply)> {
         Ok(match ask {
             Ask::Form { message, schema } => {
                 let draft = Draft::new(schema.clone(), &Content::new(), limits.clone());
@@ -100,7 +113,8 @@ impl Stage {
             Ask::SignIn { url, .. } => {
                 Self::Consent(link::judge(url).map_err(|refusal| refused("", url, refusal))?)
             }
-            Ask::Sample(_) => Self::Write,
+            Ask::Sample(request) if has_model => Self::Request(Sampling::new(request)),
+            Ask::Sample(_) => Self::Write(None),
             Ask::Roots => Self::Folders,
         })
     }
@@ -123,8 +137,12 @@ impl Stage {
             Self::Sure(link) => Step::Sure(link),
             Self::Opened(link) => Step::Opened(link),
             Self::Returning(link) => Step::Returning(link),
-            Self::Write => Step::Write,
-            Self::Reread(text) => Step::Reread(text),
+            Self::Request(sampling) => Step::Request(sampling),
+            Self::Running(sampling) => Step::Running(sampling),
+            Self::Replied(sampling) => Step::Replied(sampling),
+            Self::Rewriting(_, part, text) => Step::Rewrite(*part, text),
+            Self::Write(_) => Step::Write,
+            Self::Reread(text, _) => Step::Reread(text),
             Self::Folders => Step::Folders(offer),
             Self::Reason(_) => Step::Reason,
         }
@@ -156,9 +174,16 @@ impl Stage {
                 stage.link_said(question, said)
             }
             (Self::Returning(link), said) => returning_said(link, question, said),
-            (Self::Write, Said::Fill(text)) => Turn::to(Self::Reread(text)),
-            (Self::Reread(text), Said::Send) => Turn::reply(Reply::Text(text)),
-            (Self::Reread(_), Said::Back) => Turn::to(Self::Write),
+            (Self::Request(sampling), said) => request_said(sampling, said),
+            (Self::Running(sampling), said) => running_said(sampling, said),
+            (Self::Replied(sampling), said) => replied_said(sampling, said),
+            (Self::Rewriting(sampling, part, text), said) => {
+                rewriting_said(sampling, (part, text), said)
+            }
+            (Self::Write(sampling), Said::Fill(text)) => Turn::to(Self::Reread(text, sampling)),
+            (Self::Write(Some(sampling)), Said::Back) => Turn::to(Self::Request(sampling)),
+            (Self::Reread(text, _), Said::Send) => Turn::reply(Reply::Text(text)),
+            (Self::Reread(_, sampling), Said::Back) => Turn::to(Self::Write(sampling)),
             (Self::Folders, Said::Yes) => match offer {
                 Some(root) => Turn::reply(Reply::Roots(vec![root.clone()])),
                 None => Turn::stay(Self::Folders).because("name a folder"),
@@ -256,5 +281,89 @@ fn review_said(draft: Draft, said: Said) -> Turn {
         ([], Said::Yes) | ([_, ..], Said::Send) => Turn::reply(Reply::Form(draft.content())),
         ([_, ..], Said::Back) => Turn::to(Stage::Filling(draft)),
         _ => Turn::stay(Stage::Review(draft)),
+    }
+}
+
+/// Before a request goes to a model.
+fn request_said(sampling: Sampling, said: Said) -> Turn {
+    match said {
+        Said::Run(_) => run(sampling),
+        Said::Rewrite(part @ (Part::System | Part::Message)) => rewrite(sampling, part),
+        Said::WriteMyself => Turn::to(Stage::Write(Some(sampling))),
+        _ => Turn::stay(Stage::Request(sampling)),
+    }
+}
+
+/// While the model is at work.
+fn running_said(sampling: Sampling, said: Said) -> Turn {
+    match said {
+        Said::Back => Turn::to(before(sampling)),
+        _ => Turn::stay(Stage::Running(sampling)),
+    }
+}
+
+/// Before a reply goes to the server.
+fn replied_said(mut sampling: Sampling, said: Said) -> Turn {
+    match (said, sampling.reply.take()) {
+        (Said::Send, Some(reply)) => Turn::reply(Reply::Sampled(Box::new(reply))),
+        (Said::Run(_), _) => run(sampling),
+        (Said::Back, _) => Turn::to(Stage::Request(sampling)),
+        (said, reply) => {
+            sampling.reply = reply;
+            match said {
+                Said::Rewrite(Part::Reply) => rewrite(sampling, Part::Reply),
+                _ => Turn::stay(Stage::Replied(sampling)),
+            }
+        }
+    }
+}
+
+/// While a part is rewritten.
+fn rewriting_said(mut sampling: Sampling, (part, text): (Part, String), said: Said) -> Turn {
+    match said {
+        Said::Fill(text) => {
+            sampling.rewrite(part, text);
+            Turn::to(before(sampling))
+        }
+        Said::Back => Turn::to(before(sampling)),
+        _ => Turn::stay(Stage::Rewriting(sampling, part, text)),
+    }
+}
+
+/// Why a model did not reply: the person may try again.
+pub(super) fn failed(sampling: Sampling, why: Words, quoted: Option<PeerText>) -> Turn {
+    let turn = Turn::to(Stage::Request(sampling));
+    match quoted {
+        Some(quoted) => turn.with(Effect::Tell(Notice::ModelFailed(why, quoted))),
+        None => turn.because(why),
+    }
+}
+
+/// What came of a request.
+pub(super) fn came(mut sampling: Sampling, reply: CreateMessageResult, is_permitted: bool) -> Turn {
+    if is_permitted {
+        return Turn::reply(Reply::Sampled(Box::new(reply)));
+    }
+    sampling.reply = Some(reply);
+    Turn::to(Stage::Replied(sampling))
+}
+
+fn run(sampling: Sampling) -> Turn {
+    let request = Box::new(sampling.request.clone());
+    Turn::to(Stage::Running(sampling)).with(Effect::Run(request))
+}
+
+fn rewrite(sampling: Sampling, part: Part) -> Turn {
+    match sampling.text(part) {
+        Some(text) => Turn::to(Stage::Rewriting(sampling, part, text)),
+        None => Turn::stay(before(sampling)).because("there is no text to rewrite"),
+    }
+}
+
+/// The checkpoint at which a person stands with a sampling.
+fn before(sampling: Sampling) -> Stage {
+    match sampling.reply {
+        Some(_) => Stage::Replied(sampling),
+        None => Stage::Request(sampling),
     }
 }

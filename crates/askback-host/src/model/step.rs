@@ -1,12 +1,17 @@
 //! The steps of a person, what they say at one, and what follows.
 
-use askback_core::{forms::Content, protocol::Root};
+use askback_core::{
+    forms::Content,
+    protocol::{CreateMessageParams, Root},
+};
 
 use super::{
     Draft, Refused, Reply,
     link::{Link, Refusal},
+    sampling::{Part, Sampling},
     stance::Stance,
 };
+use crate::text::{PeerText, Words};
 
 /// A step of the person.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -27,6 +32,14 @@ pub enum Step<'a> {
     Opened(&'a Link),
     /// To sign in in the browser, or to give the address at which it ended.
     Returning(&'a Link),
+    /// To look over a request and have a model reply to it.
+    Request(&'a Sampling),
+    /// To wait for the reply of a model.
+    Running(&'a Sampling),
+    /// To look over the reply of a model and send it.
+    Replied(&'a Sampling),
+    /// To rewrite a part of a request or a reply, which is this text so far.
+    Rewrite(Part, &'a str),
     /// To write what a model would.
     Write,
     /// To look over that text and send it.
@@ -72,6 +85,14 @@ pub enum Said {
     /// This is the text: the reason, what a model would have said, the address the browser ended
     /// at.
     Fill(String),
+    /// Have a model reply, and this much from now on without asking.
+    Run(Permission),
+    /// Decline this request to a model, and all others of this server.
+    Never,
+    /// Rewrite this part of the request or the reply.
+    Rewrite(Part),
+    /// Reply in place of the model.
+    WriteMyself,
     /// Back to what came before.
     Back,
     /// Yes.
@@ -90,6 +111,32 @@ pub enum Said {
     Mute,
 }
 
+/// How far a server may have a model reply without asking a person.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Permission {
+    /// The person is asked each time.
+    #[default]
+    Ask,
+    /// It may, until the session ends.
+    Session,
+    /// It may.
+    Always,
+    /// It may not: its requests are declined.
+    Never,
+}
+
+impl Permission {
+    /// Whether requests are run, and their replies sent, without asking.
+    pub fn is_given(self) -> bool {
+        matches!(self, Self::Session | Self::Always)
+    }
+
+    /// Whether it outlasts the session.
+    pub fn is_kept(self) -> bool {
+        matches!(self, Self::Always | Self::Never)
+    }
+}
+
 /// An effect of an [`Event`](super::Event).
 #[derive(Debug, Clone, PartialEq)]
 pub enum Effect {
@@ -97,6 +144,11 @@ pub enum Effect {
     Answer(u64, Reply),
     /// Open a link in the browser of the system.
     Open(String),
+    /// Have the model reply to this, for the question in front, and tell with
+    /// [`Event::Sampled`](super::Event::Sampled).
+    Run(Box<CreateMessageParams>),
+    /// Keep what the person said of models and this server beyond the session.
+    Remember(Permission),
     /// See whether a folder is there and tell with [`Event::Folder`](super::Event::Folder).
     CheckFolder(String),
     /// Have values suggested for a field of the form in front, and tell with
@@ -154,6 +206,10 @@ pub enum Notice {
         /// The server's message.
         message: String,
     },
+    /// The model did not reply, for this reason; its provider, or what leads to it, says more.
+    ModelFailed(Words, PeerText),
+    /// A request to a model was declined, for the person wants none of this server.
+    NoModel,
     /// A question was refused without asking.
     Refused(Refused),
     /// Questions that are refused without asking are not told from now on.

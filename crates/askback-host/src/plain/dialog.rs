@@ -66,7 +66,10 @@ impl Dialog {
         let Some(front) = desk.front() else {
             return false;
         };
-        let is_text = matches!(front.step, Step::Filling(_) | Step::Write | Step::Reason);
+        let is_text = matches!(
+            front.step,
+            Step::Filling(_) | Step::Write | Step::Rewrite(..) | Step::Reason
+        );
         match self.seen {
             Some((id, turn, _)) if id == front.id => !is_text && turn != front.turn,
             _ => true,
@@ -124,7 +127,7 @@ impl Dialog {
                 }
                 // What comes of it decides what is shown.
                 Effect::CheckFolder(_) | Effect::Suggest { .. } => self.again = false,
-                Effect::Answer(..) | Effect::Open(_) => {}
+                Effect::Answer(..) | Effect::Open(_) | Effect::Run(_) | Effect::Remember(_) => {}
             }
         }
     }
@@ -146,7 +149,7 @@ impl Dialog {
                 return self.object("no values are suggested here");
             }
             Heard::OfField(of) => return self.hear_field(&front.step, of),
-            Heard::Lines if front.step == Step::Write => {
+            Heard::Lines if matches!(front.step, Step::Write | Step::Rewrite(..)) => {
                 return self.hear_more(&front.step, line);
             }
             Heard::Lines => {

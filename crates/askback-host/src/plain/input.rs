@@ -2,7 +2,7 @@
 
 use crate::{
     command::{self, Typed},
-    model::{Said, Step},
+    model::{Part, Permission, Said, Step},
 };
 
 /// A line, understood.
@@ -67,6 +67,14 @@ fn command(step: &Step<'_>, name: &str, rest: &str) -> Heard {
         "none" if in_field => return Heard::OfField(OfField::Clear),
         "back" => Said::Back,
         "edit" if matches!(step, Step::Reread(_)) => Said::Back,
+        "edit" if matches!(step, Step::Request(_)) => Said::Rewrite(Part::Message),
+        "edit" if matches!(step, Step::Replied(_)) => Said::Rewrite(Part::Reply),
+        "system" if matches!(step, Step::Request(_)) => Said::Rewrite(Part::System),
+        "write" if matches!(step, Step::Request(_)) => Said::WriteMyself,
+        "session" if matches!(step, Step::Request(_)) => Said::Run(Permission::Session),
+        "always" if matches!(step, Step::Request(_)) => Said::Run(Permission::Always),
+        "again" if matches!(step, Step::Replied(_)) => Said::Run(Permission::Ask),
+        "never" if matches!(step, Step::Request(_) | Step::Replied(_) | Step::Write) => Said::Never,
         "open" if matches!(step, Step::Opened(_) | Step::Returning(_)) => Said::OpenAgain,
         "lines" if in_field => return Heard::Lines,
         "suggest" if in_field => {
@@ -126,7 +134,16 @@ fn plain(step: &Step<'_>, line: &str) -> Heard {
             return Heard::Unclear("paste the address the browser ended at, or type /cancel");
         }
         Step::Returning(_) => Said::Fill(word.to_owned()),
-        Step::Write => return Heard::Lines,
+        Step::Write | Step::Rewrite(..) => return Heard::Lines,
+        Step::Request(_) if word.is_empty() => Said::Run(Permission::Ask),
+        Step::Request(_) => {
+            return Heard::Unclear("Enter runs it; /help lists what else can be done");
+        }
+        Step::Replied(_) if word.is_empty() => Said::Send,
+        Step::Replied(_) => {
+            return Heard::Unclear("Enter sends; /edit changes it, /again asks once more");
+        }
+        Step::Running(_) => return Heard::Unclear("the model is asked; /back stops that"),
         _ if yes => Said::Yes,
         _ if no => Said::Decline(None),
         Step::Folders(_) if !word.is_empty() => Said::Folder(word.to_owned()),

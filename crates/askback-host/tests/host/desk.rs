@@ -6,15 +6,15 @@ use std::collections::BTreeMap;
 use askback_core::{
     forms::{Content, FormSchema},
     limits::{FormLimits, Limits},
-    protocol::{CreateMessageParams, Root},
+    protocol::{CreateMessageParams, CreateMessageResult, Root},
 };
 use askback_host::model::{
-    Ask, Call, Desk, Draft, Effect, Ended, Event, Front, Notice, Question, Refused, Reply, Said,
-    Stance, Step, Wants, Why,
+    Ask, Call, Desk, Draft, Effect, Ended, Event, Front, Notice, Part, Permission, Question,
+    Refused, Reply, Said, Stance, Step, Wants, Why,
 };
 use proptest::prelude::*;
 
-use crate::{form, link, safety, sign_in, travel};
+use crate::{form, link, reply_of_a_model, safety, sign_in, travel};
 
 fn question() -> impl Strategy<Value = Question> {
     let fields = r#"
@@ -41,6 +41,18 @@ fn question() -> impl Strategy<Value = Question> {
             ask: Ask::Roots
         }),
     ]
+}
+
+fn permission() -> impl Strategy<Value = Permission> {
+    prop_oneof![
+        3 => Just(Permission::Ask),
+        1 => Just(Permission::Session),
+        1 => Just(Permission::Always),
+    ]
+}
+
+fn part() -> impl Strategy<Value = Part> {
+    prop_oneof![Just(Part::System), Just(Part::Message), Just(Part::Reply)]
 }
 
 fn refused() -> Refused {
@@ -71,11 +83,17 @@ fn event() -> impl Strategy<Value = Event> {
         1 => Just(Said::Decline(None)),
         1 => Just(Said::Decline(Some("no".to_owned()))),
         1 => Just(Said::Cancel),
+        4 => permission().prop_map(Said::Run),
+        1 => Just(Said::Never),
+        2 => part().prop_map(Said::Rewrite),
+        1 => Just(Said::WriteMyself),
     ];
     prop_oneof![
         // The numbers are given when the events are played.
         6 => question().prop_map(|question| Event::Asked(0, question)),
         1 => (0u64..30).prop_map(Event::Withdrawn),
+        4 => any::<bool>().prop_map(|tool| reply_of_a_model("Two.", tool)),
+        1 => Just(Event::Sampled(Err(("it is overloaded".into(), None)))),
         1 => Just(Event::Refused(refused())),
         24 => said.prop_map(Event::Said),
         1 => Just(Event::EndOfInput),
@@ -109,6 +127,24 @@ fn looked_over(front: Front<'_>) -> Option<(u64, Content)> {
     match front.step {
         Step::Review(draft) => Some((front.id, draft.content())),
         Step::Confirm => Some((front.id, Content::new())),
+        _ => None,
+    }
+}
+
+/// The reply of a model that the person has before them.
+fn replied(front: Front<'_>) -> Option<Box<CreateMessageResult>> {
+    match front.step {
+        Step::Replied(sampling) => sampling.reply.clone().map(Box::new),
+        _ => None,
+    }
+}
+
+/// The request to a model that the person has before them, to be run or run again.
+fn requested(front: Front<'_>) -> Option<Box<CreateMessageParams>> {
+    match front.step {
+        Step::Request(sampling) | Step::Replied(sampling) => {
+            Some(Box::new(sampling.request.clone()))
+        }
         _ => None,
     }
 }
@@ -153,9 +189,16 @@ proptest! {
     #![proptest_config(safety::config())]
 
     #[test]
-    fn every_question_ends_once(events in prop::collection::vec(event(), 0..120), mute: bool) {
+    fn every_question_ends_once(
+        events in prop::collection::vec(event(), 0..120),
+        mute: bool,
+        has_model: bool,
+    ) {
         let offer = Some(Root::new("file:///home"));
         let mut desk = Desk::new(travel(), offer, None, Limits::default());
+        if has_model {
+            desk = desk.with_model("ollama/qwen3".to_owned(), Permission::Ask);
+        }
         let mut asked = Asked::new();
         let mut last = 0;
         for event in events {
@@ -176,6 +219,9 @@ proptest! {
                 other => other,
             };
             let looked_over = desk.front().and_then(looked_over);
+            let replied = desk.front().and_then(replied);
+            let requested = desk.front().and_then(requested);
+            let is_running = matches!(desk.front().map(|front| front.step), Some(Step::Running(_)));
             let written = match &event {
                 Event::Said(Said::Write { field, text }) => Some((*field, text.clone())),
                 _ => None,
@@ -184,6 +230,15 @@ proptest! {
             for effect in &effects {
                 if let Effect::Answer(id, Reply::Form(content)) = effect {
                     prop_assert_eq!(looked_over.as_ref(), Some(&(*id, content.clone())));
+                }
+                let is_permitted = desk.permission().is_given();
+                if let Effect::Answer(_, Reply::Sampled(reply)) = effect {
+                    let is_seen = replied.as_ref() == Some(reply);
+                    prop_assert!(is_seen || is_permitted && is_running, "{reply:?} was not looked over");
+                }
+                if let Effect::Run(request) = effect {
+                    let is_seen = requested.as_ref() == Some(request);
+                    prop_assert!(is_seen || is_permitted, "{request:?} was not looked over");
                 }
             }
             if let (Some((field, text)), Some(Step::Filling(draft))) =

@@ -8,13 +8,15 @@ use askback_core::{
     },
 };
 use askback_host::{
-    model::{Ask, Call, Desk, Effect, Ended, Event, Question, Reply},
+    model::{Ask, Call, Desk, Effect, Ended, Event, Permission, Question, Reply},
     page::Look,
     plain::Dialog,
 };
 use serde_json::{Value, json};
 
-use crate::{form, in_full, link, nested, sign_in, suggested, travel, vacation};
+use crate::{
+    form, in_full, link, nested, of_model, reply_of_a_model, sign_in, suggested, travel, vacation,
+};
 
 /// An event of a conversation.
 enum Do<'a> {
@@ -34,9 +36,15 @@ enum Do<'a> {
     Settle(u64),
     /// These values are suggested for a field, which begin with this text.
     Suggest(usize, &'a str, &'a [&'a str]),
+    /// A model can be asked.
+    Model,
+    /// It replies; with a use of a tool, where the text is for one.
+    Reply(&'a str, bool),
+    /// It does not reply, and its provider says why.
+    Fail(&'a str),
 }
 
-use Do::{Ask as Asks, Done, End, Found, Settle, Suggest, Type, Withdraw};
+use Do::{Ask as Asks, Done, End, Fail, Found, Model, Settle, Suggest, Type, Withdraw};
 
 const WIDE: Look = Look {
     columns: 80,
@@ -102,6 +110,16 @@ fn play(look: Look, does: Vec<Do<'_>>) -> String {
             Withdraw(id) => seat.happen(Event::Withdrawn(id)),
             Done(id) => seat.happen(Event::LinkDone(id.to_owned())),
             Settle(id) => seat.happen(Event::Settled(id)),
+            Model => {
+                let desk = Desk::new(travel(), None, None, Limits::default());
+                seat.desk = desk.with_model("ollama/qwen3".to_owned(), Permission::Ask);
+                Vec::new()
+            }
+            Do::Reply(text, tool) => seat.happen(reply_of_a_model(text, tool)),
+            Fail(why) => {
+                let words = "the provider did not take the key".into();
+                seat.happen(Event::Sampled(Err((words, Some(why.into())))))
+            }
             Found(uri) => seat.happen(Event::Folder(Ok(Root::new(uri)))),
             Suggest(field, text, values) => seat.happen(suggested(field, text, values)),
         };
@@ -121,6 +139,9 @@ fn play(look: Look, does: Vec<Do<'_>>) -> String {
 }
 
 fn done(effect: &Effect) -> String {
+    if let Some(done) = of_model(effect) {
+        return done;
+    }
     match effect {
         Effect::Answer(id, Reply::Form(content)) => {
             format!("= {id}: accept {}\n", Value::from(content.clone()))
@@ -129,7 +150,7 @@ fn done(effect: &Effect) -> String {
         Effect::Open(url) => format!("= open {url}\n"),
         Effect::CheckFolder(path) => format!("= look at {path}\n"),
         Effect::Suggest { name, text, .. } => format!("= suggest {name} {text:?}\n"),
-        Effect::Tell(_) => String::new(),
+        Effect::Tell(_) | Effect::Run(_) | Effect::Remember(_) => String::new(),
     }
 }
 
@@ -412,6 +433,28 @@ screens! {
     // Shows SA-02, SA-17.
     a_model_is_refused: WIDE, [
         Asks(sampling()), Type("Take"), Type("/decline"), Type("no model here"),
+    ];
+    // Shows SA-02, SA-03, SA-05.
+    a_request_and_a_reply_are_looked_over: WIDE, [
+        Model, Asks(sampling()), Type("what?"), Type("/edit"), Type("Pick the cheapest."), Type("."), Type("/system"),
+        Type("/back"), Type(""), Type("hurry"), Do::Reply("Take the 08:10.", false), Type("/edit"), Type("Take the 12:40."),
+        Type("."), Type(""),
+    ];
+    a_model_that_does_not_reply_is_asked_again: WIDE, [
+        Model, Asks(sampling()), Type(""), Fail("invalid x-api-key\x1b[2J"), Type(""), Do::Reply("The first.", false),
+        Type("/again"), Do::Reply("The second.", false), Type("/back"), Type("/write"), Type("Mine."), Type("."), Type(""),
+    ];
+    a_model_uses_a_tool: WIDE, [
+        Model, Asks(sampling()), Type(""), Do::Reply("Are there seats?", true), Type(""),
+    ];
+    what_is_permitted_is_not_asked_again: WIDE, [
+        Model, Asks(sampling()), Asks(sampling()), Type("/session"), Do::Reply("One.", false), Do::Reply("Two.", false),
+    ];
+    a_model_is_never_asked: WIDE, [
+        Model, Asks(sampling()), Asks(sampling()), Type("/never"), Asks(sampling()),
+    ];
+    a_model_that_is_at_work_is_stopped: WIDE, [
+        Model, Asks(sampling()), Type("/always"), Type("/back"), Type("/decline"), Type(""),
     ];
     // Shows RO-04, RO-06, RO-11.
     folders_are_allowed: WIDE, [

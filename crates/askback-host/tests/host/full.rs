@@ -7,7 +7,7 @@ use askback_core::{
 use askback_host::{
     full::{Frame, Key, Screen, Size},
     host::Did,
-    model::{Ask, Call, Desk, Effect, Event, Question, Reply},
+    model::{Ask, Call, Desk, Effect, Event, Permission, Question, Reply},
     offer::{About, Offer},
     page::{Look, Page},
     text::{self, Words, given},
@@ -16,7 +16,9 @@ use jiff::civil::date;
 use proptest::prelude::*;
 use serde_json::Value;
 
-use crate::{form, link, nested, safety, sign_in, suggested, travel, vacation};
+use crate::{
+    form, link, nested, of_model, reply_of_a_model, safety, sign_in, suggested, travel, vacation,
+};
 
 /// Something that happens before the screen.
 enum Do<'a> {
@@ -32,9 +34,13 @@ enum Do<'a> {
     Withdraw(u64),
     /// Look at the screen.
     Look,
+    /// A model can be asked.
+    Model,
+    /// It replies.
+    Reply(&'a str),
 }
 
-use Do::{Ask as Asks, Look as See, Press, Suggest, Type, Withdraw};
+use Do::{Ask as Asks, Look as See, Model, Press, Suggest, Type, Withdraw};
 
 /// A person before a screen.
 struct Seat {
@@ -70,6 +76,10 @@ impl Seat {
         self.screen.happened(&self.desk, &happened, &mut self.page);
         self.log += &self.page.take().to_string();
         for effect in &happened.effects {
+            if let Some(done) = of_model(effect) {
+                self.log += &done;
+                continue;
+            }
             self.log += &match effect {
                 Effect::Answer(id, Reply::Form(content)) => {
                     format!("= {id}: accept {}\n", Value::from(content.clone()))
@@ -78,7 +88,7 @@ impl Seat {
                 Effect::Open(url) => format!("= open {url}\n"),
                 Effect::CheckFolder(path) => format!("= look at {path}\n"),
                 Effect::Suggest { name, text, .. } => format!("= suggest {name} {text:?}\n"),
-                Effect::Tell(_) => String::new(),
+                Effect::Tell(_) | Effect::Run(_) | Effect::Remember(_) => String::new(),
             };
         }
     }
@@ -152,6 +162,11 @@ fn play(columns: usize, does: Vec<Do<'_>>) -> String {
             Press(key) => seat.press(&key),
             Suggest(field, text, values) => seat.happen(suggested(field, text, values)),
             Withdraw(id) => seat.happen(Event::Withdrawn(id)),
+            Model => {
+                let desk = Desk::new(travel(), None, None, Limits::default());
+                seat.desk = desk.with_model("ollama/qwen3".to_owned(), Permission::Ask);
+            }
+            Do::Reply(text) => seat.happen(reply_of_a_model(text, false)),
             See => {
                 told += &std::mem::take(&mut seat.log);
                 told += &format!("{}\n", "-".repeat(columns));
@@ -332,6 +347,15 @@ screens! {
         Asks(sampling()), Type("Take"), Press(Key::Enter), Type("the 08:10."), See, Press(Key::Ctrl('s')), See,
         Type("e"), Type("!"), Press(Key::Ctrl('s')), Press(Key::Enter),
     ];
+    a_request_and_a_reply_are_looked_over: 80, [
+        Model, Asks(sampling()), See, Type("e"), See, Type(" Be brief."), Press(Key::Ctrl('s')), See, Press(Key::Enter), See,
+        Do::Reply("Take the 08:10."), See, Type("e"), Press(Key::Backspace), Type("!"), Press(Key::Ctrl('s')), See,
+        Press(Key::Enter),
+    ];
+    what_is_permitted_is_not_asked_again: 40, [
+        Model, Asks(sampling()), See, Type("a"), Do::Reply("One."), Asks(sampling()), See, Do::Reply("Two."),
+    ];
+    a_model_is_never_asked: 80, [Model, Asks(sampling()), Type("n"), Asks(sampling())];
     a_folder_is_allowed: 80, [Asks(roots()), See, Press(Key::Enter), Type("y")];
     another_folder_is_asked_for: 80, [Asks(roots()), Type("~/other"), See, Press(Key::Enter), Press(Key::Esc)];
 }

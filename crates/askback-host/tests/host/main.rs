@@ -13,9 +13,10 @@ mod witness;
 use askback_core::{
     forms::{Content, FormSchema},
     limits::{FormLimits, Limits},
+    protocol::{CreateMessageResult, SamplingBlock},
 };
 use askback_host::{
-    model::{Ask, Asker, Call, Claims, Event, Question, Reached, Suggestions},
+    model::{Ask, Asker, Call, Claims, Effect, Event, Question, Reached, Reply, Suggestions},
     page::{Excerpt, LEFT_OUT, Look, Page},
     question,
 };
@@ -71,6 +72,32 @@ fn nested() -> Question {
     Question {
         ask: Ask::Form { message, schema },
         ..form("", "", "")
+    }
+}
+
+/// The reply of a model, with a tool that it uses if it is one.
+fn reply_of_a_model(text: &str, tool: bool) -> Event {
+    let mut reply = CreateMessageResult::text("qwen3", text);
+    if tool {
+        let used =
+            r#"{"type": "tool_use", "id": "1", "name": "seats", "input": {"flight": "08:10"}}"#;
+        let used = serde_json::from_str(used).expect("it is a block");
+        reply.content = vec![SamplingBlock::text(text), used].into();
+        reply.stop_reason = Some("toolUse".to_owned());
+    }
+    Event::Sampled(Ok(Box::new(reply)))
+}
+
+/// What became of a request to a model, in a line.
+fn of_model(effect: &Effect) -> Option<String> {
+    let json = |value: Result<String, _>| value.expect("it is JSON");
+    match effect {
+        Effect::Run(request) => Some(format!("= run {}\n", json(serde_json::to_string(request)))),
+        Effect::Answer(id, Reply::Sampled(reply)) => {
+            Some(format!("= {id}: {}\n", json(serde_json::to_string(reply))))
+        }
+        Effect::Remember(permission) => Some(format!("= remember {permission:?}\n")),
+        _ => None,
     }
 }
 
