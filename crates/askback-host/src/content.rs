@@ -56,7 +56,8 @@ fn blocks(content: &[ContentBlock]) -> String {
     content.iter().map(block).collect::<Vec<_>>().join("\n")
 }
 
-fn block(block: &ContentBlock) -> String {
+/// A block of a result.
+pub(crate) fn block(block: &ContentBlock) -> String {
     match block {
         ContentBlock::Text(text) => text.text.clone(),
         ContentBlock::Image(image) => bytes(Some(&image.mime_type), &image.data),

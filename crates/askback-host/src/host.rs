@@ -242,19 +242,39 @@ impl Host {
         }
     }
 
-    /// Has this model reply where the server wants that. `keep` keeps what the person says of models and
-    /// this server beyond the session.
+    /// Has this model reply where the server wants that.
     #[must_use]
-    pub fn with_model(
+    pub fn with_model(mut self, model: Box<dyn Model>) -> Self {
+        let permission = self.desk.permission();
+        self.desk = self.desk.with_model(model.name().to_owned(), permission);
+        self.model = Some(model);
+        self
+    }
+
+    /// Sets how far the server may have a model reply without asking, and what keeps what the person
+    /// says of that beyond the session.
+    #[must_use]
+    pub fn permitting(
         mut self,
-        model: Box<dyn Model>,
         permission: Permission,
         keep: impl Fn(Permission) -> Result<(), Words> + 'static,
     ) -> Self {
-        self.desk = self.desk.with_model(model.name().to_owned(), permission);
-        self.model = Some(model);
+        self.desk.permit(permission);
         self.keep = Some(Box::new(keep));
         self
+    }
+
+    /// Changes how far the server may have a model reply without asking, now and beyond the session.
+    ///
+    /// # Errors
+    ///
+    /// Says why it is not kept.
+    pub fn permit(&mut self, permission: Permission) -> Result<(), Words> {
+        self.desk.permit(permission);
+        match &self.keep {
+            Some(keep) => keep(permission),
+            None => Ok(()),
+        }
     }
 
     /// The questions.

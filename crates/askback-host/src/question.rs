@@ -88,36 +88,8 @@ pub(crate) fn step(page: &mut Page, asker: &Asker, front: &Front<'_>, at: usize)
                 words!("Offered: {}", folder::shown(&root.uri)),
             );
         }
-        Step::Request(sampling) => {
-            if let Ask::Sample(asked) = &front.question.ask
-                && **asked != sampling.request
-            {
-                page.blank();
-                page.say(Style::Strong, "As you changed it:");
-                let mut excerpt = Excerpt::new(page, usize::MAX);
-                sampling::request(&mut excerpt, &sampling.request);
-                excerpt.end(LEFT_OUT);
-            }
-            page.note(
-                Style::Dim,
-                words!("Runs on {}.", sampling::model(front.model)),
-            );
-        }
-        Step::Running(_) => {
-            let words = words!("{} is asked for a reply…", sampling::model(front.model));
-            page.say(Style::Plain, words);
-        }
-        Step::Replied(sampling) => {
-            page.blank();
-            page.say(Style::Strong, words!("Ready to send to {}:", name(asker)));
-            if let Some(reply) = &sampling.reply {
-                sampling::reply(page, reply);
-            }
-        }
-        Step::Rewrite(part, text) => {
-            page.blank();
-            page.say(Style::Strong, words!("Now {} is:", sampling::part(part)));
-            page.quote(text);
+        Step::Request(_) | Step::Running(_) | Step::Replied(_) | Step::Rewrite(..) => {
+            sampling::step(page, name(asker), front);
         }
         Step::Write if front.model.is_some() => {}
         Step::Write => {

@@ -162,7 +162,13 @@ impl Leaf for Unattended {
             if let Effect::Answer(_, Reply::Cancelled(Why::Person)) = effect {
                 self.page.note(Style::Dim, "cancelled by Ctrl-C");
             }
-            if let Effect::Tell(notice @ (Notice::Refused(_) | Notice::RefusedMore)) = effect {
+            if let Effect::Tell(
+                notice @ (Notice::Refused(_)
+                | Notice::RefusedMore
+                | Notice::NoModel
+                | Notice::ModelFailed(..)),
+            ) = effect
+            {
                 question::notice(&mut self.page, desk.asker(), notice);
             }
             if let Effect::Tell(Notice::LinkRefused { url, refusal, .. }) = effect {

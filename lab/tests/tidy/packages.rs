@@ -27,7 +27,10 @@ const FLOORS: &[(&str, &[&str])] = &[
     ("askback-features", &["askback"]),
     ("askback-travel", &["askback"]),
     ("askback-seams", &["askback"]),
-    ("askback-host", &["askback", "askback-core"]),
+    (
+        "askback-host",
+        &["askback", "askback-core", "askback-requests"],
+    ),
     (
         "askback-cli",
         &["askback", "askback-core", "askback-host", "askback-travel"],

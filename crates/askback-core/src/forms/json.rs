@@ -137,7 +137,7 @@ fn rounded(json: &str) -> Option<&str> {
     None
 }
 
-/// What stands behind the end of a string.
+/// Returns the text behind the end of a string.
 fn behind(text: &str) -> &str {
     let mut is_escaped = false;
     for (at, c) in text.char_indices() {

@@ -68,7 +68,7 @@ impl FormSchema {
     }
 }
 
-/// What a schema is read for.
+/// The purpose of reading a schema.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Reading {
     /// A form of a server.

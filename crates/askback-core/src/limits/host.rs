@@ -2,6 +2,8 @@
 
 use core::time::Duration;
 
+use super::MINUTE;
+
 /// The bounds on what a host shows of a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -15,6 +17,10 @@ pub struct HostLimits {
     /// The most questions that a host shows of those that were refused without asking the person: a
     /// form that cannot be drawn, or a question that the client did not declare.
     pub refusals: usize,
+    /// How long a model may take to reply.
+    pub model: Duration,
+    /// The longest reply of a model that is read, in bytes of JSON.
+    pub model_bytes: usize,
     /// The most lines that a host shows of what a server says without being asked (log lines, its
     /// standard error, changes, notes) within [`remarks_window`](Self::remarks_window); how many
     /// more there were is told in one line.
@@ -32,6 +38,8 @@ impl Default for HostLimits {
             questions_waiting: 16,
             message_shown: 4 << 10,
             refusals: 16,
+            model: Duration::from_secs(10 * MINUTE),
+            model_bytes: 4 << 20,
             remarks: 64,
             remarks_window: Duration::from_secs(10),
             wire_bytes: 16 << 20,

@@ -135,7 +135,7 @@ pub enum Ask {
 pub struct Refused {
     /// The call it belongs to, where that is known.
     pub call: Option<Call>,
-    /// What it asks for.
+    /// The kind of the question.
     pub wants: Wants,
     /// Why it is asked, in the words of the server.
     pub message: Option<String>,

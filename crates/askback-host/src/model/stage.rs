@@ -330,7 +330,7 @@ fn rewriting_said(mut sampling: Sampling, (part, text): (Part, String), said: Sa
     }
 }
 
-/// Why a model did not reply: the person may try again.
+/// Takes in why a model did not reply: the person may try again.
 pub(super) fn failed(sampling: Sampling, why: Words, quoted: Option<PeerText>) -> Turn {
     let turn = Turn::to(Stage::Request(sampling));
     match quoted {
@@ -339,7 +339,7 @@ pub(super) fn failed(sampling: Sampling, why: Words, quoted: Option<PeerText>) -
     }
 }
 
-/// What came of a request.
+/// Takes in the reply to a request.
 pub(super) fn came(mut sampling: Sampling, reply: CreateMessageResult, is_permitted: bool) -> Turn {
     if is_permitted {
         return Turn::reply(Reply::Sampled(Box::new(reply)));

@@ -2,10 +2,24 @@
 //!
 //! The host knows a [`Model`] only; what reaches a provider is behind the feature `models`.
 
+#[cfg(feature = "models")]
+mod anthropic;
+#[cfg(feature = "models")]
+mod ollama;
+#[cfg(feature = "models")]
+mod openai;
+#[cfg(feature = "models")]
+mod provider;
+#[cfg(feature = "models")]
+mod shape;
+
 use askback_core::{
     future::BoxFuture,
     protocol::{CreateMessageParams, CreateMessageResult},
 };
+
+#[cfg(feature = "models")]
+pub use provider::{Key, Kind, ModelName, Provider};
 
 use crate::text::{PeerText, Words};
 

@@ -8,7 +8,7 @@ use std::{
 use super::{Dialog, lines::Lines};
 use crate::{
     host::{Did, Input, Leaf},
-    model::{Desk, Happened},
+    model::{Desk, Happened, Step},
     page::{LookSource, Page, Style, out},
     remarks::{Remark, Remarks},
     text::{Words, given},
@@ -67,7 +67,12 @@ impl Plain {
 impl Leaf for Plain {
     fn poll_did(&mut self, desk: &Desk, context: &mut Context<'_>) -> Poll<Did> {
         let is_asking = desk.front().is_some();
-        let wanted = is_asking || self.is_prompting;
+        let wanted = match desk.front().map(|front| front.step) {
+            // A file does not know how long a model takes.
+            Some(Step::Running(_)) => self.lines.typed(),
+            Some(_) => true,
+            None => self.is_prompting,
+        };
         let Poll::Ready(input) = self.lines.poll_next(wanted, context) else {
             return Poll::Pending;
         };

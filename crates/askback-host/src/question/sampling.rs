@@ -6,18 +6,18 @@ use askback_core::protocol::{
 
 use crate::{
     content,
-    model::Part,
-    page::{Excerpt, Page, Style},
+    model::{Ask, Front, Part, Step},
+    page::{Excerpt, LEFT_OUT, Page, Style},
     text::{Given, Words, given},
     words,
 };
 
 /// The model that can be asked, as the person named it.
-pub(crate) fn model(name: Option<&str>) -> Given {
+fn model(name: Option<&str>) -> Given {
     given(name.unwrap_or("the model")).short()
 }
 
-/// What a part of a sampling is called.
+/// Returns the name of a part of a sampling.
 pub(crate) fn part(part: Part) -> &'static str {
     match part {
         Part::System => "the system prompt",
@@ -26,8 +26,43 @@ pub(crate) fn part(part: Part) -> &'static str {
     }
 }
 
+/// Puts what is wanted at a checkpoint of a sampling on the page, for the server of that name.
+pub(super) fn step(page: &mut Page, server: Given, front: &Front<'_>) {
+    match front.step {
+        Step::Request(sampling) => {
+            if let Ask::Sample(asked) = &front.question.ask
+                && **asked != sampling.request
+            {
+                page.blank();
+                page.say(Style::Strong, "As you changed it:");
+                let mut excerpt = Excerpt::new(page, usize::MAX);
+                request(&mut excerpt, &sampling.request);
+                excerpt.end(LEFT_OUT);
+            }
+            page.note(Style::Dim, words!("Runs on {}.", model(front.model)));
+        }
+        Step::Running(_) => {
+            let words = words!("{} is asked for a reply…", model(front.model));
+            page.say(Style::Plain, words);
+        }
+        Step::Replied(sampling) => {
+            page.blank();
+            page.say(Style::Strong, words!("Ready to send to {}:", server));
+            if let Some(written) = &sampling.reply {
+                reply(page, written);
+            }
+        }
+        Step::Rewrite(changed, text) => {
+            page.blank();
+            page.say(Style::Strong, words!("Now {} is:", part(changed)));
+            page.quote(text);
+        }
+        _ => {}
+    }
+}
+
 /// Puts the reply of a model on the page.
-pub(crate) fn reply(page: &mut Page, reply: &CreateMessageResult) {
+fn reply(page: &mut Page, reply: &CreateMessageResult) {
     for block in reply.content.blocks() {
         page.quote(content::sampling_block(block));
     }

@@ -3,6 +3,8 @@
 mod desk;
 mod dialog;
 mod full;
+#[cfg(feature = "models")]
+mod models;
 mod safety;
 mod script;
 mod suggest;

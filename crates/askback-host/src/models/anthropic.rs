@@ -1,0 +1,108 @@
+//! The messages of Anthropic.
+
+use askback_core::protocol::{
+    CreateMessageParams, CreateMessageResult, SamplingBlock, ToolChoiceMode,
+};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::shape::{Asked, Part, Unfit, Wire, parts, reply, result_text, role, tools, used};
+
+/// The messages of Anthropic.
+pub(super) struct Anthropic;
+
+impl Wire for Anthropic {
+    fn path(&self) -> &'static str {
+        "v1/messages"
+    }
+
+    fn write(&self, model: &str, request: &CreateMessageParams) -> Result<Value, Unfit> {
+        let mut messages = Vec::new();
+        for message in &request.messages {
+            let block = |part: Part<'_>| match part {
+                Part::Text(text) => Ok(json!({"type": "text", "text": text})),
+                Part::Image { kind, data } => Ok(json!({
+                    "type": "image",
+                    "source": {"type": "base64", "media_type": kind, "data": data},
+                })),
+                Part::Audio { .. } => Err(Unfit("sound")),
+                Part::Use(used) => Ok(json!({
+                    "type": "tool_use", "id": used.id, "name": used.name, "input": used.input,
+                })),
+                Part::Result(result) => Ok(json!({
+                    "type": "tool_result",
+                    "tool_use_id": result.tool_use_id,
+                    "content": result_text(result),
+                    "is_error": result.is_error.unwrap_or_default(),
+                })),
+            };
+            let content: Vec<_> = parts(message).map(block).collect::<Result<_, _>>()?;
+            messages.push(json!({"role": role(message), "content": content}));
+        }
+        let mut body =
+            json!({"model": model, "max_tokens": request.max_tokens, "messages": messages});
+        if let Some(system) = &request.system_prompt {
+            body["system"] = system.as_str().into();
+        }
+        if let Some(temperature) = request.temperature {
+            // It ends at 1 here, and at 2 elsewhere.
+            body["temperature"] = temperature.clamp(0.0, 1.0).into();
+        }
+        if let Some(stops) = &request.stop_sequences {
+            body["stop_sequences"] = stops.iter().map(String::as_str).collect();
+        }
+        if let Some((tools, choice)) = tools(request) {
+            let tool = |tool: Asked<'_>| {
+                json!({
+                    "name": tool.name, "description": tool.description, "input_schema": tool.schema,
+                })
+            };
+            body["tools"] = tools.map(tool).collect();
+            body["tool_choice"] = match choice {
+                ToolChoiceMode::Auto => json!({"type": "auto"}),
+                ToolChoiceMode::Required => json!({"type": "any"}),
+                ToolChoiceMode::None => json!({"type": "none"}),
+            };
+        }
+        Ok(body)
+    }
+
+    fn read(&self, body: &[u8]) -> Result<CreateMessageResult, String> {
+        #[derive(Deserialize)]
+        struct Body {
+            model: String,
+            content: Vec<Block>,
+            stop_reason: Option<String>,
+        }
+        #[derive(Deserialize)]
+        #[serde(tag = "type", rename_all = "snake_case")]
+        enum Block {
+            Text {
+                text: String,
+            },
+            ToolUse {
+                id: String,
+                name: String,
+                input: Value,
+            },
+            /// Thoughts, and whatever comes next.
+            #[serde(other)]
+            Other,
+        }
+        let body: Body = serde_json::from_slice(body).map_err(|error| error.to_string())?;
+        let blocks = body.content.into_iter().filter_map(|block| match block {
+            Block::Text { text } => Some(Ok(SamplingBlock::text(text))),
+            Block::ToolUse { id, name, input } => Some(used(id, name, &input.to_string())),
+            Block::Other => None,
+        });
+        let blocks = blocks.collect::<Result<_, _>>()?;
+        let stopped = body.stop_reason.map(|reason| match reason.as_str() {
+            "end_turn" => "endTurn".to_owned(),
+            "max_tokens" => "maxTokens".to_owned(),
+            "stop_sequence" => "stopSequence".to_owned(),
+            "tool_use" => "toolUse".to_owned(),
+            _ => reason,
+        });
+        Ok(reply(body.model, blocks, stopped))
+    }
+}

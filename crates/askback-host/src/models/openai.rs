@@ -1,0 +1,169 @@
+//! Chat completions, as OpenAI has them and many others speak them.
+
+use askback_core::protocol::{
+    CreateMessageParams, CreateMessageResult, SamplingBlock, ToolChoiceMode,
+};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::shape::{Asked, Part, Unfit, Wire, parts, reply, result_text, role, tools, used};
+
+/// The most stop sequences that the API takes.
+const STOPS: usize = 4;
+
+/// Chat completions.
+pub(super) struct OpenAi {
+    /// Whether it is OpenAI itself, whose newer models know no `max_tokens`.
+    pub(super) is_its_own: bool,
+}
+
+impl Wire for OpenAi {
+    fn path(&self) -> &'static str {
+        "chat/completions"
+    }
+
+    fn write(&self, model: &str, request: &CreateMessageParams) -> Result<Value, Unfit> {
+        let mut messages = Vec::new();
+        if let Some(system) = &request.system_prompt {
+            messages.push(json!({"role": "system", "content": system}));
+        }
+        for message in &request.messages {
+            let mut content = Vec::new();
+            let mut calls = Vec::new();
+            for part in parts(message) {
+                match part {
+                    Part::Text(text) => content.push(json!({"type": "text", "text": text})),
+                    Part::Image { kind, data } => content.push(json!({
+                        "type": "image_url",
+                        "image_url": {"url": format!("data:{kind};base64,{data}")},
+                    })),
+                    Part::Audio { kind, data } => content.push(json!({
+                        "type": "input_audio",
+                        "input_audio": {"data": data, "format": sound(kind)?},
+                    })),
+                    Part::Use(used) => calls.push(json!({
+                        "id": used.id,
+                        "type": "function",
+                        "function": {"name": used.name, "arguments": used.input.as_str()},
+                    })),
+                    Part::Result(result) => messages.push(json!({
+                        "role": "tool",
+                        "tool_call_id": result.tool_use_id,
+                        "content": result_text(result),
+                    })),
+                }
+            }
+            if content.is_empty() && calls.is_empty() {
+                continue;
+            }
+            let mut said = json!({"role": role(message)});
+            // A plain text is what all of them take.
+            said["content"] = match content.as_slice() {
+                [] => Value::Null,
+                [text] if text["type"] == "text" => text["text"].clone(),
+                _ => Value::from(content),
+            };
+            if !calls.is_empty() {
+                said["tool_calls"] = calls.into();
+            }
+            messages.push(said);
+        }
+        let most = if self.is_its_own {
+            "max_completion_tokens"
+        } else {
+            "max_tokens"
+        };
+        let mut body = json!({"model": model, "messages": messages, "stream": false});
+        body[most] = request.max_tokens.into();
+        if let Some(temperature) = request.temperature {
+            body["temperature"] = temperature.into();
+        }
+        if let Some(stops) = &request.stop_sequences {
+            body["stop"] = stops.iter().take(STOPS).map(String::as_str).collect();
+        }
+        if let Some((tools, choice)) = tools(request) {
+            let function = |tool: Asked<'_>| {
+                json!({"type": "function", "function": {
+                    "name": tool.name, "description": tool.description, "parameters": tool.schema,
+                }})
+            };
+            body["tools"] = tools.map(function).collect();
+            body["tool_choice"] = match choice {
+                ToolChoiceMode::Auto => "auto",
+                ToolChoiceMode::Required => "required",
+                ToolChoiceMode::None => "none",
+            }
+            .into();
+        }
+        Ok(body)
+    }
+
+    fn read(&self, body: &[u8]) -> Result<CreateMessageResult, String> {
+        #[derive(Deserialize)]
+        struct Body {
+            model: String,
+            choices: Vec<Choice>,
+        }
+        #[derive(Deserialize)]
+        struct Choice {
+            message: Message,
+            finish_reason: Option<String>,
+        }
+        #[derive(Deserialize)]
+        struct Message {
+            content: Option<String>,
+            refusal: Option<String>,
+            #[serde(default)]
+            tool_calls: Option<Vec<Call>>,
+        }
+        #[derive(Deserialize)]
+        struct Call {
+            id: String,
+            function: Function,
+        }
+        #[derive(Deserialize)]
+        struct Function {
+            name: String,
+            arguments: String,
+        }
+        let body: Body = serde_json::from_slice(body).map_err(|error| error.to_string())?;
+        let choice = body
+            .choices
+            .into_iter()
+            .next()
+            .ok_or("it holds no choice")?;
+        let text = choice.message.content.or(choice.message.refusal);
+        let text = text
+            .filter(|text| !text.is_empty())
+            .map(SamplingBlock::text);
+        let calls = choice.message.tool_calls.into_iter().flatten();
+        let calls = calls.map(|call| {
+            let arguments = match call.function.arguments.trim() {
+                "" => "{}",
+                arguments => arguments,
+            };
+            used(call.id, call.function.name, arguments)
+        });
+        let blocks = text
+            .map(Ok)
+            .into_iter()
+            .chain(calls)
+            .collect::<Result<_, _>>()?;
+        let stopped = choice.finish_reason.map(|reason| match reason.as_str() {
+            "stop" => "endTurn".to_owned(),
+            "length" => "maxTokens".to_owned(),
+            "tool_calls" => "toolUse".to_owned(),
+            _ => reason,
+        });
+        Ok(reply(body.model, blocks, stopped))
+    }
+}
+
+/// The format of a sound that the API takes.
+fn sound(kind: &str) -> Result<&'static str, Unfit> {
+    match kind {
+        "audio/wav" | "audio/x-wav" | "audio/wave" => Ok("wav"),
+        "audio/mpeg" | "audio/mp3" => Ok("mp3"),
+        _ => Err(Unfit("sound of this kind")),
+    }
+}

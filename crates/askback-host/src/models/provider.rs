@@ -1,0 +1,377 @@
+//! The providers of models: where they are, and how they are asked.
+
+use std::{fmt, str::FromStr, sync::Arc, time::Duration};
+
+use askback_core::{
+    address::is_loopback_host,
+    future::BoxFuture,
+    limits::Limits,
+    protocol::{CreateMessageParams, CreateMessageResult},
+};
+use askback_requests::{NAME, Names, Requests, Route, Unanswered, next_piece};
+use bytes::Bytes;
+use http::{
+    HeaderValue, Request, Uri,
+    header::{AUTHORIZATION, CONTENT_TYPE, USER_AGENT},
+};
+use serde_json::Value;
+use url::Url;
+
+use super::{Model, ModelError, anthropic::Anthropic, ollama::Ollama, openai::OpenAi, shape::Wire};
+use crate::{
+    text::{Given, PeerText, Words, given},
+    words,
+};
+
+/// The kinds of providers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// OpenAI, and what speaks as it does.
+    OpenAi,
+    /// Anthropic.
+    Anthropic,
+    /// Ollama.
+    Ollama,
+}
+
+/// The name of a model: that of its provider, a slash, and its own.
+///
+/// ```
+/// use askback_host::models::{Kind, ModelName};
+///
+/// let name: ModelName = "ollama/qwen3:8b".parse().unwrap();
+/// assert_eq!((name.provider, name.model.as_str()), (Kind::Ollama, "qwen3:8b"));
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ModelName {
+    /// The provider.
+    pub provider: Kind,
+    /// The provider's name for the model.
+    pub model: String,
+}
+
+/// A key of a provider. It is shown nowhere, and sent to that provider alone.
+#[derive(Clone)]
+pub struct Key(HeaderValue);
+
+/// A model of a provider.
+pub struct Provider {
+    name: String,
+    model: String,
+    uri: Uri,
+    kind: Kind,
+    key: Option<Key>,
+    wire: Arc<dyn Wire>,
+    requests: Requests,
+    patience: Duration,
+    most: usize,
+}
+
+impl Kind {
+    const ALL: [Self; 3] = [Self::OpenAi, Self::Anthropic, Self::Ollama];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::OpenAi => "openai",
+            Self::Anthropic => "anthropic",
+            Self::Ollama => "ollama",
+        }
+    }
+
+    /// Its own address.
+    pub fn address(self) -> &'static str {
+        match self {
+            Self::OpenAi => "https://api.openai.com/v1",
+            Self::Anthropic => "https://api.anthropic.com",
+            Self::Ollama => "http://127.0.0.1:11434",
+        }
+    }
+
+    /// The variable in which its users keep their keys; none where it needs none.
+    pub fn variable(self) -> Option<&'static str> {
+        match self {
+            Self::OpenAi => Some("OPENAI_API_KEY"),
+            Self::Anthropic => Some("ANTHROPIC_API_KEY"),
+            Self::Ollama => None,
+        }
+    }
+}
+
+impl FromStr for ModelName {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (provider, model) = text.split_once('/').unwrap_or((text, ""));
+        let known = Kind::ALL.into_iter().find(|kind| kind.name() == provider);
+        match known {
+            Some(provider) if !model.is_empty() => Ok(Self {
+                provider,
+                model: model.to_owned(),
+            }),
+            _ => {
+                let known = Kind::ALL.map(|kind| format!("{}/…", kind.name()));
+                Err(format!(
+                    "write {}, with the name of a model",
+                    known.join(", ")
+                ))
+            }
+        }
+    }
+}
+
+impl fmt::Display for ModelName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.provider.name(), self.model)
+    }
+}
+
+impl Key {
+    /// A key, without the blanks around it.
+    ///
+    /// # Errors
+    ///
+    /// If it holds what cannot stand in a header, or nothing.
+    pub fn new(key: &str) -> Result<Self, Words> {
+        let value = HeaderValue::from_str(key.trim());
+        match value {
+            Ok(mut value) if !value.is_empty() => {
+                value.set_sensitive(true);
+                Ok(Self(value))
+            }
+            _ => Err("the key of the model is none that can be sent".into()),
+        }
+    }
+}
+
+impl fmt::Debug for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Key(…)")
+    }
+}
+
+impl Provider {
+    /// A model of a provider at an address, which is its own where none is given, from within the
+    /// runtime.
+    ///
+    /// # Errors
+    ///
+    /// If the address is not `https`, or `http` on this machine, or holds more than a host and a path,
+    /// or HTTP cannot be spoken here.
+    pub fn new(
+        name: &ModelName,
+        address: Option<&str>,
+        key: Option<Key>,
+        limits: &Limits,
+    ) -> Result<Self, Words> {
+        let own = name.provider.address();
+        let address = address.unwrap_or(own);
+        let wire: Arc<dyn Wire> = match name.provider {
+            Kind::OpenAi => Arc::new(OpenAi {
+                is_its_own: address == own,
+            }),
+            Kind::Anthropic => Arc::new(Anthropic),
+            Kind::Ollama => Arc::new(Ollama),
+        };
+        let uri = below(address, wire.path())?;
+        let requests = Requests::new(&Route::Environment, Names::system(), &limits.http);
+        Ok(Self {
+            name: name.to_string(),
+            model: name.model.clone(),
+            uri,
+            kind: name.provider,
+            key,
+            wire,
+            requests: requests.map_err(|error| words!("{}", given(error)))?,
+            patience: limits.host.model,
+            most: limits.host.model_bytes,
+        })
+    }
+
+    fn request(&self, body: &Value) -> Result<Request<Bytes>, Words> {
+        let mut request = Request::post(&self.uri)
+            .header(CONTENT_TYPE, "application/json")
+            .header(USER_AGENT, NAME);
+        if let Some(Key(key)) = &self.key {
+            request = match self.kind {
+                Kind::Anthropic => request.header("x-api-key", key),
+                Kind::OpenAi | Kind::Ollama => request.header(AUTHORIZATION, bearer(key)?),
+            };
+        }
+        if self.kind == Kind::Anthropic {
+            request = request.header("anthropic-version", "2023-06-01");
+        }
+        let request = request.body(Bytes::from(body.to_string()));
+        let mut request = request.map_err(|error| words!("{}", given(error)))?;
+        let proxy = self.requests.proxy_headers(&self.uri);
+        request.headers_mut().extend(proxy);
+        Ok(request)
+    }
+}
+
+impl Model for Provider {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn reply(
+        &self,
+        request: CreateMessageParams,
+    ) -> BoxFuture<'static, Result<CreateMessageResult, ModelError>> {
+        let name = given(&self.name).short();
+        let written = self.wire.write(&self.model, &request);
+        let written = written
+            .map_err(|unfit| {
+                words!(
+                    "{} does not take {}; reply yourself, or decline",
+                    name.clone(),
+                    unfit.0
+                )
+            })
+            .and_then(|body| self.request(&body));
+        let request = match written {
+            Ok(request) => request,
+            Err(words) => return Box::pin(async { Err(words.into()) }),
+        };
+        let (requests, wire) = (self.requests.clone(), Arc::clone(&self.wire));
+        let (patience, most) = (self.patience, self.most);
+        Box::pin(async move {
+            let asked = ask(&requests, request, &name, most);
+            let Ok(asked) = tokio::time::timeout(patience, asked).await else {
+                let words = words!(
+                    "{} did not reply within {} s; run again",
+                    name,
+                    patience.as_secs()
+                );
+                return Err(words.into());
+            };
+            wire.read(&asked?).map_err(|why| ModelError {
+                words: words!("{} replied in a way that cannot be read:", name),
+                quoted: Some(why.into()),
+            })
+        })
+    }
+}
+
+/// The address of an API below that of a provider.
+fn below(address: &str, path: &str) -> Result<Uri, Words> {
+    let shown = given(address);
+    let url = Url::parse(address).map_err(|error| words!("{}: {}", shown.clone(), given(error)))?;
+    let host = url.host_str().unwrap_or_default();
+    let is_safe = url.scheme() == "https" || url.scheme() == "http" && is_loopback_host(host);
+    if !is_safe {
+        return Err(words!(
+            "{} cannot be the address of a model: it has to be https, or http on this machine",
+            shown
+        ));
+    }
+    let is_bare = url.username().is_empty()
+        && url.password().is_none()
+        && url.query().is_none()
+        && url.fragment().is_none();
+    if !is_bare {
+        return Err(words!("{} has more than a host and a path", shown));
+    }
+    let uri = format!("{}/{path}", url.as_str().trim_end_matches('/'));
+    uri.parse()
+        .map_err(|error| words!("{}: {}", shown, given(error)))
+}
+
+fn bearer(key: &HeaderValue) -> Result<HeaderValue, Words> {
+    let value = [b"Bearer ", key.as_bytes()].concat();
+    let value = HeaderValue::from_bytes(&value);
+    let mut value =
+        value.map_err(|_| Words::from("the key of the model is none that can be sent"))?;
+    value.set_sensitive(true);
+    Ok(value)
+}
+
+/// Sends a request, and reads the body of an answer that is none of an error. Nothing is followed
+/// elsewhere.
+async fn ask(
+    requests: &Requests,
+    request: Request<Bytes>,
+    name: &Given,
+    most: usize,
+) -> Result<Vec<u8>, ModelError> {
+    let sent = requests.send(request).await;
+    let mut response = sent.map_err(|error| {
+        let (words, why) = match error {
+            Unanswered::Unreachable(why) => (words!("{} cannot be reached:", name.clone()), why),
+            Unanswered::Broken(why) => (words!("the connection to {} broke:", name.clone()), why),
+            other => (
+                words!("{} did not answer:", name.clone()),
+                other.to_string(),
+            ),
+        };
+        ModelError {
+            words,
+            quoted: Some(why.into()),
+        }
+    })?;
+    let status = response.status().as_u16();
+    let mut body = Vec::new();
+    while let Some(piece) = next_piece(response.body_mut())
+        .await
+        .map_err(|error| ModelError {
+            words: words!("the connection to {} broke:", name.clone()),
+            quoted: Some(error.to_string().into()),
+        })?
+    {
+        if body.len().saturating_add(piece.len()) > most {
+            return Err(words!(
+                "the reply of {} is longer than {} bytes",
+                name.clone(),
+                most
+            )
+            .into());
+        }
+        body.extend_from_slice(&piece);
+    }
+    match status {
+        200..300 => Ok(body),
+        _ => Err(ModelError {
+            words: refusal(name.clone(), status),
+            quoted: said(&body),
+        }),
+    }
+}
+
+/// Says an error of a provider in words.
+fn refusal(name: Given, status: u16) -> Words {
+    match status {
+        300..400 => words!(
+            "{} is elsewhere now, and that is not followed (HTTP status {})",
+            name,
+            status
+        ),
+        401 | 403 => words!("{} did not accept the key (HTTP status {})", name, status),
+        404 => words!(
+            "there is no {} (HTTP status {}); look at its name, and at --model-url",
+            name,
+            status
+        ),
+        429 => words!(
+            "{} was asked too often, or the account is used up (HTTP status {}); run again later",
+            name,
+            status
+        ),
+        503 | 529 => words!(
+            "{} is overloaded (HTTP status {}); run again in a while",
+            name,
+            status
+        ),
+        400..500 => words!("{} refused the request (HTTP status {})", name, status),
+        _ => words!("{} failed (HTTP status {}); run again", name, status),
+    }
+}
+
+/// Returns the message of a provider's error, or else its text as it is.
+fn said(body: &[u8]) -> Option<PeerText> {
+    let text = String::from_utf8_lossy(body);
+    let json: Value = serde_json::from_slice(body).unwrap_or_default();
+    let message = [&json["error"]["message"], &json["error"], &json["message"]];
+    let message = message.into_iter().find_map(Value::as_str);
+    let said = message.unwrap_or(&text).trim();
+    (!said.is_empty()).then(|| said.into())
+}

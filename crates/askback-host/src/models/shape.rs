@@ -1,0 +1,141 @@
+//! Requests and replies, as far as all providers have them alike.
+
+use askback_core::protocol::{
+    ContentBlock, CreateMessageParams, CreateMessageResult, RawJson, RawObject, Role,
+    SamplingBlock, SamplingContent, SamplingMessage, Schema, ToolChoiceMode, ToolResultContent,
+    ToolUseContent,
+};
+
+use serde_json::Value;
+
+use crate::content;
+
+/// How a provider is spoken to.
+pub(super) trait Wire: Send + Sync {
+    /// The path of its API, below its address.
+    fn path(&self) -> &'static str;
+
+    /// Writes a request to one of its models.
+    fn write(&self, model: &str, request: &CreateMessageParams) -> Result<Value, Unfit>;
+
+    /// Reads the reply; or says in words of a parser why it is none.
+    fn read(&self, body: &[u8]) -> Result<CreateMessageResult, String>;
+}
+
+/// A part of a request that a provider does not take: words of ours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Unfit(pub(super) &'static str);
+
+/// A part of a message.
+pub(super) enum Part<'a> {
+    /// A text.
+    Text(&'a str),
+    /// A picture.
+    Image { kind: &'a str, data: &'a str },
+    /// A sound.
+    Audio { kind: &'a str, data: &'a str },
+    /// A use of a tool.
+    Use(&'a ToolUseContent),
+    /// The result of one.
+    Result(&'a ToolResultContent),
+}
+
+/// A tool that a model may use.
+pub(super) struct Asked<'a> {
+    pub(super) name: &'a str,
+    pub(super) description: &'a str,
+    pub(super) schema: &'a Schema,
+}
+
+/// Returns the parts of a message.
+pub(super) fn parts(message: &SamplingMessage) -> impl Iterator<Item = Part<'_>> {
+    message.content.blocks().iter().map(|block| match block {
+        SamplingBlock::Text(text) => Part::Text(&text.text),
+        SamplingBlock::Image(image) => Part::Image {
+            kind: &image.mime_type,
+            data: &image.data,
+        },
+        SamplingBlock::Audio(audio) => Part::Audio {
+            kind: &audio.mime_type,
+            data: &audio.data,
+        },
+        SamplingBlock::ToolUse(used) => Part::Use(used),
+        SamplingBlock::ToolResult(result) => Part::Result(result),
+    })
+}
+
+/// Returns the speaker of a message.
+pub(super) fn role(message: &SamplingMessage) -> &'static str {
+    match message.role {
+        Role::User => "user",
+        Role::Assistant => "assistant",
+    }
+}
+
+/// Returns the tools of a request, and whether one has to be used; none where there are none.
+pub(super) fn tools(
+    request: &CreateMessageParams,
+) -> Option<(impl Iterator<Item = Asked<'_>>, ToolChoiceMode)> {
+    let tools = request.tools.as_ref().filter(|tools| !tools.is_empty())?;
+    let choice = request.tool_choice.as_ref().and_then(|choice| choice.mode);
+    let tools = tools.iter().map(|tool| Asked {
+        name: &tool.name,
+        description: tool.description.as_deref().unwrap_or_default(),
+        schema: &tool.input_schema,
+    });
+    Some((tools, choice.unwrap_or(ToolChoiceMode::Auto)))
+}
+
+/// The result of a tool as text: what is no text in it is named.
+pub(super) fn result_text(result: &ToolResultContent) -> String {
+    let is_bare = result.content.is_empty();
+    match result.structured_content.as_ref().filter(|_| is_bare) {
+        Some(structured) => structured.as_str().to_owned(),
+        None => {
+            let block = |block: &ContentBlock| content::block(block);
+            result
+                .content
+                .iter()
+                .map(block)
+                .collect::<Vec<_>>()
+                .join("\n")
+        }
+    }
+}
+
+/// A use of a tool in a reply.
+///
+/// # Errors
+///
+/// If the arguments are no object.
+pub(super) fn used(id: String, name: String, arguments: &str) -> Result<SamplingBlock, String> {
+    let input = RawJson::from_text(arguments.to_owned()).and_then(RawObject::from_json);
+    let input = input.map_err(|error| format!("the arguments of a tool: {error}"))?;
+    Ok(SamplingBlock::ToolUse(ToolUseContent {
+        id,
+        name,
+        input,
+        meta: None,
+    }))
+}
+
+/// A reply of these blocks. A single one stands by itself, as revisions before 2025-11-25 have it.
+pub(super) fn reply(
+    model: String,
+    blocks: Vec<SamplingBlock>,
+    stop_reason: Option<String>,
+) -> CreateMessageResult {
+    let mut blocks = blocks.into_iter();
+    let content = match (blocks.next(), blocks.len()) {
+        (None, _) => SamplingBlock::text("").into(),
+        (Some(only), 0) => only.into(),
+        (Some(first), _) => SamplingContent::Many(std::iter::once(first).chain(blocks).collect()),
+    };
+    CreateMessageResult {
+        role: Role::Assistant,
+        content,
+        model,
+        stop_reason,
+        meta: None,
+    }
+}
