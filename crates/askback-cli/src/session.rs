@@ -24,8 +24,8 @@ use askback_host::{
     folder,
     full::Full,
     host::{Host, Leaf},
-    model::{Asker, Desk, Reached},
-    page::{Look, LookSource, out},
+    model::{Asker, Desk, Permission, Reached},
+    page::{Look, LookSource, Style, out},
     plain::Plain,
     relay::{Relay, claims},
     script::Script,
@@ -37,6 +37,8 @@ use askback_host::{
 use crate::{
     error::{Error, Kind},
     locate::TargetArgs,
+    models::ModelArgs,
+    permissions::Permissions,
     role::Role,
     sign_in::SignInArgs,
     target::{Reach, Target},
@@ -56,6 +58,8 @@ pub struct SessionArgs {
     target: TargetArgs,
     #[command(flatten)]
     sign_in: SignInArgs,
+    #[command(flatten)]
+    models: ModelArgs,
     /// The protocol revision to speak: auto, or one such as 2025-06-18
     #[arg(long, value_name = "REVISION", default_value = "auto", value_parser = protocol)]
     protocol: Speaks,
@@ -126,7 +130,7 @@ struct Opener {
     protocol: Protocol,
     role: Role,
     waiting: Words,
-    /// Whether a file answers requests to a model with calls of tools.
+    /// Whether requests to a model may be answered with calls of tools.
     calls_tools: bool,
 }
 
@@ -296,6 +300,8 @@ impl Session {
             ),
             _ => None,
         };
+        let model = args.models.model(&limits)?;
+        let permissions = Permissions::of_user(&target);
         let waiting = waiting(&target);
         let reached = target.reach.shown();
         let asker = Asker {
@@ -307,7 +313,12 @@ impl Session {
             claims: None,
         };
         let desk = Desk::new(asker, offer(&answers), shared, limits.clone());
-        let mut host = Host::new(desk, leaf(answers, args.plain, &limits), arrivals, &limits);
+        let host = Host::new(desk, leaf(answers, args.plain, &limits), arrivals, &limits);
+        let mut host = permitted(host, permissions);
+        let calls_tools = calls_tools || model.is_some();
+        if let Some(model) = model {
+            host = host.with_model(model);
+        }
         let observer = match &wire {
             Some(wire) => Some(wire.observer(args.trace.as_ref(), &relay)?),
             None => None,
@@ -366,6 +377,22 @@ impl Session {
         let _ = host.attend(client.close()).await;
         host.end();
     }
+}
+
+/// A host that knows what the person said of models and the server, and keeps what they say of it.
+fn permitted(host: Host, permissions: Permissions) -> Host {
+    let permission = permissions.get().unwrap_or_else(|error| {
+        let mut page = out::stderr_page();
+        let words = words!("what you said of models is not used: {}", given(error));
+        page.item("! ", Style::Warning, words);
+        out::tell(&mut page);
+        Permission::Ask
+    });
+    host.permitting(permission, move |permission| {
+        permissions
+            .keep(permission)
+            .map_err(|error| given(error).into())
+    })
 }
 
 /// The sentence that says which server is waited for. How it is reached is told where the person

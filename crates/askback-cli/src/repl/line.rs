@@ -1,5 +1,6 @@
 //! A line of a conversation, read as a command.
 
+use askback_host::model::Permission;
 use serde::de::IgnoredAny;
 
 /// A line, understood.
@@ -33,6 +34,8 @@ pub(super) enum Command {
     As(String),
     /// Show the messages that travelled, or write them to a file.
     Wire(Wire),
+    /// Say how far the server may have a model reply.
+    Sampling(Permission),
     /// Show the instructions that the server has for models.
     Instructions,
     /// A command that lacks its word.
@@ -58,7 +61,7 @@ pub(super) enum Wire {
 const WIRE: &str = "/wire, /wire all, /wire NUMBER or /wire save FILE";
 
 /// The commands, what follows them, and what they do.
-pub(super) const HELP: [(&str, &str); 14] = [
+pub(super) const HELP: [(&str, &str); 15] = [
     ("/tools", "list the tools"),
     (
         "/call TOOL [KEY=VALUE]…",
@@ -71,6 +74,10 @@ pub(super) const HELP: [(&str, &str); 14] = [
     (
         "/roots [DIR… | none]",
         "show or choose the folders it may work in",
+    ),
+    (
+        "/sampling ask|always|never",
+        "choose whether it may have a model reply",
     ),
     (
         "/again",
@@ -105,6 +112,7 @@ impl Command {
             | Self::Help
             | Self::Quit
             | Self::Roots(_)
+            | Self::Sampling(_)
             | Self::Restart
             | Self::As(_)
             | Self::Wire(_)
@@ -147,6 +155,13 @@ pub(super) fn parse(line: &str) -> Command {
             Err(lacks) => lacks,
         },
         "read" => one("/read URI").map_or_else(|lacks| lacks, Command::Read),
+        "sampling" => match words.next().as_deref() {
+            Some("ask") => Command::Sampling(Permission::Ask),
+            Some("session") => Command::Sampling(Permission::Session),
+            Some("always") => Command::Sampling(Permission::Always),
+            Some("never") => Command::Sampling(Permission::Never),
+            _ => Command::Lacks("/sampling ask, session, always or never"),
+        },
         "roots" => Command::Roots(words.collect()),
         "wire" => wire(words.next().as_deref(), words.next(), words.next()),
         prompt => Command::Prompt(prompt.to_owned(), words.collect()),

@@ -271,6 +271,10 @@ impl<'a> Repl<'a> {
                 }
             }
             Command::Roots(paths) => return self.roots(&paths).await,
+            Command::Sampling(permission) => {
+                self.session.host.permit(permission).map_err(Error::usage)?;
+                self.tell("It is kept for this server.");
+            }
             Command::Wire(what) => return self.wire(what),
             Command::Again => return self.again().await,
             Command::Restart => return self.restart().await,

@@ -19,6 +19,8 @@ mod killed;
 mod links;
 #[cfg(unix)]
 mod missing;
+#[cfg(feature = "models")]
+mod models;
 mod new;
 mod one_shot;
 mod over_http;

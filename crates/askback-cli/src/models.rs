@@ -1,0 +1,125 @@
+//! The model that replies where a server wants a text of one.
+
+use askback_core::limits::Limits;
+use askback_host::models::Model;
+
+use crate::error::Error;
+
+#[cfg(feature = "models")]
+pub use named::ModelArgs;
+
+/// The options of models: there are none in a build without the feature `models`.
+#[cfg(not(feature = "models"))]
+#[derive(Debug, Clone, Default, clap::Args)]
+pub struct ModelArgs {}
+
+#[cfg(not(feature = "models"))]
+impl ModelArgs {
+    /// The model: none.
+    ///
+    /// # Errors
+    ///
+    /// None.
+    pub fn model(&self, _: &Limits) -> Result<Option<Box<dyn Model>>, Error> {
+        Ok(None)
+    }
+}
+
+#[cfg(feature = "models")]
+mod named {
+    use std::{env, path::PathBuf};
+
+    use askback_host::{
+        models::{Key, ModelName, Provider},
+        settings_file,
+        text::given,
+        words,
+    };
+
+    use super::{Error, Limits, Model};
+
+    /// Names the model, where the command line does not.
+    const MODEL: &str = "ASKBACK_MODEL";
+
+    /// Holds the key of its provider, whichever that is.
+    const KEY: &str = "ASKBACK_MODEL_KEY";
+
+    /// The options of models.
+    #[derive(Debug, Clone, Default, clap::Args)]
+    #[command(next_help_heading = "Models, for servers that want a text of one")]
+    pub struct ModelArgs {
+        /// Have this model reply, once you have seen what it is sent: openai/…, anthropic/… or
+        /// ollama/… with its name; else that of the variable ASKBACK_MODEL
+        #[arg(long, value_name = "PROVIDER/NAME")]
+        model: Option<ModelName>,
+        /// The address of the provider, if it is not its own: https, or http on this machine
+        #[arg(long, value_name = "URL")]
+        model_url: Option<String>,
+        /// A file with the key; else the variable ASKBACK_MODEL_KEY or, for the provider's own address
+        /// alone, OPENAI_API_KEY or ANTHROPIC_API_KEY
+        #[arg(long, value_name = "FILE")]
+        model_key_file: Option<PathBuf>,
+    }
+
+    impl ModelArgs {
+        /// The model that was named, if one was.
+        ///
+        /// # Errors
+        ///
+        /// A usage error for a name or an address that is none, and for a key that is missing or
+        /// cannot be read.
+        pub fn model(&self, limits: &Limits) -> Result<Option<Box<dyn Model>>, Error> {
+            let Some(name) = self.name()? else {
+                return match (&self.model_url, &self.model_key_file) {
+                    (None, None) => Ok(None),
+                    _ => Err(Error::usage("--model has to say which model is meant")),
+                };
+            };
+            let key = self.key(&name)?;
+            let provider = Provider::new(&name, self.model_url.as_deref(), key, limits);
+            Ok(Some(Box::new(provider.map_err(Error::usage)?)))
+        }
+
+        fn name(&self) -> Result<Option<ModelName>, Error> {
+            if self.model.is_some() {
+                return Ok(self.model.clone());
+            }
+            let set = env::var(MODEL).ok().filter(|name| !name.is_empty());
+            let read = set.map(|name| name.parse()).transpose();
+            read.map_err(|why: String| Error::usage(words!("{}: {}", MODEL, given(why))))
+        }
+
+        fn key(&self, name: &ModelName) -> Result<Option<Key>, Error> {
+            let of_file = self.model_key_file.as_ref().map(|file| {
+                settings_file::read_at(file).map_err(|error| {
+                    let file = given(file.display());
+                    Error::usage(words!("{} cannot be read: {}", file, given(error)))
+                })
+            });
+            // A key is sent nowhere but where it is meant for.
+            let own = name
+                .provider
+                .variable()
+                .filter(|_| self.model_url.is_none());
+            let key = match of_file {
+                Some(key) => Some(key?),
+                None => {
+                    let mut set = [Some(KEY), own].into_iter().flatten();
+                    set.find_map(|name| env::var(name).ok().filter(|key| !key.is_empty()))
+                }
+            };
+            match (key, own) {
+                (None, Some(variable)) => Err(Error::usage(words!(
+                    "{} needs a key: set {} or {}, or name a file with --model-key-file",
+                    given(name).short(),
+                    KEY,
+                    variable
+                ))),
+                (key, _) => key
+                    .map(|key| Key::new(&key))
+                    .transpose()
+                    .map_err(Error::usage),
+            }
+        }
+    }
+}

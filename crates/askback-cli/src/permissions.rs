@@ -1,0 +1,136 @@
+//! The permissions of a person for models and a server, beyond the session.
+
+use std::{collections::BTreeMap, io, path::PathBuf};
+
+use askback::keys::state_dir;
+use askback_host::model::Permission;
+use sha2::{Digest, Sha256};
+
+use crate::{private_file, target::Target};
+
+/// The permissions of a user for one server, in a file that only they can read and write.
+#[derive(Debug, Clone)]
+pub struct Permissions {
+    /// None where the user has no folder for it.
+    path: Option<PathBuf>,
+    /// The server as the user configured it: its name, and how it is reached. What it calls itself has
+    /// no part in it.
+    server: String,
+}
+
+/// `always` or `never`, by server.
+type All = BTreeMap<String, String>;
+
+const ALWAYS: &str = "always";
+const NEVER: &str = "never";
+
+impl Permissions {
+    /// Those for a server.
+    pub fn of_user(target: &Target) -> Self {
+        let path = state_dir().map(|state| state.join("askback").join("sampling.json"));
+        Self::at(path, target)
+    }
+
+    fn at(path: Option<PathBuf>, target: &Target) -> Self {
+        let file = target.file.as_ref().map(|file| file.display().to_string());
+        let parts = [
+            target.name.clone(),
+            target.reach.shown(),
+            file.unwrap_or_default(),
+        ];
+        let mut digest = Sha256::new();
+        for part in parts {
+            digest.update(u64::try_from(part.len()).unwrap_or(u64::MAX).to_be_bytes());
+            digest.update(part);
+        }
+        Self {
+            path,
+            server: private_file::hex(&digest.finalize()),
+        }
+    }
+
+    /// Returns the permission; [`Permission::Ask`] where the person said nothing.
+    ///
+    /// # Errors
+    ///
+    /// Those of the file, among them that others can read it.
+    pub fn get(&self) -> io::Result<Permission> {
+        let all = self.read()?;
+        Ok(match all.get(&self.server).map(String::as_str) {
+            Some(ALWAYS) => Permission::Always,
+            Some(NEVER) => Permission::Never,
+            _ => Permission::Ask,
+        })
+    }
+
+    /// Keeps what the person said; of what holds for a session, nothing.
+    ///
+    /// # Errors
+    ///
+    /// Those of the file.
+    pub fn keep(&self, permission: Permission) -> io::Result<()> {
+        let Some(path) = &self.path else {
+            return Err(io::Error::other("there is no folder for it"));
+        };
+        let _turn = private_file::lock(path)?;
+        let mut all = self.read()?;
+        match permission {
+            Permission::Always => all.insert(self.server.clone(), ALWAYS.to_owned()),
+            Permission::Never => all.insert(self.server.clone(), NEVER.to_owned()),
+            Permission::Ask | Permission::Session => all.remove(&self.server),
+        };
+        private_file::write(path, &serde_json::to_string_pretty(&all)?)
+    }
+
+    fn read(&self) -> io::Result<All> {
+        let Some(path) = &self.path else {
+            return Ok(All::new());
+        };
+        match private_file::read(path)? {
+            Some(text) => private_file::parse(path, &text),
+            None => Ok(All::new()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::target::{Command, Reach};
+
+    fn target(name: &str, program: &str) -> Target {
+        Target {
+            name: name.to_owned(),
+            reach: Reach::Start(Command {
+                program: program.to_owned(),
+                ..Command::default()
+            }),
+            file: None,
+        }
+    }
+
+    #[test]
+    fn a_permission_is_that_of_one_server() {
+        let folder = std::env::temp_dir().join(format!("askback-sampling-{}", std::process::id()));
+        let path = Some(folder.join("sampling.json"));
+        let of = |name, program| Permissions::at(path.clone(), &target(name, program));
+        let zoo = of("zoo", "./zoo");
+        assert_eq!(zoo.get().expect("there is none yet"), Permission::Ask);
+        for permission in [Permission::Always, Permission::Never] {
+            zoo.keep(permission).expect("the folder is ours");
+            assert_eq!(zoo.get().expect("it was written"), permission);
+            for other in [
+                of("zoo", "./other"),
+                of("other", "./zoo"),
+                of("zoo.", "/zoo"),
+            ] {
+                assert_eq!(other.get().expect("it was written"), Permission::Ask);
+            }
+        }
+        zoo.keep(Permission::Ask).expect("the folder is ours");
+        assert_eq!(zoo.get().expect("it was written"), Permission::Ask);
+        std::fs::remove_dir_all(folder).expect("it is ours");
+        let homeless = Permissions::at(None, &target("zoo", "./zoo"));
+        assert!(homeless.keep(Permission::Never).is_err());
+    }
+}

@@ -1,0 +1,140 @@
+//! A model replies where a server wants a text of one, as far as the person lets it.
+
+use std::{
+    io::{BufRead, BufReader, Read, Write},
+    net::TcpListener,
+    thread,
+};
+
+use crate::{
+    run::{ASKBACK, Run},
+    scratch::Scratch,
+};
+
+/// A provider on this machine: its address. It counts its replies, and says nothing of the prompt.
+fn provider() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
+    let address = listener.local_addr().expect("it listens");
+    thread::spawn(move || {
+        for (count, stream) in listener.incoming().enumerate() {
+            let mut stream = BufReader::new(stream.expect("it is connected to"));
+            let mut length = 0;
+            loop {
+                let mut line = String::new();
+                stream.read_line(&mut line).expect("it is sent");
+                let line = line.trim().to_lowercase();
+                if let Some(said) = line.strip_prefix("content-length: ") {
+                    length = said.parse().expect("it is a length");
+                }
+                if line.is_empty() {
+                    break;
+                }
+            }
+            let mut body = vec![0; length];
+            stream.read_exact(&mut body).expect("it is sent");
+            let reply = format!(
+                r#"{{"model":"qwen3","message":{{"role":"assistant","content":"Reply {count}."}},"done_reason":"stop"}}"#
+            );
+            let head = format!(
+                "HTTP/1.1 200 OK\r\ncontent-length: {}\r\nconnection: close\r\n\r\n",
+                reply.len()
+            );
+            let stream = stream.get_mut();
+            stream
+                .write_all((head + &reply).as_bytes())
+                .expect("it is read");
+        }
+    });
+    format!("http://{address}")
+}
+
+const CALL: [&str; 4] = [
+    "find_best_flight",
+    "destination=Barcelona",
+    "month=june",
+    "wishes=early",
+];
+
+/// A conversation with the agency in lines, of a person whose state is kept in this folder.
+fn conversation(name: &str, state: &'static str, address: &str, lines: &str) -> Run {
+    let words = ["open", "--model", "ollama/qwen3", "--model-url", address];
+    let run = Run::new(&format!("models-{name}"), &words).set("XDG_STATE_HOME", state);
+    run.input(&lines.replace("CALL", &format!("/call {}", CALL.join(" "))))
+}
+
+#[test]
+fn what_a_model_replies_is_looked_over_until_the_person_says_otherwise() {
+    let address = provider();
+    let kept = Scratch::new("models-state");
+    let state: &'static str = Box::leak(kept.path("state").display().to_string().into_boxed_str());
+    let open = |name: &str, lines: &str| conversation(name, state, &address, lines).on_travel();
+    let ran = open("asked", "CALL\n\n/edit\nReply by hand.\n.\n\n").expect(0);
+    ran.says("Runs on ollama/qwen3.")
+        .says("| Reply 0.")
+        .prints("Reply by hand.");
+    let ran = open("always", "CALL\n/always\nCALL\n").expect(0);
+    ran.prints("Reply 1.").prints("Reply 2.");
+    // Also where nobody is there to be asked.
+    let words = [
+        &["call"],
+        &CALL[..],
+        &["--model", "ollama/qwen3", "--model-url", &address],
+    ]
+    .concat();
+    let alone = || {
+        Run::new("models-alone", &words)
+            .set("XDG_STATE_HOME", state)
+            .on_travel()
+    };
+    alone().expect(0).prints("Reply 3.");
+    open("never", "/sampling ask\nCALL\n/never\n")
+        .expect(3)
+        .says("Declined.");
+    alone().expect(3).says("you said never");
+}
+
+#[test]
+fn what_is_wrong_with_a_model_is_said_before_the_server_is_started() {
+    for (words, says) in [
+        (
+            &["--model", "gemini/x"][..],
+            "write openai/…, anthropic/…, ollama/…",
+        ),
+        (
+            &["--model", "openai/x"],
+            "openai/x needs a key: set ASKBACK_MODEL_KEY or OPENAI_API_KEY",
+        ),
+        (
+            &["--model", "ollama/x", "--model-url", "http://far.example"],
+            "it has to be https, or http on this machine",
+        ),
+        (
+            &["--model-url", "http://127.0.0.1:1"],
+            "--model has to say which model is meant",
+        ),
+        (
+            &["--model", "openai/x", "--model-key-file", "absent"],
+            "absent cannot be read",
+        ),
+    ] {
+        let run = Run::new("models-wrong", &["list"])
+            .and(words)
+            .set("OPENAI_API_KEY", "");
+        run.and(&["--", ASKBACK, "nowhere"])
+            .run()
+            .expect(2)
+            .says(says);
+    }
+    // A key that is meant for the provider alone is not used elsewhere, and none is needed there.
+    let words = [
+        "list",
+        "--model",
+        "openai/x",
+        "--model-url",
+        "http://127.0.0.1:1",
+    ];
+    Run::new("models-key", &words)
+        .set("OPENAI_API_KEY", "a\nb")
+        .on_travel()
+        .expect(0);
+}
