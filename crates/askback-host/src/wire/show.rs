@@ -73,10 +73,16 @@ impl Row {
     pub fn of_news(news: &News) -> Self {
         match news {
             News::Message(entry) => Self::of(entry),
-            News::Head(entry) => Self {
-                mark: mark(entry, "", "←"),
-                about: entry.http.as_deref().map(head).unwrap_or_default().into(),
-            },
+            News::Head(entry) => {
+                let http = entry.http.as_deref();
+                let response = http.and_then(|http| http.response.as_ref());
+                let took = response.map(|response| response.took);
+                let at = entry.at.saturating_add(took.unwrap_or_default());
+                Self {
+                    mark: mark(entry.number, at, "", "←"),
+                    about: http.map(head).unwrap_or_default().into(),
+                }
+            }
         }
     }
 
@@ -86,7 +92,7 @@ impl Row {
             false => "←",
         };
         Self {
-            mark: mark(entry, size(entry.message.len()), arrow),
+            mark: mark(entry.number, entry.at, size(entry.message.len()), arrow),
             about: about(entry),
         }
     }
@@ -103,11 +109,11 @@ impl Row {
     }
 }
 
-fn mark(entry: &Entry, size: impl Into<Words>, arrow: &'static str) -> Words {
+fn mark(number: u64, at: Duration, size: impl Into<Words>, arrow: &'static str) -> Words {
     words!(
         "{} {} {} {} ",
-        words!("{}", entry.number).right(4),
-        seconds(entry.at).right(8),
+        words!("{}", number).right(4),
+        seconds(at).right(8),
         size.into().right(7),
         arrow
     )
