@@ -102,7 +102,12 @@ pub enum Answers {
     /// This file.
     Script(Script),
     /// This front end, which is no person.
-    Leaf(Box<dyn Leaf>),
+    Leaf {
+        /// The front end.
+        leaf: Box<dyn Leaf>,
+        /// Whether it calls tools in place of a model.
+        calls_tools: bool,
+    },
     /// Nobody.
     Nobody,
 }
@@ -292,7 +297,11 @@ impl Session {
         }
         let (relay, arrivals) = Relay::new();
         let is_attended = matches!(answers, Answers::Person);
-        let calls_tools = matches!(&answers, Answers::Script(script) if script.calls_tools());
+        let calls_tools = match &answers {
+            Answers::Script(script) => script.calls_tools(),
+            Answers::Leaf { calls_tools, .. } => *calls_tools,
+            Answers::Person | Answers::Nobody => false,
+        };
         let authorization = match &target.reach {
             Reach::Address(address) if !address.is_authorized() => Some(
                 args.sign_in
@@ -412,7 +421,7 @@ fn waiting(target: &Target) -> Words {
 fn offer(answers: &Answers) -> Option<Root> {
     match answers {
         Answers::Person => folder::root(&std::env::current_dir().ok()?).ok(),
-        Answers::Script(_) | Answers::Leaf(_) | Answers::Nobody => None,
+        Answers::Script(_) | Answers::Leaf { .. } | Answers::Nobody => None,
     }
 }
 
@@ -431,7 +440,7 @@ fn leaf(answers: Answers, plain: bool, limits: &Limits) -> Box<dyn Leaf> {
             }
         }
         Answers::Script(script) => unattended(Some(script), limits),
-        Answers::Leaf(leaf) => leaf,
+        Answers::Leaf { leaf, .. } => leaf,
         Answers::Nobody => unattended(None, limits),
     }
 }

@@ -10,7 +10,7 @@ use std::{
 
 use askback_core::revision::Revision;
 use askback_host::{
-    script::Script,
+    script::{Script, Surroundings, Unused},
     settings_file,
     text::{Words, given},
     words,
@@ -52,6 +52,10 @@ pub struct Case {
     pub is_fresh: bool,
     /// The rules of the case, then those of the suite.
     pub script: Script,
+    /// Whether a rule of the suite calls tools in place of a model, which a client declares when it connects.
+    pub calls_tools: bool,
+    /// How many of its `answers` and `sampling` are its own.
+    pub own_rules: (usize, usize),
     /// The expectations.
     pub expect: Expect,
     /// The time in which it ends.
@@ -147,13 +151,22 @@ impl Suite {
                 _ => words!("{}", given(error)),
             }
         })?;
-        let SuiteText { own, mut script } = text;
-        seen_from(folder, &mut script);
+        let at = Surroundings::of_process(folder);
+        let SuiteText { own, script } = text;
+        let script = script.settled(&at)?;
         let revisions = own.revisions.unwrap_or_default();
         let is_fresh = own.fresh.unwrap_or_default();
         let cases = own.cases.unwrap_or_default().0;
         let case = |mut case: CaseText| {
-            seen_from(folder, &mut case.script);
+            let settled = case.script.settled(&at);
+            case.script = settled.map_err(|why| words!("case {}: {}", given(&case.name), why))?;
+            let own_rules = (case.script.answers.len(), case.script.sampling.len());
+            if case.script.seed == 0 {
+                case.script.seed = script.seed;
+            }
+            if case.script.unused == Unused::default() {
+                case.script.unused = script.unused;
+            }
             // The folders are told to a server once, so such a case has one of its own.
             let has_roots = case.script.roots.is_some();
             case.script.answers.extend(script.answers.iter().cloned());
@@ -161,28 +174,28 @@ impl Suite {
             if !has_roots {
                 case.script.roots.clone_from(&script.roots);
             }
-            Case {
+            Ok(Case {
                 name: case.name,
                 action: case.action,
                 revisions: case.revisions.unwrap_or_else(|| revisions.clone()),
                 is_fresh: has_roots || case.fresh.unwrap_or(is_fresh),
                 script: case.script,
+                calls_tools: false,
+                own_rules,
                 under: case.expect.under,
                 expect: case.expect,
-            }
+            })
         };
+        let mut cases: Vec<Case> = cases.into_iter().map(case).collect::<Result<_, Words>>()?;
+        let calls_tools = cases.iter().any(|case| case.script.calls_tools());
+        for case in &mut cases {
+            case.calls_tools = calls_tools;
+        }
         Ok(Self {
             server: own.server,
-            cases: cases.into_iter().map(case).collect(),
+            cases,
             folder: folder.to_owned(),
         })
-    }
-}
-
-/// The paths of a script begin where the file lies.
-fn seen_from(folder: &Path, script: &mut Script) {
-    for root in script.roots.iter_mut().flatten() {
-        *root = folder.join(&*root);
     }
 }
 

@@ -13,7 +13,7 @@ use askback_host::{
     model::{Desk, Happened},
     page::{Look, Page, Rows},
     remarks::Remark,
-    script::Script,
+    script::{Report, Script},
     text::Words,
     unattended::Unattended,
 };
@@ -66,6 +66,11 @@ impl PlayerHandle {
     pub(super) fn play(&self, script: &Script) {
         let mut playing = self.0.borrow_mut();
         playing.leaf = leaf(script, &playing.limits);
+    }
+
+    /// Returns the report on the rules of the script.
+    pub(super) fn report(&self) -> Report {
+        self.0.borrow().leaf.report()
     }
 
     /// Returns what a person would have been shown since the last time.

@@ -261,6 +261,7 @@ impl Recorder {
                 put(&mut act, "accept", yaml(&Value::Object(content)));
             }
             (_, Reply::Text(reply)) => put(&mut act, "reply", &**reply),
+            (_, Reply::Sampled(result)) => put(&mut act, "reply", result.content.text()),
             (_, Reply::Declined { reason, .. }) => {
                 put(&mut act, "decline", true);
                 if let (Some(reason), false) = (reason, matches!(question.ask, Ask::Sample(_))) {

@@ -7,13 +7,18 @@ use askback_core::{
     protocol::{LoggingLevel, Reference},
     revision::Revision,
 };
-use askback_host::{content, folder, page::Rows, text::PeerText};
+use askback_host::{
+    content, folder,
+    page::Rows,
+    script::{Finding, Place, Report},
+    text::PeerText,
+};
 use serde::Serialize;
 use serde_json::{Map, Value};
 use tokio::time::{Instant, timeout};
 
 use super::{
-    expect::Mismatch,
+    expect::{Came, Mismatch},
     file::{Action, Case, Complete, Completed, Listed, Revisions},
     observe::{Asked, Ended, Heard, Kept, Observed},
     player::{Player, PlayerHandle},
@@ -244,7 +249,10 @@ impl Runner {
             ears.hear(&event);
             Some(event)
         };
-        let answers = Answers::Leaf(Box::new(player));
+        let answers = Answers::Leaf {
+            leaf: Box::new(player),
+            calls_tools: planned.case.calls_tools,
+        };
         let mut session = Session::open_taking(self.target.clone(), &args, answers, take).await?;
         if let Some(roots) = roots {
             session.host.desk_mut().share(roots);
@@ -325,9 +333,11 @@ impl Stage {
                     log,
                     took,
                 };
-                match case.expect.judge(&observed) {
-                    mismatches if mismatches.is_empty() => Verdict::Passed,
-                    mismatches => Verdict::Failed(mismatches),
+                let mut mismatches = case.expect.judge(&observed);
+                mismatches.extend(miscounted(case, &self.playing.report()));
+                match mismatches.is_empty() {
+                    true => Verdict::Passed,
+                    false => Verdict::Failed(mismatches),
                 }
             }
         };
@@ -340,6 +350,24 @@ impl Stage {
             shown: self.playing.shown(),
         })
     }
+}
+
+/// The rules that did not answer as often as they should. A rule of the suite is for all cases, and need not
+/// be used in each.
+fn miscounted(case: &Case, report: &Report) -> Vec<Mismatch> {
+    let is_own = |finding: &Finding| match *finding {
+        Finding::Unused(Place::Answers(number)) => number <= case.own_rules.0,
+        Finding::Unused(Place::Sampling(number)) => number <= case.own_rules.1,
+        Finding::Miscounted { .. } => true,
+    };
+    let findings = report.findings.iter();
+    findings
+        .filter(|finding| report.fails(finding) && is_own(finding))
+        .map(|finding| Mismatch {
+            expected: "questions as the rules have them".into(),
+            came: Came::Ours(finding.words()),
+        })
+        .collect()
 }
 
 /// Makes the request of a case.

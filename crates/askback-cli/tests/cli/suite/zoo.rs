@@ -85,6 +85,34 @@ cases:
 }
 
 #[test]
+fn rules_say_how_often_they_are_asked() {
+    #[track_caller]
+    fn check(name: &str, case: &str, told: &str) {
+        let shared = "answers: [{when: {message: other}, accept: {food: hay}}]";
+        let cases = format!("{shared}\ncases: [{{name: asks, call: ask, {case}}}]");
+        match told {
+            "" => on_zoo(name, &[], &cases).expect(0),
+            told => on_zoo(name, &[], &cases).expect(1).prints(told),
+        };
+    }
+    check(
+        "asked",
+        "answers: [{accept: {food: hay}, asked: 1}], unused: error",
+        "",
+    );
+    check(
+        "asked-twice",
+        "answers: [{accept: {food: hay}, asked: 2}]",
+        "came     rule 1 answered 1 question; expected: 2",
+    );
+    check(
+        "unused",
+        "answers: [{when: {message: x}, accept: {}}, {cancel: true}], unused: error",
+        "came     rule 1 answered no question",
+    );
+}
+
+#[test]
 fn rules_know_the_server_by_the_name_it_was_given() {
     let cases = "
 answers: [{when: {server: lion}, accept: {food: hay}}]
