@@ -4,7 +4,9 @@
 //! client/elicitation, User Interaction Model); a link is the way for those. This is a guess by
 //! whole words, good enough to stop an honest mistake and to warn a person.
 
-use alloc::string::String;
+use alloc::string::{String, ToString};
+
+use serde_json::Value;
 
 use super::{ANSWER, Field, FieldKind, FormSchema, TextField};
 
@@ -111,13 +113,17 @@ impl Field {
             return false;
         }
         let typed_text = match &self.kind {
-            FieldKind::Text(TextField { format: None, .. }) => true,
+            FieldKind::Text(TextField { format: None, .. }) | FieldKind::Json(_) => true,
             FieldKind::Number(_) => false,
             _ => return false,
         };
         let title = self.title.as_deref().unwrap_or_default();
         let description = self.description.as_deref().unwrap_or_default();
-        let name = spaced_words(&self.name) + &spaced_words(title);
+        let mut name = spaced_words(&self.name) + &spaced_words(title);
+        if let FieldKind::Json(json) = &self.kind {
+            // What is within is typed as freely, under names of its own.
+            name += &spaced_words(&Value::from(json.schema.clone()).to_string());
+        }
         let all = name.clone() + &spaced_words(description) + &spaced_words(message);
         let unspaced = |text: &str| UNSPACED_SECRETS.iter().any(|secret| text.contains(secret));
         has_any(&all, NUMERIC_SECRETS)

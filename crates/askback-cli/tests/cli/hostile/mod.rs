@@ -314,7 +314,7 @@ const OURS: [&str; 9] = [
     "Resources",
     "bank asks",
     "Sent to bank.",
-    "× the tool needs more arguments: add these",
+    "The arguments of the call",
     "× there is no tool `nobody`",
     "  Those are what the server has.",
 ];

@@ -1,6 +1,6 @@
 //! Fields that seem to ask for a secret.
 
-use askback_core::forms::{ANSWER, Field, SharedForm, TextField};
+use askback_core::forms::{ANSWER, Field, FormSchema, SharedForm, TextField};
 use serde_json::{Value, json};
 
 use super::{field, form_of};
@@ -154,4 +154,18 @@ fn a_value_by_itself_is_judged_by_what_it_is_asked_with() {
     assert!(is_secret("password", "Well?"));
     assert!(!is_secret(ANSWER, "Where to?"));
     assert!(!is_secret("city", "Your password was changed. Where to?"));
+}
+
+#[test]
+fn a_secret_is_seen_within_what_is_written_as_json() {
+    let secret = |property: &str| {
+        let schema = json!({"type": "object", "properties": {
+            "login": {"type": "object", "properties": {property: {"type": "string"}}},
+        }});
+        let form: FormSchema = serde_json::from_value(schema).unwrap();
+        form.secret_fields("").next().is_some()
+    };
+    assert!(secret("password"));
+    assert!(secret("apiKey"));
+    assert!(!secret("street"));
 }
