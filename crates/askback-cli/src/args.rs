@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use askback_core::forms::read_json;
 use askback_host::{
     text::{self, Words, given},
     words,
@@ -94,17 +95,10 @@ fn parse_one(word: &str) -> Result<Argument, Error> {
     let (key, given) = match key.strip_suffix(':') {
         None => (key, Given::Text(value.to_owned())),
         Some(key) => {
-            let json = serde_json::from_str(value).map_err(|error| {
-                Error::usage(words!(
-                    "what follows `{}:=` is not JSON: {}",
-                    given(key),
-                    given(error)
-                ))
-                .hint(words!(
-                    "For a plain text write {}={}",
-                    given(key),
-                    given(value)
-                ))
+            let json = read_json(value).map_err(|error| {
+                Error::usage(words!("what follows `{}:=` {}", given(key), given(error))).hint(
+                    words!("For a plain text write {}={}", given(key), given(value)),
+                )
             })?;
             (key, Given::Json(json))
         }
@@ -169,7 +163,9 @@ impl Type {
     fn takes(self, json: Option<&Value>) -> bool {
         match (self, json) {
             (Self::Integer, Some(Value::Number(number))) => {
-                number.as_f64().is_some_and(|n| n.fract() == 0.0)
+                // From 2^53 on, another number may have been written than was read.
+                let is_exact = |n: f64| n.fract() == 0.0 && n.abs() < 9_007_199_254_740_992.0;
+                !number.is_f64() || number.as_f64().is_some_and(is_exact)
             }
             (Self::Number, Some(Value::Number(_)))
             | (Self::Boolean, Some(Value::Bool(_)))
@@ -323,6 +319,10 @@ mod tests {
         check(&["=x"], "has no name");
         check(&[":=1"], "has no name");
         check(&["a:=x"], "what follows `a:=` is not JSON");
+        check(
+            &["a:=[18446744073709551616]"],
+            "is too large to be sent exactly",
+        );
         check(&["a=1", "a=2"], "`a` is given twice");
         check(&["a=1", "a:=2"], "`a` is given twice");
     }
@@ -428,6 +428,12 @@ mod tests {
             json!({"type": "integer"}),
             "1.5",
             "a=1.5: `a` is a whole number",
+        );
+        // It would be read as another number.
+        check(
+            json!({"type": "integer"}),
+            "18446744073709551616",
+            "a=18446744073709551616: `a` is a whole number",
         );
         check(json!({"type": "number"}), "", "a=: `a` is a number");
         check(
