@@ -2,7 +2,7 @@
 
 use std::{
     ffi::OsStr,
-    io,
+    fmt, io,
     path::Path,
     process::{ExitStatus, Stdio},
 };
@@ -16,7 +16,7 @@ use tokio::{
 };
 
 use super::{
-    Connect, Connecting, Link, LinkReceiver, LinkSender, WAITING,
+    Channel, Connect, Connecting, Ends, Link, LinkReceiver, LinkSender, Receiver, Sender, WAITING,
     connect::Behind,
     lines::{LineReader, LineWriter},
 };
@@ -98,7 +98,25 @@ impl Child {
         self
     }
 
-    fn start(&mut self, limits: &Limits) -> io::Result<Link> {
+    /// Starts the process, and speaks to it message by message, without a client: for tools that try
+    /// a server out. Must be called within a tokio runtime.
+    ///
+    /// # Errors
+    ///
+    /// Fails where the program cannot be started.
+    pub fn open(mut self, limits: &Limits) -> io::Result<OpenChild> {
+        let started = self.start(limits)?;
+        let channel = Channel::over(Ends::Lines(started.stdout, started.stdin));
+        let (receiver, sender) = channel.split();
+        Ok(OpenChild {
+            receiver,
+            sender,
+            stderr: started.stderr,
+            process: started.process,
+        })
+    }
+
+    fn start(&mut self, limits: &Limits) -> io::Result<Started> {
         let mut child = self.command.spawn().map_err(|error| {
             let program = self.command.as_std().get_program().to_string_lossy();
             io::Error::new(
@@ -113,21 +131,126 @@ impl Child {
         };
         let (said, heard) = mpsc::channel(WAITING);
         let listening = tokio::spawn(listen(stderr, said, limits.client.stderr_line_bytes));
-        Ok(Link {
-            stderr: Some(heard),
-            behind: Some(Box::new(Process::new(child, listening))),
-            ..Link::new(
-                LinkReceiver::Lines(LineReader::new(stdout, limits.wire.message_bytes)),
-                LinkSender::Lines(LineWriter::new(stdin)),
-            )
+        Ok(Started {
+            stdin: LineWriter::new(stdin),
+            stdout: LineReader::new(stdout, limits.wire.message_bytes),
+            stderr: heard,
+            process: Process::new(child, listening),
         })
     }
 }
 
 impl Connect for Child {
     fn connect<'a>(&'a mut self, limits: &'a Limits) -> Connecting<'a> {
-        let link = self.start(limits);
+        let link = self.start(limits).map(|started| Link {
+            stderr: Some(started.stderr),
+            behind: Some(Box::new(started.process)),
+            ..Link::new(
+                LinkReceiver::Lines(started.stdout),
+                LinkSender::Lines(started.stdin),
+            )
+        });
         Box::pin(async { link })
+    }
+}
+
+/// A process with the streams to it.
+struct Started {
+    stdin: LineWriter,
+    stdout: LineReader,
+    stderr: mpsc::Receiver<String>,
+    process: Process,
+}
+
+/// A server that was [opened](Child::open) as a child process, to which any message may be sent. Its
+/// process is killed when this is dropped.
+pub struct OpenChild {
+    receiver: Receiver,
+    sender: Sender,
+    stderr: mpsc::Receiver<String>,
+    process: Process,
+}
+
+/// A line that a server wrote.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ChildLine {
+    /// A line of its standard output that is not blank, which should be a message.
+    Output(Vec<u8>),
+    /// A line of its standard error.
+    Stderr(String),
+}
+
+/// How a server ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ChildEnd {
+    /// Its exit code, where it has one.
+    pub code: Option<i32>,
+    /// Whether the end of its input was enough, so that it was not asked to terminate.
+    pub is_by_itself: bool,
+    /// The lines of its standard error that were not received before.
+    pub stderr: Vec<String>,
+}
+
+impl OpenChild {
+    /// Sends one line, which need not be a message.
+    ///
+    /// # Errors
+    ///
+    /// Broken pipe where the server is gone.
+    pub async fn send(&mut self, line: Vec<u8>) -> io::Result<()> {
+        self.sender.send(line).await
+    }
+
+    /// Receives the next line, or `None` at the end of the standard output. Cancel safe.
+    ///
+    /// # Errors
+    ///
+    /// Fails where the standard output cannot be read.
+    pub async fn receive(&mut self) -> io::Result<Option<ChildLine>> {
+        tokio::select! {
+            biased;
+            Some(line) = self.stderr.recv() => Ok(Some(ChildLine::Stderr(line))),
+            line = self.receiver.receive() => Ok(line?.map(ChildLine::Output)),
+        }
+    }
+
+    /// Closes the input of the server and waits for its end, as [`Child`] says.
+    ///
+    /// # Errors
+    ///
+    /// Fails where the process cannot be waited for.
+    pub async fn end(mut self, limits: &Limits) -> io::Result<ChildEnd> {
+        // What could not be written has nobody to read it.
+        let _ = self.sender.close().await;
+        let mut lines = Vec::new();
+        let ended = {
+            let ending = self.process.finish(limits);
+            tokio::pin!(ending);
+            loop {
+                tokio::select! {
+                    ended = &mut ending => break ended,
+                    // A server that writes without end is read without end, and kept in part.
+                    Some(line) = self.stderr.recv() => if lines.len() < WAITING { lines.push(line) },
+                }
+            }
+        };
+        while let Ok(line) = self.stderr.try_recv() {
+            lines.push(line);
+        }
+        let (status, is_by_itself) = ended?;
+        Ok(ChildEnd {
+            code: status.code(),
+            is_by_itself,
+            stderr: lines,
+        })
+    }
+}
+
+impl fmt::Debug for OpenChild {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OpenChild").finish_non_exhaustive()
     }
 }
 
@@ -152,16 +275,27 @@ impl Process {
         }
     }
 
-    async fn wait(&mut self, limits: &Limits) -> io::Result<ExitStatus> {
+    /// Waits for the end of the process, or else makes it end; says whether it did by itself.
+    async fn wait(&mut self, limits: &Limits) -> io::Result<(ExitStatus, bool)> {
         if let Ok(status) = timeout(limits.client.exit, self.child.wait()).await {
-            return status;
+            return Ok((status?, true));
         }
         self.terminate();
         if let Ok(status) = timeout(limits.client.exit, self.child.wait()).await {
-            return status;
+            return Ok((status?, false));
         }
         self.child.kill().await?;
-        self.child.wait().await
+        Ok((self.child.wait().await?, false))
+    }
+
+    /// Waits as [`Process::wait`] does, and for what the process said last.
+    async fn finish(&mut self, limits: &Limits) -> io::Result<(ExitStatus, bool)> {
+        let status = self.wait(limits).await;
+        self.kill_group();
+        // What it said last is worth hearing, but something outside the group may still hold
+        // the stream.
+        let _ = timeout(limits.client.exit, &mut self.listening).await;
+        status
     }
 
     #[cfg(unix)]
@@ -194,13 +328,8 @@ impl Process {
 impl Behind for Process {
     fn end<'a>(&'a mut self, limits: &'a Limits) -> BoxFuture<'a, ServerEnd> {
         Box::pin(async {
-            let status = self.wait(limits).await;
-            self.kill_group();
-            // What it said last is worth hearing, but something outside the group may still hold
-            // the stream.
-            let _ = timeout(limits.client.exit, &mut self.listening).await;
-            match status {
-                Ok(status) => match status.code() {
+            match self.finish(limits).await {
+                Ok((status, _)) => match status.code() {
                     Some(code) => ServerEnd::exited(code),
                     None => format!("its process was ended ({status})").into(),
                 },

@@ -40,7 +40,7 @@ use tokio::{
 
 pub use channel::{ReadMessages, WriteMessages};
 #[cfg(all(feature = "client", feature = "stdio"))]
-pub use child::Child;
+pub use child::{Child, ChildEnd, ChildLine, OpenChild};
 #[cfg(feature = "client")]
 pub(crate) use connect::{Behind, Report};
 #[cfg(feature = "client")]

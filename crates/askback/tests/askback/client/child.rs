@@ -23,7 +23,7 @@ use askback::{
     client::{ClientError, Event, ServerEnd},
     keys::{Key, KeyRing, KeySource},
     protocol::CallToolResult,
-    transport::Child,
+    transport::{Child, ChildLine},
 };
 use serde_json::{Value, json};
 
@@ -495,4 +495,32 @@ async fn dropping_the_client_ends_the_server() {
     tokio::task::spawn_blocking(|| assert_dead(life))
         .await
         .unwrap();
+}
+
+#[tokio::test]
+async fn an_open_child_is_sent_and_says_what_it_will() {
+    let limits = limits(|limits| limits.client.exit = PROMPT);
+    let mut open = child("exits at the probe").open(&limits).unwrap();
+    open.send(b"{\"id\": 1, \"method\": \"askback\"}".to_vec())
+        .await
+        .unwrap();
+    // What the harness prints comes first.
+    let mut stderr = Vec::new();
+    while let Some(line) = open.receive().await.unwrap() {
+        if let ChildLine::Stderr(line) = line {
+            stderr.push(line);
+        }
+    }
+    let end = open.end(&limits).await.unwrap();
+    stderr.extend(end.stderr);
+    assert_eq!(stderr, ["expected initialize"]);
+    assert_eq!((end.code, end.is_by_itself), (Some(101), true));
+}
+
+#[tokio::test]
+async fn an_open_child_that_does_not_end_is_ended() {
+    let limits = limits(|limits| limits.client.exit = Duration::from_millis(50));
+    let open = child("stubborn").open(&limits).unwrap();
+    let end = open.end(&limits).await.unwrap();
+    assert_eq!((end.code, end.is_by_itself), (None, false));
 }
