@@ -56,6 +56,10 @@ pub struct Outcome {
     pub questions: Ended,
     /// A case of a suite could not be run, for which this party is to blame.
     pub broken: Option<Kind>,
+    /// The server has a fault, which the run was to find.
+    pub faulty: bool,
+    /// The server could not be looked at further without a sign-in.
+    pub unauthorized: bool,
 }
 
 /// The exit codes.
@@ -64,7 +68,8 @@ pub struct Outcome {
 pub enum Exit {
     /// Done.
     Done = 0,
-    /// The tool reported an error, or a case of a suite failed.
+    /// The tool reported an error, a case of a suite failed, or the server has a fault that was
+    /// looked for.
     ToolError = 1,
     /// The command line, or a file it names, is wrong.
     Usage = 2,
@@ -100,7 +105,8 @@ impl Exit {
                 (Ended::Expected, _) => Self::Done,
                 (Ended::Answered, Some(Kind::Refused)) => Self::Refused,
                 (Ended::Answered, Some(_)) => Self::ToolError,
-                (Ended::Answered, None) if outcome.tool_error => Self::ToolError,
+                (Ended::Answered, None) if outcome.tool_error || outcome.faulty => Self::ToolError,
+                (Ended::Answered, None) if outcome.unauthorized => Self::SignIn,
                 (Ended::Answered, None) => Self::Done,
             },
         }
@@ -182,7 +188,7 @@ mod tests {
             let outcome = Outcome {
                 tool_error,
                 questions,
-                broken: None,
+                ..Outcome::default()
             };
             assert_eq!(Exit::of(outcome, error.as_ref()), exit);
             // It is the same whether it ended the run, or a case of it.
@@ -215,6 +221,23 @@ mod tests {
             check(true, questions, Some(Kind::Protocol), Exit::Failure);
             check(false, questions, Some(Kind::SignIn), Exit::SignIn);
             check(false, questions, Some(Kind::Interrupted), Exit::Interrupted);
+        }
+    }
+
+    #[test]
+    fn a_fault_that_was_looked_for_outweighs_a_sign_in() {
+        for (faulty, unauthorized, exit) in [
+            (false, false, Exit::Done),
+            (true, false, Exit::ToolError),
+            (false, true, Exit::SignIn),
+            (true, true, Exit::ToolError),
+        ] {
+            let outcome = Outcome {
+                faulty,
+                unauthorized,
+                ..Outcome::default()
+            };
+            assert_eq!(Exit::of(outcome, None), exit);
         }
     }
 

@@ -10,6 +10,7 @@
 
 pub mod app;
 pub mod args;
+pub mod check;
 pub mod commands;
 pub mod credentials;
 pub mod environment;
@@ -23,6 +24,7 @@ pub mod models;
 pub mod name;
 pub mod permissions;
 pub mod private_file;
+pub mod probe;
 pub mod repl;
 pub mod role;
 pub mod session;

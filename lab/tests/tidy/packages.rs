@@ -33,7 +33,14 @@ const FLOORS: &[(&str, &[&str])] = &[
     ),
     (
         "askback-cli",
-        &["askback", "askback-core", "askback-host", "askback-travel"],
+        &[
+            "askback",
+            "askback-core",
+            "askback-host",
+            "askback-oauth",
+            "askback-requests",
+            "askback-travel",
+        ],
     ),
     (
         "lab",

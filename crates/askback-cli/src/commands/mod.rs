@@ -2,6 +2,7 @@
 
 pub mod auth;
 pub mod call;
+pub mod check;
 pub mod complete;
 pub mod demo;
 pub mod inspect;

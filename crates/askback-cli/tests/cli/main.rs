@@ -2,6 +2,7 @@
 
 #[cfg(unix)]
 mod again;
+mod check;
 mod command_line;
 mod crashed;
 #[cfg(unix)]

@@ -4,6 +4,7 @@
 //! which rows it shows in the lines above it, `// Shows MR-16, MR-17.`; so does a case of a macro
 //! that makes tests of names.
 
+mod checked;
 mod pages;
 mod rows;
 

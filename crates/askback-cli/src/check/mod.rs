@@ -1,0 +1,162 @@
+//! Trying a server by the requirements that can be seen from outside (`askback check`).
+//!
+//! Each trial sends what a client would not, looks at what comes, and notes in the [`Ledger`] which
+//! [rules](rules::Rule) were kept. No tool is called that may change something, unless the person
+//! named it.
+
+mod ledger;
+pub mod report;
+pub mod rules;
+mod trials;
+
+use std::collections::BTreeSet;
+
+use askback_core::revision::{Era, Revision};
+use serde_json::{Map, Value};
+
+pub use ledger::{Departure, Finding, Ledger};
+
+use self::trials::Trials;
+use crate::probe::{Bounds, End, Probe, Way};
+
+/// A tool that may be called.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NamedTool {
+    /// Its name.
+    pub name: String,
+    /// The arguments.
+    pub arguments: Map<String, Value>,
+}
+
+/// A server that is tried.
+#[derive(Debug)]
+pub struct Checked {
+    /// The revisions it speaks.
+    pub spoken: BTreeSet<Revision>,
+    /// Those it was tried in.
+    pub tried: BTreeSet<Revision>,
+    /// The verdicts.
+    pub ledger: Ledger,
+}
+
+/// A stage of a check, of which the person is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stage {
+    /// The server is asked whether it speaks a revision.
+    Asking(Revision),
+    /// The server is tried in a revision.
+    Trying(Revision),
+}
+
+/// Why a server could not be tried.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Unchecked {
+    /// It could not be started.
+    Unstarted(String),
+    /// It could not be reached, or said nothing that can be understood.
+    Unreached(String),
+    /// It speaks these revisions, and not the one that was wanted.
+    Unspoken(BTreeSet<Revision>),
+    /// It wants the client to be authorized.
+    Unauthorized,
+}
+
+/// Tries a server in the revisions it speaks, or in one alone.
+///
+/// # Errors
+///
+/// [`Unchecked`].
+pub async fn check(
+    way: &Way,
+    bounds: &Bounds,
+    only: Option<Revision>,
+    tools: &[NamedTool],
+    tell: impl Fn(Stage),
+) -> Result<Checked, Unchecked> {
+    let spoken = spoken(way, bounds, &tell).await?;
+    let tried: BTreeSet<Revision> = match only {
+        Some(only) if spoken.contains(&only) => BTreeSet::from([only]),
+        Some(_) => return Err(Unchecked::Unspoken(spoken)),
+        None => spoken.clone(),
+    };
+    let mut ledger = Ledger::new(way.is_http());
+    for &revision in tried.iter().rev() {
+        tell(Stage::Trying(revision));
+        ledger.turn_to(revision);
+        let mut trials = Trials {
+            way,
+            bounds,
+            revision,
+            spoken: &spoken,
+            tools,
+            ledger: &mut ledger,
+        };
+        trials.run().await;
+    }
+    Ok(Checked {
+        spoken,
+        tried,
+        ledger,
+    })
+}
+
+/// Finds the revisions that a server speaks.
+async fn spoken(
+    way: &Way,
+    bounds: &Bounds,
+    tell: &impl Fn(Stage),
+) -> Result<BTreeSet<Revision>, Unchecked> {
+    let mut spoken = BTreeSet::new();
+    let mut why = None;
+    for revision in Revision::ALL.into_iter().rev() {
+        tell(Stage::Asking(revision));
+        let opened = way.open(bounds, revision);
+        let mut probe = opened.map_err(|error| Unchecked::Unstarted(error.to_string()))?;
+        let seen = greet(&mut probe).await;
+        let closed = probe.close().await;
+        match seen.reply.end {
+            End::Unreachable(why) => return Err(Unchecked::Unreached(why)),
+            _ if seen.reply.status == Some(401) => return Err(Unchecked::Unauthorized),
+            _ if speaks(revision, &seen.reply) => {
+                spoken.insert(revision);
+            }
+            _ if why.is_none() => {
+                let mut said = vec![seen.reply.shown()];
+                said.extend(closed.stderr);
+                why = Some(said.join("\n"));
+            }
+            _ => {}
+        }
+    }
+    match spoken.is_empty() {
+        true => Err(Unchecked::Unreached(why.unwrap_or_default())),
+        false => Ok(spoken),
+    }
+}
+
+/// Sends what a conversation in the revision of this probe begins with.
+pub async fn greet(probe: &mut Probe) -> crate::probe::Exchange {
+    match probe.revision().era() {
+        Era::Modern => {
+            probe
+                .ask("server/discover", Value::Object(Map::new()))
+                .await
+        }
+        Era::Legacy => probe.initialize(probe.revision().as_str()).await,
+    }
+}
+
+/// Whether this answer to a greeting says that the server speaks a revision.
+pub fn speaks(revision: Revision, reply: &crate::probe::Reply) -> bool {
+    let Some(result) = reply.result() else {
+        return false;
+    };
+    let is_it = |version: &Value| version.as_str() == Some(revision.as_str());
+    match revision.era() {
+        Era::Modern => {
+            let mut versions = result["supportedVersions"].as_array().into_iter().flatten();
+            versions.any(is_it)
+        }
+        Era::Legacy => is_it(&result["protocolVersion"]),
+    }
+}

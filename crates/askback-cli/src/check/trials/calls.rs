@@ -1,0 +1,198 @@
+//! Calls of tools that change nothing, or that the person named.
+
+use askback_core::protocol::codes::MISSING_CAPABILITY;
+use serde_json::{Map, Value, json};
+
+use super::{
+    super::{NamedTool, rules::*},
+    Conversation, Trials,
+    conversation::required,
+    lists::NOBODY,
+};
+use crate::probe::{Exchange, Sent, is_question};
+
+/// The most tools that are called because they say that they change nothing.
+const HARMLESS: usize = 4;
+
+/// The token of progress that goes with each call.
+const TOKEN: &str = "askback-progress";
+
+impl Trials<'_> {
+    pub(super) async fn calls(&mut self, talk: &mut Conversation) {
+        if !talk.has("tools") {
+            for rule in [ARGUMENTS, STRUCTURED, STRUCTURED_TEXT] {
+                self.ledger.untried(rule, "the server has no tools");
+            }
+            return;
+        }
+        let unknown = NamedTool {
+            name: NOBODY.to_owned(),
+            arguments: Map::new(),
+        };
+        self.refused(talk, &unknown).await;
+        for tool in self.without_arguments(talk) {
+            self.refused(talk, &tool).await;
+        }
+        for tool in self.callable(talk) {
+            self.called(talk, &tool).await;
+        }
+        let why = "no tool says that it changes nothing; name one with --tool";
+        for rule in [STRUCTURED, STRUCTURED_TEXT, UNDECLARED_QUESTIONS] {
+            self.ledger.untried(rule, why);
+        }
+    }
+
+    /// The tools that may be called, with arguments that should do.
+    pub(super) fn callable(&self, talk: &Conversation) -> Vec<NamedTool> {
+        let can_do_without = |tool: &&Value| required(tool).is_empty();
+        let harmless = talk.harmless().filter(can_do_without).take(HARMLESS);
+        let named = self.tools.iter().cloned();
+        let is_named = |name: &str| self.tools.iter().any(|tool| tool.name == name);
+        let names = harmless.filter_map(|tool| tool["name"].as_str());
+        let harmless = names.filter(|name| !is_named(name)).map(|name| NamedTool {
+            name: name.to_owned(),
+            arguments: Map::new(),
+        });
+        named.chain(harmless).collect()
+    }
+
+    /// The tools that may be called, each without an argument that it requires.
+    fn without_arguments(&self, talk: &Conversation) -> Vec<NamedTool> {
+        let wants = |tool: &&Value| !required(tool).is_empty();
+        let mut all: Vec<_> = talk
+            .harmless()
+            .filter(wants)
+            .take(HARMLESS)
+            .filter_map(|tool| tool["name"].as_str())
+            .map(|name| NamedTool {
+                name: name.to_owned(),
+                arguments: Map::new(),
+            })
+            .collect();
+        for tool in self.tools {
+            let listed = talk.tool(&tool.name).map(required).unwrap_or_default();
+            if let Some(first) = listed.first() {
+                let mut arguments = tool.arguments.clone();
+                arguments.remove(*first);
+                let name = tool.name.clone();
+                all.push(NamedTool { name, arguments });
+            }
+        }
+        all
+    }
+
+    /// A call that cannot succeed.
+    async fn refused(&mut self, talk: &mut Conversation, tool: &NamedTool) {
+        let seen = self.call(talk, tool, json!({})).await;
+        let result = seen.reply.result();
+        let is_error = result.is_none_or(|result| {
+            result["isError"] == true || result["resultType"] == "input_required"
+        });
+        let wanted = "an error, or a result with `isError`";
+        self.ledger.judge(ARGUMENTS, is_error, &seen, wanted);
+    }
+
+    /// A call that may succeed, by a client that can be asked nothing.
+    async fn called(&mut self, talk: &mut Conversation, tool: &NamedTool) {
+        let meta = json!({"progressToken": TOKEN});
+        let seen = self.call(talk, tool, json!({"_meta": meta})).await;
+        let declared = talk
+            .tool(&tool.name)
+            .map(|it| it["outputSchema"].is_object());
+        self.structured(&seen, declared.unwrap_or_default());
+        self.undeclared(&seen);
+        self.beside(&seen);
+    }
+
+    /// Calls a tool. Its arguments travel in headers, too, where its schema says so.
+    pub(super) async fn call(
+        &mut self,
+        talk: &mut Conversation,
+        tool: &NamedTool,
+        more: Value,
+    ) -> Exchange {
+        let mut params = json!({"name": tool.name, "arguments": tool.arguments});
+        if let (Value::Object(params), Value::Object(more)) = (&mut params, more) {
+            params.extend(more);
+        }
+        let message = talk.probe.request("tools/call", params);
+        let sent = Sent::request(&message).mirroring(talk.tool(&tool.name), &tool.arguments);
+        self.send(talk, sent).await
+    }
+
+    fn structured(&mut self, seen: &Exchange, is_declared: bool) {
+        let Some(result) = seen.reply.result() else {
+            return;
+        };
+        let is_over = !matches!(result["resultType"].as_str(), Some(kind) if kind != "complete");
+        if result["isError"] == true || !is_over {
+            return;
+        }
+        let has = result.get("structuredContent").is_some();
+        if is_declared {
+            self.ledger
+                .judge(STRUCTURED, has, seen, "`structuredContent`");
+        }
+        if has {
+            let mut content = result["content"].as_array().into_iter().flatten();
+            let is_told = content.any(|block| block["type"] == "text");
+            self.ledger
+                .judge(STRUCTURED_TEXT, is_told, seen, "a block of text");
+        }
+    }
+
+    fn undeclared(&mut self, seen: &Exchange) {
+        let result = seen.reply.result();
+        let questions = result.and_then(|result| result["inputRequests"].as_object());
+        let asks = questions.is_some_and(|all| all.values().any(is_question));
+        self.ledger.judge(
+            UNDECLARED_QUESTIONS,
+            !asks,
+            seen,
+            "the error -32021, or a result without questions",
+        );
+        if seen.reply.code() == Some(MISSING_CAPABILITY) {
+            let missing = seen
+                .reply
+                .error()
+                .map(|error| &error["data"]["requiredCapabilities"]);
+            let is_told = missing.is_some_and(Value::is_object);
+            self.ledger.judge(
+                CAPABILITY_NAMED,
+                is_told,
+                seen,
+                "`requiredCapabilities` in the `data` of the error",
+            );
+            let is_400 = seen.reply.status == Some(400);
+            self.ledger
+                .judge(CAPABILITY_STATUS, is_400, seen, "the status 400");
+        }
+    }
+
+    /// The notifications that came with a call.
+    fn beside(&mut self, seen: &Exchange) {
+        let of = |method: &'static str| {
+            let all = seen.reply.notifications.iter();
+            all.filter(move |message| message["method"] == method)
+        };
+        if self.is_modern() {
+            let is_quiet = of("notifications/message").next().is_none();
+            self.ledger
+                .judge(QUIET_LOG, is_quiet, seen, "no log messages");
+        }
+        let steps: Vec<_> = of("notifications/progress").collect();
+        if steps.is_empty() {
+            return;
+        }
+        let is_named = steps
+            .iter()
+            .all(|step| step["params"]["progressToken"] == TOKEN);
+        self.ledger
+            .judge(PROGRESS_TOKEN, is_named, seen, "the token of the request");
+        let values = steps.iter().map(|step| step["params"]["progress"].as_f64());
+        let values: Vec<_> = values.collect();
+        let rises = values.windows(2).all(|pair| pair[0] < pair[1]);
+        self.ledger
+            .judge(PROGRESS_RISES, rises, seen, "values that rise");
+    }
+}

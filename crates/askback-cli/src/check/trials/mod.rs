@@ -1,0 +1,184 @@
+//! The trials, each of one revision of a server.
+
+mod calls;
+mod conversation;
+mod greeting;
+mod http;
+mod lists;
+mod messages;
+mod names;
+mod rounds;
+mod subscription;
+
+use std::collections::BTreeSet;
+
+use askback_core::{
+    protocol::codes::{
+        HEADER_MISMATCH, MISSING_CAPABILITY, RESOURCE_NOT_FOUND, UNSUPPORTED_VERSION,
+        URL_ELICITATION_REQUIRED,
+    },
+    revision::{Era, Revision},
+};
+use serde_json::Value;
+
+use self::conversation::Conversation;
+use super::{Ledger, NamedTool, greet, rules::*};
+use crate::probe::{Bounds, Exchange, Probe, Sent, Way, is_question};
+
+/// How far the codes that the protocol keeps for itself are below the first of them.
+const RESERVED: std::ops::Range<i64> = 0..80;
+
+/// The trials of one revision.
+pub(super) struct Trials<'a> {
+    pub(super) way: &'a Way,
+    pub(super) bounds: &'a Bounds,
+    pub(super) revision: Revision,
+    /// The revisions that the server speaks.
+    pub(super) spoken: &'a BTreeSet<Revision>,
+    /// The tools that the person named.
+    pub(super) tools: &'a [NamedTool],
+    pub(super) ledger: &'a mut Ledger,
+}
+
+impl Trials<'_> {
+    /// Runs all of them.
+    pub(super) async fn run(&mut self) {
+        self.greetings().await;
+        let Some(mut talk) = self.begin(Value::Object(Default::default())).await else {
+            return;
+        };
+        self.messages(&mut talk).await;
+        self.lists(&mut talk).await;
+        self.calls(&mut talk).await;
+        self.end(talk).await;
+        if self.is_modern() {
+            self.subscription().await;
+            self.rounds().await;
+        }
+        if self.way.is_http() {
+            self.http().await;
+        }
+    }
+
+    fn is_modern(&self) -> bool {
+        self.revision.era() == Era::Modern
+    }
+
+    /// The newest revision with a handshake that the server speaks.
+    fn newest_with_handshake(&self) -> Option<Revision> {
+        let mut spoken = self.spoken.iter().rev();
+        spoken
+            .find(|revision| revision.era() == Era::Legacy)
+            .copied()
+    }
+
+    /// Opens a connection, on which nothing was said.
+    fn open(&self) -> Option<Probe> {
+        // That it starts was seen before.
+        self.way.open(self.bounds, self.revision).ok()
+    }
+
+    /// Begins a conversation with these capabilities.
+    async fn begin(&mut self, capabilities: Value) -> Option<Conversation> {
+        let mut probe = self.open()?;
+        probe.set_capabilities(capabilities);
+        let greeting = greet(&mut probe).await;
+        let offered = greeting.reply.result()?["capabilities"].clone();
+        if !self.is_modern() {
+            probe.initialized().await;
+        }
+        Some(Conversation {
+            probe,
+            offered,
+            greeting,
+            listed: Vec::new(),
+        })
+    }
+
+    /// Sends a request, and looks at the answer for what holds of all.
+    async fn ask(&mut self, talk: &mut Conversation, method: &str, params: Value) -> Exchange {
+        let message = talk.probe.request(method, params);
+        self.send(talk, Sent::request(&message)).await
+    }
+
+    /// Sends anything, and looks at the answer for what holds of all.
+    async fn send(&mut self, talk: &mut Conversation, sent: Sent) -> Exchange {
+        let seen = talk.probe.send(sent).await;
+        self.general(&seen);
+        seen
+    }
+
+    /// Judges what holds of every answer.
+    fn general(&mut self, seen: &Exchange) {
+        if let Some(result) = seen.reply.result() {
+            let is_typed = result["resultType"].is_string();
+            self.ledger
+                .judge(RESULT_TYPE, is_typed, seen, "a result with `resultType`");
+        }
+        if let Some(code) = seen.reply.code() {
+            let is_reserved = RESERVED.contains(&HEADER_MISMATCH.saturating_sub(code))
+                && code != URL_ELICITATION_REQUIRED;
+            let known = [HEADER_MISMATCH, MISSING_CAPABILITY, UNSUPPORTED_VERSION];
+            let is_known = known.contains(&code);
+            let ledger = &mut *self.ledger;
+            ledger.judge(
+                RESERVED_CODES,
+                is_known || !is_reserved,
+                seen,
+                "a code that is defined",
+            );
+            ledger.judge(
+                OLD_NOT_FOUND,
+                code != RESOURCE_NOT_FOUND,
+                seen,
+                "the code -32602",
+            );
+            ledger.judge(
+                OLD_URL_REQUIRED,
+                code != URL_ELICITATION_REQUIRED,
+                seen,
+                "a result that asks",
+            );
+        }
+    }
+
+    /// Ends a conversation in which the server was told that the client can be asked nothing.
+    async fn end(&mut self, talk: Conversation) {
+        let greeting = talk.greeting;
+        let asked = talk.probe.asked().iter();
+        let question = asked.clone().find(|asked| is_question(asked));
+        let first = asked.clone().next();
+        for rule in [NEGOTIATED, OLD_NEGOTIATED] {
+            let part = question.map(Value::to_string).unwrap_or_default();
+            self.ledger
+                .judge_part(rule, question.is_none(), &greeting, &part, "no question");
+        }
+        let part = first.map(Value::to_string).unwrap_or_default();
+        self.ledger.judge_part(
+            SERVER_REQUESTS,
+            first.is_none(),
+            &greeting,
+            &part,
+            "no request",
+        );
+        let closed = talk.probe.close().await;
+        let part = closed.noise.join("\n");
+        self.ledger.judge_part(
+            NOISE,
+            closed.noise.is_empty(),
+            &greeting,
+            &part,
+            "messages alone",
+        );
+        if let Some(is_by_itself) = closed.is_by_itself {
+            let part = "the process went on, and had to be ended";
+            self.ledger.judge_part(
+                PROMPT_EXIT,
+                is_by_itself,
+                &greeting,
+                part,
+                "the end of the process",
+            );
+        }
+    }
+}

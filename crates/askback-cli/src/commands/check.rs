@@ -1,0 +1,160 @@
+//! `askback check`: which requirements of the protocol a server keeps.
+
+use std::time::Duration;
+
+use askback_core::revision::Revision;
+use askback_host::{
+    page::{Style, out},
+    text::given,
+    words,
+};
+use serde_json::Value;
+
+use super::print_as_json;
+use crate::{
+    args,
+    check::{self, NamedTool, Stage, Unchecked, report::listed},
+    error::{Error, Kind, Outcome},
+    probe::ProbeArgs,
+    session::revision,
+};
+
+/// How long an answer is waited for.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+const AFTER: &str = "\
+Each finding names a requirement by its id, with what was sent, what came and what should have come.
+No tool is called that may change something, but for those named by --tool. Their questions are
+declined.
+
+Exit codes: 0 nothing that MUST be is broken, 1 something is, 2 usage, 4 the server cannot be
+reached or understood, 5 sign-in is required (askback inspect --url URL signs in).";
+
+/// Try a server by the requirements of the protocol that can be seen from outside
+#[derive(Debug, Clone, clap::Args)]
+#[command(after_long_help = AFTER)]
+pub struct CheckArgs {
+    /// A tool that may be called though it may change something, and its arguments: key=value or
+    /// key:=json; may be given again
+    #[arg(long, value_names = ["NAME", "KEY=VALUE"], num_args = 1..)]
+    tool: Vec<String>,
+    /// Try this protocol revision alone, such as 2025-06-18; else all that the server speaks
+    #[arg(long, value_name = "REVISION", value_parser = revision)]
+    protocol: Option<Revision>,
+    /// Show what was kept, too, and what could not be tried
+    #[arg(long)]
+    all: bool,
+    /// Print it as JSON
+    #[arg(long)]
+    pub json: bool,
+    #[command(flatten)]
+    probe: ProbeArgs,
+}
+
+/// Runs the command.
+///
+/// # Errors
+///
+/// Fails with the error that ended it early.
+pub async fn run(args: CheckArgs, outcome: &mut Outcome) -> Result<(), Error> {
+    let tools = named(&args.tool)?;
+    let target = args.probe.target()?;
+    let bounds = args.probe.bounds(PATIENCE);
+    let way = args.probe.way(&target, &bounds)?;
+    let tell = |stage: Stage| {
+        let words = match stage {
+            Stage::Asking(revision) => words!("Asking for {}…", given(revision)),
+            Stage::Trying(revision) => words!("Trying {}…", given(revision)),
+        };
+        let mut page = out::stderr_page();
+        page.note(Style::Dim, words);
+        out::tell(&mut page);
+    };
+    let checked = check::check(&way, &bounds, args.protocol, &tools, tell).await;
+    let checked = checked.map_err(failed)?;
+    outcome.faulty = checked.ledger.is_broken();
+    if args.json {
+        return print_as_json(&checked.report());
+    }
+    let mut page = out::stdout_page();
+    checked.put(&mut page, args.all);
+    Ok(out::print(&page.take())?)
+}
+
+/// The tools that the person named: a word without `=` is the name of one, and its arguments follow.
+/// Without a schema a value is a text, unless it is given as JSON.
+fn named(words: &[String]) -> Result<Vec<NamedTool>, Error> {
+    let mut tools: Vec<NamedTool> = Vec::new();
+    let mut words = words;
+    while let Some((name, rest)) = words.split_first() {
+        let end = rest.iter().position(|word| !word.contains('='));
+        let (arguments, rest) = rest.split_at(end.unwrap_or(rest.len()));
+        words = rest;
+        if name.contains('=') {
+            return Err(Error::usage("--tool begins with the name of a tool"));
+        }
+        let arguments = args::parse(arguments)?.into_iter().map(|argument| {
+            let value = match argument.given {
+                args::Given::Json(value) => value,
+                args::Given::Text(text) => Value::String(text),
+            };
+            (argument.key, value)
+        });
+        tools.push(NamedTool {
+            name: name.clone(),
+            arguments: arguments.collect(),
+        });
+    }
+    Ok(tools)
+}
+
+fn failed(unchecked: Unchecked) -> Error {
+    match unchecked {
+        Unchecked::Unstarted(why) => {
+            Error::new(Kind::Connection, "the server cannot be started:").quoting(why)
+        }
+        Unchecked::Unreached(why) => {
+            let what = "the server cannot be reached, or speaks no revision of the protocol:";
+            Error::new(Kind::Connection, what)
+                .quoting(why)
+                .hint("Run askback doctor on it to see where it fails.")
+        }
+        Unchecked::Unspoken(spoken) => Error::new(
+            Kind::Protocol,
+            words!(
+                "the server does not speak that revision, but {}",
+                listed(&spoken)
+            ),
+        ),
+        Unchecked::Unauthorized => Error::new(Kind::SignIn, "the server requires a sign-in")
+            .hint("Run askback inspect --url with its address at a terminal, and sign in there."),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_word_without_an_equals_sign_names_a_tool() {
+        let words = ["a", "x=1", "y:=2", "b", "c", "z=a b"].map(str::to_owned);
+        let tools = named(&words).expect("the words are right");
+        let tools: Vec<_> = tools
+            .into_iter()
+            .map(|tool| (tool.name, Value::Object(tool.arguments)))
+            .collect();
+        let expected = [
+            ("a", json!({"x": "1", "y": 2})),
+            ("b", json!({})),
+            ("c", json!({"z": "a b"})),
+        ];
+        assert_eq!(
+            tools,
+            expected.map(|(name, values)| (name.to_owned(), values))
+        );
+        assert!(named(&["x=1".to_owned()]).is_err());
+        assert!(named(&["a".to_owned(), "x:=".to_owned()]).is_err());
+    }
+}

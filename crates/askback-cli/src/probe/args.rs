@@ -1,0 +1,91 @@
+//! The options of the commands that probe a server.
+
+use std::time::Duration;
+
+use askback_core::limits::Limits;
+use askback_host::relay::Relay;
+use url::Url;
+
+use super::{Address, Bounds, Way};
+use crate::{
+    error::{Error, Kind},
+    locate::TargetArgs,
+    sign_in::SignInArgs,
+    target::{Reach, Target},
+};
+
+/// The longest `--timeout`: an hour.
+const MOST_SECONDS: u64 = 60 * 60;
+
+/// The most messages that are read while one answer is waited for.
+const MESSAGES: usize = 1_024;
+
+/// How long a process may take to start, unless the person says otherwise.
+const START: Duration = Duration::from_secs(30);
+
+/// How long a process may take to end once its input is closed.
+const EXIT: Duration = Duration::from_secs(5);
+
+/// The options of every command that probes a server.
+#[derive(Debug, Clone, Default, clap::Args)]
+pub struct ProbeArgs {
+    #[command(flatten)]
+    target: TargetArgs,
+    #[command(flatten)]
+    sign_in: SignInArgs,
+    /// Wait so many seconds for an answer
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=MOST_SECONDS))]
+    timeout: Option<u64>,
+}
+
+impl ProbeArgs {
+    /// The server that is meant.
+    ///
+    /// # Errors
+    ///
+    /// A usage error where none is.
+    pub fn target(&self) -> Result<Target, Error> {
+        self.target.target()
+    }
+
+    /// Returns the bounds, where an answer is waited for as long as this unless the person says
+    /// otherwise.
+    pub fn bounds(&self, patience: Duration) -> Bounds {
+        let mut limits = Limits::default();
+        let timeout = self.timeout.map(Duration::from_secs);
+        limits.wire.request = timeout.unwrap_or(patience);
+        limits.client.exit = EXIT;
+        Bounds {
+            limits,
+            start: timeout.unwrap_or(START),
+            messages: MESSAGES,
+        }
+    }
+
+    /// Returns how the server is reached, with the tokens that are kept for it. Nobody is signed in,
+    /// and nothing registered.
+    ///
+    /// # Errors
+    ///
+    /// A usage error where the address or the settings of a sign-in cannot be used.
+    pub fn way(&self, target: &Target, bounds: &Bounds) -> Result<Way, Error> {
+        let address = match &target.reach {
+            Reach::Start(command) => return Ok(Way::Start(command.clone())),
+            Reach::Address(address) => address,
+        };
+        let authorizer = match (address.is_authorized(), Url::parse(&address.url)) {
+            (false, Ok(url)) => {
+                let (relay, _) = Relay::new();
+                let kept = self
+                    .sign_in
+                    .authorization(&address.sign_in, &relay, false)?;
+                Some(kept.authorizer(&url).map_err(|error| {
+                    Error::new(Kind::Connection, "HTTP cannot be spoken here:")
+                        .quoting(error.to_string())
+                })?)
+            }
+            _ => None,
+        };
+        Address::new(address, authorizer, &bounds.limits).map(Way::Address)
+    }
+}

@@ -1,0 +1,362 @@
+//! Exchanges with a server: something that is sent, and all that comes back.
+
+use std::time::Duration;
+
+use askback_core::{
+    http::params::HeaderAnnotations,
+    protocol::{RawObject, Schema},
+};
+use serde_json::{Map, Value, json};
+
+/// Something to be sent.
+#[derive(Debug, Clone)]
+pub struct Sent {
+    /// The bytes: a message, or something that is none.
+    pub body: Vec<u8>,
+    /// The answer that is waited for.
+    pub wait: Wait,
+    /// The HTTP method.
+    pub verb: Verb,
+    /// The headers that differ from those that belong to the message; none leaves one out. Only over
+    /// HTTP.
+    pub headers: Vec<(&'static str, Option<String>)>,
+    /// The headers that mirror arguments, for the revisions that have them. Only over HTTP.
+    pub mirrored: Vec<(String, String)>,
+}
+
+/// The HTTP methods.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verb {
+    /// A message is sent.
+    Post,
+    /// A stream is opened.
+    Get,
+    /// A session is ended.
+    Delete,
+}
+
+/// The answer that is waited for. Over HTTP the response of the server is, in any case.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Wait {
+    /// The answer to the request of this id.
+    For(Value),
+    /// The answers to all of these requests; they are strays then.
+    Each(Vec<Value>),
+    /// Any message.
+    Any,
+    /// Nothing.
+    Nothing,
+}
+
+/// Something that was sent, with what came back.
+#[derive(Debug, Clone)]
+pub struct Exchange {
+    /// The message or bytes that were sent, as text.
+    pub shown: String,
+    /// The reply.
+    pub reply: Reply,
+}
+
+/// Everything that came back.
+#[derive(Debug, Clone, Default)]
+pub struct Reply {
+    /// The status over HTTP.
+    pub status: Option<u16>,
+    /// The media type over HTTP.
+    pub media: Option<String>,
+    /// The session that the response began.
+    pub session: Option<String>,
+    /// The other headers that are looked at, with names in small letters.
+    pub headers: Vec<(&'static str, String)>,
+    /// The bytes of the messages, or of the body over HTTP, that were read.
+    pub bytes: usize,
+    /// The answer: over HTTP any, otherwise that of the id.
+    pub answer: Option<Value>,
+    /// Other answers.
+    pub strays: Vec<Value>,
+    /// The notifications of the server.
+    pub notifications: Vec<Value>,
+    /// The requests of the server.
+    pub asked: Vec<Value>,
+    /// The lines and bodies that are no messages.
+    pub noise: Vec<String>,
+    /// The lines of the standard error.
+    pub stderr: Vec<String>,
+    /// Why nothing more was read.
+    pub end: End,
+    /// The time it took.
+    pub took: Duration,
+}
+
+/// Why nothing more was read.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum End {
+    /// There was no need.
+    #[default]
+    Done,
+    /// The answer did not come in this time.
+    Silent(Duration),
+    /// The server closed the connection.
+    Closed(String),
+    /// Nothing could be sent, or the server is gone since an exchange before.
+    Unreachable(String),
+    /// The server sent more than is read.
+    TooMuch,
+}
+
+/// The most characters of an exchange that are shown.
+const SHOWN: usize = 1_000;
+
+impl Sent {
+    /// A message.
+    pub fn message(message: &Value, wait: Wait) -> Self {
+        Self::bytes(message.to_string().into_bytes(), wait)
+    }
+
+    /// A request whose answer is waited for.
+    pub fn request(message: &Value) -> Self {
+        Self::message(message, Wait::For(message["id"].clone()))
+    }
+
+    /// Bytes that need not be a message.
+    pub fn bytes(body: Vec<u8>, wait: Wait) -> Self {
+        Self {
+            body,
+            wait,
+            verb: Verb::Post,
+            headers: Vec::new(),
+            mirrored: Vec::new(),
+        }
+    }
+
+    /// A request over HTTP without a body.
+    pub fn bare(verb: Verb) -> Self {
+        Self {
+            verb,
+            ..Self::bytes(Vec::new(), Wait::Nothing)
+        }
+    }
+
+    /// Sets a header, or leaves it out.
+    #[must_use]
+    pub fn header(mut self, name: &'static str, value: Option<&str>) -> Self {
+        self.headers.push((name, value.map(str::to_owned)));
+        self
+    }
+
+    /// Adds the headers that mirror arguments of a tool, as its schema says.
+    #[must_use]
+    pub fn mirroring(mut self, tool: Option<&Value>, arguments: &Map<String, Value>) -> Self {
+        let schema = tool.map(|tool| tool["inputSchema"].to_string());
+        let schema = schema.and_then(|schema| serde_json::from_str::<Schema>(&schema).ok());
+        let annotations = schema.and_then(|schema| HeaderAnnotations::of(&schema).ok());
+        if let Some(annotations) = annotations.filter(|it| !it.is_empty()) {
+            let arguments = json!(arguments).to_string();
+            let arguments = serde_json::from_str::<RawObject>(&arguments).ok();
+            self.mirrored = annotations.headers(arguments.as_ref());
+        }
+        self
+    }
+
+    pub(super) fn shown(&self) -> String {
+        let mut parts = match self.verb {
+            Verb::Post => Vec::new(),
+            Verb::Get => vec!["GET".to_owned()],
+            Verb::Delete => vec!["DELETE".to_owned()],
+        };
+        parts.extend(self.headers.iter().map(|(name, value)| match value {
+            Some(value) => format!("{name}: {value}"),
+            None => format!("no {name}"),
+        }));
+        if !self.body.is_empty() {
+            parts.push(cut(&String::from_utf8_lossy(&self.body)));
+        }
+        parts.join("\n")
+    }
+}
+
+impl Reply {
+    /// The result of the answer.
+    pub fn result(&self) -> Option<&Value> {
+        self.answer.as_ref()?.get("result")
+    }
+
+    /// The error of the answer.
+    pub fn error(&self) -> Option<&Value> {
+        self.answer.as_ref()?.get("error")
+    }
+
+    /// The code of the error of the answer.
+    pub fn code(&self) -> Option<i64> {
+        self.error()?["code"].as_i64()
+    }
+
+    /// A header of the response, by its name in small letters.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        let mut headers = self.headers.iter();
+        headers
+            .find(|(known, _)| *known == name)
+            .map(|(_, value)| value.as_str())
+    }
+
+    /// Whether the server went away instead of answering.
+    pub fn is_gone(&self) -> bool {
+        matches!(self.end, End::Closed(_)) && self.status.is_none()
+    }
+
+    /// Whether what was waited for did not come in time.
+    pub fn is_silent(&self) -> bool {
+        matches!(self.end, End::Silent(_))
+    }
+
+    /// Whether nothing was sent, so that nothing can be said of the server.
+    pub fn is_unseen(&self) -> bool {
+        matches!(self.end, End::Unreachable(_))
+    }
+
+    /// Whether the status is that of a success. Nothing else is one.
+    pub fn is_accepted(&self) -> bool {
+        self.status
+            .is_some_and(|status| (200..300).contains(&status))
+    }
+
+    /// Whether the response is refused by its status.
+    pub fn is_refused(&self) -> bool {
+        self.status.is_some_and(|status| status >= 400)
+    }
+
+    /// The whole reply as text: partly the server's, partly ours.
+    pub fn shown(&self) -> String {
+        let mut parts = Vec::new();
+        if let Some(status) = self.status {
+            parts.push(match &self.media {
+                Some(media) => format!("HTTP {status}, {media}"),
+                None => format!("HTTP {status}"),
+            });
+        }
+        let messages = [&self.notifications, &self.asked, &self.strays];
+        let messages = messages.into_iter().flatten().chain(&self.answer);
+        parts.extend(messages.map(|message| cut(&message.to_string())));
+        parts.extend(self.noise.iter().map(|line| cut(line)));
+        match &self.end {
+            End::Done => {}
+            End::Silent(time) => {
+                parts.push(format!("nothing more within {} s", time.as_secs_f64()))
+            }
+            End::Closed(why) | End::Unreachable(why) => parts.push(why.clone()),
+            End::TooMuch => parts.push("more than is read".to_owned()),
+        }
+        if parts.is_empty() {
+            return "nothing".to_owned();
+        }
+        cut(&parts.join("\n"))
+    }
+
+    /// Takes a message, or what should be one; says whether it is what is waited for.
+    pub(super) fn take(&mut self, bytes: &[u8], wait: &Wait) -> bool {
+        let Ok(message) = serde_json::from_slice::<Value>(bytes) else {
+            self.noise.push(cut(&String::from_utf8_lossy(bytes)));
+            return false;
+        };
+        match message {
+            Value::Array(batch) => {
+                let mut is_wanted = false;
+                for message in batch {
+                    is_wanted |= self.take_one(message, wait, bytes);
+                }
+                is_wanted
+            }
+            message => self.take_one(message, wait, bytes),
+        }
+    }
+
+    fn take_one(&mut self, message: Value, wait: &Wait, bytes: &[u8]) -> bool {
+        let is_any = *wait == Wait::Any;
+        let has = |member: &str| message.get(member).is_some();
+        if has("method") {
+            match has("id") {
+                true => self.asked.push(message),
+                false => self.notifications.push(message),
+            }
+            return is_any;
+        }
+        if !has("result") && !has("error") {
+            self.noise.push(cut(&String::from_utf8_lossy(bytes)));
+            return false;
+        }
+        if let Wait::Each(ids) = wait {
+            self.strays.push(message);
+            let mut ids = ids.iter();
+            return ids.all(|id| self.strays.iter().any(|stray| stray["id"] == *id));
+        }
+        let is_wanted = match wait {
+            Wait::For(id) => {
+                // A request that cannot be read has no id that an error could name.
+                message["id"] == *id
+                    || self.status.is_some()
+                    || message["id"].is_null() && has("error")
+            }
+            Wait::Any | Wait::Nothing | Wait::Each(_) => self.status.is_some() || is_any,
+        };
+        match is_wanted && self.answer.is_none() {
+            true => self.answer = Some(message),
+            false => self.strays.push(message),
+        }
+        is_wanted
+    }
+}
+
+/// The beginning of a text, and a sign where it goes on.
+fn cut(text: &str) -> String {
+    let (head, more) = askback_host::text::head(text, SHOWN);
+    match more {
+        0 => head.to_owned(),
+        _ => format!("{head}…"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_comes_is_sorted() {
+        #[track_caller]
+        fn check(wait: &Wait, status: Option<u16>, text: &str, is_wanted: bool, place: &str) {
+            let mut reply = Reply {
+                status,
+                ..Reply::default()
+            };
+            assert_eq!(reply.take(text.as_bytes(), wait), is_wanted, "{text}");
+            let places = [
+                ("answer", usize::from(reply.answer.is_some())),
+                ("strays", reply.strays.len()),
+                ("notifications", reply.notifications.len()),
+                ("asked", reply.asked.len()),
+                ("noise", reply.noise.len()),
+            ];
+            for (name, found) in places {
+                assert_eq!(found, usize::from(name == place), "{name}: {text}");
+            }
+        }
+        let seven = Wait::For(json!(7));
+        check(&seven, None, r#"{"id":7,"result":{}}"#, true, "answer");
+        check(&seven, None, r#"{"id":"7","result":{}}"#, false, "strays");
+        check(
+            &seven,
+            Some(200),
+            r#"{"id":"7","result":{}}"#,
+            true,
+            "answer",
+        );
+        check(&seven, None, r#"{"id":null,"error":{}}"#, true, "answer");
+        check(&seven, None, r#"{"id":null,"result":{}}"#, false, "strays");
+        check(&seven, None, r#"[{"id":7,"error":{}}]"#, true, "answer");
+        check(&seven, None, r#"{"method":"a"}"#, false, "notifications");
+        check(&seven, None, r#"{"method":"a","id":7}"#, false, "asked");
+        check(&Wait::Any, None, r#"{"method":"a"}"#, true, "notifications");
+        for noise in ["listening on 80", "7", "{}", r#""a""#] {
+            check(&seven, None, noise, false, "noise");
+        }
+    }
+}

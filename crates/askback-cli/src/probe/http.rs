@@ -1,0 +1,258 @@
+//! Exchanges over HTTP, each a request of its own.
+
+use std::{fmt, sync::Arc, time::Duration};
+
+use askback_core::{
+    http::{media::Media, sse::Parser},
+    limits::Limits,
+};
+use askback_oauth::Authorizer;
+use askback_requests::{NAME, Names, Requests, Route, Unanswered, in_full, next_piece};
+use http::{
+    HeaderMap, HeaderName, HeaderValue, Method, Request, Response, Uri,
+    header::{ACCEPT, ALLOW, CONTENT_TYPE, LOCATION, USER_AGENT, WWW_AUTHENTICATE},
+};
+use tokio::time::{Instant, timeout};
+use url::Url;
+
+use super::{Bounds, End, Reply, Sent, Verb, Wait};
+use crate::{
+    error::{Error, Kind},
+    target,
+};
+
+/// The headers of a response that are kept.
+const KEPT: [HeaderName; 4] = [
+    ALLOW,
+    LOCATION,
+    WWW_AUTHENTICATE,
+    HeaderName::from_static("x-accel-buffering"),
+];
+
+/// How long a stream is read in which nothing is waited for.
+const GLANCE: Duration = Duration::from_millis(200);
+
+/// The address of a server. Clones share their connections.
+#[derive(Clone)]
+pub struct Address(Arc<Site>);
+
+struct Site {
+    url: Url,
+    uri: Uri,
+    requests: Requests,
+    /// The headers of every request.
+    headers: HeaderMap,
+    /// Where the tokens come from that are kept already.
+    authorizer: Option<Arc<Authorizer>>,
+}
+
+impl Address {
+    /// Reads where a server is. Requests carry the tokens that `authorizer` has; nobody signs in.
+    ///
+    /// # Errors
+    ///
+    /// A usage error where the address cannot be used; a connection error where HTTP cannot be spoken
+    /// here.
+    pub fn new(
+        address: &target::Address,
+        authorizer: Option<Arc<Authorizer>>,
+        limits: &Limits,
+    ) -> Result<Self, Error> {
+        // What makes it unusable is found out there, in words.
+        address.http()?;
+        let unusable = |why: String| Error::usage("the address cannot be used:").quoting(why);
+        let url = Url::parse(&address.url).map_err(|error| unusable(error.to_string()))?;
+        let uri: Uri = url
+            .as_str()
+            .parse()
+            .map_err(|error: http::uri::InvalidUri| unusable(error.to_string()))?;
+        let requests = Requests::new(&Route::Environment, Names::system(), &limits.http);
+        let requests = requests.map_err(|error| {
+            Error::new(Kind::Connection, "HTTP cannot be spoken here:").quoting(error.to_string())
+        })?;
+        let mut headers = HeaderMap::new();
+        for (name, value) in &address.headers {
+            if let (Ok(name), Ok(value)) = (name.parse::<HeaderName>(), value.parse()) {
+                headers.insert(name, value);
+            }
+        }
+        headers.extend(requests.proxy_headers(&uri));
+        headers.entry(USER_AGENT).or_insert(NAME);
+        Ok(Self(Arc::new(Site {
+            url,
+            uri,
+            requests,
+            headers,
+            authorizer,
+        })))
+    }
+
+    /// The URL.
+    pub fn url(&self) -> &Url {
+        &self.0.url
+    }
+
+    /// Whether requests go through a proxy, which resolves the name.
+    pub fn is_proxied(&self) -> bool {
+        self.0.requests.is_proxied(&self.0.uri)
+    }
+
+    /// Sends a request with these headers, and reads until what is waited for has come.
+    pub(super) async fn exchange(
+        &self,
+        sent: &Sent,
+        headers: &[(String, String)],
+        bounds: &Bounds,
+    ) -> Reply {
+        let began = Instant::now();
+        let mut reply = Reply::default();
+        let patience = bounds.limits.wire.request;
+        let running = self.run(sent, headers, bounds, &mut reply);
+        let end = timeout(patience, running).await;
+        reply.end = end.unwrap_or(End::Silent(patience));
+        reply.took = began.elapsed();
+        reply
+    }
+
+    async fn run(
+        &self,
+        sent: &Sent,
+        headers: &[(String, String)],
+        bounds: &Bounds,
+        reply: &mut Reply,
+    ) -> End {
+        let request = match self.request(sent, headers).await {
+            Ok(request) => request,
+            Err(why) => return End::Unreachable(why),
+        };
+        let response = match self.0.requests.send(request).await {
+            Ok(response) => response,
+            Err(Unanswered::Unreachable(why)) => return End::Unreachable(why),
+            Err(why) => return End::Closed(why.to_string()),
+        };
+        head(&response, reply);
+        let media = response.headers().get(CONTENT_TYPE);
+        let is_stream =
+            media.and_then(|media| Media::of(media.as_bytes())) == Some(Media::EventStream);
+        let mut body = response.into_body();
+        let mut parser = Parser::new(&bounds.limits.wire);
+        let (mut whole, mut events) = (Vec::new(), 0_usize);
+        let glance = Instant::now().checked_add(GLANCE);
+        loop {
+            let piece = match (is_stream && sent.wait == Wait::Nothing, glance) {
+                // A stream that stays open has been opened, which is all that is wanted.
+                (true, Some(glance)) => {
+                    match tokio::time::timeout_at(glance, next_piece(&mut body)).await {
+                        Ok(piece) => piece,
+                        Err(_) => return End::Done,
+                    }
+                }
+                _ => next_piece(&mut body).await,
+            };
+            let piece = match piece {
+                Ok(Some(piece)) => piece,
+                Ok(None) => break,
+                Err(error) => return End::Closed(in_full(&error)),
+            };
+            reply.bytes = reply.bytes.saturating_add(piece.len());
+            if reply.bytes > bounds.limits.wire.message_bytes {
+                return End::TooMuch;
+            }
+            if !is_stream {
+                whole.extend_from_slice(&piece);
+                continue;
+            }
+            let mut rest = &piece[..];
+            loop {
+                match parser.read(&mut rest) {
+                    Ok(Some(event)) if !event.data.is_empty() => {
+                        events = events.saturating_add(1);
+                        if reply.take(&event.data, &sent.wait) && sent.wait != Wait::Nothing {
+                            return End::Done;
+                        }
+                        if events >= bounds.messages {
+                            return End::TooMuch;
+                        }
+                    }
+                    Ok(Some(_)) => {}
+                    Ok(None) => break,
+                    Err(_) => return End::TooMuch,
+                }
+            }
+        }
+        if !whole.trim_ascii().is_empty() {
+            reply.take(&whole, &sent.wait);
+        }
+        match is_stream && sent.wait != Wait::Nothing {
+            true => End::Closed("the stream ended before the answer".to_owned()),
+            false => End::Done,
+        }
+    }
+
+    async fn request(
+        &self,
+        sent: &Sent,
+        headers: &[(String, String)],
+    ) -> Result<Request<bytes::Bytes>, String> {
+        let mut request = Request::new(bytes::Bytes::from(sent.body.clone()));
+        let method = match sent.verb {
+            Verb::Post => Method::POST,
+            Verb::Get => Method::GET,
+            Verb::Delete => Method::DELETE,
+        };
+        let mut all = self.0.headers.clone();
+        let accept = match sent.verb {
+            Verb::Post => "application/json, text/event-stream",
+            Verb::Get | Verb::Delete => "text/event-stream",
+        };
+        all.insert(ACCEPT, HeaderValue::from_static(accept));
+        if sent.verb == Verb::Post {
+            all.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        }
+        for (name, value) in headers {
+            if let (Ok(name), Ok(value)) = (name.parse::<HeaderName>(), value.parse()) {
+                all.insert(name, value);
+            }
+        }
+        if let Some(authorizer) = &self.0.authorizer
+            && let Some(pass) = authorizer.pass().await.map_err(|error| error.to_string())?
+        {
+            let permitted = authorizer.headers(&pass, &method, &self.0.url);
+            all.extend(permitted.map_err(|error| error.to_string())?);
+        }
+        *request.method_mut() = method;
+        *request.uri_mut() = self.0.uri.clone();
+        *request.headers_mut() = all;
+        Ok(request)
+    }
+}
+
+/// Reads the head of a response.
+fn head<B>(response: &Response<B>, reply: &mut Reply) {
+    let text = |name: &HeaderName| {
+        let value = response.headers().get(name)?;
+        Some(String::from_utf8_lossy(value.as_bytes()).into_owned())
+    };
+    reply.status = Some(response.status().as_u16());
+    reply.media = text(&CONTENT_TYPE);
+    reply.session = text(&HeaderName::from_static("mcp-session-id"));
+    for name in KEPT {
+        let known = match name {
+            ALLOW => "allow",
+            LOCATION => "location",
+            WWW_AUTHENTICATE => "www-authenticate",
+            _ => "x-accel-buffering",
+        };
+        reply
+            .headers
+            .extend(text(&name).map(|value| (known, value)));
+    }
+}
+
+impl fmt::Debug for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Address")
+            .field("url", &self.0.url.as_str())
+            .finish_non_exhaustive()
+    }
+}

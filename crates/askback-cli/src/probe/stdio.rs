@@ -1,0 +1,94 @@
+//! Exchanges with a process, line by line.
+
+use askback::transport::{ChildLine, OpenChild};
+use askback_core::limits::Limits;
+use serde_json::Value;
+use tokio::time::{Instant, timeout_at};
+
+use super::{Bounds, Closed, End, Reply, Sent, Wait};
+
+/// A server that was started.
+#[derive(Debug)]
+pub(super) struct Process(OpenChild);
+
+impl Process {
+    pub(super) fn new(child: OpenChild) -> Self {
+        Self(child)
+    }
+
+    /// Sends a line, and reads until what is waited for has come.
+    pub(super) async fn exchange(
+        &mut self,
+        sent: &Sent,
+        bounds: &Bounds,
+        answer: impl Fn(&Value) -> Value,
+    ) -> Reply {
+        let began = Instant::now();
+        let mut reply = Reply::default();
+        reply.end = self.run(sent, bounds, answer, &mut reply).await;
+        reply.took = began.elapsed();
+        reply
+    }
+
+    async fn run(
+        &mut self,
+        sent: &Sent,
+        bounds: &Bounds,
+        answer: impl Fn(&Value) -> Value,
+        reply: &mut Reply,
+    ) -> End {
+        let patience = bounds.limits.wire.request;
+        let deadline = Instant::now().checked_add(patience);
+        let deadline = deadline.unwrap_or_else(Instant::now);
+        let sending = timeout_at(deadline, self.0.send(sent.body.clone())).await;
+        match sending {
+            Ok(Ok(())) if sent.wait == Wait::Nothing => return End::Done,
+            // What it said before it went away is read below.
+            Ok(_) => {}
+            Err(_) => return End::Silent(patience),
+        }
+        for _ in 0..bounds.messages {
+            let Ok(received) = timeout_at(deadline, self.0.receive()).await else {
+                return End::Silent(patience);
+            };
+            let bytes = match received {
+                Ok(Some(ChildLine::Output(bytes))) => bytes,
+                Ok(Some(ChildLine::Stderr(line))) => {
+                    reply.stderr.push(line);
+                    continue;
+                }
+                Ok(Some(_)) => continue,
+                Ok(None) => return End::Closed("the server closed its output".to_owned()),
+                Err(error) => return End::Closed(error.to_string()),
+            };
+            reply.bytes = reply.bytes.saturating_add(bytes.len());
+            if reply.bytes > bounds.limits.wire.message_bytes {
+                return End::TooMuch;
+            }
+            let before = reply.asked.len();
+            let is_wanted = reply.take(&bytes, &sent.wait);
+            for asked in reply.asked.iter().skip(before) {
+                // A server that goes away is found out when it is read.
+                let answered = self.0.send(answer(asked).to_string().into_bytes());
+                let _ = timeout_at(deadline, answered).await;
+            }
+            if is_wanted {
+                return End::Done;
+            }
+        }
+        End::TooMuch
+    }
+
+    /// Ends the process.
+    pub(super) async fn end(self, limits: &Limits) -> Closed {
+        match self.0.end(limits).await {
+            Ok(end) => Closed {
+                code: end.code,
+                is_by_itself: Some(end.is_by_itself),
+                stderr: end.stderr,
+                noise: Vec::new(),
+            },
+            Err(_) => Closed::default(),
+        }
+    }
+}

@@ -1,0 +1,237 @@
+//! Faults of a process: the agency between two filters of lines.
+
+use super::{TOOLS, findings, ids};
+use crate::run::{ASKBACK, Ran, Run};
+
+/// Changes what goes to the agency by the second word, and what comes from it by the third.
+const FILTER: &str = r#"sed -u "$1" | "$0" serve travel | sed -u "$2""#;
+
+fn check(revision: &str, to: &str, from: &str) -> Ran {
+    let name: String = format!("filter-{revision}-{to}-{from}")
+        .chars()
+        .filter(char::is_ascii_alphanumeric)
+        .take(60)
+        .collect();
+    let run = Run::new(
+        &name,
+        &["check", "--json", "--timeout", "3", "--protocol", revision],
+    );
+    run.and(&TOOLS)
+        .and(&["--", "sh", "-c", FILTER, ASKBACK, to, from])
+        .run()
+}
+
+/// That a fault of the agency is found, and nothing else.
+#[track_caller]
+fn finds(revision: &str, to: &str, from: &str, expected: &str) {
+    let ran = check(revision, to, from);
+    assert_eq!(findings(&ran), ids(expected), "{to} {from}\n{}", ran.stdout);
+}
+
+#[test]
+fn a_filter_that_changes_nothing_is_no_fault() {
+    for revision in [
+        "2024-11-05",
+        "2025-03-26",
+        "2025-06-18",
+        "2025-11-25",
+        "2026-07-28",
+    ] {
+        finds(revision, "", "", "");
+    }
+}
+
+#[test]
+fn faults_of_messages_are_found() {
+    let (old, new) = ("2025-11-25", "2026-07-28");
+    finds(old, "", r#"s/"code":-32601/"code":-32600/"#, "BA-02");
+    finds(
+        old,
+        "",
+        r#"s/"code":-32601/"code":-32601.5/"#,
+        "BA-02 BA-14",
+    );
+    finds(
+        old,
+        "",
+        r#"s/"message":"[^"]*no-such-method[^"]*"/"data":1/"#,
+        "BA-13",
+    );
+    finds(old, "", r#"s/"id":"7001"/"id":7001/"#, "BA-06");
+    finds("2025-06-18", "", r#"s/"id":"7001"/"id":7001/"#, "BA24-01");
+    finds(
+        old,
+        "",
+        r#"s/"id":7001,"result":{}/"id":7001,"result":{"a":1}/"#,
+        "PI25-01",
+    );
+    finds(new, "", r#"s/"resultType":"complete",//"#, "BA-08");
+    let old_error = r#"s/"message":"[^"]*no-such-method[^"]*"/"data":1/"#;
+    finds("2025-06-18", "", old_error, "BA24-04");
+    finds(
+        old,
+        "",
+        r#"/no-such-method/s/"id":[0-9]*/"id":null/"#,
+        "BA-12",
+    );
+    finds(new, "", "/no-such-method/s/-32601/-32042/", "BA-02 BA-18");
+    finds(new, "", "/askback-check:/s/-32602/-32002/", "BA-17 RE-09");
+    let nobody = r#"s/^.*cancelled.*askback-nobody.*$/{"jsonrpc":"2.0","id":99,"method":"ping"}/"#;
+    finds(old, nobody, "", "BA-20 CA-19");
+    let broken = r#"s/^.*cancelled","params":{}.*$/{"jsonrpc":"2.0","id":99,"method":"ping"}/"#;
+    finds(old, broken, "", "BA-20 CA-21");
+    let answers = r#"s/^.*askback-unknown.*$/{"jsonrpc":"2.0","id":99,"method":"ping"}/"#;
+    finds(old, answers, "", "BA-20");
+    finds("2025-03-26", r"s/^\[.*$//", "", "BA24-05");
+    finds(old, "", "1i listening", "ST-03");
+    finds(new, "", r#"s/-32022/-32099/"#, "BA-16 VE-01");
+}
+
+#[test]
+fn faults_of_greetings_are_found() {
+    let (old, new) = ("2025-11-25", "2026-07-28");
+    finds(old, "", r#"s/"serverInfo":{/"info":{/"#, "LI25-05");
+    let other = r#"s/"protocolVersion":"1999-01-01"/"protocolVersion":"2024-11-05"/"#;
+    finds(old, other, "", "LI25-12");
+    finds(
+        old,
+        r#"s/"protocolVersion":"1999-01-01"/"a":1/"#,
+        "",
+        "LI25-11",
+    );
+    let nothing = r#"s/"capabilities":{/"a":{/"#;
+    finds(new, "", nothing, "CO-02 DI-01 PR-02 RE-01 TO-05");
+    let capable = r#"s/"_meta":{"io.modelcontextprotocol\/clientInfo"/"_meta":{"io.modelcontextprotocol\/clientCapabilities":{},"io.modelcontextprotocol\/clientInfo"/"#;
+    finds(new, capable, "", "BA-43");
+    finds(new, "", "s/subscriptions.acknowledged/a/", "SU-01 SU-02");
+    let same = r#"/"id":1,/s/"protocolVersion":"2025-11-25"/"protocolVersion":"1999-01-01"/"#;
+    let ran = check(old, "", same);
+    // It speaks nothing that is known.
+    ran.expect(4);
+    finds(new, "", r#"s/"supported":/"known":/"#, "VE-01");
+    finds(
+        new,
+        "",
+        r#"s/"ttlMs":[0-9]*,//"#,
+        "CC-01 CC-02 CC-03 CC-04 CC-05",
+    );
+    finds(
+        new,
+        "",
+        r#"s/"io.modelcontextprotocol\/serverInfo"/"a"/"#,
+        "DI-03",
+    );
+    let early =
+        r#"s/^{"jsonrpc":"2.0","id":2,.*$/{"jsonrpc":"2.0","id":"a","method":"roots\/list"}\n&/"#;
+    finds(old, "", early, "LI25-07");
+    let asks = r#"s/^{"jsonrpc":"2.0","id":7001,.*$/{"jsonrpc":"2.0","id":"a","method":"roots\/list"}\n&/"#;
+    finds(old, "", asks, "LI25-16");
+    finds("2025-03-26", "", asks, "LI24-03");
+    finds(new, "", asks, "PA-01");
+}
+
+#[test]
+fn faults_of_lists_are_found() {
+    let (old, new) = ("2025-11-25", "2026-07-28");
+    let all = ["2024-11-05", "2025-03-26", "2025-06-18", old, new];
+    for revision in all {
+        finds(revision, r#"s/"cursor":"[^"]*"/"a":1/"#, "", "PG-09");
+        finds(revision, "", r#"s/"tools":{/"a":{/"#, "TO-05");
+    }
+    finds(old, "", r#"s/"prompts":{/"a":{/"#, "PR25-01");
+    finds(new, "", r#"s/"prompts":{/"a":{/"#, "PR-02");
+    finds(old, "", r#"s/"resources":{/"a":{/"#, "RE-01");
+    finds(
+        old,
+        "",
+        r#"s/"name":"tailor_trip"/"name":"tailor trip"/"#,
+        "TO-14",
+    );
+    finds(old, "", r#"s/"name":"tailor_trip"/"name":""/"#, "TO-12");
+    finds(
+        old,
+        "",
+        r#"s/"name":"tailor_trip"/"name":"book_holiday"/"#,
+        "TO-16",
+    );
+    finds(
+        old,
+        "",
+        r#"s/"inputSchema":{"type":"object"/"inputSchema":{"type":"string"/"#,
+        "TO-10",
+    );
+    let ping = |method: &str| {
+        format!(
+            r#"s/"method":"{method}".*"askback-no-such-name"/"method":"ping","params":{{"a":"b"/"#
+        )
+    };
+    finds(old, &ping(r"prompts\/get"), "", "PR-11");
+    finds(
+        old,
+        r#"s/"method":"completion\/complete"/"method":"ping"/"#,
+        "",
+        "CO-03",
+    );
+    finds(old, "", r#"s/"code":-32002/"code":-32603/"#, "RE25-01");
+    finds(
+        new,
+        r#"s/"method":"completion\/complete"/"method":"a"/"#,
+        "",
+        "CO-03",
+    );
+    finds(old, "", r#"s/"completions":{/"a":{/"#, "CO-02");
+    finds(new, "", r#"s/"tools":\[/"a":[/"#, "TO-06");
+    finds(new, "", r#"s/"prompts":\[/"a":[/"#, "PR-03");
+    finds(new, "", r#"s/"resources":\[/"a":[/"#, "RE-02");
+    let arguments =
+        r#"s/"method":"prompts\/get","params":{"arguments":{}/"method":"ping","params":{"a":{}/"#;
+    finds(old, arguments, "", "PR-12");
+    finds(old, "", r#"s/"uri":"travel:/"uri":"travel /"#, "RE-08");
+    finds(new, "", "/askback-check:/s/-32602/-32603/", "RE-09");
+    let twice = r#"s/"description":"The day of departure."/"x-mcp-header":"A"/; s/"description":"Where to[^"]*"/"x-mcp-header":"a"/"#;
+    finds(new, "", twice, "TO-22");
+    let list =
+        r#"s/"type":"string","description":"Where to[^"]*"/"type":"array","x-mcp-header":"a"/"#;
+    finds(new, "", list, "TO-23");
+    let root = r#"s/"inputSchema":{/&"x-mcp-header":"a",/"#;
+    finds(new, "", root, "TO-25");
+    let schema = r#"s/"description":"Where to[^"]*"/"x-mcp-header":"a b"/"#;
+    finds(new, "", schema, "TO-20");
+}
+
+#[test]
+fn faults_of_calls_are_found() {
+    let new = "2026-07-28";
+    let ask = r#"s/"io.modelcontextprotocol\/clientCapabilities":{}/"io.modelcontextprotocol\/clientCapabilities":{"elicitation":{},"sampling":{}}/"#;
+    finds(new, ask, "", "MR-13");
+    finds(new, "", r#"s/"requiredCapabilities"/"a"/"#, "BA-47");
+    let unknown =
+        r#"s/"method":"tools\/call"\(.*\)"name":"askback-no-such-name"/"method":"ping"\1"a":"b"/"#;
+    finds("2025-11-25", unknown, "", "TO-35");
+}
+
+#[test]
+fn faults_of_rounds_are_found() {
+    let new = "2026-07-28";
+    let empty = r#"s/"inputRequests"/"a"/; s/"requestState"/"b"/"#;
+    finds(new, "", empty, "MR-12");
+    finds(new, "", "s/elicitation.create/a/", "MR-06");
+    finds(new, "", r#"s/"requestedSchema"/"a"/"#, "EL-12");
+    let unanswered = r#"/"inputResponses"/!s/"requestState":"/&a/"#;
+    finds(new, unanswered, "", "MR-22");
+}
+
+#[test]
+fn a_server_that_goes_away_is_told_with_what_it_was_sent() {
+    // It ends at the line that is no JSON.
+    let ran = check("2025-11-25", r#"/"id": $/Q"#, "").expect(1);
+    assert_eq!(findings(&ran), ids(""));
+    let departures = &ran.json()["departures"];
+    assert_eq!(
+        departures.as_array().map(Vec::len),
+        Some(1),
+        "{departures:#}"
+    );
+    let sent = departures[0]["sent"].as_str().expect("a text");
+    assert!(sent.starts_with(r#"{"jsonrpc": "2.0", "id": "#), "{sent}");
+}

@@ -1,0 +1,61 @@
+//! The rules of `askback check` and the rows they name.
+
+use askback_cli::check::rules::{self, Rule};
+
+use super::rows::{FOLDER, Group, Level, Party, read};
+use crate::{Problem, assert_found, assert_none, tree::Tree};
+
+/// Rules that are no rows, or ask for more than their rows.
+fn problems(rules: &[Rule], groups: &[Group]) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    for rule in rules {
+        let mut wrong = |what: &str| problems.push(format!("`askback check`: {} {what}", rule.id));
+        let rows = groups.iter().flat_map(|group| &group.rows);
+        let Some(row) = rows.into_iter().find(|row| row.id == rule.id) else {
+            wrong("is no row");
+            continue;
+        };
+        let is_strong = matches!(row.level, Level::Must | Level::MustNot);
+        if is_strong != (rule.level == rules::Level::Must) {
+            wrong("has another level in its row");
+        }
+        if !row.parties().contains(&Party::Server) {
+            wrong("does not bind servers");
+        }
+        let revisions: Vec<_> = row.revisions.iter().map(ToString::to_string).collect();
+        let tried = askback_core::revision::Revision::ALL;
+        let mut tried = tried
+            .iter()
+            .filter(|it| (rule.since..=rule.until).contains(it));
+        if tried.any(|revision| !revisions.contains(&revision.to_string())) {
+            wrong("is not in all of these revisions");
+        }
+    }
+    problems
+}
+
+#[test]
+fn each_rule_of_a_check_is_a_row() {
+    let (groups, faults) = read(&Tree::project());
+    assert_none(faults);
+    assert_none(problems(rules::ALL, &groups));
+}
+
+#[test]
+fn a_rule_that_says_something_else_than_its_row_is_found() {
+    let rows = r#"{"title": "T", "page": "p", "rows": [
+        {"id": "A-1", "level": "SHOULD", "party": "client", "revisions": ["2026-07-28"], "section": "s", "statement": "It SHOULD."}
+    ]}"#;
+    let path = format!("{FOLDER}a.json");
+    let tree = Tree::of([(path.as_str(), rows)]);
+    let mut rule = rules::ALL[0];
+    let groups = read(&tree).0;
+    assert_found(&problems(&[rule], &groups), &["is no row"]);
+    rule.id = "A-1";
+    let wanted = [
+        "A-1 has another level in its row",
+        "A-1 does not bind servers",
+        "A-1 is not in all of these revisions",
+    ];
+    assert_found(&problems(&[rule], &groups), &wanted);
+}
