@@ -7,8 +7,8 @@ use clap::{Parser, Subcommand};
 
 use crate::{
     commands::{
-        auth, call, check, complete, demo, inspect, list, new, open, prompt, read, serve, test,
-        watch,
+        auth, call, check, complete, demo, doctor, inspect, list, new, open, prompt, read, serve,
+        test, watch,
     },
     error::{Error, Exit, Kind, Outcome},
 };
@@ -35,6 +35,7 @@ enum Command {
     Inspect(inspect::InspectArgs),
     Test(test::TestArgs),
     New(new::NewArgs),
+    Doctor(doctor::DoctorArgs),
     Check(check::CheckArgs),
     Auth(auth::AuthArgs),
     Serve(serve::ServeArgs),
@@ -107,6 +108,7 @@ impl Command {
             Self::Watch(args) => args.json,
             Self::Inspect(args) => args.json,
             Self::Test(args) => args.is_json(),
+            Self::Doctor(args) => args.json,
             Self::Check(args) => args.json,
             Self::Open(_) | Self::New(_) | Self::Auth(_) | Self::Serve(_) => false,
         }
@@ -126,6 +128,7 @@ async fn run(app: App, outcome: &mut Outcome) -> Result<(), Error> {
         Some(Command::Inspect(args)) => inspect::run(args).await,
         Some(Command::Test(args)) => test::run(args, outcome).await,
         Some(Command::New(args)) => new::run(&args),
+        Some(Command::Doctor(args)) => doctor::run(args, outcome).await,
         Some(Command::Check(args)) => check::run(args, outcome).await,
         Some(Command::Auth(args)) => auth::run(args).await,
         Some(Command::Serve(args)) => serve::run(args).await,

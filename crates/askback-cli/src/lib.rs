@@ -13,6 +13,7 @@ pub mod args;
 pub mod check;
 pub mod commands;
 pub mod credentials;
+pub mod doctor;
 pub mod environment;
 pub mod error;
 mod failure;

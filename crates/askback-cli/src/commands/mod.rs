@@ -5,6 +5,7 @@ pub mod call;
 pub mod check;
 pub mod complete;
 pub mod demo;
+pub mod doctor;
 pub mod inspect;
 pub mod list;
 pub mod new;

@@ -7,6 +7,7 @@ mod command_line;
 mod crashed;
 #[cfg(unix)]
 mod credentials;
+mod doctor;
 mod end_to_end;
 #[cfg(unix)]
 mod full;

@@ -1,6 +1,6 @@
 //! Signing in, against a server and an authorization server small enough to be read.
 
-mod issuer;
+pub(crate) mod issuer;
 
 use std::{
     collections::BTreeMap,

@@ -85,6 +85,16 @@ impl Seat {
         Self::run(command, width, styled)
     }
 
+    /// Reads a report on a server.
+    fn report(scratch: &Scratch, words: &[&str], server: &[String], width: u16) -> Vec<String> {
+        let command = pty_process::blocking::Command::new(ASKBACK)
+            .args(words)
+            .args(["--credentials", "nowhere", "--timeout", "1"])
+            .args(server)
+            .env("XDG_STATE_HOME", scratch.path("state"));
+        Self::run(command, width, true).talk(&[], &[])
+    }
+
     fn run(command: pty_process::blocking::Command, width: u16, styled: bool) -> Self {
         let (pty, pts) = pty_process::blocking::open().expect("there are terminals");
         pty.resize(Size::new(100, width)).expect("it has a size");
@@ -403,6 +413,45 @@ fn no_server_speaks_outside_its_gutter_in_a_single_command() {
             server.end();
         }
     }
+}
+
+/// The commands that report on a server.
+const REPORTS: [&[&str]; 4] = [
+    &["doctor"],
+    &["doctor", "--json"],
+    &["check", "--all"],
+    &["check", "--json"],
+];
+
+#[test]
+fn no_server_speaks_outside_its_gutter_in_a_report() {
+    let mut shown = false;
+    let ways = [Way::Readable, Way::Unreadable, Way::Readable];
+    for (index, (words, way)) in REPORTS.into_iter().zip(ways).enumerate() {
+        let scratch = Scratch::new(&format!("hostile-report-{index}"));
+        let server = Server::start(&scratch, Revision::V2025_11_25, way);
+        let command = [&["--".to_owned()], &*server.command].concat();
+        let width = WIDTHS[index % WIDTHS.len()];
+        let rows = Seat::report(&scratch, words, &command, width);
+        shown |= rows.iter().any(|row| is_marked(row));
+        server.end();
+    }
+    assert!(shown, "nothing was shown");
+}
+
+#[test]
+fn no_site_speaks_outside_its_gutter_in_a_report() {
+    let mut shown = false;
+    for (index, response) in site::responses().into_iter().enumerate() {
+        let scratch = Scratch::new(&format!("hostile-report-site-{index}"));
+        let site = Site::open(response);
+        let url = ["--url".to_owned(), site.url];
+        let width = WIDTHS[index % WIDTHS.len()];
+        let words = REPORTS[index % REPORTS.len()];
+        let rows = Seat::report(&scratch, words, &url, width);
+        shown |= rows.iter().any(|row| is_marked(row));
+    }
+    assert!(shown, "nothing was shown");
 }
 
 #[test]

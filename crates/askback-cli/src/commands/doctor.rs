@@ -1,0 +1,61 @@
+//! `askback doctor`: why a server cannot be used, or is hard to use.
+
+use std::time::Duration;
+
+use askback_host::{
+    page::{Style, out},
+    text::given,
+    words,
+};
+
+use super::print_as_json;
+use crate::{
+    doctor,
+    error::{Error, Outcome},
+    probe::ProbeArgs,
+};
+
+/// How long an answer is waited for. Some launchers download the server first.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+const AFTER: &str = "\
+Each step says ok, failed or not tried; the first that failed says what to do. Nobody is signed in,
+nothing is registered, and no tool is called.
+
+Exit codes: 0 nothing is wrong (there may be warnings), 1 a step failed, 2 usage, 5 sign-in is
+required (askback inspect --url URL signs in).";
+
+/// Find out why a server cannot be used, and what is hard to use about it
+#[derive(Debug, Clone, clap::Args)]
+#[command(after_long_help = AFTER)]
+pub struct DoctorArgs {
+    /// Print it as JSON
+    #[arg(long)]
+    pub json: bool,
+    #[command(flatten)]
+    probe: ProbeArgs,
+}
+
+/// Runs the command.
+///
+/// # Errors
+///
+/// Fails with the error that ended it early.
+pub async fn run(args: DoctorArgs, outcome: &mut Outcome) -> Result<(), Error> {
+    let target = args.probe.target()?;
+    let bounds = args.probe.bounds(PATIENCE);
+    let way = args.probe.way(&target, &bounds)?;
+    let mut page = out::stderr_page();
+    let name = given(&target.name).short();
+    page.note(Style::Dim, words!("Looking at {}…", name));
+    out::tell(&mut page);
+    let diagnosis = doctor::diagnose(&target, &way, &bounds).await;
+    outcome.faulty = diagnosis.has_failed();
+    outcome.unauthorized = diagnosis.wants_sign_in;
+    if args.json {
+        return print_as_json(&diagnosis.report());
+    }
+    let mut page = out::stdout_page();
+    diagnosis.put(&mut page);
+    Ok(out::print(&page.take())?)
+}

@@ -1,0 +1,181 @@
+//! The way to an address: its name, a connection, TLS, and what answers there.
+
+use std::{net::IpAddr, time::Duration};
+
+use askback_core::{jsonrpc::METHOD_NOT_FOUND, revision::Revision};
+use askback_host::{
+    text::{Words, given},
+    words,
+};
+use tokio::{
+    net::{TcpStream, lookup_host},
+    time::{Instant, timeout},
+};
+
+use super::Diagnosis;
+use crate::{
+    check::greet,
+    probe::{Address, Bounds, End, Reply, Way},
+};
+
+/// The server at an address, if there is one.
+#[derive(Debug)]
+pub(super) enum Reached {
+    /// A server that answers.
+    Open,
+    /// A server that wants the client to be authorized, by this response.
+    Unauthorized(Box<Reply>),
+    /// Nothing that can be spoken to.
+    Nothing,
+}
+
+/// Goes there.
+pub(super) async fn reach(
+    address: &Address,
+    bounds: &Bounds,
+    diagnosis: &mut Diagnosis,
+) -> Reached {
+    let url = address.url().clone();
+    let host = url.host_str().unwrap_or_default().to_owned();
+    let port = url.port_or_known_default().unwrap_or_default();
+    if address.is_proxied() {
+        diagnosis.skip("name", "a proxy does this");
+        diagnosis.skip("connection", "a proxy does this");
+    } else if !connect(&host, port, bounds.limits.http.connect, diagnosis).await {
+        return Reached::Nothing;
+    }
+    let Ok(mut probe) = Way::Address(address.clone()).open(bounds, Revision::LATEST) else {
+        return Reached::Nothing;
+    };
+    let reply = greet(&mut probe).await.reply;
+    let is_secure = url.scheme() == "https";
+    if let End::Unreachable(why) = &reply.end {
+        let name = if is_secure { "TLS" } else { "endpoint" };
+        let advice = match is_secure {
+            true => {
+                "See whether it speaks TLS at this port, and its certificate is valid for this name."
+            }
+            false => "See whether something else listens there.",
+        };
+        diagnosis.fail(name, "no request can be sent:", Some(why.clone()), advice);
+        return Reached::Nothing;
+    }
+    match is_secure {
+        true => diagnosis.ok("TLS", None, "its certificate is trusted"),
+        false => {
+            diagnosis.skip("TLS", "the address begins with http:");
+            if !is_loopback(&host) {
+                diagnosis.warn(
+                    "what is sent can be read on the way",
+                    [],
+                    "Use https: beyond this machine.",
+                );
+            }
+        }
+    }
+    endpoint(reply, diagnosis)
+}
+
+/// Resolves a name, and connects to the first of its addresses that answers.
+async fn connect(host: &str, port: u16, patience: Duration, diagnosis: &mut Diagnosis) -> bool {
+    let bare = host.strip_prefix('[').and_then(|it| it.strip_suffix(']'));
+    let bare = bare.unwrap_or(host);
+    let addresses = match bare.parse::<IpAddr>() {
+        Ok(address) => {
+            diagnosis.skip("name", "it is an address already");
+            vec![address]
+        }
+        Err(_) => {
+            let began = Instant::now();
+            match timeout(patience, lookup_host((bare, port))).await {
+                Ok(Ok(found)) => {
+                    let found: Vec<IpAddr> = found.map(|address| address.ip()).collect();
+                    let list = found.iter().map(|address| words!("{}", given(address)));
+                    diagnosis.ok("name", Some(began.elapsed()), Words::join(list, ", "));
+                    found
+                }
+                failed => {
+                    let why = match failed {
+                        Ok(Err(error)) => error.to_string(),
+                        _ => "no answer".to_owned(),
+                    };
+                    let says = words!("{} leads to no address:", given(bare));
+                    let advice = "Check the spelling, and the network of this machine.";
+                    diagnosis.fail("name", says, Some(why), advice);
+                    return false;
+                }
+            }
+        }
+    };
+    let began = Instant::now();
+    let mut why = "it has no address".to_owned();
+    for address in addresses {
+        match timeout(patience, TcpStream::connect((address, port))).await {
+            Ok(Ok(_)) => {
+                let says = words!("{} port {}", given(address), port);
+                diagnosis.ok("connection", Some(began.elapsed()), says);
+                return true;
+            }
+            Ok(Err(error)) => why = error.to_string(),
+            Err(_) => why = "no answer".to_owned(),
+        }
+    }
+    let says = words!("nothing answers at port {}:", port);
+    let advice = "See whether the server runs, listens at this port, and is behind a firewall.";
+    diagnosis.fail("connection", says, Some(why), advice);
+    false
+}
+
+/// Judges the first response.
+fn endpoint(reply: Reply, diagnosis: &mut Diagnosis) -> Reached {
+    let name = "endpoint";
+    let Some(status) = reply.status else {
+        let says = "the server closed the connection without a response";
+        let shown = Some(reply.shown());
+        diagnosis.fail(name, says, shown, "See whether it is a server of HTTP.");
+        return Reached::Nothing;
+    };
+    if status == 401 {
+        diagnosis.ok(
+            name,
+            Some(reply.took),
+            "it wants the client to be authorized",
+        );
+        return Reached::Unauthorized(Box::new(reply));
+    }
+    if (300..400).contains(&status) {
+        let to = reply.header("location").map(str::to_owned);
+        let says = words!("it redirects (HTTP status {}), to:", status);
+        diagnosis.fail(
+            name,
+            says,
+            to,
+            "Use that address, if it is the one you mean.",
+        );
+        return Reached::Nothing;
+    }
+    // A server of an older revision refuses the first request, with a message or without.
+    let is_unknown = status == 404 && reply.code() == Some(METHOD_NOT_FOUND);
+    let is_old = matches!(status, 400 | 405 | 406);
+    if is_unknown || (200..300).contains(&status) || is_old {
+        let says = words!("HTTP status {}", status);
+        diagnosis.ok(name, Some(reply.took), says);
+        return Reached::Open;
+    }
+    let says = words!("it answers with HTTP status {}:", status);
+    let advice: &'static str = match status {
+        403 => "See whether it takes requests from this machine, and with which headers.",
+        404 => "Check the path: that of many servers is /mcp.",
+        429 => "It has too many requests. Try again later.",
+        500..=599 => "See the log of the server.",
+        _ => "See whether there is an MCP server at this address.",
+    };
+    diagnosis.fail(name, says, Some(reply.shown()), advice);
+    Reached::Nothing
+}
+
+pub(super) fn is_loopback(host: &str) -> bool {
+    let inside = host.strip_prefix('[').and_then(|it| it.strip_suffix(']'));
+    let address = inside.unwrap_or(host).parse::<IpAddr>();
+    host.eq_ignore_ascii_case("localhost") || address.is_ok_and(|address| address.is_loopback())
+}

@@ -1,0 +1,274 @@
+//! The beginning of a conversation, and what the server lists in it.
+
+use std::{collections::BTreeSet, time::Duration};
+
+use askback_core::{
+    jsonrpc::METHOD_NOT_FOUND,
+    revision::{Era, Revision},
+};
+use askback_host::{
+    text::{Words, given},
+    words,
+};
+use serde_json::{Value, json};
+
+use super::{Diagnosis, Lists};
+use crate::{
+    check,
+    probe::{Bounds, Closed, End, Probe, Reply, Way, is_question},
+};
+
+/// A conversation that was begun.
+pub(super) struct Greeted {
+    pub(super) talk: Probe,
+    /// The result of the greeting.
+    pub(super) result: Value,
+}
+
+/// How long a server may take to answer at first before that is worth a warning.
+const SLOW: Duration = Duration::from_secs(3);
+
+/// How long the answer to the first request of all is waited for: servers of older revisions may have
+/// none.
+const FIRST: Duration = Duration::from_secs(10);
+
+/// The most pages of a list that are read.
+const PAGES: usize = 32;
+
+/// Begins a conversation in the newest revision that works.
+pub(super) async fn greet(
+    way: &Way,
+    bounds: &Bounds,
+    diagnosis: &mut Diagnosis,
+    is_started: bool,
+) -> Option<Greeted> {
+    let mut brief = bounds.clone();
+    brief.limits.wire.request = brief.limits.wire.request.min(FIRST);
+    brief.start = brief.start.min(FIRST);
+    // A server that starts slowly may miss the first time.
+    let tries = [
+        (Revision::LATEST, &brief),
+        (Revision::LATEST_LEGACY, bounds),
+        (Revision::LATEST, bounds),
+    ];
+    let mut last = None;
+    for (at, (revision, bounds)) in tries.into_iter().enumerate() {
+        let mut talk = match way.open(bounds, revision) {
+            Ok(talk) => talk,
+            Err(error) => {
+                let advice = "A script needs a first line that names a program that is there.";
+                let why = Some(error.to_string());
+                diagnosis.fail("start", "it cannot be started:", why, advice);
+                return None;
+            }
+        };
+        let reply = check::greet(&mut talk).await.reply;
+        if let Some(found) = spoken(revision, &reply) {
+            if is_started {
+                diagnosis.ok("start", Some(reply.took), "it answers");
+            }
+            if reply.took > SLOW {
+                let says = words!("it took {} s to answer at first", reply.took.as_secs());
+                diagnosis.warn(says, [], "Hosts give up on servers that start slowly.");
+            }
+            let result = reply.result().cloned().unwrap_or_default();
+            diagnosis.ok("protocol", Some(reply.took), found);
+            diagnosis.quote(claims(&result));
+            return Some(Greeted { talk, result });
+        }
+        let names_newest = reply.shown().contains(Revision::LATEST.as_str());
+        let closed = talk.close().await;
+        let is_last = at == 1 && !names_newest;
+        last = Some((reply, closed));
+        if is_last {
+            break;
+        }
+    }
+    let (reply, closed) = last?;
+    failed(diagnosis, is_started, &reply, closed);
+    None
+}
+
+/// The revisions that a greeting tells of; none where it failed.
+fn spoken(revision: Revision, reply: &Reply) -> Option<Words> {
+    let result = reply.result()?;
+    match revision.era() {
+        Era::Modern => {
+            if !check::speaks(revision, reply) {
+                return None;
+            }
+            let all = result["supportedVersions"].as_array().into_iter().flatten();
+            let all = all.filter_map(Value::as_str);
+            let all = all.filter_map(|version| version.parse::<Revision>().ok());
+            Some(words!("each request by itself, in {}", listed(all)))
+        }
+        Era::Legacy => {
+            let version = result["protocolVersion"].as_str()?;
+            let known = version.parse::<Revision>().ok()?;
+            Some(words!("with a handshake, in {}", given(known)))
+        }
+    }
+}
+
+fn listed(revisions: impl Iterator<Item = Revision>) -> Words {
+    let unique: BTreeSet<Revision> = revisions.collect();
+    let names = unique.into_iter().rev();
+    Words::join(names.map(|revision| words!("{}", given(revision))), ", ")
+}
+
+/// The name that a server gives itself.
+fn claims(result: &Value) -> String {
+    let modern = &result["_meta"]["io.modelcontextprotocol/serverInfo"];
+    let info = match modern.is_object() {
+        true => modern,
+        false => &result["serverInfo"],
+    };
+    let member = |name: &str| info[name].as_str().unwrap_or_default();
+    format!("{} {}", member("name"), member("version"))
+}
+
+/// Says why no greeting was answered.
+fn failed(diagnosis: &mut Diagnosis, is_started: bool, reply: &Reply, closed: Closed) {
+    let mut lines = closed.noise;
+    let is_noisy = !lines.is_empty();
+    lines.extend(closed.stderr);
+    let said = Some(lines.join("\n"));
+    match &reply.end {
+        End::Closed(_) if is_started => {
+            let says = match closed.code {
+                Some(code) => words!("the server exited (code {})", i64::from(code)),
+                None => "the server went away".into(),
+            };
+            let advice = match lines.is_empty() {
+                true => "It said nothing: start it by hand to see more.",
+                false => "What it said is above.",
+            };
+            diagnosis.fail("start", says, said, advice);
+        }
+        End::Silent(time) => {
+            if is_started {
+                diagnosis.ok("start", None, "the process runs");
+            }
+            let says = words!("there was no answer within {} s", time.as_secs_f64());
+            let advice = match (is_started, is_noisy) {
+                (true, true) => {
+                    "What it writes is no message: see whether it needs an option for standard streams."
+                }
+                (true, false) => "See whether it is an MCP server over standard streams.",
+                (false, _) => "See the log of the server.",
+            };
+            diagnosis.fail("protocol", says, said, advice);
+        }
+        _ => {
+            if is_started {
+                diagnosis.ok("start", Some(reply.took), "it answers");
+            }
+            let says = "it speaks no revision that is known here:";
+            let advice = match is_started {
+                true => "See whether it is an MCP server over standard streams.",
+                false => "See whether there is an MCP server at this path, which takes POST.",
+            };
+            diagnosis.fail("protocol", says, Some(reply.shown()), advice);
+        }
+    }
+}
+
+/// Reads the lists of a server, and ends the conversation.
+pub(super) async fn lists(
+    mut talk: Probe,
+    result: &Value,
+    bounds: &Bounds,
+    diagnosis: &mut Diagnosis,
+) -> Option<Lists> {
+    if talk.revision().era() == Era::Legacy {
+        talk.initialized().await;
+    }
+    let mut lists = Lists::default();
+    let offered = &result["capabilities"];
+    let mut failed = None;
+    let mut took = Duration::ZERO;
+    for (capability, method, member, list) in [
+        ("tools", "tools/list", "tools", &mut lists.tools),
+        ("prompts", "prompts/list", "prompts", &mut lists.prompts),
+        (
+            "resources",
+            "resources/list",
+            "resources",
+            &mut lists.resources,
+        ),
+        (
+            "resources",
+            "resources/templates/list",
+            "resourceTemplates",
+            &mut lists.templates,
+        ),
+    ] {
+        if !offered[capability].is_object() || failed.is_some() {
+            continue;
+        }
+        let mut params = json!({});
+        for _ in 0..PAGES {
+            let reply = talk.ask(method, params).await.reply;
+            took = took.max(reply.took);
+            let page = reply.result().and_then(|page| page[member].as_array());
+            let Some(page) = page else {
+                // A server with resources alone need not know templates.
+                if !(capability == "resources" && reply.code() == Some(METHOD_NOT_FOUND)) {
+                    failed = Some((method, reply.shown()));
+                }
+                break;
+            };
+            list.extend(page.iter().cloned());
+            let next = reply.result().map(|page| page["nextCursor"].clone());
+            match next {
+                Some(next) if next.is_string() => params = json!({"cursor": next}),
+                _ => break,
+            }
+        }
+    }
+    let questions = talk.asked().iter().filter(|asked| is_question(asked));
+    let methods: BTreeSet<String> = questions
+        .filter_map(|asked| asked["method"].as_str().map(str::to_owned))
+        .collect();
+    if !methods.is_empty() {
+        let says = "it asked a client that had not said that it can be asked";
+        diagnosis.warn(
+            says,
+            methods,
+            "It should look at the capabilities of the client.",
+        );
+    }
+    leave(talk, bounds, diagnosis).await;
+    match failed {
+        Some((method, shown)) => {
+            let says = words!("{} is not answered as it should be:", method);
+            let advice = "See the log of the server, and askback check.";
+            diagnosis.fail("lists", says, Some(shown), advice);
+            None
+        }
+        None => {
+            diagnosis.ok("lists", Some(took), "");
+            Some(lists)
+        }
+    }
+}
+
+/// Ends a conversation, and looks at how the server does.
+async fn leave(talk: Probe, bounds: &Bounds, diagnosis: &mut Diagnosis) {
+    let closed = talk.close().await;
+    if !closed.noise.is_empty() {
+        let advice =
+            "Logs belong to standard error: clients take every line of the output for a message.";
+        let says = "it writes what is no message to its standard output";
+        diagnosis.warn(says, closed.noise, advice);
+    }
+    if closed.is_by_itself == Some(false) {
+        let seconds = bounds.limits.client.exit.as_secs();
+        let says = words!("it went on for {} s after its input had ended", seconds);
+        diagnosis.warn(
+            says,
+            [],
+            "It should exit then: hosts may leave it behind otherwise.",
+        );
+    }
+}

@@ -1,0 +1,135 @@
+//! The program that starts a server.
+
+use std::{
+    env,
+    path::{Path, PathBuf},
+};
+
+use askback_host::{
+    text::{Words, given},
+    words,
+};
+
+use super::Diagnosis;
+use crate::target::Command;
+
+/// Looks for the program of a command; says whether it is there.
+pub(super) fn find(command: &Command, diagnosis: &mut Diagnosis) -> bool {
+    let folder = command.cwd.as_deref();
+    if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
+        let says = words!("the folder {} does not exist", given(folder.display()));
+        diagnosis.fail("program", says, None, "Make it, or change `cwd`.");
+        return false;
+    }
+    let program = &command.program;
+    match found(program, folder, command.env.get("PATH").map(String::as_str)) {
+        Some(path) => {
+            diagnosis.ok("program", None, words!("{}", given(path.display())));
+            true
+        }
+        None => {
+            let says = words!("there is no program {}", given(program));
+            diagnosis.fail("program", says, None, advice(program));
+            false
+        }
+    }
+}
+
+/// The file of a program.
+fn found(program: &str, folder: Option<&Path>, path: Option<&str>) -> Option<PathBuf> {
+    let here = folder.unwrap_or(Path::new(""));
+    if program.contains(std::path::is_separator) {
+        let file = here.join(program);
+        return is_program(&file).then_some(file);
+    }
+    let path = match path {
+        Some(path) => path.into(),
+        None => env::var_os("PATH")?,
+    };
+    let folders = env::split_paths(&path);
+    let mut files =
+        folders.flat_map(|folder| ENDINGS.map(|ending| folder.join(format!("{program}{ending}"))));
+    files.find(|file| is_program(file))
+}
+
+/// The endings of files of programs.
+#[cfg(windows)]
+const ENDINGS: [&str; 4] = ["", ".exe", ".cmd", ".bat"];
+#[cfg(not(windows))]
+const ENDINGS: [&str; 1] = [""];
+
+fn is_program(file: &Path) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        let metadata = std::fs::metadata(file);
+        metadata.is_ok_and(|it| it.is_file() && it.permissions().mode() & 0o111 != 0)
+    }
+    #[cfg(not(unix))]
+    file.is_file()
+}
+
+/// The advice on a program that is missing.
+fn advice(program: &str) -> Words {
+    let name = Path::new(program).file_name().unwrap_or_default();
+    let brings: Option<&'static str> = match &*name.to_string_lossy() {
+        "npx" | "npm" | "node" => Some("Node.js"),
+        "uvx" | "uv" => Some("uv"),
+        "python" | "python3" | "pip" | "pipx" => Some("Python"),
+        "bunx" | "bun" => Some("Bun"),
+        "deno" => Some("Deno"),
+        "docker" => Some("Docker"),
+        "dotnet" => Some("the .NET SDK"),
+        "java" => Some("Java"),
+        "cargo" => Some("Rust"),
+        _ => None,
+    };
+    match brings {
+        Some(brings) => words!(
+            "Install {}, or write the whole path of the program.",
+            brings
+        ),
+        None if program.contains(std::path::is_separator) => {
+            "Check the path, and whether the file may be executed.".into()
+        }
+        None => "Write the whole path of the program, or add its folder to PATH.".into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_to_install_is_said() {
+        for (program, says) in [
+            ("npx", "Install Node.js"),
+            ("/opt/bin/uvx", "Install uv,"),
+            ("python3", "Install Python"),
+            ("./server", "Check the path"),
+            ("my-server", "add its folder to PATH"),
+        ] {
+            let advice = advice(program);
+            assert!(advice.as_str().contains(says), "{advice}");
+        }
+    }
+
+    #[test]
+    fn a_program_is_looked_for_where_it_is_started() {
+        let this = env::current_exe().expect("it runs");
+        let (folder, name) = (this.parent().expect("a folder"), this.file_name());
+        let name = name.expect("a name").to_string_lossy().into_owned();
+        let path = folder.to_str();
+        let whole = this.to_string_lossy();
+        assert_eq!(found(&whole, None, None), Some(this.clone()));
+        assert_eq!(found(&name, None, path), Some(this.clone()));
+        assert_eq!(found(&name, None, Some("")), None);
+        assert_eq!(
+            found(&format!("./{name}"), Some(folder), None),
+            Some(folder.join("./").join(&name))
+        );
+        // A file that is none, and a folder.
+        assert_eq!(found("/dev/null/x", None, None), None);
+        assert_eq!(found(&folder.to_string_lossy(), None, None), None);
+    }
+}

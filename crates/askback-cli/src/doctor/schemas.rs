@@ -1,0 +1,181 @@
+//! Schemas of arguments with which clients have trouble.
+
+use serde_json::Value;
+
+/// A fault of a schema.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Fault {
+    /// It is not of an object.
+    NoObject,
+    /// Its root is a choice of schemas.
+    Choice,
+    /// It refers to a schema elsewhere.
+    Elsewhere,
+    /// A list does not say what is in it.
+    Items,
+    /// An argument has no description.
+    Undescribed,
+    /// An argument is required that it does not have.
+    Absent,
+    /// An argument is no single value, so that it is no field of a form.
+    Nested,
+}
+
+/// The most parts of one schema that are looked at.
+const PARTS: usize = 1_000;
+
+impl Fault {
+    /// Returns the name of the fault, and its consequence.
+    pub(super) fn words(self) -> (&'static str, &'static str) {
+        match self {
+            Self::NoObject => (
+                "schemas that are not of an object",
+                "Clients refuse the tool, or the whole list; write \"type\": \"object\".",
+            ),
+            Self::Choice => (
+                "schemas with `anyOf`, `oneOf` or `allOf` at their root",
+                "APIs of models refuse them; choose by an argument instead.",
+            ),
+            Self::Elsewhere => (
+                "schemas that refer to others on the network",
+                "Clients do not fetch them; put them into `$defs`.",
+            ),
+            Self::Items => (
+                "lists that do not say what is in them",
+                "APIs of models refuse them; add `items`.",
+            ),
+            Self::Undescribed => (
+                "arguments without a description",
+                "A model has their names alone to go by.",
+            ),
+            Self::Absent => (
+                "required arguments that are not among the properties",
+                "Nobody can know what to put there.",
+            ),
+            Self::Nested => (
+                "arguments that no form can be drawn for",
+                "A person has to write them as JSON.",
+            ),
+        }
+    }
+}
+
+/// The faults of an input schema, each with the argument that has it.
+pub(super) fn faults(schema: &Value) -> Vec<(Fault, String)> {
+    let mut faults = Vec::new();
+    let root = |fault| (fault, String::new());
+    if schema["type"] != "object" {
+        return vec![root(Fault::NoObject)];
+    }
+    if ["anyOf", "oneOf", "allOf"]
+        .iter()
+        .any(|member| schema.get(member).is_some())
+    {
+        faults.push(root(Fault::Choice));
+    }
+    let properties = schema["properties"].as_object();
+    for (name, property) in properties.into_iter().flatten() {
+        if has_elsewhere(property) {
+            faults.push((Fault::Elsewhere, name.clone()));
+        }
+        if property["type"] == "array" && property.get("items").is_none() {
+            faults.push((Fault::Items, name.clone()));
+        }
+        let description = property["description"].as_str().unwrap_or_default();
+        if description.trim().is_empty() {
+            faults.push((Fault::Undescribed, name.clone()));
+        }
+        if is_nested(property) {
+            faults.push((Fault::Nested, name.clone()));
+        }
+    }
+    for name in schema["required"].as_array().into_iter().flatten() {
+        let name = name.as_str().unwrap_or_default();
+        if !properties.is_some_and(|properties| properties.contains_key(name)) {
+            faults.push((Fault::Absent, name.to_owned()));
+        }
+    }
+    faults
+}
+
+/// Whether an argument is an object, or a list of something else than values.
+fn is_nested(property: &Value) -> bool {
+    match property["type"].as_str() {
+        Some("object") => true,
+        Some("array") => matches!(property["items"]["type"].as_str(), Some("object" | "array")),
+        _ => false,
+    }
+}
+
+/// Whether a schema, or one within it, is somewhere on the network.
+fn has_elsewhere(schema: &Value) -> bool {
+    let mut left = PARTS;
+    let mut open = vec![schema];
+    while let Some(part) = open.pop() {
+        let Some(rest) = left.checked_sub(1) else {
+            return false;
+        };
+        left = rest;
+        let reference = part["$ref"].as_str().unwrap_or_default();
+        if reference.contains("://") {
+            return true;
+        }
+        match part {
+            Value::Object(members) => open.extend(members.values()),
+            Value::Array(members) => open.extend(members),
+            _ => {}
+        }
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn each_fault_is_found_where_it_is() {
+        #[track_caller]
+        fn check(schema: Value, expected: &[(Fault, &str)]) {
+            let found = faults(&schema);
+            let found: Vec<_> = found
+                .iter()
+                .map(|(fault, place)| (*fault, place.as_str()))
+                .collect();
+            assert_eq!(found, expected, "{schema}");
+        }
+        let of = |property: Value| json!({"type": "object", "properties": {"a": property}});
+        check(json!({"type": "object"}), &[]);
+        check(of(json!({"type": "string", "description": "d"})), &[]);
+        check(json!(null), &[(Fault::NoObject, "")]);
+        check(json!({"type": "string"}), &[(Fault::NoObject, "")]);
+        check(
+            json!({"type": "object", "oneOf": []}),
+            &[(Fault::Choice, "")],
+        );
+        check(of(json!({"type": "string"})), &[(Fault::Undescribed, "a")]);
+        check(
+            of(json!({"type": "array", "description": "d"})),
+            &[(Fault::Items, "a")],
+        );
+        check(
+            of(json!({"description": "d", "anyOf": [{"$ref": "https://a.example/b"}]})),
+            &[(Fault::Elsewhere, "a")],
+        );
+        check(of(json!({"description": "d", "$ref": "#/$defs/b"})), &[]);
+        check(
+            of(json!({"description": "d", "type": "object"})),
+            &[(Fault::Nested, "a")],
+        );
+        check(
+            of(json!({"description": "d", "type": "array", "items": {"type": "object"}})),
+            &[(Fault::Nested, "a")],
+        );
+        check(
+            json!({"type": "object", "required": ["b"]}),
+            &[(Fault::Absent, "b")],
+        );
+    }
+}

@@ -1,0 +1,254 @@
+//! `askback doctor`: the step that fails is found, with what to do; warnings stop nobody.
+
+use serde_json::{Value, json};
+
+use crate::run::{ASKBACK, Ran, Run};
+#[cfg(unix)]
+use crate::{
+    check::{Agency, Fault, proxy},
+    sign_in::issuer::Issuer,
+};
+
+fn doctor(name: &str, words: &[&str]) -> Ran {
+    let run = Run::new(
+        &format!("doctor-{name}"),
+        &["doctor", "--json", "--timeout", "3"],
+    );
+    run.and(words).run()
+}
+
+/// The states of the steps of a run, by their names.
+fn steps(ran: &Ran) -> Vec<(String, String)> {
+    let report = ran.json();
+    let steps = report["steps"].as_array().expect("a list").iter();
+    let text = |value: &Value| value.as_str().expect("a text").to_owned();
+    steps
+        .map(|step| (text(&step["step"]), text(&step["state"])))
+        .collect()
+}
+
+/// That this step fails with these words, and those after it are not tried.
+#[track_caller]
+fn fails_at(ran: Ran, step: &str, words: &[&str]) {
+    let ran = ran.expect(1);
+    let report = ran.json();
+    let all = steps(&ran);
+    let at = all.iter().position(|(_, state)| state == "failed");
+    let at = at.unwrap_or_else(|| panic!("nothing failed: {report:#}"));
+    assert_eq!(all[at].0, step, "{report:#}");
+    let after = all[at..].iter().skip(1);
+    assert!(
+        after.clone().all(|(_, state)| state == "not tried"),
+        "{report:#}"
+    );
+    let failed = report["steps"][at].to_string();
+    for word in words {
+        assert!(failed.contains(word), "{word:?} is not in {failed}");
+    }
+}
+
+#[test]
+fn nothing_is_wrong_with_the_agency() {
+    let ran = doctor("agency", &["--", ASKBACK, "serve", "travel"]).expect(0);
+    let names = ["program", "start", "protocol", "lists"];
+    let expected: Vec<_> = names.map(|name| (name.to_owned(), "ok".to_owned())).into();
+    assert_eq!(steps(&ran), expected);
+    assert_eq!(ran.json()["warnings"], json!([]));
+    let run = Run::new("doctor-words", &["doctor"]).on_travel().expect(0);
+    run.prints("✓ program        ok, ")
+        .prints("each request by itself, in 2026-07-28, 2025-11-25")
+        .prints("tools 4, prompts 4, resources 1, templates 2")
+        .prints("| askback-travel 0.1.0");
+}
+
+#[test]
+fn a_program_that_is_missing_fails_at_once() {
+    let ran = doctor("missing", &["--", "askback-no-such-program"]);
+    fails_at(
+        ran,
+        "program",
+        &["there is no program", "add its folder to PATH"],
+    );
+}
+
+#[cfg(unix)]
+#[test]
+fn what_a_process_does_instead_of_answering_is_told() {
+    let sh = |name: &str, script: &str| doctor(name, &["--", "sh", "-c", script]);
+    let ran = sh("exits", "echo 'no key' >&2; exit 7");
+    fails_at(
+        ran,
+        "start",
+        &["exited (code 7)", "no key", "What it said is above."],
+    );
+    let ran = sh("mute", "exit 0");
+    fails_at(ran, "start", &["exited (code 0)", "start it by hand"]);
+    let ran = sh("web", "echo 'listening on 80'; sleep 60");
+    fails_at(
+        ran,
+        "protocol",
+        &["no answer within 3 s", "listening on 80", "option"],
+    );
+    let refuses = r#"while read -r l; do
+        id=$(printf '%s' "$l" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
+        printf '{"jsonrpc":"2.0","id":%s,"error":{"code":-1,"message":"go away"}}\n' "$id"
+    done"#;
+    fails_at(
+        sh("refuses", refuses),
+        "protocol",
+        &["no revision that is known", "go away"],
+    );
+}
+
+/// A server of 2025-11-25 that notes each line of its output after the greeting.
+#[cfg(unix)]
+const SLOPPY: &str = r#"
+echo "starting up"
+while read -r l; do
+    id=$(printf '%s' "$l" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
+    case "$l" in
+    *'"initialize"'*)
+        printf '{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"sloppy","version":"1"}}}\n' "$id" ;;
+    *'"tools/list"'*)
+        printf '{"jsonrpc":"2.0","id":"q","method":"roots/list"}\n'
+        printf '{"jsonrpc":"2.0","id":%s,"result":{"tools":[{"name":"a b","inputSchema":{"type":"object","properties":{"x":{"type":"array"}}}}]}}\n' "$id" ;;
+    *'"id"'*'"method"'*)
+        printf '{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no"}}\n' "$id" ;;
+    esac
+done
+sleep 60
+"#;
+
+#[cfg(unix)]
+#[test]
+fn what_is_hard_to_use_is_warned_of() {
+    let ran = doctor("sloppy", &["--", "sh", "-c", SLOPPY]).expect(0);
+    let report = ran.json();
+    let warnings = report["warnings"].as_array().expect("a list").iter();
+    let found: Vec<(&str, &Value)> = warnings
+        .map(|it| (it["says"].as_str().expect("a text"), &it["places"]))
+        .collect();
+    let expected = [
+        (
+            "it asked a client that had not said that it can be asked",
+            json!(["roots/list"]),
+        ),
+        (
+            "it writes what is no message to its standard output",
+            json!(["starting up"]),
+        ),
+        ("it went on for 5 s after its input had ended", json!([])),
+        (
+            "tools that APIs of models refuse for their names",
+            json!(["a b"]),
+        ),
+        ("tools without a description", json!(["a b"])),
+        ("tools without a title", json!(["a b"])),
+        (
+            "tools that do not say whether they change something",
+            json!(["a b"]),
+        ),
+        ("lists that do not say what is in them", json!(["a b: x"])),
+        ("arguments without a description", json!(["a b: x"])),
+    ];
+    let expected: Vec<(&str, &Value)> = expected.iter().map(|(says, it)| (*says, it)).collect();
+    assert_eq!(found, expected);
+}
+
+#[cfg(unix)]
+#[test]
+fn the_way_to_an_address_is_gone_step_by_step() {
+    let agency = Agency::start("doctor-http", &[]);
+    let at = |path: &str| format!("http://{}{path}", agency.address);
+    let ran = doctor("http", &["--url", &at("/mcp")]).expect(0);
+    let names = [
+        "name",
+        "connection",
+        "TLS",
+        "endpoint",
+        "authorization",
+        "protocol",
+        "lists",
+    ];
+    let found: Vec<String> = steps(&ran).into_iter().map(|(name, _)| name).collect();
+    assert_eq!(found, names);
+    let ran = doctor("path", &["--url", &at("/elsewhere")]);
+    fails_at(
+        ran,
+        "endpoint",
+        &["HTTP status 404", "that of many servers is /mcp"],
+    );
+    let secure = at("/mcp").replace("http:", "https:");
+    fails_at(
+        doctor("tls", &["--url", &secure]),
+        "TLS",
+        &["whether it speaks TLS"],
+    );
+    let ran = doctor("closed", &["--url", "http://127.0.0.1:1/mcp"]);
+    fails_at(
+        ran,
+        "connection",
+        &["nothing answers at port 1", "whether the server runs"],
+    );
+    let ran = doctor("name", &["--url", "http://askback.invalid/mcp"]);
+    fails_at(
+        ran,
+        "name",
+        &["askback.invalid leads to no address", "Check the spelling"],
+    );
+}
+
+#[cfg(unix)]
+#[test]
+fn a_sign_in_is_looked_into_and_not_begun() {
+    let issuer = Issuer::start();
+    let url = issuer.server();
+    let at = ["--credentials", "nowhere", "--url", &url];
+    let ran = doctor("sign-in", &at).expect(5);
+    let report = ran.json();
+    let state = |name: &str| {
+        let steps = report["steps"].as_array().expect("a list");
+        steps
+            .iter()
+            .find(|step| step["step"] == name)
+            .cloned()
+            .expect("a step")
+    };
+    let found = state("authorization");
+    assert_eq!(found["state"], "ok", "{report:#}");
+    assert!(
+        found["quoted"]
+            .as_str()
+            .expect("a text")
+            .contains(&issuer.origin()),
+        "{found}"
+    );
+    let protocol = state("protocol");
+    assert_eq!(protocol["state"], "not tried");
+    assert!(
+        protocol["says"]
+            .as_str()
+            .expect("a text")
+            .contains("askback inspect --url")
+    );
+    let ran = Run::new("check-sign-in", &["check"]).and(&at).run();
+    ran.expect(5).says("the server requires a sign-in");
+    assert_eq!(issuer.count("/register"), 0);
+}
+
+#[cfg(unix)]
+#[test]
+fn documents_that_are_missing_are_named() {
+    let agency = Agency::start("doctor-documents", &[]);
+    let fault = Fault {
+        head: |_, head| head.replacen("200 OK", "401 Unauthorized", 1),
+        ..Fault::default()
+    };
+    let url = proxy(&agency.address, fault);
+    let ran = doctor("documents", &["--credentials", "nowhere", "--url", &url]);
+    let words = [
+        "the protected-resource metadata of the server is not there",
+        "HTTP status 404",
+    ];
+    fails_at(ran, "authorization", &words);
+}
