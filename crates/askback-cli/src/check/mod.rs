@@ -48,6 +48,15 @@ pub enum Stage {
     Trying(Revision),
 }
 
+/// The rounds of trials. A server at an address may not outlive the second.
+#[derive(Debug, Clone, Copy)]
+enum Round {
+    /// Messages that can be read.
+    Mild,
+    /// Bytes that cannot.
+    Harsh,
+}
+
 /// Why a server could not be tried.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Unchecked {
@@ -80,18 +89,25 @@ pub async fn check(
         None => spoken.clone(),
     };
     let mut ledger = Ledger::new(way.is_http());
-    for &revision in tried.iter().rev() {
-        tell(Stage::Trying(revision));
-        ledger.turn_to(revision);
-        let mut trials = Trials {
-            way,
-            bounds,
-            revision,
-            spoken: &spoken,
-            tools,
-            ledger: &mut ledger,
-        };
-        trials.run().await;
+    for round in [Round::Mild, Round::Harsh] {
+        for &revision in tried.iter().rev() {
+            ledger.turn_to(revision);
+            let mut trials = Trials {
+                way,
+                bounds,
+                revision,
+                spoken: &spoken,
+                tools,
+                ledger: &mut ledger,
+            };
+            match round {
+                Round::Mild => {
+                    tell(Stage::Trying(revision));
+                    trials.run().await;
+                }
+                Round::Harsh => trials.run_harsh().await,
+            }
+        }
     }
     Ok(Checked {
         spoken,

@@ -9,6 +9,7 @@ use askback_host::{
     words,
 };
 use serde_json::Value;
+use tokio::time::timeout;
 
 use super::print_as_json;
 use crate::{
@@ -21,6 +22,9 @@ use crate::{
 
 /// How long an answer is waited for.
 const PATIENCE: Duration = Duration::from_secs(10);
+
+/// How long a whole check may take.
+const WHOLE: Duration = Duration::from_secs(15 * 60);
 
 const AFTER: &str = "\
 Each finding names a requirement by its id, with what was sent, what came and what should have come.
@@ -70,7 +74,8 @@ pub async fn run(args: CheckArgs, outcome: &mut Outcome) -> Result<(), Error> {
         page.note(Style::Dim, words);
         out::tell(&mut page);
     };
-    let checked = check::check(&way, &bounds, args.protocol, &tools, tell).await;
+    let checking = check::check(&way, &bounds, args.protocol, &tools, tell);
+    let checked = timeout(WHOLE, checking).await.map_err(|_| given_up())?;
     let checked = checked.map_err(failed)?;
     outcome.faulty = checked.ledger.is_broken();
     if args.json {
@@ -106,6 +111,16 @@ fn named(words: &[String]) -> Result<Vec<NamedTool>, Error> {
         });
     }
     Ok(tools)
+}
+
+fn given_up() -> Error {
+    let words = words!(
+        "the server was not tried to the end within {} s",
+        WHOLE.as_secs()
+    );
+    Error::new(Kind::Connection, words).hint(
+        "Try one revision at a time with --protocol, or wait less for each answer with --timeout.",
+    )
 }
 
 fn failed(unchecked: Unchecked) -> Error {

@@ -8,15 +8,20 @@ use askback_host::{
     words,
 };
 
+use tokio::time::timeout;
+
 use super::print_as_json;
 use crate::{
     doctor,
-    error::{Error, Outcome},
+    error::{Error, Kind, Outcome},
     probe::ProbeArgs,
 };
 
 /// How long an answer is waited for. Some launchers download the server first.
 const PATIENCE: Duration = Duration::from_secs(30);
+
+/// How long all of it may take.
+const WHOLE: Duration = Duration::from_secs(5 * 60);
 
 const AFTER: &str = "\
 Each step says ok, failed or not tried; the first that failed says what to do. Nobody is signed in,
@@ -49,7 +54,14 @@ pub async fn run(args: DoctorArgs, outcome: &mut Outcome) -> Result<(), Error> {
     let name = given(&target.name).short();
     page.note(Style::Dim, words!("Looking at {}…", name));
     out::tell(&mut page);
-    let diagnosis = doctor::diagnose(&target, &way, &bounds).await;
+    let diagnosing = doctor::diagnose(&target, &way, &bounds);
+    let diagnosis = timeout(WHOLE, diagnosing).await.map_err(|_| {
+        let words = words!(
+            "the server was not looked at to the end within {} s",
+            WHOLE.as_secs()
+        );
+        Error::new(Kind::Connection, words).hint("Wait less for each answer with --timeout.")
+    })?;
     outcome.faulty = diagnosis.has_failed();
     outcome.unauthorized = diagnosis.wants_sign_in;
     if args.json {

@@ -14,7 +14,6 @@ impl Trials<'_> {
         if self.revision.facts().batches {
             self.batch(talk).await;
         }
-        self.no_json().await;
     }
 
     /// The method that every server of this revision answers.
@@ -159,7 +158,7 @@ impl Trials<'_> {
     }
 
     /// Bytes that are no JSON, on a connection of their own.
-    async fn no_json(&mut self) {
+    pub(super) async fn no_json(&mut self) {
         let Some(mut talk) = self.begin(json!({})).await else {
             return;
         };

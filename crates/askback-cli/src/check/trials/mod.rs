@@ -41,7 +41,7 @@ pub(super) struct Trials<'a> {
 }
 
 impl Trials<'_> {
-    /// Runs all of them.
+    /// Runs those that any server should outlive.
     pub(super) async fn run(&mut self) {
         self.greetings().await;
         let Some(mut talk) = self.begin(Value::Object(Default::default())).await else {
@@ -58,6 +58,11 @@ impl Trials<'_> {
         if self.way.is_http() {
             self.http().await;
         }
+    }
+
+    /// Runs those that a server may not outlive.
+    pub(super) async fn run_harsh(&mut self) {
+        self.no_json().await;
     }
 
     fn is_modern(&self) -> bool {
