@@ -235,3 +235,35 @@ fn a_server_that_goes_away_is_told_with_what_it_was_sent() {
     let sent = departures[0]["sent"].as_str().expect("a text");
     assert!(sent.starts_with(r#"{"jsonrpc": "2.0", "id": "#), "{sent}");
 }
+
+/// A server whose tools say what they should not, and whose log has a level of any name.
+const CARELESS: &str = r#"
+say() { printf '%s\n' "$1"; }
+while read -r line; do
+    id=$(printf '%s' "$line" | sed -n 's/^{"id":\([^,]*\),.*/\1/p')
+    case "$line" in
+    *'"initialize"'*)
+        say '{"jsonrpc":"2.0","id":'"$id"',"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"logging":{}},"serverInfo":{"name":"c","version":"1"}}}' ;;
+    *'"tools/list"'*)
+        say '{"jsonrpc":"2.0","id":'"$id"',"result":{"tools":[{"name":"bare","inputSchema":{"type":"object"},"outputSchema":{"type":"object"},"annotations":{"readOnlyHint":true}},{"name":"mute","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true}}]}}' ;;
+    *'"name":"mute"'*)
+        say '{"jsonrpc":"2.0","id":'"$id"',"result":{"content":[],"structuredContent":{}}}' ;;
+    *'"tools/call"'*)
+        say '{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"other","progress":2}}'
+        say '{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"other","progress":1}}'
+        say '{"jsonrpc":"2.0","id":'"$id"',"result":{"content":[]}}' ;;
+    *'"ping"'*|*'"logging/setLevel"'*) say '{"jsonrpc":"2.0","id":'"$id"',"result":{}}' ;;
+    '{"id"'*) say '{"jsonrpc":"2.0","id":'"$id"',"error":{"code":-32601,"message":"no"}}' ;;
+    esac
+done
+"#;
+
+#[test]
+fn faults_of_tools_that_change_nothing_are_found() {
+    let run = Run::new("check-careless", &["check", "--json", "--timeout", "5"]);
+    let ran = run
+        .and(&["--protocol", "2025-11-25", "--", "sh", "-c", CARELESS])
+        .run();
+    let expected = "LO25-02 PG-09 PO-04 PO-07 TO-31 TO-32 TO-35";
+    assert_eq!(findings(&ran), ids(expected), "{}", ran.stdout);
+}
