@@ -1,19 +1,18 @@
 //! A question in lines on a page: what every front end says of one.
 
+mod form;
 pub(crate) mod sampling;
 
-use askback_core::forms::{Field, FieldKind, FormSchema, Opt, TextField};
-use serde_json::Value;
+pub(crate) use form::fields;
 
 use crate::{
     code, folder,
     model::{
-        Ask, Asker, Call, Draft, Front, Notice, Question, Reached, Reply, Stance, Step,
-        Suggestions, Wants, Why,
+        Ask, Asker, Call, Front, Notice, Question, Reached, Reply, Stance, Step, Suggestions,
+        Wants, Why,
         link::{Link, Refusal},
-        marks,
     },
-    page::{Excerpt, LEFT_OUT, Page, Style},
+    page::{Excerpt, Page, Style},
     text::{self, Given, PeerText, Words, given},
     words,
 };
@@ -62,8 +61,8 @@ fn said(excerpt: &mut Excerpt<'_>, question: &Question) {
 pub(crate) fn step(page: &mut Page, asker: &Asker, front: &Front<'_>, at: usize) {
     match front.step {
         Step::Secret(_) => secret(page, &front.question.ask),
-        Step::Filling(draft) => field(page, draft, at),
-        Step::Review(draft) => review(page, asker, front.question, draft),
+        Step::Filling(draft) => form::field(page, draft, at),
+        Step::Review(draft) => form::review(page, asker, front.question, draft),
         Step::Consent(link) => consent(page, link),
         Step::Opened(_) => {
             page.blank();
@@ -112,10 +111,10 @@ pub(crate) fn ask(page: &mut Page, front: &Front<'_>, at: usize) {
         Step::Filling(draft) if front.suggests() => {
             words!(
                 "{} · /suggest ab lists what begins with ab",
-                field_hint(draft, at)
+                form::field_hint(draft, at)
             )
         }
-        Step::Filling(draft) => field_hint(draft, at),
+        Step::Filling(draft) => form::field_hint(draft, at),
         Step::Review(_) if ours => "Enter goes on · a number changes that field".into(),
         Step::Review(_) => "Enter sends · a number changes that field".into(),
         Step::Confirm => "yes agrees".into(),
@@ -301,7 +300,9 @@ pub fn in_full(excerpt: &mut Excerpt<'_>, asker: &Asker, question: &Question, fo
         parts.push(("  key ", text::line(key)));
     }
     match &question.ask {
-        Ask::Form { schema, .. } => parts.extend(field_lines(schema).map(|line| ("  ", line))),
+        Ask::Form { schema, .. } => {
+            parts.extend(form::field_lines(schema).map(|line| ("  ", line)))
+        }
         Ask::Link { url, .. } | Ask::SignIn { url, .. } => parts.push(("  ", text::line(url))),
         Ask::Sample(_) | Ask::Roots | Ask::Arguments { .. } => {}
     }
@@ -435,114 +436,6 @@ fn secret(page: &mut Page, ask: &Ask) {
     }
 }
 
-/// As much as is shown of what a server says about one field.
-const FIELD_SHOWN: usize = 2048;
-
-fn field(page: &mut Page, draft: &Draft, at: usize) {
-    let Some(field) = draft.fields().get(at) else {
-        return;
-    };
-    page.blank();
-    let optional = if field.required { "" } else { ", optional" };
-    let number = at.saturating_add(1);
-    let place = words!("{} of {}{}", number, draft.fields().len(), optional);
-    page.say(Style::Dim, place);
-    let mut excerpt = Excerpt::new(page, FIELD_SHOWN);
-    excerpt.quote_line("", field.label());
-    if let Some(description) = &field.description {
-        excerpt.quote(description);
-    }
-    excerpt.end(LEFT_OUT);
-    let options = options(field);
-    let marks = marks(options).unwrap_or_default();
-    for (index, option) in options.iter().enumerate() {
-        let mark = marks.get(index).cloned().unwrap_or_default();
-        page.quote_line(words!("{} ", mark.right(3)), option.label());
-    }
-    if let FieldKind::Text(TextField {
-        pattern: Some(pattern),
-        ..
-    }) = &field.kind
-    {
-        page.quote_line("pattern ", pattern);
-    }
-    if let Some((default, issue)) = draft.dropped(at) {
-        let words = words!(
-            "The default of the server does not fit ({}) and is left out:",
-            issue
-        );
-        page.item("! ", Style::Warning, words);
-        page.quote_at("  ", field.show(default));
-    }
-    if let Some(value) = draft.value(at)
-        && bracketed(field, value).is_none()
-    {
-        page.quote_at("now ", field.show(value));
-    }
-}
-
-/// A value in brackets, in a line of ours, where it can be said there without a word of the
-/// server's: yes and no, numbers and dates, and options by their marks.
-fn bracketed(field: &Field, value: &Value) -> Option<Words> {
-    let options = options(field);
-    let chosen: Vec<_> = match value {
-        Value::String(one) => vec![one.as_str()],
-        Value::Array(several) => several.iter().filter_map(Value::as_str).collect(),
-        _ => Vec::new(),
-    };
-    if options.is_empty() || chosen.is_empty() {
-        return text::plain(field, value).map(|value| words!("[{}]", value));
-    }
-    let marks = marks(options)?;
-    let chosen = chosen.into_iter().map(|chosen| {
-        let at = options.iter().position(|option| option.value == chosen)?;
-        marks.get(at).cloned()
-    });
-    let chosen = chosen.collect::<Option<Vec<_>>>()?;
-    Some(words!("[{}]", Words::join(chosen, ", ")))
-}
-
-fn options(field: &Field) -> &[Opt] {
-    match &field.kind {
-        FieldKind::Choice(choice) => &choice.options,
-        FieldKind::Choices(choices) => &choices.options,
-        _ => &[],
-    }
-}
-
-fn field_hint(draft: &Draft, at: usize) -> Words {
-    let Some(field) = draft.fields().get(at) else {
-        return Words::default();
-    };
-    let hint = text::hint(field);
-    match draft.value(at) {
-        Some(value) => match bracketed(field, value) {
-            Some(value) => words!("{} · Enter takes {}", hint, value),
-            None => words!("{} · Enter keeps it", hint),
-        },
-        None if field.required => hint,
-        None => words!("{} · Enter skips", hint),
-    }
-}
-
-fn review(page: &mut Page, asker: &Asker, question: &Question, draft: &Draft) {
-    page.blank();
-    let title = match &question.ask {
-        Ask::Arguments { .. } => "Ready:".into(),
-        _ => words!("Ready to send to {}:", name(asker)),
-    };
-    page.say(Style::Strong, title);
-    for (index, field) in draft.fields().iter().enumerate() {
-        let label = text::line(field.label());
-        let value = match draft.value(index) {
-            Some(value) => field.show(value),
-            None => "(empty)".to_owned(),
-        };
-        let number = words!("{}", index.saturating_add(1)).right(3);
-        page.quote_at(words!("{} ", number), format!("{label}: {value}"));
-    }
-}
-
 /// Puts the issuer and the scopes of a sign-in on the page: words of servers.
 fn sign_in(excerpt: &mut Excerpt<'_>, issuer: &str, scopes: Option<&str>) {
     excerpt.quote_line("  at  ", issuer);
@@ -564,27 +457,4 @@ fn consent(page: &mut Page, link: &Link) {
             page.quote_line("    ", of);
         }
     }
-}
-
-/// Puts the fields of a form on the page, in a line each behind a mark of ours.
-pub(crate) fn fields(page: &mut Page, mark: &'static str, schema: &FormSchema) {
-    for line in field_lines(schema) {
-        page.quote_at(mark, line);
-    }
-}
-
-fn field_lines(schema: &FormSchema) -> impl Iterator<Item = String> {
-    schema.fields.iter().map(|field| {
-        let optional = if field.required { "" } else { ", optional" };
-        let default = field.default_value().map_or_else(String::new, |value| {
-            format!(" [{}]", text::line(&field.show(&value)))
-        });
-        let mut hint = field.hint();
-        for (index, option) in options(field).iter().enumerate() {
-            hint += if index == 0 { ": " } else { ", " };
-            hint += &option.value;
-        }
-        let (name, hint) = (text::line(&field.name), text::line(&hint));
-        format!("{name}: {hint}{default}{optional}")
-    })
 }

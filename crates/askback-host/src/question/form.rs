@@ -1,0 +1,147 @@
+//! The fields of a form in lines on a page.
+
+use askback_core::forms::{Field, FieldKind, FormSchema, Opt, TextField};
+use serde_json::Value;
+
+use super::name;
+use crate::{
+    model::{Ask, Asker, Draft, Question, marks},
+    page::{Excerpt, LEFT_OUT, Page, Style},
+    text::{self, Words},
+    words,
+};
+
+/// As much as is shown of what a server says about one field.
+const FIELD_SHOWN: usize = 2048;
+
+/// Puts a field on the page that is to be filled in.
+pub(super) fn field(page: &mut Page, draft: &Draft, at: usize) {
+    let Some(field) = draft.fields().get(at) else {
+        return;
+    };
+    page.blank();
+    let optional = if field.required { "" } else { ", optional" };
+    let number = at.saturating_add(1);
+    let place = words!("{} of {}{}", number, draft.fields().len(), optional);
+    page.say(Style::Dim, place);
+    let mut excerpt = Excerpt::new(page, FIELD_SHOWN);
+    excerpt.quote_line("", field.label());
+    if let Some(description) = &field.description {
+        excerpt.quote(description);
+    }
+    excerpt.end(LEFT_OUT);
+    let options = options(field);
+    let marks = marks(options).unwrap_or_default();
+    for (index, option) in options.iter().enumerate() {
+        let mark = marks.get(index).cloned().unwrap_or_default();
+        page.quote_line(words!("{} ", mark.right(3)), option.label());
+    }
+    if let FieldKind::Text(TextField {
+        pattern: Some(pattern),
+        ..
+    }) = &field.kind
+    {
+        page.quote_line("pattern ", pattern);
+    }
+    if let Some((default, issue)) = draft.dropped(at) {
+        let words = words!(
+            "The default of the server does not fit ({}) and is left out:",
+            issue
+        );
+        page.item("! ", Style::Warning, words);
+        page.quote_at("  ", field.show(default));
+    }
+    if let Some(value) = draft.value(at)
+        && bracketed(field, value).is_none()
+    {
+        page.quote_at("now ", field.show(value));
+    }
+}
+
+/// A value in brackets, in a line of ours, where it can be said there without a word of the
+/// server's: yes and no, numbers and dates, and options by their marks.
+fn bracketed(field: &Field, value: &Value) -> Option<Words> {
+    let options = options(field);
+    let chosen: Vec<_> = match value {
+        Value::String(one) => vec![one.as_str()],
+        Value::Array(several) => several.iter().filter_map(Value::as_str).collect(),
+        _ => Vec::new(),
+    };
+    if options.is_empty() || chosen.is_empty() {
+        return text::plain(field, value).map(|value| words!("[{}]", value));
+    }
+    let marks = marks(options)?;
+    let chosen = chosen.into_iter().map(|chosen| {
+        let at = options.iter().position(|option| option.value == chosen)?;
+        marks.get(at).cloned()
+    });
+    let chosen = chosen.collect::<Option<Vec<_>>>()?;
+    Some(words!("[{}]", Words::join(chosen, ", ")))
+}
+
+fn options(field: &Field) -> &[Opt] {
+    match &field.kind {
+        FieldKind::Choice(choice) => &choice.options,
+        FieldKind::Choices(choices) => &choices.options,
+        _ => &[],
+    }
+}
+
+/// The words on what can be typed in a field.
+pub(super) fn field_hint(draft: &Draft, at: usize) -> Words {
+    let Some(field) = draft.fields().get(at) else {
+        return Words::default();
+    };
+    let hint = text::hint(field);
+    match draft.value(at) {
+        Some(value) => match bracketed(field, value) {
+            Some(value) => words!("{} · Enter takes {}", hint, value),
+            None => words!("{} · Enter keeps it", hint),
+        },
+        None if field.required => hint,
+        None => words!("{} · Enter skips", hint),
+    }
+}
+
+/// Puts every value that will be sent on the page.
+pub(super) fn review(page: &mut Page, asker: &Asker, question: &Question, draft: &Draft) {
+    page.blank();
+    let title = match &question.ask {
+        Ask::Arguments { .. } => "Ready:".into(),
+        _ => words!("Ready to send to {}:", name(asker)),
+    };
+    page.say(Style::Strong, title);
+    for (index, field) in draft.fields().iter().enumerate() {
+        let label = text::line(field.label());
+        let value = match draft.value(index) {
+            Some(value) => field.show(value),
+            None => "(empty)".to_owned(),
+        };
+        let number = words!("{}", index.saturating_add(1)).right(3);
+        page.quote_at(words!("{} ", number), format!("{label}: {value}"));
+    }
+}
+
+/// Puts the fields of a form on the page, in a line each behind a mark of ours.
+pub(crate) fn fields(page: &mut Page, mark: &'static str, schema: &FormSchema) {
+    for line in field_lines(schema) {
+        page.quote_at(mark, line);
+    }
+}
+
+/// The fields of a form, in a line each.
+pub(super) fn field_lines(schema: &FormSchema) -> impl Iterator<Item = String> {
+    schema.fields.iter().map(|field| {
+        let optional = if field.required { "" } else { ", optional" };
+        let default = field.default_value().map_or_else(String::new, |value| {
+            format!(" [{}]", text::line(&field.show(&value)))
+        });
+        let mut hint = field.hint();
+        for (index, option) in options(field).iter().enumerate() {
+            hint += if index == 0 { ": " } else { ", " };
+            hint += &option.value;
+        }
+        let (name, hint) = (text::line(&field.name), text::line(&hint));
+        format!("{name}: {hint}{default}{optional}")
+    })
+}
