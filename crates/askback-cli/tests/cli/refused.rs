@@ -50,12 +50,12 @@ fn a_question_that_cannot_be_put_is_told_and_counts_as_unanswered() {
         "| Where to?",
         "the form has more than 64 fields",
     ];
-    check("fields", &form(&many), "{to: Rome}", 3, &told);
+    check("fields", &form(&many), "{to: Rome}", 6, &told);
     check(
         "sampling",
         r#""method":"sampling/createMessage","params":{"messages":"none","maxTokens":5}"#,
         "{to: Rome}",
-        3,
+        6,
         &["sh asked for a text of a model in a way that is not possible here"],
     );
 }
@@ -71,7 +71,7 @@ fn what_cannot_be_drawn_of_a_form_is_answered_as_json() {
         &["answered by rule 1"],
     );
     let unfit = ["to: an object, as JSON", "`to`: must be an object"];
-    check("unfit", &nested, "{to: Rome}", 3, &unfit);
+    check("unfit", &nested, "{to: Rome}", 6, &unfit);
     let many: Vec<_> = (0..257).map(|option| format!(r#""{option}""#)).collect();
     let many = form(&format!(
         r#""to":{{"type":"string","enum":[{}]}}"#,
@@ -79,5 +79,5 @@ fn what_cannot_be_drawn_of_a_form_is_answered_as_json() {
     ));
     check("option", &many, "{to: \"256\"}", 0, &["answered by rule 1"]);
     let unfit = ["`to`: must be one of the values in its schema"];
-    check("no-option", &many, "{to: \"257\"}", 3, &unfit);
+    check("no-option", &many, "{to: \"257\"}", 6, &unfit);
 }

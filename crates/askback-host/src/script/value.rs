@@ -130,7 +130,7 @@ const UNKNOWN: &str = "no value could be made up that fits; the rule has to give
 /// A value as the field takes it: `yes` for a yes, the title of an option for the option.
 fn written(field: &Field, value: &Value) -> Value {
     match (&field.kind, value) {
-        (FieldKind::Text(_), _) => value.clone(),
+        (FieldKind::Text(_) | FieldKind::Json(_), _) => value.clone(),
         (_, Value::String(text)) => field.parse(text).unwrap_or_else(|_| value.clone()),
         (FieldKind::Choices(_), Value::Array(values)) => {
             let options = values.iter().flat_map(|value| match written(field, value) {
