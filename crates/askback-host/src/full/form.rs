@@ -7,7 +7,7 @@ use super::{
     calendar::{Calendar, Picked},
     choices::{Choices, chosen, is_chosen_from, is_partly_chosen, options},
     editor::Editor,
-    frame::{LINE_BREAK, Row},
+    frame::{Frame, LINE_BREAK, Row},
     key::Key,
     question,
     suggested::SuggestedView,
@@ -15,13 +15,16 @@ use super::{
 use crate::{
     command::{self, Typed},
     model::{Draft, Front, Said},
-    page::Style,
+    page::{Look, Page, Style},
     text::{self, PeerText, Words},
     words,
 };
 
 /// The most rows that are seen of a text of several lines.
 const LINES: usize = 8;
+
+/// The most rows that are seen of what the server says of a field.
+const DESCRIBED: usize = 3;
 
 /// The most columns of a label.
 const LABEL: usize = 24;
@@ -93,6 +96,11 @@ impl FormView {
     /// Whether something was written that Ctrl-C clears first.
     pub(super) fn is_written(&self) -> bool {
         self.calendar.is_some() || !self.editor.text().is_empty()
+    }
+
+    /// What the server says of the field that has the focus.
+    pub(super) fn description<'a>(&self, draft: &'a Draft) -> Option<&'a str> {
+        draft.fields().get(self.focus)?.description.as_deref()
     }
 
     /// The text of the field that has the focus, if it has a text.
@@ -391,8 +399,7 @@ impl FormView {
             rows.extend(lines.into_iter().skip(first).take(LINES));
         }
         if let Some(description) = &field.description {
-            let text = PeerText::from(description);
-            rows.push(below().peer(Style::Dim, &text, columns));
+            rows.extend(described(description, columns));
         }
         if let Some((default, issue)) = draft.dropped(index) {
             let words = words!("! the server's default does not fit ({}): ", issue);
@@ -457,6 +464,26 @@ impl FormView {
             _ => None,
         }
     }
+}
+
+/// The first rows of what the server says of a field.
+fn described(description: &str, columns: usize) -> Vec<Row> {
+    let look = Look {
+        columns,
+        styled: false,
+    };
+    let mut page = Page::new(look);
+    page.quote_at(Words::default().padded(MARKS), description);
+    let rows = page.take();
+    let mut frame = Frame::default();
+    frame.put(&rows.first(DESCRIBED));
+    let more = rows.to_string().lines().count().saturating_sub(DESCRIBED);
+    if more > 0 {
+        let row = Row::new(columns).to(MARKS);
+        let words = words!("{} more rows; F4 shows the whole", more);
+        frame.push(row.ours(Style::Dim, words));
+    }
+    frame.into_rows()
 }
 
 fn hint(field: &Field) -> Words {

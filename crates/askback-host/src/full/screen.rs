@@ -165,7 +165,14 @@ impl Screen {
         };
         if let (Some(wanted), Some(front)) = (self.wanted.take(), desk.front()) {
             match wanted {
-                Wanted::Message => question::whole(desk, &front, page),
+                Wanted::Message => {
+                    question::whole(desk, &front, page);
+                    if let Step::Filling(draft) = front.step
+                        && let Some(description) = self.form.description(draft)
+                    {
+                        page.quote(description);
+                    }
+                }
                 Wanted::Link => question::link_alone(&front, page),
                 Wanted::Code => question::link_code(&front, page),
             }
