@@ -219,6 +219,10 @@ pub(crate) fn notice(page: &mut Page, asker: &Asker, notice: &Notice) {
             };
             page.quote_at(words!("{} · {} ", name, became), first(message));
         }
+        Notice::Restored => {
+            let words = "What you had written before is there again.";
+            page.say(Style::Plain, words);
+        }
         Notice::Muted => {
             let words = words!("Every question of {} is cancelled from now on.", name);
             page.say(Style::Plain, words);

@@ -9,6 +9,7 @@ use askback_core::{
 
 use super::{
     Ask, Asker, By, Claims, Ended, Question, Refused, Reply, Why,
+    kept::Kept,
     repeat::Repeats,
     stage::{self, Stage, Turn},
     stance::Stance,
@@ -33,6 +34,7 @@ pub struct Desk {
     stance: Stance,
     /// The answers of the call before, where they are given again.
     repeats: Repeats,
+    kept: Kept,
     /// Questions that were refused without asking.
     refused: usize,
     /// The model that can be asked, as the person named it.
@@ -157,6 +159,7 @@ impl Desk {
             ended: Ended::default(),
             stance: Stance::default(),
             repeats: Repeats::default(),
+            kept: Kept::default(),
             refused: 0,
             model: None,
             permission: Permission::Ask,
@@ -311,7 +314,13 @@ impl Desk {
         if let (Ask::Roots, Some(roots)) = (&question.ask, &self.shared) {
             return vec![answer(Reply::Roots(roots.clone()))];
         }
-        match Stage::first(&question.ask, self.model.is_some(), &self.limits) {
+        let kept = self.kept.take(&question);
+        let is_kept = kept.is_some();
+        let first = match kept {
+            Some(draft) => Ok(Stage::Filling(draft)),
+            None => Stage::first(&question.ask, self.model.is_some(), &self.limits),
+        };
+        match first {
             Ok(stage) => {
                 self.waiting.push_back(Open {
                     id,
@@ -322,10 +331,12 @@ impl Desk {
                     wanted: None,
                     suggested: None,
                 });
-                match self.front {
+                let mut effects = match self.front {
                     Some(_) => Vec::new(),
                     None => self.bring_forward(),
-                }
+                };
+                effects.extend(is_kept.then_some(Effect::Tell(Notice::Restored)));
+                effects
             }
             Err((notice, reply)) => {
                 let answer = self.refuse(id, reply);
@@ -443,6 +454,9 @@ impl Desk {
             return Vec::new();
         }
         self.end(Ended::Unanswered);
+        if let Some(open) = self.front.take() {
+            self.kept.keep(open.question, open.stage, &self.limits);
+        }
         let mut effects = vec![Effect::Tell(Notice::Withdrawn)];
         effects.extend(self.bring_forward());
         effects

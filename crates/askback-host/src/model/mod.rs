@@ -8,6 +8,7 @@
 mod desk;
 mod draft;
 mod ended;
+mod kept;
 pub mod link;
 mod repeat;
 mod sampling;

@@ -214,6 +214,8 @@ pub enum Notice {
     Refused(Refused),
     /// Questions that are refused without asking are not told from now on.
     RefusedMore,
+    /// What was written in a form that went away is there again.
+    Restored,
     /// Questions are cancelled from now on.
     Muted,
     /// A question was cancelled, for too many wait.

@@ -299,6 +299,14 @@ screens! {
         Asks(form("Which?", r#""word": {"type": "string"}"#, "")), Type("//tmp"), Press(Key::Enter), Press(Key::Enter),
         Asks(booking()), Type("y"), Press(Key::F(1)), See, Press(Key::F(8)),
     ];
+    what_was_written_is_there_again: 80, [
+        Asks(booking()), Type("y"), Press(Key::Tab), Withdraw(1), Asks(booking()), See, Press(Key::Esc),
+        // Who said no begins anew.
+        Asks(booking()), See, Withdraw(3), Asks(form("Another?", r#""a": {"type": "string"}"#, "")), See, Press(Key::Esc),
+        Asks(form("Sign in.", r#""password": {"type": "string"}"#, "")), Type("y"), Type("hush"), Withdraw(5),
+        Asks(form("Sign in.", r#""password": {"type": "string"}"#, "")), Type("y"), See, Press(Key::Esc),
+        Asks(booking()), Withdraw(7), Asks(booking()), Press(Key::Esc),
+    ];
     a_text_of_several_lines: 80, [
         Asks(form("Notes?", r#""notes": {"type": "string"}, "more": {"type": "string"}"#, "")),
         Type("one"), Press(Key::Break), Type("two"), See, Press(Key::Left), Press(Key::Home), See,
