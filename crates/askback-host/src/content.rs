@@ -5,6 +5,9 @@ use askback_core::protocol::{
     ResourceContents, ResourceLink, Role, SamplingBlock,
 };
 
+use base64::{Engine, engine::general_purpose::STANDARD};
+use serde_json::Value;
+
 use crate::text::PeerText;
 
 /// The result of a tool: its blocks, or its structured content where it has no blocks.
@@ -33,6 +36,21 @@ pub fn prompt(result: &GetPromptResult) -> PeerText {
 pub fn resource(result: &ReadResourceResult) -> PeerText {
     let parts: Vec<_> = result.contents.iter().map(contents).collect();
     parts.join("\n").into()
+}
+
+/// The files in a result: images, recordings and resources that are no text, in their order. What is
+/// no base64 is none.
+pub fn files(result: &Value) -> Vec<Vec<u8>> {
+    let of = |name: &str| result[name].as_array().into_iter().flatten();
+    let messages = of("messages").map(|message| &message["content"]);
+    let blocks = of("content").chain(of("contents")).chain(messages);
+    let file = |block: &Value| {
+        let encoded = ["/data", "/blob", "/resource/blob"]
+            .iter()
+            .find_map(|path| block.pointer(path)?.as_str())?;
+        STANDARD.decode(encoded).ok()
+    };
+    blocks.filter_map(file).collect()
 }
 
 /// A block of a sampling message that is not text.

@@ -149,6 +149,11 @@ impl Call {
 }
 
 impl LastCall {
+    /// The result, if there was one.
+    pub(super) fn result(&self) -> Option<&Value> {
+        self.result.as_ref()
+    }
+
     fn new(mut call: Call) -> Self {
         let had_secrets = match &mut call {
             Call::Tool(_, arguments) => {

@@ -1,5 +1,6 @@
 //! A line of a conversation, read as a command.
 
+use askback_core::protocol::LoggingLevel;
 use askback_host::model::Permission;
 use serde::de::IgnoredAny;
 
@@ -26,6 +27,14 @@ pub(super) enum Command {
     Read(String),
     /// Show the folders the server may work in, or choose others.
     Roots(Vec<String>),
+    /// Write the last result to a file; of several files in it, the one of this number.
+    Save(String, Option<usize>),
+    /// Tell of changes of a resource.
+    Subscribe(String),
+    /// Tell no longer of changes of a resource, or of any.
+    Unsubscribe(Option<String>),
+    /// Ask for log lines from this level on.
+    Log(LoggingLevel),
     /// Make the last call again.
     Again,
     /// Start the server again.
@@ -61,7 +70,7 @@ pub(super) enum Wire {
 const WIRE: &str = "/wire, /wire all, /wire NUMBER or /wire save FILE";
 
 /// The commands, what follows them, and what they do.
-pub(super) const HELP: [(&str, &str); 15] = [
+pub(super) const HELP: [(&str, &str); 18] = [
     ("/tools", "list the tools"),
     (
         "/call TOOL [KEY=VALUE]…",
@@ -79,6 +88,12 @@ pub(super) const HELP: [(&str, &str); 15] = [
         "/sampling ask|always|never",
         "choose whether it may have a model reply",
     ),
+    (
+        "/subscribe URI",
+        "tell of its changes; /unsubscribe [URI] ends that",
+    ),
+    ("/save FILE [N]", "write the last result, or a file in it"),
+    ("/log LEVEL", "ask for log lines: debug, info, … emergency"),
     (
         "/again",
         "make the last call again, with the same answers (F5)",
@@ -107,6 +122,8 @@ impl Command {
             | Self::Call(..)
             | Self::Prompt(..)
             | Self::Read(_)
+            | Self::Subscribe(_)
+            | Self::Log(_)
             | Self::Again => true,
             Self::Nothing
             | Self::Help
@@ -114,6 +131,8 @@ impl Command {
             | Self::Roots(_)
             | Self::Sampling(_)
             | Self::Restart
+            | Self::Save(..)
+            | Self::Unsubscribe(_)
             | Self::As(_)
             | Self::Wire(_)
             | Self::Instructions
@@ -161,6 +180,22 @@ pub(super) fn parse(line: &str) -> Command {
             Some("always") => Command::Sampling(Permission::Always),
             Some("never") => Command::Sampling(Permission::Never),
             _ => Command::Lacks("/sampling ask, session, always or never"),
+        },
+        "save" => match (words.next(), words.next().map(|number| number.parse())) {
+            (Some(file), None) => Command::Save(file, None),
+            (Some(file), Some(Ok(number))) => Command::Save(file, Some(number)),
+            _ => Command::Lacks("/save FILE, or /save FILE NUMBER"),
+        },
+        "subscribe" => one("/subscribe URI").map_or_else(|lacks| lacks, Command::Subscribe),
+        "unsubscribe" => Command::Unsubscribe(words.next()),
+        "log" => match words
+            .next()
+            .and_then(|level| serde_json::from_value(level.into()).ok())
+        {
+            Some(level) => Command::Log(level),
+            None => Command::Lacks(
+                "/log debug, info, notice, warning, error, critical, alert or emergency",
+            ),
         },
         "roots" => Command::Roots(words.collect()),
         "wire" => wire(words.next().as_deref(), words.next(), words.next()),
@@ -263,6 +298,15 @@ mod tests {
             Command::Prompt("help".to_owned(), owned(&["a=b"])),
         );
         check("/read a://b", Command::Read("a://b".to_owned()));
+        check("/save a.png", Command::Save("a.png".to_owned(), None));
+        check("/save a.png 2", Command::Save("a.png".to_owned(), Some(2)));
+        check(
+            "/save a.png two",
+            Command::Lacks("/save FILE, or /save FILE NUMBER"),
+        );
+        check("/subscribe a://b", Command::Subscribe("a://b".to_owned()));
+        check("/unsubscribe", Command::Unsubscribe(None));
+        check("/log warning", Command::Log(LoggingLevel::Warning));
         check("/roots", Command::Roots(Vec::new()));
         check("/wire", Command::Wire(Wire::Last));
         check("/wire all", Command::Wire(Wire::All));

@@ -6,6 +6,8 @@ mod line;
 mod lists;
 mod restart;
 mod role;
+mod save;
+mod subscribe;
 mod wire;
 
 use std::{collections::BTreeMap, path::Path};
@@ -52,6 +54,8 @@ pub struct Repl<'a> {
     lists: Option<Lists>,
     /// Has the server tell of changed lists, for as long as it lives.
     changes: Option<Subscription>,
+    /// The resources whose changes the server tells of, by their URIs.
+    watched: BTreeMap<String, Subscription>,
     /// The files at whose change the server is started again.
     files: Option<WatchedFiles>,
     /// The server could not be started again.
@@ -71,6 +75,7 @@ impl<'a> Repl<'a> {
             last: None,
             lists: None,
             changes: None,
+            watched: BTreeMap::new(),
             files: None,
             is_down: false,
             plays: false,
@@ -276,6 +281,14 @@ impl<'a> Repl<'a> {
                 self.tell("It is kept for this server.");
             }
             Command::Wire(what) => return self.wire(what),
+            Command::Save(file, number) => return self.save(&file, number),
+            Command::Subscribe(uri) => return self.subscribe(uri).await,
+            Command::Unsubscribe(uri) => return self.unsubscribe(uri.as_deref()),
+            Command::Log(level) => {
+                let Session { client, host, .. } = &mut *self.session;
+                attend(host, client.set_log_level(level)).await?;
+                self.tell("It is asked for from now on.");
+            }
             Command::Again => return self.again().await,
             Command::Restart => return self.restart().await,
             Command::As(who) => return self.play(&who).await,

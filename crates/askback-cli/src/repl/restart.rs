@@ -23,6 +23,7 @@ impl Repl<'_> {
         restarted.map_err(|error| error.hint(hint))?;
         self.is_down = false;
         self.changes = self.listen().await?;
+        self.subscribe_again().await?;
         let now = Lists::read(self.session).await?;
         let page = self.session.host.page();
         match &self.lists {

@@ -4,6 +4,8 @@
 mod again;
 mod check;
 mod command_line;
+#[cfg(unix)]
+mod conversation;
 mod crashed;
 #[cfg(unix)]
 mod credentials;

@@ -1,0 +1,101 @@
+//! What a person keeps of a conversation, and what the server tells in it unasked.
+
+use std::fs;
+
+use crate::run::{Ran, Run};
+
+/// Its tool gives two pictures. It tells of a change at each subscription, and logs at each level that
+/// is set.
+const SERVER: &str = r#"
+say() { printf '{"jsonrpc":"2.0",%s}\n' "$1"; }
+while read -r line; do
+  id=${line#*\"id\":}
+  id=${id%%[,\}]*}
+  case $line in
+  *'"initialize"'*) say "\"id\":$id,\"result\":{\"protocolVersion\":\"2025-11-25\",\"capabilities\":$1,\"serverInfo\":{\"name\":\"s\",\"version\":\"1\"}}" ;;
+  *'"tools/list"'*) say "\"id\":$id,\"result\":{\"tools\":[{\"name\":\"draw\",\"inputSchema\":{\"type\":\"object\"}}]}" ;;
+  *'"tools/call"'*) say "\"id\":$id,\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"two\"},{\"type\":\"image\",\"mimeType\":\"image/png\",\"data\":\"b25l\"},{\"type\":\"resource\",\"resource\":{\"uri\":\"a://b\",\"blob\":\"dHdv\"}}]}" ;;
+  *'"resources/read"'*) say "\"id\":$id,\"result\":{\"contents\":[{\"uri\":\"a://b\",\"text\":\"text\"}]}" ;;
+  *'"resources/subscribe"'*) say "\"id\":$id,\"result\":{}"; say '"method":"notifications/resources/updated","params":{"uri":"a://b"}' ;;
+  *'"resources/unsubscribe"'*) say "\"id\":$id,\"result\":{}" ;;
+  *'"logging/setLevel"'*) say "\"id\":$id,\"result\":{}"; say '"method":"notifications/message","params":{"level":"error","data":"sold out"}' ;;
+  esac
+done
+"#;
+
+const ALL: &str = r#"{"tools":{},"resources":{"subscribe":true},"logging":{}}"#;
+
+/// Runs a conversation; `DIR` in its lines is a folder of the test.
+fn run(name: &str, capabilities: &str, lines: &str) -> Ran {
+    let run = Run::new(name, &["open", "--protocol", "2025-11-25"]);
+    let folder = run.scratch.path("");
+    let lines = lines.replace("DIR", &folder.to_string_lossy());
+    let server = ["--", "sh", "-c", SERVER, "sh", capabilities];
+    run.input(&lines).and(&server).run()
+}
+
+#[test]
+fn a_result_is_saved_as_it_is() {
+    let ran = run(
+        "save",
+        ALL,
+        "/call draw\n/save DIR/one 1\n/save DIR/two 2\n/read a://b\n/save DIR/text.json\n",
+    );
+    let folder = ran.scratch.path("");
+    let ran = ran.expect(0).says("3 bytes are in ");
+    assert_eq!(
+        fs::read(folder.join("one")).unwrap(),
+        b"one",
+        "{}",
+        ran.stderr
+    );
+    assert_eq!(fs::read(folder.join("two")).unwrap(), b"two");
+    let text = fs::read_to_string(folder.join("text.json")).unwrap();
+    assert!(text.contains("\"text\": \"text\""), "{text}");
+
+    let refused = |name: &str, lines: &str, why: &str| {
+        run(name, ALL, lines).expect(2).says(why);
+    };
+    refused(
+        "save-none",
+        "/save DIR/a\n",
+        "there is no result that could be saved",
+    );
+    refused(
+        "save-which",
+        "/call draw\n/save DIR/a\n",
+        "the result holds 2 files: name one by its number",
+    );
+    refused(
+        "save-third",
+        "/call draw\n/save DIR/a 3\n",
+        "the result holds 2 files, counted from 1",
+    );
+    let twice = "/call draw\n/save DIR/a 1\n/save DIR/a 1\n";
+    refused("save-twice", twice, "cannot be written: File exists");
+}
+
+#[test]
+fn what_a_server_tells_unasked_is_asked_for() {
+    let ran = run("told", ALL, "/subscribe a://b\n/log info\n/tools\n").expect(0);
+    ran.says("Changes are told of | a://b")
+        .says("changed | a://b")
+        .says("error | sold out");
+    run(
+        "untold",
+        ALL,
+        "/subscribe a://b\n/unsubscribe a://b\n/unsubscribe\n",
+    )
+    .expect(0)
+    .says("Its changes are no longer told.");
+    run("unknown", ALL, "/unsubscribe a://b\n")
+        .expect(2)
+        .says("there is no subscription to this resource");
+    run(
+        "silent",
+        r#"{"tools":{},"resources":{}}"#,
+        "/subscribe a://b\n",
+    )
+    .expect(2)
+    .says("the server does not tell of changes of resources");
+}
