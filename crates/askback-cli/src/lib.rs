@@ -32,5 +32,6 @@ pub mod session;
 pub mod sign_in;
 pub mod suite;
 pub mod target;
+pub mod told;
 pub mod trust;
 pub mod wire;

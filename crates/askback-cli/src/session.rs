@@ -18,7 +18,7 @@ use askback_core::{
         Root,
         codes::{HEADER_MISMATCH, UNSUPPORTED_VERSION},
     },
-    revision::Revision,
+    revision::{Era, Revision},
 };
 use askback_host::{
     folder,
@@ -29,7 +29,7 @@ use askback_host::{
     plain::Plain,
     relay::{Relay, claims},
     script::Script,
-    text::{PeerText, Words, given},
+    text::{Words, given},
     unattended::Unattended,
     words,
 };
@@ -42,6 +42,7 @@ use crate::{
     role::Role,
     sign_in::SignInArgs,
     target::{Reach, Target},
+    told::told,
     wire::{Observer, Trace, WireLog},
 };
 
@@ -449,6 +450,9 @@ fn unattended(script: Option<Script>, limits: &Limits) -> Box<dyn Leaf> {
     Box::new(Unattended::new(script, limits.clone(), out::stderr()))
 }
 
+/// The requests of servers that want something in the middle of a call.
+const ASKS: [&str; 3] = ["elicitation/create", "sampling/createMessage", "roots/list"];
+
 /// An error of the client, as one of the command.
 pub fn failed(error: ClientError) -> Error {
     let kind = match &error {
@@ -474,98 +478,24 @@ pub fn failed(error: ClientError) -> Error {
         ..Error::new(kind, words)
     };
     match error {
-        ClientError::Server(error) => Error {
-            answer: Some(Box::new(error)),
-            ..failed
-        },
+        ClientError::Server(error) => {
+            let on_sessions = Revision::ALL
+                .into_iter()
+                .filter(|it| it.era() == Era::Legacy);
+            let older = on_sessions.max().map_or("", Revision::as_str);
+            let failed = match ASKS.iter().any(|method| error.message.contains(method)) {
+                true => failed
+                    .hint("The tool asks in the middle of a call, which its server may be able to in older")
+                    .hint(words!("revisions only: try --protocol {}.", older)),
+                false => failed,
+            };
+            Error {
+                answer: Some(Box::new(error)),
+                ..failed
+            }
+        }
         ClientError::Authorization(error) => hinted(failed, &error),
         _ => failed,
-    }
-}
-
-/// Splits an error into words of ours and the words of the other side. Any text in an error may
-/// hold a part of a peer's message.
-fn told(error: &ClientError) -> (Words, Option<PeerText>) {
-    let quote = |text: &str| Some(PeerText::from(text)).filter(|_| !text.is_empty());
-    match error {
-        ClientError::Server(error) => (
-            words!("the server answered with error {}:", error.code),
-            quote(&match &error.data {
-                Some(data) => format!("{}\n{data}", error.message),
-                None => error.message.clone(),
-            }),
-        ),
-        ClientError::Protocol(why) => ("the server broke the protocol:".into(), quote(why)),
-        ClientError::Incompatible { spoken, offered } => {
-            let spoken = spoken.iter().map(|revision| Words::from(revision.as_str()));
-            let spoken = Words::join(spoken, ", ");
-            let words = words!(
-                "no protocol revision in common: this client speaks {}, the server",
-                spoken
-            );
-            let offered = match offered.is_empty() {
-                true => "none".to_owned(),
-                false => offered.join(", "),
-            };
-            (words, quote(&offered))
-        }
-        ClientError::Unreachable(why) => ("the server cannot be reached:".into(), quote(why)),
-        ClientError::Crashed(end) => match end.code {
-            Some(code) => (words!("the server exited (code {})", i64::from(code)), None),
-            None => ("the server went away:".into(), quote(&end.why)),
-        },
-        ClientError::Http { status, why } => (
-            words!("the server answered with HTTP status {}:", *status),
-            quote(why),
-        ),
-        ClientError::Unauthorized { status, challenges } => (
-            words!(
-                "the server answered with HTTP status {}: the client is not authorized",
-                *status
-            ),
-            // It says which scopes are missing.
-            (!challenges.is_empty())
-                .then(|| quote(&challenges.join("\n")))
-                .flatten(),
-        ),
-        ClientError::Authorization(error) => (
-            "the client is not authorized:".into(),
-            quote(&error.to_string()),
-        ),
-        ClientError::TimedOut(after) => (
-            words!("the server did not answer within {} s", after.as_secs_f64()),
-            None,
-        ),
-        ClientError::Output { .. } | ClientError::OutputSchema { .. } => (
-            "the server broke the protocol:".into(),
-            quote(&error.to_string()),
-        ),
-        ClientError::TooManyRounds(rounds) => (
-            words!(
-                "the server asked for more than {} rounds; the call was given up",
-                *rounds
-            ),
-            None,
-        ),
-        ClientError::Refused(error) => (
-            "a question of the server was refused:".into(),
-            quote(&error.message),
-        ),
-        ClientError::Host(why) => ("the server could not be answered:".into(), quote(why)),
-        ClientError::TaskCancelled(message) => (
-            "the task was cancelled".into(),
-            quote(message.as_deref().unwrap_or_default()),
-        ),
-        ClientError::TaskLost(message) => (
-            "the server has lost the task of this call:".into(),
-            quote(message),
-        ),
-        ClientError::Busy(calls) => (
-            words!("{} calls are in progress, which is the most", *calls),
-            None,
-        ),
-        ClientError::Closed => ("the client is closed".into(), None),
-        other => ("the call failed:".into(), quote(&other.to_string())),
     }
 }
 

@@ -173,6 +173,9 @@ pub trait Leaf {
         out::print(&rows)
     }
 
+    /// Shows a picture of a result, where that can be done.
+    fn picture(&mut self, _: &[u8]) {}
+
     /// Whether what can be typed at the prompt is shown there.
     fn shows_offers(&self) -> bool {
         false
@@ -315,6 +318,12 @@ impl Host {
     pub fn print(&mut self, rows: Rows) -> Result<(), Unwritten> {
         self.flush();
         self.leaf.print(rows)
+    }
+
+    /// Shows a picture of a result, where the front end can.
+    pub fn picture(&mut self, picture: &[u8]) {
+        self.flush();
+        self.leaf.picture(picture);
     }
 
     /// Whether what can be typed at the prompt is shown there.

@@ -224,7 +224,10 @@ pub(crate) fn notice(page: &mut Page, asker: &Asker, notice: &Notice) {
             page.say(Style::Plain, words);
         }
         Notice::Muted => {
-            let words = words!("Every question of {} is cancelled from now on.", name);
+            let words = words!(
+                "Every question of {} is cancelled from now on, until /as me.",
+                name
+            );
             page.say(Style::Plain, words);
         }
         Notice::ModelFailed(why, quoted) => {
@@ -234,7 +237,7 @@ pub(crate) fn notice(page: &mut Page, asker: &Asker, notice: &Notice) {
         Notice::NoModel => {
             page.blank();
             let words = words!(
-                "{} asked for a text of a model; you said never, and it was declined",
+                "{} asked for a text of a model; you said never, and it was declined. /sampling ask has you asked again.",
                 name
             );
             page.say(Style::Plain, words);

@@ -68,6 +68,14 @@ impl Repl<'_> {
             page.say(Style::Warning, "The tool reports an error:");
         }
         self.show(received.text)?;
+        let files = content::files(&received.json);
+        for picture in &files {
+            self.session.host.picture(picture);
+        }
+        if !files.is_empty() && self.session.host.is_person() {
+            let words = "/save FILE writes it to a file.";
+            self.session.host.page().note(Style::Dim, words);
+        }
         match before {
             Some(before) => self.list(|page| diff::put(page, &before, &received.json)),
             None => Ok(()),

@@ -328,11 +328,21 @@ impl<'a> Repl<'a> {
         self.make(call, false).await
     }
 
+    /// Whether the server is known to have a tool of this name.
+    fn has_tool(&self, name: &str) -> bool {
+        let lists = self.lists.iter();
+        lists
+            .flat_map(|lists| &lists.tools)
+            .any(|tool| tool.name == name)
+    }
+
     /// Gets a prompt; arguments that are not given are asked for.
     async fn prompt(&mut self, name: &str, words: &[String]) -> Result<(), Error> {
         let prompts = attend(&mut self.session.host, self.session.client.prompts()).await?;
-        let prompt = lookup::prompt(&prompts, name)
-            .map_err(|error| error.hint("/help lists the commands."))?;
+        let prompt = lookup::prompt(&prompts, name).map_err(|error| match self.has_tool(name) {
+            true => error.hint("It is a tool: /call calls it."),
+            false => error.hint("/help lists the commands."),
+        })?;
         let known = prompt.arguments.as_deref().unwrap_or_default();
         let given = named(words, known)?;
         let filled =

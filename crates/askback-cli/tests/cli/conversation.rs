@@ -2,7 +2,11 @@
 
 use std::fs;
 
-use crate::run::{Ran, Run};
+use crate::{
+    full::{CTRL_D, ENTER, Terminal},
+    run::{Ran, Run},
+    scratch::Scratch,
+};
 
 /// Its tool gives two pictures. It tells of a change at each subscription, and logs at each level that
 /// is set.
@@ -15,6 +19,8 @@ while read -r line; do
   *'"initialize"'*) say "\"id\":$id,\"result\":{\"protocolVersion\":\"2025-11-25\",\"capabilities\":$1,\"serverInfo\":{\"name\":\"s\",\"version\":\"1\"}}" ;;
   *'"tools/list"'*) say "\"id\":$id,\"result\":{\"tools\":[{\"name\":\"draw\",\"inputSchema\":{\"type\":\"object\"}}]}" ;;
   *'"tools/call"'*) say "\"id\":$id,\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"two\"},{\"type\":\"image\",\"mimeType\":\"image/png\",\"data\":\"b25l\"},{\"type\":\"resource\",\"resource\":{\"uri\":\"a://b\",\"blob\":\"dHdv\"}}]}" ;;
+  *'"resources/list"'*) say "\"id\":$id,\"result\":{\"resources\":[]}" ;;
+  *'"resources/templates/list"'*) say "\"id\":$id,\"result\":{\"resourceTemplates\":[]}" ;;
   *'"resources/read"'*) say "\"id\":$id,\"result\":{\"contents\":[{\"uri\":\"a://b\",\"text\":\"text\"}]}" ;;
   *'"resources/subscribe"'*) say "\"id\":$id,\"result\":{}"; say '"method":"notifications/resources/updated","params":{"uri":"a://b"}' ;;
   *'"resources/unsubscribe"'*) say "\"id\":$id,\"result\":{}" ;;
@@ -98,4 +104,30 @@ fn what_a_server_tells_unasked_is_asked_for() {
     )
     .expect(2)
     .says("the server does not tell of changes of resources");
+}
+
+#[test]
+fn a_picture_is_shown_where_the_terminal_can() {
+    // The first of the two files is a PNG, as far as its first bytes go.
+    let scratch = Scratch::new("picture");
+    let server = scratch.file("server.sh", &SERVER.replace("b25l", "iVBORw0KGgo="));
+    let words = ["open", "--protocol", "2025-11-25", "--", "sh", &server, ALL];
+    let draw = |terminal: &mut Terminal| {
+        terminal.until("> ").press("/call draw").until("/call draw");
+        terminal
+            .press(ENTER)
+            .until("/save FILE writes it to a file.");
+    };
+    let kitty = [("TERM", "xterm-kitty")];
+    let mut terminal = Terminal::open_with(&words, 80, &kitty);
+    draw(&mut terminal);
+    assert!(terminal.wrote("\x1b_Ga=T,f=100,q=2,r=12,m=0;iVBORw0KGgo=\x1b\\"));
+    terminal.press(CTRL_D);
+    assert_eq!(terminal.end(), Some(0));
+
+    let mut terminal = Terminal::open(&words, 80);
+    draw(&mut terminal);
+    assert!(!terminal.wrote("iVBORw0KGgo"));
+    terminal.press(CTRL_D);
+    assert_eq!(terminal.end(), Some(0));
 }

@@ -52,7 +52,7 @@ impl Terminal {
         Self::open_with(words, columns, &[])
     }
 
-    fn open_with(words: &[&str], columns: u16, variables: &[(&str, &str)]) -> Self {
+    pub(crate) fn open_with(words: &[&str], columns: u16, variables: &[(&str, &str)]) -> Self {
         let (pty, pts) = pty_process::blocking::open().expect("there are terminals");
         pty.resize(Size::new(ROWS.get(), columns))
             .expect("it has a size");
@@ -115,7 +115,7 @@ impl Terminal {
     }
 
     /// Whether the program wrote this so far.
-    fn wrote(&self, codes: &str) -> bool {
+    pub(crate) fn wrote(&self, codes: &str) -> bool {
         String::from_utf8_lossy(&self.wrote).contains(codes)
     }
 
@@ -324,6 +324,41 @@ fn who_looks_elsewhere_is_called() {
     assert!(terminal.wrote("\x07\x1b]9;askback asks\x1b\\"));
     terminal.press(ESC).until(" more").press(CTRL_D);
     assert_eq!(terminal.end(), Some(0));
+}
+
+#[test]
+fn a_link_longer_than_the_screen_is_whole_where_it_is_copied() {
+    let server = r#"say() { printf '{"jsonrpc":"2.0",%s}\n' "$1"; }
+        while read -r line; do
+          id=${line#*\"id\":}; id=${id%%[,\}]*}
+          case $line in
+          *'"initialize"'*) say "\"id\":$id,\"result\":{\"protocolVersion\":\"2025-11-25\",\"capabilities\":{\"tools\":{}},\"serverInfo\":{\"name\":\"s\",\"version\":\"1\"}}" ;;
+          *'"tools/list"'*) say "\"id\":$id,\"result\":{\"tools\":[{\"name\":\"t\",\"inputSchema\":{\"type\":\"object\"}}]}" ;;
+          *'"tools/call"'*) say "\"id\":\"q\",\"method\":\"elicitation/create\",\"params\":{\"mode\":\"url\",\"message\":\"Go.\",\"elicitationId\":\"e\",\"url\":\"$1\"}" ;;
+          esac
+        done"#;
+    let url = format!("https://example.com/{}/end", "a".repeat(120));
+    let words = [
+        "call",
+        "t",
+        "--protocol",
+        "2025-11-25",
+        "--",
+        "sh",
+        "-c",
+        server,
+        "sh",
+        &url,
+    ];
+    let mut terminal = Terminal::open(&words, 80);
+    terminal
+        .until("[c] Copy")
+        .press("c")
+        .until("up to the next empty line");
+    let shown = terminal.contents().replace('\n', "");
+    assert!(shown.contains(&url), "{}", terminal.contents());
+    terminal.press(ESC).until("cancelled").press(CTRL_C);
+    assert_eq!(terminal.end(), Some(130));
 }
 
 #[test]

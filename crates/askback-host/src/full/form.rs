@@ -188,6 +188,12 @@ impl FormView {
             let mut said = Vec::new();
             match calendar.press(key) {
                 Picked::Moved => {}
+                Picked::Left if matches!(key, Key::Char(_) | Key::Paste(_)) => {
+                    // Who types another day begins with it.
+                    self.calendar = None;
+                    self.editor = Editor::default();
+                    return self.press_field(draft, key);
+                }
                 Picked::Left => self.calendar = None,
                 Picked::Day(text) => {
                     (self.calendar, self.loaded) = (None, None);
@@ -373,10 +379,11 @@ impl FormView {
         let note = self.note(draft, index);
         let aside = begins.saturating_add(room).saturating_add(1);
         let beside = row.clone().ours(Style::Plain, "  ").to(aside);
-        // What is wrong is said beside its field in any case, as far as it can be.
+        // What is wrong is said beside its field as far as it can be, and whole at the focus.
         let fits = note.as_ref().is_some_and(|(style, note)| {
             let whole = beside.room() >= text::columns(note.as_str());
-            is_wide && (whole || (*style == Style::Warning && beside.room() >= ASIDE))
+            let cut = !has_focus && *style == Style::Warning && beside.room() >= ASIDE;
+            is_wide && (whole || cut)
         });
         match (&note, fits) {
             (Some((style, note)), true) => rows.push(beside.ours(*style, note.clone())),

@@ -23,6 +23,7 @@ use super::{
     away::Away,
     key::Key,
     keys::Keys,
+    picture::Pictures,
     region::Region,
     screen::{Screen, Size},
 };
@@ -249,6 +250,16 @@ impl Leaf for Full {
             self.write(&text);
         }
         Ok(())
+    }
+
+    fn picture(&mut self, picture: &[u8]) {
+        let pictures = Pictures::of(|name| std::env::var(name).ok());
+        let codes = pictures.and_then(|pictures| pictures.codes(picture));
+        if let (Some(codes), true) = (codes, out::is_seen()) {
+            let leave = self.region.leave();
+            self.write(&leave);
+            self.write(&codes);
+        }
     }
 
     fn shows_offers(&self) -> bool {

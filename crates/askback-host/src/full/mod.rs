@@ -12,6 +12,7 @@ mod home;
 mod key;
 mod keys;
 mod leaf;
+mod picture;
 mod question;
 mod region;
 mod screen;

@@ -17,6 +17,9 @@ use crate::{
 /// The most characters that the scrollback keeps of a message.
 const KEPT: usize = 44;
 
+/// The most rows on where a server comes from.
+const ORIGIN: usize = 4;
+
 /// The fewest columns for what is called.
 const CALLED: usize = 16;
 
@@ -44,7 +47,12 @@ pub(super) fn head(desk: &Desk, front: &Front<'_>, look: Look, shown: usize, row
     if !front.question.ask.is_ours() || matches!(front.question.ask, Ask::SignIn { .. }) {
         question::origin(&mut page, desk.asker());
     }
-    frame.put(&page.take());
+    // What started a server may be a whole script; F4 shows it.
+    let origin = page.take();
+    match origin.to_string().lines().count() > ORIGIN {
+        true => frame.put(&origin.first(ORIGIN)),
+        false => frame.put(&origin),
+    }
     question::why(&mut page, front.question, shown);
     let why = page.take();
     let count = why.to_string().lines().count();

@@ -45,11 +45,13 @@ impl Region {
         let mut out = String::new();
         if !above.is_empty() {
             self.up(&mut out);
-            out.push_str("\x1b[J");
+            // What is longer than the screen, as a link to be copied, is broken by the terminal.
+            out.push_str("\x1b[J\x1b[?7h");
             for row in above.lines() {
                 out.push_str(row);
                 out.push_str("\r\n");
             }
+            out.push_str("\x1b[?7l");
             self.drawn.clear();
         }
         if wanted != self.drawn || !above.is_empty() {

@@ -204,7 +204,9 @@ impl Screen {
             self.is_helping = !self.is_helping;
             return Vec::new();
         }
-        self.is_helping = false;
+        if std::mem::take(&mut self.is_helping) && *key == Key::Esc {
+            return Vec::new();
+        }
         match key {
             Key::F(4) => {
                 self.wanted = Some(Wanted::Message);

@@ -229,9 +229,10 @@ impl Desk {
         self.shared = Some(roots);
     }
 
-    /// Answers the questions that come so from now on.
+    /// Answers the questions that come so from now on, also where the person wanted none.
     pub fn answer_as(&mut self, stance: Stance) {
         self.stance = stance;
+        self.muted = false;
     }
 
     /// Begins a call that the person makes. If it is the one before again, the questions that were

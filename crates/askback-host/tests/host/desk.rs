@@ -160,6 +160,18 @@ fn holds(draft: &Draft, field: usize, text: &str) -> bool {
 }
 
 #[test]
+fn who_wanted_no_more_questions_may_want_them_again() {
+    let mut desk = Desk::new(travel(), None, None, Limits::default());
+    desk.update(Event::Asked(1, form("Why?", "", "")));
+    desk.update(Event::Said(Said::Mute));
+    desk.update(Event::Asked(2, form("Why?", "", "")));
+    assert!(desk.front().is_none());
+    desk.answer_as(Stance::Person);
+    desk.update(Event::Asked(3, form("Why?", "", "")));
+    assert_eq!(desk.front().map(|front| front.id), Some(3));
+}
+
+#[test]
 fn a_question_that_is_refused_is_told_and_counts() {
     let limits = Limits::default();
     let most = limits.host.refusals;

@@ -307,6 +307,17 @@ screens! {
         Asks(form("Sign in.", r#""password": {"type": "string"}"#, "")), Type("y"), See, Press(Key::Esc),
         Asks(booking()), Withdraw(7), Asks(booking()), Press(Key::Esc),
     ];
+    what_is_typed_over_a_calendar_begins_the_field: 80, [
+        Asks(form("When?", r#""day": {"type": "string", "format": "date", "default": "2026-11-24"}"#, "")),
+        Press(Key::Down), Type("2026-06-15"), See, Press(Key::Ctrl('s')), Press(Key::Enter),
+    ];
+    esc_closes_the_help_first: 80, [
+        Asks(booking()), Press(Key::F(1)), Press(Key::Esc), See, Press(Key::Esc),
+    ];
+    a_link_is_a_code_for_a_camera: 80, [
+        Asks(link("https://login.example.com/a?redirect_uri=https://evil.example/cb&state=0123456789012345")),
+        Type("q"), Press(Key::Esc),
+    ];
     a_text_of_several_lines: 80, [
         Asks(form("Notes?", r#""notes": {"type": "string"}, "more": {"type": "string"}"#, "")),
         Type("one"), Press(Key::Break), Type("two"), See, Press(Key::Left), Press(Key::Home), See,

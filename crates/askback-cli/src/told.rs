@@ -1,0 +1,93 @@
+//! The words of an error of the client.
+
+use askback::client::ClientError;
+use askback_host::{
+    text::{PeerText, Words},
+    words,
+};
+
+/// Splits an error into words of ours and the words of the other side. Any text in an error may
+/// hold a part of a peer's message.
+pub fn told(error: &ClientError) -> (Words, Option<PeerText>) {
+    let quote = |text: &str| Some(PeerText::from(text)).filter(|_| !text.is_empty());
+    match error {
+        ClientError::Server(error) => (
+            words!("the server answered with error {}:", error.code),
+            quote(&match &error.data {
+                Some(data) => format!("{}\n{data}", error.message),
+                None => error.message.clone(),
+            }),
+        ),
+        ClientError::Protocol(why) => ("the server broke the protocol:".into(), quote(why)),
+        ClientError::Incompatible { spoken, offered } => {
+            let spoken = spoken.iter().map(|revision| Words::from(revision.as_str()));
+            let spoken = Words::join(spoken, ", ");
+            let words = words!(
+                "no protocol revision in common: this client speaks {}, the server",
+                spoken
+            );
+            let offered = match offered.is_empty() {
+                true => "none".to_owned(),
+                false => offered.join(", "),
+            };
+            (words, quote(&offered))
+        }
+        ClientError::Unreachable(why) => ("the server cannot be reached:".into(), quote(why)),
+        ClientError::Crashed(end) => match end.code {
+            Some(code) => (words!("the server exited (code {})", i64::from(code)), None),
+            None => ("the server went away:".into(), quote(&end.why)),
+        },
+        ClientError::Http { status, why } => (
+            words!("the server answered with HTTP status {}:", *status),
+            quote(why),
+        ),
+        ClientError::Unauthorized { status, challenges } => (
+            words!(
+                "the server answered with HTTP status {}: the client is not authorized",
+                *status
+            ),
+            // It says which scopes are missing.
+            (!challenges.is_empty())
+                .then(|| quote(&challenges.join("\n")))
+                .flatten(),
+        ),
+        ClientError::Authorization(error) => (
+            "the client is not authorized:".into(),
+            quote(&error.to_string()),
+        ),
+        ClientError::TimedOut(after) => (
+            words!("the server did not answer within {} s", after.as_secs_f64()),
+            None,
+        ),
+        ClientError::Output { .. } | ClientError::OutputSchema { .. } => (
+            "the server broke the protocol:".into(),
+            quote(&error.to_string()),
+        ),
+        ClientError::TooManyRounds(rounds) => (
+            words!(
+                "the server asked for more than {} rounds; the call was given up",
+                *rounds
+            ),
+            None,
+        ),
+        ClientError::Refused(error) => (
+            "a question of the server was refused:".into(),
+            quote(&error.message),
+        ),
+        ClientError::Host(why) => ("the server could not be answered:".into(), quote(why)),
+        ClientError::TaskCancelled(message) => (
+            "the task was cancelled".into(),
+            quote(message.as_deref().unwrap_or_default()),
+        ),
+        ClientError::TaskLost(message) => (
+            "the server has lost the task of this call:".into(),
+            quote(message),
+        ),
+        ClientError::Busy(calls) => (
+            words!("{} calls are in progress, which is the most", *calls),
+            None,
+        ),
+        ClientError::Closed => ("the client is closed".into(), None),
+        other => ("the call failed:".into(), quote(&other.to_string())),
+    }
+}

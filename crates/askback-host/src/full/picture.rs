@@ -1,0 +1,132 @@
+//! Pictures of results, where the terminal shows them.
+
+use std::fmt::Write;
+
+use base64::{Engine, engine::general_purpose::STANDARD};
+
+/// The most bytes of a picture that is shown.
+const LARGEST: usize = 2 << 20;
+
+/// The rows of the screen that a picture takes.
+const ROWS: usize = 12;
+
+/// The most characters of one piece of a picture, as kitty takes them.
+const PIECE: usize = 4096;
+
+/// How a terminal takes pictures.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Pictures {
+    /// The way of kitty, which takes PNG.
+    Kitty,
+    /// The way of iTerm2, which takes what the system can show.
+    Iterm,
+}
+
+impl Pictures {
+    /// How the terminal takes them by what it says of itself in the environment; none where it says
+    /// nothing, and within a multiplexer, which passes none on.
+    pub(super) fn of(variable: impl Fn(&str) -> Option<String>) -> Option<Self> {
+        let is = |name: &str, values: &[&str]| {
+            variable(name).is_some_and(|value| values.contains(&value.as_str()))
+        };
+        if variable("TMUX").is_some() || variable("STY").is_some() {
+            None
+        } else if variable("KITTY_WINDOW_ID").is_some()
+            || is("TERM", &["xterm-kitty", "xterm-ghostty"])
+        {
+            Some(Self::Kitty)
+        } else if is("TERM_PROGRAM", &["iTerm.app", "WezTerm", "mintty"]) {
+            Some(Self::Iterm)
+        } else {
+            None
+        }
+    }
+
+    /// The codes that show a picture, if the terminal knows its kind. Nothing of it reaches the terminal
+    /// but as base64.
+    pub(super) fn codes(self, picture: &[u8]) -> Option<String> {
+        if picture.len() > LARGEST || !self.takes(picture) {
+            return None;
+        }
+        let encoded = STANDARD.encode(picture);
+        let mut codes = String::new();
+        match self {
+            Self::Iterm => {
+                let size = picture.len();
+                let _ = write!(
+                    codes,
+                    "\x1b]1337;File=inline=1;size={size};height={ROWS};preserveAspectRatio=1:{encoded}\x07"
+                );
+            }
+            Self::Kitty => {
+                let mut rest = encoded.as_str();
+                // It answers to nothing, since nobody would read it.
+                let mut head = format!("a=T,f=100,q=2,r={ROWS},");
+                while !rest.is_empty() {
+                    let (piece, after) = rest.split_at(rest.len().min(PIECE));
+                    let more = u8::from(!after.is_empty());
+                    let _ = write!(codes, "\x1b_G{head}m={more};{piece}\x1b\\");
+                    head.clear();
+                    rest = after;
+                }
+            }
+        }
+        codes.push_str("\r\n");
+        Some(codes)
+    }
+
+    fn takes(self, picture: &[u8]) -> bool {
+        let begins = |with: &[u8]| picture.starts_with(with);
+        let is_png = begins(b"\x89PNG\r\n\x1a\n");
+        match self {
+            Self::Kitty => is_png,
+            Self::Iterm => is_png || begins(b"\xff\xd8\xff") || begins(b"GIF8"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn terminals_are_known_by_their_variables() {
+        #[track_caller]
+        fn check(set: &[(&str, &str)], pictures: Option<Pictures>) {
+            let variable = |name: &str| {
+                let found = set.iter().find(|(known, _)| *known == name);
+                found.map(|(_, value)| (*value).to_owned())
+            };
+            assert_eq!(Pictures::of(variable), pictures, "{set:?}");
+        }
+        check(&[("TERM", "xterm-256color")], None);
+        check(&[("TERM", "xterm-kitty")], Some(Pictures::Kitty));
+        check(&[("KITTY_WINDOW_ID", "1")], Some(Pictures::Kitty));
+        check(&[("TERM_PROGRAM", "WezTerm")], Some(Pictures::Iterm));
+        check(&[("TERM_PROGRAM", "iTerm.app"), ("TMUX", "/tmp/t")], None);
+    }
+
+    #[test]
+    fn pictures_are_nothing_but_base64() {
+        let png = [b"\x89PNG\r\n\x1a\n".as_slice(), &[0x1b; 9000]].concat();
+        let codes = Pictures::Iterm.codes(&png).expect("it is a picture");
+        assert_eq!(codes.matches('\x1b').count(), 1);
+        assert!(codes.ends_with("\x07\r\n"), "{codes:?}");
+        let codes = Pictures::Kitty.codes(&png).expect("it is a picture");
+        let pieces: Vec<_> = codes.trim_end().split("\x1b\\").collect();
+        assert_eq!(pieces.len(), 4, "three pieces, and nothing behind the last");
+        assert!(pieces[0].starts_with("\x1b_Ga=T,f=100,q=2,r=12,m=1;iVBOR"));
+        assert!(pieces[1].starts_with("\x1b_Gm=1;") && pieces[2].starts_with("\x1b_Gm=0;"));
+        assert_eq!(codes.matches('\x1b').count(), 6);
+    }
+
+    #[test]
+    fn what_is_no_picture_is_not_shown() {
+        let jpeg = b"\xff\xd8\xff\xe0";
+        assert!(Pictures::Iterm.codes(jpeg).is_some());
+        assert_eq!(Pictures::Kitty.codes(jpeg), None);
+        assert_eq!(Pictures::Iterm.codes(b"\x1b[2J"), None);
+        let large = [b"GIF8".as_slice(), &vec![0; LARGEST]].concat();
+        assert_eq!(Pictures::Iterm.codes(&large), None);
+    }
+}
