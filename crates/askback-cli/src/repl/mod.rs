@@ -4,6 +4,7 @@ mod again;
 mod history;
 mod line;
 mod lists;
+mod offered;
 mod restart;
 mod role;
 mod save;
@@ -171,32 +172,43 @@ impl<'a> Repl<'a> {
         let about = |title: Option<String>, description: Option<String>| {
             About::Peer(title.or(description).unwrap_or_default().into())
         };
-        let mut offers: Vec<_> = lists
-            .tools
-            .iter()
-            .cloned()
-            .map(|tool| Offer {
-                line: format!("/call {}", tool.name),
+        let tools = lists.tools.iter().cloned().filter_map(|tool| {
+            Some(Offer {
+                line: offered::tool(&tool.name)?,
                 goes_on: true,
                 about: about(tool.title, tool.description),
             })
+        });
+        let prompts = lists.prompts.iter().cloned().filter_map(|prompt| {
+            Some(Offer {
+                line: offered::prompt(&prompt.name)?,
+                goes_on: true,
+                about: about(prompt.title, prompt.description),
+            })
+        });
+        let resources = lists.resources.iter().cloned().filter_map(|resource| {
+            Some(Offer {
+                line: offered::resource(&resource.uri)?,
+                goes_on: false,
+                about: about(resource.title.or(Some(resource.name)), resource.description),
+            })
+        });
+        let templates = lists.templates.iter().cloned().filter_map(|template| {
+            Some(Offer {
+                line: offered::resource(&template.uri_template)?,
+                goes_on: false,
+                about: about(template.title.or(Some(template.name)), template.description),
+            })
+        });
+        let mut offers: Vec<_> = tools
+            .chain(prompts)
+            .chain(resources)
+            .chain(templates)
             .collect();
-        offers.extend(lists.prompts.iter().cloned().map(|prompt| Offer {
-            line: format!("/{}", prompt.name),
-            goes_on: true,
-            about: about(prompt.title, prompt.description),
-        }));
-        offers.extend(lists.resources.iter().cloned().map(|resource| Offer {
-            line: format!("/read {}", resource.uri),
-            goes_on: false,
-            about: about(resource.title.or(Some(resource.name)), resource.description),
-        }));
-        offers.extend(lists.templates.iter().cloned().map(|template| Offer {
-            line: format!("/read {}", template.uri_template),
-            goes_on: false,
-            about: about(template.title.or(Some(template.name)), template.description),
-        }));
-        offers.extend(HELP.iter().map(|(command, does)| {
+        let ours = HELP
+            .iter()
+            .filter(|(command, _)| !command.starts_with("/PROMPT"));
+        offers.extend(ours.map(|(command, does)| {
             let (line, behind) = command.split_once(' ').unwrap_or((command, ""));
             Offer {
                 line: line.to_owned(),
@@ -204,7 +216,6 @@ impl<'a> Repl<'a> {
                 about: About::Ours(does),
             }
         }));
-        offers.retain(|offer| offer.line != "/PROMPT");
         self.session.host.offer(offers);
     }
 
