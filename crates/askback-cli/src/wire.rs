@@ -96,7 +96,7 @@ impl WireLog {
         lock(&self.shared)
     }
 
-    /// Writes the messages that are kept to a file that only its owner can read. Returns how many
+    /// Writes the messages that are kept to a new file that only its owner can read. Returns how many
     /// those are.
     ///
     /// # Errors
@@ -105,6 +105,10 @@ impl WireLog {
     pub fn save(&self, path: &Path) -> Result<usize, Error> {
         let wire = self.lock();
         let save = || -> io::Result<usize> {
+            // What is there already is somebody's.
+            if path.symlink_metadata().is_ok() {
+                return Err(io::ErrorKind::AlreadyExists.into());
+            }
             let mut file = io::BufWriter::new(private_file::create(path)?);
             for entry in wire.entries() {
                 writeln!(file, "{}", wire::line(wire.began(), entry))?;
