@@ -304,6 +304,15 @@ fn a_text_is_written_in_an_editor() {
         .until("the editor ended with exit status: 1");
     terminal.until("destination* Rome").press(ESC);
     assert_eq!(terminal.end(), Some(3));
+
+    // Ctrl-C within the editor is for that.
+    let waits = "f() { echo in the editor; read -r _; }; f";
+    let mut terminal = Terminal::open_with(&call, 80, &[("VISUAL", waits)]);
+    terminal.until("destination*").press("Rome").until("Rome");
+    terminal.press(EDITOR).until("in the editor").press(CTRL_C);
+    terminal.until("the editor ended with signal: 2");
+    terminal.until("destination* Rome").press(ESC);
+    assert_eq!(terminal.end(), Some(3));
 }
 
 #[test]
@@ -383,13 +392,21 @@ fn ctrl_c_clears_a_line_then_leaves() {
 
 #[test]
 fn a_program_that_is_ended_leaves_the_terminal_as_it_was() {
-    let mut terminal = Terminal::open(&["open", "--", ASKBACK, "serve", "travel"], 80);
-    terminal.until("> ");
-    let id = i32::try_from(terminal.child.id())
-        .ok()
-        .and_then(Pid::from_raw);
-    kill_process(id.expect("it has one"), Signal::TERM).expect("it is ours");
-    assert_eq!(terminal.end(), Some(143));
+    let ends = [
+        (Signal::TERM, 143),
+        (Signal::HUP, 129),
+        (Signal::INT, 130),
+        (Signal::QUIT, 131),
+    ];
+    for (signal, exit) in ends {
+        let mut terminal = Terminal::open(&["open", "--", ASKBACK, "serve", "travel"], 80);
+        terminal.until("> ");
+        let id = i32::try_from(terminal.child.id())
+            .ok()
+            .and_then(Pid::from_raw);
+        kill_process(id.expect("it has one"), signal).expect("it is ours");
+        assert_eq!(terminal.end(), Some(exit), "{signal:?}");
+    }
 }
 
 #[test]

@@ -3,9 +3,9 @@
 use std::{
     collections::hash_map::RandomState,
     env,
-    fs::{self, OpenOptions},
+    fs::{self, File, OpenOptions},
     hash::{BuildHasher, Hasher},
-    io::{self, Write},
+    io::{self, Read, Write},
     path::{Path, PathBuf},
     process::ExitStatus,
     task::{Context, Poll, ready},
@@ -94,10 +94,19 @@ fn write(file: &Path, text: &str) -> io::Result<()> {
 
 fn read(file: &Path) -> Result<String, Words> {
     let unread = |error: io::Error| words!("the text cannot be read back: {}", given(error));
-    if fs::metadata(file).map_err(unread)?.len() > LONGEST {
+    // An editor may have put something else in its place.
+    if !fs::symlink_metadata(file).map_err(unread)?.is_file() {
+        return Err("the editor left no file; nothing was taken".into());
+    }
+    let mut text = String::new();
+    let file = File::open(file).map_err(unread)?;
+    let bounded = file
+        .take(LONGEST.saturating_add(1))
+        .read_to_string(&mut text);
+    bounded.map_err(unread)?;
+    if text.len() as u64 > LONGEST {
         return Err("the text is longer than 1 MiB; it was not taken".into());
     }
-    let mut text = fs::read_to_string(file).map_err(unread)?;
     // Editors end the last line.
     if text.ends_with('\n') {
         text.pop();

@@ -99,13 +99,23 @@ impl Home {
     fn enter(&mut self) -> Homed {
         let fitting = self.fitting();
         let typed = self.editor.text().trim();
+        let is_ours = |offer: &&Offer| {
+            let is_named = offer.line.strip_prefix('/') == Some(typed);
+            is_named && matches!(offer.about, About::Ours(_))
+        };
         let picked = match self.picked {
             Some(picked) => fitting.get(picked).cloned(),
-            // A word without a slash is looked for.
-            None if self.is_searching || (!typed.is_empty() && !typed.starts_with('/')) => {
-                fitting.first().cloned()
-            }
-            None => None,
+            None if self.is_searching => fitting.first().cloned(),
+            None if typed.is_empty() || typed.starts_with('/') => None,
+            // A word without a slash is one of ours, or looked for: what is found is to be seen
+            // before it is done.
+            None => match self.offers.iter().find(is_ours) {
+                Some(ours) => Some(ours.line.clone()),
+                None => {
+                    self.picked = (!fitting.is_empty()).then_some(0);
+                    return Homed::Nothing;
+                }
+            },
         };
         let line = picked.unwrap_or_else(|| self.editor.text().to_owned());
         self.editor.take();

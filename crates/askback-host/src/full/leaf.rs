@@ -3,7 +3,10 @@
 use std::{
     io::{self, Write},
     pin::Pin,
-    sync::Once,
+    sync::{
+        Once,
+        atomic::{AtomicBool, Ordering},
+    },
     task::{Context, Poll, ready},
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
@@ -39,6 +42,9 @@ use crate::{
 
 /// How long something may take without a word about it.
 const SILENT: Duration = Duration::from_secs(1);
+
+/// Whether the person is in their editor, which has the terminal meanwhile.
+static IS_AWAY: AtomicBool = AtomicBool::new(false);
 
 /// How long a person who presses no key is taken to be before the terminal.
 const AWAY: Duration = Duration::from_secs(20);
@@ -107,7 +113,10 @@ impl Full {
         self.keys.shut();
         restore();
         match Away::begin(text) {
-            Ok(away) => self.away = Some(away),
+            Ok(away) => {
+                IS_AWAY.store(true, Ordering::Relaxed);
+                self.away = Some(away);
+            }
             Err(error) => {
                 let words = words!("no editor could be opened: {}", given(error));
                 self.come_back();
@@ -118,6 +127,7 @@ impl Full {
 
     fn come_back(&mut self) {
         self.away = None;
+        IS_AWAY.store(false, Ordering::Relaxed);
         // A terminal that was taken once can be taken again, or nobody is there.
         let _ = take();
         self.keys.open();
@@ -373,10 +383,21 @@ fn restore() {
 #[cfg(unix)]
 fn restored_when_ended() -> io::Result<()> {
     use tokio::signal::unix::{SignalKind, signal};
-    for kind in [SignalKind::terminate(), SignalKind::hangup()] {
+    let kinds = [
+        SignalKind::terminate(),
+        SignalKind::hangup(),
+        SignalKind::interrupt(),
+        SignalKind::quit(),
+    ];
+    for kind in kinds {
         let mut ended = signal(kind)?;
+        let of_keys = kind == SignalKind::interrupt() || kind == SignalKind::quit();
         tokio::spawn(async move {
-            if ended.recv().await.is_some() {
+            while ended.recv().await.is_some() {
+                // Ctrl-C in the editor of the person is for that.
+                if of_keys && IS_AWAY.load(Ordering::Relaxed) {
+                    continue;
+                }
                 restore();
                 std::process::exit(128_i32.saturating_add(kind.as_raw_value()));
             }

@@ -16,7 +16,7 @@ use crate::{
     model::{Cause, Desk, Front, Happened, Part, Permission, Said, Step},
     offer::Offer,
     page::{Look, Page, Style},
-    text::{Words, given},
+    text::{self, Words, given},
     words,
 };
 
@@ -147,10 +147,11 @@ impl Screen {
             (Some(front), _) => Did::Said(self.answer(&front, key)),
             (None, Some(prompt)) => match self.home.press(key) {
                 Homed::Line(line) => {
-                    page.say(
-                        Style::Strong,
-                        words!("{}> {}", prompt.clone(), given(&line)),
-                    );
+                    // What was picked holds names of the server's: one row, which is the prompt's.
+                    let before = text::columns(prompt.as_str()).saturating_add(3);
+                    let room = page.look().columns.saturating_sub(before);
+                    let seen = text::fitted(&text::line(&line), room);
+                    page.say(Style::Strong, words!("{}> {}", prompt.clone(), given(seen)));
                     Did::Line(line)
                 }
                 Homed::Leave => Did::End,

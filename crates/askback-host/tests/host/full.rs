@@ -405,6 +405,7 @@ fn a_line_is_looked_for_among_what_there_is() {
     };
     told += &keys(&mut seat, &[Key::Char('t'), Key::Char('r'), Key::Char('i')]);
     told += &keys(&mut seat, &[Key::Enter]);
+    told += &keys(&mut seat, &[Key::Enter]);
     told += &keys(&mut seat, &[Key::Down, Key::Down, Key::Tab]);
     told += &keys(&mut seat, &[Key::Ctrl('c'), Key::Up, Key::Up]);
     told += &keys(&mut seat, &[Key::Esc, Key::Ctrl('r'), Key::Char('t')]);
