@@ -368,6 +368,23 @@ fn a_link_longer_than_the_screen_is_whole_where_it_is_copied() {
     assert!(shown.contains(&url), "{}", terminal.contents());
     terminal.press(ESC).until("cancelled").press(CTRL_C);
     assert_eq!(terminal.end(), Some(130));
+
+    // Where no browser is, the person opens it elsewhere.
+    let none = [
+        ("BROWSER", "/nowhere"),
+        ("DISPLAY", ""),
+        ("WAYLAND_DISPLAY", ""),
+        ("PATH", "/usr/bin:/bin"),
+    ];
+    let mut terminal = Terminal::open_with(&words, 80, &none);
+    terminal
+        .until("[o] Open")
+        .press("o")
+        .until("Open it yourself");
+    let shown = terminal.contents().replace('\n', "");
+    assert!(shown.contains(&url), "{}", terminal.contents());
+    terminal.press(CTRL_C);
+    assert_eq!(terminal.end(), Some(130));
 }
 
 #[test]

@@ -32,7 +32,7 @@ use super::{
 };
 use crate::{
     host::{Did, Leaf},
-    model::{Cause, Desk, Happened},
+    model::{Cause, Desk, Happened, link},
     offer::Offer,
     page::{Look, Page, Rows, Style, out},
     remarks::{Remark, Remarks},
@@ -221,6 +221,11 @@ impl Leaf for Full {
             page.item("× ", Style::Warning, "no browser could be opened:");
             // The link may stand in it.
             page.quote_at("  ", error.to_string());
+            if let Ok(link) = link::judge(url) {
+                page.say(Style::Plain, "Open it yourself, up to the next empty line:");
+                page.link_alone(&link);
+                page.blank();
+            }
         }
     }
 

@@ -333,7 +333,7 @@ pub(super) fn kept(desk: &Desk, happened: &Happened, page: &mut Page) {
                     Reply::Form(content) => {
                         words!("{} · sent {} fields ", name(), content.len())
                     }
-                    Reply::Link => words!("{} · link opened ", name()),
+                    Reply::Link => words!("{} · agreed to the link ", name()),
                     Reply::Sampled(_) => words!("{} · sent what the model replied ", name()),
                     Reply::Text(_) => words!("{} · sent a text ", name()),
                     Reply::Declined { reason: None, .. } => words!("{} · declined ", name()),
