@@ -71,7 +71,7 @@ pub struct SessionArgs {
     #[arg(long)]
     plain: bool,
     /// Give a request up after so many seconds without a sign of progress, those of a person not
-    /// counted
+    /// counted; else after 300
     #[arg(long, value_name = "SECONDS", value_parser = seconds())]
     timeout: Option<u64>,
     /// Show each message as it travels, on the standard error or in FILE as lines of JSON

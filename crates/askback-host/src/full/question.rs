@@ -274,7 +274,7 @@ pub(super) fn keys(front: &Front<'_>, is_helping: bool, columns: usize) -> Vec<R
     let row = Row::new(columns).ours(Style::Dim, hint);
     let both = row.clone().ours(Style::Dim, "  ");
     let without_asking =
-        Row::new(columns).ours(Style::Dim, "[s] This session  [a] Always  [n] Never");
+        Row::new(columns).ours(Style::Dim, "[s] This session  [A] Always  [N] Never");
     let mut rows = match both.room() >= text::columns(ways_out) {
         true => vec![both.ours(Style::Dim, ways_out)],
         false => vec![row, Row::new(columns).ours(Style::Dim, ways_out)],

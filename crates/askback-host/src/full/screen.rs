@@ -463,8 +463,9 @@ fn sampling(step: &Step<'_>, key: &Key) -> Option<Vec<Said>> {
     let said = match (step, key) {
         (Step::Request(_), Key::Enter) => Said::Run(Permission::Ask),
         (Step::Request(_), Key::Char('s')) => Said::Run(Permission::Session),
-        (Step::Request(_), Key::Char('a')) => Said::Run(Permission::Always),
-        (Step::Request(_), Key::Char('n')) => Said::Never,
+        // What is kept for later sessions takes two keys.
+        (Step::Request(_), Key::Char('A')) => Said::Run(Permission::Always),
+        (Step::Request(_), Key::Char('N')) => Said::Never,
         (Step::Request(_), Key::Char('e')) => Said::Rewrite(Part::Message),
         (Step::Request(_), Key::Char('y')) => Said::Rewrite(Part::System),
         (Step::Request(_), Key::Char('w')) => Said::WriteMyself,

@@ -372,9 +372,9 @@ screens! {
         Press(Key::Enter),
     ];
     what_is_permitted_is_not_asked_again: 40, [
-        Model, Asks(sampling()), See, Type("a"), Do::Reply("One."), Asks(sampling()), See, Do::Reply("Two."),
+        Model, Asks(sampling()), See, Type("aA"), Do::Reply("One."), Asks(sampling()), See, Do::Reply("Two."),
     ];
-    a_model_is_never_asked: 80, [Model, Asks(sampling()), Type("n"), Asks(sampling())];
+    a_model_is_never_asked: 80, [Model, Asks(sampling()), Type("nN"), Asks(sampling())];
     a_folder_is_allowed: 80, [Asks(roots()), See, Press(Key::Enter), Type("y")];
     another_folder_is_asked_for: 80, [Asks(roots()), Type("~/other"), See, Press(Key::Enter), Press(Key::Esc)];
 }
