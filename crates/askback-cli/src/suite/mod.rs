@@ -1,6 +1,6 @@
 //! Suites: how a server is tested from outside.
 //!
-//! [`file`] is what an author writes, [`expect`] what a case asks of its outcome, [`run`] does the
+//! [`mod@file`] is what an author writes, [`expect`] what a case asks of its outcome, [`run`] does the
 //! cases one after the other, and [`report`] says what came of them. [`record`] writes
 //! such a file from a session.
 
