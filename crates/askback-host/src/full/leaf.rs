@@ -5,7 +5,7 @@ use std::{
     pin::Pin,
     sync::{
         Once,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicUsize, Ordering},
     },
     task::{Context, Poll, ready},
     time::{Duration, SystemTime, UNIX_EPOCH},
@@ -43,8 +43,9 @@ use crate::{
 /// How long something may take without a word about it.
 const SILENT: Duration = Duration::from_secs(1);
 
-/// Whether the person is in their editor, which has the terminal meanwhile.
-static IS_AWAY: AtomicBool = AtomicBool::new(false);
+/// How often the person went to their editor, which has the terminal meanwhile, and is not back for
+/// sure.
+static AWAY_TIMES: AtomicUsize = AtomicUsize::new(0);
 
 /// How long a person who presses no key is taken to be before the terminal.
 const AWAY: Duration = Duration::from_secs(20);
@@ -112,11 +113,9 @@ impl Full {
         self.write(&leave);
         self.keys.shut();
         restore();
+        AWAY_TIMES.fetch_add(1, Ordering::Relaxed);
         match Away::begin(text) {
-            Ok(away) => {
-                IS_AWAY.store(true, Ordering::Relaxed);
-                self.away = Some(away);
-            }
+            Ok(away) => self.away = Some(away),
             Err(error) => {
                 let words = words!("no editor could be opened: {}", given(error));
                 self.come_back();
@@ -127,7 +126,11 @@ impl Full {
 
     fn come_back(&mut self) {
         self.away = None;
-        IS_AWAY.store(false, Ordering::Relaxed);
+        // A Ctrl-C that ended the editor comes here, too, and perhaps after its end.
+        tokio::spawn(async {
+            sleep(SILENT).await;
+            AWAY_TIMES.fetch_sub(1, Ordering::Relaxed);
+        });
         // A terminal that was taken once can be taken again, or nobody is there.
         let _ = take();
         self.keys.open();
@@ -400,7 +403,7 @@ fn restored_when_ended() -> io::Result<()> {
         tokio::spawn(async move {
             while ended.recv().await.is_some() {
                 // Ctrl-C in the editor of the person is for that.
-                if of_keys && IS_AWAY.load(Ordering::Relaxed) {
+                if of_keys && AWAY_TIMES.load(Ordering::Relaxed) > 0 {
                     continue;
                 }
                 restore();
