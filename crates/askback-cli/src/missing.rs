@@ -11,8 +11,9 @@ use askback_core::{
     uri_template::UriTemplate,
 };
 use askback_host::{
-    host::{Host, Suggest},
+    host::Host,
     model::{Ask, Call, Question, Reply},
+    suggest::Suggest,
 };
 use serde_json::{Map, Value};
 

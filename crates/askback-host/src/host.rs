@@ -4,18 +4,16 @@
 //! decides nothing. A front end is a leaf, and could be taken away without the others noticing.
 
 use std::{
-    collections::{HashMap, VecDeque},
+    collections::HashMap,
     convert::Infallible,
-    future::{pending, poll_fn, ready},
+    future::{pending, poll_fn},
     path::Path,
     task::{Context, Poll},
     time::Duration,
 };
 
 use askback::client;
-use askback_core::{
-    forms::Content, future::BoxFuture, limits::Limits, protocol::CreateMessageResult,
-};
+use askback_core::{future::BoxFuture, limits::Limits, protocol::CreateMessageResult};
 use tokio::{
     sync::oneshot,
     time::{Instant, sleep},
@@ -23,26 +21,19 @@ use tokio::{
 
 use crate::{
     Interrupted, folder,
-    model::{
-        Desk, Effect, Ended, Event, Happened, Permission, Question, Reply, Said, Step, Suggestions,
-    },
+    model::{Desk, Effect, Ended, Event, Happened, Permission, Question, Reply, Said, Step},
     models::{Model, ModelError},
     offer::Offer,
     page::{Page, Rows, out, out::Unwritten},
     relay::{self, Arrival, Arrivals},
     remarks::{Remark, Remarks},
+    suggest::{Lookup, Suggest, Wanted},
     text::Words,
     words,
 };
 
 /// The number of the questions we ask ourselves. The relay's count up from nought.
 const OURS: u64 = u64::MAX;
-
-/// How long a person pauses in typing before values are suggested.
-const PAUSE: Duration = Duration::from_millis(120);
-
-/// The most texts for which it is remembered what was suggested.
-const KNOWN: usize = 64;
 
 /// How long a person waits before the screen says for what.
 const SILENCE: Duration = Duration::from_secs(1);
@@ -69,64 +60,6 @@ pub struct Host {
     running: Option<(u64, Running)>,
     /// Keeps what the person said of models and this server.
     keep: Option<Box<Keep>>,
-}
-
-/// A field for which values are wanted.
-struct Wanted {
-    field: usize,
-    asked: Asked,
-}
-
-/// The text for which values are wanted, and what stands beside it.
-#[derive(Debug, Clone, PartialEq)]
-struct Asked {
-    name: String,
-    text: String,
-    others: Content,
-}
-
-/// Values that were suggested, and whether there are more.
-type Suggested = (Vec<String>, bool);
-
-/// The values for the texts that were asked for already: who goes back by a letter waits for
-/// nothing.
-#[derive(Default)]
-struct Known(VecDeque<(Asked, Suggested)>);
-
-impl Known {
-    fn get(&self, asked: &Asked) -> Option<&Suggested> {
-        let found = self.0.iter().find(|(known, _)| known == asked);
-        found.map(|(_, suggested)| suggested)
-    }
-
-    fn keep(&mut self, asked: Asked, suggested: Suggested) {
-        self.0.truncate(KNOWN.saturating_sub(1));
-        self.0.push_front((asked, suggested));
-    }
-}
-
-/// A source of values for the fields of our own questions.
-pub trait Suggest {
-    /// Suggests values for the field of that name which begin with `text`, with the values of the
-    /// other fields given; and says whether there are more. None if there are none to be had.
-    fn suggest(
-        &self,
-        name: String,
-        text: String,
-        others: Content,
-    ) -> BoxFuture<'_, Option<(Vec<String>, bool)>>;
-}
-
-/// Nobody suggests anything.
-impl Suggest for () {
-    fn suggest(
-        &self,
-        _: String,
-        _: String,
-        _: Content,
-    ) -> BoxFuture<'_, Option<(Vec<String>, bool)>> {
-        Box::pin(ready(None))
-    }
 }
 
 /// Takes note of a question of the server, and of the reply.
@@ -448,40 +381,19 @@ impl Host {
     /// that was cancelled.
     pub async fn fill(&mut self, question: Question, suggest: &dyn Suggest) -> Option<Reply> {
         self.happen(Event::Asked(OURS, question));
-        // Of all the texts on the way to the last one, none need be looked up.
-        let mut suggesting = None;
-        let mut known = Known::default();
+        let mut lookup = Lookup::new(suggest);
         while self.ours.is_none() {
             self.flush();
-            if let Some(Wanted { field, asked }) = self.wanted.take() {
-                suggesting = match known.get(&asked) {
-                    Some(suggested) => {
-                        let suggested = suggestions(field, asked.text, suggested.clone());
-                        self.happen(Event::Suggested(suggested));
-                        continue;
-                    }
-                    None => Some(Box::pin(look_up(suggest, field, asked))),
-                };
+            let wanted = self.wanted.take();
+            if let Some(known) = wanted.and_then(|wanted| lookup.want(wanted)) {
+                self.happen(Event::Suggested(known));
+                continue;
             }
             tokio::select! {
                 Some(arrival) = self.arrivals.recv() => self.arrive(arrival),
                 reply = replied(&mut self.running) => self.replied(reply),
                 did = did(&mut *self.leaf, &self.desk) => self.did(did),
-                (field, asked, found) = async {
-                    match &mut suggesting {
-                        Some(suggesting) => suggesting.await,
-                        None => pending().await,
-                    }
-                } => {
-                    suggesting = None;
-                    // What could not be had may be another time.
-                    if let Some(found) = &found {
-                        known.keep(asked.clone(), found.clone());
-                    }
-                    let found = found.unwrap_or_default();
-                    let suggested = suggestions(field, asked.text, found);
-                    self.happen(Event::Suggested(suggested));
-                }
+                found = lookup.found() => self.happen(Event::Suggested(found)),
             }
         }
         self.wanted = None;
@@ -640,33 +552,16 @@ impl Host {
                     text,
                     others,
                 } => {
-                    let asked = Asked { name, text, others };
-                    self.wanted = Some(Wanted { field, asked });
+                    self.wanted = Some(Wanted {
+                        field,
+                        name,
+                        text,
+                        others,
+                    });
                 }
                 Effect::Tell(_) => {}
             }
         }
-    }
-}
-
-/// Looks up values for a field, once the person pauses.
-async fn look_up(
-    suggest: &dyn Suggest,
-    field: usize,
-    asked: Asked,
-) -> (usize, Asked, Option<Suggested>) {
-    sleep(PAUSE).await;
-    let Asked { name, text, others } = asked.clone();
-    let found = suggest.suggest(name, text, others).await;
-    (field, asked, found)
-}
-
-fn suggestions(field: usize, text: String, (values, has_more): Suggested) -> Suggestions {
-    Suggestions {
-        field,
-        text,
-        values,
-        has_more,
     }
 }
 

@@ -27,6 +27,7 @@ pub mod relay;
 pub mod remarks;
 pub mod script;
 pub mod settings_file;
+pub mod suggest;
 pub mod text;
 pub mod unattended;
 pub mod wire;

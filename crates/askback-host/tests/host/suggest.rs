@@ -10,11 +10,12 @@ use std::{
 
 use askback_core::{forms::Content, future::BoxFuture, limits::Limits};
 use askback_host::{
-    host::{Did, Host, Leaf, Suggest},
+    host::{Did, Host, Leaf},
     model::{Desk, Happened, Said},
     page::{Look, Page},
     relay::Relay,
     remarks::Remark,
+    suggest::Suggest,
     text::Words,
 };
 use tokio::time::{Sleep, sleep};

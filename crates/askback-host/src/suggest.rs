@@ -1,0 +1,125 @@
+//! Values that are suggested for a field of our own questions, while a person types.
+
+use std::{
+    collections::VecDeque,
+    future::{pending, ready},
+    pin::Pin,
+    time::Duration,
+};
+
+use askback_core::{forms::Content, future::BoxFuture};
+use tokio::time::sleep;
+
+use crate::model::Suggestions;
+
+/// How long a person pauses in typing before values are looked up.
+const PAUSE: Duration = Duration::from_millis(120);
+
+/// The most texts whose values are remembered.
+const KNOWN: usize = 64;
+
+/// A source of values for the fields of our own questions.
+pub trait Suggest {
+    /// Suggests values for the field of that name which begin with `text`, with the values of the
+    /// other fields given; and says whether there are more. None if there are none to be had.
+    fn suggest(
+        &self,
+        name: String,
+        text: String,
+        others: Content,
+    ) -> BoxFuture<'_, Option<(Vec<String>, bool)>>;
+}
+
+/// Nobody suggests anything.
+impl Suggest for () {
+    fn suggest(
+        &self,
+        _: String,
+        _: String,
+        _: Content,
+    ) -> BoxFuture<'_, Option<(Vec<String>, bool)>> {
+        Box::pin(ready(None))
+    }
+}
+
+/// A field for which values are wanted, the text that they begin with, and the values beside it.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Wanted {
+    pub(crate) field: usize,
+    pub(crate) name: String,
+    pub(crate) text: String,
+    pub(crate) others: Content,
+}
+
+/// The values for a form, looked up once for each text, and for the last text alone.
+pub(crate) struct Lookup<'a> {
+    suggest: &'a dyn Suggest,
+    /// The values that were had, newest first: who goes back by a letter waits for nothing.
+    known: VecDeque<(Wanted, Suggestions)>,
+    running: Option<Running<'a>>,
+}
+
+/// The work of the source: the field, and the values for it, or none where they could not be had.
+type Running<'a> = Pin<Box<dyn Future<Output = (Wanted, Option<Suggestions>)> + 'a>>;
+
+impl<'a> Lookup<'a> {
+    /// A lookup that has asked for nothing yet.
+    pub(crate) fn new(suggest: &'a dyn Suggest) -> Self {
+        Self {
+            suggest,
+            known: VecDeque::new(),
+            running: None,
+        }
+    }
+
+    /// Returns the values for a field if they are known, and has them looked up otherwise, in place of
+    /// what was wanted before.
+    pub(crate) fn want(&mut self, wanted: Wanted) -> Option<Suggestions> {
+        let known = self.known.iter().find(|(known, _)| *known == wanted);
+        if let Some((_, found)) = known {
+            self.running = None;
+            return Some(found.clone());
+        }
+        self.running = Some(Box::pin(look_up(self.suggest, wanted)));
+        None
+    }
+
+    /// Waits for the values that are looked up; for ever where none are. Nothing is lost where that is
+    /// not waited for to the end.
+    pub(crate) async fn found(&mut self) -> Suggestions {
+        let Some(running) = &mut self.running else {
+            return pending().await;
+        };
+        let (wanted, found) = running.await;
+        self.running = None;
+        match found {
+            Some(found) => {
+                self.known.truncate(KNOWN.saturating_sub(1));
+                self.known.push_front((wanted, found.clone()));
+                found
+            }
+            // What could not be had may be another time.
+            None => suggestions(wanted, (Vec::new(), false)),
+        }
+    }
+}
+
+/// Looks up values once the person pauses.
+async fn look_up(suggest: &dyn Suggest, wanted: Wanted) -> (Wanted, Option<Suggestions>) {
+    sleep(PAUSE).await;
+    let Wanted {
+        name, text, others, ..
+    } = wanted.clone();
+    let found = suggest.suggest(name, text, others).await;
+    let found = found.map(|found| suggestions(wanted.clone(), found));
+    (wanted, found)
+}
+
+fn suggestions(wanted: Wanted, (values, has_more): (Vec<String>, bool)) -> Suggestions {
+    Suggestions {
+        field: wanted.field,
+        text: wanted.text,
+        values,
+        has_more,
+    }
+}
