@@ -1,4 +1,4 @@
-//! What a person keeps of a conversation, and what the server tells in it unasked.
+//! A conversation: the results that a person keeps, and the messages of the server that nobody asked for.
 
 use std::fs;
 

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::run::{ASKBACK, Ran, Run};
 
-/// What the server is told of the client, from the trace of a run.
+/// The capabilities and the name that the server was sent, from the trace of a run.
 #[track_caller]
 fn introduced(role: &str, opening: &str) -> (Value, Ran) {
     let name = format!("as-{}", role.replace(',', "-"));

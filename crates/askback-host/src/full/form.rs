@@ -98,7 +98,7 @@ impl FormView {
         self.calendar.is_some() || !self.editor.text().is_empty()
     }
 
-    /// What the server says of the field that has the focus.
+    /// The server's description of the focused field.
     pub(super) fn description<'a>(&self, draft: &'a Draft) -> Option<&'a str> {
         draft.fields().get(self.focus)?.description.as_deref()
     }

@@ -28,7 +28,7 @@ trait Written: Action + Sized {
     /// The fault of a rule without an action, or with two.
     const NEEDED: &str;
 
-    /// What is done where the question must not be asked, and the rule does not say.
+    /// The reply to a question that must not be asked, where the rule names none.
     fn refusal() -> Self;
 
     /// Checks whether the questions that are named can be answered so.
