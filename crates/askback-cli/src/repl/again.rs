@@ -18,11 +18,11 @@ use crate::{
 /// A call that the person makes.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Call {
-    /// Of a tool.
+    /// A call of a tool, with its arguments.
     Tool(Box<Tool>, Map<String, Value>),
-    /// Of a prompt.
+    /// A request for a prompt, with its arguments.
     Prompt(String, BTreeMap<String, String>),
-    /// Of a resource, by its URI.
+    /// A request for the resource of this URI.
     Read(String),
 }
 
@@ -68,13 +68,15 @@ impl Repl<'_> {
             page.say(Style::Warning, "The tool reports an error:");
         }
         self.show(received.text)?;
-        let files = content::files(&received.json);
-        for picture in &files {
-            self.session.host.picture(picture);
-        }
-        if !files.is_empty() && self.session.host.is_person() {
-            let words = "/save FILE writes it to a file.";
-            self.session.host.page().note(Style::Dim, words);
+        if self.session.host.is_person() {
+            let files = content::files(&received.json);
+            for picture in &files {
+                self.session.host.picture(picture);
+            }
+            if !files.is_empty() {
+                let words = "/save FILE writes it to a file.";
+                self.session.host.page().note(Style::Dim, words);
+            }
         }
         match before {
             Some(before) => self.list(|page| diff::put(page, &before, &received.json)),
