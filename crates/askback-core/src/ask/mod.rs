@@ -27,7 +27,7 @@ pub mod seal;
 mod state;
 
 pub use error::{AskError, Capability};
-pub use flow::{Flow, OpenQuestion, SlotId, Verdict};
+pub use flow::{Flow, OpenQuestion, Release, SlotId, Verdict};
 pub use journal::{Answered, Entry, QuestionDigest, Reply, Settlement};
 pub use principal::Principal;
 pub use question::{Checked, CheckedRequest, Question, check_form};

@@ -24,8 +24,11 @@ pub struct AskingLimits {
     pub rounds: u32,
     /// The round from which a flow is logged as unusually long.
     pub rounds_warned: u32,
-    /// How long a question of a handshake revision waits for its answer.
+    /// How long a question of a handshake revision waits for its answer, and after a link was opened
+    /// for what is behind it.
     pub answer: Duration,
+    /// How long a retry waits for what is behind a link before the link is the answer again.
+    pub page: Duration,
     /// How long one `ctx.run` or `ctx.commit` may take.
     pub run: Duration,
     /// How long a sealed `requestState` can be answered: a person's time for one round.
@@ -59,6 +62,7 @@ impl Default for AskingLimits {
             rounds: 10,
             rounds_warned: 6,
             answer: Duration::from_secs(10 * MINUTE),
+            page: Duration::from_secs(25),
             run: Duration::from_secs(MINUTE),
             round_ttl: Duration::from_secs(15 * MINUTE),
             flow_ttl: Duration::from_secs(24 * 60 * MINUTE),

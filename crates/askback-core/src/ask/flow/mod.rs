@@ -1,5 +1,6 @@
 //! The machine behind a flow: what waits, what is recorded, what happens next.
 
+mod held;
 mod settle;
 mod slot;
 
@@ -16,6 +17,7 @@ use core::{
     task::{Poll, Waker},
 };
 
+pub use self::held::Release;
 use self::slot::{Asked, Record, Slot, Wait};
 use super::{
     AskError, Millis,
@@ -268,6 +270,7 @@ impl Flow {
             question,
             sent: false,
             changed,
+            holds: false,
         };
         Ok(self.wait_for(key, Wait::Question(Box::new(asked))))
     }
@@ -382,7 +385,7 @@ impl Flow {
     pub fn drop_slot(&mut self, slot: SlotId) -> Option<String> {
         let slot = self.slots.remove(&slot)?;
         match slot.wait {
-            Wait::Step { running: true } => {
+            Wait::Step { running: true } | Wait::Held(..) => {
                 self.running -= 1;
                 None
             }
@@ -519,7 +522,7 @@ impl Flow {
         let mut left = Carried::default();
         for slot in self.slots.values() {
             match &slot.wait {
-                Wait::Question(asked) => left.open.push(OpenEntry {
+                Wait::Question(asked) | Wait::Held(asked, _) => left.open.push(OpenEntry {
                     key: slot.key.clone(),
                     question: asked.question.digest,
                     attempts: asked.attempts,

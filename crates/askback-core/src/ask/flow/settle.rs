@@ -60,7 +60,8 @@ impl Flow {
     }
 
     /// Delivers the earliest recorded settlement that something waits for. An answer that breaks
-    /// its form is not delivered: it is forgotten, and the question is asked again.
+    /// its form is not delivered: it is forgotten, and the question is asked again. Nor is one that
+    /// is to be held: it waits to be released.
     fn deliver(&mut self) -> bool {
         let mut at = self.undelivered;
         while let Some(record) = self.journal.get_mut(at) {
@@ -80,6 +81,13 @@ impl Flow {
                 self.recorded -= usize::from(at < self.recorded);
                 continue;
             };
+            if at >= self.recorded && slot.wait.holds(&settled) {
+                let record = self.journal.remove(at);
+                slot.hold(record);
+                self.running += 1;
+                self.live = true;
+                return true;
+            }
             slot.wait = settled;
             record.delivered = true;
             self.now = record.entry.at;
@@ -149,6 +157,8 @@ impl Flow {
                         key: slot.key.clone(),
                         rounds,
                     }
+                } else if asked.holds {
+                    AskError::TimedOut
                 } else {
                     AskError::TooManyRounds(rounds)
                 };

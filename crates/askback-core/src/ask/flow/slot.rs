@@ -28,10 +28,16 @@ pub(super) struct Slot {
 #[derive(Debug)]
 pub(super) enum Wait {
     Question(Box<Asked>),
+    /// The answer is there, and does not count before [`Flow::release`](super::Flow::release).
+    Held(Box<Asked>, Answered),
     Answered(Result<Checked, AskError>),
-    Step { running: bool },
+    Step {
+        running: bool,
+    },
     Done(RawJson),
-    Timer { deadline: Millis },
+    Timer {
+        deadline: Millis,
+    },
     Fired,
 }
 
@@ -43,6 +49,8 @@ pub(super) struct Asked {
     pub(super) sent: bool,
     /// It was another question when its key was used before.
     pub(super) changed: bool,
+    /// An answer that accepts is held.
+    pub(super) holds: bool,
 }
 
 #[derive(Debug)]
