@@ -37,7 +37,7 @@ use sha2::{Digest, Sha256};
 
 #[cfg(feature = "http-server")]
 pub(crate) use self::changes::bytes_of;
-pub use self::question::{Ask, Confirm, Elicit, ElicitUrl, ListRoots, Questions, Sample};
+pub use self::question::{Ask, Confirm, Elicit, ElicitUrl, LinkDone, ListRoots, Questions, Sample};
 pub(crate) use self::{
     backing::Backing,
     changes::{Audience, CallServer, Changes, Interest, Observer, Observing},

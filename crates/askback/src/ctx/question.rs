@@ -5,6 +5,7 @@ use std::{
     future::Future,
     pin::Pin,
     task::{Context, Poll, ready},
+    time::Duration,
 };
 
 use askback_core::{
@@ -16,7 +17,12 @@ use askback_core::{
 
 #[cfg(doc)]
 use super::Ctx;
-use crate::{answer::Answer, flow::Asking, roots::Roots};
+use crate::{
+    answer::Answer,
+    error::Error,
+    flow::{Asking, Page},
+    roots::Roots,
+};
 #[cfg(doc)]
 use askback_core::forms::Elicitable;
 
@@ -38,6 +44,10 @@ pub struct Confirm(pub(super) Elicit<bool>);
 /// A link for the person, on its way: see [`Ctx::elicit_url`].
 #[must_use = "a question is asked when it is awaited"]
 pub struct ElicitUrl(pub(super) Asking);
+
+/// A link for the person and what is behind it, on its way: see [`ElicitUrl::until`].
+#[must_use = "a question is asked when it is awaited"]
+pub struct LinkDone(Page);
 
 /// A completion by the client's model, on its way: see [`Ctx::sample`].
 #[must_use = "a question is asked when it is awaited"]
@@ -148,6 +158,52 @@ impl ElicitUrl {
     pub fn key(mut self, key: impl Into<Cow<'static, str>>) -> Self {
         self.0.rename(key.into());
         self
+    }
+
+    /// Goes on once what is behind the link is done, and not when the person agrees to open it.
+    ///
+    /// After that, `wait` is given the time it may take, and says whether it is done. In 2026-07-28
+    /// it runs in each retry, for up to [`limits.asking.page`](crate::limits::AskingLimits::page); if
+    /// it is not done by then, the link is the answer again, under the same key, within
+    /// [`limits.asking.rounds`](crate::limits::AskingLimits::rounds). In the revisions before, and
+    /// in a task, it runs once, for up to
+    /// [`limits.asking.answer`](crate::limits::AskingLimits::answer).
+    ///
+    /// `wait` reads the real state, such as a row of a database, and changes nothing: it may run
+    /// again, and may be dropped at any time. It may not ask. Once it said that all is done, it does
+    /// not run again for this question.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use askback::{Ctx, Result};
+    /// # async fn paid(order: u64, wait: Duration) -> Result<bool> { Ok(true) }
+    ///
+    /// async fn pay(ctx: Ctx) -> Result<String> {
+    ///     let order = ctx.random();
+    ///     let link = ctx.elicit_url("Pay the deposit.", format!("https://pay.example/{order:x}"));
+    ///     link.until(move |wait| paid(order, wait)).await?.accepted()?;
+    ///     Ok("Thank you.".into())
+    /// }
+    /// ```
+    pub fn until<F, Fut>(self, mut wait: F) -> LinkDone
+    where
+        F: FnMut(Duration) -> Fut + Send + 'static,
+        Fut: Future<Output = Result<bool, Error>> + Send + 'static,
+    {
+        LinkDone(Page::new(
+            self.0,
+            Box::new(move |longest| Box::pin(wait(longest))),
+        ))
+    }
+}
+
+impl Future for LinkDone {
+    type Output = Result<Answer<()>, Error>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let checked = ready!(Pin::new(&mut self.0).poll(cx))?;
+        let answer = elicited(checked).map(|result| by_action(result).map(|_| ()));
+        Poll::Ready(answer.map_err(Into::into))
     }
 }
 

@@ -6,6 +6,7 @@
 
 mod becoming;
 mod drive;
+mod page;
 mod question;
 mod scope;
 mod step;
@@ -20,6 +21,7 @@ use std::{
         atomic::{AtomicBool, Ordering},
     },
     task::{Poll, Waker},
+    time::Duration,
 };
 
 use askback_core::{
@@ -30,6 +32,7 @@ use askback_core::{
 pub(crate) use askback_core::future::BoxFuture;
 pub(crate) use becoming::TaskStage;
 pub(crate) use drive::{Drive, Turn};
+pub(crate) use page::Page;
 pub(crate) use question::Asking;
 pub(crate) use scope::{Course, Scope};
 pub(crate) use step::Naming;
@@ -54,6 +57,8 @@ pub(crate) struct Cell {
     seed: Option<[u8; 32]>,
     signal: Arc<Signal>,
     suspending: AtomicBool,
+    /// Whether its questions are results, which a retry answers, unless it is a task.
+    is_in_rounds: bool,
 }
 
 /// The content of a cell. No lock on it is held while a future of the handler is polled or dropped.
@@ -85,6 +90,7 @@ impl Cell {
         limits: Arc<Limits>,
         seed: Option<[u8; 32]>,
         stage: TaskStage,
+        is_in_rounds: bool,
     ) -> Arc<Self> {
         Arc::new(Self {
             held: Mutex::new(Held {
@@ -97,6 +103,7 @@ impl Cell {
             seed,
             signal: Arc::default(),
             suspending: AtomicBool::new(false),
+            is_in_rounds,
         })
     }
 
@@ -145,6 +152,16 @@ impl Cell {
     /// Whether the call is a task.
     pub(crate) fn is_task(&self) -> bool {
         matches!(lock(&self.held).stage, TaskStage::Is)
+    }
+
+    /// Whether a person who is not done behind a link can be asked to try again, and how long they
+    /// are waited for before.
+    pub(crate) fn patience(&self) -> (bool, Duration) {
+        if self.is_in_rounds && !self.is_task() {
+            (true, self.limits.asking.page)
+        } else {
+            (false, self.limits.asking.answer)
+        }
     }
 
     /// Makes the call a task.

@@ -9,7 +9,7 @@ use std::{
 };
 
 use askback_core::{
-    ask::{AskError, Capability, Checked},
+    ask::{AskError, Capability, Checked, Release},
     protocol::{ElicitParams, InputRequest},
 };
 
@@ -31,6 +31,8 @@ struct New {
     key: Cow<'static, str>,
     request: InputRequest,
     missing: Option<Capability>,
+    /// An answer that accepts does not count before it is released.
+    holds: bool,
 }
 
 impl Asking {
@@ -46,6 +48,7 @@ impl Asking {
             key,
             request,
             missing,
+            holds: false,
         };
         Self {
             cell: Arc::clone(cell),
@@ -69,12 +72,42 @@ impl Asking {
         }
     }
 
+    /// Has an answer that accepts held until it is released, before the first poll.
+    pub(crate) fn hold(&mut self) {
+        if let State::New(new) = &mut self.state {
+            new.holds = true;
+        }
+    }
+
+    /// Whether the answer is held.
+    pub(crate) fn is_held(&self) -> bool {
+        match &self.state {
+            State::Waiting(slot) => self.cell.flow().is_held(slot.id),
+            _ => false,
+        }
+    }
+
+    /// Ends the wait of an answer that is held.
+    pub(crate) fn release(&self, release: Release) {
+        if let State::Waiting(slot) = &self.state {
+            let now = self.cell.clock().now();
+            self.cell.flow().release(slot.id, release, now);
+        }
+    }
+
+    pub(crate) fn cell(&self) -> &Arc<Cell> {
+        &self.cell
+    }
+
     fn register(&self, new: New) -> Result<Slot, AskError> {
         if !Scope::may_ask(&self.cell) {
             return Err(AskError::Misplaced);
         }
         let mut flow = self.cell.flow();
         let id = flow.ask(&new.key, new.request)?;
+        if new.holds {
+            flow.hold(id);
+        }
         let unanswerable = new.missing.filter(|_| !flow.is_recorded(id));
         drop(flow);
         let slot = Slot::new(&self.cell, id);

@@ -16,6 +16,8 @@ pub(crate) type Course = u64;
 
 /// The handler's own course.
 const HANDLER: Course = 0;
+/// That of what waits for a person behind a link.
+pub(super) const COURSE_OF_PAGES: Course = Course::MAX - 1;
 /// That of what runs in no handler.
 const OUTSIDE: Course = Course::MAX;
 
@@ -80,7 +82,7 @@ pub(crate) fn course_of_step(key: &str) -> Course {
     let digest = Sha256::digest(key);
     let mut course = [0; 8];
     course.copy_from_slice(&digest[..8]);
-    Course::from_le_bytes(course).clamp(HANDLER + 1, OUTSIDE - 1)
+    Course::from_le_bytes(course).clamp(HANDLER + 1, COURSE_OF_PAGES - 1)
 }
 
 fn address(cell: &super::Cell) -> usize {

@@ -405,8 +405,10 @@ impl<T: Answer> Calling<T> {
                 for key in drive.cell().take_withdrawn() {
                     asked.retain(|asked| asked.key != key);
                 }
-                // The time in which a person is asked does not count, but a task ends with its time.
-                if asked.is_empty() || is_task {
+                // The time in which a person is asked does not count, nor that in which they are behind a
+                // link, but a task ends with its time.
+                let waits = asked.is_empty() && !drive.cell().flow().holds();
+                if waits || is_task {
                     watch.poll(cx).map(Err)
                 } else {
                     watch.pause();
@@ -534,6 +536,7 @@ impl<T: Answer> Calling<T> {
             Arc::clone(self.limits()),
             self.shared.seed,
             stage,
+            self.is_in_rounds(),
         );
         let ctx = Ctx::new(ctx::Call {
             cell: Arc::clone(&cell),

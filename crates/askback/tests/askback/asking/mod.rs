@@ -2,6 +2,7 @@
 
 mod attacks;
 mod capabilities;
+mod pages;
 mod replay;
 mod small;
 mod transcript;

@@ -1,0 +1,206 @@
+//! Links that count once what is behind them is done.
+
+use std::{
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicU32, Ordering},
+    },
+    time::Duration,
+};
+
+use askback::{
+    Ctx, Error, Result,
+    Revision::{self, V2025_11_25, V2026_07_28},
+    testing::{self, Person},
+};
+use serde_json::json;
+use tokio::time::{Instant, sleep};
+
+use super::{Seat, serving};
+
+/// A page that is done so long after it was first waited for.
+#[derive(Clone)]
+struct Page {
+    takes: Duration,
+    opened: Arc<OnceLock<Instant>>,
+    waits: Arc<AtomicU32>,
+}
+
+impl Page {
+    fn new(seconds: u64) -> Self {
+        Self {
+            takes: Duration::from_secs(seconds),
+            opened: Arc::default(),
+            waits: Arc::default(),
+        }
+    }
+
+    async fn done(self, wait: Duration) -> Result<bool> {
+        self.waits.fetch_add(1, Ordering::Relaxed);
+        let opened = *self.opened.get_or_init(Instant::now);
+        let left = self.takes.saturating_sub(opened.elapsed());
+        sleep(left.min(wait)).await;
+        Ok(left <= wait)
+    }
+}
+
+const LINK: &str = "https://pay.example/1";
+
+async fn pay(ctx: Ctx, page: Page) -> Result<String> {
+    let paid = ctx.elicit_url("Pay.", LINK);
+    let paid = paid.until(move |wait| page.clone().done(wait)).await;
+    match paid {
+        Ok(answer) => answer.accepted()?,
+        Err(error) => return Ok(error.to_string()),
+    }
+    // The record of the link is delivered in another round.
+    let seat: Seat = ctx.elicit("Which?").await?.accepted()?;
+    Ok(format!("paid, by the window: {}", seat.window))
+}
+
+fn opens() -> Person {
+    Person::new()
+        .agree("link")
+        .answer("seat", json!({"window": true}))
+}
+
+/// Checks what a call says that waits for a page, what it asks, and how often it waits.
+async fn check(
+    page: Page,
+    person: Person,
+    revision: Revision,
+    said: &str,
+    asked: &[&str],
+    waits: u32,
+) {
+    let waited = Arc::clone(&page.waits);
+    let handler = move |ctx: Ctx| pay(ctx, page.clone());
+    let trial = testing::call(serving(handler), "tool", json!({})).with(person);
+    let run = trial.in_revision(revision).await;
+    assert_eq!(run.text(), said, "{revision}");
+    assert_eq!(run.keys(), asked, "{revision}");
+    assert_eq!(waited.load(Ordering::Relaxed), waits, "{revision}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_goes_on_when_the_page_is_done() {
+    let paid = "paid, by the window: true";
+    for revision in [V2025_11_25, V2026_07_28] {
+        check(Page::new(0), opens(), revision, paid, &["link", "seat"], 1).await;
+        check(Page::new(20), opens(), revision, paid, &["link", "seat"], 1).await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_retry_does_not_wait_for_ever() {
+    let paid = "paid, by the window: true";
+    let again = ["link", "link", "link", "seat"];
+    check(Page::new(60), opens(), V2026_07_28, paid, &again, 3).await;
+    check(
+        Page::new(60),
+        opens(),
+        V2025_11_25,
+        paid,
+        &["link", "seat"],
+        1,
+    )
+    .await;
+    let late = "nobody answered in time";
+    check(
+        Page::new(660),
+        opens(),
+        V2026_07_28,
+        late,
+        &["link"; 10],
+        10,
+    )
+    .await;
+    check(Page::new(660), opens(), V2025_11_25, late, &["link"], 1).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_page_that_was_not_opened_is_not_waited_for() {
+    for revision in [V2025_11_25, V2026_07_28] {
+        for (person, said) in [
+            (
+                Person::new().decline("link"),
+                "Nothing was done: the person declined.",
+            ),
+            (
+                Person::new().cancel("link"),
+                "Nothing was done: the person cancelled.",
+            ),
+        ] {
+            check(Page::new(0), person, revision, said, &["link"], 0).await;
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_timer_may_race_a_page() {
+    async fn handler(ctx: Ctx) -> Result<String> {
+        let page = Page::new(20);
+        let paid = ctx.elicit_url("Pay.", LINK);
+        let paid = paid.until(move |wait| page.clone().done(wait));
+        let paid = ctx.timeout(Duration::from_secs(10), paid).await;
+        let seat: Seat = ctx.elicit("Which?").await?.accepted()?;
+        Ok(format!("{} {}", paid.is_ok(), seat.window))
+    }
+    let trial = testing::call(serving(handler), "tool", json!({})).with(opens());
+    for revision in [V2025_11_25, V2026_07_28] {
+        let run = trial.in_revision(revision).await;
+        assert_eq!(run.text(), "false true", "{revision}");
+        assert_eq!(run.keys(), ["link", "seat"], "{revision}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_error_of_a_wait_ends_the_link() {
+    async fn handler(ctx: Ctx) -> Result<String> {
+        let link = ctx.elicit_url("Pay.", LINK);
+        let paid = link.until(|_| async { Err(Error::new("the till is closed")) });
+        Ok(paid.await.unwrap_err().to_string())
+    }
+    let trial = testing::call(serving(handler), "tool", json!({})).with(opens());
+    for revision in [V2025_11_25, V2026_07_28] {
+        let run = trial.in_revision(revision).await;
+        assert_eq!(run.text(), "the till is closed", "{revision}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_page_is_done_before_what_is_done_after_it() {
+    // While the page is open, a step ends: a run from the record must see them in this order.
+    async fn handler(ctx: Ctx) -> Result<String> {
+        let page = Page::new(20);
+        let link = ctx.elicit_url("Pay.", LINK);
+        let link = link.until(move |wait| page.clone().done(wait));
+        let other = ctx.clone();
+        let first = Arc::new(OnceLock::new());
+        let (one, two) = (Arc::clone(&first), Arc::clone(&first));
+        let paid = async move {
+            let paid = link.await;
+            one.get_or_init(|| "page");
+            paid
+        };
+        let step = async move {
+            let step = other.run("step", async || {
+                sleep(Duration::from_secs(10)).await;
+                Ok(())
+            });
+            let step = step.await;
+            two.get_or_init(|| "step");
+            step
+        };
+        let (paid, step) = super::join(paid, step).await;
+        paid?.accepted()?;
+        step?;
+        let seat: Seat = ctx.elicit("Which?").await?.accepted()?;
+        Ok(format!("{} {}", first.get().unwrap(), seat.window))
+    }
+    let trial = testing::call(serving(handler), "tool", json!({})).with(opens());
+    for revision in [V2025_11_25, V2026_07_28] {
+        let run = trial.in_revision(revision).await;
+        assert_eq!(run.text(), "step true", "{revision}");
+    }
+}
