@@ -15,7 +15,8 @@ use askback_host::{
 use serde_json::{Value, json};
 
 use crate::{
-    form, in_full, link, nested, of_model, reply_of_a_model, sign_in, suggested, travel, vacation,
+    booking, form, in_full, link, nested, of_model, reply_of_a_model, roots, sign_in, suggested,
+    travel, vacation,
 };
 
 /// An event of a conversation.
@@ -154,24 +155,6 @@ fn done(effect: &Effect) -> String {
     }
 }
 
-fn booking() -> Question {
-    form(
-        "Flights and hotel come to 3000 USD.\nShall we book?",
-        r#"
-            "confirm_booking": {"type": "boolean", "title": "Confirm booking"},
-            "seat_preference": {"type": "string", "title": "Seat", "oneOf": [
-                {"const": "window", "title": "Window"},
-                {"const": "aisle", "title": "Aisle"},
-                {"const": "no_preference", "title": "No preference"}
-            ]},
-            "travel_insurance": {
-                "type": "boolean", "title": "Travel insurance", "description": "Costs 150 USD.", "default": false
-            }
-        "#,
-        r#""confirm_booking""#,
-    )
-}
-
 /// Every kind of field there is.
 fn everything() -> Question {
     form(
@@ -225,14 +208,6 @@ fn sampling() -> Question {
             }),
             ..CreateMessageParams::new("", 1500)
         })),
-    }
-}
-
-fn roots() -> Question {
-    Question {
-        call: Some(Call::Tool("save_itinerary".to_owned())),
-        key: None,
-        ask: Ask::Roots,
     }
 }
 

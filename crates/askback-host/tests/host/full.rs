@@ -17,7 +17,8 @@ use proptest::prelude::*;
 use serde_json::Value;
 
 use crate::{
-    form, link, nested, of_model, reply_of_a_model, safety, sign_in, suggested, travel, vacation,
+    booking, form, link, nested, of_model, reply_of_a_model, roots, safety, sign_in, suggested,
+    travel, vacation,
 };
 
 /// Something that happens before the screen.
@@ -178,24 +179,6 @@ fn play(columns: usize, does: Vec<Do<'_>>) -> String {
     told + &seat.log
 }
 
-fn booking() -> Question {
-    form(
-        "Flights and hotel come to 3000 USD.\nShall we book?",
-        r#"
-            "confirm_booking": {"type": "boolean", "title": "Confirm booking"},
-            "seat_preference": {"type": "string", "title": "Seat", "oneOf": [
-                {"const": "window", "title": "Window"},
-                {"const": "aisle", "title": "Aisle"},
-                {"const": "no_preference", "title": "No preference"}
-            ]},
-            "travel_insurance": {
-                "type": "boolean", "title": "Travel insurance", "description": "Costs 150 USD.", "default": false
-            }
-        "#,
-        r#""confirm_booking""#,
-    )
-}
-
 /// Every kind of field there is.
 fn everything() -> Question {
     form(
@@ -224,14 +207,6 @@ fn everything() -> Question {
         "#,
         r#""email", "day", "meals", "interests""#,
     )
-}
-
-fn roots() -> Question {
-    Question {
-        call: Some(Call::Tool("save_itinerary".to_owned())),
-        key: None,
-        ask: Ask::Roots,
-    }
 }
 
 fn sampling() -> Question {

@@ -52,6 +52,25 @@ fn form(message: &str, properties: &str, required: &str) -> Question {
     }
 }
 
+/// The wishes of a booking.
+fn booking() -> Question {
+    form(
+        "Flights and hotel come to 3000 USD.\nShall we book?",
+        r#"
+            "confirm_booking": {"type": "boolean", "title": "Confirm booking"},
+            "seat_preference": {"type": "string", "title": "Seat", "oneOf": [
+                {"const": "window", "title": "Window"},
+                {"const": "aisle", "title": "Aisle"},
+                {"const": "no_preference", "title": "No preference"}
+            ]},
+            "travel_insurance": {
+                "type": "boolean", "title": "Travel insurance", "description": "Costs 150 USD.", "default": false
+            }
+        "#,
+        r#""confirm_booking""#,
+    )
+}
+
 /// A form of which a part cannot be drawn.
 fn nested() -> Question {
     let schema = r#"{
@@ -128,6 +147,15 @@ fn sign_in(url: &str) -> Question {
             scopes: Some("trips:read trips:write".to_owned()),
             returns_to: "http://127.0.0.1:4321/callback".to_owned(),
         },
+    }
+}
+
+/// A request for the folders of the person.
+fn roots() -> Question {
+    Question {
+        call: Some(Call::Tool("save_itinerary".to_owned())),
+        key: None,
+        ask: Ask::Roots,
     }
 }
 
