@@ -1,13 +1,10 @@
 //! A person before the full screen of the real program, on a terminal that is emulated.
 
 use std::{
-    fs::File,
-    io::{Read, Write},
+    io::Write,
     num::NonZero,
-    os::fd::AsFd,
     process::Child,
-    sync::mpsc::{self, Receiver, RecvTimeoutError},
-    thread,
+    sync::mpsc::{Receiver, RecvTimeoutError},
     time::Duration,
 };
 
@@ -19,6 +16,8 @@ use rustix::{
     process::{Pid, Signal, kill_process},
     termios::{self, LocalModes},
 };
+
+use crate::pty;
 
 const ASKBACK: &str = env!("CARGO_BIN_EXE_askback");
 
@@ -53,29 +52,21 @@ impl Terminal {
     }
 
     pub(crate) fn open_with(words: &[&str], columns: u16, variables: &[(&str, &str)]) -> Self {
-        let (pty, pts) = pty_process::blocking::open().expect("there are terminals");
-        pty.resize(Size::new(ROWS.get(), columns))
-            .expect("it has a size");
         let command = Command::new(ASKBACK)
             .args(words)
-            .env("TERM", "xterm-256color")
-            // The terminal that is emulated cuts rows where it becomes narrower, as xterm does.
-            .env("XTERM_VERSION", "XTerm(390)")
             .env("XDG_STATE_HOME", env!("CARGO_TARGET_TMPDIR"))
             .env("BROWSER", "true")
+            .env("TERM", "xterm-256color")
             .envs(variables.iter().copied());
-        let child = command.spawn(pts).expect("the command was built");
-        let reading = pty.as_fd().try_clone_to_owned().expect("it can be read");
-        let (sender, output) = mpsc::channel();
-        thread::spawn(move || {
-            let mut reading = File::from(reading);
-            let mut bytes = [0; 4096];
-            while let Ok(many @ 1..) = reading.read(&mut bytes) {
-                if sender.send(bytes[..many].to_vec()).is_err() {
-                    return;
-                }
-            }
-        });
+        Self::start(command, columns)
+    }
+
+    /// A command on a terminal so wide.
+    pub(crate) fn start(command: Command, columns: u16) -> Self {
+        let command = command
+            // The terminal that is emulated cuts rows where it becomes narrower, as xterm does.
+            .env("XTERM_VERSION", "XTerm(390)");
+        let (child, pty, output) = pty::start(command, ROWS.get(), columns);
         Self {
             child,
             pty,
@@ -104,7 +95,7 @@ impl Terminal {
 
     /// Waits until this is seen no more.
     #[track_caller]
-    fn until_not(&mut self, seen: &str) -> &mut Self {
+    pub(crate) fn until_not(&mut self, seen: &str) -> &mut Self {
         while self.contents().contains(seen) {
             match self.output.recv_timeout(PATIENCE) {
                 Ok(bytes) => self.take(bytes),
@@ -123,24 +114,44 @@ impl Terminal {
         self.screen.screen().contents()
     }
 
+    /// All rows of the terminal, those that were scrolled away too.
+    pub(crate) fn rows(&mut self) -> Vec<String> {
+        let screen = self.screen.screen_mut();
+        screen.set_scrollback(usize::MAX);
+        let above = screen.scrollback();
+        let (_, columns) = screen.size();
+        let mut rows = Vec::new();
+        for back in (0..=above).rev() {
+            screen.set_scrollback(back);
+            let first = screen.rows(0, columns.get()).next().unwrap_or_default();
+            rows.push(first.trim_end().to_owned());
+        }
+        let rest = screen.rows(0, columns.get()).skip(1);
+        rows.extend(rest.map(|row| row.trim_end().to_owned()));
+        rows
+    }
+
     pub(crate) fn press(&mut self, keys: &str) -> &mut Self {
         self.pty.write_all(keys.as_bytes()).expect("it is read");
         self
     }
 
-    fn resize(&mut self, columns: u16) -> &mut Self {
+    pub(crate) fn resize(&mut self, columns: u16) -> &mut Self {
         self.pty
             .resize(Size::new(ROWS.get(), columns))
             .expect("it has a size");
         self.screen.screen_mut().set_size(ROWS, wide(columns));
         // What stands there is drawn again, for that size.
         let before = self.wrote.len();
-        while !self.wrote[before..].ends_with(b"\x1b[?2026l") {
-            let bytes = self
-                .output
-                .recv_timeout(PATIENCE)
-                .expect("it is drawn again");
-            self.take(bytes);
+        self.until_drawn(before)
+    }
+
+    /// Waits until a frame has ended behind these bytes, and nothing is behind it.
+    #[track_caller]
+    pub(crate) fn until_drawn(&mut self, since: usize) -> &mut Self {
+        while !self.wrote[since..].ends_with(b"\x1b[?2026l") {
+            let bytes = self.output.recv_timeout(PATIENCE);
+            self.take(bytes.expect("it is drawn again"));
         }
         self
     }
@@ -148,6 +159,12 @@ impl Terminal {
     /// Waits for the end of the program: its exit code, with the terminal as it was before.
     #[track_caller]
     pub(crate) fn end(mut self) -> Option<i32> {
+        self.ended()
+    }
+
+    /// The same, of a terminal that can still be looked at.
+    #[track_caller]
+    pub(crate) fn ended(&mut self) -> Option<i32> {
         loop {
             match self.output.recv_timeout(PATIENCE) {
                 Ok(bytes) => self.take(bytes),
@@ -178,23 +195,6 @@ fn wide(columns: u16) -> NonZero<u16> {
     NonZero::new(columns).expect("it has columns")
 }
 
-/// The rows of a terminal above the prompt, those that were scrolled away too.
-fn rows(terminal: &mut Terminal) -> Vec<String> {
-    let screen = terminal.screen.screen_mut();
-    screen.set_scrollback(usize::MAX);
-    let above = screen.scrollback();
-    let (_, columns) = screen.size();
-    let mut rows = Vec::new();
-    for back in (0..=above).rev() {
-        screen.set_scrollback(back);
-        let first = screen.rows(0, columns.get()).next().unwrap_or_default();
-        rows.push(first.trim_end().to_owned());
-    }
-    let rest = screen.rows(0, columns.get()).skip(1);
-    rows.extend(rest.map(|row| row.trim_end().to_owned()));
-    rows
-}
-
 #[test]
 fn a_holiday_is_booked_with_few_keys_and_leaves_few_rows() {
     let mut terminal = Terminal::open(&[], 80);
@@ -207,7 +207,7 @@ fn a_holiday_is_booked_with_few_keys_and_leaves_few_rows() {
     terminal.until("[Enter] Send").press(ENTER);
     // Eight keys beside the texts, of twenty.
     terminal.until("travel> ");
-    let rows = rows(&mut terminal);
+    let rows = terminal.rows();
     let began = rows.iter().position(|row| row.contains("sent 4 fields"));
     let ended = rows.iter().position(|row| row.starts_with("travel>"));
     let (began, ended) = began.zip(ended).expect("both are there");

@@ -30,6 +30,8 @@ mod one_shot;
 mod over_http;
 mod protected;
 #[cfg(unix)]
+mod pty;
+#[cfg(unix)]
 mod refused;
 mod restart;
 mod role;

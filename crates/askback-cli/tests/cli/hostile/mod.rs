@@ -6,13 +6,10 @@ mod site;
 mod strings;
 
 use std::{
-    fs::File,
-    io::{Read, Write},
+    io::Write,
     num::NonZero,
-    os::fd::AsFd,
     process::{Child, Command, Stdio},
     sync::mpsc::{self, Receiver},
-    thread,
     time::Duration,
 };
 
@@ -26,7 +23,7 @@ use self::{
     site::Site,
     strings::is_marked,
 };
-use crate::scratch::Scratch;
+use crate::{pty, scratch::Scratch};
 
 const ASKBACK: &str = env!("CARGO_BIN_EXE_askback");
 
@@ -96,25 +93,11 @@ impl Seat {
     }
 
     fn run(command: pty_process::blocking::Command, width: u16, styled: bool) -> Self {
-        let (pty, pts) = pty_process::blocking::open().expect("there are terminals");
-        pty.resize(Size::new(100, width)).expect("it has a size");
         let command = command
             .env("TERM", "xterm")
             .env("NO_COLOR", if styled { "" } else { "1" })
             .env("BROWSER", "true");
-        let child = command.spawn(pts).expect("the command was built");
-        let reading = pty.as_fd().try_clone_to_owned().expect("it can be read");
-        let (sender, output) = mpsc::channel();
-        thread::spawn(move || {
-            let mut reading = File::from(reading);
-            let mut bytes = [0; 4096];
-            // The end of the program is an error of its terminal.
-            while let Ok(many @ 1..) = reading.read(&mut bytes) {
-                if sender.send(bytes[..many].to_vec()).is_err() {
-                    return;
-                }
-            }
-        });
+        let (child, pty, output) = pty::start(command, 100, width);
         Self {
             child,
             pty,
