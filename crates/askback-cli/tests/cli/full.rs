@@ -353,7 +353,7 @@ fn a_link_longer_than_the_screen_is_whole_where_it_is_copied() {
         "--protocol",
         "2025-11-25",
         "--",
-        "sh",
+        "/bin/sh",
         "-c",
         server,
         "sh",
@@ -374,7 +374,7 @@ fn a_link_longer_than_the_screen_is_whole_where_it_is_copied() {
         ("BROWSER", "/nowhere"),
         ("DISPLAY", ""),
         ("WAYLAND_DISPLAY", ""),
-        ("PATH", "/usr/bin:/bin"),
+        ("PATH", "/nowhere"),
     ];
     let mut terminal = Terminal::open_with(&words, 80, &none);
     terminal
