@@ -235,6 +235,10 @@ impl FormView {
                 }
                 return Pressed::Said(match command::typed(self.editor.text()) {
                     Typed::Text(text) => vec![Said::Write { field: at, text }],
+                    // The slash alone was a text.
+                    Typed::Command(..) if draft.value(at).is_some_and(|value| value == "/") => {
+                        vec![Said::Clear(at)]
+                    }
                     Typed::Command(..) => Vec::new(),
                 });
             }
