@@ -325,6 +325,9 @@ impl Session {
         let desk = Desk::new(asker, offer(&answers), shared, limits.clone());
         let host = Host::new(desk, leaf(answers, args.plain, &limits), arrivals, &limits);
         let mut host = permitted(host, permissions);
+        if let Some(wire) = &wire {
+            host = host.showing_wire(wire.shows());
+        }
         let calls_tools = calls_tools || model.is_some();
         if let Some(model) = model {
             host = host.with_model(model);

@@ -11,9 +11,10 @@ use std::{
 use askback::transport::WireEvent;
 use askback_core::limits::Limits;
 use askback_host::{
+    page::Page,
     relay::Relay,
-    text::given,
-    wire::{self, News, Row, Wire},
+    text::{Words, given},
+    wire::{self, News, Row, Shown, Wire},
     words,
 };
 
@@ -89,6 +90,12 @@ impl WireLog {
                 sink.take(started, &news);
             }
         }))
+    }
+
+    /// Returns what puts messages that are kept on a page.
+    pub fn shows(&self) -> impl Fn(&mut Page, Shown) -> Result<(), Words> + 'static {
+        let shared = Arc::clone(&self.shared);
+        move |page, shown| wire::put(page, &lock(&shared), shown, SystemTime::now())
     }
 
     /// The messages that are kept.

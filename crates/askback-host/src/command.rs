@@ -1,5 +1,8 @@
 //! The language of commands: `/word`, everywhere.
 
+/// How `/wire` is written at a question.
+pub(crate) const WIRE: &str = "at a question it is /wire, /wire all or /wire NUMBER";
+
 /// A line that a person typed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Typed<'a> {

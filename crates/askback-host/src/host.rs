@@ -24,11 +24,12 @@ use crate::{
     model::{Desk, Effect, Ended, Event, Happened, Permission, Question, Reply, Said, Step},
     models::{Model, ModelError},
     offer::Offer,
-    page::{Page, Rows, out, out::Unwritten},
+    page::{Page, Rows, Style, out, out::Unwritten},
     relay::{self, Arrival, Arrivals},
     remarks::{Remark, Remarks},
     suggest::{Lookup, Suggest, Wanted},
     text::Words,
+    wire::Shown,
     words,
 };
 
@@ -60,7 +61,12 @@ pub struct Host {
     running: Option<(u64, Running)>,
     /// Keeps what the person said of models and this server.
     keep: Option<Box<Keep>>,
+    /// Shows the messages that travelled.
+    wire: Option<Box<ShowWire>>,
 }
+
+/// Puts what is wanted of the messages that travelled on a page, or says why not.
+type ShowWire = dyn Fn(&mut Page, Shown) -> Result<(), Words>;
 
 /// Takes note of a question of the server, and of the reply.
 type Witness = dyn FnMut(&Question, &Reply);
@@ -139,6 +145,8 @@ pub enum Did {
     Said(Vec<Said>),
     /// Had the question in front answered by a file of theirs.
     Answered(Reply),
+    /// Wants to see messages that travelled, before the question is answered.
+    Wire(Shown),
     /// Wrote a line at the prompt.
     Line(String),
     /// Ended the input; at a terminal it may go on.
@@ -175,6 +183,7 @@ impl Host {
             model: None,
             running: None,
             keep: None,
+            wire: None,
         }
     }
 
@@ -184,6 +193,16 @@ impl Host {
         let permission = self.desk.permission();
         self.desk = self.desk.with_model(model.name().to_owned(), permission);
         self.model = Some(model);
+        self
+    }
+
+    /// Has this show the messages that travelled, where the person wants to see them at a question.
+    #[must_use]
+    pub fn showing_wire(
+        mut self,
+        show: impl Fn(&mut Page, Shown) -> Result<(), Words> + 'static,
+    ) -> Self {
+        self.wire = Some(Box::new(show));
         self
     }
 
@@ -369,7 +388,7 @@ impl Host {
                     Did::Line(line) => return Ok(Input::Line(line)),
                     Did::End => return Ok(Input::End),
                     Did::Interrupt => return Ok(Input::Interrupt),
-                    Did::Said(_) | Did::Answered(_) => {}
+                    Did::Said(_) | Did::Answered(_) | Did::Wire(_) => {}
                 },
                 // A person who has a question in front answers that first.
                 ended = &mut end, if self.desk.front().is_none() => return Err(ended),
@@ -489,6 +508,16 @@ impl Host {
                 }
             }
             Did::Answered(reply) => self.happen(Event::Answered(reply)),
+            Did::Wire(shown) => {
+                let page = self.leaf.page();
+                let put = match &self.wire {
+                    Some(show) => show(page, shown),
+                    None => Err("the messages of this session are not kept".into()),
+                };
+                if let Err(why) = put {
+                    page.item("× ", Style::Warning, why);
+                }
+            }
             Did::Interrupt => self.happen(Event::Said(Said::Cancel)),
             Did::End => self.happen(Event::EndOfInput),
             // Typed when it was not wanted.

@@ -350,6 +350,10 @@ pub(crate) fn help(page: &mut Page) {
             "decline, and all others of this server in place of a model",
         ),
         ("/more", "show the whole message"),
+        (
+            "/wire [N]",
+            "show the messages that travelled, or one of them",
+        ),
         ("/link", "show the link alone, to be copied"),
         ("/qr", "show the link as a code for a telephone"),
         ("/mute", "cancel all questions of this server"),

@@ -1,7 +1,7 @@
 //! A line of a conversation, read as a command.
 
 use askback_core::protocol::LoggingLevel;
-use askback_host::model::Permission;
+use askback_host::{model::Permission, wire::Shown};
 use serde::de::IgnoredAny;
 
 /// A line, understood.
@@ -56,12 +56,8 @@ pub(super) enum Command {
 /// The use of the messages that travelled.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Wire {
-    /// Show the last of them, each in a line.
-    Last,
-    /// Show each in a line.
-    All,
-    /// Show the one of this number, whole.
-    One(u64),
+    /// Show them.
+    Show(Shown),
     /// Write them to this file.
     Save(String),
 }
@@ -206,12 +202,10 @@ pub(super) fn parse(line: &str) -> Command {
 /// Reads what stands behind `/wire`.
 fn wire(what: Option<&str>, file: Option<String>, more: Option<String>) -> Command {
     match (what, file, more) {
-        (None, None, None) => Command::Wire(Wire::Last),
-        (Some("all"), None, None) => Command::Wire(Wire::All),
         (Some("save"), Some(file), None) => Command::Wire(Wire::Save(file)),
-        (Some(number), None, None) => match number.parse() {
-            Ok(number) => Command::Wire(Wire::One(number)),
-            Err(_) => Command::Lacks(WIRE),
+        (what, None, None) => match Shown::read(what.unwrap_or_default()) {
+            Some(shown) => Command::Wire(Wire::Show(shown)),
+            None => Command::Lacks(WIRE),
         },
         _ => Command::Lacks(WIRE),
     }
@@ -308,9 +302,9 @@ mod tests {
         check("/unsubscribe", Command::Unsubscribe(None));
         check("/log warning", Command::Log(LoggingLevel::Warning));
         check("/roots", Command::Roots(Vec::new()));
-        check("/wire", Command::Wire(Wire::Last));
-        check("/wire all", Command::Wire(Wire::All));
-        check("/wire 12", Command::Wire(Wire::One(12)));
+        check("/wire", Command::Wire(Wire::Show(Shown::Last)));
+        check("/wire all", Command::Wire(Wire::Show(Shown::All)));
+        check("/wire 12", Command::Wire(Wire::Show(Shown::One(12))));
         check(
             "/wire save 'a b'",
             Command::Wire(Wire::Save("a b".to_owned())),

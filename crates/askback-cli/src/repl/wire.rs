@@ -7,9 +7,6 @@ use askback_host::{page::Style, text::given, wire, words};
 use super::{Repl, line::Wire};
 use crate::error::Error;
 
-/// How many of the last messages are shown at least.
-const LAST: usize = 30;
-
 impl Repl<'_> {
     /// Shows the messages that travelled, or writes them to a file.
     pub(super) fn wire(&mut self, what: Wire) -> Result<(), Error> {
@@ -18,15 +15,9 @@ impl Repl<'_> {
         };
         let mut page = askback_host::page::out::stdout_page();
         match what {
-            Wire::Last => wire::list(&mut page, &log.lock(), Some(LAST)),
-            Wire::All => wire::list(&mut page, &log.lock(), None),
-            Wire::One(number) => {
-                let kept = log.lock();
-                let Some(entry) = kept.get(number) else {
-                    let words = words!("there is no message {}", number);
-                    return Err(Error::usage(words).hint("/wire lists those that are kept."));
-                };
-                wire::whole(&mut page, &kept, entry, SystemTime::now());
+            Wire::Show(shown) => {
+                let put = wire::put(&mut page, &log.lock(), shown, SystemTime::now());
+                put.map_err(|why| Error::usage(why).hint("/wire lists those that are kept."))?;
             }
             Wire::Save(file) => {
                 let path = Path::new(&file);

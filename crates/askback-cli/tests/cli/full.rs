@@ -427,6 +427,34 @@ fn a_program_that_is_ended_leaves_the_terminal_as_it_was() {
 }
 
 #[test]
+fn f2_shows_the_messages_at_a_question_and_keeps_the_form() {
+    let words = [
+        "open",
+        "--protocol",
+        "2026-07-28",
+        "--",
+        ASKBACK,
+        "serve",
+        "travel",
+    ];
+    let mut terminal = Terminal::open(&words, 80);
+    terminal
+        .until("> ")
+        .press("/call book_holiday destination=Rome depart=2026-06-15")
+        .press(ENTER)
+        .until("Book it");
+    terminal
+        .press("y")
+        .press(F2)
+        .until("| asks wishes, state of")
+        .until("(x) yes")
+        .press(ESC)
+        .until("askback> ")
+        .press(CTRL_D);
+    assert_eq!(terminal.end(), Some(0));
+}
+
+#[test]
 fn f2_shows_the_messages_and_keeps_what_is_being_written() {
     let mut terminal = Terminal::open(&["open", "--", ASKBACK, "serve", "travel"], 80);
     terminal

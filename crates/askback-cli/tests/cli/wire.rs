@@ -101,6 +101,17 @@ fn a_conversation_keeps_its_messages_and_saves_them() {
     assert!(ran.stdout.contains(&format!("  {lines} messages are in")));
 }
 
+#[test]
+fn the_messages_are_shown_at_a_question_which_is_asked_again() {
+    let lines = "/call book_holiday destination=Rome depart=2026-06-15\n/wire\n/wire 99\n/cancel\n";
+    Run::new("wire-asked", &["open", "--protocol", "2025-11-25"])
+        .input(lines)
+        .on_travel()
+        .expect(3)
+        .says(" ← | elicitation/create\n")
+        .says("× there is no message 99\n");
+}
+
 /// A process of the agency that is reached over HTTP, which does not outlive its value.
 struct Agency(Child);
 

@@ -292,7 +292,7 @@ pub(super) fn keys(front: &Front<'_>, is_helping: bool, columns: usize) -> Vec<R
 }
 
 /// The keys within a question.
-const HELP: [(&str, &str); 11] = [
+const HELP: [(&str, &str); 12] = [
     ("Tab, Shift-Tab", "the next field, the one before"),
     ("← → Space", "choose among options"),
     ("↓ Enter", "take a value that the server suggests"),
@@ -306,6 +306,7 @@ const HELP: [(&str, &str); 11] = [
         "Ctrl-G",
         "write a text in your editor; Alt-Enter breaks a line",
     ),
+    ("F2", "show the messages that travelled; /wire N shows one"),
     ("F4", "show the whole message above"),
     ("F8", "cancel all questions of this server"),
     (

@@ -17,6 +17,7 @@ use crate::{
     offer::Offer,
     page::{Look, Page, Style},
     text::{self, Words, given},
+    wire::Shown,
     words,
 };
 
@@ -52,6 +53,8 @@ pub struct Screen {
     copied: Option<String>,
     /// A text that the person wants in an editor.
     editing: Option<String>,
+    /// The messages that the person wants to see.
+    wire: Option<Shown>,
 }
 
 /// Something that the person wants to see whole, in the scrollback.
@@ -79,6 +82,7 @@ impl Screen {
             wanted: None,
             copied: None,
             editing: None,
+            wire: None,
         }
     }
 
@@ -144,7 +148,10 @@ impl Screen {
         self.look(desk);
         self.issue = None;
         let did = match (desk.front(), prompt) {
-            (Some(front), _) => Did::Said(self.answer(&front, key)),
+            (Some(front), _) => {
+                let said = self.answer(&front, key);
+                self.wire.take().map_or(Did::Said(said), Did::Wire)
+            }
             (None, Some(prompt)) => match self.home.press(key) {
                 Homed::Line(line) => {
                     // What was picked holds names of the server's: one row, which is the prompt's.
@@ -211,6 +218,10 @@ impl Screen {
         match key {
             Key::F(4) => {
                 self.wanted = Some(Wanted::Message);
+                return Vec::new();
+            }
+            Key::F(2) => {
+                self.wire = Some(Shown::Last);
                 return Vec::new();
             }
             Key::F(8) => return vec![Said::Mute],
@@ -361,6 +372,10 @@ impl Screen {
             "review" if matches!(step, Step::Filling(_)) => return vec![Said::Submit],
             "more" => self.wanted = Some(Wanted::Message),
             "help" => self.is_helping = true,
+            "wire" => match Shown::read(rest.trim()) {
+                Some(shown) => self.wire = Some(shown),
+                None => self.issue = Some(command::WIRE),
+            },
             "quit" | "exit" => {
                 self.issue = Some("a question is open: answer it first, or press Esc");
             }

@@ -7,6 +7,7 @@ use crate::{
     page::{LookSource, Page, Style},
     question,
     text::Words,
+    wire::Shown,
 };
 
 /// The end of a text of several lines.
@@ -34,6 +35,8 @@ pub struct Dialog {
     lines: Option<Vec<String>>,
     /// The suggestions that were shown last.
     suggested: Option<Suggestions>,
+    /// The messages that the person wants to see.
+    wire: Option<Shown>,
 }
 
 impl Dialog {
@@ -51,6 +54,7 @@ impl Dialog {
             overtaken: false,
             lines: None,
             suggested: None,
+            wire: None,
         }
     }
 
@@ -132,6 +136,11 @@ impl Dialog {
         }
     }
 
+    /// Takes the messages that the person wants to see, if they do.
+    pub fn take_wire(&mut self) -> Option<Shown> {
+        self.wire.take()
+    }
+
     /// Takes in a line that the person wrote: what they say with it.
     pub fn hear(&mut self, desk: &Desk, line: &str) -> Vec<Said> {
         let Some(front) = desk.front() else {
@@ -161,6 +170,7 @@ impl Dialog {
             Heard::More => question::why(&mut self.page, front.question, usize::MAX),
             Heard::Link => question::link_alone(&mut self.page, &front),
             Heard::Code => question::link_code(&mut self.page, &front),
+            Heard::Wire(shown) => self.wire = Some(shown),
             Heard::Help => question::help(&mut self.page),
             Heard::Unclear(words) => return self.object(words),
         }

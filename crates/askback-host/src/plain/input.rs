@@ -3,6 +3,7 @@
 use crate::{
     command::{self, Typed},
     model::{Part, Permission, Said, Step},
+    wire::Shown,
 };
 
 /// A line, understood.
@@ -20,6 +21,8 @@ pub(super) enum Heard {
     Link,
     /// Show the link as a code for a camera.
     Code,
+    /// Show messages that travelled.
+    Wire(Shown),
     /// Show what can be typed.
     Help,
     /// Nothing that can be used here; the words say what can.
@@ -83,6 +86,12 @@ fn command(step: &Step<'_>, name: &str, rest: &str) -> Heard {
         "link" if is_link(step) => return Heard::Link,
         "qr" if is_link(step) => return Heard::Code,
         "more" => return Heard::More,
+        "wire" => {
+            return match Shown::read(rest.trim()) {
+                Some(shown) => Heard::Wire(shown),
+                None => Heard::Unclear(command::WIRE),
+            };
+        }
         "help" => return Heard::Help,
         "quit" | "exit" => {
             return Heard::Unclear("a question is open: answer it first, or type /cancel");

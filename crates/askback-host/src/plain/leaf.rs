@@ -89,7 +89,10 @@ impl Leaf for Plain {
                 self.dialog.ask_for_less();
                 Did::Said(Vec::new())
             }
-            Input::Line(line) if is_asking => Did::Said(self.dialog.hear(desk, &line)),
+            Input::Line(line) if is_asking => {
+                let said = self.dialog.hear(desk, &line);
+                self.dialog.take_wire().map_or(Did::Said(said), Did::Wire)
+            }
             Input::Line(line) => {
                 out::tell(self.dialog.page());
                 Did::Line(line)

@@ -41,8 +41,12 @@ pub(super) enum Gist {
 /// The outcome of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Outcome {
-    /// A result, that of a tool which failed where `failed` is set.
-    Done { failed: bool },
+    /// A result, that of a tool which failed where `failed` is set; the action of an answer to a
+    /// question, if it has one.
+    Done {
+        failed: bool,
+        action: Option<String>,
+    },
     /// Questions, by their keys, that a further round answers.
     Asked {
         asks: Vec<String>,
@@ -93,6 +97,8 @@ struct Members<'a> {
     request_id: Option<&'a RawValue>,
     #[serde(borrow)]
     progress_token: Option<&'a RawValue>,
+    #[serde(borrow)]
+    action: Option<&'a RawValue>,
     #[serde(borrow)]
     code: Option<&'a RawValue>,
     #[serde(borrow)]
@@ -194,8 +200,10 @@ impl Gist {
             }
             Self::Notification { method, .. } => method.clone(),
             Self::Response { outcome, .. } => match outcome {
-                Outcome::Done { failed: false } => "result".to_owned(),
-                Outcome::Done { failed: true } => "result, the tool reports an error".to_owned(),
+                Outcome::Done { failed: false, .. } => "result".to_owned(),
+                Outcome::Done { failed: true, .. } => {
+                    "result, the tool reports an error".to_owned()
+                }
                 Outcome::Asked { asks, state } => {
                     let line = match asks.is_empty() {
                         true => "wants to be called again".to_owned(),
@@ -220,11 +228,24 @@ fn with_state(line: String, state: Option<&State>) -> String {
 }
 
 impl Outcome {
+    /// The answer to a request of this method that the peer made, in a line.
+    pub(super) fn answer(&self, method: &str) -> String {
+        match self {
+            Self::Done {
+                action: Some(action),
+                ..
+            } => format!("answers {method}: {action}"),
+            Self::Done { .. } | Self::Asked { .. } => format!("answers {method}"),
+            Self::Error { code, message } => format!("answers {method}: error {code}: {message}"),
+        }
+    }
+
     fn of(result: &Members<'_>) -> Self {
         let state = result.state();
         match (result.input_requests, state) {
             (None, None) => Self::Done {
                 failed: result.is_error.is_some_and(|it| it.get() == "true"),
+                action: text(result.action),
             },
             (asked, state) => Self::Asked {
                 asks: keys(asked),

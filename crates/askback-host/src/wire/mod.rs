@@ -20,7 +20,7 @@ use askback::transport::{WireEvent, WireHeader};
 use self::gist::{Gist, Outcome};
 pub use self::{
     export::line,
-    show::{Row, list, whole},
+    show::{Row, Shown, list, put, whole},
 };
 
 /// The messages of a session, the newest.
@@ -50,6 +50,8 @@ pub struct Entry {
     call: u64,
     /// How long the request waited that this is the response to.
     took: Option<Duration>,
+    /// The method of the request of the server that this is the answer to.
+    answers: Option<String>,
     http: Option<Box<Exchange>>,
 }
 
@@ -85,6 +87,7 @@ struct Response {
 struct Open {
     is_sent: bool,
     id: String,
+    method: String,
     /// The token by which progress names it.
     token: Option<String>,
     call: u64,
@@ -92,6 +95,9 @@ struct Open {
     may_ask: bool,
     at: Duration,
 }
+
+/// The method of a log line.
+const LOG: &str = "notifications/message";
 
 /// The cost of an entry beside its bytes.
 const OVERHEAD: usize = 512;
@@ -201,6 +207,7 @@ impl Wire {
             self.open.push_back(Open {
                 is_sent,
                 id: id.clone(),
+                method: method.clone(),
                 token: token.clone(),
                 call,
                 may_ask: is_sent && gist::may_ask(method),
@@ -217,7 +224,8 @@ impl Wire {
             message: message.to_vec(),
             gist,
             call,
-            took: answered.map(|open| at.saturating_sub(open.at)),
+            took: answered.as_ref().map(|open| at.saturating_sub(open.at)),
+            answers: answered.filter(|_| is_sent).map(|open| open.method),
             http,
         };
         self.bytes = self.bytes.saturating_add(entry.cost());
@@ -270,14 +278,15 @@ impl Wire {
             }
             // A server that asks does so for the call that is open, where that is one.
             Gist::Request { .. } => self.only_call(),
-            Gist::Notification { about, .. } => match about {
-                Some(about) => {
-                    let named =
-                        |open: &&Open| open.token.as_ref() == Some(about) || open.id == *about;
-                    self.open.iter().find(named).map(|open| open.call)
-                }
-                None => None,
-            },
+            Gist::Notification {
+                about: Some(about), ..
+            } => {
+                let named = |open: &&Open| open.token.as_ref() == Some(about) || open.id == *about;
+                self.open.iter().find(named).map(|open| open.call)
+            }
+            // As is what it logs.
+            Gist::Notification { method, .. } if method == LOG => self.only_call(),
+            Gist::Notification { .. } => None,
             Gist::Response { .. } | Gist::Batch(_) | Gist::Nothing | Gist::Unreadable => None,
         }
     }

@@ -14,6 +14,48 @@ use crate::{
     words,
 };
 
+/// How many of the last messages are shown at least, where all are not wanted.
+const LAST: usize = 30;
+
+/// The messages that are wanted on a page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shown {
+    /// The last of them, each in a line.
+    Last,
+    /// Each in a line.
+    All,
+    /// The one of this number, whole.
+    One(u64),
+}
+
+impl Shown {
+    /// Reads what stands behind `/wire`; none where it is something else.
+    pub fn read(text: &str) -> Option<Self> {
+        match text {
+            "" => Some(Self::Last),
+            "all" => Some(Self::All),
+            number => number.parse().ok().map(Self::One),
+        }
+    }
+}
+
+/// Puts what is wanted of the messages on the page.
+///
+/// # Errors
+///
+/// Says so where there is no such message.
+pub fn put(page: &mut Page, wire: &Wire, shown: Shown, now: SystemTime) -> Result<(), Words> {
+    match shown {
+        Shown::Last => list(page, wire, Some(LAST)),
+        Shown::All => list(page, wire, None),
+        Shown::One(number) => match wire.get(number) {
+            Some(entry) => whole(page, wire, entry, now),
+            None => return Err(words!("there is no message {}", number)),
+        },
+    }
+    Ok(())
+}
+
 /// Puts the messages on the page, the rounds of one call together: all of them, or at least so many
 /// of the last.
 pub fn list(page: &mut Page, wire: &Wire, most: Option<usize>) {
@@ -21,6 +63,7 @@ pub fn list(page: &mut Page, wire: &Wire, most: Option<usize>) {
     for entry in wire.entries() {
         calls.entry(entry.call).or_default().push(entry);
     }
+    put_in_order(&mut calls);
     let mut room = most.unwrap_or(usize::MAX);
     let mut first = calls.len();
     for call in calls.values().rev() {
@@ -48,7 +91,12 @@ pub fn list(page: &mut Page, wire: &Wire, most: Option<usize>) {
         page.note(Style::Dim, words);
     }
     for call in calls.values().skip(first) {
-        if let (Some(words), Some(first)) = (rounds(call), call.first()) {
+        let own: Vec<_> = call
+            .iter()
+            .copied()
+            .filter(|it| it.call == call[0].call)
+            .collect();
+        if let (Some(words), Some(first)) = (rounds(&own), call.first()) {
             page.quote_line(words, target(first));
         }
         for entry in call {
@@ -59,6 +107,33 @@ pub fn list(page: &mut Page, wire: &Wire, most: Option<usize>) {
         Style::Dim,
         "/wire N shows one whole; /wire save FILE writes all of them",
     );
+}
+
+/// Puts each notification of which nobody knows the call where it came: among the messages of the one
+/// call that went on around it, and not behind them.
+fn put_in_order(calls: &mut BTreeMap<u64, Vec<&Entry>>) {
+    let alone: Vec<_> = calls.values().filter_map(|call| lone(call)).collect();
+    for entry in alone {
+        let goes_on = |call: &&mut Vec<&Entry>| {
+            let (first, last) = (call.first(), call.last());
+            first.is_some_and(|first| first.number < entry.number)
+                && last.is_some_and(|last| entry.number < last.number)
+        };
+        let mut around = calls.values_mut().filter(goes_on);
+        if let (Some(call), None) = (around.next(), around.next()) {
+            let at = call.partition_point(|known| known.number < entry.number);
+            call.insert(at, entry);
+            calls.remove(&entry.call);
+        }
+    }
+}
+
+/// The notification that stands alone there.
+fn lone<'a>(call: &[&'a Entry]) -> Option<&'a Entry> {
+    match call {
+        [only] => matches!(only.gist, Gist::Notification { .. }).then_some(*only),
+        _ => None,
+    }
 }
 
 /// A line about a message.
@@ -207,7 +282,10 @@ fn headers(page: &mut Page, headers: &[WireHeader]) {
 
 /// The kind of a message, and what is known of how it travelled.
 fn about(entry: &Entry) -> PeerText {
-    let mut about = entry.gist.line();
+    let mut about = match (&entry.gist, &entry.answers) {
+        (Gist::Response { outcome, .. }, Some(method)) => outcome.answer(method),
+        (gist, _) => gist.line(),
+    };
     if let Some(http) = &entry.http {
         about = match entry.gist {
             Gist::Nothing => format!("{} {}", http.method, head(http)),

@@ -389,6 +389,30 @@ fn a_line_is_looked_for_among_what_there_is() {
 }
 
 #[test]
+fn the_messages_are_asked_for_at_a_question() {
+    let log = play(
+        80,
+        vec![
+            Asks(form("Who?", r#""name": {"type": "string"}"#, "")),
+            Press(Key::F(2)),
+            Type("/wire 3"),
+            Press(Key::Enter),
+            Type("/wire save x"),
+            Press(Key::Enter),
+            See,
+        ],
+    );
+    assert!(
+        log.starts_with("= Wire(Last)\n= Wire(One(3))\n---"),
+        "{log}"
+    );
+    assert!(
+        log.contains("× at a question it is /wire, /wire all or /wire NUMBER\n"),
+        "{log}"
+    );
+}
+
+#[test]
 fn what_was_begun_is_there_after_a_question() {
     let mut seat = Seat::new(80);
     seat.prompt = Some(given("travel").short().into());

@@ -87,8 +87,79 @@ fn the_rounds_of_a_call_are_one_thing() {
             "   1    0.000    83 B → | tools/call book",
             "   2    0.250    77 B ← | notifications/progress",
             "   3    0.500    73 B ← | elicitation/create",
-            "   4    0.750    38 B → | result, after 0.250 s",
+            "   4    0.750    38 B → | answers elicitation/create: decline, after 0.250 s",
             "   5    1.000    47 B ← | result, the tool reports an error, after 1.000 s",
+        ],
+    );
+}
+
+#[test]
+fn an_answer_of_the_person_says_what_it_answers() {
+    check(
+        &[
+            CALL,
+            r#"< {"id":1,"method":"roots/list"}"#,
+            r#"> {"id":1,"result":{"roots":[]}}"#,
+            r#"< {"id":2,"method":"sampling/createMessage"}"#,
+            r#"> {"id":2,"error":{"code":-1,"message":"no"}}"#,
+            // The server's own answer may have any member.
+            r#"< {"id":1,"result":{"action":"accept"}}"#,
+        ],
+        &[
+            "One call: server requests 2, messages 6, 237 B, 0.750 s at the server",
+            "  | book",
+            "   1    0.000    55 B → | tools/call book",
+            "   2    0.250    30 B ← | roots/list",
+            "   3    0.500    30 B → | answers roots/list, after 0.250 s",
+            "   4    0.750    42 B ← | sampling/createMessage",
+            "   5    1.000    43 B → | answers sampling/createMessage: error -1: no, after",
+            "                         | 0.250 s",
+            "   6    1.250    37 B ← | result, after 1.250 s",
+        ],
+    );
+}
+
+#[test]
+fn a_log_line_stands_where_it_came() {
+    const LOG: &str = r#"< {"method":"notifications/message","params":{"data":"a"}}"#;
+    // Of the one call that is open, and between two of its rounds.
+    check(
+        &[
+            CALL,
+            LOG,
+            r#"< {"id":1,"result":{"requestState":"abc"}}"#,
+            LOG,
+            r#"> {"id":2,"method":"tools/call","params":{"name":"book","requestState":"abc"}}"#,
+            r#"< {"id":2,"result":{}}"#,
+            LOG,
+        ],
+        &[
+            "One call: rounds 2, messages 5, 247 B, 0.750 s at the server | book",
+            "   1    0.000    55 B → | tools/call book",
+            "   2    0.250    56 B ← | notifications/message",
+            "   3    0.500    40 B ← | wants to be called again, state of 3 characters,",
+            "                         | after 0.500 s",
+            "   4    0.750    56 B ← | notifications/message",
+            "   5    1.000    76 B → | tools/call book, state of 3 characters",
+            "   6    1.250    20 B ← | result, after 0.250 s",
+            "   7    1.500    56 B ← | notifications/message",
+        ],
+    );
+    // Where two calls are open, it is of neither.
+    check(
+        &[
+            CALL,
+            r#"> {"id":2,"method":"tools/call","params":{"name":"ring"}}"#,
+            LOG,
+            r#"< {"id":1,"result":{}}"#,
+            r#"< {"id":2,"result":{}}"#,
+        ],
+        &[
+            "   1    0.000    55 B → | tools/call book",
+            "   4    0.750    20 B ← | result, after 0.750 s",
+            "   2    0.250    55 B → | tools/call ring",
+            "   5    1.000    20 B ← | result, after 0.750 s",
+            "   3    0.500    56 B ← | notifications/message",
         ],
     );
 }
