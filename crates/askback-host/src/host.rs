@@ -93,8 +93,8 @@ pub trait Leaf {
     /// Shows a sentence of ours.
     fn tell(&mut self, words: Words);
 
-    /// Opens a link in the browser of the system, and says so.
-    fn open(&mut self, url: &str);
+    /// Opens a link in the browser of the system, and says so. Returns whether a browser was started.
+    fn open(&mut self, url: &str) -> bool;
 
     /// Brings what is seen up to date: the question in front, or else the prompt, where a line is
     /// wanted.
@@ -570,7 +570,10 @@ impl Host {
                             .tell(words!("This is not kept beyond the session: {}", why));
                     }
                 }
-                Effect::Open(url) => self.leaf.open(&url),
+                Effect::Open(url) => {
+                    let has_browser = self.leaf.open(&url);
+                    self.happen(Event::Browser(has_browser));
+                }
                 Effect::CheckFolder(path) => {
                     let found = folder::root(Path::new(&path));
                     self.happen(Event::Folder(found));

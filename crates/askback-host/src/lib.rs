@@ -10,6 +10,7 @@
 
 #![warn(clippy::arithmetic_side_effects)]
 
+mod browser;
 mod code;
 pub mod command;
 pub mod content;

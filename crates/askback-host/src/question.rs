@@ -66,10 +66,11 @@ pub(crate) fn step(page: &mut Page, asker: &Asker, front: &Front<'_>, at: usize)
         Step::Consent(link) => consent(page, link),
         Step::Opened(_) => {
             page.blank();
-            page.say(
-                Style::Plain,
-                "When you are done there, come back and press Enter.",
-            );
+            let words = match front.goes_on() {
+                true => "When you have opened it, press Enter.",
+                false => "When you are done there, come back and press Enter.",
+            };
+            page.say(Style::Plain, words);
         }
         Step::Returning(_) => {
             page.blank();

@@ -195,7 +195,9 @@ impl Leaf for Unattended {
     }
 
     /// Opens nothing: what a rule agrees to, it does not open.
-    fn open(&mut self, _: &str) {}
+    fn open(&mut self, _: &str) -> bool {
+        false
+    }
 
     fn show(&mut self, _: &Desk, _: Option<&Words>) {
         // Who cannot be told cannot be helped.

@@ -112,7 +112,9 @@ impl Leaf for Player {
     }
 
     /// Opens nothing: no person is there.
-    fn open(&mut self, _: &str) {}
+    fn open(&mut self, _: &str) -> bool {
+        true
+    }
 
     fn show(&mut self, _: &Desk, _: Option<&Words>) {
         let mut playing = self.playing.0.borrow_mut();

@@ -383,6 +383,10 @@ fn a_link_longer_than_the_screen_is_whole_where_it_is_copied() {
         .until("Open it yourself");
     let shown = terminal.contents().replace('\n', "");
     assert!(shown.contains(&url), "{}", terminal.contents());
+    // The server is told nothing before.
+    terminal.until("[Enter] I have opened it");
+    assert!(!terminal.contents().contains("agreed"));
+    terminal.press(ENTER).until("agreed to the link");
     terminal.press(CTRL_C);
     assert_eq!(terminal.end(), Some(130));
 }

@@ -31,6 +31,7 @@ use super::{
     screen::{Screen, Size},
 };
 use crate::{
+    browser,
     host::{Did, Leaf},
     model::{Cause, Desk, Happened, link},
     offer::Offer,
@@ -218,18 +219,19 @@ impl Leaf for Full {
         self.page.say(Style::Plain, words);
     }
 
-    fn open(&mut self, url: &str) {
-        if let Err(error) = webbrowser::open(url) {
+    fn open(&mut self, url: &str) -> bool {
+        let opened = browser::open(url);
+        let has_browser = opened.is_ok();
+        if let Err(error) = opened {
             let page = &mut self.page;
-            page.item("× ", Style::Warning, "no browser could be opened:");
-            // The link may stand in it.
-            page.quote_at("  ", error.to_string());
+            error.put(page);
             if let Ok(link) = link::judge(url) {
                 page.say(Style::Plain, "Open it yourself, up to the next empty line:");
                 page.link_alone(&link);
                 page.blank();
             }
         }
+        has_browser
     }
 
     fn show(&mut self, desk: &Desk, prompt: Option<&Words>) {

@@ -150,7 +150,11 @@ pub(super) fn body(
             }
             match front.step {
                 Step::Opened(_) => {
-                    rows.push(row().ours(Style::Plain, "Waiting for you to finish there."))
+                    let words = match front.goes_on() {
+                        true => "Waiting for you to open it.",
+                        false => "Waiting for you to finish there.",
+                    };
+                    rows.push(row().ours(Style::Plain, words));
                 }
                 Step::Returning(_) => {
                     rows.push(row().ours(
@@ -252,6 +256,7 @@ pub(super) fn keys(front: &Front<'_>, is_helping: bool, columns: usize) -> Vec<R
         Step::Confirm => "[Enter] Agree".into(),
         Step::Consent(_) => "[o] Open  [c] Copy  [q] QR code".into(),
         Step::Sure(_) => "Sure? [y] Open all the same  [b] Back".into(),
+        Step::Opened(_) if front.goes_on() => "[Enter] I have opened it  [o] Try again".into(),
         Step::Opened(_) => "[Enter] I have finished  [o] Open again".into(),
         Step::Returning(_) => "^O open again".into(),
         Step::Write => "^S look it over".into(),

@@ -63,6 +63,8 @@ pub enum Event {
     /// The reply of the model that an [`Effect::Run`] asked, or why there is none: in words of ours, and
     /// in those of its provider.
     Sampled(Result<Box<CreateMessageResult>, (Words, Option<PeerText>)>),
+    /// The result of an [`Effect::Open`]: whether a browser was started.
+    Browser(bool),
     /// The result of an [`Effect::CheckFolder`].
     Folder(Result<Root, Words>),
     /// The result of an [`Effect::Suggest`].
@@ -121,6 +123,12 @@ pub struct Front<'a> {
 }
 
 impl Front<'_> {
+    /// Whether the call goes on by itself once the person has agreed to a link: nothing waits for
+    /// the page behind it.
+    pub fn goes_on(&self) -> bool {
+        matches!(self.question.ask, Ask::Link { retried: false, .. })
+    }
+
     /// Whether values are suggested for the fields of the form.
     pub fn suggests(&self) -> bool {
         matches!(self.question.ask, Ask::Arguments { suggests: true, .. })
@@ -260,7 +268,7 @@ impl Desk {
                     Cause::Server
                 }
                 Event::Withdrawn(_) | Event::Settled(_) => Cause::Gone,
-                Event::Folder(_) | Event::Sampled(_) => Cause::Machine,
+                Event::Browser(_) | Event::Folder(_) | Event::Sampled(_) => Cause::Machine,
             },
             effects: self.effects(event),
         }
@@ -283,6 +291,9 @@ impl Desk {
             }
             Event::Answered(reply) => self.turn(|_, _, _| Turn::reply(reply)),
             Event::EndOfInput => self.turn(|stage, _, _| stage.end_of_input()),
+            Event::Browser(is_there) => {
+                self.turn(|stage, question, _| stage::opened(stage, question, is_there))
+            }
             Event::Folder(found) => self.folder(found),
             Event::LinkDone(id) => self.link_done(&id),
         }

@@ -203,9 +203,8 @@ impl Stage {
             (Self::Consent(link) | Self::Sure(link), Said::Yes) => {
                 let open = Effect::Open(link.url.clone());
                 match question.ask {
-                    Ask::Link { retried: true, .. } => Turn::to(Self::Opened(link)).with(open),
                     Ask::SignIn { .. } => Turn::to(Self::Returning(link)).with(open),
-                    _ => Turn::reply(Reply::Link).with(open),
+                    _ => Turn::to(Self::Opened(link)).with(open),
                 }
             }
             (Self::Sure(link), Said::Back) => Turn::to(Self::Consent(link)),
@@ -216,6 +215,20 @@ impl Stage {
             }
             (stage, _) => Turn::stay(stage),
         }
+    }
+}
+
+/// Takes in whether a browser was started for a link. A call that goes on by itself needs the
+/// person's consent alone, but not before the person can act on it.
+pub(super) fn opened(stage: Stage, question: &Question, has_browser: bool) -> Turn {
+    match (stage, &question.ask) {
+        (Stage::Opened(_), Ask::Link { retried: false, .. }) if has_browser => {
+            Turn::reply(Reply::Link)
+        }
+        (stage @ (Stage::Opened(_) | Stage::Returning(_)), _) if !has_browser => {
+            Turn::stay(stage).because("open the link yourself, in any browser")
+        }
+        (stage, _) => Turn::stay(stage),
     }
 }
 

@@ -142,7 +142,8 @@ impl Permission {
 pub enum Effect {
     /// Answer the question of that number.
     Answer(u64, Reply),
-    /// Open a link in the browser of the system.
+    /// Open a link in the browser of the system, and tell with
+    /// [`Event::Browser`](super::Event::Browser).
     Open(String),
     /// Have the model reply to this, for the question in front, and tell with
     /// [`Event::Sampled`](super::Event::Sampled).

@@ -7,6 +7,7 @@ use std::{
 
 use super::{Dialog, lines::Lines};
 use crate::{
+    browser,
     host::{Did, Input, Leaf},
     model::{Desk, Happened, Step},
     page::{LookSource, Page, Style, out},
@@ -123,20 +124,18 @@ impl Leaf for Plain {
         self.dialog.page().say(Style::Plain, words);
     }
 
-    fn open(&mut self, url: &str) {
+    fn open(&mut self, url: &str) -> bool {
+        let opened = browser::open(url);
+        let has_browser = opened.is_ok();
         let page = self.dialog.page();
-        match webbrowser::open(url) {
+        match opened {
             Ok(()) => page.say(Style::Plain, "Opened in your browser."),
             Err(error) => {
-                page.item("× ", Style::Warning, "no browser could be opened:");
-                // The link may stand in it.
-                page.quote_at("  ", error.to_string());
-                page.say(
-                    Style::Plain,
-                    "Open the link above yourself; /link shows it alone, to be copied.",
-                );
+                error.put(page);
+                page.say(Style::Plain, "/link shows the link alone, to be copied.");
             }
         }
+        has_browser
     }
 
     fn show(&mut self, desk: &Desk, prompt: Option<&Words>) {

@@ -101,6 +101,7 @@ fn event() -> impl Strategy<Value = Event> {
         1 => Just(Event::Folder(Ok(Root::new("file:///tmp")))),
         1 => Just(Event::Folder(Err("it is not there".into()))),
         1 => Just(Event::LinkDone("one".to_owned())),
+        2 => any::<bool>().prop_map(Event::Browser),
     ]
 }
 

@@ -15,8 +15,8 @@ use askback_host::{
 use serde_json::{Value, json};
 
 use crate::{
-    booking, form, in_full, link, nested, of_model, reply_of_a_model, roots, sign_in, suggested,
-    travel, vacation,
+    booking, form, going_on, in_full, link, nested, of_model, reply_of_a_model, roots, sign_in,
+    suggested, travel, vacation,
 };
 
 /// An event of a conversation.
@@ -33,6 +33,8 @@ enum Do<'a> {
     Done(&'a str),
     /// The folder that was to be looked at is there.
     Found(&'a str),
+    /// A browser was started, or could not be.
+    Browser(bool),
     /// The browser came back.
     Settle(u64),
     /// These values are suggested for a field, which begin with this text.
@@ -45,7 +47,7 @@ enum Do<'a> {
     Fail(&'a str),
 }
 
-use Do::{Ask as Asks, Done, End, Fail, Found, Model, Settle, Suggest, Type, Withdraw};
+use Do::{Ask as Asks, Browser, Done, End, Fail, Found, Model, Settle, Suggest, Type, Withdraw};
 
 const WIDE: Look = Look {
     columns: 80,
@@ -111,6 +113,7 @@ fn play(look: Look, does: Vec<Do<'_>>) -> String {
             Withdraw(id) => seat.happen(Event::Withdrawn(id)),
             Done(id) => seat.happen(Event::LinkDone(id.to_owned())),
             Settle(id) => seat.happen(Event::Settled(id)),
+            Browser(is_there) => seat.happen(Event::Browser(is_there)),
             Model => {
                 let desk = Desk::new(travel(), None, None, Limits::default());
                 seat.desk = desk.with_model("ollama/qwen3".to_owned(), Permission::Ask);
@@ -374,14 +377,8 @@ screens! {
         Asks(link("https://good.com@evil.com/")), Asks(link("https://a.com/\x1b[31m")),
     ];
     a_link_of_a_waiting_call: WIDE, [
-        Asks({
-            let mut question = link("http://localhost:3000/");
-            if let Ask::Link { retried, .. } = &mut question.ask {
-                *retried = false;
-            }
-            question
-        }),
-        Type("yes"),
+        Asks(going_on()), Type("yes"), Browser(true),
+        Asks(going_on()), Type("yes"), Browser(false), Type("/open"), Browser(false), Type(""),
     ];
     a_sign_in: WIDE, [
         Asks(sign_in("https://auth.example.com/authorize?client_id=a&scope=trips%3Aread")), Type(""), Type("yes"),

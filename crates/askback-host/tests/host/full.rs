@@ -17,8 +17,8 @@ use proptest::prelude::*;
 use serde_json::Value;
 
 use crate::{
-    booking, form, link, nested, of_model, reply_of_a_model, roots, safety, sign_in, suggested,
-    travel, vacation,
+    booking, form, going_on, link, nested, of_model, reply_of_a_model, roots, safety, sign_in,
+    suggested, travel, vacation,
 };
 
 /// Something that happens before the screen.
@@ -35,13 +35,15 @@ enum Do<'a> {
     Withdraw(u64),
     /// Look at the screen.
     Look,
+    /// No browser can be opened.
+    NoBrowser,
     /// A model can be asked.
     Model,
     /// It replies.
     Reply(&'a str),
 }
 
-use Do::{Ask as Asks, Look as See, Model, Press, Suggest, Type, Withdraw};
+use Do::{Ask as Asks, Look as See, Model, NoBrowser, Press, Suggest, Type, Withdraw};
 
 /// A person before a screen.
 struct Seat {
@@ -50,6 +52,7 @@ struct Seat {
     page: Page,
     size: Size,
     prompt: Option<Words>,
+    has_browser: bool,
     /// What was answered and opened, and what the scrollback keeps.
     log: String,
 }
@@ -68,6 +71,7 @@ impl Seat {
             page: Page::new(look),
             size: Size { columns, rows: 24 },
             prompt: None,
+            has_browser: true,
             log: String::new(),
         }
     }
@@ -91,6 +95,9 @@ impl Seat {
                 Effect::Suggest { name, text, .. } => format!("= suggest {name} {text:?}\n"),
                 Effect::Tell(_) | Effect::Run(_) | Effect::Remember(_) => String::new(),
             };
+            if matches!(effect, Effect::Open(_)) {
+                self.happen(Event::Browser(self.has_browser));
+            }
         }
     }
 
@@ -163,6 +170,7 @@ fn play(columns: usize, does: Vec<Do<'_>>) -> String {
             Press(key) => seat.press(&key),
             Suggest(field, text, values) => seat.happen(suggested(field, text, values)),
             Withdraw(id) => seat.happen(Event::Withdrawn(id)),
+            NoBrowser => seat.has_browser = false,
             Model => {
                 let desk = Desk::new(travel(), None, None, Limits::default());
                 seat.desk = desk.with_model("ollama/qwen3".to_owned(), Permission::Ask);
@@ -286,6 +294,15 @@ screens! {
         Asks(form("When?", r#""day": {"type": "string", "format": "date", "default": "2026-11-24"}"#, "")),
         Press(Key::Down), Type("2026-06-15"), See, Press(Key::Ctrl('s')), Press(Key::Enter),
     ];
+    each_kind_of_question_lists_its_keys: 80, [
+        Asks(link("https://\u{430}pple.com/")), Type("?"), See, Type("oy?"), See, Type("?"), Press(Key::Esc),
+        Asks(vacation(true)), Press(Key::F(1)), See, Type("?"), Press(Key::Ctrl('s')), Press(Key::Ctrl('c')), Press(Key::Esc),
+        Asks(booking()), Type("?"), See, Type("?"), Press(Key::Ctrl('s')), Type("?"), Type("y"), Press(Key::Ctrl('s')),
+        Type("?"), See, Press(Key::Ctrl('d')), Press(Key::F(1)), See, Press(Key::Esc), Press(Key::Ctrl('c')),
+        Asks(roots()), Press(Key::F(1)), See, Press(Key::Esc), Press(Key::Esc),
+        Model, Asks(sampling()), Type("?"), See,
+    ];
+    a_link_lists_its_keys_on_a_narrow_screen: 40, [Asks(link("https://example.com/")), Type("?"), See, Press(Key::Esc)];
     esc_closes_the_help_first: 80, [
         Asks(booking()), Press(Key::F(1)), Press(Key::Esc), See, Press(Key::Esc),
     ];

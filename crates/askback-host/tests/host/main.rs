@@ -136,6 +136,15 @@ fn link(url: &str) -> Question {
     }
 }
 
+/// A link of a call that goes on by itself once the person has agreed.
+fn going_on() -> Question {
+    let mut question = link("http://localhost:3000/");
+    if let Ask::Link { retried, .. } = &mut question.ask {
+        *retried = false;
+    }
+    question
+}
+
 /// A sign-in, at an authorization server of its own.
 fn sign_in(url: &str) -> Question {
     Question {

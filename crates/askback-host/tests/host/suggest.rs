@@ -50,7 +50,9 @@ impl Leaf for Typist {
 
     fn tell(&mut self, _: Words) {}
 
-    fn open(&mut self, _: &str) {}
+    fn open(&mut self, _: &str) -> bool {
+        true
+    }
 
     fn show(&mut self, _: &Desk, _: Option<&Words>) {}
 

@@ -1,0 +1,106 @@
+//! The browser of the system.
+
+use std::{env, ffi::OsString, path::Path};
+
+use crate::page::{Page, Style};
+
+/// The reason why no browser was started.
+#[derive(Debug)]
+pub(crate) enum NoBrowser {
+    /// There is no display for one.
+    NoDisplay,
+    /// The system has none, or it could not be started.
+    Failed(std::io::Error),
+}
+
+/// Opens a link, as the one argument of a program.
+///
+/// # Errors
+///
+/// Says why no browser was started. One that was may still fail, which nobody tells.
+pub(crate) fn open(url: &str) -> Result<(), NoBrowser> {
+    let is_unseen = cfg!(all(
+        unix,
+        not(target_vendor = "apple"),
+        not(target_os = "android")
+    )) && !is_seen(|name| env::var_os(name), Path::is_file);
+    if is_unseen {
+        return Err(NoBrowser::NoDisplay);
+    }
+    webbrowser::open(url).map_err(NoBrowser::Failed)
+}
+
+/// Whether a browser would be seen: on a display, on that of Windows, or through a program that the
+/// person named. Others are started without a display, too, and end where nobody looks.
+fn is_seen(
+    variable: impl Fn(&'static str) -> Option<OsString>,
+    is_file: impl Fn(&Path) -> bool,
+) -> bool {
+    let set = |name| variable(name).filter(|value| !value.is_empty());
+    let displays = ["DISPLAY", "WAYLAND_DISPLAY", "WSL_DISTRO_NAME"];
+    if displays.into_iter().any(|name| set(name).is_some()) {
+        return true;
+    }
+    let path = set("PATH").unwrap_or_default();
+    let is_there = |program: &str| {
+        let named = Path::new(program);
+        match program.contains('/') {
+            true => is_file(named),
+            false => env::split_paths(&path).any(|folder| is_file(&folder.join(named))),
+        }
+    };
+    set("BROWSER").is_some_and(|browsers| {
+        let browsers = browsers.to_string_lossy().into_owned();
+        let mut programs = browsers
+            .split(':')
+            .filter_map(|browser| browser.split_whitespace().next());
+        programs.any(is_there)
+    })
+}
+
+impl NoBrowser {
+    /// Puts the reason on a page.
+    pub(crate) fn put(&self, page: &mut Page) {
+        match self {
+            Self::NoDisplay => {
+                let words = "no browser could be opened: there is no display here";
+                page.item("× ", Style::Warning, words);
+            }
+            Self::Failed(error) => {
+                page.item("× ", Style::Warning, "no browser could be opened:");
+                // The link may stand in it.
+                page.quote_at("  ", error.to_string());
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_browser_is_started_where_it_is_seen() {
+        #[track_caller]
+        fn check(variables: &[(&str, &str)], seen: bool) {
+            let variable = |name: &'static str| {
+                let found = variables.iter().find(|(known, _)| *known == name);
+                found.map(|(_, value)| OsString::from(value))
+            };
+            let is_file = |path: &Path| path == Path::new("/usr/bin/lynx");
+            assert_eq!(is_seen(variable, is_file), seen);
+        }
+        let path = ("PATH", "/bin:/usr/bin");
+        check(&[], false);
+        check(&[path], false);
+        check(&[("DISPLAY", ":0")], true);
+        check(&[("DISPLAY", "")], false);
+        check(&[("WAYLAND_DISPLAY", "wayland-0")], true);
+        check(&[("WSL_DISTRO_NAME", "Debian")], true);
+        check(&[path, ("BROWSER", "lynx")], true);
+        check(&[path, ("BROWSER", "/nowhere")], false);
+        check(&[path, ("BROWSER", "nothing:lynx -x %s")], true);
+        check(&[("BROWSER", "lynx")], false);
+        check(&[("BROWSER", "/usr/bin/lynx")], true);
+    }
+}
