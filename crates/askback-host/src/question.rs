@@ -1,9 +1,11 @@
 //! A question in lines on a page: what every front end says of one.
 
 mod form;
+mod help;
 pub(crate) mod sampling;
 
 pub(crate) use form::fields;
+pub(crate) use help::help;
 
 use crate::{
     code, folder,
@@ -321,50 +323,6 @@ pub fn in_full(excerpt: &mut Excerpt<'_>, asker: &Asker, question: &Question, fo
     excerpt.release();
     for (mark, line) in parts {
         excerpt.quote_at(mark, &line);
-    }
-}
-
-/// Puts every command on the page.
-pub(crate) fn help(page: &mut Page) {
-    for (command, does) in [
-        ("/decline", "say no; a reason may follow"),
-        ("/cancel", "go away: neither yes nor no"),
-        ("/back", "go back by one"),
-        ("/none", "leave the field empty"),
-        (
-            "/review",
-            "leave the other fields as they are, and look the form over",
-        ),
-        ("/lines", "write several lines, ended by a dot"),
-        ("/suggest", "list what the server suggests, where it does"),
-        (
-            "/edit",
-            "change the last message, or a reply; /system the system prompt",
-        ),
-        ("/write", "reply in place of the model"),
-        (
-            "/session",
-            "run, and all others of this session; /always in later ones, too",
-        ),
-        (
-            "/never",
-            "decline, and all others of this server in place of a model",
-        ),
-        ("/more", "show the whole message"),
-        (
-            "/wire [N]",
-            "show the messages that travelled, or one of them",
-        ),
-        ("/link", "show the link alone, to be copied"),
-        ("/qr", "show the link as a code for a telephone"),
-        ("/mute", "cancel all questions of this server"),
-        ("//…", "a text that begins with /"),
-    ] {
-        page.item(
-            words!("  {} ", Words::from(command).padded(9)),
-            Style::Plain,
-            does,
-        );
     }
 }
 

@@ -61,6 +61,10 @@ impl Home {
         match key {
             Key::Enter => return self.enter(),
             // What is being written stays.
+            Key::F(1) => return Homed::Line("/help".to_owned()),
+            Key::Char('?') if self.editor.text().is_empty() && !self.is_searching => {
+                return Homed::Line("/help".to_owned());
+            }
             Key::F(2) => return Homed::Line("/wire".to_owned()),
             Key::F(5) => return Homed::Line("/again".to_owned()),
             Key::Ctrl('d') if self.editor.text().is_empty() => return Homed::Leave,

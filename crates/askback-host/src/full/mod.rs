@@ -8,6 +8,7 @@ mod choices;
 mod editor;
 mod form;
 mod frame;
+mod help;
 mod home;
 mod key;
 mod keys;

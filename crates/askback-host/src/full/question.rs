@@ -4,6 +4,7 @@
 use super::{
     editor::Editor,
     frame::{Frame, LINE_BREAK, Row},
+    help,
 };
 use crate::{
     folder,
@@ -288,38 +289,10 @@ pub(super) fn keys(front: &Front<'_>, is_helping: bool, columns: usize) -> Vec<R
         rows.insert(0, without_asking);
     }
     if is_helping {
-        for (key, does) in HELP {
-            let row = Row::new(columns).to(2).ours(Style::Strong, key);
-            rows.push(row.to(20).ours(Style::Plain, does));
-        }
+        rows.extend(help::rows(front, columns));
     }
     rows
 }
-
-/// The keys within a question.
-const HELP: [(&str, &str); 12] = [
-    ("Tab, Shift-Tab", "the next field, the one before"),
-    ("← → Space", "choose among options"),
-    ("↓ Enter", "take a value that the server suggests"),
-    ("Ctrl-S", "look the form over"),
-    ("Ctrl-D", "say no; a reason may follow"),
-    (
-        "Esc, Ctrl-C",
-        "go away: neither yes nor no (Ctrl-C clears a text first)",
-    ),
-    (
-        "Ctrl-G",
-        "write a text in your editor; Alt-Enter breaks a line",
-    ),
-    ("F2", "show the messages that travelled; /wire N shows one"),
-    ("F4", "show the whole message above"),
-    ("F8", "cancel all questions of this server"),
-    (
-        "/decline /cancel",
-        "the same as words, in a text; // begins a text with /",
-    ),
-    ("F1", "this list"),
-];
 
 /// Puts on the page what the scrollback keeps of an event: a line for each thing that happened.
 pub(super) fn kept(desk: &Desk, happened: &Happened, page: &mut Page) {

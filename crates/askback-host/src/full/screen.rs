@@ -6,6 +6,7 @@ use super::{
     editor::Editor,
     form::{FormView, Pressed},
     frame::{Frame, Row},
+    help,
     home::{Home, Homed},
     key::Key,
     question,
@@ -208,7 +209,11 @@ impl Screen {
     }
 
     fn answer(&mut self, front: &Front<'_>, key: &Key) -> Vec<Said> {
-        if *key == Key::F(1) {
+        let is_text = match front.step {
+            Step::Filling(draft) => self.form.text_of(draft).is_some(),
+            ref step => help::is_typed(step),
+        };
+        if *key == Key::F(1) || (*key == Key::Char('?') && !is_text) {
             self.is_helping = !self.is_helping;
             return Vec::new();
         }

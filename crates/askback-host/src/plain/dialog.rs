@@ -171,7 +171,7 @@ impl Dialog {
             Heard::Link => question::link_alone(&mut self.page, &front),
             Heard::Code => question::link_code(&mut self.page, &front),
             Heard::Wire(shown) => self.wire = Some(shown),
-            Heard::Help => question::help(&mut self.page),
+            Heard::Help => question::help(&mut self.page, &front),
             Heard::Unclear(words) => return self.object(words),
         }
         self.again = true;

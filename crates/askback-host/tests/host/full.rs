@@ -327,6 +327,11 @@ screens! {
     a_link_that_may_mislead: 80, [
         Asks(link("https://\u{430}pple.com:8443/")), See, Type("o"), See, Type("y"), See, Press(Key::Enter),
     ];
+    a_link_of_a_waiting_call_is_opened: 80, [Asks(going_on()), Type("o")];
+    a_link_waits_where_no_browser_is: 80, [
+        NoBrowser, Asks(going_on()), Type("o"), See, Type("o"), Press(Key::Esc), Asks(going_on()), Type("o"),
+        Press(Key::Enter), Asks(link("https://example.com/")), Type("o"), See, Press(Key::Enter),
+    ];
     a_link_is_shown_whole: 40, [
         Asks(link("https://login.example.com/a?redirect_uri=https://evil.example/cb&state=0123456789")), See, Type("c"),
         Type("d"), Press(Key::Enter),
