@@ -123,7 +123,7 @@ pub trait Leaf {
     /// Takes note of what can be typed at the prompt, where that is shown.
     fn offer(&mut self, _: Vec<Offer>) {}
 
-    /// Takes note of lines of earlier runs, oldest first, where they can be gone back to.
+    /// Takes note of lines, oldest first, where they can be gone back to.
     fn remember(&mut self, _: Vec<String>) {}
 
     /// Whether a person is there who can try again, and not a file.
@@ -288,7 +288,7 @@ impl Host {
         self.leaf.offer(offers);
     }
 
-    /// Takes note of lines of earlier runs, oldest first.
+    /// Takes note of lines to go back to, oldest first, behind those that are known.
     pub fn remember(&mut self, lines: Vec<String>) {
         self.leaf.remember(lines);
     }

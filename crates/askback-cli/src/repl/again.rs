@@ -7,7 +7,7 @@ use askback_core::protocol::Tool;
 use askback_host::{content, diff, page::Style, text::PeerText};
 use serde_json::{Map, Value};
 
-use super::{Repl, attend, history::names_secret};
+use super::{Repl, attend, history::names_secret, written};
 use crate::{
     error::Error,
     lookup, missing,
@@ -164,7 +164,12 @@ impl LastCall {
         self.result.as_ref()
     }
 
-    fn new(mut call: Call) -> Self {
+    /// The line that makes the call, as far as it is kept.
+    pub(super) fn line(&self) -> Option<String> {
+        written::line(&self.call)
+    }
+
+    pub(super) fn new(mut call: Call) -> Self {
         let had_secrets = match &mut call {
             Call::Tool(_, arguments) => {
                 let before = arguments.len();

@@ -10,6 +10,7 @@ mod role;
 mod save;
 mod subscribe;
 mod wire;
+mod written;
 
 use std::{collections::BTreeMap, path::Path};
 
@@ -281,10 +282,15 @@ impl<'a> Repl<'a> {
             Command::Prompt(prompt, words) => return self.prompt(&prompt, &words).await,
             Command::Read(uri) => {
                 let Session { client, host, .. } = &mut *self.session;
-                match missing::for_uri(client, host, &uri).await {
-                    Some(uri) => return self.make(Call::Read(uri), false).await,
-                    None => return Ok(()),
+                let Some(read) = missing::for_uri(client, host, &uri).await else {
+                    return Ok(());
+                };
+                let is_filled = read != uri;
+                let call = Call::Read(read);
+                if is_filled {
+                    self.write(&call);
                 }
+                return self.make(call, false).await;
             }
             Command::Roots(paths) => return self.roots(&paths).await,
             Command::Sampling(permission) => {
@@ -329,14 +335,34 @@ impl<'a> Repl<'a> {
         let mut given = preset;
         given.extend(args::for_tool(args::parse(words)?, &schema)?);
         let asks_all = words.is_empty();
+        let before = given.clone();
         let filled =
             missing::for_tool(&mut self.session.host, tool, &schema, given, asks_all).await?;
         let Some(arguments) = filled else {
             self.session.host.page().say(Style::Plain, "Not called.");
             return Ok(());
         };
+        let is_filled = !arguments.is_empty() && (asks_all || arguments != before);
         let call = Call::Tool(Box::new(tool.clone()), arguments);
+        if is_filled {
+            self.write(&call);
+        }
         self.make(call, false).await
+    }
+
+    /// Leaves the line that makes a call again, where it was filled in: to be seen, and among the
+    /// lines to go back to. Arguments that seem to be secrets are not in it.
+    fn write(&mut self, call: &Call) {
+        let Some(line) = LastCall::new(call.clone()).line() else {
+            return;
+        };
+        let host = &mut self.session.host;
+        host.page().quote_line("Called: ", &line);
+        if host.is_person() {
+            // Without it there is only less to go back to.
+            let _ = History::of_user().keep(&line);
+            host.remember(vec![line]);
+        }
     }
 
     /// Whether the server is known to have a tool of this name.
@@ -356,10 +382,15 @@ impl<'a> Repl<'a> {
         })?;
         let known = prompt.arguments.as_deref().unwrap_or_default();
         let given = named(words, known)?;
+        let before = given.clone();
         let filled =
             missing::for_prompt(&self.session.client, &mut self.session.host, prompt, given).await;
         let Some(given) = filled else { return Ok(()) };
+        let is_filled = given != before;
         let call = Call::Prompt(name.to_owned(), given);
+        if is_filled {
+            self.write(&call);
+        }
         self.make(call, false).await
     }
 

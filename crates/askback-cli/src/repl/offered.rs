@@ -42,7 +42,8 @@ fn first<const N: usize>(lines: [String; N], command: &Command) -> Option<String
     lines.find(|line| !line.chars().any(acts_or_hides) && line::parse(line) == *command)
 }
 
-fn quoted(name: &str) -> String {
+/// A text between double quotes, as a line is read.
+pub(super) fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('\\', "\\\\").replace('"', "\\\""))
 }
 

@@ -208,6 +208,14 @@ fn a_holiday_is_booked_with_few_keys_and_leaves_few_rows() {
     // Eight keys beside the texts, of twenty.
     terminal.until("travel> ");
     let rows = terminal.rows();
+    let called = rows.iter().find(|row| row.starts_with("Called: "));
+    assert!(
+        called.is_some_and(
+            |row| row.contains("| /call book_holiday depart=2026-06-15 destination=Barcelona")
+        ),
+        "{}",
+        rows.join("\n")
+    );
     let began = rows.iter().position(|row| row.contains("sent 4 fields"));
     let ended = rows.iter().position(|row| row.starts_with("travel>"));
     let (began, ended) = began.zip(ended).expect("both are there");

@@ -51,9 +51,12 @@ impl Home {
         self.picked = None;
     }
 
-    /// Remembers lines of earlier runs, oldest first.
+    /// Remembers lines to go back to, behind those that are remembered.
     pub(super) fn remember(&mut self, lines: Vec<String>) {
-        self.history = lines;
+        self.history.extend(lines);
+        self.history.dedup();
+        let over = self.history.len().saturating_sub(REMEMBERED);
+        self.history.drain(..over);
     }
 
     /// Does what a key does.
@@ -127,11 +130,7 @@ impl Home {
         if line.trim().is_empty() {
             return Homed::Nothing;
         }
-        if self.history.last() != Some(&line) {
-            self.history.push(line.clone());
-            let over = self.history.len().saturating_sub(REMEMBERED);
-            self.history.drain(..over);
-        }
+        self.remember(vec![line.clone()]);
         Homed::Line(line)
     }
 

@@ -115,7 +115,7 @@ impl Screen {
         }
     }
 
-    /// Remembers lines of earlier runs, oldest first.
+    /// Remembers lines to go back to, oldest first, behind those that are remembered.
     pub fn remember(&mut self, lines: Vec<String>) {
         self.home.remember(lines);
     }
