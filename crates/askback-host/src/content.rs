@@ -8,7 +8,12 @@ use askback_core::protocol::{
 use base64::{Engine, engine::general_purpose::STANDARD};
 use serde_json::Value;
 
-use crate::text::PeerText;
+use crate::{
+    page::{Page, Style},
+    text::{self, PeerText},
+    wire::indent::indented,
+    words,
+};
 
 /// The result of a tool: its blocks, or its structured content where it has no blocks.
 pub fn tool_result(result: &CallToolResult) -> PeerText {
@@ -18,6 +23,56 @@ pub fn tool_result(result: &CallToolResult) -> PeerText {
         return structured.into();
     }
     blocks(&result.content).into()
+}
+
+/// The structured content of a result that says more than its text, as JSON. The text is often the
+/// same JSON, or the one member `result` of it.
+pub fn structured(result: &CallToolResult) -> Option<String> {
+    let structured = result.structured_content.as_ref()?;
+    let value: Value = structured.decode().ok()?;
+    let only = value.as_object().filter(|object| object.len() == 1);
+    let only = only.and_then(|object| object.get("result"));
+    let is_said = |text: &str| {
+        let said: Option<Value> = serde_json::from_str(text).ok();
+        let is_it = |value: &Value| said.as_ref() == Some(value) || value.as_str() == Some(text);
+        is_it(&value) || only.is_some_and(is_it)
+    };
+    let mut texts = result.content.iter().filter_map(|block| match block {
+        ContentBlock::Text(text) => Some(text.text.as_str()),
+        _ => None,
+    });
+    // A list is often a text for each of its items.
+    let items = only.unwrap_or(&value).as_array();
+    let all: Vec<_> = texts.clone().collect();
+    let is_each = items.is_some_and(|items| {
+        let said = |(item, text): (&Value, &&str)| {
+            item.as_str() == Some(text) || serde_json::from_str(text).ok().as_ref() == Some(item)
+        };
+        items.len() == all.len() && items.iter().zip(&all).all(said)
+    });
+    let is_shown = result.content.is_empty() || is_each || texts.any(is_said);
+    (!is_shown).then(|| structured.as_str().to_owned())
+}
+
+/// Puts structured content on a page in one row. Returns whether there is more of it.
+pub fn put_folded(page: &mut Page, structured: &str) -> bool {
+    let mark = "Structured ";
+    let room = page.look().columns.min(100).saturating_sub(mark.len());
+    let line = text::line(&text::json(structured));
+    let seen = text::fitted(&line, room.saturating_sub(text::GUTTER.len()));
+    let is_cut = seen != line;
+    page.quote_at(mark, seen);
+    is_cut
+}
+
+/// Puts the text of a result on a page, and its structured content whole.
+pub fn put_whole(page: &mut Page, text: &PeerText, structured: Option<&str>) {
+    page.quote(text.clone());
+    if let Some(structured) = structured {
+        page.blank();
+        page.say(Style::Strong, words!("Structured content:"));
+        page.quote(indented(&text::json(structured)));
+    }
 }
 
 /// The messages of a prompt, each below its role.
@@ -122,6 +177,8 @@ mod tests {
         BlobResourceContents, PromptMessage, RawJson, TextResourceContents,
     };
 
+    use crate::page::Look;
+
     use super::*;
 
     #[test]
@@ -164,6 +221,55 @@ mod tests {
             })),
             "[travel://a]\n[bytes, 3 bytes]",
         );
+    }
+
+    #[test]
+    fn structured_content_is_shown_where_it_says_more() {
+        #[track_caller]
+        fn check(texts: &[&str], structured: &str, says_more: bool) {
+            let mut result = CallToolResult::new("");
+            result.content = texts.iter().map(|&text| ContentBlock::text(text)).collect();
+            result.structured_content = RawJson::from_text(structured.to_owned()).ok();
+            let more = super::structured(&result);
+            assert_eq!(more.as_deref(), says_more.then_some(structured));
+        }
+        check(&["sunny"], r#"{"degrees":21}"#, true);
+        check(&["sunny", "windy"], r#"{"degrees":21}"#, true);
+        check(&[r#"{ "degrees": 21 }"#], r#"{"degrees":21}"#, false);
+        check(&["see", r#"{"degrees":21}"#], r#"{"degrees":21}"#, false);
+        check(&["sunny"], r#"{"result":"sunny"}"#, false);
+        check(&["21"], r#"{"result":21}"#, false);
+        check(&["21"], r#"{"result":21,"unit":"C"}"#, true);
+        check(&["a", "b"], r#"{"result":["a","b"]}"#, false);
+        check(&["1", "2"], r#"{"result":[1,2]}"#, false);
+        check(&["1"], r#"{"result":[1,2]}"#, true);
+        check(&[], r#"{"degrees":21}"#, false);
+        let plain = CallToolResult::new("sunny");
+        assert_eq!(super::structured(&plain), None);
+    }
+
+    #[test]
+    fn structured_content_is_folded_into_a_row() {
+        let folded = |columns| {
+            let look = Look {
+                columns,
+                styled: false,
+            };
+            let mut page = Page::new(look);
+            let is_cut = put_folded(
+                &mut page,
+                r#"{"degrees":21,"wind":"\u001b[2J north","of":"Kyoto"}"#,
+            );
+            (page.take().to_string(), is_cut)
+        };
+        let (row, is_cut) = folded(40);
+        assert_eq!(
+            (row.as_str(), is_cut),
+            ("Structured | {\"degrees\":21,\"wind\":…\n", true)
+        );
+        let (row, is_cut) = folded(80);
+        assert_eq!(row.lines().count(), 1, "{row}");
+        assert!(!is_cut && !row.contains('\x1b'), "{row}");
     }
 
     #[test]

@@ -115,6 +115,12 @@ pub trait Leaf {
     /// Shows a picture of a result, where that can be done.
     fn picture(&mut self, _: &[u8]) {}
 
+    /// Lets the person look through a text on a screen of its own, which `put` puts on a page of any
+    /// width. Returns whether there is such a screen.
+    fn view(&mut self, _: Box<dyn Fn(&mut Page) + Send>) -> bool {
+        false
+    }
+
     /// Whether what can be typed at the prompt is shown there.
     fn shows_offers(&self) -> bool {
         false
@@ -276,6 +282,12 @@ impl Host {
     pub fn picture(&mut self, picture: &[u8]) {
         self.flush();
         self.leaf.picture(picture);
+    }
+
+    /// Lets the person look through a text on a screen of its own, while a line is wanted. Returns
+    /// whether the front end has such a screen.
+    pub fn view(&mut self, put: impl Fn(&mut Page) + Send + 'static) -> bool {
+        self.leaf.view(Box::new(put))
     }
 
     /// Whether what can be typed at the prompt is shown there.

@@ -2,7 +2,10 @@
 
 use std::path::PathBuf;
 
-use askback_host::{content, page::out};
+use askback_host::{
+    content,
+    page::{Style, out},
+};
 use serde_json::Value;
 
 use super::answers;
@@ -115,6 +118,16 @@ async fn call(
     match args.json {
         true => host.print(out::of_json(&result.raw))?,
         false => host.print(out::of_text(content::tool_result(&result.value)))?,
+    }
+    if let (Some(structured), false, true) = (
+        content::structured(&result.value),
+        args.json,
+        out::is_seen(),
+    ) {
+        let page = host.page();
+        if content::put_folded(page, &structured) {
+            page.note(Style::Dim, "--json prints it whole");
+        }
     }
     Ok(())
 }

@@ -7,7 +7,7 @@ use askback_core::protocol::Tool;
 use askback_host::{content, diff, page::Style, text::PeerText};
 use serde_json::{Map, Value};
 
-use super::{Repl, attend, history::names_secret, written};
+use super::{Repl, attend, history::names_secret, shown::Shown, written};
 use crate::{
     error::Error,
     lookup, missing,
@@ -39,6 +39,8 @@ pub(super) struct LastCall {
 /// The result of a call.
 struct Received {
     text: PeerText,
+    /// The structured content, where it says more than the text.
+    structured: Option<String>,
     json: Value,
     failed: bool,
 }
@@ -67,7 +69,9 @@ impl Repl<'_> {
             page.blank();
             page.say(Style::Warning, "The tool reports an error:");
         }
-        self.show(received.text)?;
+        let mut shown = Shown::new(received.text, received.structured);
+        self.show_result(&mut shown)?;
+        self.shown = Some(shown);
         if self.session.host.is_person() {
             let files = content::files(&received.json);
             for picture in &files {
@@ -129,8 +133,14 @@ impl Call {
             Self::Tool(tool, arguments) => {
                 let called = host.attend(client.call_listed(tool, arguments)).await?;
                 let request = Request::Call(&tool.name, arguments);
-                received(called, request, recorder, |result| {
+                let structured = called.as_ref().ok();
+                let structured = structured.and_then(|end| content::structured(&end.value));
+                let received = received(called, request, recorder, |result| {
                     (content::tool_result(result), result.failed())
+                });
+                received.map(|received| Received {
+                    structured,
+                    ..received
                 })
             }
             Self::Prompt(name, arguments) => {
@@ -209,6 +219,7 @@ fn received<T>(
     let (text, failed) = read(&end.value);
     Ok(Received {
         text,
+        structured: None,
         // It was read before, so that it is JSON.
         json: serde_json::from_str(end.raw.get()).unwrap_or_default(),
         failed,

@@ -33,6 +33,8 @@ pub(super) enum Command {
     Subscribe(String),
     /// Tell no longer of changes of a resource, or of any.
     Unsubscribe(Option<String>),
+    /// Show the rest of the last result.
+    More,
     /// Ask for log lines from this level on.
     Log(LoggingLevel),
     /// Make the last call again.
@@ -66,7 +68,7 @@ pub(super) enum Wire {
 const WIRE: &str = "/wire, /wire all, /wire NUMBER or /wire save FILE";
 
 /// The commands, what follows them, and what they do.
-pub(super) const HELP: [(&str, &str); 18] = [
+pub(super) const HELP: [(&str, &str); 19] = [
     ("/tools", "list the tools"),
     (
         "/call TOOL [KEY=VALUE]…",
@@ -88,6 +90,7 @@ pub(super) const HELP: [(&str, &str); 18] = [
         "/subscribe URI",
         "tell of its changes; /unsubscribe [URI] ends that",
     ),
+    ("/more", "show the last result whole"),
     ("/save FILE [N]", "write the last result, or a file in it"),
     ("/log LEVEL", "ask for log lines: debug, info, … emergency"),
     (
@@ -128,6 +131,7 @@ impl Command {
             | Self::Sampling(_)
             | Self::Restart
             | Self::Save(..)
+            | Self::More
             | Self::Unsubscribe(_)
             | Self::As(_)
             | Self::Wire(_)
@@ -154,6 +158,7 @@ pub(super) fn parse(line: &str) -> Command {
         "quit" | "exit" => Command::Quit,
         "instructions" => Command::Instructions,
         "again" => Command::Again,
+        "more" => Command::More,
         "as" => one("/as decline, cancel, timeout, me or a CLIENT such as no-url")
             .map_or_else(|lacks| lacks, Command::As),
         "restart" => Command::Restart,
@@ -275,6 +280,7 @@ mod tests {
         check("/help", Command::Help);
         check(" /tools ", Command::Tools);
         check("/again", Command::Again);
+        check("/more", Command::More);
         check("/restart", Command::Restart);
         check("/as no-url", Command::As("no-url".to_owned()));
         check("/call", Command::Lacks("/call TOOL"));

@@ -8,6 +8,7 @@ mod offered;
 mod restart;
 mod role;
 mod save;
+mod shown;
 mod subscribe;
 mod wire;
 mod written;
@@ -35,6 +36,7 @@ use self::{
     history::History,
     line::{Command, HELP},
     lists::Lists,
+    shown::Shown,
 };
 use crate::{
     args,
@@ -52,6 +54,8 @@ pub struct Repl<'a> {
     tool_error: bool,
     /// The last call.
     last: Option<LastCall>,
+    /// Its result, as it is shown.
+    shown: Option<Shown>,
     /// The lists of the server, as far as they are known.
     lists: Option<Lists>,
     /// Has the server tell of changed lists, for as long as it lives.
@@ -75,6 +79,7 @@ impl<'a> Repl<'a> {
             recorder: None,
             tool_error: false,
             last: None,
+            shown: None,
             lists: None,
             changes: None,
             watched: BTreeMap::new(),
@@ -298,6 +303,7 @@ impl<'a> Repl<'a> {
                 self.tell("It is kept for this server.");
             }
             Command::Wire(what) => return self.wire(what),
+            Command::More => return self.more(),
             Command::Save(file, number) => return self.save(&file, number),
             Command::Subscribe(uri) => return self.subscribe(uri).await,
             Command::Unsubscribe(uri) => return self.unsubscribe(uri.as_deref()),
@@ -357,7 +363,7 @@ impl<'a> Repl<'a> {
             return;
         };
         let host = &mut self.session.host;
-        host.page().quote_line("Called: ", &line);
+        host.page().quote_line("Called ", &line);
         if host.is_person() {
             // Without it there is only less to go back to.
             let _ = History::of_user().keep(&line);

@@ -156,6 +156,30 @@ impl Terminal {
         self
     }
 
+    /// Whether this is seen.
+    pub(crate) fn shows(&self, text: &str) -> bool {
+        self.contents().contains(text)
+    }
+
+    /// Waits for all that the program writes.
+    #[track_caller]
+    fn drain(&mut self) {
+        loop {
+            match self.output.recv_timeout(PATIENCE) {
+                Ok(bytes) => self.take(bytes),
+                Err(RecvTimeoutError::Disconnected) => break,
+                Err(RecvTimeoutError::Timeout) => panic!("it goes on\n{}", self.contents()),
+            }
+        }
+    }
+
+    /// Waits for the end of the program: its exit code.
+    #[track_caller]
+    pub(crate) fn exit(mut self) -> Option<i32> {
+        self.drain();
+        self.child.wait().expect("it has ended").code()
+    }
+
     /// Waits for the end of the program: its exit code, with the terminal as it was before.
     #[track_caller]
     pub(crate) fn end(mut self) -> Option<i32> {
@@ -165,18 +189,16 @@ impl Terminal {
     /// The same, of a terminal that can still be looked at.
     #[track_caller]
     pub(crate) fn ended(&mut self) -> Option<i32> {
-        loop {
-            match self.output.recv_timeout(PATIENCE) {
-                Ok(bytes) => self.take(bytes),
-                Err(RecvTimeoutError::Disconnected) => break,
-                Err(RecvTimeoutError::Timeout) => panic!("it goes on\n{}", self.contents()),
-            }
-        }
+        self.drain();
         let wrote = String::from_utf8_lossy(&self.wrote);
         let last = |code: &str| wrote.rfind(code);
         assert!(
             last("\x1b[?2004l") > last("\x1b[?2004h"),
             "pastes stay in brackets"
+        );
+        assert!(
+            last("\x1b[?1049l") >= last("\x1b[?1049h"),
+            "the other screen stays"
         );
         assert!(
             last("\x1b[?25h") > last("\x1b[?25l"),
@@ -208,7 +230,7 @@ fn a_holiday_is_booked_with_few_keys_and_leaves_few_rows() {
     // Eight keys beside the texts, of twenty.
     terminal.until("travel> ");
     let rows = terminal.rows();
-    let called = rows.iter().find(|row| row.starts_with("Called: "));
+    let called = rows.iter().find(|row| row.starts_with("Called "));
     assert!(
         called.is_some_and(
             |row| row.contains("| /call book_holiday depart=2026-06-15 destination=Barcelona")

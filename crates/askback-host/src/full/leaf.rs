@@ -5,7 +5,7 @@ use std::{
     pin::Pin,
     sync::{
         Once,
-        atomic::{AtomicUsize, Ordering},
+        atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     task::{Context, Poll, ready},
     time::{Duration, SystemTime, UNIX_EPOCH},
@@ -26,6 +26,7 @@ use super::{
     away::Away,
     key::Key,
     keys::Keys,
+    pager::{Pager, Put},
     picture::Pictures,
     region::Region,
     screen::{Screen, Size},
@@ -48,6 +49,12 @@ const SILENT: Duration = Duration::from_secs(1);
 /// sure.
 static AWAY_TIMES: AtomicUsize = AtomicUsize::new(0);
 
+/// Whether the terminal shows its other screen, on which a text is looked through.
+static IS_PAGING: AtomicBool = AtomicBool::new(false);
+
+/// Goes to the other screen of the terminal, and back.
+const OTHER_SCREEN: [&str; 2] = ["\x1b[?1049h\x1b[2J\x1b[H", "\x1b[?1049l"];
+
 /// How long a person who presses no key is taken to be before the terminal.
 const AWAY: Duration = Duration::from_secs(20);
 
@@ -61,6 +68,8 @@ pub struct Full {
     keys: Keys,
     /// The editor in which the person is.
     away: Option<Away>,
+    /// The text that the person looks through, and the rows of it that are seen.
+    pager: Option<(Pager, Region)>,
     attention: Attention,
     size: Size,
     styled: bool,
@@ -90,6 +99,7 @@ impl Full {
             page: out::stderr_page(),
             keys: Keys::new(),
             away: None,
+            pager: None,
             attention: Attention::new(),
             size: size(columns, rows),
             styled: Look::of_stderr().styled,
@@ -122,6 +132,13 @@ impl Full {
                 self.come_back();
                 self.page.item("× ", Style::Warning, words);
             }
+        }
+    }
+
+    /// Ends looking through a text.
+    fn close_pager(&mut self) {
+        if self.pager.take().is_some() && IS_PAGING.swap(false, Ordering::Relaxed) {
+            self.write(OTHER_SCREEN[1]);
         }
     }
 
@@ -178,7 +195,14 @@ impl Leaf for Full {
         };
         if let Event::Resize(columns, rows) = event {
             self.size = size(columns, rows);
-            let again = self.region.resized(self.size.columns);
+            let again = match &mut self.pager {
+                Some((pager, region)) => {
+                    pager.resize(self.size);
+                    *region = Region::new(false);
+                    "\x1b[2J\x1b[H".to_owned()
+                }
+                None => self.region.resized(self.size.columns),
+            };
             self.write(&again);
             return Poll::Ready(Did::Said(Vec::new()));
         }
@@ -186,6 +210,12 @@ impl Leaf for Full {
         let Some(key) = Key::read(event) else {
             return Poll::Ready(Did::Said(Vec::new()));
         };
+        if let Some((pager, _)) = &mut self.pager {
+            if !pager.press(&key) {
+                self.close_pager();
+            }
+            return Poll::Ready(Did::Said(Vec::new()));
+        }
         let did = self
             .screen
             .press(desk, self.prompt.as_ref(), &key, &mut self.page);
@@ -238,6 +268,17 @@ impl Leaf for Full {
         if self.away.is_some() {
             return;
         }
+        if let Some((pager, region)) = &mut self.pager {
+            self.prompt = prompt.cloned();
+            let waiting = desk.front().map(|_| {
+                let name = given(&desk.asker().name).short();
+                words!("{} asks: q shows the question", name)
+            });
+            let frame = pager.frame(waiting.as_ref());
+            let text = region.draw(&Rows::default(), &frame, self.styled);
+            self.write(&text);
+            return;
+        }
         let is_idle = desk.front().is_none() && prompt.is_none();
         if !is_idle || self.prompt.is_some() {
             self.is_waiting = false;
@@ -262,6 +303,7 @@ impl Leaf for Full {
         if !out::is_seen() {
             return out::print(&rows);
         }
+        self.close_pager();
         let above = self.page.take();
         let text = self.region.leave();
         self.write(&text);
@@ -276,10 +318,21 @@ impl Leaf for Full {
         let pictures = Pictures::of(|name| std::env::var(name).ok());
         let codes = pictures.and_then(|pictures| pictures.codes(picture));
         if let (Some(codes), true) = (codes, out::is_seen()) {
+            self.close_pager();
             let leave = self.region.leave();
             self.write(&leave);
             self.write(&codes);
         }
+    }
+
+    fn view(&mut self, put: Put) -> bool {
+        let leave = self.region.leave();
+        self.write(&leave);
+        self.close_pager();
+        IS_PAGING.store(true, Ordering::Relaxed);
+        self.write(OTHER_SCREEN[0]);
+        self.pager = Some((Pager::new(put, self.size), Region::new(false)));
+        true
     }
 
     fn shows_offers(&self) -> bool {
@@ -301,6 +354,7 @@ impl Leaf for Full {
 
 impl Drop for Full {
     fn drop(&mut self) {
+        self.close_pager();
         let text = self.region.leave();
         self.write(&text);
         restore();
@@ -380,6 +434,9 @@ fn take() -> io::Result<()> {
 /// Leaves the terminal as it was.
 fn restore() {
     let mut out = out::stderr();
+    if IS_PAGING.swap(false, Ordering::Relaxed) {
+        let _ = out.write_all(OTHER_SCREEN[1].as_bytes());
+    }
     let _ = execute!(
         out,
         DisableBracketedPaste,

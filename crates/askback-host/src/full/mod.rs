@@ -13,6 +13,7 @@ mod home;
 mod key;
 mod keys;
 mod leaf;
+mod pager;
 mod picture;
 mod question;
 mod region;

@@ -236,6 +236,17 @@ impl Rows {
         Self(self.0.split_inclusive('\n').take(rows).collect())
     }
 
+    /// The rows behind the first, so many of them.
+    #[must_use]
+    pub fn skip(&self, rows: usize) -> Self {
+        Self(self.0.split_inclusive('\n').skip(rows).collect())
+    }
+
+    /// The number of rows.
+    pub fn count(&self) -> usize {
+        self.0.lines().count()
+    }
+
     /// Removes the empty rows at the end.
     #[must_use]
     pub fn trimmed(mut self) -> Self {

@@ -7,7 +7,7 @@
 use std::io::{self, IsTerminal, Write};
 
 use serde_json::value::RawValue;
-use terminal_size::Width;
+use terminal_size::{Height, Width};
 
 use super::{Look, LookSource, Page, Rows};
 use crate::text::PeerText;
@@ -127,6 +127,14 @@ impl Look {
             columns: columns(),
             styled: stream.is_terminal() && !is_set("NO_COLOR") && !Self::is_dumb(),
         }
+    }
+}
+
+/// The rows of the terminal; where none is, or it does not say, those that most have.
+pub fn height() -> usize {
+    match terminal_size::terminal_size() {
+        None | Some((_, Height(0))) => 24,
+        Some((_, Height(rows))) => rows.into(),
     }
 }
 

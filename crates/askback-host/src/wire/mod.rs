@@ -6,7 +6,7 @@
 
 mod export;
 mod gist;
-mod indent;
+pub(crate) mod indent;
 mod show;
 mod state;
 

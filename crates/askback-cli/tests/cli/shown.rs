@@ -1,0 +1,80 @@
+//! Results that are longer than the screen, and that say more than their text.
+
+use crate::full::{CTRL_D, ENTER, Terminal};
+
+/// A server whose tool `rows` answers with 60 rows of text, and with structured content.
+const SERVER: &str = r#"
+say() { printf '{"jsonrpc":"2.0",%s}\n' "$1"; }
+rows=$(awk 'BEGIN { for (i = 1; i <= 60; i++) printf "row %d.\\n", i }')
+while read -r line; do
+    id=${line#*\"id\":}; id=${id%%[,\}]*}
+    case $line in
+    *'"initialize"'*) say "\"id\":$id,\"result\":{\"protocolVersion\":\"2025-11-25\",\"capabilities\":{\"tools\":{}},\"serverInfo\":{\"name\":\"s\",\"version\":\"1\"}}" ;;
+    *'"tools/list"'*) say "\"id\":$id,\"result\":{\"tools\":[{\"name\":\"rows\",\"inputSchema\":{\"type\":\"object\"}}]}" ;;
+    *'"tools/call"'*) printf '{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"%s"}],"structuredContent":{"count":60}}}\n' "$id" "$rows" ;;
+    esac
+done"#;
+
+fn open(options: &[&str]) -> Terminal {
+    let server = [
+        "--protocol",
+        "2025-11-25",
+        "--name",
+        "agency",
+        "--",
+        "sh",
+        "-c",
+        SERVER,
+    ];
+    let words = [&["open"], options, &server].concat();
+    let mut terminal = Terminal::open(&words, 80);
+    terminal.until("agency> ").press("/call rows").press(ENTER);
+    terminal
+        .until("more rows; /more shows them")
+        .until("| row 12.");
+    terminal
+        .until("Structured | {\"count\":60}")
+        .until("agency>");
+    assert!(!terminal.shows("row 20."));
+    terminal.press("/more").press(ENTER);
+    terminal
+}
+
+#[test]
+fn a_long_result_is_looked_through_on_a_screen_of_its_own() {
+    let mut terminal = open(&[]);
+    terminal.until("1–23 of ").press(" ").until("| row 46.");
+    terminal
+        .press("/ROW 5")
+        .until("Look for: ROW 5")
+        .press(ENTER);
+    terminal.until("| row 59.");
+    terminal.press("G").until("| {\"count\":60}");
+    assert!(!terminal.shows("> /more"), "the scrollback is elsewhere");
+    terminal.press("q").until("> /more").until("| row 12.");
+    assert!(!terminal.shows("row 20."));
+    // What ends the program ends the other screen, too.
+    terminal.press("/more").press(ENTER).until("1–23 of ");
+    terminal.press("q").until("> /more").press(CTRL_D);
+    assert_eq!(terminal.end(), Some(0));
+}
+
+#[test]
+fn a_long_result_goes_on_page_by_page() {
+    let mut terminal = open(&["--plain"]);
+    for row in ["| row 33.", "| row 50."] {
+        terminal
+            .until(row)
+            .until("more rows; /more shows them\n\nagency>");
+        terminal.press("/more").press(ENTER);
+    }
+    terminal
+        .until("Structured content:")
+        .until("| {\"count\":60}");
+    terminal
+        .press("/more")
+        .press(ENTER)
+        .until("There is no more of it.");
+    terminal.press(CTRL_D);
+    assert_eq!(terminal.exit(), Some(0));
+}
