@@ -485,6 +485,14 @@ impl Connection {
         outcome: Result<Box<RawValue>, ClientError>,
         now: Duration,
     ) {
+        // All ids of this client are numbers: the one that is meant would be waited for in vain.
+        if let Some(RequestId::String(text)) = id
+            && let Ok(number) = text.parse()
+        {
+            let why = format!("its response has the id {number} as a text");
+            let id = RequestId::Number(number);
+            return self.handle_response(Some(&id), Err(ClientError::Protocol(why)), now);
+        }
         if let State::Opening(opening) = &mut self.state {
             let mut cx = Context {
                 profile: &self.profile,

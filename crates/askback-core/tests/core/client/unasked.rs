@@ -260,6 +260,20 @@ fn a_malformed_response_fails_its_own_request() {
 }
 
 #[test]
+fn a_response_with_its_id_as_a_text_fails_its_request() {
+    check(&modern(
+        r#"
+        ! call 7 tools/list
+        >> {"id":2,"method":"tools/list"}
+        < {"id":"3","result":{}}
+        < {"id":"two","result":{}}
+        < {"id":"2","result":{"tools":[]}}
+        = failed 7: the server broke the protocol: its response has the id 2 as a text
+        "#,
+    ));
+}
+
+#[test]
 fn a_malformed_request_is_answered_on_a_session_if_its_id_can_be_read() {
     check_as(
         &only("2025-11-25"),
