@@ -89,11 +89,17 @@ macro_rules! rules {
 rules! {
     // Messages.
     JSON_RPC = "BA-02" Must Any V2024_11_05..=V2026_07_28
-        "An unknown method is refused with -32601, and what is no JSON is refused.";
+        "Messages are those of JSON-RPC 2.0; an unknown method is refused with -32601, and what is no JSON is refused.";
     RESULT_ID = "BA-06" Must Any V2025_11_25..=V2026_07_28
         "A result has the id of its request, of the same type.";
     RESPONSE_ID = "BA24-01" Must Any V2024_11_05..=V2025_06_18
         "A response has the id of its request, of the same type.";
+    RESULT_SET = "BA-07" Must Any V2025_11_25..=V2026_07_28
+        "A response that is no error has a result.";
+    OUTCOME_SET = "BA24-02" Must Any V2024_11_05..=V2025_06_18
+        "A response has a result or an error.";
+    ONE_OUTCOME = "BA24-03" Must Any V2024_11_05..=V2025_06_18
+        "A response does not have both.";
     RESULT_TYPE = "BA-08" Must Any V2026_07_28..=V2026_07_28
         "Each result says of which type it is.";
     ERROR_ID = "BA-12" Must Any V2025_11_25..=V2026_07_28

@@ -71,6 +71,12 @@ pub(super) async fn greet(
                 let says = words!("it took {} s to answer at first", reply.took.as_secs());
                 diagnosis.warn(says, [], "Hosts give up on servers that start slowly.");
             }
+            if let Some((fault, message)) = reply.faults.first() {
+                let quoted = Some(message.clone());
+                diagnosis.fail("protocol", fault.says(), quoted, fault.advice());
+                talk.close().await;
+                return None;
+            }
             let result = reply.result().cloned().unwrap_or_default();
             diagnosis.ok("protocol", Some(reply.took), found);
             diagnosis.quote(claims(&result));
@@ -210,11 +216,17 @@ pub(super) async fn lists(
         for _ in 0..PAGES {
             let reply = talk.ask(method, params).await.reply;
             took = took.max(reply.took);
+            if let Some((fault, message)) = reply.faults.first() {
+                failed = Some((fault.says().into(), message.clone(), fault.advice()));
+                break;
+            }
             let page = reply.result().and_then(|page| page[member].as_array());
             let Some(page) = page else {
                 // A server with resources alone need not know templates.
                 if !(capability == "resources" && reply.code() == Some(METHOD_NOT_FOUND)) {
-                    failed = Some((method, reply.shown()));
+                    let says = words!("{} is not answered as it should be:", method);
+                    let advice = "See the log of the server, and askback check.";
+                    failed = Some((says, reply.shown(), advice));
                 }
                 break;
             };
@@ -240,9 +252,7 @@ pub(super) async fn lists(
     }
     leave(talk, bounds, diagnosis).await;
     match failed {
-        Some((method, shown)) => {
-            let says = words!("{} is not answered as it should be:", method);
-            let advice = "See the log of the server, and askback check.";
+        Some((says, shown, advice)) => {
             diagnosis.fail("lists", says, Some(shown), advice);
             None
         }

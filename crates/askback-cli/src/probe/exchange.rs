@@ -8,6 +8,8 @@ use askback_core::{
 };
 use serde_json::{Map, Value, json};
 
+use super::fault::{Fault, is_same_text};
+
 /// Something to be sent.
 #[derive(Debug, Clone)]
 pub struct Sent {
@@ -80,6 +82,8 @@ pub struct Reply {
     pub asked: Vec<Value>,
     /// The lines and bodies that are no messages.
     pub noise: Vec<String>,
+    /// The faults of the messages, each kind once, with the first message that has it.
+    pub faults: Vec<(Fault, String)>,
     /// The lines of the standard error.
     pub stderr: Vec<String>,
     /// Why nothing more was read.
@@ -273,16 +277,21 @@ impl Reply {
     fn take_one(&mut self, message: Value, wait: &Wait, bytes: &[u8]) -> bool {
         let is_any = *wait == Wait::Any;
         let has = |member: &str| message.get(member).is_some();
+        if !["method", "result", "error", "id"].into_iter().any(has) {
+            self.noise.push(cut(&String::from_utf8_lossy(bytes)));
+            return false;
+        }
+        for fault in Fault::of(&message, wait) {
+            if !self.faults.iter().any(|(known, _)| *known == fault) {
+                self.faults.push((fault, cut(&message.to_string())));
+            }
+        }
         if has("method") {
             match has("id") {
                 true => self.asked.push(message),
                 false => self.notifications.push(message),
             }
             return is_any;
-        }
-        if !has("result") && !has("error") {
-            self.noise.push(cut(&String::from_utf8_lossy(bytes)));
-            return false;
         }
         if let Wait::Each(ids) = wait {
             self.strays.push(message);
@@ -293,6 +302,7 @@ impl Reply {
             Wait::For(id) => {
                 // A request that cannot be read has no id that an error could name.
                 message["id"] == *id
+                    || is_same_text(&message["id"], id)
                     || self.status.is_some()
                     || message["id"].is_null() && has("error")
             }
@@ -341,11 +351,14 @@ mod tests {
         }
         let seven = Wait::For(json!(7));
         check(&seven, None, r#"{"id":7,"result":{}}"#, true, "answer");
-        check(&seven, None, r#"{"id":"7","result":{}}"#, false, "strays");
+        // Nothing else would come.
+        check(&seven, None, r#"{"id":"7","result":{}}"#, true, "answer");
+        check(&seven, None, r#"{"id":7}"#, true, "answer");
+        check(&seven, None, r#"{"id":8,"result":{}}"#, false, "strays");
         check(
             &seven,
             Some(200),
-            r#"{"id":"7","result":{}}"#,
+            r#"{"id":8,"result":{}}"#,
             true,
             "answer",
         );

@@ -6,6 +6,7 @@
 
 mod args;
 mod exchange;
+mod fault;
 mod http;
 mod message;
 mod stdio;
@@ -17,6 +18,7 @@ use serde_json::{Value, json};
 
 pub use args::ProbeArgs;
 pub use exchange::{End, Exchange, Reply, Sent, Verb, Wait};
+pub use fault::Fault;
 pub use http::Address;
 pub use message::{MODERN_CAPABILITIES, id_of, is_question, meta};
 

@@ -100,6 +100,41 @@ fn what_a_process_does_instead_of_answering_is_told() {
     );
 }
 
+#[cfg(unix)]
+#[test]
+fn messages_that_clients_refuse_are_told() {
+    const FILTER: &str = r#""$0" serve travel --protocol 2025-11-25 | sed -u "$1""#;
+    for (name, filter, step, words) in [
+        (
+            "version",
+            r#"s/"jsonrpc":"2.0",//"#,
+            "protocol",
+            "its messages do not say",
+        ),
+        (
+            "text-id",
+            r#"s/"id":\([0-9]*\),/"id":"\1",/"#,
+            "protocol",
+            "another id than that of the request",
+        ),
+        (
+            "both",
+            r#"s/"result":{"tools"/"error":{},&/"#,
+            "lists",
+            "a result and an error at once",
+        ),
+        (
+            "neither",
+            r#"s/"result":{"tools"/"outcome":{"tools"/"#,
+            "lists",
+            "neither a result nor an error",
+        ),
+    ] {
+        let ran = doctor(name, &["--", "sh", "-c", FILTER, ASKBACK, filter]);
+        fails_at(ran, step, &[words, "Clients "]);
+    }
+}
+
 /// A server of 2025-11-25 that notes each line of its output after the greeting.
 #[cfg(unix)]
 const SLOPPY: &str = r#"

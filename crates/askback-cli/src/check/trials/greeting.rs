@@ -26,6 +26,7 @@ impl Trials<'_> {
             // It answered before, so that it starts slowly this time.
             return;
         }
+        self.message(&seen);
         let result = seen.reply.result().cloned().unwrap_or_default();
         let info = &result["serverInfo"];
         let is_whole = result["capabilities"].is_object()

@@ -23,7 +23,7 @@ use serde_json::Value;
 
 use self::conversation::Conversation;
 use super::{Ledger, NamedTool, greet, rules::*};
-use crate::probe::{Bounds, Exchange, Probe, Sent, Way, is_question};
+use crate::probe::{Bounds, Exchange, Fault, Probe, Sent, Way, is_question};
 
 /// How far the codes that the protocol keeps for itself are below the first of them.
 const RESERVED: std::ops::Range<i64> = 0..80;
@@ -115,6 +115,7 @@ impl Trials<'_> {
 
     /// Judges what holds of every answer.
     fn general(&mut self, seen: &Exchange) {
+        self.message(seen);
         if let Some(result) = seen.reply.result() {
             let is_typed = result["resultType"].is_string();
             self.ledger
@@ -144,6 +145,34 @@ impl Trials<'_> {
                 seen,
                 "a result that asks",
             );
+        }
+    }
+
+    /// Judges the messages that came as messages of JSON-RPC.
+    fn message(&mut self, seen: &Exchange) {
+        let Some(answer) = &seen.reply.answer else {
+            return;
+        };
+        let lacks = |fault| !seen.reply.faults.iter().any(|(known, _)| *known == fault);
+        let wanted = "`\"jsonrpc\": \"2.0\"` in each message";
+        self.ledger
+            .judge(JSON_RPC, lacks(Fault::Version), seen, wanted);
+        for rule in [RESULT_SET, OUTCOME_SET] {
+            self.ledger
+                .judge(rule, lacks(Fault::Neither), seen, "a result or an error");
+        }
+        for rule in [JSON_RPC, ONE_OUTCOME] {
+            self.ledger
+                .judge(rule, lacks(Fault::Both), seen, "one of result and error");
+        }
+        let ids: &[Rule] = match answer.get("error").is_some() {
+            true => &[ERROR_ID, RESPONSE_ID],
+            false => &[RESULT_ID, RESPONSE_ID],
+        };
+        for rule in ids {
+            let wanted = "an answer with the id of the request";
+            self.ledger
+                .judge(*rule, lacks(Fault::OtherId), seen, wanted);
         }
     }
 

@@ -88,6 +88,25 @@ fn faults_of_messages_are_found() {
 }
 
 #[test]
+fn messages_that_clients_refuse_are_found() {
+    let (older, old, new) = ("2025-06-18", "2025-11-25", "2026-07-28");
+    for revision in ["2024-11-05", "2025-03-26", older, old, new] {
+        finds(revision, "", r#"s/"jsonrpc":"2.0",//"#, "BA-02");
+    }
+    finds(old, "", r#"s/"jsonrpc":"2.0"/"jsonrpc":2.0/"#, "BA-02");
+    let texts = r#"s/"id":\([0-9][0-9]*\),/"id":"\1",/"#;
+    finds(old, "", texts, "BA-06 BA-12");
+    finds(new, "", texts, "BA-06 BA-12");
+    finds(older, "", texts, "BA24-01");
+    let both = r#"s/"id":7001,"result":{}/&,"error":{"code":1,"message":"a"}/"#;
+    finds(old, "", both, "BA-02");
+    finds(older, "", both, "BA-02 BA24-03");
+    let neither = r#"s/"id":7001,"result":{}/"id":7001/"#;
+    finds(old, "", neither, "BA-07");
+    finds(older, "", neither, "BA24-02");
+}
+
+#[test]
 fn faults_of_greetings_are_found() {
     let (old, new) = ("2025-11-25", "2026-07-28");
     finds(old, "", r#"s/"serverInfo":{/"info":{/"#, "LI25-05");

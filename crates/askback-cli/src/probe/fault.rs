@@ -1,0 +1,125 @@
+//! Departures of a server's messages from JSON-RPC 2.0, for which clients refuse them.
+
+use serde_json::Value;
+
+use super::Wait;
+
+/// The version that each message says.
+const VERSION: &str = "2.0";
+
+/// A departure of a message from JSON-RPC 2.0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fault {
+    /// It does not say its version, or another one.
+    Version,
+    /// A response with a result and an error.
+    Both,
+    /// A response with neither.
+    Neither,
+    /// A response with an id that is not the one of the request.
+    OtherId,
+}
+
+impl Fault {
+    /// The fault in words, about an answer.
+    pub fn says(self) -> &'static str {
+        match self {
+            Self::Version => "its messages do not say \"jsonrpc\": \"2.0\":",
+            Self::Both => "it answers with a result and an error at once:",
+            Self::Neither => "it answers with neither a result nor an error:",
+            Self::OtherId => "it answers with another id than that of the request:",
+        }
+    }
+
+    /// The next thing to do about it.
+    pub fn advice(self) -> &'static str {
+        match self {
+            Self::Version => "Clients refuse such messages: add the member to each of them.",
+            Self::Both | Self::Neither => {
+                "Clients refuse such answers: each has one of `result` and `error`."
+            }
+            Self::OtherId => {
+                "Clients wait in vain then: send each id back as it came, a number as a number."
+            }
+        }
+    }
+
+    /// The faults of a message that came while this was waited for.
+    pub(super) fn of(message: &Value, wait: &Wait) -> Vec<Self> {
+        let mut faults = Vec::new();
+        if message["jsonrpc"] != VERSION {
+            faults.push(Self::Version);
+        }
+        let has = |member: &str| message.get(member).is_some();
+        if has("method") {
+            return faults;
+        }
+        match (has("result"), has("error")) {
+            (true, true) => faults.push(Self::Both),
+            (false, false) => faults.push(Self::Neither),
+            _ => {}
+        }
+        // An error need not name a request that could not be read.
+        let is_nameless = has("error") && message["id"].is_null();
+        if let Wait::For(id) = wait
+            && !is_nameless
+            && message["id"] != *id
+            && is_same_text(&message["id"], id)
+        {
+            faults.push(Self::OtherId);
+        }
+        faults
+    }
+}
+
+/// Whether two ids read the same, though their types may differ.
+pub(super) fn is_same_text(id: &Value, other: &Value) -> bool {
+    let text = |id: &Value| match id {
+        Value::String(text) => Some(text.clone()),
+        Value::Number(number) => match number.as_f64() {
+            // `7.0` is read as 7, too.
+            Some(whole) if whole.fract() == 0.0 && whole.abs() < 1e15 => Some(format!("{whole}")),
+            _ => Some(number.to_string()),
+        },
+        _ => None,
+    };
+    text(id).is_some_and(|id| text(other) == Some(id))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn each_fault_of_a_message_is_found() {
+        #[track_caller]
+        fn check(message: Value, expected: &[Fault]) {
+            let wait = Wait::For(json!(7));
+            assert_eq!(Fault::of(&message, &wait), expected, "{message}");
+        }
+        let two = "2.0";
+        check(json!({"jsonrpc": two, "id": 7, "result": {}}), &[]);
+        check(json!({"jsonrpc": two, "id": null, "error": {}}), &[]);
+        check(json!({"jsonrpc": two, "method": "a"}), &[]);
+        check(json!({"jsonrpc": two, "id": 8, "result": {}}), &[]);
+        check(json!({"id": 7, "result": {}}), &[Fault::Version]);
+        check(json!({"jsonrpc": 2.0, "method": "a"}), &[Fault::Version]);
+        check(
+            json!({"jsonrpc": "1.0", "id": 7, "result": {}}),
+            &[Fault::Version],
+        );
+        check(
+            json!({"jsonrpc": two, "id": 7, "result": {}, "error": {}}),
+            &[Fault::Both],
+        );
+        check(json!({"jsonrpc": two, "id": 7}), &[Fault::Neither]);
+        for id in [json!("7"), json!(7.0)] {
+            check(
+                json!({"jsonrpc": two, "id": id, "result": {}}),
+                &[Fault::OtherId],
+            );
+        }
+    }
+}
