@@ -1,7 +1,5 @@
 //! Calls on their way.
 
-#[cfg(feature = "json-schema")]
-use std::sync::Arc;
 use std::{
     fmt,
     future::Future,
@@ -11,6 +9,8 @@ use std::{
     task::{Context, Poll, ready},
 };
 
+#[cfg(feature = "json-schema")]
+use askback_core::future::BoxFuture;
 use askback_core::{
     engine::client::{CallId, ClientError},
     protocol::{CallToolResult, ClientRequest, GetPromptResult, ReadResourceResult},
@@ -19,7 +19,7 @@ use serde::de::DeserializeOwned;
 use tokio::sync::oneshot;
 
 #[cfg(feature = "json-schema")]
-use super::outputs::OutputSchema;
+use super::outputs::ExpectedOutput;
 use super::{
     Client, Received,
     command::{CallOutcome, Command},
@@ -35,24 +35,26 @@ pub struct PendingCall<T> {
     stage: Stage,
     /// The schema that the result must fit; known when the call is sent.
     #[cfg(feature = "json-schema")]
-    output: Option<Arc<OutputSchema>>,
+    output: Option<ExpectedOutput>,
+    /// A check that waits for the list of a server that was started again.
+    #[cfg(feature = "json-schema")]
+    checking: Option<BoxFuture<'static, Result<Received<T>, ClientError>>>,
     result: PhantomData<fn() -> T>,
 }
 
 /// The result type of a call.
-pub(super) trait CallResult: DeserializeOwned {
-    /// Checks it by the output schema of its tool.
+pub(super) trait CallResult: DeserializeOwned + Send + Sync + 'static {
+    /// The result of a tool, which has to fit its output schema.
     #[cfg(feature = "json-schema")]
-    fn check(&self, output: &OutputSchema) -> Result<(), ClientError> {
-        let _ = output;
-        Ok(())
+    fn of_tool(&self) -> Option<&CallToolResult> {
+        None
     }
 }
 
 impl CallResult for CallToolResult {
     #[cfg(feature = "json-schema")]
-    fn check(&self, output: &OutputSchema) -> Result<(), ClientError> {
-        output.check(self)
+    fn of_tool(&self) -> Option<&CallToolResult> {
+        Some(self)
     }
 }
 
@@ -84,6 +86,8 @@ impl<T> PendingCall<T> {
             },
             #[cfg(feature = "json-schema")]
             output: None,
+            #[cfg(feature = "json-schema")]
+            checking: None,
             result: PhantomData,
         }
     }
@@ -103,14 +107,40 @@ impl<T: CallResult> Future for PendingCall<T> {
     ///
     /// If it is polled after it ended.
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        #[cfg(feature = "json-schema")]
+        if let Some(checking) = &mut self.checking {
+            return checking.as_mut().poll(cx);
+        }
         let received: Result<Received<T>, _> =
             ready!(self.poll_outcome(cx)).and_then(Received::read);
         #[cfg(feature = "json-schema")]
-        if let (Ok(received), Some(output)) = (&received, self.output.take()) {
-            received.check(&output)?;
+        if let (Ok(result), Some(output)) = (&received, self.output.take())
+            && let Some(of_tool) = result.of_tool()
+        {
+            if output.is_current() {
+                output.check(of_tool)?;
+            } else {
+                let received = received?;
+                let checking = self.checking.insert(check_anew(received, output));
+                return checking.as_mut().poll(cx);
+            }
         }
         Poll::Ready(received)
     }
+}
+
+/// Checks a result by what the server lists, which was started again since it was called.
+#[cfg(feature = "json-schema")]
+fn check_anew<T: CallResult>(
+    received: Received<T>,
+    output: ExpectedOutput,
+) -> BoxFuture<'static, Result<Received<T>, ClientError>> {
+    Box::pin(async move {
+        if let Some(of_tool) = received.of_tool() {
+            output.check_anew(of_tool).await?;
+        }
+        Ok(received)
+    })
 }
 
 impl<T> PendingCall<T> {

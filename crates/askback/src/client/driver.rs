@@ -377,6 +377,9 @@ impl Driver {
                     deaf: None,
                 };
                 self.way = Way::Open(Box::new(open));
+                if let Some(shared) = &self.shared {
+                    shared.restarted();
+                }
                 self.engine.set_carrier(carrier);
                 self.engine.handle_connected(now);
             }

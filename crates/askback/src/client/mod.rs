@@ -594,9 +594,17 @@ impl Shared {
         }
     }
 
+    /// The server was started again, and its tools may be others.
+    fn restarted(&self) {
+        #[cfg(feature = "json-schema")]
+        if let Some(outputs) = &self.outputs {
+            outputs.restart();
+        }
+    }
+
     /// The server said something else of itself, as it was started again.
     fn greet(&self, greeting: Greeting) {
-        self.forget_tools();
+        self.restarted();
         *self.lock() = Arc::new(greeting);
     }
 

@@ -25,6 +25,22 @@ struct Known {
     bytes: usize,
     /// Counts how often all was forgotten: what was asked for before is not taken in after.
     forgotten: u64,
+    /// Counts how often the server was started again.
+    starts: u64,
+    /// Whether the tools were listed.
+    is_listed: bool,
+    /// Whether they were listed by a server that was started again since.
+    is_lost: bool,
+}
+
+/// The tool whose result is awaited, and the schema that it must fit.
+#[derive(Debug)]
+pub(super) struct ExpectedOutput {
+    client: Client,
+    tool: String,
+    schema: Option<Arc<OutputSchema>>,
+    /// The starts of the server when the call was sent.
+    starts: u64,
 }
 
 /// The output schema of one tool. It is compiled when the tool is first called: most are not.
@@ -51,6 +67,8 @@ impl Outputs {
         if is_first {
             known.schemas.clear();
             known.bytes = 0;
+            known.is_listed = true;
+            known.is_lost = false;
         }
         for tool in tools {
             known.remove(&tool.name);
@@ -64,10 +82,23 @@ impl Outputs {
 
     /// Forgets all: the server has other tools now, or tells somebody else of them.
     pub(super) fn forget(&self) {
+        self.lock().forget();
+    }
+
+    /// Forgets all, as the server was started again: tools that were listed are listed again before a
+    /// result is taken.
+    pub(super) fn restart(&self) {
         let mut known = self.lock();
-        known.forgotten = known.forgotten.wrapping_add(1);
-        known.schemas.clear();
-        known.bytes = 0;
+        let is_lost = known.is_listed || known.is_lost;
+        known.forget();
+        known.is_lost = is_lost;
+        known.starts = known.starts.wrapping_add(1);
+    }
+
+    /// Whether the server was started again since this start, and whether its tools are to be listed.
+    fn since(&self, starts: u64) -> (bool, bool) {
+        let known = self.lock();
+        (known.starts != starts, known.is_lost)
     }
 
     /// The output schema of a tool, where it was listed with one.
@@ -103,23 +134,77 @@ impl Client {
         self.inner.shared.outputs.as_ref()
     }
 
-    /// Returns the schema that the result of a request must fit.
+    /// Returns what the result of a request must fit.
     pub(super) fn output_of(
         &self,
         request: &ClientRequest,
-    ) -> Result<Option<Arc<OutputSchema>>, ClientError> {
-        match (request, self.outputs()) {
-            (ClientRequest::CallTool(params), Some(outputs))
-                if self.revision().facts().structured_content =>
-            {
-                outputs.get(&params.name, self.limits())
-            }
-            _ => Ok(None),
+    ) -> Result<Option<ExpectedOutput>, ClientError> {
+        let (ClientRequest::CallTool(params), Some(outputs)) = (request, self.outputs()) else {
+            return Ok(None);
+        };
+        if !self.revision().facts().structured_content {
+            return Ok(None);
+        }
+        // Before the schema: a start in between is seen in the result.
+        let starts = outputs.lock().starts;
+        Ok(Some(ExpectedOutput {
+            client: self.clone(),
+            tool: params.name.clone(),
+            schema: outputs.get(&params.name, self.limits())?,
+            starts,
+        }))
+    }
+}
+
+impl ExpectedOutput {
+    /// Whether a result can be checked at once: the server is the one that was called, and its tools
+    /// were listed if they ever were.
+    pub(super) fn is_current(&self) -> bool {
+        let outputs = self.client.outputs();
+        outputs.is_none_or(|outputs| outputs.since(self.starts) == (false, false))
+    }
+
+    /// Checks a result.
+    ///
+    /// # Errors
+    ///
+    /// As [`OutputSchema::check`].
+    pub(super) fn check(&self, result: &CallToolResult) -> Result<(), ClientError> {
+        match &self.schema {
+            Some(schema) => schema.check(result),
+            None => Ok(()),
+        }
+    }
+
+    /// Checks a result by the schema of the server that was started again.
+    ///
+    /// # Errors
+    ///
+    /// As [`OutputSchema::check`], and [`ClientError::OutputSchema`] where nothing can be checked by it.
+    pub(super) async fn check_anew(self, result: &CallToolResult) -> Result<(), ClientError> {
+        let Some(outputs) = self.client.outputs() else {
+            return Ok(());
+        };
+        if outputs.since(self.starts).1 {
+            // A server that lists nothing any more declares no schema, either.
+            drop(self.client.tools().await);
+        }
+        match outputs.get(&self.tool, self.client.limits())? {
+            Some(schema) => schema.check(result),
+            None => Ok(()),
         }
     }
 }
 
 impl Known {
+    fn forget(&mut self) {
+        self.forgotten = self.forgotten.wrapping_add(1);
+        self.schemas.clear();
+        self.bytes = 0;
+        self.is_listed = false;
+        self.is_lost = false;
+    }
+
     fn insert(&mut self, tool: String, schema: Schema) {
         self.bytes += bytes(&tool, &schema);
         let schema = OutputSchema {

@@ -1,12 +1,18 @@
 //! A client holds a server to the output schemas it lists.
 
+use std::sync::{
+    Arc, Mutex,
+    atomic::{AtomicU32, Ordering},
+};
+
 use askback::{
-    Limits, Result, Server, Tool,
-    client::{Client, ClientError},
+    Limits, Result, Revision, Server, Tool,
+    client::{Client, ClientError, Protocol},
     protocol::CallToolResult,
     transport,
 };
 use serde_json::{Value, json};
+use tokio::task::JoinHandle;
 
 use super::{gives, schema, structured};
 
@@ -118,6 +124,54 @@ async fn what_is_known_of_tools_is_bounded_and_forgotten() {
     let listed = client.tools_page(None).await;
     assert!(listed.is_err(), "a list of more bytes is refused");
     assert!(!fails(&client).await);
+}
+
+/// The outcome of a call to a server that was started again since, with other tools, where the client
+/// knew its first list or none.
+async fn outcome_after_a_start(revision: Revision, is_listed: bool) -> Result<(), ClientError> {
+    let starts = Arc::new(AtomicU32::new(0));
+    let serving: Arc<Mutex<Option<JoinHandle<()>>>> = Arc::default();
+    let (counted, running) = (Arc::clone(&starts), Arc::clone(&serving));
+    let connector = move || {
+        let kind = match counted.fetch_add(1, Ordering::Relaxed) {
+            0 => "number",
+            _ => "string",
+        };
+        let output = json!({"type": "object", "properties": {"total": {"type": kind}}});
+        let tool = gives(structured(&json!({"total": 1}))).output_schema(schema(&output));
+        let server = Server::new("desk", "1").tool(tool.unchecked()).build();
+        let (near, far) = transport::memory();
+        let task = tokio::spawn(async move { drop(server.unwrap().serve(far).await) });
+        *running.lock().unwrap() = Some(task);
+        near
+    };
+    let client = Client::builder("clerk", "1")
+        .protocol(Protocol::Only(revision))
+        .connect(connector)
+        .await
+        .unwrap();
+    if is_listed {
+        client.tools().await.unwrap();
+    }
+    client.call_tool("gives", ()).await.unwrap();
+    let first = serving.lock().unwrap().take().unwrap();
+    first.abort();
+    while starts.load(Ordering::Relaxed) < 2 {
+        drop(client.call_tool("gives", ()).await);
+    }
+    client.call_tool("gives", ()).await.map(|_| ())
+}
+
+#[tokio::test]
+async fn a_server_that_was_started_again_is_held_to_what_it_lists_then() {
+    for revision in Revision::ALL {
+        let expected = match revision.facts().structured_content {
+            true => Err(misfit("total: expected a string")),
+            false => Ok(()),
+        };
+        assert_eq!(outcome_after_a_start(revision, true).await, expected);
+        assert_eq!(outcome_after_a_start(revision, false).await, Ok(()));
+    }
 }
 
 #[tokio::test]
