@@ -17,7 +17,7 @@ use serde_json::{Map, Value};
 pub use ledger::{Departure, Finding, Ledger};
 
 use self::trials::Trials;
-use crate::probe::{Bounds, End, Probe, Way};
+use crate::probe::{Bounds, End, Lost, Probe, Way};
 
 /// A tool that may be called.
 #[derive(Debug, Clone, PartialEq)]
@@ -37,6 +37,8 @@ pub struct Checked {
     pub tried: BTreeSet<Revision>,
     /// The verdicts.
     pub ledger: Ledger,
+    /// Why it was not tried to the end.
+    pub lost: Option<Lost>,
 }
 
 /// A stage of a check, of which the person is told.
@@ -101,6 +103,7 @@ pub async fn check(
                 ledger: &mut ledger,
             };
             match round {
+                _ if bounds.patience.lost().is_some() => {}
                 Round::Mild => {
                     tell(Stage::Trying(revision));
                     trials.run().await;
@@ -113,7 +116,15 @@ pub async fn check(
         spoken,
         tried,
         ledger,
+        lost: bounds.patience.lost(),
     })
+}
+
+impl Checked {
+    /// Whether something that must be is not, or the server went away or answered no more.
+    pub fn is_broken(&self) -> bool {
+        self.ledger.is_broken() || matches!(self.lost, Some(Lost::Deaf(..)))
+    }
 }
 
 /// Finds the revisions that a server speaks.
@@ -130,18 +141,22 @@ async fn spoken(
         let mut probe = opened.map_err(|error| Unchecked::Unstarted(error.to_string()))?;
         let seen = greet(&mut probe).await;
         let closed = probe.close().await;
+        let is_silent = seen.reply.is_silent();
         match seen.reply.end {
             End::Unreachable(why) => return Err(Unchecked::Unreached(why)),
             _ if seen.reply.status == Some(401) => return Err(Unchecked::Unauthorized),
             _ if speaks(revision, &seen.reply) => {
                 spoken.insert(revision);
             }
-            _ if why.is_none() => {
+            _ => {
                 let mut said = vec![seen.reply.shown()];
                 said.extend(closed.stderr);
-                why = Some(said.join("\n"));
+                why.get_or_insert(said.join("\n"));
             }
-            _ => {}
+        }
+        // A server that does not answer this handshake answers none of those before it.
+        if is_silent && revision.era() == Era::Legacy {
+            break;
         }
     }
     match spoken.is_empty() {

@@ -14,6 +14,7 @@ use super::{
     Checked, Departure, Finding,
     rules::{Level, Rule},
 };
+use crate::probe::Lost;
 
 /// The most characters of what was sent or came that are shown to a person.
 const SHOWN: usize = 400;
@@ -28,6 +29,9 @@ pub struct Report<'a> {
     findings: Vec<Found<'a>>,
     /// The exchanges at which the server went away.
     departures: Vec<Departed<'a>>,
+    /// Why the server was not tried to the end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ended_early: Option<String>,
     kept: Vec<&'static str>,
     not_tried: Vec<NotTried>,
 }
@@ -66,6 +70,10 @@ impl Checked {
             tried: names(self.tried.iter()),
             findings: findings.into_iter().map(Found::of).collect(),
             departures: self.ledger.departures().iter().map(Departed::of).collect(),
+            ended_early: self
+                .lost
+                .as_ref()
+                .map(|lost| ended(lost).as_str().to_owned()),
             kept: self.ledger.kept().iter().map(|rule| rule.id).collect(),
             not_tried: not_tried
                 .into_iter()
@@ -80,6 +88,10 @@ impl Checked {
         page.say(Style::Dim, words!("The server speaks {}.", revisions));
         for departure in self.ledger.departures() {
             put_departure(page, departure);
+        }
+        if let Some(lost) = &self.lost {
+            page.blank();
+            page.item("× ", Style::Warning, ended(lost));
         }
         let findings = self.ledger.findings();
         for finding in &findings {
@@ -139,6 +151,21 @@ fn put_departure(page: &mut Page, departure: &Departure) {
     let words = words!("The server went away (in {}).", given(departure.revision));
     page.item("× ", Style::Warning, words);
     put_exchange(page, &departure.sent, &departure.came);
+}
+
+/// Why a server was not tried to the end, in words.
+fn ended(lost: &Lost) -> Words {
+    match lost {
+        Lost::Deaf(requests, time) => words!(
+            "The server left {} requests in a row without an answer, each for {} s. The rest was not tried.",
+            u64::from(*requests),
+            time.as_secs()
+        ),
+        Lost::Late(time) => words!(
+            "The server was tried for {} s, which is the most. The rest was not tried.",
+            time.as_secs()
+        ),
+    }
 }
 
 /// Puts what was sent and what came, as far as a person reads it.

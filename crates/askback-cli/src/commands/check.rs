@@ -23,7 +23,10 @@ use crate::{
 /// How long an answer is waited for.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// How long a whole check may take.
+/// How long a server is tried. What was found by then is reported.
+const TRIED: Duration = Duration::from_secs(5 * 60);
+
+/// How long a whole check may take, with the last answer that is waited for.
 const WHOLE: Duration = Duration::from_secs(15 * 60);
 
 const AFTER: &str = "\
@@ -63,7 +66,7 @@ pub struct CheckArgs {
 pub async fn run(args: CheckArgs, outcome: &mut Outcome) -> Result<(), Error> {
     let tools = named(&args.tool)?;
     let target = args.probe.target()?;
-    let bounds = args.probe.bounds(PATIENCE);
+    let bounds = args.probe.bounds(PATIENCE, TRIED);
     let way = args.probe.way(&target, &bounds)?;
     let tell = |stage: Stage| {
         let words = match stage {
@@ -77,7 +80,7 @@ pub async fn run(args: CheckArgs, outcome: &mut Outcome) -> Result<(), Error> {
     let checking = check::check(&way, &bounds, args.protocol, &tools, tell);
     let checked = timeout(WHOLE, checking).await.map_err(|_| given_up())?;
     let checked = checked.map_err(failed)?;
-    outcome.faulty = checked.ledger.is_broken();
+    outcome.faulty = checked.is_broken();
     if args.json {
         return print_as_json(&checked.report());
     }

@@ -48,7 +48,7 @@ pub struct DoctorArgs {
 /// Fails with the error that ended it early.
 pub async fn run(args: DoctorArgs, outcome: &mut Outcome) -> Result<(), Error> {
     let target = args.probe.target()?;
-    let bounds = args.probe.bounds(PATIENCE);
+    let bounds = args.probe.bounds(PATIENCE, WHOLE);
     let way = args.probe.way(&target, &bounds)?;
     let mut page = out::stderr_page();
     let name = given(&target.name).short();

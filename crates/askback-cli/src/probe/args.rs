@@ -6,7 +6,7 @@ use askback_core::limits::Limits;
 use askback_host::relay::Relay;
 use url::Url;
 
-use super::{Address, Bounds, Way};
+use super::{Address, Bounds, Patience, Way};
 use crate::{
     error::{Error, Kind},
     locate::TargetArgs,
@@ -49,8 +49,8 @@ impl ProbeArgs {
     }
 
     /// Returns the bounds, where an answer is waited for as long as this unless the person says
-    /// otherwise.
-    pub fn bounds(&self, patience: Duration) -> Bounds {
+    /// otherwise, and the server is tried for this time in all.
+    pub fn bounds(&self, patience: Duration, whole: Duration) -> Bounds {
         let mut limits = Limits::default();
         let timeout = self.timeout.map(Duration::from_secs);
         limits.wire.request = timeout.unwrap_or(patience);
@@ -59,6 +59,7 @@ impl ProbeArgs {
             limits,
             start: timeout.unwrap_or(START),
             messages: MESSAGES,
+            patience: Patience::new(whole),
         }
     }
 

@@ -355,13 +355,7 @@ mod tests {
         check(&seven, None, r#"{"id":"7","result":{}}"#, true, "answer");
         check(&seven, None, r#"{"id":7}"#, true, "answer");
         check(&seven, None, r#"{"id":8,"result":{}}"#, false, "strays");
-        check(
-            &seven,
-            Some(200),
-            r#"{"id":8,"result":{}}"#,
-            true,
-            "answer",
-        );
+        check(&seven, Some(200), r#"{"id":8,"result":{}}"#, true, "answer");
         check(&seven, None, r#"{"id":null,"error":{}}"#, true, "answer");
         check(&seven, None, r#"{"id":null,"result":{}}"#, false, "strays");
         check(&seven, None, r#"[{"id":7,"error":{}}]"#, true, "answer");

@@ -9,6 +9,7 @@ mod exchange;
 mod fault;
 mod http;
 mod message;
+mod patience;
 mod stdio;
 
 use std::time::Duration;
@@ -21,6 +22,7 @@ pub use exchange::{End, Exchange, Reply, Sent, Verb, Wait};
 pub use fault::Fault;
 pub use http::Address;
 pub use message::{MODERN_CAPABILITIES, id_of, is_question, meta};
+pub use patience::{Lost, Patience};
 
 use self::stdio::Process;
 use crate::target::Command;
@@ -43,6 +45,8 @@ pub struct Bounds {
     pub start: Duration,
     /// The most messages that are read while one answer is waited for.
     pub messages: usize,
+    /// How long the server is borne at all.
+    pub patience: Patience,
 }
 
 /// A connection to a server.
@@ -208,7 +212,7 @@ impl Probe {
 
     /// Sends anything, and waits for what is wanted.
     pub async fn send(&mut self, sent: Sent) -> Exchange {
-        if self.silent >= SILENT {
+        if self.silent >= SILENT || self.bounds.patience.lost().is_some() {
             let why = "the server was gone before".to_owned();
             return Exchange {
                 shown: sent.shown(),
@@ -234,6 +238,7 @@ impl Probe {
             Wire::Address(address) => address.exchange(&sent, &headers, &self.bounds).await,
         };
         self.answer(&reply).await;
+        self.bounds.patience.note(&reply, !self.is_begun);
         self.is_begun = true;
         self.silent = match &reply.end {
             End::Silent(_) => self.silent.saturating_add(1),
@@ -307,7 +312,10 @@ impl Probe {
     pub async fn close(self) -> Closed {
         match self.wire {
             Wire::Process(process) => {
-                let mut closed = process.end(&self.bounds.limits).await;
+                let mut limits = self.bounds.limits.clone();
+                limits.client.exit = self.bounds.patience.exit(limits.client.exit);
+                let mut closed = process.end(&limits).await;
+                self.bounds.patience.note_end(closed.is_by_itself);
                 closed.stderr.splice(0..0, self.stderr);
                 closed.noise.splice(0..0, self.noise);
                 closed

@@ -124,6 +124,10 @@ impl Trials<'_> {
                 continue;
             }
             let mut after = self.ask(talk, self.harmless_method(), json!({})).await;
+            if after.reply.is_silent() {
+                // It may not answer anything.
+                continue;
+            }
             let is_ignored = after.reply.strays.is_empty() && after.reply.result().is_some();
             after.shown = format!("{}\n{}", seen.shown, after.shown);
             self.ledger.judge(

@@ -79,6 +79,9 @@ impl Trials<'_> {
 
     /// Opens a connection, on which nothing was said.
     fn open(&self) -> Option<Probe> {
+        if self.bounds.patience.lost().is_some() {
+            return None;
+        }
         // That it starts was seen before.
         self.way.open(self.bounds, self.revision).ok()
     }

@@ -93,6 +93,39 @@ fn a_tool_that_may_change_something_is_not_called_unless_it_is_named() {
         .prints("0 MUST and 0 SHOULD broken");
 }
 
+/// A server that answers the handshake alone, and goes on for a while after its input has ended.
+#[cfg(unix)]
+const DEAF: &str = r#"
+while read -r l; do
+    id=$(printf '%s' "$l" | sed -n 's/^{"id":\([0-9]*\),.*/\1/p')
+    version=$(printf '%s' "$l" | sed -n 's/.*"protocolVersion":"\([0-9-]*\)".*/\1/p')
+    case "$l" in *'"initialize"'*)
+        printf '{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"%s","capabilities":{},"serverInfo":{"name":"d","version":"1"}}}\n' "$id" "$version" ;;
+    esac
+done
+sleep 60
+"#;
+
+#[cfg(unix)]
+#[test]
+fn a_server_that_proved_deaf_is_tried_no_further() {
+    let run = Run::new("check-deaf", &["check", "--json", "--timeout", "1"]);
+    let ran = run.and(&["--", "sh", "-c", DEAF]).run().expect(1);
+    let report = ran.json();
+    let ended = "The server left 6 requests in a row without an answer, each for 1 s. The rest was \
+                 not tried.";
+    assert_eq!(report["endedEarly"], ended, "{report:#}");
+    assert_eq!(report["revisions"].as_array().map(Vec::len), Some(4));
+    // Of the others, which are older, nothing is known.
+    assert_eq!(findings(&ran), ids("BA-02 BA-06 LI25-11"));
+    assert!(!ran.stderr.contains("Trying 2024-11-05"), "{}", ran.stderr);
+    let run = Run::new("check-deaf-words", &["check", "--timeout", "1"]);
+    let ran = run.and(&["--protocol", "2025-06-18", "--", "sh", "-c", DEAF]);
+    ran.run()
+        .expect(1)
+        .prints("× The server left 6 requests in");
+}
+
 #[test]
 fn a_server_that_cannot_be_tried_is_an_error() {
     let run = |name: &str| Run::new(&format!("check-{name}"), &["check", "--timeout", "1"]);

@@ -1,0 +1,154 @@
+//! How long a server is borne that does not answer: a count over all of its connections.
+
+use std::{
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use tokio::time::Instant;
+
+use super::{End, Reply};
+
+/// The patience with a server, shared by the probes of one run.
+#[derive(Debug, Clone)]
+pub struct Patience(Arc<Mutex<State>>);
+
+#[derive(Debug)]
+struct State {
+    /// The requests in a row, over all connections, that were not answered. The first of a connection
+    /// does not count: a server may know its greeting alone.
+    silent: u32,
+    /// Whether a process did not end with its input.
+    lingers: bool,
+    whole: Duration,
+    until: Option<Instant>,
+    lost: Option<Lost>,
+}
+
+/// Why a server is tried no further.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Lost {
+    /// So many requests in a row were not answered, each within this time.
+    Deaf(u32, Duration),
+    /// The time for all of it is over.
+    Late(Duration),
+}
+
+/// How many requests in a row may be unanswered before a server is given up.
+const DEAF: u32 = 6;
+
+/// How long a process may take to end once one was seen that did not end in time.
+const SHORT: Duration = Duration::from_millis(500);
+
+impl Patience {
+    /// A patience that is over after this time in any case.
+    pub fn new(whole: Duration) -> Self {
+        Self(Arc::new(Mutex::new(State {
+            silent: 0,
+            lingers: false,
+            whole,
+            until: Instant::now().checked_add(whole),
+            lost: None,
+        })))
+    }
+
+    /// Why the server is tried no further, if so.
+    pub fn lost(&self) -> Option<Lost> {
+        let mut state = self.lock();
+        if state.lost.is_none() && state.until.is_some_and(|until| Instant::now() >= until) {
+            state.lost = Some(Lost::Late(state.whole));
+        }
+        state.lost.clone()
+    }
+
+    /// Notes what came of a request.
+    pub(super) fn note(&self, reply: &Reply, is_first: bool) {
+        let mut state = self.lock();
+        match &reply.end {
+            End::Silent(time) if !is_first => {
+                state.silent = state.silent.saturating_add(1);
+                if state.silent >= DEAF && state.lost.is_none() {
+                    state.lost = Some(Lost::Deaf(state.silent, *time));
+                }
+            }
+            _ if reply.answer.is_some() && !is_first => state.silent = 0,
+            _ => {}
+        }
+    }
+
+    /// Notes whether a process ended when its input did.
+    pub(super) fn note_end(&self, is_by_itself: Option<bool>) {
+        if is_by_itself == Some(false) {
+            self.lock().lingers = true;
+        }
+    }
+
+    /// How long a process may take to end, where the first has so long.
+    pub(super) fn exit(&self, first: Duration) -> Duration {
+        match self.lock().lingers {
+            true => first.min(SHORT),
+            false => first,
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    fn silent() -> Reply {
+        Reply {
+            end: End::Silent(SECOND),
+            ..Reply::default()
+        }
+    }
+
+    #[tokio::test]
+    async fn a_server_is_given_up_after_so_many_silences_in_a_row() {
+        let patience = Patience::new(60 * SECOND);
+        let answered = Reply {
+            answer: Some(json!({})),
+            ..Reply::default()
+        };
+        for _ in 0..DEAF {
+            patience.note(&silent(), true);
+        }
+        for _ in 1..DEAF {
+            patience.note(&silent(), false);
+            patience.note(&answered, true);
+        }
+        assert_eq!(patience.lost(), None);
+        patience.note(&answered, false);
+        for _ in 1..DEAF {
+            patience.note(&silent(), false);
+        }
+        assert_eq!(patience.lost(), None);
+        patience.note(&silent(), false);
+        assert_eq!(patience.lost(), Some(Lost::Deaf(DEAF, SECOND)));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_time_for_all_of_it_ends() {
+        let patience = Patience::new(SECOND);
+        assert_eq!(patience.lost(), None);
+        tokio::time::advance(SECOND).await;
+        assert_eq!(patience.lost(), Some(Lost::Late(SECOND)));
+    }
+
+    #[tokio::test]
+    async fn one_process_that_lingers_shortens_the_end_of_others() {
+        let patience = Patience::new(SECOND);
+        patience.note_end(Some(true));
+        assert_eq!(patience.exit(5 * SECOND), 5 * SECOND);
+        patience.note_end(Some(false));
+        assert_eq!(patience.exit(5 * SECOND), SHORT);
+    }
+}
