@@ -4,6 +4,8 @@ use askback_core::protocol::LoggingLevel;
 use askback_host::{model::Permission, wire::Shown};
 use serde::de::IgnoredAny;
 
+use super::roots::{Change, ROOTS};
+
 /// A line, understood.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Command {
@@ -26,7 +28,7 @@ pub(super) enum Command {
     /// Read a resource.
     Read(String),
     /// Show the folders the server may work in, or choose others.
-    Roots(Vec<String>),
+    Roots(Change),
     /// Write the last result to a file; of several files in it, the one of this number.
     Save(String, Option<usize>),
     /// Tell of changes of a resource.
@@ -79,7 +81,7 @@ pub(super) const HELP: [(&str, &str); 19] = [
     ("/resources", "list the resources"),
     ("/read URI", "read one"),
     (
-        "/roots [DIR… | none]",
+        "/roots [[add|remove|exclude] DIR… | none]",
         "show or choose the folders it may work in",
     ),
     (
@@ -198,7 +200,10 @@ pub(super) fn parse(line: &str) -> Command {
                 "/log debug, info, notice, warning, error, critical, alert or emergency",
             ),
         },
-        "roots" => Command::Roots(words.collect()),
+        "roots" => match Change::of(words.collect()) {
+            Some(change) => Command::Roots(change),
+            None => Command::Lacks(ROOTS),
+        },
         "wire" => wire(words.next().as_deref(), words.next(), words.next()),
         prompt => Command::Prompt(prompt.to_owned(), words.collect()),
     }
@@ -307,7 +312,8 @@ mod tests {
         check("/subscribe a://b", Command::Subscribe("a://b".to_owned()));
         check("/unsubscribe", Command::Unsubscribe(None));
         check("/log warning", Command::Log(LoggingLevel::Warning));
-        check("/roots", Command::Roots(Vec::new()));
+        check("/roots", Command::Roots(Change::Show));
+        check("/roots exclude", Command::Lacks(ROOTS));
         check("/wire", Command::Wire(Wire::Show(Shown::Last)));
         check("/wire all", Command::Wire(Wire::Show(Shown::All)));
         check("/wire 12", Command::Wire(Wire::Show(Shown::One(12))));
@@ -321,7 +327,7 @@ mod tests {
         check("/wire 1 2", Command::Lacks(WIRE));
         check(
             "/roots ../a \"b c\"",
-            Command::Roots(owned(&["../a", "b c"])),
+            Command::Roots(Change::Set(owned(&["../a", "b c"]))),
         );
     }
 

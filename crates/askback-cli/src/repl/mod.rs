@@ -7,13 +7,14 @@ mod lists;
 mod offered;
 mod restart;
 mod role;
+mod roots;
 mod save;
 mod shown;
 mod subscribe;
 mod wire;
 mod written;
 
-use std::{collections::BTreeMap, path::Path};
+use std::collections::BTreeMap;
 
 use askback::client::{ClientError, Subscription};
 use askback_core::{
@@ -21,7 +22,6 @@ use askback_core::{
     protocol::{PromptArgument, SubscriptionFilter},
 };
 use askback_host::{
-    folder,
     host::{Host, Input},
     offer::{About, Offer},
     page::{Page, Style, out},
@@ -66,6 +66,8 @@ pub struct Repl<'a> {
     files: Option<WatchedFiles>,
     /// The server could not be started again.
     is_down: bool,
+    /// The folders that the person chose with `/roots`.
+    folders: roots::Folders,
     /// Another client is played than the one that was chosen at the start.
     plays: bool,
 }
@@ -85,6 +87,7 @@ impl<'a> Repl<'a> {
             watched: BTreeMap::new(),
             files: None,
             is_down: false,
+            folders: roots::Folders::default(),
             plays: false,
         }
     }
@@ -297,7 +300,7 @@ impl<'a> Repl<'a> {
                 }
                 return self.make(call, false).await;
             }
-            Command::Roots(paths) => return self.roots(&paths).await,
+            Command::Roots(change) => return self.roots(&change),
             Command::Sampling(permission) => {
                 self.session.host.permit(permission).map_err(Error::usage)?;
                 self.tell("It is kept for this server.");
@@ -398,36 +401,6 @@ impl<'a> Repl<'a> {
             self.write(&call);
         }
         self.make(call, false).await
-    }
-
-    /// Shows the folders the server may work in, or chooses others and tells the server.
-    async fn roots(&mut self, paths: &[String]) -> Result<(), Error> {
-        if !paths.is_empty() {
-            let chosen = match paths {
-                [none] if none == "none" => Vec::new(),
-                paths => {
-                    let roots = paths.iter().map(|path| folder::root(Path::new(path)));
-                    roots.collect::<Result<_, _>>().map_err(Error::usage)?
-                }
-            };
-            self.session.host.desk_mut().share(chosen);
-            self.session.client.roots_changed();
-        }
-        let shared = self.session.host.desk().shared().map(<[_]>::to_vec);
-        let page = self.session.host.page();
-        match shared.as_deref() {
-            None => page.say(
-                Style::Plain,
-                "None yet; you are asked when the server wants to know.",
-            ),
-            Some([]) => page.say(Style::Plain, "The server may work in no folder."),
-            Some(roots) => {
-                for root in roots {
-                    page.note(Style::Plain, folder::shown(&root.uri));
-                }
-            }
-        }
-        Ok(())
     }
 
     /// Puts a line of ours on the page.

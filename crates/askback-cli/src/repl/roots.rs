@@ -1,0 +1,342 @@
+//! The folders that a server may work in, as the person chooses them.
+//!
+//! The protocol knows a list of folders and nothing that is left out of one. A folder that is
+//! excluded is left out by a list that does without it: where it lies below a shared folder, the
+//! folders beside it are listed instead of that one.
+
+use std::{
+    collections::BTreeSet,
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use askback_core::protocol::Root;
+use askback_host::{
+    folder,
+    page::Style,
+    text::{Words, given},
+    words,
+};
+use url::Url;
+
+use super::Repl;
+use crate::error::Error;
+
+/// What `/roots` is to do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Change {
+    /// Show the folders.
+    Show,
+    /// Share these, and no others.
+    Set(Vec<String>),
+    /// Share these as well.
+    Add(Vec<String>),
+    /// Share these no longer.
+    Remove(Vec<String>),
+    /// Leave these out of the folders they are in.
+    Exclude(Vec<String>),
+}
+
+/// The folders that were chosen, and those that are left out of them.
+#[derive(Debug, Default, Clone, PartialEq)]
+pub(super) struct Folders {
+    chosen: Vec<PathBuf>,
+    excluded: Vec<PathBuf>,
+}
+
+/// How `/roots` is written.
+pub(super) const ROOTS: &str =
+    "/roots, /roots DIR…, /roots none, or add, remove or exclude with DIR…";
+
+/// The most folders that are listed instead of those that hold an excluded one.
+const INSTEAD: usize = 64;
+
+impl Change {
+    /// Reads the words behind `/roots`.
+    pub(super) fn of(words: Vec<String>) -> Option<Self> {
+        let mut rest = words.iter().skip(1).cloned().peekable();
+        let first = words.first().map(String::as_str);
+        let has_more = rest.peek().is_some();
+        let rest = rest.collect();
+        Some(match first {
+            None => Self::Show,
+            Some("none") if !has_more => Self::Set(Vec::new()),
+            Some("add") if has_more => Self::Add(rest),
+            Some("remove") if has_more => Self::Remove(rest),
+            Some("exclude") if has_more => Self::Exclude(rest),
+            // A folder of that name is `./add`.
+            Some("add" | "remove" | "exclude") => return None,
+            Some(_) => Self::Set(words),
+        })
+    }
+}
+
+impl Folders {
+    /// Changes the choice.
+    ///
+    /// # Errors
+    ///
+    /// Says which folder is none, is not shared, or is in none that is.
+    pub(super) fn change(&mut self, change: &Change) -> Result<(), Words> {
+        match change {
+            Change::Show => {}
+            Change::Set(paths) => {
+                self.chosen = all(paths)?;
+                self.excluded.clear();
+            }
+            Change::Add(paths) => {
+                for path in all(paths)? {
+                    self.excluded.retain(|excluded| *excluded != path);
+                    if !self.chosen.contains(&path) {
+                        self.chosen.push(path);
+                    }
+                }
+            }
+            Change::Remove(paths) => {
+                for path in paths {
+                    // One that is no longer there can be removed, too.
+                    let path = fs::canonicalize(path).unwrap_or_else(|_| PathBuf::from(path));
+                    let Some(at) = self.chosen.iter().position(|chosen| *chosen == path) else {
+                        let shown = given(path.display());
+                        return Err(match self.holder(&path) {
+                            Some(holder) => words!(
+                                "{} is shared with {}: /roots exclude leaves it out",
+                                shown,
+                                given(holder.display())
+                            ),
+                            None => words!("{} is not shared", shown),
+                        });
+                    };
+                    self.chosen.remove(at);
+                }
+            }
+            Change::Exclude(paths) => {
+                for path in all(paths)? {
+                    self.chosen.retain(|chosen| !chosen.starts_with(&path));
+                    if self.holder(&path).is_some() && !self.excluded.contains(&path) {
+                        self.excluded.push(path);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The chosen folder that a folder is in.
+    fn holder(&self, path: &Path) -> Option<&PathBuf> {
+        let mut chosen = self.chosen.iter();
+        chosen.find(|chosen| path.starts_with(chosen))
+    }
+
+    /// The folders to be listed: the chosen ones, and instead of one that holds an excluded folder,
+    /// those in it that do not.
+    ///
+    /// # Errors
+    ///
+    /// Says which folder cannot be read, or that there are too many.
+    pub(super) fn listed(&self) -> Result<Vec<PathBuf>, Words> {
+        let mut listed = Vec::new();
+        let mut instead = 0;
+        for chosen in &self.chosen {
+            let mut open = vec![chosen.clone()];
+            while let Some(folder) = open.pop() {
+                if self.excluded.contains(&folder) {
+                    continue;
+                }
+                let holds = |excluded: &PathBuf| excluded.starts_with(&folder);
+                if self.excluded.iter().any(holds) {
+                    let inside = inside(&folder)
+                        .map_err(|error| words!("{}: {}", given(folder.display()), given(error)))?;
+                    open.extend(inside.into_iter().rev());
+                } else if !listed.contains(&folder) {
+                    instead += usize::from(folder != *chosen);
+                    listed.push(folder);
+                }
+                if instead.max(open.len()) > INSTEAD {
+                    return Err(words!(
+                        "more than {} folders would be listed instead of {}",
+                        INSTEAD,
+                        given(chosen.display())
+                    ));
+                }
+            }
+        }
+        Ok(listed)
+    }
+}
+
+/// The folders where they really are.
+fn all(paths: &[String]) -> Result<Vec<PathBuf>, Words> {
+    let roots = paths.iter().map(|path| folder::root(Path::new(path)));
+    let roots = roots.collect::<Result<Vec<Root>, _>>()?;
+    Ok(roots.iter().filter_map(path_of).collect())
+}
+
+fn path_of(root: &Root) -> Option<PathBuf> {
+    Url::parse(&root.uri).ok()?.to_file_path().ok()
+}
+
+/// The folders in a folder, in the order of their names; links lead elsewhere, and are none.
+fn inside(folder: &Path) -> io::Result<BTreeSet<PathBuf>> {
+    let mut inside = BTreeSet::new();
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        if entry.file_type()?.is_dir() {
+            inside.insert(entry.path());
+        }
+    }
+    Ok(inside)
+}
+
+impl Repl<'_> {
+    /// Shows the folders the server may work in, or chooses others and tells the server.
+    pub(super) fn roots(&mut self, change: &Change) -> Result<(), Error> {
+        if *change != Change::Show {
+            let mut folders = match self.session.host.desk().shared() {
+                // A yes to the question chose them.
+                Some(shared) if self.folders.listed().ok() != Some(paths(shared)) => Folders {
+                    chosen: paths(shared),
+                    excluded: Vec::new(),
+                },
+                _ => self.folders.clone(),
+            };
+            folders.change(change).map_err(Error::usage)?;
+            let listed = folders.listed().map_err(Error::usage)?;
+            let roots = listed.iter().map(|path| folder::root(path));
+            let roots = roots.collect::<Result<_, _>>().map_err(Error::usage)?;
+            self.folders = folders;
+            self.session.host.desk_mut().share(roots);
+            self.session.client.roots_changed();
+        }
+        let shared = self.session.host.desk().shared().map(<[_]>::to_vec);
+        let excluded = &self.folders.excluded;
+        let page = self.session.host.page();
+        match shared.as_deref() {
+            None => page.say(
+                Style::Plain,
+                "None yet; you are asked when the server wants to know.",
+            ),
+            Some([]) => page.say(Style::Plain, "The server may work in no folder."),
+            Some(roots) => {
+                for root in roots {
+                    page.note(Style::Plain, folder::shown(&root.uri));
+                }
+            }
+        }
+        for path in excluded {
+            page.note(Style::Plain, words!("not {}", given(path.display())));
+        }
+        if !excluded.is_empty() {
+            page.say(
+                Style::Dim,
+                "Folders beside those left out are listed as they are now, without files next to them.",
+            );
+        }
+        if shared.is_some_and(|shared| !shared.is_empty()) {
+            page.say(
+                Style::Dim,
+                "The list tells the server where to work. It does not keep it from other folders.",
+            );
+        }
+        Ok(())
+    }
+}
+
+fn paths(roots: &[Root]) -> Vec<PathBuf> {
+    roots.iter().filter_map(path_of).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn owned(words: &[&str]) -> Vec<String> {
+        words.iter().map(|&word| word.to_owned()).collect()
+    }
+
+    #[test]
+    fn the_words_say_what_to_do() {
+        #[track_caller]
+        fn check(words: &[&str], expected: Option<Change>) {
+            assert_eq!(Change::of(owned(words)), expected, "{words:?}");
+        }
+        check(&[], Some(Change::Show));
+        check(&["none"], Some(Change::Set(Vec::new())));
+        check(&["a", "add"], Some(Change::Set(owned(&["a", "add"]))));
+        check(&["./add"], Some(Change::Set(owned(&["./add"]))));
+        check(&["add", "a", "b"], Some(Change::Add(owned(&["a", "b"]))));
+        check(&["remove", "a"], Some(Change::Remove(owned(&["a"]))));
+        check(&["exclude", "a"], Some(Change::Exclude(owned(&["a"]))));
+        check(&["add"], None);
+        check(&["exclude"], None);
+    }
+
+    #[test]
+    fn what_is_left_out_is_in_no_folder_of_the_list() {
+        let base = std::env::temp_dir().join(format!("askback-folders-{}", std::process::id()));
+        for folder in ["home/a/x", "home/a/y/deep", "home/b", "other"] {
+            fs::create_dir_all(base.join(folder)).expect("it is ours");
+        }
+        let base = fs::canonicalize(&base).expect("it was made");
+        fs::write(base.join("home/file"), "").expect("it is ours");
+        #[cfg(unix)]
+        std::os::unix::fs::symlink(base.join("home/a/y"), base.join("home/link"))
+            .expect("it is ours");
+        let words = |names: &str| -> Vec<String> {
+            let names = names.split_whitespace();
+            names
+                .map(|name| base.join(name).display().to_string())
+                .collect()
+        };
+        let mut folders = Folders::default();
+        let mut check = |change: Change, expected: Result<&str, &str>| {
+            let changed = folders.change(&change);
+            match expected {
+                Ok(expected) => {
+                    assert_eq!(changed, Ok(()), "{change:?}");
+                    let expected: Vec<_> = words(expected).into_iter().map(PathBuf::from).collect();
+                    assert_eq!(folders.listed(), Ok(expected), "{change:?}");
+                }
+                Err(why) => {
+                    let error = changed.expect_err(why);
+                    assert!(error.as_str().contains(why), "{}", error.as_str());
+                }
+            }
+        };
+        check(Change::Set(words("home")), Ok("home"));
+        check(Change::Add(words("other home")), Ok("home other"));
+        check(
+            Change::Exclude(words("home/a/y")),
+            Ok("home/a/x home/b other"),
+        );
+        check(Change::Exclude(words("home/b")), Ok("home/a/x other"));
+        check(
+            Change::Remove(words("home/a/x")),
+            Err("/roots exclude leaves it out"),
+        );
+        check(Change::Remove(words("nowhere")), Err("is not shared"));
+        check(Change::Exclude(words("nowhere")), Err("No such file"));
+        // A word about the folder itself is the last one.
+        check(Change::Add(words("home/b")), Ok("home/a/x home/b other"));
+        check(Change::Exclude(words("other")), Ok("home/a/x home/b"));
+        check(Change::Remove(words("home")), Ok("home/b"));
+        check(Change::Add(words("home")), Ok("home/b home/a/x"));
+        check(Change::Set(words("home")), Ok("home"));
+        check(Change::Set(Vec::new()), Ok(""));
+
+        for number in 0..=INSTEAD {
+            fs::create_dir_all(base.join(format!("home/many{number}"))).expect("it is ours");
+        }
+        let mut folders = Folders::default();
+        let set = folders.change(&Change::Set(words("home")));
+        let excluded = folders.change(&Change::Exclude(words("home/b")));
+        assert_eq!((set, excluded), (Ok(()), Ok(())));
+        let error = folders.listed().expect_err("they are too many");
+        assert!(
+            error.as_str().contains("more than 64"),
+            "{}",
+            error.as_str()
+        );
+        fs::remove_dir_all(&base).expect("it is ours");
+    }
+}
