@@ -86,7 +86,7 @@ impl Key {
     ///
     /// The salt belongs to the expansion (RFC 5869, section 3.2): the secret is random all through, and
     /// its extraction needs none (section 3.3). It has one length, so no two uses are written alike.
-    pub(crate) fn derive(&self, label: &[u8], salt: &[u8; 16]) -> Zeroizing<[u8; 32]> {
+    pub fn derive(&self, label: &[u8], salt: &[u8; 16]) -> Zeroizing<[u8; 32]> {
         expand(&self.extracted, &[label, salt])
     }
 
