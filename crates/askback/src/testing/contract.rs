@@ -18,15 +18,19 @@ impl BrokenContract {
         self.0.iter().map(|broken| broken.rule)
     }
 
-    /// Notes what became of a rule.
-    pub(super) fn note(&mut self, rule: &'static str, kept: Kept) {
+    /// Notes what became of a rule: nothing where it is kept, and otherwise what happened instead.
+    pub fn note(&mut self, rule: &'static str, kept: Result<(), String>) {
         if let Err(how) = kept {
             self.0.push(Broken { rule, how });
         }
     }
 
-    /// An error if any rule is broken.
-    pub(super) fn into_result(self) -> Result<(), Self> {
+    /// Returns itself as an error, if any rule is broken.
+    ///
+    /// # Errors
+    ///
+    /// All rules that are broken.
+    pub fn into_result(self) -> Result<(), Self> {
         if self.0.is_empty() {
             return Ok(());
         }
