@@ -24,7 +24,7 @@ pub fn ours() -> impl Iterator<Item = OsString> {
 }
 
 /// Whether a variable is ours. Some systems do not tell small letters from capitals.
-fn is_ours(name: &str) -> bool {
+pub fn is_ours(name: &str) -> bool {
     name.get(..OURS.len())
         .is_some_and(|start| start.eq_ignore_ascii_case(OURS))
 }

@@ -2,17 +2,17 @@
 
 use std::{
     env,
+    ffi::OsStr,
     path::{Path, PathBuf},
 };
 
-use askback::client::{ServerCommand, ServerEntry, ServerUrl, ServersFile, ServersFileError};
 use askback_host::{settings_file, text::given, words};
-use serde::Deserialize;
 
 use crate::{
     error::Error,
-    sign_in::SignInEntry,
-    target::{Address, Command, Reach, Target},
+    listed::Listed,
+    servers::{Document, Layout, Unreadable},
+    target::Target,
     trust::Found,
 };
 
@@ -37,13 +37,6 @@ pub struct TargetArgs {
     /// The command that starts the server
     #[arg(last = true, value_name = "CMD")]
     pub command: Vec<String>,
-}
-
-/// The members of a server's entry that only the command reads.
-#[derive(Debug, Default, Deserialize)]
-struct OwnMembers {
-    #[serde(default)]
-    oauth: SignInEntry,
 }
 
 impl TargetArgs {
@@ -82,7 +75,7 @@ impl TargetArgs {
                 let file = given(file.display());
                 Error::usage(words!("{} cannot be read: {}", file, given(error)))
             })?;
-            return in_file(file, &json, name);
+            return used(&in_file(file, &json, name)?, file);
         }
         let here = env::current_dir().map_err(|error| {
             Error::usage(words!(
@@ -95,10 +88,19 @@ impl TargetArgs {
                 .hint("Name one with --config FILE.")
         })?;
         let found = Found::open(file)?;
-        let target = in_file(found.path(), found.text(), name)?;
-        found.agree(&target)?;
-        Ok(target)
+        let listed = in_file(found.path(), found.text(), name)?;
+        let written = listed
+            .written()
+            .map_err(|error| within(found.path(), error))?;
+        found.agree(&written, listed.names())?;
+        used(&listed, found.path())
     }
+}
+
+/// The server that a person uses now.
+fn used(listed: &Listed, file: &Path) -> Result<Target, Error> {
+    listed.remark();
+    listed.target().map_err(|error| within(file, error))
 }
 
 /// The first file of servers in `folder` or above it.
@@ -109,96 +111,48 @@ fn find_upward(folder: &Path) -> Option<PathBuf> {
         .find(|file| file.is_file())
 }
 
+/// The folders of clients within that of a project.
+const OF_CLIENTS: [&str; 4] = [".codex", ".cursor", ".gemini", ".vscode"];
+
 /// The server `name` of a file of servers.
-fn in_file(file: &Path, json: &str, name: &str) -> Result<Target, Error> {
+fn in_file(file: &Path, text: &str, name: &str) -> Result<Listed, Error> {
     // A program is looked for from the folder in which it is started.
     let whole = std::path::absolute(file).unwrap_or_else(|_| file.to_owned());
-    match from_file(json, name, whole.parent().unwrap_or(Path::new(""))) {
-        Ok(target) => Ok(Target {
-            file: Some(file.to_owned()),
-            ..target
-        }),
-        Err(error) => Err(Error {
-            message: words!("{}: {}", given(file.display()), error.message),
-            ..error
-        }),
-    }
+    let folder = whole.parent().unwrap_or(Path::new(""));
+    // Clients start it in the folder of the project.
+    let is_of_client = folder
+        .file_name()
+        .is_some_and(|name| OF_CLIENTS.map(OsStr::new).contains(&name));
+    let folder = folder.parent().filter(|_| is_of_client).unwrap_or(folder);
+    from_file(file, text, name, folder).map_err(|error| within(file, error))
 }
 
-/// The server `name` of a file of servers that lies in `folder`. Whatever the file says is that of a
-/// peer in an error, too: nobody may have agreed to it yet.
-fn from_file(json: &str, name: &str, folder: &Path) -> Result<Target, Error> {
-    let file = ServersFile::parse(json, folder).map_err(unusable)?;
-    let own: OwnMembers = file.read_entry(name).map_err(unusable)?;
-    let reach = match file.server(name).map_err(unusable)? {
-        ServerEntry::Command(ServerCommand {
-            program,
-            args,
-            env,
-            cwd,
-        }) => Reach::Start(Command {
-            program,
-            args,
-            env,
-            withheld: withheld(&file)?,
-            cwd,
-        }),
-        ServerEntry::Url(ServerUrl { url, headers }) => {
-            let address = Address {
-                url,
-                headers,
-                sign_in: own.oauth,
-            };
-            address.http()?;
-            Reach::Address(address)
-        }
-    };
-    Ok(Target {
-        name: name.to_owned(),
-        reach,
-        file: None,
-    })
+/// The server `name` of a file of servers, which is started in `folder`. Whatever the file says is that
+/// of a peer in an error, too: nobody may have agreed to it yet.
+fn from_file(file: &Path, text: &str, name: &str, folder: &Path) -> Result<Listed, Error> {
+    let document = Document::read(text, Layout::Plain, None)
+        .map_err(|Unreadable(why)| Error::usage("it is no file of servers:").quoting(why))?;
+    let workspace = Some(folder).filter(|folder| !folder.as_os_str().is_empty());
+    Listed::find(document, name, file, folder, workspace)
 }
 
-/// The variables in which a file says that secrets of ours are, for whichever server. One that cannot
-/// be read could name another.
-fn withheld(file: &ServersFile) -> Result<Vec<String>, Error> {
-    let mut withheld = Vec::new();
-    for name in file.names() {
-        let own: OwnMembers = file.read_entry(name).map_err(unusable)?;
-        withheld.extend(own.oauth.client_secret_env().map(str::to_owned));
-    }
-    Ok(withheld)
-}
-
-fn unusable(error: ServersFileError) -> Error {
-    match error {
-        ServersFileError::Unknown { name, known } if known.is_empty() => {
-            Error::usage(words!("no server is called `{}`", given(name)))
-                .hint("It names no server at all.")
-        }
-        ServersFileError::Unknown { name, known } => {
-            Error::usage(words!("no server is called `{}`, but these:", given(name)))
-                .quoting(known.join(", "))
-        }
-        ServersFileError::Entry { name, why } => {
-            Error::usage("a server in it is described wrongly:").quoting(format!("{name}: {why}"))
-        }
-        ServersFileError::Unreachable(name) => Error::usage(words!(
-            "server `{}` has no `command` and no `url`",
-            given(name)
-        )),
-        ServersFileError::Malformed(why) => {
-            Error::usage("it is no file of servers:").quoting(why.to_string())
-        }
-        other => Error::usage("the file of servers cannot be used:").quoting(other.to_string()),
+/// An error about a file.
+fn within(file: &Path, error: Error) -> Error {
+    Error {
+        message: words!("{}: {}", given(file.display()), error.message),
+        ..error
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use askback_host::text::PeerText;
+
+    use super::*;
+    use crate::{
+        sign_in::SignInEntry,
+        target::{Command, Reach},
+    };
 
     const FILE: &str = r#"{
         "other": true,
@@ -213,6 +167,10 @@ mod tests {
             "empty": {}
         }
     }"#;
+
+    fn from_file(text: &str, name: &str, folder: &Path) -> Result<Target, Error> {
+        super::from_file(Path::new("mcp.json"), text, name, folder)?.target()
+    }
 
     #[test]
     fn a_server_is_found_in_a_file() {
@@ -282,7 +240,7 @@ mod tests {
             "server `empty` has no `command` and no `url`",
         );
         check(r#"{"mcpServers": {}}"#, "x", "It names no server at all.");
-        check("{}", "x", "missing field `mcpServers`");
+        check("{}", "x", "it has no `mcpServers` and no `servers`");
         check("nonsense", "x", "line 1 column");
         check(
             r#"{"mcpServers": {"x": {"args": "a"}}}"#,

@@ -35,7 +35,7 @@ impl Permissions {
         let file = target.file.as_ref().map(|file| file.display().to_string());
         let parts = [
             target.name.clone(),
-            target.reach.shown(),
+            target.shown(),
             file.unwrap_or_default(),
         ];
         let mut digest = Sha256::new();
@@ -106,6 +106,7 @@ mod tests {
                 ..Command::default()
             }),
             file: None,
+            written: None,
         }
     }
 

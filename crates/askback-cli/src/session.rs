@@ -293,7 +293,7 @@ impl Session {
             // What runs here was written by whoever wrote the file.
             let mut page = out::stderr_page();
             page.line(words!("{} says to use:", given(file.display())));
-            page.quote_line("  ", target.reach.shown());
+            page.quote_line("  ", target.shown());
             out::tell(&mut page);
         }
         let (relay, arrivals) = Relay::new();
@@ -313,7 +313,7 @@ impl Session {
         let model = args.models.model(&limits)?;
         let permissions = Permissions::of_user(&target);
         let waiting = waiting(&target);
-        let reached = target.reach.shown();
+        let reached = target.shown();
         let asker = Asker {
             name: target.name,
             reached: match target.file {
@@ -415,7 +415,7 @@ fn waiting(target: &Target) -> Words {
     match &target.file {
         Some(_) => words!("Waiting for {} to answer…", name),
         None => {
-            let reach = given(target.reach.shown());
+            let reach = given(target.shown());
             words!("Waiting for {} ({}) to answer…", name, reach)
         }
     }

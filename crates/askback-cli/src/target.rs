@@ -17,6 +17,9 @@ pub struct Target {
     pub reach: Reach,
     /// The file that says so, where it was not the person who typed it.
     pub file: Option<PathBuf>,
+    /// How it is reached in the words of that file, where values took the place of variables: those
+    /// may be secrets.
+    pub written: Option<Reach>,
 }
 
 /// How a server is reached.
@@ -65,6 +68,7 @@ impl Target {
                 ..Command::default()
             }),
             file: None,
+            written: None,
         }
     }
 
@@ -85,7 +89,14 @@ impl Target {
             name: host.unwrap_or(url).to_owned(),
             reach: Reach::Address(address),
             file: None,
+            written: None,
         })
+    }
+
+    /// Returns the words that a person would type to reach it, safe to show: those of the file, where
+    /// one says so.
+    pub fn shown(&self) -> String {
+        self.written.as_ref().unwrap_or(&self.reach).shown()
     }
 }
 

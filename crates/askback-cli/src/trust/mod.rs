@@ -26,6 +26,7 @@ use askback_host::{
 
 use crate::{
     error::Error,
+    servers::Names,
     target::{Reach, Target},
 };
 
@@ -78,7 +79,7 @@ impl Found {
     ///
     /// A usage error where they do not agree, where there is no terminal to ask at, or where the
     /// agreements of before cannot be read.
-    pub fn agree(&self, target: &Target) -> Result<(), Error> {
+    pub fn agree(&self, target: &Target, names: &Names) -> Result<(), Error> {
         let agreement = Agreement {
             path: &self.path,
             server: &target.name,
@@ -98,14 +99,14 @@ impl Found {
                 shown.clone(),
                 given(&target.name)
             ))
-            .quoting(does(target))
+            .quoting(does(target, names))
             .hint(words!(
                 "Name it to use it without being asked: --config {}",
                 shown
             )));
         }
         let mut page = out::stderr_page();
-        self.question(target, &mut page);
+        self.question(target, names, &mut page);
         // A yes that was typed before is none.
         forget_begun();
         if !ask(page, &mut io::stdin().lock(), &mut out::stderr()) {
@@ -128,7 +129,7 @@ impl Found {
     }
 
     /// Puts the question on a page: the file, and what using the server does.
-    fn question(&self, target: &Target, page: &mut Page) {
+    fn question(&self, target: &Target, names: &Names, page: &mut Page) {
         page.say(
             Style::Plain,
             words!(
@@ -137,7 +138,7 @@ impl Found {
                 given(&target.name)
             ),
         );
-        page.quote(does(target));
+        page.quote(does(target, names));
         if matches!(target.reach, Reach::Start(_)) {
             page.say(
                 Style::Warning,
@@ -188,7 +189,7 @@ const REPEATED: usize = 256;
 
 /// Returns the effects of using a server, one a line. The file may be anybody's, so its words are
 /// shown as those of a peer.
-fn does(target: &Target) -> PeerText {
+fn does(target: &Target, names: &Names) -> PeerText {
     let mut lines = Vec::new();
     match &target.reach {
         Reach::Start(command) => {
@@ -225,6 +226,22 @@ fn does(target: &Target) -> PeerText {
                 ));
             }
         }
+    }
+    // Where the file takes something of the person's.
+    let variables = names.variables.union(&names.optional);
+    let variables: Vec<_> = variables.map(|name| text::line(name)).collect();
+    if !variables.is_empty() {
+        lines.push(format!(
+            "and give it your variables: {}",
+            variables.join(", ")
+        ));
+    }
+    let inputs: Vec<_> = names.inputs.iter().map(|id| text::line(id)).collect();
+    if !inputs.is_empty() {
+        lines.push(format!(
+            "and give it what you type for: {}",
+            inputs.join(", ")
+        ));
     }
     PeerText::from(lines.join("\n"))
 }
@@ -304,9 +321,10 @@ mod tests {
                     ..Command::default()
                 }),
                 file: None,
+                written: None,
             };
             let mut page = page();
-            found.question(&target, &mut page);
+            found.question(&target, &Names::default(), &mut page);
             let mut out = Vec::new();
             ask(page, &mut "yes\n".as_bytes(), &mut out);
             let question = String::from_utf8(out).expect("it writes text");
@@ -342,9 +360,10 @@ mod tests {
                 name: "it\n".to_owned(),
                 reach,
                 file: None,
+                written: None,
             };
             let mut page = page();
-            found.question(&target, &mut page);
+            found.question(&target, &Names::default(), &mut page);
             let question = page.take().to_string();
             for words in says {
                 assert!(question.contains(words), "{words} is not in\n{question}");

@@ -38,6 +38,8 @@ mod role;
 mod run;
 mod scratch;
 #[cfg(unix)]
+mod servers;
+#[cfg(unix)]
 mod shown;
 #[cfg(unix)]
 mod sign_in;

@@ -1,0 +1,520 @@
+//! A server of a file of servers: as the file describes it, and with the values of its variables.
+
+use std::{
+    env,
+    path::{Path, PathBuf},
+};
+
+use askback::client::{ServerCommand, ServerEntry, ServerUrl, ServersFile, ServersFileError};
+use askback_host::{
+    page::{Page, Style, out},
+    text::given,
+    words,
+};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::{
+    environment,
+    error::Error,
+    servers::{Document, Missing, Names, Values, unused},
+    sign_in::SignInEntry,
+    target::{Address, Command, Reach, Target},
+};
+
+/// A server of a file, as the file describes it.
+#[derive(Debug)]
+pub struct Listed {
+    name: String,
+    file: PathBuf,
+    /// The folder in which it is started.
+    folder: PathBuf,
+    /// The entry in the file.
+    server: Value,
+    names: Names,
+    /// Variables that hold secrets of ours.
+    withheld: Vec<String>,
+    document: Document,
+    /// The folder of the project that the file belongs to.
+    workspace: Option<PathBuf>,
+}
+
+/// The members of a server that only the command reads.
+#[derive(Debug, Default, Deserialize)]
+struct OwnMembers {
+    #[serde(default)]
+    oauth: SignInEntry,
+}
+
+/// The values of `type`, and the member that says how such a server is reached.
+const TYPES: [(&str, &str); 6] = [
+    ("stdio", "command"),
+    ("http", "url"),
+    ("sse", "url"),
+    ("streamable-http", "url"),
+    ("streamable_http", "url"),
+    ("streamableHttp", "url"),
+];
+
+impl Listed {
+    /// The server of this name. It is started in `folder`, unless the file says otherwise; `workspace` is
+    /// the folder of the project that the file belongs to.
+    ///
+    /// # Errors
+    ///
+    /// A usage error where the file names no such server, or it takes a secret that is none of its own.
+    /// Whatever the file says is that of a peer in an error, too: nobody may have agreed to it yet.
+    pub fn find(
+        document: Document,
+        name: &str,
+        file: &Path,
+        folder: &Path,
+        workspace: Option<&Path>,
+    ) -> Result<Self, Error> {
+        let Some(server) = document.server(name) else {
+            return Err(unusable(ServersFileError::Unknown {
+                name: name.to_owned(),
+                known: document.names().map(str::to_owned).collect(),
+            }));
+        };
+        let server = of_type(server.clone());
+        let withheld = withheld(&document)?;
+        let names = Names::of(&server);
+        let is_withheld = |name: &&String| {
+            let mut withheld = withheld.iter();
+            environment::is_ours(name) || withheld.any(|other| name.eq_ignore_ascii_case(other))
+        };
+        if let Some(name) = names
+            .variables
+            .iter()
+            .chain(&names.optional)
+            .find(is_withheld)
+        {
+            return Err(Error::usage(
+                "no server is given this variable, which holds a secret of askback:",
+            )
+            .quoting(&**name));
+        }
+        Ok(Self {
+            name: name.to_owned(),
+            file: file.to_owned(),
+            folder: folder.to_owned(),
+            server,
+            names,
+            withheld,
+            document,
+            workspace: workspace.map(Path::to_owned),
+        })
+    }
+
+    /// The names in what the file says of the server.
+    pub fn names(&self) -> &Names {
+        &self.names
+    }
+
+    /// The server as the file describes it, with the names of variables in the place of their values.
+    ///
+    /// # Errors
+    ///
+    /// A usage error where the server is described wrongly.
+    pub fn written(&self) -> Result<Target, Error> {
+        let mut reach = self.reach(&self.server)?;
+        match &mut reach {
+            // A path begins where its first variable says.
+            Reach::Start(command) => {
+                let said = |member: &str| {
+                    let text = self.server[member].as_str();
+                    text.filter(|text| text.starts_with("${"))
+                        .map(str::to_owned)
+                };
+                if let Some(program) = said("command") {
+                    command.program = program;
+                }
+                if let Some(cwd) = said("cwd") {
+                    command.cwd = Some(cwd.into());
+                }
+            }
+            Reach::Address(address) if self.names.is_empty() => {
+                address.http()?;
+            }
+            Reach::Address(_) => {}
+        }
+        Ok(self.reached(reach))
+    }
+
+    /// The server with the values of its variables. Inputs are asked for.
+    ///
+    /// # Errors
+    ///
+    /// A usage error where the server is described wrongly, or a variable is not set.
+    pub fn target(&self) -> Result<Target, Error> {
+        let written = self.written()?;
+        if self.names.is_empty() && !self.server.to_string().contains("${") {
+            return Ok(written);
+        }
+        let mut server = self.server.clone();
+        self.values()?.fill(&mut server).map_err(missing)?;
+        let reach = self.reach(&server)?;
+        if let Reach::Address(address) = &reach
+            && let Err(error) = address.http()
+        {
+            // The URL may hold a secret now.
+            return Err(match self.names.is_empty() {
+                true => error,
+                false => Error::usage(
+                    "with the values of its variables, this is no address of a server:",
+                )
+                .quoting(written.reach.shown()),
+            });
+        }
+        Ok(Target {
+            written: Some(written.reach),
+            ..self.reached(reach)
+        })
+    }
+
+    /// Tells what the file says of the server that changes nothing.
+    pub fn remark(&self) {
+        let mut page = out::stderr_page();
+        self.remarks(&mut page);
+        out::tell(&mut page);
+    }
+
+    fn remarks(&self, page: &mut Page) {
+        let (file, name) = (given(self.file.display()), given(&self.name));
+        if self.server["disabled"] == true {
+            page.say(
+                Style::Plain,
+                words!(
+                    "{} is disabled in {}, and used because you named it.",
+                    name.clone(),
+                    file.clone()
+                ),
+            );
+        }
+        let mut unused = unused(&self.server);
+        let kind = self.server["type"].as_str();
+        if kind.is_some_and(|kind| !TYPES.iter().any(|(known, _)| *known == kind)) {
+            unused.push("type");
+        }
+        if !unused.is_empty() {
+            page.line(words!(
+                "{} says of {} what askback does not use:",
+                file.clone(),
+                name.clone()
+            ));
+            page.quote_line("  ", unused.join(", "));
+        }
+        if !self.names.unknown.is_empty() {
+            let unknown: Vec<_> = self.names.unknown.iter().map(String::as_str).collect();
+            page.line(words!(
+                "{} has names for {} that askback does not know. They stay as they are:",
+                file,
+                name
+            ));
+            page.quote_line("  ", unknown.join(", "));
+        }
+    }
+
+    fn reached(&self, reach: Reach) -> Target {
+        Target {
+            name: self.name.clone(),
+            reach,
+            file: Some(self.file.clone()),
+            written: None,
+        }
+    }
+
+    fn values(&self) -> Result<Values, Error> {
+        let variables = self.names.variables.iter().chain(&self.names.optional);
+        let variables = variables.filter_map(|name| Some((name.clone(), env::var(name).ok()?)));
+        let mut values = Values {
+            variables: variables.collect(),
+            workspace: self.workspace.clone(),
+            home: env::home_dir(),
+            ..Values::default()
+        };
+        // Before anybody types: what is not set stays so.
+        let unset = |name: &&String| !values.variables.contains_key(*name);
+        if let Some(name) = self.names.variables.iter().find(unset) {
+            return Err(missing(Missing::Variable(name.clone())));
+        }
+        for id in &self.names.inputs {
+            let input = self.document.input(id);
+            let input = input.ok_or_else(|| missing(Missing::Input(id.clone())))?;
+            values.inputs.insert(id.clone(), input.ask()?);
+        }
+        Ok(values)
+    }
+
+    fn reach(&self, server: &Value) -> Result<Reach, Error> {
+        let json = json!({"mcpServers": {&self.name: server}}).to_string();
+        let file = ServersFile::parse(&json, &self.folder).map_err(unusable)?;
+        let own: OwnMembers = file.read_entry(&self.name).map_err(unusable)?;
+        Ok(match file.server(&self.name).map_err(unusable)? {
+            ServerEntry::Command(ServerCommand {
+                program,
+                args,
+                env,
+                cwd,
+            }) => Reach::Start(Command {
+                program,
+                args,
+                env,
+                withheld: self.withheld.clone(),
+                cwd,
+            }),
+            ServerEntry::Url(ServerUrl { url, headers }) => Reach::Address(Address {
+                url,
+                headers,
+                sign_in: own.oauth,
+            }),
+        })
+    }
+}
+
+/// A server without the member that its type says nothing of.
+fn of_type(mut server: Value) -> Value {
+    let kind = server["type"].as_str();
+    let reached = TYPES.iter().find(|(known, _)| kind == Some(*known));
+    if let (Some((_, by)), Value::Object(members)) = (reached, &mut server) {
+        members.remove(match *by {
+            "command" => "url",
+            _ => "command",
+        });
+    }
+    server
+}
+
+/// The variables in which a file says that secrets of ours are, for whichever server. One that cannot
+/// be read could name another.
+fn withheld(document: &Document) -> Result<Vec<String>, Error> {
+    let mut withheld = Vec::new();
+    for name in document.names() {
+        let server = document.server(name).cloned().unwrap_or_default();
+        let json = json!({"mcpServers": {name: server}}).to_string();
+        let file = ServersFile::parse(&json, "").map_err(unusable)?;
+        let own: OwnMembers = file.read_entry(name).map_err(unusable)?;
+        withheld.extend(own.oauth.client_secret_env().map(str::to_owned));
+    }
+    Ok(withheld)
+}
+
+fn missing(missing: Missing) -> Error {
+    match missing {
+        Missing::Variable(name) => Error::usage(
+            "the file takes a value from this variable, which is not set:",
+        )
+        .quoting(name)
+        .hint("Set it where you run askback, or write a default in the file: ${NAME:-default}."),
+        Missing::Input(id) => {
+            Error::usage("the `inputs` of the file have none with this id:").quoting(id)
+        }
+        Missing::Folder(name) => {
+            let name = words!("there is no folder for the name `{}` here", name);
+            Error::usage(name).hint("Write the folder in its place.")
+        }
+    }
+}
+
+fn unusable(error: ServersFileError) -> Error {
+    match error {
+        ServersFileError::Unknown { name, known } if known.is_empty() => {
+            Error::usage(words!("no server is called `{}`", given(name)))
+                .hint("It names no server at all.")
+        }
+        ServersFileError::Unknown { name, known } => {
+            Error::usage(words!("no server is called `{}`, but these:", given(name)))
+                .quoting(known.join(", "))
+        }
+        ServersFileError::Entry { name, why } => {
+            Error::usage("a server in it is described wrongly:").quoting(format!("{name}: {why}"))
+        }
+        ServersFileError::Unreachable(name) => Error::usage(words!(
+            "server `{}` has no `command` and no `url`",
+            given(name)
+        )),
+        other => Error::usage("the file of servers cannot be used:").quoting(other.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use askback_host::{page::Look, text::PeerText};
+
+    use super::*;
+    use crate::servers::Layout;
+
+    fn listed(server: &str) -> Result<Listed, Error> {
+        let text = format!(
+            r#"{{
+                // A comment, and a comma behind the last.
+                "servers": {{"it": {server},}},
+                "mcpServers": {{"other": {{"url": "https://a.test", "oauth": {{"clientSecretEnv": "PWD", "issuer": "https://b.test"}}}}}},
+            }}"#
+        );
+        let document = Document::read(&text, Layout::Plain, None).expect("it is such a file");
+        let folder = Path::new("/project");
+        Listed::find(
+            document,
+            "it",
+            Path::new("/project/mcp.json"),
+            folder,
+            Some(folder),
+        )
+    }
+
+    fn path() -> String {
+        env::var("PATH").expect("every shell sets it")
+    }
+
+    /// How a server is reached, and what is shown of it.
+    #[test]
+    fn values_take_the_place_of_variables_and_are_not_shown() {
+        #[track_caller]
+        fn check(server: &str, reached: &str, shown: &str) {
+            let target = listed(server)
+                .expect("it is listed")
+                .target()
+                .expect("it is a target");
+            assert_eq!(target.reach.shown(), reached.replace("PATH", &path()));
+            assert_eq!(target.shown(), shown);
+        }
+        check(r#"{"command": "x", "args": ["a b"]}"#, "x 'a b'", "x 'a b'");
+        check(
+            r#"{"command": "x", "args": ["--a=${PATH}"]}"#,
+            "x --a=PATH",
+            "x '--a=${PATH}'",
+        );
+        check(
+            r#"{"command": "${NOT_SET:-/bin}/x"}"#,
+            "/bin/x",
+            "'${NOT_SET:-/bin}/x'",
+        );
+        check(
+            r#"{"command": "${workspaceFolder}/x"}"#,
+            "/project/x",
+            "'${workspaceFolder}/x'",
+        );
+        check(
+            r#"{"command": "x", "args": ["${config:a}"]}"#,
+            "x '${config:a}'",
+            "x '${config:a}'",
+        );
+        check(
+            r#"{"url": "https://${NOT_SET:-a.test}/${NOT_SET:-mcp}"}"#,
+            "https://a.test/mcp",
+            "https://${NOT_SET:-a.test}/${NOT_SET:-mcp}",
+        );
+        // The type says which of the two counts.
+        let both = r#""command": "x", "url": "https://a.test/mcp""#;
+        check(&format!("{{{both}}}"), "x", "x");
+        check(&format!(r#"{{{both}, "type": "stdio"}}"#), "x", "x");
+        for kind in ["http", "sse", "streamable-http"] {
+            let url = "https://a.test/mcp";
+            check(&format!(r#"{{{both}, "type": "{kind}"}}"#), url, url);
+        }
+    }
+
+    #[test]
+    fn variables_and_headers_are_filled() {
+        let server = r#"{"command": "x", "cwd": "${NOT_SET:-sub}", "env": {"A": "${PATH}"}}"#;
+        let target = listed(server)
+            .expect("it is listed")
+            .target()
+            .expect("it is a target");
+        let Reach::Start(command) = target.reach else {
+            panic!("it is started");
+        };
+        assert_eq!(command.env["A"], path());
+        assert_eq!(command.cwd, Some(PathBuf::from("/project/sub")));
+        let Some(Reach::Start(written)) = target.written else {
+            panic!("it is written");
+        };
+        assert_eq!(written.env["A"], "${PATH}");
+        assert_eq!(written.cwd, Some(PathBuf::from("${NOT_SET:-sub}")));
+        let server = r#"{"url": "https://a.test", "headers": {"A": "Bearer ${NOT_SET:-x}"}}"#;
+        let target = listed(server)
+            .expect("it is listed")
+            .target()
+            .expect("it is a target");
+        let Reach::Address(address) = target.reach else {
+            panic!("it runs somewhere");
+        };
+        assert_eq!(address.headers["A"], "Bearer x");
+    }
+
+    #[test]
+    fn a_server_that_cannot_be_used_is_told() {
+        #[track_caller]
+        fn check(server: &str, says: &str) {
+            let error = match listed(server) {
+                Ok(listed) => listed.target().expect_err("it cannot be used"),
+                Err(error) => error,
+            };
+            let quoted = error.quoted.as_ref().map_or("", PeerText::raw);
+            let told = format!("{error}\n{quoted}");
+            assert!(told.contains(says), "{told}");
+            // What a variable holds is in no error.
+            assert!(!told.contains(&path()), "{told}");
+        }
+        check(
+            r#"{"command": "${ASKBACK_TEST_UNSET}"}"#,
+            "ASKBACK_TEST_UNSET",
+        );
+        check(
+            r#"{"command": "x", "args": ["${NOT_SET}"]}"#,
+            "is not set:\n  Set it",
+        );
+        check(r#"{"command": "x", "args": ["${NOT_SET}"]}"#, "\nNOT_SET");
+        check(
+            r#"{"command": "x", "args": ["${input:key}"]}"#,
+            "none with this id",
+        );
+        check(r#"{"url": "${PATH}"}"#, "no address of a server:");
+        check(
+            r#"{"url": "https://a.test/", "type": "stdio"}"#,
+            "has no `command` and no `url`",
+        );
+        check(
+            r#"{"command": "x", "type": "http"}"#,
+            "has no `command` and no `url`",
+        );
+        // Secrets of ours are for no server, even where a default is given.
+        for name in ["ASKBACK_CLIENT_SECRET", "PWD", "pwd:-x", "env:PWD"] {
+            check(
+                &format!(r#"{{"command": "x", "args": ["${{{name}}}"]}}"#),
+                "holds a secret of askback:",
+            );
+        }
+    }
+
+    #[test]
+    fn what_changes_nothing_is_told() {
+        #[track_caller]
+        fn check(server: &str, expected: &str) {
+            let mut page = Page::new(Look {
+                columns: 120,
+                styled: false,
+            });
+            listed(server).expect("it is listed").remarks(&mut page);
+            assert_eq!(page.take().to_string().trim_end(), expected);
+        }
+        check(
+            r#"{"command": "x", "type": "stdio", "disabled": false, "autoApprove": []}"#,
+            "",
+        );
+        check(
+            r#"{"command": "x", "disabled": true}"#,
+            "it is disabled in /project/mcp.json, and used because you named it.",
+        );
+        check(
+            r#"{"command": "x", "timeout": 1, "envFile": "x", "type": "new"}"#,
+            "/project/mcp.json says of it what askback does not use:\n  | envFile, timeout, type",
+        );
+        check(
+            r#"{"command": "x", "args": ["${config:a}"]}"#,
+            "/project/mcp.json has names for it that askback does not know. They stay as they are:\n  | ${config:a}",
+        );
+    }
+}

@@ -1,0 +1,353 @@
+//! Variables in the texts of a configuration: `${VAR}`, `${VAR:-default}`, `${env:VAR}`, and those of
+//! editors.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::{MAIN_SEPARATOR_STR, PathBuf},
+};
+
+use serde_json::Value;
+
+/// The members of a server in which variables are replaced.
+const MEMBERS: [&str; 6] = ["command", "args", "env", "cwd", "url", "headers"];
+
+/// The names in the texts of a server that stand for something else.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Names {
+    /// The variables of the environment, without those that have a default.
+    pub variables: BTreeSet<String>,
+    /// The variables of the environment that have a default.
+    pub optional: BTreeSet<String>,
+    /// The ids of inputs that a person is asked for.
+    pub inputs: BTreeSet<String>,
+    /// Names such as `config:x`, which askback does not know, as they are written.
+    pub unknown: BTreeSet<String>,
+}
+
+/// The values that take the place of names.
+#[derive(Debug, Clone, Default)]
+pub struct Values {
+    /// The variables of the environment.
+    pub variables: BTreeMap<String, String>,
+    /// The answers of a person, by the id of the input.
+    pub inputs: BTreeMap<String, String>,
+    /// The folder of the project, if the file belongs to one.
+    pub workspace: Option<PathBuf>,
+    /// The folder of the user.
+    pub home: Option<PathBuf>,
+}
+
+/// A name without a value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Missing {
+    /// The variable of the environment is not set.
+    Variable(String),
+    /// There is no such input.
+    Input(String),
+    /// The file belongs to no project, or the user has no folder.
+    Folder(&'static str),
+}
+
+/// A part of a text.
+#[derive(Debug, PartialEq, Eq)]
+enum Part<'a> {
+    Plain(&'a str),
+    Variable(&'a str, Option<&'a str>),
+    Input(&'a str),
+    /// A folder or a sign that editors know.
+    Known(&'static str),
+    /// A name that only another client can know, in its braces.
+    Unknown(&'a str),
+}
+
+const WORKSPACE: &str = "workspaceFolder";
+const WORKSPACE_NAME: &str = "workspaceFolderBasename";
+const HOME: &str = "userHome";
+const SEPARATOR: &str = "pathSeparator";
+
+impl Names {
+    /// The names in what is said of a server.
+    pub fn of(server: &Value) -> Self {
+        let mut names = Self::default();
+        for member in MEMBERS {
+            names.take(&server[member]);
+        }
+        names
+            .optional
+            .retain(|name| !names.variables.contains(name));
+        names
+    }
+
+    /// Whether there are none that are replaced.
+    pub fn is_empty(&self) -> bool {
+        let Self {
+            variables,
+            optional,
+            inputs,
+            unknown: _,
+        } = self;
+        variables.is_empty() && optional.is_empty() && inputs.is_empty()
+    }
+
+    fn take(&mut self, value: &Value) {
+        match value {
+            Value::String(text) => {
+                for part in parts(text) {
+                    match part {
+                        Part::Variable(name, None) => self.variables.insert(name.to_owned()),
+                        Part::Variable(name, Some(_)) => self.optional.insert(name.to_owned()),
+                        Part::Input(id) => self.inputs.insert(id.to_owned()),
+                        Part::Unknown(name) => self.unknown.insert(name.to_owned()),
+                        Part::Plain(_) | Part::Known(_) => continue,
+                    };
+                }
+            }
+            Value::Array(values) => values.iter().for_each(|value| self.take(value)),
+            Value::Object(members) => members.values().for_each(|value| self.take(value)),
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
+    }
+}
+
+impl Values {
+    /// Puts the values in the place of the names in what is said of a server.
+    ///
+    /// # Errors
+    ///
+    /// The first name without a value.
+    pub fn fill(&self, server: &mut Value) -> Result<(), Missing> {
+        for member in MEMBERS {
+            if let Some(value) = server.get_mut(member) {
+                self.fill_all(value)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn fill_all(&self, value: &mut Value) -> Result<(), Missing> {
+        match value {
+            Value::String(text) => *text = self.filled(text)?,
+            Value::Array(values) => {
+                for value in values {
+                    self.fill_all(value)?;
+                }
+            }
+            Value::Object(members) => {
+                for value in members.values_mut() {
+                    self.fill_all(value)?;
+                }
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
+        Ok(())
+    }
+
+    /// A text with values in the place of its names. A value is not looked at for further names.
+    fn filled(&self, text: &str) -> Result<String, Missing> {
+        let mut filled = String::with_capacity(text.len());
+        for part in parts(text) {
+            match part {
+                Part::Plain(plain) | Part::Unknown(plain) => filled.push_str(plain),
+                Part::Variable(name, default) => {
+                    let value = self.variables.get(name).map(String::as_str);
+                    // As in a shell, a default also stands for a variable that is empty.
+                    let value = match default {
+                        Some(default) => value.filter(|value| !value.is_empty()).or(Some(default)),
+                        None => value,
+                    };
+                    let missing = || Missing::Variable(name.to_owned());
+                    filled.push_str(value.ok_or_else(missing)?);
+                }
+                Part::Input(id) => {
+                    let missing = || Missing::Input(id.to_owned());
+                    filled.push_str(self.inputs.get(id).ok_or_else(missing)?);
+                }
+                Part::Known(SEPARATOR) => filled.push_str(MAIN_SEPARATOR_STR),
+                Part::Known(name) => {
+                    let folder = match name {
+                        HOME => self.home.as_deref(),
+                        _ => self.workspace.as_deref(),
+                    };
+                    let folder = folder.ok_or(Missing::Folder(name))?;
+                    let folder = match name {
+                        WORKSPACE_NAME => folder.file_name().unwrap_or_default(),
+                        _ => folder.as_os_str(),
+                    };
+                    filled.push_str(&folder.to_string_lossy());
+                }
+            }
+        }
+        Ok(filled)
+    }
+}
+
+/// The parts of a text. What looks like no name, such as `${1##*/}` of a shell, is plain.
+fn parts(text: &str) -> Vec<Part<'_>> {
+    let mut parts = Vec::new();
+    let mut from = 0;
+    let mut at = 0;
+    while let Some(begin) = text[at..].find("${").map(|found| at.saturating_add(found)) {
+        let inside = begin.saturating_add(2);
+        let Some(end) = text[inside..]
+            .find('}')
+            .map(|found| inside.saturating_add(found))
+        else {
+            break;
+        };
+        let after = end.saturating_add(1);
+        match named(&text[begin..after], &text[inside..end]) {
+            Some(part) => {
+                if from < begin {
+                    parts.push(Part::Plain(&text[from..begin]));
+                }
+                parts.push(part);
+                from = after;
+                at = after;
+            }
+            None => at = inside,
+        }
+    }
+    if from < text.len() {
+        parts.push(Part::Plain(&text[from..]));
+    }
+    parts
+}
+
+/// The part that a name in braces is; none where it is no name.
+fn named<'a>(whole: &'a str, name: &'a str) -> Option<Part<'a>> {
+    let known = [WORKSPACE, WORKSPACE_NAME, HOME, SEPARATOR];
+    if let Some(known) = known.into_iter().find(|&known| known == name) {
+        return Some(Part::Known(known));
+    }
+    if name == "/" {
+        return Some(Part::Known(SEPARATOR));
+    }
+    if let Some((name, default)) = name.split_once(":-") {
+        let name = name.strip_prefix("env:").unwrap_or(name);
+        return is_variable(name).then_some(Part::Variable(name, Some(default)));
+    }
+    match name.split_once(':') {
+        Some(("env", name)) if is_variable(name) => Some(Part::Variable(name, None)),
+        Some(("input", id)) if !id.is_empty() => Some(Part::Input(id)),
+        Some((kind, rest)) if is_variable(kind) && is_word(rest) => Some(Part::Unknown(whole)),
+        Some(_) => None,
+        None => is_variable(name).then_some(Part::Variable(name, None)),
+    }
+}
+
+fn is_variable(name: &str) -> bool {
+    let begins = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+    begins && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+}
+
+fn is_word(text: &str) -> bool {
+    let begins = text.starts_with(|c: char| c.is_ascii_alphabetic());
+    begins
+        && text
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || "._-".contains(c))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn values() -> Values {
+        let pairs = |pairs: &[(&str, &str)]| {
+            let pairs = pairs.iter();
+            pairs
+                .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+                .collect()
+        };
+        Values {
+            variables: pairs(&[("A", "a"), ("EMPTY", ""), ("NESTED", "${A}")]),
+            inputs: pairs(&[("key", "typed")]),
+            workspace: Some("/project/it".into()),
+            home: Some("/home/ada".into()),
+        }
+    }
+
+    #[test]
+    fn a_text_is_filled() {
+        #[track_caller]
+        fn check(text: &str, expected: &str) {
+            assert_eq!(values().filled(text).as_deref(), Ok(expected));
+        }
+        check("", "");
+        check("plain $A $ {A} }{", "plain $A $ {A} }{");
+        check("${A}", "a");
+        check("x${A}y${A}", "xaya");
+        check("é${A}é", "éaé");
+        check("${env:A}", "a");
+        check("${A:-b}", "a");
+        check("${B:-b}", "b");
+        check("${B:-}", "");
+        check("${B:-http://x:1/}/mcp", "http://x:1//mcp");
+        check("${EMPTY}", "");
+        check("${EMPTY:-b}", "b");
+        check("${env:B:-b}", "b");
+        check("Bearer ${input:key}", "Bearer typed");
+        check(
+            "${userHome}${/}x",
+            &format!("/home/ada{MAIN_SEPARATOR_STR}x"),
+        );
+        check("${workspaceFolder}/x", "/project/it/x");
+        check("${workspaceFolderBasename}", "it");
+        // A value is no text of the file.
+        check("${NESTED}", "${A}");
+        // What a shell or another client knows stays as it is.
+        check("${1##*/} ${A%x} ${!A} ${", "${1##*/} ${A%x} ${!A} ${");
+        check("${config:editor.x} ${A", "${config:editor.x} ${A");
+        check("${${A}}", "${a}");
+    }
+
+    #[test]
+    fn a_name_without_a_value_is_told() {
+        #[track_caller]
+        fn check(text: &str, expected: Missing) {
+            let values = Values {
+                workspace: None,
+                ..values()
+            };
+            let mut server = json!({"env": {"X": text}});
+            assert_eq!(values.fill(&mut server), Err(expected));
+        }
+        check("${B}", Missing::Variable("B".to_owned()));
+        check("${env:B}", Missing::Variable("B".to_owned()));
+        check("${input:other}", Missing::Input("other".to_owned()));
+        check("${workspaceFolder}", Missing::Folder(WORKSPACE));
+    }
+
+    #[test]
+    fn members_that_say_how_a_server_is_reached_are_filled() {
+        let mut server = json!({
+            "command": "${A}", "args": ["${A}", 1], "env": {"${A}": "${A}"}, "cwd": "${A}",
+            "url": "${A}", "headers": {"x": "${A}"}, "other": "${A}", "oauth": {"clientId": "${A}"},
+        });
+        let expected = json!({
+            "command": "a", "args": ["a", 1], "env": {"${A}": "a"}, "cwd": "a",
+            "url": "a", "headers": {"x": "a"}, "other": "${A}", "oauth": {"clientId": "${A}"},
+        });
+        values().fill(&mut server).expect("all are set");
+        assert_eq!(server, expected);
+    }
+
+    #[test]
+    fn the_names_of_a_server_are_known_before() {
+        let names = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
+        let server = json!({
+            "command": "${A}", "args": ["${B:-x}", "${A:-y}"], "headers": {"x": "${input:key}"},
+            "url": "${config:x}", "other": "${C}",
+        });
+        let expected = Names {
+            variables: names(&["A"]),
+            optional: names(&["B"]),
+            inputs: names(&["key"]),
+            unknown: names(&["${config:x}"]),
+        };
+        assert_eq!(Names::of(&server), expected);
+        assert!(Names::of(&json!({"command": "x", "args": "${config:x}"})).is_empty());
+    }
+}

@@ -1,0 +1,147 @@
+//! Files of servers, as the field writes them.
+
+use std::{fs, path::PathBuf, process::Command};
+
+use crate::{
+    full::{ENTER, Terminal},
+    scratch::Scratch,
+};
+
+/// A file in a folder, and a server of it that writes down what it was given. It is no server.
+struct Place(Scratch);
+
+impl Place {
+    fn new(name: &str, text: &str) -> Self {
+        let scratch = Scratch::new(&format!("servers-{name}"));
+        scratch.file("mcp.json", text);
+        Self(scratch)
+    }
+
+    /// The file that the server writes.
+    fn given(&self) -> PathBuf {
+        self.0.path("given")
+    }
+
+    fn file(&self) -> String {
+        self.0.path("mcp.json").display().to_string()
+    }
+
+    /// Runs the command with the file named or found: the exit code, and what it says.
+    fn run(&self, words: &[&str]) -> (Option<i32>, String) {
+        let output = Command::new(env!("CARGO_BIN_EXE_askback"))
+            .args(words)
+            .current_dir(self.0.path("."))
+            .env("XDG_STATE_HOME", self.0.path("state"))
+            .env("TOP_SECRET", "hush")
+            .env_remove("SUDO_UID")
+            .output()
+            .expect("the command was built");
+        let stderr = String::from_utf8(output.stderr).expect("it writes text");
+        (output.status.code(), stderr)
+    }
+}
+
+/// Its server writes its variable KEY into a file beside.
+const FILE: &str = r#"{
+    // As VS Code writes it.
+    "inputs": [{"id": "key", "type": "promptString", "description": "The key", "password": true}],
+    "servers": {
+        "variable": {"type": "stdio", "command": "sh", "args": ["-c", "printf %s \"$KEY\" > given"], "env": {"KEY": "${env:TOP_SECRET}"}},
+        "input": {"command": "sh", "args": ["-c", "printf %s \"$KEY\" > given"], "env": {"KEY": "<${input:key}>"}},
+        "argument": {"command": "${SHELL_OF_MINE:-sh}", "args": ["-c", "printf %s ${TOP_SECRET} > given"]},
+        "unset": {"command": "sh", "args": ["${NOT_SET}"]},
+        "header": {"url": "http://127.0.0.1:9/${TOP_SECRET}", "headers": {"X": "${TOP_SECRET}"}},
+    },
+}"#;
+
+#[test]
+fn values_of_variables_are_given_and_not_shown() {
+    let place = Place::new("variables", FILE);
+    let config = ["--config", &place.file()];
+    for server in ["variable", "argument"] {
+        let (exit, stderr) = place.run(&[&["inspect", "--server", server], &config[..]].concat());
+        assert_eq!(exit, Some(4), "{stderr}");
+        let given = fs::read_to_string(place.given()).expect("it ran");
+        assert_eq!(given, "hush", "{server}");
+        fs::remove_file(place.given()).expect("it is ours");
+        assert!(!stderr.contains("hush"), "{stderr}");
+    }
+    let (exit, stderr) = place.run(&[&["inspect", "--server", "unset"], &config[..]].concat());
+    assert_eq!(exit, Some(2), "{stderr}");
+    for says in [
+        "mcp.json: the file takes a value from this variable",
+        "| NOT_SET",
+        "Set it where",
+    ] {
+        assert!(stderr.contains(says), "{says} is not in\n{stderr}");
+    }
+}
+
+#[test]
+fn what_is_agreed_to_is_the_text_of_the_file() {
+    #[track_caller]
+    fn check(server: &str, says: &[&str]) {
+        let place = Place::new(&format!("agreed-{server}"), FILE);
+        let (exit, stderr) = place.run(&["inspect", "--server", server]);
+        assert_eq!(exit, Some(2), "{stderr}");
+        assert!(!place.given().exists(), "{stderr}");
+        assert!(!stderr.contains("hush"), "{stderr}");
+        for says in says {
+            assert!(stderr.contains(says), "{says} is not in\n{stderr}");
+        }
+    }
+    check(
+        "variable",
+        &[
+            "| with the variable KEY set to ${env:TOP_SECRET}",
+            "| and give it your variables: TOP_SECRET",
+        ],
+    );
+    check(
+        "argument",
+        &[
+            "${TOP_SECRET} > given",
+            "your variables: SHELL_OF_MINE, TOP_SECRET",
+        ],
+    );
+    check("input", &["| and give it what you type for: key"]);
+    check(
+        "header",
+        &[
+            "| connect to http://127.0.0.1:9/${TOP_SECRET}",
+            "your variables: TOP_SECRET",
+        ],
+    );
+}
+
+#[test]
+fn a_person_types_a_secret_unseen() {
+    let place = Place::new("input", FILE);
+    let config = place.file();
+    let words = ["inspect", "--server", "input", "--config", &config];
+    let mut terminal = Terminal::open(&words, 80);
+    terminal
+        .until("| The key")
+        .until("> ")
+        .press("unseen")
+        .press(ENTER);
+    terminal.until("askback: ");
+    assert!(!terminal.wrote("unseen"));
+    assert_eq!(terminal.end(), Some(4));
+    let given = fs::read_to_string(place.given()).expect("it ran");
+    assert_eq!(given, "<unseen>");
+    fs::remove_file(place.given()).expect("it is ours");
+
+    // Ctrl-C stops, and starts nothing.
+    let mut terminal = Terminal::open(&words, 80);
+    terminal.until("| The key").until("> ").press("uns\x03");
+    assert_eq!(terminal.end(), Some(130));
+    assert!(!place.given().exists());
+
+    let (exit, stderr) = place.run(&words);
+    assert_eq!(exit, Some(2), "{stderr}");
+    assert!(
+        stderr.contains("a person has to type this input"),
+        "{stderr}"
+    );
+}
