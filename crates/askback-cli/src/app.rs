@@ -8,7 +8,7 @@ use clap::{Parser, Subcommand};
 use crate::{
     commands::{
         auth, call, check, complete, demo, doctor, inspect, list, new, open, prompt, read, serve,
-        test, watch,
+        servers, test, watch,
     },
     error::{Error, Exit, Kind, Outcome},
 };
@@ -38,6 +38,7 @@ enum Command {
     Doctor(doctor::DoctorArgs),
     Check(check::CheckArgs),
     Auth(auth::AuthArgs),
+    Servers(servers::ServersArgs),
     Serve(serve::ServeArgs),
 }
 
@@ -110,6 +111,7 @@ impl Command {
             Self::Test(args) => args.is_json(),
             Self::Doctor(args) => args.json,
             Self::Check(args) => args.json,
+            Self::Servers(args) => args.json,
             Self::Open(_) | Self::New(_) | Self::Auth(_) | Self::Serve(_) => false,
         }
     }
@@ -131,6 +133,7 @@ async fn run(app: App, outcome: &mut Outcome) -> Result<(), Error> {
         Some(Command::Doctor(args)) => doctor::run(args, outcome).await,
         Some(Command::Check(args)) => check::run(args, outcome).await,
         Some(Command::Auth(args)) => auth::run(args).await,
+        Some(Command::Servers(args)) => servers::run(args),
         Some(Command::Serve(args)) => serve::run(args).await,
     }
 }

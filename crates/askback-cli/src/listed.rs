@@ -310,6 +310,7 @@ fn missing(missing: Missing) -> Error {
         Missing::Input(id) => {
             Error::usage("the `inputs` of the file have none with this id:").quoting(id)
         }
+        Missing::Room => Error::usage("with the values of its variables, it is larger than 1 MiB"),
         Missing::Folder(name) => {
             let name = words!("there is no folder for the name `{}` here", name);
             Error::usage(name).hint("Write the folder in its place.")

@@ -1,7 +1,6 @@
 //! Which server a command line means.
 
 use std::{
-    env,
     ffi::OsStr,
     path::{Path, PathBuf},
 };
@@ -11,7 +10,7 @@ use askback_host::{settings_file, text::given, words};
 use crate::{
     error::Error,
     listed::Listed,
-    servers::{Document, Layout, Unreadable},
+    servers::{Document, Folders, KnownClient, Layout, Unreadable},
     target::Target,
     trust::Found,
 };
@@ -34,6 +33,12 @@ pub struct TargetArgs {
     /// The file of servers; else mcp.json here or in a folder above, if it is yours and you agree
     #[arg(long, value_name = "FILE", requires = "server", conflicts_with_all = ["url", "command"])]
     pub config: Option<PathBuf>,
+    /// A client whose server it is, in the place of mcp.json
+    #[arg(
+        long, value_enum, value_name = "CLIENT", requires = "server",
+        conflicts_with_all = ["config", "url", "command"]
+    )]
+    pub from: Option<KnownClient>,
     /// The command that starts the server
     #[arg(last = true, value_name = "CMD")]
     pub command: Vec<String>,
@@ -77,13 +82,11 @@ impl TargetArgs {
             })?;
             return used(&in_file(file, &json, name)?, file);
         }
-        let here = env::current_dir().map_err(|error| {
-            Error::usage(words!(
-                "the working directory cannot be read: {}",
-                given(error)
-            ))
-        })?;
-        let file = find_upward(&here).ok_or_else(|| {
+        let folders = folders()?;
+        if let Some(client) = self.from {
+            return of_client(client, name, &folders);
+        }
+        let file = find_upward(&folders.here).ok_or_else(|| {
             Error::usage("there is no mcp.json here or in a folder above")
                 .hint("Name one with --config FILE.")
         })?;
@@ -97,6 +100,59 @@ impl TargetArgs {
     }
 }
 
+/// The folders in which files are looked for.
+///
+/// # Errors
+///
+/// A usage error where the working directory cannot be read.
+pub fn folders() -> Result<Folders, Error> {
+    Folders::of_user().map_err(|error| {
+        Error::usage(words!(
+            "the working directory cannot be read: {}",
+            given(error)
+        ))
+    })
+}
+
+/// A server of another client, once the person agrees.
+fn of_client(client: KnownClient, name: &str, folders: &Folders) -> Result<Target, Error> {
+    let mut known = Vec::new();
+    for source in client.sources(folders) {
+        let found = Found::of_client(source.path.clone())?;
+        let document = Document::read(found.text(), source.layout, Some(&folders.here))
+            .map_err(|error| within(&source.path, unreadable(error)))?;
+        if document.server(name).is_none() {
+            known.extend(document.names().map(str::to_owned));
+            continue;
+        }
+        let found = found.saying(document.to_value().to_string());
+        let folder = source.folder(folders);
+        let listed = Listed::find(
+            document,
+            name,
+            &source.path,
+            &folder,
+            source.project.as_deref(),
+        )
+        .map_err(|error| within(&source.path, error))?;
+        let written = listed
+            .written()
+            .map_err(|error| within(&source.path, error))?;
+        found.agree(&written, listed.names())?;
+        return used(&listed, &source.path);
+    }
+    let error = words!("{} has no server called `{}`", client.name(), given(name));
+    let error = Error::usage(error).hint("askback servers lists those of all clients.");
+    Err(match known.is_empty() {
+        true => error,
+        false => error.quoting(known.join(", ")),
+    })
+}
+
+fn unreadable(Unreadable(why): Unreadable) -> Error {
+    Error::usage("it is no file of servers:").quoting(why)
+}
+
 /// The server that a person uses now.
 fn used(listed: &Listed, file: &Path) -> Result<Target, Error> {
     listed.remark();
@@ -104,7 +160,7 @@ fn used(listed: &Listed, file: &Path) -> Result<Target, Error> {
 }
 
 /// The first file of servers in `folder` or above it.
-fn find_upward(folder: &Path) -> Option<PathBuf> {
+pub fn find_upward(folder: &Path) -> Option<PathBuf> {
     folder
         .ancestors()
         .flat_map(|folder| FILES.map(|name| folder.join(name)))
@@ -130,8 +186,7 @@ fn in_file(file: &Path, text: &str, name: &str) -> Result<Listed, Error> {
 /// The server `name` of a file of servers, which is started in `folder`. Whatever the file says is that
 /// of a peer in an error, too: nobody may have agreed to it yet.
 fn from_file(file: &Path, text: &str, name: &str, folder: &Path) -> Result<Listed, Error> {
-    let document = Document::read(text, Layout::Plain, None)
-        .map_err(|Unreadable(why)| Error::usage("it is no file of servers:").quoting(why))?;
+    let document = Document::read(text, Layout::Plain, None).map_err(unreadable)?;
     let workspace = Some(folder).filter(|folder| !folder.as_os_str().is_empty());
     Listed::find(document, name, file, folder, workspace)
 }

@@ -15,6 +15,7 @@ pub mod prompt;
 mod protect;
 pub mod read;
 pub mod serve;
+pub mod servers;
 pub mod test;
 pub mod watch;
 

@@ -12,6 +12,8 @@ use super::input::Input;
 pub enum Layout {
     /// JSON with `mcpServers` or `servers`; comments and trailing commas are allowed.
     Plain,
+    /// The same, beside other settings: there need be no servers.
+    Settings,
     /// The same, and the servers of each project below `projects`.
     ClaudeCode,
     /// TOML with `mcp_servers`.
@@ -76,7 +78,7 @@ impl Document {
     pub fn read(text: &str, layout: Layout, project: Option<&Path>) -> Result<Self, Unreadable> {
         let text = text.trim_start_matches('\u{feff}');
         let whole = match layout {
-            Layout::Plain | Layout::ClaudeCode | Layout::Gemini => json(text)?,
+            Layout::Plain | Layout::Settings | Layout::ClaudeCode | Layout::Gemini => json(text)?,
             Layout::Codex => toml::from_str(text).map_err(|error| in_toml(&error, text))?,
             Layout::Goose => yaml_serde::from_str(text).map_err(|error| {
                 let at = error.location();
@@ -89,7 +91,10 @@ impl Document {
         };
         let mut servers = BTreeMap::new();
         match layout {
-            Layout::Plain | Layout::Gemini => take(&mut servers, &whole, &SECTIONS)?,
+            Layout::Plain => take(&mut servers, &whole, &SECTIONS)?,
+            Layout::Settings | Layout::Gemini => {
+                take_any(&mut servers, &whole, &SECTIONS)?;
+            }
             Layout::ClaudeCode => {
                 let project = project.and_then(Path::to_str);
                 let own =
@@ -157,7 +162,7 @@ fn json(text: &str) -> Result<Value, Unreadable> {
 }
 
 /// The additions to JSON that are allowed.
-fn strict() -> ParseOptions {
+pub(super) fn strict() -> ParseOptions {
     ParseOptions {
         allow_comments: true,
         allow_trailing_commas: true,
@@ -241,7 +246,7 @@ impl Layout {
             return Some(server);
         };
         match self {
-            Self::Plain | Self::ClaudeCode => {}
+            Self::Plain | Self::Settings | Self::ClaudeCode => {}
             Self::Gemini => {
                 rename(&mut server, &[("url", "sseUrl")]);
                 let mut whole = Value::Object(server);
@@ -413,6 +418,18 @@ mod tests {
             Layout::Plain,
             r#"{"servers": {}, "inputs": [{"secret": 1}]}"#,
             "`inputs`",
+        );
+    }
+
+    #[test]
+    fn settings_need_no_servers() {
+        check(Layout::Settings, r#"{"theme": "x"}"#, json!({}));
+        check(Layout::Gemini, r#"{"theme": "x"}"#, json!({}));
+        check(Layout::Goose, "GOOSE_MODEL: x", json!({}));
+        refuse(
+            Layout::Settings,
+            r#"{"mcpServers": []}"#,
+            "its `mcpServers` is no object",
         );
     }
 

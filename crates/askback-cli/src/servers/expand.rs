@@ -46,7 +46,12 @@ pub enum Missing {
     Input(String),
     /// The file belongs to no project, or the user has no folder.
     Folder(&'static str),
+    /// There is a value, and the texts of the server would become too long with it.
+    Room,
 }
+
+/// The most bytes of all texts of a server with the values of their variables.
+const MOST: usize = 1 << 20;
 
 /// A part of a text.
 #[derive(Debug, PartialEq, Eq)]
@@ -116,25 +121,26 @@ impl Values {
     ///
     /// The first name without a value.
     pub fn fill(&self, server: &mut Value) -> Result<(), Missing> {
+        let mut left = MOST;
         for member in MEMBERS {
             if let Some(value) = server.get_mut(member) {
-                self.fill_all(value)?;
+                self.fill_all(value, &mut left)?;
             }
         }
         Ok(())
     }
 
-    fn fill_all(&self, value: &mut Value) -> Result<(), Missing> {
+    fn fill_all(&self, value: &mut Value, left: &mut usize) -> Result<(), Missing> {
         match value {
-            Value::String(text) => *text = self.filled(text)?,
+            Value::String(text) => *text = self.filled(text, left)?,
             Value::Array(values) => {
                 for value in values {
-                    self.fill_all(value)?;
+                    self.fill_all(value, left)?;
                 }
             }
             Value::Object(members) => {
                 for value in members.values_mut() {
-                    self.fill_all(value)?;
+                    self.fill_all(value, left)?;
                 }
             }
             Value::Null | Value::Bool(_) | Value::Number(_) => {}
@@ -143,9 +149,10 @@ impl Values {
     }
 
     /// A text with values in the place of its names. A value is not looked at for further names.
-    fn filled(&self, text: &str) -> Result<String, Missing> {
+    fn filled(&self, text: &str, left: &mut usize) -> Result<String, Missing> {
         let mut filled = String::with_capacity(text.len());
         for part in parts(text) {
+            let before = filled.len();
             match part {
                 Part::Plain(plain) | Part::Unknown(plain) => filled.push_str(plain),
                 Part::Variable(name, default) => {
@@ -176,6 +183,8 @@ impl Values {
                     filled.push_str(&folder.to_string_lossy());
                 }
             }
+            let added = filled.len().saturating_sub(before);
+            *left = left.checked_sub(added).ok_or(Missing::Room)?;
         }
         Ok(filled)
     }
@@ -211,6 +220,21 @@ fn parts(text: &str) -> Vec<Part<'_>> {
         parts.push(Part::Plain(&text[from..]));
     }
     parts
+}
+
+/// Writes the variables of a text as editors do: `${VAR}` is `${env:VAR}`.
+pub(super) fn with_prefix(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for part in parts(text) {
+        match part {
+            Part::Plain(plain) | Part::Unknown(plain) => out.push_str(plain),
+            Part::Variable(name, None) => out.extend(["${env:", name, "}"]),
+            Part::Variable(name, Some(default)) => out.extend(["${env:", name, ":-", default, "}"]),
+            Part::Input(id) => out.extend(["${input:", id, "}"]),
+            Part::Known(name) => out.extend(["${", name, "}"]),
+        }
+    }
+    out
 }
 
 /// The part that a name in braces is; none where it is no name.
@@ -273,7 +297,8 @@ mod tests {
     fn a_text_is_filled() {
         #[track_caller]
         fn check(text: &str, expected: &str) {
-            assert_eq!(values().filled(text).as_deref(), Ok(expected));
+            let filled = values().filled(text, &mut { MOST });
+            assert_eq!(filled.as_deref(), Ok(expected));
         }
         check("", "");
         check("plain $A $ {A} }{", "plain $A $ {A} }{");
@@ -318,6 +343,20 @@ mod tests {
         check("${env:B}", Missing::Variable("B".to_owned()));
         check("${input:other}", Missing::Input("other".to_owned()));
         check("${workspaceFolder}", Missing::Folder(WORKSPACE));
+    }
+
+    #[test]
+    fn texts_that_grow_without_end_are_refused() {
+        let mut values = values();
+        values
+            .variables
+            .insert("LONG".to_owned(), "x".repeat(1 << 10));
+        let fill = |times| {
+            let mut server = json!({"args": vec!["${LONG}"; times]});
+            values.fill(&mut server)
+        };
+        assert_eq!(fill(1 << 10), Ok(()));
+        assert_eq!(fill((1 << 10) + 1), Err(Missing::Room));
     }
 
     #[test]

@@ -26,7 +26,7 @@ use askback_host::{
 
 use crate::{
     error::Error,
-    servers::Names,
+    servers::{self, Names},
     target::{Reach, Target},
 };
 
@@ -46,6 +46,26 @@ impl Found {
     /// folders above it must be the user's or the system's (as git demands of a repository,
     /// `safe.directory`), and nobody else may write to them.
     pub fn open(path: PathBuf) -> Result<Self, Error> {
+        Self::open_by(path, settings_file::read)
+    }
+
+    /// Reads the configuration of a client, which may be longer.
+    ///
+    /// # Errors
+    ///
+    /// As [`Found::open`].
+    pub fn of_client(path: PathBuf) -> Result<Self, Error> {
+        Self::open_by(path, servers::read)
+    }
+
+    /// Sets the part of the text that a person agrees to, where the rest changes by itself.
+    #[must_use]
+    pub fn saying(mut self, text: String) -> Self {
+        self.text = text;
+        self
+    }
+
+    fn open_by(path: PathBuf, read: fn(File) -> io::Result<String>) -> Result<Self, Error> {
         let shown = given(path.display());
         let unread = |error: io::Error| {
             Error::usage(words!("{} cannot be read: {}", shown.clone(), given(error)))
@@ -58,7 +78,7 @@ impl Found {
                 shown.clone()
             ))
         })?;
-        let text = settings_file::read(file).map_err(unread)?;
+        let text = read(file).map_err(unread)?;
         Ok(Self { path, text })
     }
 

@@ -3,6 +3,8 @@
 #[cfg(unix)]
 mod again;
 mod check;
+#[cfg(unix)]
+mod clients;
 mod command_line;
 #[cfg(unix)]
 mod conversation;

@@ -1,0 +1,492 @@
+//! `askback servers`: the servers that the files of this folder and of other clients name.
+
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
+
+use askback_host::{
+    page::{Page, Style, out},
+    settings_file,
+    text::{PeerText, given, line},
+    words,
+};
+use clap::ValueEnum as _;
+use serde::Serialize;
+use serde_json::Value;
+
+use super::print_as_json;
+use crate::{
+    error::Error,
+    listed::Listed,
+    locate::{find_upward, folders},
+    servers::{
+        Document, Folders, KnownClient, Layout, Section, Source, Unreadable, add_to_json,
+        add_to_toml, conceal, export, read_at, snippet, without_inputs, write,
+    },
+    target::Reach,
+};
+
+/// List the servers of this folder and of other clients; import and export them
+///
+/// Files of Claude Code, Claude Desktop, Codex, Cursor, Gemini CLI, Goose and VS Code are looked for,
+/// beside mcp.json. No server is started. --server NAME --from CLIENT opens one.
+#[derive(Debug, Clone, clap::Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub struct ServersArgs {
+    /// Print them as JSON
+    #[arg(long)]
+    pub json: bool,
+    #[command(subcommand)]
+    command: Option<ServersCommand>,
+}
+
+#[derive(Debug, Clone, clap::Subcommand)]
+enum ServersCommand {
+    /// Write servers of other clients into mcp.json of this folder
+    ///
+    /// A server that it has already stays as it is. Variables take the place of secrets.
+    Import {
+        /// The servers; without any, all
+        #[arg(value_name = "NAME")]
+        names: Vec<String>,
+        /// Only those of this client
+        #[arg(long, value_enum, value_name = "CLIENT")]
+        from: Option<KnownClient>,
+        /// Write secrets, too, in a file that only you can read if it is new
+        #[arg(long)]
+        with_secrets: bool,
+    },
+    /// Print servers of mcp.json as another client writes them
+    Export {
+        /// The servers
+        #[arg(value_name = "NAME", required = true)]
+        names: Vec<String>,
+        /// The client
+        #[arg(long, value_enum, value_name = "CLIENT")]
+        to: KnownClient,
+        /// The file of servers; else mcp.json here or in a folder above
+        #[arg(long, value_name = "FILE")]
+        config: Option<PathBuf>,
+        /// Write them into the file of the client, and keep the file that was there as a backup
+        #[arg(long)]
+        write: bool,
+    },
+}
+
+/// A file of servers that was found.
+struct FoundFile {
+    /// The client that it is of; none for an `mcp.json`.
+    client: Option<KnownClient>,
+    path: PathBuf,
+    /// The folder in which its servers are started.
+    folder: PathBuf,
+    project: Option<PathBuf>,
+    read: Result<Document, Unreadable>,
+}
+
+/// A server in the list, as JSON.
+#[derive(Serialize)]
+struct Row<'a> {
+    name: &'a str,
+    client: Option<&'static str>,
+    file: &'a Path,
+    /// How it is reached; none where it is described wrongly.
+    reach: Option<String>,
+    disabled: bool,
+}
+
+/// Runs the command.
+///
+/// # Errors
+///
+/// Fails where a file cannot be read or written, or names no such server.
+pub fn run(args: ServersArgs) -> Result<(), Error> {
+    let folders = folders()?;
+    match args.command {
+        None => list(&folders, args.json),
+        Some(ServersCommand::Import {
+            names,
+            from,
+            with_secrets,
+        }) => import(&folders, &names, from, with_secrets),
+        Some(ServersCommand::Export {
+            names,
+            to,
+            config,
+            write,
+        }) => export_to(&folders, to, &names, config, write),
+    }
+}
+
+impl FoundFile {
+    /// The files that are there: `mcp.json`, and those of clients.
+    fn all(folders: &Folders) -> Vec<Self> {
+        let own = find_upward(&folders.here).map(|path| {
+            let folder = path.parent().unwrap_or(Path::new("")).to_owned();
+            Self {
+                client: None,
+                read: read(&path, Layout::Plain, folders),
+                folder: folder.clone(),
+                project: Some(folder),
+                path,
+            }
+        });
+        let mut all: Vec<_> = own.into_iter().collect();
+        for client in KnownClient::value_variants() {
+            for source in client.sources(folders) {
+                if all.iter().any(|file| file.path == source.path) {
+                    continue;
+                }
+                let folder = source.folder(folders);
+                let Source {
+                    client,
+                    path,
+                    layout,
+                    project,
+                } = source;
+                all.push(Self {
+                    client: Some(client),
+                    read: read(&path, layout, folders),
+                    folder,
+                    project,
+                    path,
+                });
+            }
+        }
+        all
+    }
+
+    fn client(&self) -> &'static str {
+        self.client.map_or("askback", KnownClient::name)
+    }
+
+    /// How a server of the file is reached, in the words of the file.
+    fn reach(&self, document: &Document, name: &str) -> Option<String> {
+        let project = self.project.as_deref();
+        let listed = Listed::find(document.clone(), name, &self.path, &self.folder, project);
+        let target = listed.ok()?.written().ok()?;
+        Some(match &target.reach {
+            Reach::Start(command) => command.shown(),
+            Reach::Address(address) => {
+                // A query may hold a secret.
+                line(address.url.split(['?', '#']).next().unwrap_or_default())
+            }
+        })
+    }
+}
+
+fn read(path: &Path, layout: Layout, folders: &Folders) -> Result<Document, Unreadable> {
+    let text = match layout {
+        Layout::Plain => settings_file::read_at(path),
+        _ => read_at(path),
+    };
+    let text = text.map_err(|error| Unreadable(error.to_string()))?;
+    Document::read(&text, layout, Some(&folders.here))
+}
+
+fn list(folders: &Folders, json: bool) -> Result<(), Error> {
+    let files = FoundFile::all(folders);
+    if json {
+        let mut rows = Vec::new();
+        for file in &files {
+            let Ok(document) = &file.read else { continue };
+            rows.extend(document.names().map(|name| Row {
+                name,
+                client: file.client.map(KnownClient::name),
+                file: &file.path,
+                reach: file.reach(document, name),
+                disabled: is_disabled(document, name),
+            }));
+        }
+        return print_as_json(&BTreeMap::from([("servers", rows)]));
+    }
+    let mut page = out::stdout_page();
+    for file in &files {
+        put(&mut page, file);
+    }
+    if files.is_empty() {
+        page.say(
+            Style::Plain,
+            "There is no mcp.json here or above, and no file of another client.",
+        );
+    }
+    Ok(out::print(&page.take().alone())?)
+}
+
+fn put(page: &mut Page, file: &FoundFile) {
+    page.blank();
+    page.line(words!("{}: {}", file.client(), given(file.path.display())));
+    let document = match &file.read {
+        Ok(document) => document,
+        Err(Unreadable(why)) => {
+            page.quote_line("  ! ", &**why);
+            return;
+        }
+    };
+    let mut any = false;
+    for name in document.names() {
+        any = true;
+        let reach = file.reach(document, name);
+        let reach = reach.unwrap_or_else(|| "(described wrongly)".to_owned());
+        let disabled = if is_disabled(document, name) {
+            " (disabled)"
+        } else {
+            ""
+        };
+        page.quote_line("  ", format!("{}: {reach}{disabled}", line(name)));
+    }
+    if !any {
+        page.note(Style::Dim, "It names no server.");
+    }
+}
+
+fn is_disabled(document: &Document, name: &str) -> bool {
+    document
+        .server(name)
+        .is_some_and(|server| server["disabled"] == true)
+}
+
+fn import(
+    folders: &Folders,
+    names: &[String],
+    from: Option<KnownClient>,
+    with_secrets: bool,
+) -> Result<(), Error> {
+    let path = folders.here.join("mcp.json");
+    let before = match path.exists() {
+        true => settings_file::read_at(&path).map_err(|error| unread(&path, error))?,
+        false => String::new(),
+    };
+    let there = match before.is_empty() {
+        true => Document::default(),
+        false => {
+            Document::read(&before, Layout::Plain, None).map_err(|error| malformed(&path, error))?
+        }
+    };
+    let mut page = out::stdout_page();
+    let mut added: BTreeMap<String, Value> = BTreeMap::new();
+    let mut seen: Vec<String> = Vec::new();
+    let files = FoundFile::all(folders).into_iter();
+    for file in
+        files.filter(|file| file.client.is_some() && (from.is_none() || file.client == from))
+    {
+        let document = match &file.read {
+            Ok(document) => document,
+            Err(Unreadable(why)) => {
+                page.line(words!("{} is passed over:", given(file.path.display())));
+                page.quote(&**why);
+                continue;
+            }
+        };
+        for name in document
+            .names()
+            .filter(|name| names.is_empty() || names.iter().any(|it| it == name))
+        {
+            seen.push(name.to_owned());
+            let Some(server) = document.server(name).filter(|server| server.is_object()) else {
+                continue;
+            };
+            if there.server(name).is_some() || added.contains_key(name) {
+                page.line(words!(
+                    "Not taken from {}, as there is one of this name:",
+                    file.client()
+                ));
+                page.quote_line("  ", line(name));
+                continue;
+            }
+            let mut server = server.clone();
+            anchor(&mut server, &file, &folders.here);
+            page.line(words!("From {}:", file.client()));
+            page.quote_line("  ", line(name));
+            for variable in without_inputs(&mut server) {
+                page.line("  A variable took the place of an input:");
+                page.quote_line("    ", variable);
+            }
+            if !with_secrets {
+                for secret in conceal(name, &mut server) {
+                    page.line(words!(
+                        "  A variable took the place of a secret in its {}:",
+                        secret.member
+                    ));
+                    page.quote_line("    ", secret.variable);
+                }
+            }
+            added.insert(name.to_owned(), server);
+        }
+    }
+    if let Some(missing) = names.iter().find(|name| !seen.contains(name)) {
+        return Err(
+            Error::usage(words!("no client has a server called `{}`", given(missing)))
+                .hint("askback servers lists those there are."),
+        );
+    }
+    let servers: Vec<_> = added.into_iter().collect();
+    match servers.is_empty() {
+        true => page.say(Style::Plain, "There is nothing to write."),
+        false => {
+            let text = add_to_json(&before, Section::Either, &servers)
+                .map_err(|error| malformed(&path, error))?;
+            tell_written(&mut page, &path, &text, with_secrets)?;
+        }
+    }
+    Ok(out::print(&page.take())?)
+}
+
+/// Writes a file, and says so.
+fn tell_written(page: &mut Page, path: &Path, text: &str, private: bool) -> Result<(), Error> {
+    let kept = write(path, text, private).map_err(|error| {
+        let path = given(path.display());
+        Error::usage(words!("{} cannot be written: {}", path, given(error)))
+    })?;
+    page.line(words!("{} is written.", given(path.display())));
+    if let Some(kept) = kept {
+        page.line(words!(
+            "The file that was there is {}.",
+            given(kept.display())
+        ));
+    }
+    Ok(())
+}
+
+/// Writes paths that mean something in the folder of a file so that they mean the same here.
+fn anchor(server: &mut Value, file: &FoundFile, here: &Path) {
+    if file.folder == here {
+        return;
+    }
+    let of_file = |path: &str| {
+        let is_plain = !path.starts_with("${") && Path::new(path).is_relative();
+        is_plain.then(|| file.folder.join(path).display().to_string())
+    };
+    for member in ["command", "cwd"] {
+        let Some(Value::String(path)) = server.get_mut(member) else {
+            continue;
+        };
+        // A bare name is looked for in PATH.
+        if (member == "cwd" || path.contains(std::path::is_separator))
+            && let Some(whole) = of_file(path)
+        {
+            *path = whole;
+        }
+    }
+}
+
+fn export_to(
+    folders: &Folders,
+    client: KnownClient,
+    names: &[String],
+    config: Option<PathBuf>,
+    is_written: bool,
+) -> Result<(), Error> {
+    let path = config
+        .or_else(|| find_upward(&folders.here))
+        .ok_or_else(|| {
+            Error::usage("there is no mcp.json here or in a folder above")
+                .hint("Name one with --config FILE.")
+        })?;
+    let text = settings_file::read_at(&path).map_err(|error| unread(&path, error))?;
+    let document =
+        Document::read(&text, Layout::Plain, None).map_err(|error| malformed(&path, error))?;
+    let whole = std::path::absolute(&path).unwrap_or_else(|_| path.clone());
+    let file = FoundFile {
+        client: None,
+        folder: whole.parent().unwrap_or(Path::new("")).to_owned(),
+        project: None,
+        path: path.clone(),
+        read: Ok(Document::default()),
+    };
+    let mut page = out::stderr_page();
+    let mut servers = Vec::new();
+    for name in names {
+        let Some(server) = document.server(name) else {
+            let error = words!(
+                "{} has no server called `{}`",
+                given(path.display()),
+                given(name)
+            );
+            return Err(Error::usage(error).hint("askback servers lists those there are."));
+        };
+        let mut server = server.clone();
+        // A client starts it in a folder of its own.
+        anchor(&mut server, &file, Path::new(""));
+        let exported = export(client, name, &server).ok_or_else(|| {
+            let error = words!(
+                "{} has no servers at a URL in its file: `{}`",
+                client.name(),
+                given(name)
+            );
+            Error::usage(error).hint("Add it in the settings of the client.")
+        })?;
+        for remark in exported.remarks {
+            page.say(
+                Style::Plain,
+                words!("{}, for {}: {}.", client.name(), given(name), remark),
+            );
+        }
+        if !conceal(name, &mut server).is_empty() {
+            page.line(words!(
+                "{}, for {}: it holds what seems to be a secret.",
+                client.name(),
+                given(name)
+            ));
+        }
+        servers.push((name.clone(), exported.entry));
+    }
+    let snippet = snippet(client, &servers);
+    let target = client
+        .exports_to(folders)
+        .ok_or_else(|| Error::usage("you have no folder for the settings of this client"))?;
+    if !is_written {
+        page.note(
+            Style::Dim,
+            "--write adds this to the file. A pipe has it without the signs at the left.",
+        );
+        page.line(words!("For {}:", given(target.display())));
+        out::tell(&mut page);
+        return Ok(out::print_text(PeerText::from(snippet + "\n"))?);
+    }
+    let before = match target.exists() {
+        true => read_at(&target).map_err(|error| unread(&target, error))?,
+        false => String::new(),
+    };
+    let there = match before.trim().is_empty() {
+        true => Document::default(),
+        false => Document::read(&before, client.exported_layout(), None)
+            .map_err(|error| malformed(&target, error))?,
+    };
+    if let Some(name) = names.iter().find(|name| there.server(name).is_some()) {
+        let error = words!(
+            "{} has a server called `{}` already",
+            given(target.display()),
+            given(name)
+        );
+        return Err(
+            Error::usage(error).hint("Without --write it is printed, to be merged by hand.")
+        );
+    }
+    let added = match client {
+        KnownClient::Codex => add_to_toml(&before, &snippet),
+        KnownClient::Goose => Err(Unreadable("comments of YAML would be lost".to_owned())),
+        KnownClient::VsCode => add_to_json(&before, Section::Servers, &servers),
+        _ => add_to_json(&before, Section::McpServers, &servers),
+    };
+    let added = added.map_err(|Unreadable(why)| {
+        let error = words!("{} is not written:", given(target.display()));
+        Error::usage(error)
+            .quoting(why)
+            .hint("Without --write it is printed, to be merged by hand.")
+    })?;
+    tell_written(&mut page, &target, &added, false)?;
+    out::tell(&mut page);
+    Ok(())
+}
+
+fn unread(path: &Path, error: std::io::Error) -> Error {
+    let path = given(path.display());
+    Error::usage(words!("{} cannot be read: {}", path, given(error)))
+}
+
+fn malformed(path: &Path, Unreadable(why): Unreadable) -> Error {
+    let path = given(path.display());
+    Error::usage(words!("{} is no file of servers:", path)).quoting(why)
+}

@@ -1,0 +1,329 @@
+//! The clients of the field whose configurations are known: where those are, and how they are laid out.
+
+use std::{
+    env,
+    fs::File,
+    io::{self, Read},
+    path::{Path, PathBuf},
+};
+
+use clap::ValueEnum;
+
+use super::document::Layout;
+
+/// The most bytes of a configuration of a client, which may keep more in it than servers.
+const MOST: u64 = 16 << 20;
+
+/// A client.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum KnownClient {
+    /// Claude Code
+    #[value(alias = "claude")]
+    ClaudeCode,
+    /// Claude Desktop
+    ClaudeDesktop,
+    /// Codex
+    Codex,
+    /// Cursor
+    Cursor,
+    /// Gemini CLI
+    #[value(alias = "gemini")]
+    GeminiCli,
+    /// Goose
+    Goose,
+    /// VS Code
+    #[value(name = "vscode", alias = "code")]
+    VsCode,
+}
+
+/// A folder in which files of clients are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Base {
+    /// The folder of a project: this one, or the next above that has the file.
+    Project,
+    /// The folder of the user.
+    Home,
+    /// The folder in which applications keep their settings.
+    Settings,
+    /// The same for programs that keep them in `.config` on macOS, too.
+    Config,
+}
+
+/// A file of a client.
+struct Place {
+    client: KnownClient,
+    base: Base,
+    /// The path below the base. On Windows it may be another.
+    path: &'static str,
+    layout: Layout,
+}
+
+const fn place(client: KnownClient, base: Base, path: &'static str, layout: Layout) -> Place {
+    Place {
+        client,
+        base,
+        path,
+        layout,
+    }
+}
+
+/// The path of Goose's settings below the folder for those.
+const GOOSE: &str = match cfg!(windows) {
+    true => "Block/goose/config/config.yaml",
+    false => "goose/config.yaml",
+};
+
+/// The files of clients, as of November 2026. The first file of a client that names a server counts.
+///
+/// | client | source |
+/// |---|---|
+/// | Claude Code | code.claude.com/docs/en/mcp |
+/// | Claude Desktop | modelcontextprotocol.io/docs/develop/connect-local-servers |
+/// | Codex | developers.openai.com/codex/mcp |
+/// | Cursor | cursor.com/docs/mcp |
+/// | Gemini CLI | docs/tools/mcp-server.md of google-gemini/gemini-cli |
+/// | Goose | documentation/docs/guides/config-files.md of aaif-goose/goose |
+/// | VS Code | code.visualstudio.com/docs/copilot/reference/mcp-configuration |
+const PLACES: [Place; 12] = [
+    place(
+        KnownClient::ClaudeCode,
+        Base::Project,
+        ".mcp.json",
+        Layout::Settings,
+    ),
+    place(
+        KnownClient::ClaudeCode,
+        Base::Home,
+        ".claude.json",
+        Layout::ClaudeCode,
+    ),
+    place(
+        KnownClient::ClaudeDesktop,
+        Base::Settings,
+        "Claude/claude_desktop_config.json",
+        Layout::Settings,
+    ),
+    place(
+        KnownClient::Codex,
+        Base::Project,
+        ".codex/config.toml",
+        Layout::Codex,
+    ),
+    place(
+        KnownClient::Codex,
+        Base::Home,
+        ".codex/config.toml",
+        Layout::Codex,
+    ),
+    place(
+        KnownClient::Cursor,
+        Base::Project,
+        ".cursor/mcp.json",
+        Layout::Settings,
+    ),
+    place(
+        KnownClient::Cursor,
+        Base::Home,
+        ".cursor/mcp.json",
+        Layout::Settings,
+    ),
+    place(
+        KnownClient::GeminiCli,
+        Base::Project,
+        ".gemini/settings.json",
+        Layout::Gemini,
+    ),
+    place(
+        KnownClient::GeminiCli,
+        Base::Home,
+        ".gemini/settings.json",
+        Layout::Gemini,
+    ),
+    place(KnownClient::Goose, Base::Config, GOOSE, Layout::Goose),
+    place(
+        KnownClient::VsCode,
+        Base::Project,
+        ".vscode/mcp.json",
+        Layout::Settings,
+    ),
+    place(
+        KnownClient::VsCode,
+        Base::Settings,
+        "Code/User/mcp.json",
+        Layout::Settings,
+    ),
+];
+
+/// The folders below which files of clients are.
+#[derive(Debug, Clone, Default)]
+pub struct Folders {
+    /// The working directory.
+    pub here: PathBuf,
+    /// The folder of the user, if they have one.
+    pub home: Option<PathBuf>,
+    /// The folder in which applications keep their settings.
+    pub settings: Option<PathBuf>,
+}
+
+/// A file of a client that is there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Source {
+    /// The client.
+    pub client: KnownClient,
+    /// Where it lies.
+    pub path: PathBuf,
+    /// How it is laid out.
+    pub layout: Layout,
+    /// The folder of the project that it belongs to; none where it is the user's for all projects.
+    pub project: Option<PathBuf>,
+}
+
+impl Folders {
+    /// Those of this process.
+    ///
+    /// # Errors
+    ///
+    /// Fails where the working directory cannot be read.
+    pub fn of_user() -> io::Result<Self> {
+        let home = env::home_dir().filter(|home| home.is_absolute());
+        let variable = |name: &str| {
+            let path = PathBuf::from(env::var_os(name)?);
+            path.is_absolute().then_some(path)
+        };
+        let below = |path: &str| home.as_ref().map(|home| home.join(path));
+        let settings = match env::consts::OS {
+            "macos" => below("Library/Application Support"),
+            "windows" => variable("APPDATA"),
+            _ => variable("XDG_CONFIG_HOME").or_else(|| below(".config")),
+        };
+        Ok(Self {
+            here: env::current_dir()?,
+            home,
+            settings,
+        })
+    }
+
+    fn base(&self, base: Base) -> Option<PathBuf> {
+        match base {
+            Base::Project => Some(self.here.clone()),
+            Base::Home => self.home.clone(),
+            Base::Settings => self.settings.clone(),
+            Base::Config => match env::consts::OS {
+                "macos" => self.home.as_ref().map(|home| home.join(".config")),
+                _ => self.settings.clone(),
+            },
+        }
+    }
+}
+
+impl Source {
+    /// Returns the folder in which its servers are started: that of the project, otherwise that of the
+    /// user, so that a path means the same program wherever the command is run.
+    pub fn folder(&self, folders: &Folders) -> PathBuf {
+        let home = || folders.home.clone();
+        self.project
+            .clone()
+            .or_else(home)
+            .unwrap_or_else(|| folders.here.clone())
+    }
+}
+
+impl KnownClient {
+    /// Returns its name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::ClaudeCode => "claude-code",
+            Self::ClaudeDesktop => "claude-desktop",
+            Self::Codex => "codex",
+            Self::Cursor => "cursor",
+            Self::GeminiCli => "gemini-cli",
+            Self::Goose => "goose",
+            Self::VsCode => "vscode",
+        }
+    }
+
+    /// Returns its files that are there, those of a project first.
+    pub fn sources(self, folders: &Folders) -> Vec<Source> {
+        let places = PLACES.iter().filter(|place| place.client == self);
+        let mut sources: Vec<Source> = Vec::new();
+        for place in places {
+            let base = folders.base(place.base);
+            let found = match place.base {
+                Base::Project => {
+                    let mut above = folders.here.ancestors();
+                    above.find_map(|folder| {
+                        let path = folder.join(place.path);
+                        path.is_file().then(|| (path, Some(folder.to_owned())))
+                    })
+                }
+                _ => base.map(|base| (base.join(place.path), None)),
+            };
+            let Some((path, project)) = found.filter(|(path, _)| path.is_file()) else {
+                continue;
+            };
+            // The folder of the user may be above this one.
+            if place.base == Base::Project && Some(&path) == self.of_user(folders).as_ref() {
+                continue;
+            }
+            sources.push(Source {
+                client: self,
+                path,
+                layout: place.layout,
+                project,
+            });
+        }
+        sources
+    }
+
+    /// Returns the file of the user for all projects.
+    fn of_user(self, folders: &Folders) -> Option<PathBuf> {
+        let mut places = PLACES.iter();
+        let place = places.find(|place| place.client == self && place.base != Base::Project)?;
+        Some(folders.base(place.base)?.join(place.path))
+    }
+
+    /// Returns the file into which servers are exported: that of a project here for clients that share
+    /// it, otherwise that of the user. The file of Claude Code for the user is one that it writes itself.
+    pub fn exports_to(self, folders: &Folders) -> Option<PathBuf> {
+        match self {
+            Self::ClaudeCode | Self::VsCode => {
+                let mut places = PLACES.iter();
+                let place = places.find(|place| place.client == self)?;
+                Some(folders.here.join(place.path))
+            }
+            _ => self.of_user(folders),
+        }
+    }
+
+    /// Returns the layout of that file.
+    pub fn exported_layout(self) -> Layout {
+        let mut places = PLACES.iter();
+        let place = places.find(|place| place.client == self);
+        place.map_or(Layout::Settings, |place| place.layout)
+    }
+}
+
+/// Reads a file of a client that is open.
+///
+/// # Errors
+///
+/// Those of the file, and where it is larger than 16 MiB or no text.
+pub fn read(file: File) -> io::Result<String> {
+    let mut text = String::new();
+    file.take(MOST.saturating_add(1))
+        .read_to_string(&mut text)?;
+    if u64::try_from(text.len()).is_ok_and(|length| length <= MOST) {
+        return Ok(text);
+    }
+    let why = "it is larger than 16 MiB";
+    Err(io::Error::new(io::ErrorKind::FileTooLarge, why))
+}
+
+/// Reads the file of a client at a path.
+///
+/// # Errors
+///
+/// Those of [`read`], and of opening the file.
+pub fn read_at(path: &Path) -> io::Result<String> {
+    read(File::open(path)?)
+}

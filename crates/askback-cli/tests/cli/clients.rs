@@ -1,0 +1,392 @@
+//! The servers of other clients: found, opened, imported and exported.
+
+use std::{
+    fs,
+    path::PathBuf,
+    process::{Command, Output},
+};
+
+use crate::scratch::Scratch;
+
+/// The files of clients, each with its path below the folder of the test.
+const FILES: &[(&str, &str)] = &[
+    (
+        "project/.mcp.json",
+        r#"{"mcpServers": {"shared": {"type": "stdio", "command": "./shared", "env": {"A": "${A:-b}"}}}}"#,
+    ),
+    (
+        "user/.claude.json",
+        r#"{
+            "numStartups": 7,
+            "mcpServers": {"notes": {"type": "http", "url": "https://notes.test/mcp?key=hush", "headers": {"Authorization": "Bearer hush"}}},
+            "projects": {"PROJECT": {"mcpServers": {"local": {"command": "sh", "args": ["-c", "printf %s \"$TOKEN\" > given"], "env": {"TOKEN": "hush"}}}}}
+        }"#,
+    ),
+    (
+        "settings/Claude/claude_desktop_config.json",
+        r#"{"globalShortcut": "", "mcpServers": {"files": {"command": "npx", "args": ["-y", "files", "/tmp"]}}}"#,
+    ),
+    (
+        "user/.codex/config.toml",
+        "model = \"x\" # mine\n[mcp_servers.docs]\nurl = \"https://docs.test/mcp\"\nbearer_token_env_var = \"DOCS\"\nenabled = false\n",
+    ),
+    (
+        "user/.cursor/mcp.json",
+        r#"{"mcpServers": {"files": {"command": "other"}}}"#,
+    ),
+    (
+        "user/.gemini/settings.json",
+        r#"{"theme": "x", /* mine */ "mcpServers": {"old": {"url": "https://old.test/sse"}}}"#,
+    ),
+    (
+        "settings/goose/config.yaml",
+        "extensions:\n  developer: {type: builtin, enabled: true}\n  memory: {type: stdio, cmd: npx, args: [memory], env_keys: [MEMORY], enabled: true}\n",
+    ),
+    (
+        "project/.vscode/mcp.json",
+        "{\n  // mine\n  \"inputs\": [{\"id\": \"git-key\", \"password\": true}],\n  \"servers\": {\n    \"git\": {\"type\": \"stdio\", \"command\": \"git\", \"env\": {\"KEY\": \"${input:git-key}\"}},\n  },\n}\n",
+    ),
+    ("settings/Code/User/mcp.json", "nonsense"),
+];
+
+struct Place(Scratch);
+
+impl Place {
+    fn new(name: &str) -> Self {
+        let scratch = Scratch::new(&format!("clients-{name}"));
+        let place = Self(scratch);
+        fs::create_dir_all(place.path("project/below")).expect("the folder is ours");
+        place
+    }
+
+    fn with_files(name: &str) -> Self {
+        let place = Self::new(name);
+        for (path, text) in FILES {
+            let project = place.path("project").display().to_string();
+            place.write(path, &text.replace("PROJECT", &project));
+        }
+        place
+    }
+
+    fn write(&self, path: &str, text: &str) {
+        let path = self.path(path);
+        fs::create_dir_all(path.parent().expect("it is in a folder")).expect("it is ours");
+        fs::write(path, text).expect("it is ours");
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        let root = fs::canonicalize(self.0.path(".")).expect("it is there");
+        root.join(name)
+    }
+
+    fn read(&self, name: &str) -> String {
+        fs::read_to_string(self.path(name)).expect("it is there")
+    }
+
+    fn output(&self, words: &[&str]) -> Output {
+        Command::new(env!("CARGO_BIN_EXE_askback"))
+            .args(words)
+            .current_dir(self.path("project"))
+            .env("HOME", self.path("user"))
+            .env("XDG_CONFIG_HOME", self.path("settings"))
+            .env("XDG_STATE_HOME", self.path("state"))
+            .env_remove("SUDO_UID")
+            .output()
+            .expect("the command was built")
+    }
+
+    /// Runs the command: what it prints and says, without the folder of the test.
+    #[track_caller]
+    fn run(&self, words: &[&str], exit: i32) -> String {
+        let output = self.output(words);
+        let text = |bytes| String::from_utf8(bytes).expect("it writes text");
+        let said = text(output.stdout) + &text(output.stderr);
+        assert_eq!(output.status.code(), Some(exit), "{said}");
+        let root = self.path("").display().to_string();
+        said.replace(root.trim_end_matches('/'), "ROOT")
+    }
+
+    /// The same, and these lines are in it.
+    #[track_caller]
+    fn says(&self, words: &[&str], exit: i32, says: &[&str]) -> String {
+        let said = self.run(words, exit);
+        for line in says {
+            assert!(said.contains(line), "{line} is not in\n{said}");
+        }
+        said
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn the_servers_of_all_clients_are_listed() {
+    let place = Place::with_files("listed");
+    place.write(
+        "project/mcp.json",
+        r#"{"mcpServers": {"own": {"command": "x"}, "odd": {}}}"#,
+    );
+    let expected = "\
+askback: ROOT/project/mcp.json
+  | odd: (described wrongly)
+  | own: x
+
+claude-code: ROOT/project/.mcp.json
+  | shared: ROOT/project/./shared
+
+claude-code: ROOT/user/.claude.json
+  | local: sh -c 'printf %s \"$TOKEN\" > given'
+  | notes: https://notes.test/mcp
+
+claude-desktop: ROOT/settings/Claude/claude_desktop_config.json
+  | files: npx -y files /tmp
+
+codex: ROOT/user/.codex/config.toml
+  | docs: https://docs.test/mcp (disabled)
+
+cursor: ROOT/user/.cursor/mcp.json
+  | files: other
+
+gemini-cli: ROOT/user/.gemini/settings.json
+  | old: https://old.test/sse
+
+goose: ROOT/settings/goose/config.yaml
+  | memory: npx memory
+
+vscode: ROOT/project/.vscode/mcp.json
+  | git: git
+
+vscode: ROOT/settings/Code/User/mcp.json
+  ! | Unexpected word on line 1 column 1
+";
+    assert_eq!(place.run(&["servers"], 0).trim(), expected.trim());
+    let json = place.run(&["servers", "--json"], 0);
+    let json: serde_json::Value = serde_json::from_str(&json).expect("it is JSON");
+    let rows = json["servers"].as_array().expect("it is a list");
+    assert_eq!(rows.len(), 11);
+    assert_eq!(rows[2]["client"], "claude-code");
+    assert!(!json.to_string().contains("hush"));
+    let nowhere = Place::new("nowhere");
+    nowhere.says(&["servers", "--json"], 0, &[r#"{"servers":[]}"#]);
+}
+
+#[test]
+fn a_server_of_another_client_is_opened_once_it_is_agreed_to() {
+    let place = Place::with_files("from");
+    let words = ["inspect", "--server", "local", "--from", "claude"];
+    let unagreed = "ROOT/user/.claude.json was found and not named, and nobody has agreed to what it says of local:";
+    place.says(&words, 2, &[unagreed, "| start sh -c 'printf"]);
+    let text = r#"{"local":{"args":["-c","printf %s \"$TOKEN\" > given"],"command":"sh","env":{"TOKEN":"hush"}},"notes":{"headers":{"Authorization":"Bearer hush"},"type":"http","url":"https://notes.test/mcp?key=hush"}}"#;
+    let path = place.path("user/.claude.json");
+    let agreements = askback_cli::trust::Agreements::at(place.path("state/askback/agreed.json"));
+    let agreement = askback_cli::trust::Agreement {
+        path: &path,
+        server: "local",
+        text,
+    };
+    agreements.remember(&agreement).expect("it is ours");
+    place.run(&words, 4);
+    assert_eq!(place.read("user/given"), "hush");
+    // The rest of the file changes by itself, and what it says of servers does not.
+    let changed = place
+        .read("user/.claude.json")
+        .replace("numStartups\": 7", "numStartups\": 8");
+    place.write("user/.claude.json", &changed);
+    place.run(&words, 4);
+    place.write("user/.claude.json", &changed.replace("hush", "other"));
+    place.says(&words, 2, &[unagreed]);
+
+    let unknown = "claude-code has no server called `files`";
+    let words = ["inspect", "--server", "files", "--from", "claude"];
+    place.says(&words, 2, &[unknown, "| shared, local, notes"]);
+    let words = ["inspect", "--server", "x", "--from", "vscode"];
+    place.says(
+        &words,
+        2,
+        &["ROOT/settings/Code/User/mcp.json: it is no file of servers"],
+    );
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn servers_are_imported_without_their_secrets() {
+    let place = Place::with_files("import");
+    let said = place.says(
+        &["servers", "import", "notes", "local", "files", "git", "docs"],
+        0,
+        &[
+            "ROOT/settings/Code/User/mcp.json is passed over:",
+            "From claude-code:\n  | local\n  A variable took the place of a secret in its env:\n    | TOKEN",
+            "secret in its headers:\n    | NOTES_AUTHORIZATION",
+            "secret in its url:\n    | NOTES_KEY",
+            "Not taken from cursor, as there is one of this name:\n  | files",
+            "A variable took the place of an input:\n    | GIT_KEY",
+            "ROOT/project/mcp.json is written.",
+        ],
+    );
+    assert!(!said.contains("hush"), "{said}");
+    let written = place.read("project/mcp.json");
+    assert!(!written.contains("hush"), "{written}");
+    let written: serde_json::Value = serde_json::from_str(&written).expect("it is JSON");
+    let expected = serde_json::json!({"mcpServers": {
+        "docs": {"url": "https://docs.test/mcp", "headers": {"Authorization": "Bearer ${DOCS}"}, "disabled": true},
+        "files": {"command": "npx", "args": ["-y", "files", "/tmp"]},
+        "git": {"type": "stdio", "command": "git", "env": {"KEY": "${GIT_KEY}"}},
+        "local": {"command": "sh", "args": ["-c", "printf %s \"$TOKEN\" > given"], "env": {"TOKEN": "${TOKEN}"}},
+        "notes": {
+            "type": "http", "url": "https://notes.test/mcp?key=${NOTES_KEY}",
+            "headers": {"Authorization": "Bearer ${NOTES_AUTHORIZATION}"},
+        },
+    }});
+    assert_eq!(written, expected);
+    // What is there stays, and is kept.
+    let before = place.read("project/mcp.json");
+    place.says(
+        &["servers", "import", "--from", "claude-desktop"],
+        0,
+        &["There is nothing to write."],
+    );
+    assert_eq!(place.read("project/mcp.json"), before);
+    place.says(
+        &["servers", "import", "--from", "goose"],
+        0,
+        &["The file that was there is ROOT/project/mcp.json.backup."],
+    );
+    assert_eq!(place.read("project/mcp.json.backup"), before);
+    place.says(
+        &["servers", "import", "nothing"],
+        2,
+        &["no client has a server called `nothing`"],
+    );
+    let secrets = [
+        "servers",
+        "import",
+        "--from",
+        "claude",
+        "--with-secrets",
+        "notes",
+    ];
+    fs::remove_file(place.path("project/mcp.json")).expect("it is ours");
+    place.run(&secrets, 0);
+    assert!(place.read("project/mcp.json").contains("Bearer hush"));
+    let mode = std::os::unix::fs::PermissionsExt::mode(
+        &fs::metadata(place.path("project/mcp.json"))
+            .expect("it is there")
+            .permissions(),
+    );
+    assert_eq!(mode & 0o777, 0o600);
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn servers_are_exported_and_written() {
+    let place = Place::with_files("export");
+    place.write(
+        "project/mcp.json",
+        r#"{"mcpServers": {"tool": {"command": "bin/tool", "env": {"TOKEN": "${TOKEN}"}}, "far": {"url": "https://far.test/mcp", "headers": {"X-Api-Key": "hush"}}, "git": {"command": "git"}}}"#,
+    );
+    let export = |client: &str, more: &[&str], exit: i32, says: &[&str]| {
+        let words = ["servers", "export", "tool", "--to", client];
+        place.says(&[&words, more].concat(), exit, says)
+    };
+    let toml = "[mcp_servers.tool]\ncommand = \"ROOT/project/bin/tool\"\nenv_vars = [\"TOKEN\"]\n";
+    export(
+        "codex",
+        &[],
+        0,
+        &["For ROOT/user/.codex/config.toml:", toml],
+    );
+    export(
+        "goose",
+        &[],
+        0,
+        &[
+            "extensions:\n  tool:\n",
+            "cmd: ROOT/project/bin/tool",
+            "- TOKEN",
+        ],
+    );
+    export(
+        "claude-desktop",
+        &[],
+        0,
+        &["it replaces no variables: write their values"],
+    );
+    export(
+        "goose",
+        &["--write"],
+        2,
+        &[
+            "comments of YAML would be lost",
+            "Without --write it is printed",
+        ],
+    );
+    export(
+        "claude-desktop",
+        &["far"],
+        2,
+        &["has no servers at a URL in its file: `far`"],
+    );
+    export("codex", &["none"], 2, &["has no server called `none`"]);
+
+    // Comments stay, and the file is kept.
+    let before = place.read("project/.vscode/mcp.json");
+    export(
+        "vscode",
+        &["--write", "far"],
+        0,
+        &[
+            "vscode, for far: it holds what seems to be a secret.",
+            "mcp.json is written.",
+            "mcp.json.backup.",
+        ],
+    );
+    assert_eq!(place.read("project/.vscode/mcp.json.backup"), before);
+    let written = place.read("project/.vscode/mcp.json");
+    for says in [
+        "// mine",
+        "\"tool\": {",
+        "${env:TOKEN}",
+        "https://far.test/mcp",
+        "${input:git-key}",
+    ] {
+        assert!(written.contains(says), "{says} is not in\n{written}");
+    }
+    export(
+        "vscode",
+        &["--write"],
+        2,
+        &["has a server called `tool` already"],
+    );
+    assert_eq!(place.read("project/.vscode/mcp.json"), written);
+    export("codex", &["--write"], 0, &["config.toml is written."]);
+    let before = FILES
+        .iter()
+        .find(|(path, _)| path.ends_with(".toml"))
+        .expect("it is there")
+        .1;
+    let written = place.read("user/.codex/config.toml");
+    assert!(written.starts_with(before), "{written}");
+    for client in ["codex", "vscode"] {
+        place.says(
+            &["inspect", "--server", "tool", "--from", client],
+            2,
+            &["ROOT/project/bin/tool"],
+        );
+    }
+    export("cursor", &["--write"], 0, &["mcp.json is written."]);
+    export("gemini", &["--write"], 0, &["settings.json is written."]);
+    assert!(
+        place
+            .read("user/.gemini/settings.json")
+            .contains("/* mine */")
+    );
+    // The first server of a file that is not there yet.
+    fs::remove_file(place.path("project/.mcp.json")).expect("it is ours");
+    export(
+        "claude",
+        &["--write"],
+        0,
+        &["ROOT/project/.mcp.json is written."],
+    );
+    place.says(&["servers", "export", "--to", "codex"], 2, &["<NAME>"]);
+}
