@@ -64,9 +64,7 @@ impl TargetArgs {
         } else if let Some((program, args)) = self.command.split_first() {
             Target::child(program, args)
         } else {
-            return Err(Error::usage("no server is named")
-                .hint("Write -- and the command that starts it: -- my-server --its-option")
-                .hint("or --url URL for one that runs somewhere, or --server NAME for one of mcp.json."));
+            return Err(unnamed());
         };
         if let Some(name) = &self.name {
             target.name.clone_from(name);
@@ -98,6 +96,29 @@ impl TargetArgs {
         found.agree(&written, listed.names())?;
         used(&listed, found.path())
     }
+}
+
+/// The error where no server is named. It names those of a file that would be found.
+fn unnamed() -> Error {
+    let file = folders()
+        .ok()
+        .and_then(|folders| find_upward(&folders.here));
+    let names = file.as_ref().and_then(|file| {
+        let text = settings_file::read_at(file).ok()?;
+        let document = Document::read(&text, Layout::Plain, None).ok()?;
+        let names: Vec<_> = document.names().map(str::to_owned).collect();
+        (!names.is_empty()).then(|| names.join(", "))
+    });
+    let error = match (file, names) {
+        (Some(file), Some(names)) => {
+            let words = words!("no server is named; {} has these:", given(file.display()));
+            Error::usage(words).quoting(names)
+        }
+        _ => Error::usage("no server is named"),
+    };
+    error
+        .hint("Write -- and the command that starts it: -- my-server --its-option")
+        .hint("or --url URL for one that runs somewhere, or --server NAME for one of mcp.json.")
 }
 
 /// The folders in which files are looked for.

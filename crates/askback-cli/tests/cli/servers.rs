@@ -78,6 +78,15 @@ fn values_of_variables_are_given_and_not_shown() {
 }
 
 #[test]
+fn the_servers_of_a_file_are_named_where_none_is() {
+    let place = Place::new("unnamed", FILE);
+    let (exit, stderr) = place.run(&["open"]);
+    assert_eq!(exit, Some(2), "{stderr}");
+    let names = "mcp.json has these:\n  | argument, header, input, unset, variable\n";
+    assert!(stderr.contains(names), "{stderr}");
+}
+
+#[test]
 fn what_is_agreed_to_is_the_text_of_the_file() {
     #[track_caller]
     fn check(server: &str, says: &[&str]) {
