@@ -116,7 +116,8 @@ impl Input {
     /// The value that was typed; none where it is none.
     fn read(&self, typed: &str) -> Option<String> {
         if typed.is_empty() {
-            return self.default.clone();
+            // One that is not shown is not taken unseen either.
+            return self.default.clone().filter(|_| !self.password);
         }
         if self.options.is_empty() {
             return Some(typed.to_owned());
@@ -155,6 +156,9 @@ mod tests {
         check(json!({"id": "a"}), "", None);
         check(json!({"id": "a", "default": "d"}), "", Some("d"));
         check(json!({"id": "a", "default": "d"}), "x", Some("x"));
+        let unseen = json!({"id": "a", "default": "d", "password": true});
+        check(unseen.clone(), "", None);
+        check(unseen, "x", Some("x"));
         let pick = json!({"id": "a", "type": "pickString", "options": ["x", {"label": "Y", "value": "y"}]});
         check(pick.clone(), "1", Some("x"));
         check(pick.clone(), "2", Some("y"));
